@@ -1,0 +1,1 @@
+//! A write-anywhere block allocator: free maps, allocation areas, consistency points.

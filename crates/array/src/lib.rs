@@ -1,0 +1,1 @@
+//! Array controllers as state machines, without I/O and without a clock.

@@ -1,0 +1,1 @@
+//! Parity groups: where a block lies, and what a stripe update must read and write.

@@ -1,0 +1,1 @@
+//! Results as data, tables and charts, beside published figures.

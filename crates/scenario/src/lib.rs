@@ -1,0 +1,1 @@
+//! Experiments as TOML files, checked on load.

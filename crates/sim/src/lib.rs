@@ -1,0 +1,1 @@
+//! Arrays and simulated spindles in virtual time, measured segment by segment.

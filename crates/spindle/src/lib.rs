@@ -1,0 +1,1 @@
+//! One disk drive: its profile, its mechanics, its command queue.

@@ -1,0 +1,1 @@
+//! Access specifications and the stream of operations drawn from them.

@@ -1,0 +1,2 @@
+//! The `strewn` command.
+fn main() {}
