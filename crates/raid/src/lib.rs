@@ -1,1 +1,75 @@
-//! Parity groups: where a block lies, and what a stripe update must read and write.
+//! Where a block lies, and what a stripe update must read and write.
+//!
+//! Two families of arrays are described. A write-anywhere array keeps its blocks in a
+//! [`ParityGroup`]: some data spindles and one or two whole spindles of parity. An array that
+//! updates in place spreads a LUN over the spindles of its redundancy sets in groups of four
+//! data segments and one of parity: a [`VraidLayout`].
+//!
+//! Nothing here holds or moves bytes. The crate answers two questions, both on the hot path of
+//! a simulation: *which spindle and where on it*, and *which spindles must be read and written
+//! when these blocks of a stripe change*.
+//!
+//! # A parity group
+//!
+//! ```
+//! use strewn_raid::{Dbn, Parity, ParityGroup, SpindleIndex, SpindleSet, UpdateMethod};
+//!
+//! // 18 data spindles, and two of parity, of 136,000 MiB each.
+//! let group = ParityGroup::new(Parity::RaidDp, 18, 136_000 * 256)?;
+//!
+//! // Blocks are numbered along a spindle first: neighbours in VBN are neighbours on a spindle.
+//! let vbn = group.vbn(SpindleIndex(2), Dbn(7));
+//! assert_eq!(group.locate(vbn).spindle, SpindleIndex(2));
+//! assert_eq!(group.locate(vbn).dbn, Dbn(7));
+//!
+//! // One block of a stripe costs a read and a write of itself and of both parities.
+//! let small = group.plan_stripe(SpindleSet::single(SpindleIndex(2)));
+//! assert_eq!(small.method, UpdateMethod::Subtraction);
+//! assert_eq!(small.commands(), 6);
+//!
+//! // A whole stripe reads nothing: this is what write-anywhere allocation is after.
+//! let full = group.plan_stripe(group.data_spindle_set());
+//! assert_eq!(full.method, UpdateMethod::FullStripe);
+//! assert!(full.read.is_empty());
+//! assert_eq!(full.commands(), 20);
+//! # Ok::<(), strewn_raid::GeometryError>(())
+//! ```
+//!
+//! # A VRAID-5 layout
+//!
+//! ```
+//! use strewn_raid::{StripeMember, VraidConfig, VraidLayout};
+//!
+//! // 20 spindles of 146.8 GB in two redundancy sets of 10.
+//! let layout = VraidLayout::new(VraidConfig::new(vec![10, 10]), 286_749_488 * 512)?;
+//!
+//! let place = layout.locate(1_000_000);
+//! assert_ne!(place.spindle, place.parity_spindle);
+//!
+//! // The way back, as a destage that starts from a spindle needs it.
+//! assert_eq!(
+//!     layout.lun_sector_of(place.spindle, place.sector_on_spindle),
+//!     Some(StripeMember::Data { lun_sector: 1_000_000 })
+//! );
+//! # Ok::<(), strewn_raid::VraidError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod address;
+mod group;
+mod plan;
+mod protection;
+mod reciprocal;
+mod spindle_set;
+mod vraid;
+mod vraid_config;
+
+pub use address::{BLOCK_BYTES, Dbn, SECTOR_BYTES, SpindleIndex, Vbn};
+pub use group::{BlockLocation, GeometryError, Parity, ParityGroup};
+pub use plan::{PlanError, StripeUpdate, UpdateMethod};
+pub use protection::ProtectionLevel;
+pub use spindle_set::{SpindleSet, Spindles};
+pub use vraid::{ChunkLocation, StripeMember, VraidLayout};
+pub use vraid_config::{VraidConfig, VraidError};

@@ -1,1 +1,90 @@
 //! Results as data, tables and charts, beside published figures.
+//!
+//! A run of a scenario ends in one value, [`Results`]: what every array measured in every segment,
+//! and the numbers it was configured with. [`compare`] and [`ratios`] set that beside [`Published`]
+//! figures, [`overhead()`] works out what would have to be bought, and the rest shows it: as JSON and
+//! CSV for programs, as text tables and SVG charts for people. Nothing here runs an experiment, and
+//! nothing is printed.
+//!
+//! Everything that shows figures says which segments a parameter was fitted to and which were
+//! predicted.
+//!
+//! ```
+//! use strewn_report::{Metric, Published, Results};
+//! # use strewn_report::{ArrayResults, LayoutKind, Parameter, ResponseTime, SCHEMA, Segment, Spindles};
+//!
+//! let published = Published::from_toml(
+//!     r#"
+//!     title = "A test"
+//!     author = "Somebody"
+//!     year = 2008
+//!     [[array]]
+//!     name = "A"
+//!     iops = [4000, 3000]
+//!     "#,
+//!     "a-test.published.toml",
+//! )?;
+//! # let segment = |index, iops| Segment {
+//! #     index, seconds: 60.0, ops: 1, iops, mib_per_s: 1.0,
+//! #     response_ms: ResponseTime { mean: 150.0 / iops, ..Default::default() },
+//! #     utilization: Default::default(), spindle_commands: Default::default(),
+//! #     layout: Default::default(), free_space: None, consistency_points: None,
+//! #     checks: Default::default(),
+//! # };
+//! # let array = ArrayResults {
+//! #     name: "A".into(), layout: LayoutKind::WriteAnywhere, outstanding: 150,
+//! #     spindles: Spindles::default(),
+//! #     parameters: vec![Parameter {
+//! #         name: "p".into(), unit: "us".into(), value: 76.0, fitted: true,
+//! #         fitted_to_segments: vec![1], source: String::new(),
+//! #     }],
+//! #     segments: vec![segment(1, 4000.0), segment(2, 3030.0)],
+//! # };
+//! # let mut results = Results {
+//! #     schema: SCHEMA, scenario: "s".into(), seed: 1, strewn: "0.1.0".into(), wall_seconds: 0.0,
+//! #     host_ops: 2, partial: false, scaled: None, arrays: vec![array], published: vec![],
+//! #     ratios: vec![], overhead: vec![],
+//! # };
+//!
+//! // An array that was fitted to segment 1 and did 3030 IOPS in segment 2:
+//! let fitted = strewn_report::fitted_segments_by_array(&results.arrays);
+//! results.published = strewn_report::compare(&published, &results.arrays, &fitted);
+//! assert_eq!(results.published[0].metric, Metric::Iops);
+//! assert_eq!(results.published[0].predicted_rms_error_percent, Some(1.0));
+//!
+//! let json = results.to_json_string()?;
+//! assert_eq!(Results::from_json(&json)?, results);
+//! println!("{}", strewn_report::all_tables(&results));
+//! let svg = strewn_report::iops_chart(&results, &Default::default())?;
+//! assert!(svg.starts_with("<svg"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod axis;
+pub mod chart;
+pub mod comparison;
+pub mod csv;
+mod marker;
+pub mod overhead;
+pub mod published;
+pub mod results;
+pub mod table;
+
+pub use chart::{ChartError, ChartSize, iops_chart, response_chart};
+pub use comparison::{
+    ComparedSegment, Metric, PublishedComparison, Ratio, compare, fitted_segments_by_array, ratios,
+};
+pub use csv::write_segments_csv;
+pub use overhead::{
+    CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
+    ProtectionLevel, overhead,
+};
+pub use published::{Published, PublishedArray, PublishedError, PublishedRatio};
+pub use results::{
+    ArrayResults, Checks, ConsistencyPoints, FreeSpace, LayoutKind, Parameter, ResponseTime,
+    Results, ResultsError, SCHEMA, SIGNIFICANT_DIGITS, Scaled, Segment, SegmentLayout,
+    SpindleCommands, Spindles, Utilization, rounded,
+};
+pub use table::{all_tables, fitted_table, overhead_table, segments_table, summary_table};

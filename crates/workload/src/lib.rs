@@ -1,1 +1,61 @@
-//! Access specifications and the stream of operations drawn from them.
+//! Access specifications, and the stream of accesses drawn from them.
+//!
+//! A workload says what a host asks of a LUN: how large its accesses are, how many of them read,
+//! how many go to a random place, and what they are aligned to. That is an
+//! [`AccessSpecification`], in the terms in which Iometer states one. An [`AccessStream`] draws
+//! accesses from it as Iometer does, over a region of a LUN, for ever and repeatably: the same
+//! specification, region and seed give the same accesses on every machine.
+//!
+//! The crate knows nothing of time. How many accesses are outstanding, and when the next one is
+//! asked for, is the host's affair.
+//!
+//! ```
+//! use strewn_workload::{AccessSpecification, AccessStream, Operation};
+//!
+//! // Intel's File Server pattern: 11.08 KiB in the mean, 80 % read, all of it random.
+//! let file_server = AccessSpecification::shipped("file-server").ok_or("not shipped")?;
+//! assert_eq!(file_server.mean_bytes(), 11_345.92);
+//!
+//! // Over a file of 100 GiB at the start of a LUN, with seed 1.
+//! let file_sectors = 100 * (1 << 30) / 512;
+//! let mut stream = AccessStream::new(&file_server, 0, file_sectors, 1)?;
+//!
+//! let mut reads = 0;
+//! for _ in 0..10_000 {
+//!     let access = stream.next_access();
+//!     assert!(access.sector + u64::from(access.sectors) <= file_sectors);
+//!     reads += u32::from(access.operation == Operation::Read);
+//! }
+//! assert!((7_800..8_200).contains(&reads));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A specification of one's own is a list of [`AccessLine`]s:
+//!
+//! ```
+//! use strewn_workload::{AccessLine, AccessSpecification};
+//!
+//! let line = |bytes, percent_of_accesses| AccessLine {
+//!     bytes,
+//!     percent_of_accesses,
+//!     read_percent: 67,
+//!     random_percent: 100,
+//! };
+//! let error = AccessSpecification::new("half", vec![line(4096, 30), line(8192, 20)], 4096)
+//!     .unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "the lines of access specification \"half\" take 50 % of accesses; they must take 100 %"
+//! );
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod shipped;
+mod specification;
+mod stream;
+
+pub use shipped::shipped_names;
+pub use specification::{AccessLine, AccessSpecification, SECTOR_BYTES, SpecificationError};
+pub use stream::{Access, AccessStream, Operation, RegionError};

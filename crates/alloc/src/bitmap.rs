@@ -1,0 +1,300 @@
+//! A bitmap that finds the next set bit quickly however sparse it is.
+
+use std::ops::Range;
+
+/// Bits of one level summarised by one bit of the level above.
+const FAN_OUT: u64 = 64;
+
+/// A set of numbers `0..len`, one bit each, with summary levels above: a summary bit is set where any of the
+/// 64 bits below it is. Finding the next member costs one word a level, so a sparse set of a hundred million
+/// is walked as fast as a dense one.
+///
+/// Memory: `len / 8` bytes and a sixty-third more; pages that were never written stay with the kernel.
+#[derive(Debug, Clone)]
+pub struct SummaryBitmap {
+    len: u64,
+    count: u64,
+    /// `levels[0]` holds the members, each further level the summary of the one before; the last has one word.
+    levels: Vec<Vec<u64>>,
+}
+
+impl SummaryBitmap {
+    /// An empty set of numbers below `len`.
+    #[must_use]
+    pub fn new(len: u64) -> Self {
+        let mut levels = Vec::new();
+        let mut bits = len.max(1);
+        loop {
+            let words = bits.div_ceil(FAN_OUT);
+            levels.push(vec![0u64; words as usize]);
+            if words == 1 {
+                break;
+            }
+            bits = words;
+        }
+        Self { len, count: 0, levels }
+    }
+
+    /// Numbers the set may hold: `0..len`.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// How many numbers the set holds.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether the set holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether `bit` is in the set.
+    ///
+    /// # Panics
+    /// If `bit` is not below `len` rounded up to 64.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, bit: u64) -> bool {
+        self.levels[0][(bit / FAN_OUT) as usize] >> (bit % FAN_OUT) & 1 == 1
+    }
+
+    /// Adds `bit`; whether it was new.
+    #[inline]
+    pub fn insert(&mut self, bit: u64) -> bool {
+        debug_assert!(bit < self.len);
+        self.insert_mask((bit / FAN_OUT) as usize, 1 << (bit % FAN_OUT)) == 1
+    }
+
+    /// Takes `bit` out; whether it was there.
+    #[inline]
+    pub fn remove(&mut self, bit: u64) -> bool {
+        debug_assert!(bit < self.len);
+        self.remove_mask((bit / FAN_OUT) as usize, 1 << (bit % FAN_OUT)) == 1
+    }
+
+    /// Adds every number of `range`; how many were new.
+    #[inline]
+    pub fn insert_range(&mut self, range: Range<u64>) -> u64 {
+        words_of(range).map(|(word, mask)| self.insert_mask(word, mask)).sum()
+    }
+
+    /// Takes every number of `range` out; how many were there.
+    #[inline]
+    pub fn remove_range(&mut self, range: Range<u64>) -> u64 {
+        words_of(range).map(|(word, mask)| self.remove_mask(word, mask)).sum()
+    }
+
+    /// How many numbers of `range` are in the set.
+    #[inline]
+    #[must_use]
+    pub fn count_range(&self, range: Range<u64>) -> u64 {
+        words_of(range)
+            .map(|(word, mask)| u64::from((self.levels[0][word] & mask).count_ones()))
+            .sum()
+    }
+
+    /// The smallest member that is at least `from`.
+    #[must_use]
+    pub fn next_member(&self, from: u64) -> Option<u64> {
+        if from >= self.len {
+            return None;
+        }
+        let (mut word, mut bit) = ((from / FAN_OUT) as usize, from % FAN_OUT);
+        for level in 0..self.levels.len() {
+            let rest = match self.levels[level].get(word) {
+                Some(&value) if bit < FAN_OUT => value & (u64::MAX << bit),
+                _ => 0,
+            };
+            if rest != 0 {
+                let mut at = word as u64 * FAN_OUT + u64::from(rest.trailing_zeros());
+                for below in self.levels[..level].iter().rev() {
+                    at = at * FAN_OUT + u64::from(below[at as usize].trailing_zeros());
+                }
+                return Some(at);
+            }
+            // Nothing left in this word: look for the next word that has something, one level up.
+            bit = word as u64 % FAN_OUT + 1;
+            word /= FAN_OUT as usize;
+        }
+        None
+    }
+
+    /// How far the run of members that starts at `from` reaches, at most to `limit`: the first number that is
+    /// not a member, or `limit`.
+    #[must_use]
+    pub fn run_end(&self, from: u64, limit: u64) -> u64 {
+        let mut at = from;
+        while at < limit {
+            let (word, bit) = ((at / FAN_OUT) as usize, at % FAN_OUT);
+            let ones = u64::from((!(self.levels[0][word] >> bit)).trailing_zeros()).min(FAN_OUT - bit);
+            at += ones;
+            if ones < FAN_OUT - bit {
+                break;
+            }
+        }
+        at.min(limit)
+    }
+
+    /// The members in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let member = self.next_member(from)?;
+            from = member + 1;
+            Some(member)
+        })
+    }
+
+    /// Empties the set in time proportional to what it holds.
+    pub fn clear(&mut self) {
+        let mut word = self.next_member(0);
+        while let Some(member) = word {
+            let index = member / FAN_OUT;
+            self.remove_mask(index as usize, u64::MAX);
+            word = self.next_member((index + 1) * FAN_OUT);
+        }
+    }
+
+    /// The 64 bits from `word * 64` on.
+    #[inline]
+    #[must_use]
+    pub fn word(&self, word: u64) -> u64 {
+        self.levels[0][word as usize]
+    }
+
+    /// All words of the members' level, for whole-map scans.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.levels[0]
+    }
+
+    #[inline]
+    fn insert_mask(&mut self, word: usize, mask: u64) -> u64 {
+        let before = self.levels[0][word];
+        self.levels[0][word] = before | mask;
+        let new = u64::from((mask & !before).count_ones());
+        self.count += new;
+        if before == 0 && mask != 0 {
+            let mut at = word as u64;
+            for level in &mut self.levels[1..] {
+                let summary = &mut level[(at / FAN_OUT) as usize];
+                let was = *summary;
+                *summary |= 1 << (at % FAN_OUT);
+                if was != 0 {
+                    break;
+                }
+                at /= FAN_OUT;
+            }
+        }
+        new
+    }
+
+    #[inline]
+    fn remove_mask(&mut self, word: usize, mask: u64) -> u64 {
+        let before = self.levels[0][word];
+        let after = before & !mask;
+        self.levels[0][word] = after;
+        let gone = u64::from((before & mask).count_ones());
+        self.count -= gone;
+        if before != 0 && after == 0 {
+            let mut at = word as u64;
+            for level in &mut self.levels[1..] {
+                let summary = &mut level[(at / FAN_OUT) as usize];
+                *summary &= !(1 << (at % FAN_OUT));
+                if *summary != 0 {
+                    break;
+                }
+                at /= FAN_OUT;
+            }
+        }
+        gone
+    }
+}
+
+/// The words that `range` touches, each with the mask of its bits inside the range.
+#[inline]
+fn words_of(range: Range<u64>) -> impl Iterator<Item = (usize, u64)> {
+    let (mut at, end) = (range.start, range.end);
+    std::iter::from_fn(move || {
+        if at >= end {
+            return None;
+        }
+        let (word, bit) = (at / FAN_OUT, at % FAN_OUT);
+        let bits = (FAN_OUT - bit).min(end - at);
+        at += bits;
+        Some((word as usize, (u64::MAX >> (FAN_OUT - bits)) << bit))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Insert(Range<u64>),
+        Remove(Range<u64>),
+        Clear,
+    }
+
+    fn steps(len: u64) -> impl Strategy<Value = Vec<Step>> {
+        let range = (0..len, 1..200u64).prop_map(move |(start, count)| start..(start + count).min(len));
+        let step = prop_oneof![
+            10 => range.clone().prop_map(Step::Insert),
+            8 => range.prop_map(Step::Remove),
+            1 => Just(Step::Clear),
+        ];
+        prop::collection::vec(step, 1..60)
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_an_ordered_set(steps in steps(10_000), probes in prop::collection::vec(0..10_000u64, 20)) {
+            let mut bitmap = SummaryBitmap::new(10_000);
+            let mut model = BTreeSet::new();
+            for step in steps {
+                match step {
+                    Step::Insert(range) => {
+                        let new = range.clone().filter(|bit| model.insert(*bit)).count() as u64;
+                        prop_assert_eq!(bitmap.insert_range(range), new);
+                    }
+                    Step::Remove(range) => {
+                        let gone = range.clone().filter(|bit| model.remove(bit)).count() as u64;
+                        prop_assert_eq!(bitmap.remove_range(range), gone);
+                    }
+                    Step::Clear => {
+                        model.clear();
+                        bitmap.clear();
+                    }
+                }
+            }
+            prop_assert_eq!(bitmap.count(), model.len() as u64);
+            prop_assert!(bitmap.iter().eq(model.iter().copied()));
+            for probe in probes {
+                prop_assert_eq!(bitmap.contains(probe), model.contains(&probe));
+                prop_assert_eq!(bitmap.next_member(probe), model.range(probe..).next().copied());
+                let limit = (probe + 150).min(10_000);
+                let end = (probe..limit).find(|bit| !model.contains(bit)).unwrap_or(limit);
+                prop_assert_eq!(bitmap.run_end(probe, limit), end);
+                prop_assert_eq!(bitmap.count_range(probe..limit), model.range(probe..limit).count() as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn sparse_members_are_found_across_levels() {
+        let mut bitmap = SummaryBitmap::new(1 << 30);
+        for bit in [0, 63, 64, 4_095, 4_096, 262_144, (1 << 30) - 1] {
+            assert!(bitmap.insert(bit));
+        }
+        assert_eq!(bitmap.iter().collect::<Vec<_>>(), [0, 63, 64, 4_095, 4_096, 262_144, (1 << 30) - 1]);
+        assert_eq!(bitmap.next_member(1 << 30), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! Where each block of a file lies.
+
+use strewn_raid::Vbn;
+use thiserror::Error;
+
+/// The entry of a block that was never written.
+const NOWHERE: u32 = u32::MAX;
+
+/// From the blocks of a file (and of what describes it) to the blocks of the aggregate, four bytes each.
+#[derive(Debug, Clone)]
+pub struct BlockMap {
+    entries: Vec<u32>,
+}
+
+/// The aggregate has more blocks than a map entry can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("an aggregate of {0} blocks: a block map entry of 32 bits names at most 4294967295")]
+pub struct TooManyBlocks(pub u64);
+
+impl BlockMap {
+    /// A map of `blocks` blocks that were never written, in an aggregate of `aggregate_blocks`.
+    ///
+    /// # Errors
+    /// If the aggregate has more blocks than an entry can name.
+    pub fn new(blocks: u64, aggregate_blocks: u64) -> Result<Self, TooManyBlocks> {
+        if aggregate_blocks > u64::from(NOWHERE) {
+            return Err(TooManyBlocks(aggregate_blocks));
+        }
+        Ok(Self { entries: vec![NOWHERE; blocks as usize] })
+    }
+
+    /// Blocks the map has room for.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    /// Whether the map has room for nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Where `block` lies; nothing if it was never written.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, block: u32) -> Option<Vbn> {
+        let entry = self.entries[block as usize];
+        (entry != NOWHERE).then_some(Vbn(u64::from(entry)))
+    }
+
+    /// Moves `block` to `vbn`; returns where it lay.
+    #[inline]
+    pub fn replace(&mut self, block: u32, vbn: Vbn) -> Option<Vbn> {
+        let before = std::mem::replace(&mut self.entries[block as usize], vbn.0 as u32);
+        (before != NOWHERE).then_some(Vbn(u64::from(before)))
+    }
+}

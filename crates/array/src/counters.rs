@@ -1,0 +1,71 @@
+//! What an array counts while it works.
+
+/// Monotone counts since the array was made. Take two and subtract to measure an interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Spindle reads of what a host read asked for.
+    pub data_reads: u64,
+    /// Spindle reads of blocks that a host write covers in part.
+    pub edge_reads: u64,
+    /// Spindle reads of indirect blocks, bitmaps and container maps.
+    pub metadata_reads: u64,
+    /// Spindle reads of old data and old parity, for an update of parity.
+    pub parity_update_reads: u64,
+    /// Spindle writes of data and metadata.
+    pub data_writes: u64,
+    /// Spindle writes of parity.
+    pub parity_writes: u64,
+    /// Blocks (write-anywhere) or pieces of a host operation (in place) looked up in the cache.
+    pub cache_lookups: u64,
+    /// How many of those were there.
+    pub cache_hits: u64,
+    /// Host writes that had to wait for room in the NVRAM log or the write cache.
+    pub stalled_writes: u64,
+    /// Consistency points that were committed.
+    pub checkpoints: u64,
+    /// Consistency points that began the moment the one before ended, because the log was full.
+    pub back_to_back_checkpoints: u64,
+    /// Blocks that committed consistency points wrote, metadata included.
+    pub checkpoint_blocks: u64,
+    /// Those of them that hold the file's data.
+    pub checkpoint_data_blocks: u64,
+    /// Stripes written, and those written in full.
+    pub stripes_written: u64,
+    /// Stripes of which every data block was written at once.
+    pub full_stripes: u64,
+    /// Extents written back from the write cache.
+    pub destages: u64,
+    /// Host sectors that were overwritten in the write cache before they were written back.
+    pub coalesced_sectors: u64,
+}
+
+macro_rules! each_count {
+    ($left:ident, $right:ident, $op:tt; $($field:ident),* $(,)?) => {
+        Counters { $($field: $left.$field $op $right.$field),* }
+    };
+}
+
+impl Counters {
+    /// What was counted between `earlier` and now.
+    #[must_use]
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        each_count!(self, earlier, -;
+            data_reads, edge_reads, metadata_reads, parity_update_reads, data_writes, parity_writes,
+            cache_lookups, cache_hits, stalled_writes, checkpoints, back_to_back_checkpoints,
+            checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
+            coalesced_sectors,
+        )
+    }
+
+    /// Spindle reads of any kind.
+    #[must_use]
+    pub fn spindle_reads(&self) -> u64 {
+        self.data_reads + self.edge_reads + self.metadata_reads + self.parity_update_reads
+    }
+
+    /// Spindle writes of any kind.
+    #[must_use]
+    pub fn spindle_writes(&self) -> u64 {
+        self.data_writes + self.parity_writes
+    }
+}

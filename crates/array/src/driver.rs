@@ -1,0 +1,132 @@
+//! What passes between an array and whatever runs it.
+
+use std::ops::Range;
+
+use strewn_alloc::{FileLayout, FreeSpace};
+use strewn_raid::SpindleIndex;
+
+use crate::counters::Counters;
+use crate::payload::Payload;
+
+/// A host operation's name, chosen by the host, given back with the acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OperationId(pub u32);
+
+/// Whether data flows from the array or to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From the LUN to the host, or from a spindle to the array.
+    Read,
+    /// From the host to the LUN, or from the array to a spindle.
+    Write,
+}
+
+/// A read or write of the LUN.
+#[derive(Debug, Clone)]
+pub struct HostOperation<P> {
+    /// The host's name for it.
+    pub id: OperationId,
+    /// Read or write.
+    pub direction: Direction,
+    /// First sector (of 512 bytes) of the LUN.
+    pub first_sector: u64,
+    /// How many sectors; at least one.
+    pub sectors: u32,
+    /// What a write writes; the default for a read.
+    pub payload: P,
+}
+
+/// What the array calls a spindle command; the driver gives it back with the completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag(pub(crate) u64);
+
+/// A read or write of one spindle.
+#[derive(Debug, Clone)]
+pub struct SpindleCommand<P> {
+    /// The array's name for it.
+    pub tag: Tag,
+    /// Which spindle of the array.
+    pub spindle: SpindleIndex,
+    /// Read or write.
+    pub direction: Direction,
+    /// First sector (of 512 bytes) of the spindle.
+    pub first_sector: u64,
+    /// How many sectors; at least one.
+    pub sectors: u32,
+    /// What a write writes; the default for a read. Parity carries the default: it is counted, not computed.
+    pub payload: P,
+}
+
+/// When an acknowledgement leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// At the present time: the operation waited for a spindle or for room, its processing was done before.
+    Now,
+    /// When the controller's processor has done everything it was given so far.
+    AfterProcessor,
+}
+
+/// What an array asks of the world: a simulation, or real spindles.
+///
+/// The controller's processor serves in order. A command leaves when the processor has done everything given to it
+/// before, so a driver that keeps the time at which the processor is free knows at once when each command leaves.
+pub trait Driver<P> {
+    /// The processor works for `cost_ns` after what it has to do already.
+    fn processor(&mut self, cost_ns: u64);
+    /// Sends a command to a spindle, behind the processor's work so far.
+    fn command(&mut self, command: SpindleCommand<P>);
+    /// Answers the host; a read's payload is what was read.
+    fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, payload: P);
+    /// Wants [`Array::timer_fired`] at `at_ns`; an array has one timer, the last setting counts.
+    fn set_timer(&mut self, at_ns: u64);
+}
+
+/// What has become of an array's layout.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Layout {
+    /// How the file lies.
+    pub file: FileLayout,
+    /// Share of the file's blocks that were written at least once since the array was made: 0 to 1.
+    pub rewritten: f64,
+    /// How free space lies.
+    pub free_space: FreeSpace,
+}
+
+/// A controller as a state machine: without I/O, without a clock. It is told what happens and when, and says
+/// through a [`Driver`] what it wants done.
+pub trait Array<P: Payload> {
+    /// How many spindles the array works on; commands name them from 0.
+    fn spindles(&self) -> u16;
+
+    /// The spindles that hold nothing but parity; empty where parity rotates.
+    fn parity_spindles(&self) -> Range<u16>;
+
+    /// Begins at `now_ns`: sets the first timer.
+    fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
+
+    /// A host operation arrives.
+    fn host_operation(
+        &mut self,
+        now_ns: u64,
+        operation: HostOperation<P>,
+        driver: &mut impl Driver<P>,
+    );
+
+    /// A spindle has done a command; a read's payload is what was read.
+    fn command_completed(
+        &mut self,
+        now_ns: u64,
+        tag: Tag,
+        payload: P,
+        driver: &mut impl Driver<P>,
+    );
+
+    /// The timer last set has run out.
+    fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
+
+    /// What the array has done since it was made.
+    fn counters(&self) -> &Counters;
+
+    /// How the array's data and free space lie now; nothing where they never move. Costs a pass over the maps.
+    fn layout(&self) -> Option<Layout>;
+}

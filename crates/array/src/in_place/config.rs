@@ -1,0 +1,39 @@
+//! What an in-place array is made of.
+
+use strewn_raid::VraidLayout;
+use thiserror::Error;
+
+use crate::processor::ProcessorCosts;
+
+/// An in-place controller: one LUN on VRAID-5 behind a mirrored write-back cache.
+#[derive(Debug, Clone)]
+pub struct InPlaceConfig {
+    /// Where the LUN's sectors and their parity lie.
+    pub layout: VraidLayout,
+    /// Sectors of the LUN, at most the layout's.
+    pub lun_sectors: u64,
+    /// The write cache (one copy of the mirror), in sectors.
+    pub write_cache_sectors: u64,
+    /// With fewer dirty sectors than this nothing is written back.
+    pub destage_low_sectors: u64,
+    /// Extents written back at once.
+    pub destages_in_flight: u32,
+    /// The controller's processor.
+    pub processor: ProcessorCosts,
+}
+
+/// Why an in-place array cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InPlaceError {
+    /// The LUN is larger than the layout has room for.
+    #[error("a LUN of {lun_sectors} sectors on a layout that holds {layout_sectors}")]
+    LunTooLarge {
+        /// Sectors of the LUN.
+        lun_sectors: u64,
+        /// Sectors the layout holds.
+        layout_sectors: u64,
+    },
+    /// A size that must be at least one is zero.
+    #[error("{0} is zero: it must be at least 1")]
+    Zero(&'static str),
+}

@@ -1,0 +1,123 @@
+//! Writing back: what the cache holds goes to where it belongs, and parity follows.
+
+use std::ops::Range;
+
+use strewn_raid::ChunkLocation;
+
+use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::payload::{Contents, Payload};
+
+use super::{DESTAGE, InPlace};
+
+/// Stripes that may be passed over in search of one that no destage is at work on.
+const SEARCH_CHUNKS: u32 = 16;
+
+/// An extent on its way back: old data and old parity are read, then both are written.
+pub(super) struct Destage<P> {
+    sectors: Range<u64>,
+    place: ChunkLocation,
+    writing: bool,
+    awaited: u32,
+    /// What will be written.
+    data: P,
+}
+
+impl<P: Payload> InPlace<P> {
+    /// Begins destages while there is enough to write back and not enough on its way.
+    pub(super) fn destage(&mut self, driver: &mut impl Driver<P>) {
+        while self.destages.len() < self.config.destages_in_flight as usize
+            && self.cache.dirty_sectors() > self.config.destage_low_sectors
+        {
+            let Some((sectors, place)) = self.next_extent() else { break };
+            self.cache.begin_destage(sectors.clone());
+            let count = (sectors.end - sectors.start) as u32;
+            let data = self.contents.load(sectors.start, count);
+            let slot = self.destages.insert(Destage {
+                sectors,
+                place,
+                writing: false,
+                awaited: 0,
+                data,
+            });
+            self.send_pair(slot, Direction::Read, driver);
+            self.counters.parity_update_reads += 2;
+            self.counters.destages += 1;
+        }
+    }
+
+    /// A command of a destage has completed; whether that ended the destage.
+    pub(super) fn destage_progress(
+        &mut self,
+        tag: Tag,
+        _old: P,
+        driver: &mut impl Driver<P>,
+    ) -> bool {
+        let slot = (tag.0 >> 32) as usize;
+        let destage = &mut self.destages[slot];
+        destage.awaited -= 1;
+        if destage.awaited > 0 {
+            return false;
+        }
+        if !destage.writing {
+            destage.writing = true;
+            self.send_pair(slot, Direction::Write, driver);
+            self.counters.data_writes += 1;
+            self.counters.parity_writes += 1;
+            return false;
+        }
+        let Destage { sectors, .. } = self.destages.remove(slot);
+        self.cache.end_destage(sectors.clone());
+        if P::CARRIES_DATA {
+            for sector in sectors.filter(|sector| self.cache.is_gone(*sector)) {
+                self.contents.forget(sector, 1);
+            }
+        }
+        true
+    }
+
+    /// The elevator's next extent: dirty sectors in a row within one chunk, of a stripe whose parity no destage is
+    /// about to change.
+    fn next_extent(&mut self) -> Option<(Range<u64>, ChunkLocation)> {
+        for _ in 0..SEARCH_CHUNKS {
+            let first = self.cache.next_dirty()?;
+            let place = self.config.layout.locate(first);
+            let chunk_end = first + u64::from(place.sectors_left_in_chunk);
+            if self.parity_is_busy(&place) {
+                self.cache.sweep_on_to(chunk_end);
+                continue;
+            }
+            let end = self.cache.dirty_run_end(first, chunk_end.min(self.config.lun_sectors));
+            return Some((first..end, place));
+        }
+        None
+    }
+
+    fn parity_is_busy(&self, place: &ChunkLocation) -> bool {
+        let chunk = self.config.layout.config().chunk_sectors();
+        let parity_chunk = |place: &ChunkLocation| (place.parity_spindle, place.parity_sector / chunk);
+        let wanted = parity_chunk(place);
+        self.destages.iter().any(|(_, destage)| parity_chunk(&destage.place) == wanted)
+    }
+
+    /// Reads or writes the extent and the parity that covers it.
+    fn send_pair(&mut self, slot: usize, direction: Direction, driver: &mut impl Driver<P>) {
+        let destage = &mut self.destages[slot];
+        destage.awaited = 2;
+        let sectors = (destage.sectors.end - destage.sectors.start) as u32;
+        let data = match direction {
+            Direction::Write => std::mem::take(&mut destage.data),
+            Direction::Read => P::default(),
+        };
+        let ChunkLocation { spindle, sector_on_spindle, parity_spindle, parity_sector, .. } =
+            destage.place;
+        for (spindle, first_sector, payload) in
+            [(spindle, sector_on_spindle, data), (parity_spindle, parity_sector, P::default())]
+        {
+            let tag = Tag((slot as u64) << 32 | DESTAGE);
+            self.send(
+                driver,
+                SpindleCommand { tag, spindle, direction, first_sector, sectors, payload },
+            );
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The in-place controller: write-back cache, destage, read-modify-write of VRAID-5.
+//!
+//! A host write is acknowledged from a mirrored cache. An elevator takes dirty extents back to where they belong:
+//! it reads old data and old parity, sector by sector what changes, and writes both. A host read costs one spindle
+//! command for each chunk it touches, however long the array has been in use.
+
+mod config;
+mod destage;
+mod write_cache;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use slab::Slab;
+
+use crate::counters::Counters;
+use crate::driver::{
+    Acknowledge, Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag,
+};
+use crate::payload::{Contents, Payload};
+
+pub use config::{InPlaceConfig, InPlaceError};
+use destage::Destage;
+use write_cache::WriteCache;
+
+/// The tag's lowest bit tells destages from host operations; the rest is the slot and, for a read, where in the
+/// operation the command's sectors begin.
+const DESTAGE: u64 = 1;
+
+/// An in-place array.
+pub struct InPlace<P: Payload> {
+    config: InPlaceConfig,
+    cache: WriteCache,
+    contents: P::Contents,
+    reads: Slab<HostRead<P>>,
+    destages: Slab<Destage<P>>,
+    waiting_for_room: VecDeque<HostOperation<P>>,
+    counters: Counters,
+}
+
+/// A host read that waits for spindles.
+struct HostRead<P> {
+    host: HostOperation<P>,
+    awaited: u32,
+    answer: P,
+}
+
+impl<P: Payload> InPlace<P> {
+    /// An array with an empty cache.
+    ///
+    /// # Errors
+    /// If a size is zero or the LUN does not fit the layout.
+    pub fn new(config: InPlaceConfig) -> Result<Self, InPlaceError> {
+        let layout_sectors = config.layout.lun_capacity_sectors();
+        if config.lun_sectors > layout_sectors {
+            let lun_sectors = config.lun_sectors;
+            return Err(InPlaceError::LunTooLarge { lun_sectors, layout_sectors });
+        }
+        let nonzero = [
+            (config.lun_sectors, "the LUN"),
+            (config.write_cache_sectors, "the write cache"),
+            (config.destages_in_flight.into(), "the number of destages in flight"),
+        ];
+        if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
+            return Err(InPlaceError::Zero(what));
+        }
+        Ok(Self {
+            cache: WriteCache::new(config.lun_sectors, config.write_cache_sectors),
+            contents: P::Contents::default(),
+            reads: Slab::new(),
+            destages: Slab::new(),
+            waiting_for_room: VecDeque::new(),
+            counters: Counters::default(),
+            config,
+        })
+    }
+
+    fn read(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
+        let sectors = range_of(&host);
+        let slot = self.reads.insert(HostRead { host, awaited: 0, answer: P::default() });
+        let mut at = sectors.start;
+        while at < sectors.end {
+            let place = self.config.layout.locate(at);
+            let end = sectors.end.min(at + u64::from(place.sectors_left_in_chunk));
+            let from_sector = (at - sectors.start) as u32;
+            self.counters.cache_lookups += 1;
+            if self.cache.holds_all(at..end) {
+                self.counters.cache_hits += 1;
+                let part = self.contents.load(at, (end - at) as u32);
+                self.reads[slot].answer.splice(from_sector, &part);
+            } else {
+                let tag = Tag((slot as u64) << 32 | u64::from(from_sector) << 1);
+                let (spindle, first_sector) = (place.spindle, place.sector_on_spindle);
+                self.send(
+                    driver,
+                    SpindleCommand {
+                        tag,
+                        spindle,
+                        direction: Direction::Read,
+                        first_sector,
+                        sectors: (end - at) as u32,
+                        payload: P::default(),
+                    },
+                );
+                self.counters.data_reads += 1;
+                self.reads[slot].awaited += 1;
+            }
+            at = end;
+        }
+        if self.reads[slot].awaited == 0 {
+            let read = self.reads.remove(slot);
+            driver.acknowledge(read.host.id, Acknowledge::AfterProcessor, read.answer);
+        }
+    }
+
+    fn read_progress(&mut self, tag: Tag, payload: &P, driver: &mut impl Driver<P>) {
+        let slot = (tag.0 >> 32) as usize;
+        let from_sector = (tag.0 as u32) >> 1;
+        let read = &mut self.reads[slot];
+        read.answer.splice(from_sector, payload);
+        read.awaited -= 1;
+        if read.awaited > 0 {
+            return;
+        }
+        let mut read = self.reads.remove(slot);
+        // What was written meanwhile, or was dirty all along, is newer than what the spindles gave.
+        let sectors = range_of(&read.host);
+        if P::CARRIES_DATA {
+            for held in self.cache.held(sectors.clone()) {
+                let part = self.contents.load(held.start, (held.end - held.start) as u32);
+                read.answer.splice((held.start - sectors.start) as u32, &part);
+            }
+        }
+        driver.acknowledge(read.host.id, Acknowledge::Now, read.answer);
+    }
+
+    /// Takes a write into the cache and acknowledges it; gives it back if there is no room.
+    fn write(
+        &mut self,
+        host: HostOperation<P>,
+        when: Acknowledge,
+        driver: &mut impl Driver<P>,
+    ) -> Result<(), HostOperation<P>> {
+        let Some(coalesced) = self.cache.write(range_of(&host)) else { return Err(host) };
+        self.counters.coalesced_sectors += coalesced;
+        self.contents.store(host.first_sector, host.sectors, &host.payload);
+        driver.acknowledge(host.id, when, P::default());
+        Ok(())
+    }
+
+    fn admit_waiting(&mut self, driver: &mut impl Driver<P>) {
+        while let Some(host) = self.waiting_for_room.pop_front() {
+            if let Err(host) = self.write(host, Acknowledge::Now, driver) {
+                self.waiting_for_room.push_front(host);
+                break;
+            }
+        }
+    }
+
+    fn send(&self, driver: &mut impl Driver<P>, command: SpindleCommand<P>) {
+        driver.processor(self.config.processor.of_command(command.sectors));
+        driver.command(command);
+    }
+}
+
+fn range_of<P>(host: &HostOperation<P>) -> Range<u64> {
+    host.first_sector..host.first_sector + u64::from(host.sectors)
+}
+
+impl<P: Payload> Array<P> for InPlace<P> {
+    fn spindles(&self) -> u16 {
+        self.config.layout.spindles()
+    }
+
+    fn parity_spindles(&self) -> Range<u16> {
+        0..0
+    }
+
+    fn start(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
+
+    fn host_operation(
+        &mut self,
+        _now_ns: u64,
+        operation: HostOperation<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        driver.processor(self.config.processor.of_operation(operation.sectors));
+        match operation.direction {
+            Direction::Read => self.read(operation, driver),
+            Direction::Write => {
+                // Writes that wait are served in order: a later one does not slip in before them.
+                let written = if self.waiting_for_room.is_empty() {
+                    self.write(operation, Acknowledge::AfterProcessor, driver)
+                } else {
+                    Err(operation)
+                };
+                if let Err(operation) = written {
+                    self.counters.stalled_writes += 1;
+                    self.waiting_for_room.push_back(operation);
+                }
+                self.destage(driver);
+            }
+        }
+    }
+
+    fn command_completed(
+        &mut self,
+        _now_ns: u64,
+        tag: Tag,
+        payload: P,
+        driver: &mut impl Driver<P>,
+    ) {
+        if tag.0 & DESTAGE == 0 {
+            self.read_progress(tag, &payload, driver);
+        } else if self.destage_progress(tag, payload, driver) {
+            self.admit_waiting(driver);
+            self.destage(driver);
+        }
+    }
+
+    fn timer_fired(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        None
+    }
+}

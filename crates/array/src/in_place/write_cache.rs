@@ -1,0 +1,100 @@
+//! The mirrored write-back cache, sector by sector.
+
+use std::ops::Range;
+
+use strewn_alloc::SummaryBitmap;
+
+/// Which sectors of the LUN are newer in the cache than on the spindles.
+///
+/// A sector is *dirty* from its write until a destage takes it, then *in flight* until the destage has written it.
+/// A sector written again while dirty takes no more room (coalescing); written again while in flight it is both.
+#[derive(Debug)]
+pub(super) struct WriteCache {
+    capacity_sectors: u64,
+    dirty: SummaryBitmap,
+    in_flight: SummaryBitmap,
+    /// Where the elevator stands: the next destage is the first dirty sector from here on.
+    sweep: u64,
+}
+
+impl WriteCache {
+    pub(super) fn new(lun_sectors: u64, capacity_sectors: u64) -> Self {
+        Self {
+            capacity_sectors,
+            dirty: SummaryBitmap::new(lun_sectors),
+            in_flight: SummaryBitmap::new(lun_sectors),
+            sweep: 0,
+        }
+    }
+
+    pub(super) fn dirty_sectors(&self) -> u64 {
+        self.dirty.count()
+    }
+
+    /// Takes in a write; how many of its sectors were dirty before. Nothing if there is no room.
+    pub(super) fn write(&mut self, sectors: Range<u64>) -> Option<u64> {
+        let asked = sectors.end - sectors.start;
+        let used = self.dirty.count() + self.in_flight.count();
+        let coalesced = self.dirty.count_range(sectors.clone());
+        // A write larger than the cache is taken by an empty one: it must go somewhere.
+        if used > 0 && used + asked - coalesced > self.capacity_sectors {
+            return None;
+        }
+        self.dirty.insert_range(sectors);
+        Some(coalesced)
+    }
+
+    /// Whether all of `sectors` are here.
+    #[inline]
+    pub(super) fn holds_all(&self, sectors: Range<u64>) -> bool {
+        sectors.clone().all(|sector| self.holds(sector))
+    }
+
+    /// The runs of `sectors` that are here.
+    pub(super) fn held(&self, sectors: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut at = sectors.start;
+        std::iter::from_fn(move || {
+            let start = (at..sectors.end).find(|sector| self.holds(*sector))?;
+            let end = (start..sectors.end).find(|sector| !self.holds(*sector));
+            at = end.unwrap_or(sectors.end);
+            Some(start..at)
+        })
+    }
+
+    /// The first dirty sector from the elevator's place on, going round at the end of the LUN.
+    pub(super) fn next_dirty(&self) -> Option<u64> {
+        self.dirty.next_member(self.sweep).or_else(|| self.dirty.next_member(0))
+    }
+
+    /// How far the dirty sectors from `first` on reach, at most to `limit`.
+    pub(super) fn dirty_run_end(&self, first: u64, limit: u64) -> u64 {
+        self.dirty.run_end(first, limit)
+    }
+
+    /// Moves the elevator to `sector`.
+    pub(super) fn sweep_on_to(&mut self, sector: u64) {
+        self.sweep = sector;
+    }
+
+    /// A destage takes `sectors`, all of them dirty.
+    pub(super) fn begin_destage(&mut self, sectors: Range<u64>) {
+        self.dirty.remove_range(sectors.clone());
+        self.in_flight.insert_range(sectors.clone());
+        self.sweep = sectors.end;
+    }
+
+    /// A destage has written `sectors`.
+    pub(super) fn end_destage(&mut self, sectors: Range<u64>) {
+        self.in_flight.remove_range(sectors);
+    }
+
+    /// The sectors of `sectors` that are here no longer.
+    pub(super) fn is_gone(&self, sector: u64) -> bool {
+        !self.holds(sector)
+    }
+
+    #[inline]
+    fn holds(&self, sector: u64) -> bool {
+        self.dirty.contains(sector) || self.in_flight.contains(sector)
+    }
+}

@@ -1,0 +1,74 @@
+//! The NVRAM log: what makes a write safe before it is on a spindle.
+
+/// What became of an attempt to log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Append {
+    /// Logged: the operation can be acknowledged.
+    Logged,
+    /// The half in use is full and the other is free: a consistency point must begin.
+    HalfFull,
+    /// Both halves are full: the operation waits for the consistency point in progress.
+    BothFull,
+}
+
+/// Two halves: one takes in operations while a consistency point writes out what the other protects.
+#[derive(Debug)]
+pub(crate) struct NvramLog {
+    half_bytes: u64,
+    filled_bytes: u64,
+    other_in_use: bool,
+}
+
+impl NvramLog {
+    pub(crate) fn new(half_bytes: u64) -> Self {
+        Self { half_bytes, filled_bytes: 0, other_in_use: false }
+    }
+
+    /// Logs a record of `bytes`. A record larger than a half is taken by an empty half: it must go somewhere.
+    pub(crate) fn append(&mut self, bytes: u64) -> Append {
+        if self.filled_bytes == 0 || self.filled_bytes + bytes <= self.half_bytes {
+            self.filled_bytes += bytes;
+            Append::Logged
+        } else if self.other_in_use {
+            Append::BothFull
+        } else {
+            Append::HalfFull
+        }
+    }
+
+    /// A consistency point begins: it writes out what this half protects, the other half takes over.
+    pub(crate) fn switch(&mut self) {
+        debug_assert!(!self.other_in_use, "both halves are in use");
+        self.other_in_use = true;
+        self.filled_bytes = 0;
+    }
+
+    /// The consistency point is committed: the half it wrote out is free.
+    pub(crate) fn release(&mut self) {
+        self.other_in_use = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_full_half_waits_for_the_first() {
+        let mut log = NvramLog::new(100);
+        assert_eq!(log.append(60), Append::Logged);
+        assert_eq!(log.append(41), Append::HalfFull);
+        log.switch();
+        assert_eq!(log.append(100), Append::Logged);
+        assert_eq!(log.append(1), Append::BothFull);
+        log.release();
+        assert_eq!(log.append(1), Append::HalfFull);
+    }
+
+    #[test]
+    fn a_record_larger_than_a_half_is_logged_alone() {
+        let mut log = NvramLog::new(100);
+        assert_eq!(log.append(500), Append::Logged);
+        assert_eq!(log.append(1), Append::HalfFull);
+    }
+}

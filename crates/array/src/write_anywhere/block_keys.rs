@@ -1,0 +1,133 @@
+//! One number for every block that a volume and its aggregate consist of.
+
+use std::ops::Range;
+
+use strewn_alloc::{REGION_BLOCKS, Region};
+use strewn_raid::Vbn;
+
+/// Pointers in an indirect block: 8 bytes each (virtual and physical VBN), less a header.
+const INDIRECT_POINTERS: u32 = 510;
+/// Entries in a block of the container map: 4 bytes each.
+const CONTAINER_ENTRIES: u64 = 1_024;
+/// Container-map blocks that describe one region.
+pub(super) const CONTAINER_BLOCKS_PER_REGION: u32 = (REGION_BLOCKS / CONTAINER_ENTRIES) as u32;
+
+/// The file's blocks and all metadata in one numbering, in the order in which a consistency point writes them: the
+/// file's data, its indirect blocks level by level, the inode, the volume's bitmap; then what belongs to the
+/// aggregate: the container map and the aggregate's bitmap.
+///
+/// A data block's key is its FBN.
+#[derive(Debug, Clone)]
+pub(super) struct BlockKeys {
+    file_blocks: u32,
+    /// First key of each indirect level, from level 1 up; the last entry is the inode's key.
+    levels: Vec<u32>,
+    volume_bitmap: Range<u32>,
+    container: Range<u32>,
+    aggregate_bitmap: Range<u32>,
+}
+
+impl BlockKeys {
+    pub(super) fn new(file_blocks: u32, regions: u32, aggregate_blocks: u64) -> Self {
+        let mut levels = Vec::new();
+        let (mut next, mut below) = (file_blocks, file_blocks);
+        loop {
+            levels.push(next);
+            if below == 1 {
+                break;
+            }
+            below = below.div_ceil(INDIRECT_POINTERS);
+            next += below;
+        }
+        // The last level pushed stands for the inode, one block.
+        let volume_bitmap = next + 1..next + 1 + regions;
+        let container =
+            volume_bitmap.end..volume_bitmap.end + regions * CONTAINER_BLOCKS_PER_REGION;
+        let bitmap_blocks = aggregate_blocks.div_ceil(REGION_BLOCKS) as u32;
+        let aggregate_bitmap = container.end..container.end + bitmap_blocks;
+        Self { file_blocks, levels, volume_bitmap, container, aggregate_bitmap }
+    }
+
+    /// One more than the highest key.
+    pub(super) fn end(&self) -> u32 {
+        self.aggregate_bitmap.end
+    }
+
+    /// Keys of the volume's blocks: those with a number in the volume and one in the aggregate.
+    pub(super) fn volume(&self) -> Range<u32> {
+        0..self.volume_bitmap.end
+    }
+
+    /// Keys of the file's indirect blocks and its inode.
+    pub(super) fn indirect(&self) -> Range<u32> {
+        self.file_blocks..self.volume_bitmap.start
+    }
+
+    /// Keys of the aggregate's bitmap.
+    pub(super) fn aggregate_bitmap(&self) -> Range<u32> {
+        self.aggregate_bitmap.clone()
+    }
+
+    /// The level-1 indirect block that points to data block `fbn`.
+    #[inline]
+    pub(super) fn indirect_of(&self, fbn: u32) -> u32 {
+        self.levels[0] + fbn / INDIRECT_POINTERS
+    }
+
+    /// The block that points to indirect block `key`: one level up, at the top the inode. Nothing for the inode.
+    pub(super) fn parent_of_indirect(&self, key: u32) -> Option<u32> {
+        let level = self.levels.partition_point(|first| *first <= key) - 1;
+        let parent = *self.levels.get(level + 1)?;
+        Some(parent + (key - self.levels[level]) / INDIRECT_POINTERS)
+    }
+
+    /// The bitmap block of a region of the volume.
+    #[inline]
+    pub(super) fn volume_bitmap_of(&self, region: Region) -> u32 {
+        self.volume_bitmap.start + u32::from(region.0)
+    }
+
+    /// The container-map block of the number at `position` in `region`.
+    #[inline]
+    pub(super) fn container_of(&self, region: Region, position: u32) -> u32 {
+        let within = (u64::from(position) / CONTAINER_ENTRIES) as u32;
+        self.container.start
+            + u32::from(region.0) * CONTAINER_BLOCKS_PER_REGION
+            + within.min(CONTAINER_BLOCKS_PER_REGION - 1)
+    }
+
+    /// The aggregate's bitmap block that says whether `vbn` is free.
+    #[inline]
+    pub(super) fn aggregate_bitmap_of(&self, vbn: Vbn) -> u32 {
+        self.aggregate_bitmap.start + (vbn.0 / REGION_BLOCKS) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_100_gib_has_four_levels() {
+        let keys = BlockKeys::new(26_214_400, 7_451, 626_688_000);
+        // 51,401 level-1 blocks, 101 at level 2, 1 at level 3, the inode.
+        assert_eq!(keys.indirect().len(), 51_401 + 101 + 1 + 1);
+        assert_eq!(keys.indirect_of(0), 26_214_400);
+        assert_eq!(keys.indirect_of(26_214_399), 26_214_400 + 51_400);
+        let level_2 = keys.parent_of_indirect(keys.indirect_of(26_214_399));
+        assert_eq!(level_2, Some(26_214_400 + 51_401 + 100));
+        let level_3 = keys.parent_of_indirect(level_2.unwrap());
+        assert_eq!(level_3, Some(26_214_400 + 51_401 + 101));
+        let inode = keys.parent_of_indirect(level_3.unwrap());
+        assert_eq!(inode, Some(keys.indirect().end - 1));
+        assert_eq!(keys.parent_of_indirect(inode.unwrap()), None);
+    }
+
+    #[test]
+    fn a_file_of_one_block_hangs_from_its_inode() {
+        let keys = BlockKeys::new(1, 1, 1_000);
+        assert_eq!(keys.indirect().len(), 1);
+        assert_eq!(keys.indirect_of(0), 1);
+        assert_eq!(keys.parent_of_indirect(1), None);
+    }
+}

@@ -1,0 +1,441 @@
+//! Consistency points: what was dirty goes out together, with the metadata that says where.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use slab::Slab;
+use strewn_alloc::{SummaryBitmap, Tetris};
+use strewn_raid::{SpindleIndex, Vbn};
+
+use crate::driver::{Direction, Driver};
+use crate::payload::{Contents, Payload};
+
+use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
+use super::tag::{Owner, TagFields};
+use super::{BLOCK_SECTORS, COMMAND_BLOCKS, NoRoom, Placed, Run, WriteAnywhere};
+
+/// Metadata blocks that a consistency point reads at once.
+const METADATA_READS_IN_FLIGHT: u32 = 32;
+
+/// A consistency point in progress: it has its blocks placed, reads the metadata it changes where the cache lacks
+/// it, then writes tetris after tetris, the superblock last.
+pub(super) struct Checkpoint<P> {
+    /// Data blocks, ascending.
+    data: Vec<u32>,
+    /// Every block in the order in which the allocator placed them, so that a tetris's blocks can be named.
+    placed: Vec<u32>,
+    /// How many of `placed` were handed out with their tetris.
+    issued: usize,
+    /// Metadata to read, where it lay before.
+    to_read: Vec<(u32, Vbn)>,
+    reads_out: u32,
+    tetrises: VecDeque<Tetris>,
+    in_flight: Slab<TetrisInFlight>,
+    superblock_written: bool,
+    /// What blocks held when the consistency point began, for those written to since.
+    kept: BTreeMap<u32, P>,
+}
+
+/// A tetris on its way: first what parity needs is read, then all is written.
+struct TetrisInFlight {
+    tetris: Tetris,
+    /// Which of the consistency point's `placed` it holds; the superblock's holds none of them.
+    placed: Range<usize>,
+    reading: bool,
+    awaited: u32,
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// Begins a consistency point with all that is dirty now. None may be in progress.
+    pub(super) fn begin_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
+        driver.set_timer(self.checkpoint_due_ns);
+        if self.dirty.is_empty() {
+            return;
+        }
+        self.log.switch();
+        let data: Vec<u32> = self.dirty.iter().map(|block| block as u32).collect();
+        self.dirty.clear();
+        for &block in &data {
+            self.cache.begin_flush(block);
+            self.rewritten.insert(u64::from(block));
+        }
+        let mut checkpoint = Checkpoint {
+            placed: Vec::with_capacity(data.len() * 3 / 2),
+            data,
+            issued: 0,
+            to_read: Vec::new(),
+            reads_out: 0,
+            tetrises: VecDeque::new(),
+            in_flight: Slab::new(),
+            superblock_written: false,
+            kept: BTreeMap::new(),
+        };
+        if self.place_all(&mut checkpoint).is_err() {
+            // A LUN inside its volume's space reservation cannot run the aggregate dry; the scenario checks it.
+            panic!("the aggregate ran out of space during a consistency point");
+        }
+        self.checkpoint = Some(checkpoint);
+        self.advance_checkpoint(now_ns, driver);
+    }
+
+    /// Keeps what `block` holds for the consistency point that is writing it, before it is overwritten in memory.
+    pub(super) fn keep_for_checkpoint(&mut self, block: u32) {
+        let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
+        if let Some(checkpoint) = &mut self.checkpoint {
+            let contents = &self.contents;
+            checkpoint.kept.entry(block).or_insert_with(|| contents.load(sector, BLOCK_SECTORS));
+        }
+    }
+
+    /// Places the data in file order, then all metadata that this changes, which changes more metadata: each block
+    /// is placed once, and what is changed after it was placed goes out with it all the same.
+    fn place_all(&mut self, checkpoint: &mut Checkpoint<P>) -> Result<(), NoRoom> {
+        let metadata = self.keys.indirect().start..self.keys.end();
+        let mut changed = MetadataSet::new(metadata.clone());
+        // A quarter of metadata on top is what a random workload sees; a poor guess costs a shallow tetris.
+        self.aggregate.begin(checkpoint.data.len() as u64 * 5 / 4);
+        for index in 0..checkpoint.data.len() {
+            let key = checkpoint.data[index];
+            changed.insert(self.keys.indirect_of(key));
+            self.place_in(key, checkpoint, &mut changed)?;
+        }
+        while let Some((region, blocks)) = self.volume.reclaim(self.config.delayed_free_blocks) {
+            let first = self.keys.container_of(region, 0);
+            for key in first..first + CONTAINER_BLOCKS_PER_REGION {
+                changed.insert(key);
+            }
+            for vbn in blocks {
+                let vbn = Vbn(vbn.into());
+                changed.insert(self.keys.aggregate_bitmap_of(vbn));
+                self.aggregate.free_at_commit(vbn);
+            }
+        }
+        let mut placed = MetadataSet::new(metadata);
+        while let Some(key) = changed.take_first() {
+            if !placed.insert(key) {
+                continue;
+            }
+            if let Some(parent) = self.parent(key) {
+                changed.insert(parent);
+            }
+            let before = self.place_in(key, checkpoint, &mut changed)?;
+            if !self.cache.touch(key) {
+                let evicted = self.cache.insert(key);
+                self.forget(evicted);
+                checkpoint.to_read.extend(before.map(|before| (key, before)));
+            }
+        }
+        self.aggregate.finish();
+        checkpoint.tetrises.extend(std::iter::from_fn(|| self.aggregate.next_tetris()));
+        Ok(())
+    }
+
+    /// Places one block and notes which metadata that changes; where it lay before.
+    fn place_in(
+        &mut self,
+        key: u32,
+        checkpoint: &mut Checkpoint<P>,
+        changed: &mut MetadataSet,
+    ) -> Result<Option<Vbn>, NoRoom> {
+        let Placed { vbn, before, region } = self.place(key)?;
+        checkpoint.placed.push(key);
+        changed.insert(self.keys.aggregate_bitmap_of(vbn));
+        match region {
+            Some((now, was)) => {
+                let position = self.volume.position_in_region().saturating_sub(1);
+                changed.insert(self.keys.volume_bitmap_of(now));
+                changed.insert(self.keys.container_of(now, position));
+                if let Some(before) = before {
+                    changed.insert(self.keys.volume_bitmap_of(was));
+                    self.volume.hold_back(was, before);
+                }
+            }
+            None => {
+                if let Some(before) = before {
+                    changed.insert(self.keys.aggregate_bitmap_of(before));
+                    self.aggregate.free_at_commit(before);
+                }
+            }
+        }
+        Ok(before)
+    }
+
+    fn parent(&self, key: u32) -> Option<u32> {
+        self.keys.indirect().contains(&key).then(|| self.keys.parent_of_indirect(key)).flatten()
+    }
+
+    /// A block of metadata that the consistency point changes has been read.
+    pub(super) fn metadata_read(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        payload: &P,
+        driver: &mut impl Driver<P>,
+    ) {
+        self.fill(fields.first_key, fields.blocks, payload);
+        if let Some(checkpoint) = &mut self.checkpoint {
+            checkpoint.reads_out -= 1;
+        }
+        self.advance_checkpoint(now_ns, driver);
+    }
+
+    /// A command of a tetris has completed.
+    pub(super) fn tetris_progress(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        driver: &mut impl Driver<P>,
+    ) {
+        let Some(mut checkpoint) = self.checkpoint.take() else { return };
+        let slot = fields.slot as usize;
+        let tetris = &mut checkpoint.in_flight[slot];
+        tetris.awaited -= 1;
+        let done = tetris.awaited == 0;
+        let was_reading = tetris.reading;
+        if done && was_reading {
+            self.write_tetris(&mut checkpoint, fields.slot, driver);
+        } else if done {
+            checkpoint.in_flight.remove(slot);
+        }
+        self.checkpoint = Some(checkpoint);
+        if done && !was_reading {
+            self.advance_checkpoint(now_ns, driver);
+        }
+    }
+
+    /// Sends what the consistency point can send now, and commits it when nothing is left.
+    fn advance_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        let Some(mut checkpoint) = self.checkpoint.take() else { return };
+        while checkpoint.reads_out < METADATA_READS_IN_FLIGHT {
+            let Some((key, vbn)) = checkpoint.to_read.pop() else { break };
+            let fields =
+                TagFields { owner: Owner::CheckpointRead, slot: 0, first_key: key, blocks: 1 };
+            self.send(driver, fields, Direction::Read, self.run_at(vbn), P::default());
+            self.counters.metadata_reads += 1;
+            checkpoint.reads_out += 1;
+        }
+        if checkpoint.reads_out == 0 {
+            while checkpoint.in_flight.len() < self.config.tetrises_in_flight as usize {
+                let Some(tetris) = checkpoint.tetrises.pop_front() else { break };
+                self.begin_tetris(&mut checkpoint, tetris, driver);
+            }
+            if checkpoint.in_flight.is_empty() {
+                if checkpoint.superblock_written {
+                    self.commit(now_ns, checkpoint, driver);
+                    return;
+                }
+                checkpoint.superblock_written = true;
+                let superblock = self.superblock_tetris();
+                self.begin_tetris(&mut checkpoint, superblock, driver);
+            }
+        }
+        self.checkpoint = Some(checkpoint);
+    }
+
+    /// The superblock's two copies, as a tetris of one stripe.
+    fn superblock_tetris(&self) -> Tetris {
+        let mut written = vec![0; self.group().data_spindles().into()];
+        let first_stripe = self.run_at(self.superblock[0]).dbn;
+        for block in self.superblock {
+            let run = self.run_at(block);
+            written[run.spindle.index()] |= 1 << (run.dbn - first_stripe);
+        }
+        Tetris { first_stripe, written }
+    }
+
+    /// Reads what parity needs for the stripes of `tetris` that are written in part; if nothing, writes at once.
+    fn begin_tetris(
+        &mut self,
+        checkpoint: &mut Checkpoint<P>,
+        tetris: Tetris,
+        driver: &mut impl Driver<P>,
+    ) {
+        let first_placed = checkpoint.issued;
+        if !checkpoint.superblock_written {
+            checkpoint.issued += tetris.blocks() as usize;
+        }
+        let placed = first_placed..checkpoint.issued;
+        let touched = tetris.stripes_touched();
+        let full = tetris.stripes_full();
+        self.counters.stripes_written += u64::from(touched.count_ones());
+        self.counters.full_stripes += u64::from(full.count_ones());
+        let mut read = vec![0u64; self.group().spindles().into()];
+        for stripe in bits(touched & !full) {
+            for spindle in self.group().plan_stripe(tetris.changed_in(stripe)).read.iter() {
+                read[spindle.index()] |= 1 << stripe;
+            }
+        }
+        let first_stripe = tetris.first_stripe;
+        let slot = checkpoint.in_flight.insert(TetrisInFlight {
+            tetris,
+            placed,
+            reading: true,
+            awaited: 0,
+        }) as u32;
+        let mut commands = 0;
+        for (spindle, mask) in read.into_iter().enumerate() {
+            for (bit, blocks) in runs(mask) {
+                let fields = TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks };
+                let spindle = SpindleIndex(spindle as u16);
+                let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
+                self.send(driver, fields, Direction::Read, run, P::default());
+                commands += 1;
+            }
+        }
+        self.counters.parity_update_reads += u64::from(commands);
+        checkpoint.in_flight[slot as usize].awaited = commands;
+        if commands == 0 {
+            self.write_tetris(checkpoint, slot, driver);
+        }
+    }
+
+    /// Writes a tetris: one command for each run of blocks on each spindle, parity included.
+    fn write_tetris(
+        &mut self,
+        checkpoint: &mut Checkpoint<P>,
+        slot: u32,
+        driver: &mut impl Driver<P>,
+    ) {
+        let in_flight = &mut checkpoint.in_flight[slot as usize];
+        in_flight.reading = false;
+        let Tetris { first_stripe, .. } = in_flight.tetris;
+        let touched = in_flight.tetris.stripes_touched();
+        let written = in_flight.tetris.written.clone();
+        let mut payloads = self.payloads_of(checkpoint, slot);
+        let group = *self.group();
+        let parity = (group.data_spindles()..group.spindles()).map(|_| touched);
+        let mut commands = 0;
+        for (spindle, mask) in written.into_iter().chain(parity).enumerate() {
+            let spindle = SpindleIndex(spindle as u16);
+            let is_data = spindle.0 < group.data_spindles();
+            for (bit, blocks) in runs(mask) {
+                let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
+                let payload = payloads.run(run);
+                let fields = TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks };
+                self.send(driver, fields, Direction::Write, run, payload);
+                commands += 1;
+                self.counters.data_writes += u64::from(is_data);
+                self.counters.parity_writes += u64::from(!is_data);
+            }
+        }
+        checkpoint.in_flight[slot as usize].awaited = commands;
+    }
+
+    /// What the blocks of a tetris hold, by place: as it was when the consistency point began.
+    fn payloads_of(&self, checkpoint: &mut Checkpoint<P>, slot: u32) -> TetrisPayloads<P> {
+        let mut payloads = TetrisPayloads(BTreeMap::new());
+        if !P::CARRIES_DATA {
+            return payloads;
+        }
+        let TetrisInFlight { placed, .. } = &checkpoint.in_flight[slot as usize];
+        for &key in &checkpoint.placed[placed.clone()] {
+            if let Some(vbn) = self.map.get(key)
+                && key < self.config.file_blocks
+            {
+                let Run { spindle, dbn, .. } = self.run_at(vbn);
+                let kept = checkpoint.kept.remove(&key);
+                let payload = kept.unwrap_or_else(|| {
+                    self.contents.load(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS)
+                });
+                payloads.0.insert((spindle, dbn), payload);
+            }
+        }
+        payloads
+    }
+
+    /// Everything is on the spindles, the superblock last: what the consistency point stopped using is free.
+    fn commit(&mut self, now_ns: u64, checkpoint: Checkpoint<P>, driver: &mut impl Driver<P>) {
+        self.aggregate.commit();
+        for &block in &checkpoint.data {
+            self.cache.end_flush(block);
+        }
+        self.counters.checkpoints += 1;
+        self.counters.checkpoint_blocks += checkpoint.placed.len() as u64;
+        self.counters.checkpoint_data_blocks += checkpoint.data.len() as u64;
+        self.log.release();
+        self.admit_waiting(now_ns, driver);
+        let over_limit = self.cache.dirty_blocks() > self.config.dirty_limit_blocks;
+        if self.checkpoint.is_some() {
+            self.counters.back_to_back_checkpoints += 1;
+        } else if now_ns >= self.checkpoint_due_ns || over_limit {
+            self.begin_checkpoint(now_ns, driver);
+        }
+    }
+}
+
+/// What the data blocks of a tetris hold, by place; empty in a simulation.
+struct TetrisPayloads<P>(BTreeMap<(SpindleIndex, u64), P>);
+
+impl<P: Payload> TetrisPayloads<P> {
+    fn run(&mut self, run: Run) -> P {
+        let mut payload = P::default();
+        if P::CARRIES_DATA {
+            for block in 0..run.blocks {
+                if let Some(part) = self.0.remove(&(run.spindle, run.dbn + u64::from(block))) {
+                    payload.splice(block * BLOCK_SECTORS, &part);
+                }
+            }
+        }
+        payload
+    }
+}
+
+/// Keys of metadata, in ascending order.
+struct MetadataSet {
+    first_key: u32,
+    keys: SummaryBitmap,
+}
+
+impl MetadataSet {
+    fn new(keys: Range<u32>) -> Self {
+        Self { first_key: keys.start, keys: SummaryBitmap::new(keys.len() as u64) }
+    }
+
+    /// Whether `key` was new.
+    fn insert(&mut self, key: u32) -> bool {
+        self.keys.insert((key - self.first_key).into())
+    }
+
+    fn take_first(&mut self) -> Option<u32> {
+        let first = self.keys.next_member(0)?;
+        self.keys.remove(first);
+        Some(first as u32 + self.first_key)
+    }
+}
+
+/// The set bits of `mask`, ascending.
+fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (bit < u64::BITS).then_some(bit)
+    })
+}
+
+/// The runs of set bits of `mask`: the first bit and how many, at most [`COMMAND_BLOCKS`] by a mask's own length.
+fn runs(mut mask: u64) -> impl Iterator<Item = (u32, u32)> {
+    const { assert!(COMMAND_BLOCKS >= u64::BITS) };
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let first = mask.trailing_zeros();
+        let blocks = (!(mask >> first)).trailing_zeros();
+        mask &= if first + blocks == u64::BITS { 0 } else { u64::MAX << (first + blocks) };
+        Some((first, blocks))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_and_bits_of_a_mask() {
+        assert_eq!(runs(0).count(), 0);
+        assert_eq!(runs(u64::MAX).collect::<Vec<_>>(), [(0, 64)]);
+        assert_eq!(runs(0b1011_0001 | 1 << 63).collect::<Vec<_>>(), [(0, 1), (4, 2), (7, 1), (63, 1)]);
+        assert_eq!(bits(0b1001 | 1 << 63).collect::<Vec<_>>(), [0, 3, 63]);
+    }
+}

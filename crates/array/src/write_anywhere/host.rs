@@ -1,0 +1,280 @@
+//! Host reads and writes, up to the NVRAM log.
+
+use std::ops::RangeInclusive;
+
+use crate::driver::{Acknowledge, Direction, Driver, HostOperation};
+use crate::nvram_log::Append;
+use crate::payload::{Contents, Payload};
+
+use super::tag::{Owner, TagFields};
+use super::{BLOCK_SECTORS, COMMAND_BLOCKS, Run, WriteAnywhere};
+
+/// A host operation in progress.
+pub(super) struct Operation<P> {
+    host: HostOperation<P>,
+    stage: Stage,
+    /// Spindle commands it waits for.
+    awaited: u32,
+    /// For a read, what is there of the answer.
+    answer: P,
+}
+
+/// What an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The indirect blocks that say where its blocks lie.
+    Indirect,
+    /// Its blocks (a read), or those it covers in part (a write).
+    Blocks,
+    /// Room in the NVRAM log.
+    Log,
+}
+
+impl<P> Operation<P> {
+    fn end_sector(&self) -> u64 {
+        self.host.first_sector + u64::from(self.host.sectors)
+    }
+
+    /// FBNs of the first and last block touched.
+    fn blocks(&self) -> RangeInclusive<u32> {
+        let block = |sector: u64| (sector / u64::from(BLOCK_SECTORS)) as u32;
+        block(self.host.first_sector)..=block(self.end_sector() - 1)
+    }
+
+    /// The blocks that a write covers in part: its first, its last, both or none.
+    fn partial_blocks(&self) -> impl Iterator<Item = u32> + use<P> {
+        let (first, last) = (*self.blocks().start(), *self.blocks().end());
+        let head = !self.host.first_sector.is_multiple_of(BLOCK_SECTORS.into());
+        let tail = !self.end_sector().is_multiple_of(BLOCK_SECTORS.into());
+        let first_is_partial = head || (tail && first == last);
+        let last_is_partial = tail && first != last;
+        first_is_partial.then_some(first).into_iter().chain(last_is_partial.then_some(last))
+    }
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// A host operation arrives: first the indirect blocks that it needs.
+    pub(super) fn take_in(
+        &mut self,
+        now_ns: u64,
+        host: HostOperation<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        driver.processor(self.processor().of_operation(host.sectors));
+        let operation = Operation { host, stage: Stage::Indirect, awaited: 0, answer: P::default() };
+        let blocks = operation.blocks();
+        let slot = self.operations.insert(operation) as u32;
+        let (first, last) =
+            (self.keys.indirect_of(*blocks.start()), self.keys.indirect_of(*blocks.end()));
+        for key in first..=last {
+            if !self.look_up(key) {
+                self.read_for(slot, key, 1, driver);
+                self.counters.metadata_reads += 1;
+            }
+        }
+        if self.operations[slot as usize].awaited == 0 {
+            self.read_blocks(now_ns, slot, Acknowledge::AfterProcessor, driver);
+        }
+    }
+
+    /// A command of an operation has completed.
+    pub(super) fn operation_progress(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        payload: &P,
+        driver: &mut impl Driver<P>,
+    ) {
+        self.fill(fields.first_key, fields.blocks, payload);
+        let operation = &mut self.operations[fields.slot as usize];
+        operation.awaited -= 1;
+        let stage = operation.stage;
+        if stage == Stage::Blocks && operation.host.direction == Direction::Read {
+            lay_block_run(operation, fields.first_key, payload);
+        }
+        if operation.awaited > 0 {
+            return;
+        }
+        match stage {
+            Stage::Indirect => {
+                self.read_blocks(now_ns, fields.slot, Acknowledge::Now, driver);
+            }
+            Stage::Blocks => self.blocks_are_here(now_ns, fields.slot, Acknowledge::Now, driver),
+            Stage::Log => unreachable!("an operation that waits for the log has no command out"),
+        }
+    }
+
+    /// Reads what the operation needs and the cache lacks: one command for each run of blocks.
+    fn read_blocks(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        when: Acknowledge,
+        driver: &mut impl Driver<P>,
+    ) {
+        let operation = &mut self.operations[slot as usize];
+        operation.stage = Stage::Blocks;
+        let reads = self.counters.data_reads + self.counters.edge_reads;
+        match operation.host.direction {
+            Direction::Read => {
+                let blocks = operation.blocks();
+                self.counters.data_reads += self.read_missing(slot, blocks, true, driver);
+            }
+            Direction::Write => {
+                let partial = operation.partial_blocks();
+                self.counters.edge_reads += self.read_missing(slot, partial, false, driver);
+            }
+        }
+        if self.counters.data_reads + self.counters.edge_reads == reads {
+            self.blocks_are_here(now_ns, slot, when, driver);
+        }
+    }
+
+    /// Reads those of `blocks` (ascending) that are not in the cache; how many commands that took. With `answer`,
+    /// those that are there are laid into the answer at once, before they can be evicted.
+    fn read_missing(
+        &mut self,
+        slot: u32,
+        blocks: impl Iterator<Item = u32>,
+        answer: bool,
+        driver: &mut impl Driver<P>,
+    ) -> u64 {
+        let mut commands = 0;
+        // The run being gathered: its first block and how many follow each other in the file and on a spindle.
+        let mut gathered: Option<(u32, Run)> = None;
+        for block in blocks {
+            if self.look_up(block) {
+                if answer {
+                    let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
+                    let part = self.contents.load(sector, BLOCK_SECTORS);
+                    lay_block_run(&mut self.operations[slot as usize], block, &part);
+                }
+                continue;
+            }
+            let Some(vbn) = self.map.get(block) else { continue };
+            let here = self.run_at(vbn);
+            if let Some((first, run)) = &mut gathered {
+                let follows = *first + run.blocks == block
+                    && run.spindle == here.spindle
+                    && run.dbn + u64::from(run.blocks) == here.dbn
+                    && run.blocks < COMMAND_BLOCKS;
+                if follows {
+                    run.blocks += 1;
+                    continue;
+                }
+                let (first, run) = (*first, *run);
+                self.read_run_for(slot, first, run, driver);
+                commands += 1;
+            }
+            gathered = Some((block, here));
+        }
+        if let Some((first, run)) = gathered {
+            self.read_run_for(slot, first, run, driver);
+            commands += 1;
+        }
+        commands
+    }
+
+    /// Everything the operation needs is in memory.
+    fn blocks_are_here(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        when: Acknowledge,
+        driver: &mut impl Driver<P>,
+    ) {
+        match self.operations[slot as usize].host.direction {
+            Direction::Read => {
+                let operation = self.operations.remove(slot as usize);
+                driver.acknowledge(operation.host.id, when, operation.answer);
+            }
+            Direction::Write => {
+                if !self.log_write(now_ns, slot, when, driver) {
+                    self.operations[slot as usize].stage = Stage::Log;
+                    self.waiting_for_log.push_back(slot);
+                    self.counters.stalled_writes += 1;
+                }
+            }
+        }
+    }
+
+    /// Logs a write, makes its blocks dirty and acknowledges it; false if both halves of the log are full.
+    fn log_write(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        when: Acknowledge,
+        driver: &mut impl Driver<P>,
+    ) -> bool {
+        let host = &self.operations[slot as usize].host;
+        let bytes = u64::from(host.sectors) * 512 + self.config.log_record_header_bytes;
+        match self.log.append(bytes) {
+            Append::Logged => {}
+            Append::BothFull => return false,
+            Append::HalfFull => {
+                self.begin_checkpoint(now_ns, driver);
+                self.log.append(bytes);
+            }
+        }
+        let operation = self.operations.remove(slot as usize);
+        for block in operation.blocks() {
+            if self.cache.is_flushing(block) {
+                self.keep_for_checkpoint(block);
+            }
+            let (newly_dirty, evicted) = self.cache.write(block);
+            self.forget(evicted);
+            if newly_dirty {
+                self.dirty.insert(u64::from(block));
+            }
+        }
+        let HostOperation { id, first_sector, sectors, payload, .. } = operation.host;
+        self.contents.store(first_sector, sectors, &payload);
+        driver.acknowledge(id, when, P::default());
+        if self.checkpoint.is_none() && self.cache.dirty_blocks() > self.config.dirty_limit_blocks {
+            self.begin_checkpoint(now_ns, driver);
+        }
+        true
+    }
+
+    /// Lets in the writes that waited for the log, as many as it takes.
+    pub(super) fn admit_waiting(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        while let Some(slot) = self.waiting_for_log.front().copied() {
+            if !self.log_write(now_ns, slot, Acknowledge::Now, driver) {
+                break;
+            }
+            self.waiting_for_log.pop_front();
+        }
+    }
+
+    fn look_up(&mut self, key: u32) -> bool {
+        let hit = self.cache.touch(key);
+        self.counters.cache_lookups += 1;
+        self.counters.cache_hits += u64::from(hit);
+        hit
+    }
+
+    fn read_for(&mut self, slot: u32, key: u32, blocks: u32, driver: &mut impl Driver<P>) {
+        if let Some(vbn) = self.map.get(key) {
+            let run = Run { blocks, ..self.run_at(vbn) };
+            self.read_run_for(slot, key, run, driver);
+        }
+    }
+
+    fn read_run_for(&mut self, slot: u32, first_key: u32, run: Run, driver: &mut impl Driver<P>) {
+        let fields = TagFields { owner: Owner::Operation, slot, first_key, blocks: run.blocks };
+        self.send(driver, fields, Direction::Read, run, P::default());
+        self.operations[slot as usize].awaited += 1;
+    }
+}
+
+/// Lays what a run of blocks holds into a read's answer: the part of it that the host asked for.
+fn lay_block_run<P: Payload>(operation: &mut Operation<P>, first_block: u32, payload: &P) {
+    let run_start = u64::from(first_block) * u64::from(BLOCK_SECTORS);
+    let wanted = operation.host.first_sector;
+    if run_start >= wanted {
+        operation.answer.splice((run_start - wanted) as u32, payload);
+    } else {
+        let skipped = (wanted - run_start) as u32;
+        operation.answer.splice(0, &payload.slice(skipped, u32::MAX));
+    }
+}

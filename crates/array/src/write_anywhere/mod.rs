@@ -1,0 +1,325 @@
+//! The write-anywhere controller: NVRAM log, buffer cache, consistency points.
+//!
+//! A host write is logged in NVRAM and acknowledged; the blocks it covers in part are read first. The dirty blocks
+//! go out together at a consistency point, to wherever the allocator finds room, with the metadata that says where.
+//! A host read costs one spindle command for each run of its blocks that still lie one behind the other.
+
+mod block_keys;
+mod checkpoint;
+mod config;
+mod host;
+mod tag;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use slab::Slab;
+use strewn_alloc::{
+    Aggregate, BlockMap, FileLayout, FreeSpace, REGION_BLOCKS, Region, SummaryBitmap, VirtualSpace,
+};
+use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
+
+use crate::buffer_cache::{BufferCache, Evicted};
+use crate::counters::Counters;
+use crate::driver::{Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag};
+use crate::nvram_log::NvramLog;
+use crate::payload::{Contents, Payload};
+use crate::processor::ProcessorCosts;
+
+use block_keys::BlockKeys;
+use checkpoint::Checkpoint;
+pub use config::{WriteAnywhereConfig, WriteAnywhereError};
+use host::Operation;
+use tag::{Owner, TagFields};
+
+/// Sectors of 512 bytes in a block of 4 KiB.
+const BLOCK_SECTORS: u32 = 8;
+
+/// Blocks of one spindle command at most; a longer run takes several.
+const COMMAND_BLOCKS: u32 = 128;
+
+/// A write-anywhere array.
+pub struct WriteAnywhere<P: Payload> {
+    config: WriteAnywhereConfig,
+    keys: BlockKeys,
+    aggregate: Aggregate,
+    volume: VirtualSpace,
+    /// Where every block lies, by key, and in which region of the volume's numbers: six bytes a block.
+    map: BlockMap,
+    regions: Vec<Region>,
+    superblock: [Vbn; 2],
+    log: NvramLog,
+    cache: BufferCache,
+    contents: P::Contents,
+    dirty: SummaryBitmap,
+    rewritten: SummaryBitmap,
+    operations: Slab<Operation<P>>,
+    waiting_for_log: VecDeque<u32>,
+    checkpoint: Option<Checkpoint<P>>,
+    checkpoint_due_ns: u64,
+    counters: Counters,
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// An array whose file has just been laid out in full ("full reallocation"): contiguous but for a change of
+    /// spindle after every chunk, with its metadata behind it. The cache is empty.
+    ///
+    /// # Errors
+    /// If a size is zero or the file does not fit.
+    pub fn new(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
+        let nonzero = [
+            (config.file_blocks.into(), "the file"),
+            (config.log_half_bytes, "half of the NVRAM log"),
+            (config.checkpoint_interval_ns, "the interval of consistency points"),
+            (config.cache_blocks.into(), "the buffer cache"),
+            (config.dirty_limit_blocks.into(), "the limit of dirty blocks"),
+            (config.tetrises_in_flight.into(), "the number of tetrises in flight"),
+        ];
+        if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
+            return Err(WriteAnywhereError::Zero(what));
+        }
+        let aggregate = Aggregate::new(config.group, config.shape)?;
+        let volume = VirtualSpace::new(config.volume_blocks)?;
+        let keys =
+            BlockKeys::new(config.file_blocks, volume.regions(), config.group.total_blocks());
+        let map = BlockMap::new(keys.end().into(), config.group.total_blocks())?;
+        let mut array = Self {
+            aggregate,
+            volume,
+            map,
+            regions: vec![Region(0); keys.volume().len()],
+            superblock: [Vbn(0); 2],
+            log: NvramLog::new(config.log_half_bytes),
+            cache: BufferCache::new(
+                keys.end().into(),
+                config.cache_blocks,
+                config.protected_blocks,
+            ),
+            contents: P::Contents::default(),
+            dirty: SummaryBitmap::new(config.file_blocks.into()),
+            rewritten: SummaryBitmap::new(config.file_blocks.into()),
+            operations: Slab::new(),
+            waiting_for_log: VecDeque::new(),
+            checkpoint: None,
+            checkpoint_due_ns: 0,
+            counters: Counters::default(),
+            keys,
+            config,
+        };
+        array.lay_out().map_err(|_| WriteAnywhereError::FileDoesNotFit {
+            file_blocks: array.config.file_blocks.into(),
+            aggregate_blocks: array.config.group.total_blocks(),
+        })?;
+        Ok(array)
+    }
+
+    /// The allocator, with its free map.
+    #[must_use]
+    pub fn aggregate(&self) -> &Aggregate {
+        &self.aggregate
+    }
+
+    /// Where the file's blocks lie.
+    #[must_use]
+    pub fn block_map(&self) -> &BlockMap {
+        &self.map
+    }
+
+    /// Places superblock, file and metadata on an empty aggregate, without writing anything.
+    fn lay_out(&mut self) -> Result<(), NoRoom> {
+        self.aggregate.begin(self.superblock.len() as u64);
+        for block in &mut self.superblock {
+            *block = self.aggregate.allocate()?;
+        }
+        self.aggregate.commit();
+        self.aggregate.begin(u64::from(self.keys.end()));
+        for key in 0..self.keys.indirect().end {
+            self.place(key)?;
+        }
+        // Of the volume's bitmap and the container map, what describes the numbers given out so far.
+        let used = (0..self.volume.regions() as u16)
+            .map(Region)
+            .take_while(|region| {
+                u64::from(region.0) * REGION_BLOCKS <= u64::from(self.keys.indirect().end)
+            })
+            .collect::<Vec<_>>();
+        for region in &used {
+            self.place(self.keys.volume_bitmap_of(*region))?;
+        }
+        for region in &used {
+            for block in 0..block_keys::CONTAINER_BLOCKS_PER_REGION {
+                self.place(self.keys.container_of(*region, 0) + block)?;
+            }
+        }
+        for key in self.keys.aggregate_bitmap() {
+            self.place(key)?;
+        }
+        self.aggregate.commit();
+        while self.aggregate.next_tetris().is_some() {}
+        Ok(())
+    }
+
+    /// Gives block `key` a new place in the aggregate, and a new number in the volume if it belongs to it.
+    fn place(&mut self, key: u32) -> Result<Placed, NoRoom> {
+        let vbn = self.aggregate.allocate()?;
+        let before = self.map.replace(key, vbn);
+        let region = if self.keys.volume().contains(&key) {
+            let region = self.volume.allocate()?;
+            let before = std::mem::replace(&mut self.regions[key as usize], region);
+            Some((region, before))
+        } else {
+            None
+        };
+        Ok(Placed { vbn, before, region })
+    }
+
+    /// Sends a command for `sectors` of one spindle and charges the processor for it.
+    fn send(
+        &self,
+        driver: &mut impl Driver<P>,
+        fields: TagFields,
+        direction: Direction,
+        run: Run,
+        payload: P,
+    ) {
+        let sectors = run.blocks * BLOCK_SECTORS;
+        driver.processor(self.config.processor.of_command(sectors));
+        driver.command(SpindleCommand {
+            tag: fields.pack(),
+            spindle: run.spindle,
+            direction,
+            first_sector: run.dbn * u64::from(BLOCK_SECTORS),
+            sectors,
+            payload,
+        });
+    }
+
+    /// The file's or metadata's block at `vbn` as a run of one.
+    fn run_at(&self, vbn: Vbn) -> Run {
+        let location = self.config.group.locate(vbn);
+        Run { spindle: location.spindle, dbn: location.dbn.0, blocks: 1 }
+    }
+
+    /// Puts blocks that were just read into the cache; those that are there already are newer.
+    fn fill(&mut self, first_key: u32, blocks: u32, payload: &P) {
+        for block in 0..blocks {
+            let key = first_key + block;
+            if self.cache.contains(key) {
+                continue;
+            }
+            let evicted = self.cache.insert(key);
+            self.forget(evicted);
+            if key < self.config.file_blocks {
+                let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
+                let part = payload.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
+                self.contents.store(sector, BLOCK_SECTORS, &part);
+            }
+        }
+    }
+
+    fn forget(&mut self, evicted: Evicted) {
+        if let Evicted(Some(key)) = evicted
+            && key < self.config.file_blocks
+        {
+            self.contents.forget(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS);
+        }
+    }
+
+    fn processor(&self) -> &ProcessorCosts {
+        &self.config.processor
+    }
+
+    fn group(&self) -> &ParityGroup {
+        &self.config.group
+    }
+}
+
+/// Blocks one behind the other on one spindle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    spindle: SpindleIndex,
+    dbn: u64,
+    blocks: u32,
+}
+
+/// What placing a block changed.
+struct Placed {
+    vbn: Vbn,
+    before: Option<Vbn>,
+    /// The region of its new number and of the one before, for blocks of the volume.
+    region: Option<(Region, Region)>,
+}
+
+/// The aggregate or the volume is full.
+#[derive(Debug)]
+struct NoRoom;
+
+impl From<strewn_alloc::OutOfSpace> for NoRoom {
+    fn from(_: strewn_alloc::OutOfSpace) -> Self {
+        Self
+    }
+}
+
+impl From<strewn_alloc::VolumeFull> for NoRoom {
+    fn from(_: strewn_alloc::VolumeFull) -> Self {
+        Self
+    }
+}
+
+impl<P: Payload> Array<P> for WriteAnywhere<P> {
+    fn spindles(&self) -> u16 {
+        self.group().spindles()
+    }
+
+    fn parity_spindles(&self) -> Range<u16> {
+        self.group().data_spindles()..self.group().spindles()
+    }
+
+    fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
+        driver.set_timer(self.checkpoint_due_ns);
+    }
+
+    fn host_operation(
+        &mut self,
+        now_ns: u64,
+        operation: HostOperation<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        self.take_in(now_ns, operation, driver);
+    }
+
+    fn command_completed(
+        &mut self,
+        now_ns: u64,
+        tag: Tag,
+        payload: P,
+        driver: &mut impl Driver<P>,
+    ) {
+        let fields = TagFields::unpack(tag);
+        match fields.owner {
+            Owner::Operation => self.operation_progress(now_ns, fields, &payload, driver),
+            Owner::CheckpointRead => self.metadata_read(now_ns, fields, &payload, driver),
+            Owner::Tetris => self.tetris_progress(now_ns, fields, driver),
+        }
+    }
+
+    fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        if self.checkpoint.is_none() {
+            self.begin_checkpoint(now_ns, driver);
+        }
+        // While one is in progress, its end sees that the next is due.
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn layout(&self) -> Option<Layout> {
+        Some(Layout {
+            file: FileLayout::measure(&self.map, self.config.file_blocks, self.group()),
+            rewritten: self.rewritten.count() as f64 / f64::from(self.config.file_blocks),
+            free_space: FreeSpace::measure(self.aggregate.free_map()),
+        })
+    }
+}

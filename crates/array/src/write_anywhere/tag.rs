@@ -1,0 +1,68 @@
+//! What a write-anywhere array remembers about a spindle command: all of it in the command's tag.
+
+use crate::driver::Tag;
+
+/// Who waits for the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The host operation in slot `slot`.
+    Operation,
+    /// The consistency point in progress, for a block of metadata.
+    CheckpointRead,
+    /// The tetris in slot `slot` of the consistency point in progress.
+    Tetris,
+}
+
+/// A tag's fields: what is waited for, and the blocks that a read brings. 64 bits in all, so that nothing has to be
+/// looked up when a command completes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TagFields {
+    pub(super) owner: Owner,
+    /// Below 2^20.
+    pub(super) slot: u32,
+    pub(super) first_key: u32,
+    /// Below 2^8.
+    pub(super) blocks: u32,
+}
+
+impl TagFields {
+    pub(super) fn pack(self) -> Tag {
+        debug_assert!(self.slot < 1 << 20 && self.blocks < 1 << 8);
+        Tag((self.owner as u64)
+            | u64::from(self.blocks) << 2
+            | u64::from(self.slot) << 10
+            | u64::from(self.first_key) << 32)
+    }
+
+    pub(super) fn unpack(tag: Tag) -> Self {
+        Self {
+            owner: match tag.0 & 3 {
+                0 => Owner::Operation,
+                1 => Owner::CheckpointRead,
+                _ => Owner::Tetris,
+            },
+            blocks: (tag.0 >> 2) as u32 & 0xFF,
+            slot: (tag.0 >> 10) as u32 & 0xF_FFFF,
+            first_key: (tag.0 >> 32) as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_tag_keeps_its_fields(
+            owner in prop_oneof![Just(Owner::Operation), Just(Owner::CheckpointRead), Just(Owner::Tetris)],
+            slot in 0u32..1 << 20,
+            first_key: u32,
+            blocks in 0u32..256,
+        ) {
+            let fields = TagFields { owner, slot, first_key, blocks };
+            prop_assert_eq!(TagFields::unpack(fields.pack()), fields);
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Results as tables of plain text, for a terminal of 160 columns or for a log.
+//!
+//! A table has no escape sequences and no letters outside ASCII but what names bring in.
+
+use crate::comparison::{Metric, PublishedComparison, Ratio};
+use crate::overhead::OverheadRow;
+use crate::results::{ArrayResults, Parameter, Results, Segment};
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+
+/// Columns apart by space, the header ruled off: ` a   b ` over `--- ---`.
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
+
+/// A table to be: its columns, left to right.
+struct Columns<Row>(Vec<Column<Row>>);
+
+/// One column: its header, of up to three lines, and which side its cells keep to.
+struct Column<Row> {
+    header: &'static str,
+    alignment: CellAlignment,
+    cell: Box<dyn Fn(&Row) -> String>,
+}
+
+impl<Row> Columns<Row> {
+    const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds a column of words.
+    fn words(self, header: &'static str, cell: impl Fn(&Row) -> String + 'static) -> Self {
+        self.column(header, CellAlignment::Left, cell)
+    }
+
+    /// Adds a column of numbers.
+    fn number(self, header: &'static str, cell: impl Fn(&Row) -> String + 'static) -> Self {
+        self.column(header, CellAlignment::Right, cell)
+    }
+
+    fn column(
+        mut self,
+        header: &'static str,
+        alignment: CellAlignment,
+        cell: impl Fn(&Row) -> String + 'static,
+    ) -> Self {
+        self.0.push(Column { header, alignment, cell: Box::new(cell) });
+        self
+    }
+
+    /// The table of `rows`, every line without trailing space and ended by a newline.
+    fn render(&self, rows: &[Row]) -> String {
+        // Headers stand on the rule: the short ones get blank lines above.
+        let height = |column: &Column<Row>| column.header.split('\n').count();
+        let highest = self.0.iter().map(height).max().unwrap_or_default();
+        let mut table = Table::new();
+        table.load_style(STYLE);
+        table.set_header(self.0.iter().map(|column| {
+            let above = "\n".repeat(highest - height(column));
+            Cell::new(above + column.header).set_alignment(column.alignment)
+        }));
+        for row in rows {
+            let cell = |column: &Column<Row>| {
+                Cell::new((column.cell)(row)).set_alignment(column.alignment)
+            };
+            table.add_row(self.0.iter().map(cell));
+        }
+        let mut text = String::new();
+        for line in table.lines() {
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    // A small negative number that rounds to zero is shown as zero.
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));
+    if is_zero { text.trim_start_matches('-').to_owned() } else { text }
+}
+
+fn signed(value: f64, decimals: usize) -> String {
+    let text = fixed(value, decimals);
+    if value > 0.0 { format!("+{text}") } else { text }
+}
+
+fn percent_of_one(share: f64) -> String {
+    fixed(100.0 * share, 1)
+}
+
+fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), show)
+}
+
+/// A segment with the published figures of its array beside it.
+struct SegmentRow {
+    segment: Segment,
+    published: [Option<f64>; 3],
+    fitted: bool,
+}
+
+impl SegmentRow {
+    fn published(&self, metric: Metric) -> Option<f64> {
+        self.published[metric as usize]
+    }
+
+    fn error_percent(&self) -> Option<f64> {
+        let published = self.published(Metric::Iops)?;
+        Some(100.0 * (self.segment.iops - published) / published)
+    }
+}
+
+/// The segments of one array, published figures beside simulated ones where there are any.
+#[must_use]
+pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
+    let comparisons: Vec<&PublishedComparison> =
+        results.published.iter().filter(|comparison| comparison.array == array.name).collect();
+    let fitted_segments = array.fitted_segments();
+    let row = |segment: &Segment| SegmentRow {
+        published: Metric::ALL.map(|metric| {
+            let comparison = comparisons.iter().find(|comparison| comparison.metric == metric)?;
+            let mut compared = comparison.segments.iter();
+            Some(compared.find(|compared| compared.index == segment.index)?.published)
+        }),
+        fitted: fitted_segments.contains(&segment.index)
+            || comparisons.iter().any(|found| found.fitted_segments.contains(&segment.index)),
+        segment: segment.clone(),
+    };
+    let rows: Vec<SegmentRow> = array.segments.iter().map(row).collect();
+    segment_columns(!comparisons.is_empty()).render(&rows)
+}
+
+fn segment_columns(any_published: bool) -> Columns<SegmentRow> {
+    let published = |columns: Columns<SegmentRow>, metric: Metric, decimals: usize| {
+        if !any_published {
+            return columns;
+        }
+        columns.number("published", move |row| {
+            optional(row.published(metric), |figure| fixed(figure, decimals))
+        })
+    };
+    let mut columns =
+        Columns::new().number("segment", |row: &SegmentRow| row.segment.index.to_string());
+    if any_published {
+        columns = columns.words("", |row| fitted_or_predicted(row.fitted));
+    }
+    columns = columns.number("IOPS", |row| fixed(row.segment.iops, 0));
+    columns = published(columns, Metric::Iops, 0);
+    if any_published {
+        columns = columns
+            .number("error\n%", |row| optional(row.error_percent(), |error| signed(error, 1)));
+    }
+    columns = columns.number("MiB/s", |row| fixed(row.segment.mib_per_s, 1));
+    columns = published(columns, Metric::MibPerS, 1);
+    columns = columns.number("response\nmean, ms", |row| fixed(row.segment.response_ms.mean, 1));
+    columns = published(columns, Metric::ResponseMs, 1);
+    columns
+        .number("p95\nms", |row| fixed(row.segment.response_ms.p95, 1))
+        .number("p99\nms", |row| fixed(row.segment.response_ms.p99, 1))
+        .number("spindle\ncommands\nper op", |row| fixed(row.segment.commands_per_host_op(), 2))
+        .number("con-\ntroller\nbusy %", |row| percent_of_one(row.segment.utilization.controller))
+        .number("spindles\nbusy %", |row| percent_of_one(row.segment.utilization.spindles))
+        .number("layout\nscore", |row| fixed(row.segment.layout.score, 3))
+        .number("span\n%", |row| fixed(row.segment.layout.span_percent, 1))
+}
+
+fn fitted_or_predicted(fitted: bool) -> String {
+    if fitted { "fitted" } else { "predicted" }.to_owned()
+}
+
+/// How near the simulated figures come to the published ones: errors by array and metric, and the
+/// ratios of arrays. Empty if nothing is published.
+#[must_use]
+pub fn summary_table(results: &Results) -> String {
+    let mut summary = String::new();
+    if !results.published.is_empty() {
+        summary.push_str(&comparison_columns().render(&results.published));
+    }
+    if !results.ratios.is_empty() {
+        if !summary.is_empty() {
+            summary.push('\n');
+        }
+        summary.push_str(&ratio_columns().render(&results.ratios));
+    }
+    summary
+}
+
+fn comparison_columns() -> Columns<PublishedComparison> {
+    Columns::<PublishedComparison>::new()
+        .words("array", |row| row.array.clone())
+        .words("metric", |row| {
+            let name = match row.metric {
+                Metric::Iops => "IOPS",
+                Metric::MibPerS => "MiB/s",
+                Metric::ResponseMs => "mean response, ms",
+            };
+            name.to_owned()
+        })
+        .words("fitted to\nsegments", |row| segment_list(&row.fitted_segments))
+        .number("segments\ncompared", |row| row.segments.len().to_string())
+        .number("segments\npredicted", |row| {
+            row.segments.iter().filter(|segment| !segment.fitted).count().to_string()
+        })
+        .number("RMS error of\npredicted, %", |row| {
+            optional(row.predicted_rms_error_percent, |error| fixed(error, 2))
+        })
+        .number("worst error\nof all, %", |row| signed(row.worst_error_percent, 2))
+        .number("in\nsegment", |row| row.worst_segment.to_string())
+}
+
+fn ratio_columns() -> Columns<Ratio> {
+    Columns::<Ratio>::new()
+        .words("ratio of IOPS", |row| format!("{} over {}", row.of, row.over))
+        .words("", |row| row.name.clone())
+        .number("segment", |row| row.segment.to_string())
+        .number("published %", |row| fixed(row.published_percent, 1))
+        .number("simulated %", |row| fixed(row.simulated_percent, 1))
+        .words("", |row| fitted_or_predicted(row.fitted))
+}
+
+fn segment_list(segments: &[u32]) -> String {
+    if segments.is_empty() {
+        return "none".to_owned();
+    }
+    segments.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// What has to be bought for each array, and what a spindle of it gives. The configuration that the
+/// rest of the results are of has an asterisk. Empty if there is no configuration.
+#[must_use]
+pub fn overhead_table(results: &Results) -> String {
+    if results.overhead.is_empty() {
+        return String::new();
+    }
+    let mut table = overhead_columns().render(&results.overhead);
+    table.push_str(
+        "\nfresh: first segment; end: last segment. % of in-place: IOPS per spindle, of the in-place \
+         array's.\n* the configuration that the other tables are of\n",
+    );
+    table
+}
+
+fn overhead_columns() -> Columns<OverheadRow> {
+    Columns::<OverheadRow>::new()
+        .words("array", |row| row.array.clone())
+        .words("spindles to buy", |row| {
+            format!("{}{}", row.name, if row.used_by_results { " *" } else { "" })
+        })
+        .number("spin-\ndles", |row| row.purchased.to_string())
+        .number("usable\nGiB", |row| fixed(row.usable_gib, 0))
+        .number("% of\nraw", |row| fixed(row.usable_percent_of_raw, 1))
+        .number("IOPS/\nspindle\nfresh", |row| fixed(row.iops_per_spindle_fresh, 1))
+        .number("\n\nend", |row| fixed(row.iops_per_spindle_end, 1))
+        .number("IOPS/\n1000 USD\nfresh", |row| fixed(row.iops_per_1000_usd_fresh, 1))
+        .number("\n\nend", |row| fixed(row.iops_per_1000_usd_end, 1))
+        .number("% of\nin-place\nfresh", |row| {
+            optional(row.percent_of_in_place_fresh, |percent| fixed(percent, 1))
+        })
+        .number("\n\nend", |row| optional(row.percent_of_in_place_end, |percent| fixed(percent, 1)))
+}
+
+/// The numbers that were fitted to published figures. Empty if none was.
+#[must_use]
+pub fn fitted_table(results: &Results) -> String {
+    let fitted: Vec<(String, Parameter)> = results
+        .arrays
+        .iter()
+        .flat_map(|array| {
+            let fitted = array.parameters.iter().filter(|parameter| parameter.fitted);
+            fitted.map(|parameter| (array.name.clone(), parameter.clone()))
+        })
+        .collect();
+    if fitted.is_empty() {
+        return String::new();
+    }
+    Columns::<(String, Parameter)>::new()
+        .words("array", |(array, _)| array.clone())
+        .words("fitted parameter", |(_, parameter)| parameter.name.clone())
+        .number("value", |(_, parameter)| parameter.value.to_string())
+        .words("unit", |(_, parameter)| parameter.unit.clone())
+        .words("to published\nsegments", |(_, parameter)| {
+            segment_list(&parameter.fitted_to_segments)
+        })
+        .render(&fitted)
+}
+
+/// All tables, each under a line that says what it is, with what a reader must know of the run.
+#[must_use]
+pub fn all_tables(results: &Results) -> String {
+    let mut all = format!(
+        "{}: seed {}, strewn {}, {} host operations\n",
+        results.scenario, results.seed, results.strewn, results.host_ops
+    );
+    for caveat in results.caveats() {
+        all.push_str(&caveat);
+        all.push('\n');
+    }
+    let mut section = |title: &str, table: &str| {
+        if !table.is_empty() {
+            all.push_str(&format!("\n{title}\n\n{table}"));
+        }
+    };
+    for array in &results.arrays {
+        let title = format!(
+            "{}: {}, {} outstanding, {} working spindles of {} to buy",
+            array.name,
+            array.layout.as_str(),
+            array.outstanding,
+            array.spindles.data + array.spindles.parity,
+            array.spindles.purchased
+        );
+        section(&title, &segments_table(results, array));
+    }
+    section("Simulated beside published", &summary_table(results));
+    section("Fitted; every other number was set from a source", &fitted_table(results));
+    section("Spindles to buy", &overhead_table(results));
+    all
+}

@@ -1,0 +1,80 @@
+use crate::fixture;
+use strewn_report::{all_tables, fitted_table, overhead_table, segments_table, summary_table};
+
+/// The cells of the line that begins with these cells.
+fn cells<'a>(table: &'a str, beginning: &[&str]) -> Vec<&'a str> {
+    let mut lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.find(|line| line.starts_with(beginning)).unwrap_or_else(|| panic!("{table}"))
+}
+
+#[test]
+fn segments_stand_beside_what_is_published() {
+    let results = fixture::results();
+    let table = segments_table(&results, &results.arrays[0]);
+    assert_eq!(
+        cells(&table, &["1"]),
+        [
+            "1", "fitted", "4940", "4864", "+1.6", "53.5", "52.7", "30.4", "30.8", "63.8", "88.1",
+            "1.24", "98.7", "81.2", "0.974", "4.9"
+        ]
+    );
+    assert_eq!(cells(&table, &["2"])[1], "fitted");
+    assert_eq!(cells(&table, &["3"])[1..5], ["predicted", "4298", "4296", "+0.0"]);
+    assert_eq!(cells(&table, &["14"])[1..5], ["predicted", "3507", "3449", "+1.7"]);
+    let in_place = segments_table(&results, &results.arrays[1]);
+    assert_eq!(cells(&in_place, &["14"])[1..5], ["predicted", "5988", "5983", "+0.1"]);
+    assert_eq!(cells(&in_place, &["14"])[14], "1.000");
+}
+
+#[test]
+fn without_published_figures_there_are_no_columns_for_them() {
+    let mut results = fixture::results();
+    results.published.clear();
+    results.ratios.clear();
+    let table = segments_table(&results, &results.arrays[0]);
+    assert_eq!(cells(&table, &["14"]).len(), 11);
+    assert_eq!(summary_table(&results), "");
+}
+
+#[test]
+fn the_summary_has_errors_and_ratios() {
+    let table = summary_table(&fixture::results());
+    assert_eq!(
+        cells(&table, &["FAS2050", "IOPS"])[2..],
+        ["1,", "2", "14", "12", "0.70", "+1.68", "14"]
+    );
+    // 3507 of 5988.
+    assert!(table.contains("FAS2050 over EVA4400"));
+    let after: Vec<&str> =
+        table.lines().find(|line| line.contains("after 14")).unwrap().split_whitespace().collect();
+    assert_eq!(after[after.len() - 4..], ["14", "58.0", "58.6", "predicted"]);
+}
+
+#[test]
+fn overhead_and_fitted_parameters() {
+    let results = fixture::results();
+    let table = overhead_table(&results);
+    let bought: Vec<&str> =
+        table.lines().find(|line| line.contains("25: ")).unwrap().split_whitespace().collect();
+    assert_eq!(bought[bought.len() - 9..][..4], ["25", "2152", "62.9", "197.6"]);
+    assert_eq!(table.matches(" * ").count(), 2, "{table}");
+    let table = fitted_table(&results);
+    assert_eq!(
+        cells(&table, &["FAS2050", "processor.spindle_command"])[2..],
+        ["110", "us", "1,", "2"]
+    );
+    assert!(!table.contains("per_kib"));
+}
+
+#[test]
+fn everything_fits_a_terminal_and_a_log() {
+    let mut results = fixture::results();
+    results.partial = true;
+    let all = all_tables(&results);
+    assert!(all.contains("stopped before its last segment"));
+    assert!(all.is_ascii());
+    let widest = all.lines().map(str::len).max().unwrap();
+    assert!(widest <= 160, "{widest} columns");
+    assert!(all.lines().all(|line| line == line.trim_end()));
+    assert_eq!(all, all_tables(&results));
+}

@@ -1,0 +1,84 @@
+//! A scenario made smaller, to be run quickly.
+
+use crate::array::{Array, Layout};
+use crate::quantity::{Bytes, Nanoseconds};
+use crate::scenario::Scenario;
+
+/// Sizes stay whole blocks, in bytes.
+const BLOCK_BYTES: u64 = 4096;
+
+impl Scenario {
+    /// The scenario with everything that its length is owed to divided by `by`, and what was done,
+    /// in words: the file, LUNs, segments, log halves, checkpoint intervals and caches.
+    ///
+    /// A spindle's blocks are spread `by` times as far apart
+    /// ([`spindle_stretch`](Self::spindle_stretch)), so that seeks keep their lengths; rates,
+    /// queues and costs stay as they are. Sizes are rounded down to whole blocks of 4 KiB, and
+    /// nothing becomes zero that was not. A `by` of 0 is taken as 1, which changes nothing.
+    #[must_use]
+    pub fn scaled_down(&self, by: u32) -> (Self, Vec<String>) {
+        let by = by.max(1);
+        let mut scaled = self.clone();
+        let mut changes = Vec::new();
+        if by == 1 {
+            return (scaled, changes);
+        }
+        let mut scale = Scale { by, changes: &mut changes };
+        scale.size("file", &mut scaled.workload.file_bytes);
+        scale.time("segment", &mut scaled.segment_ns);
+        for array in &mut scaled.arrays {
+            scale.array(array);
+        }
+        // Rounding must not leave the file larger than a LUN it filled.
+        let smallest = scaled.arrays.iter().map(|array| array.lun_bytes).min();
+        if let Some(smallest) = smallest {
+            scaled.workload.file_bytes = scaled.workload.file_bytes.min(smallest);
+        }
+        scaled.spindle_stretch = scaled.spindle_stretch.saturating_mul(by);
+        changes.push(format!(
+            "blocks of a spindle {} times as far apart, so that seeks keep their lengths",
+            scaled.spindle_stretch
+        ));
+        (scaled, changes)
+    }
+}
+
+/// A division under way.
+struct Scale<'c> {
+    by: u32,
+    changes: &'c mut Vec<String>,
+}
+
+impl Scale<'_> {
+    fn array(&mut self, array: &mut Array) {
+        let name = &array.name;
+        self.size(&format!("LUN of {name}"), &mut array.lun_bytes);
+        match &mut array.layout {
+            Layout::WriteAnywhere(layout) => {
+                self.size(&format!("log half of {name}"), &mut layout.log_half_bytes);
+                let interval = &mut layout.checkpoint_interval_ns;
+                self.time(&format!("checkpoint interval of {name}"), interval);
+                self.size(&format!("buffer cache of {name}"), &mut layout.buffer_cache_bytes);
+            }
+            Layout::InPlace(layout) => {
+                self.size(&format!("write cache of {name}"), &mut layout.write_cache_bytes);
+            }
+        }
+    }
+
+    fn size(&mut self, what: &str, bytes: &mut u64) {
+        let before = *bytes;
+        let divided = before / u64::from(self.by);
+        let whole = divided - divided % BLOCK_BYTES;
+        *bytes = whole.max(BLOCK_BYTES.min(before));
+        let (before, after) = (Bytes(before).approximately(), Bytes(*bytes).approximately());
+        self.changes.push(format!("{what} {before} -> {after}"));
+    }
+
+    fn time(&mut self, what: &str, time_ns: &mut u64) {
+        let before = *time_ns;
+        *time_ns = (before / u64::from(self.by)).max(before.min(1));
+        let (before, after) = (Nanoseconds(before), Nanoseconds(*time_ns));
+        self.changes.push(format!("{what} {before} -> {after}"));
+    }
+}

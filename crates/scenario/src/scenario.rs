@@ -1,0 +1,191 @@
+//! A whole scenario: reading its file and checking what concerns more than one part.
+
+use std::path::{Path, PathBuf};
+
+use toml::de::{DeTable, DeValue};
+
+use crate::array::{Array, Context};
+use crate::overhead::{ArrayNames, Overhead};
+use crate::problem::{ProblemKind, ScenarioError};
+use crate::quantity::Bytes;
+use crate::section::{Problems, Section};
+use crate::value::{self, Wrong};
+use crate::workload::Workload;
+
+/// An experiment, checked: whatever is in it can be run.
+///
+/// Plain data in base units, bytes and nanoseconds. The fields are public, so that an experiment
+/// can be varied in code; the checks are made on the text alone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// Its name in results.
+    pub name: String,
+    /// Its title in reports.
+    pub title: String,
+    /// What every random choice of a run follows from.
+    pub seed: u64,
+    /// Segments of the run, each measured on its own.
+    pub segments: u32,
+    /// Length of a segment in nanoseconds.
+    pub segment_ns: u64,
+    /// How many times as far apart a spindle's blocks are spread as their addresses say, so that
+    /// seeks keep their lengths when everything else is scaled down. 1 at full scale.
+    pub spindle_stretch: u32,
+    /// The file of published figures, resolved against the scenario's own folder. For the
+    /// comparison and for calibration; a run does not read it.
+    pub published: Option<PathBuf>,
+    /// What the hosts ask.
+    pub workload: Workload,
+    /// The arrays under test, in the order of the file; at least one.
+    pub arrays: Vec<Array>,
+    /// What must be bought beside the working spindles.
+    pub overhead: Option<Overhead>,
+}
+
+/// The format that this version reads.
+const SCHEMA: u64 = 1;
+
+impl Scenario {
+    /// Reads and checks a scenario's file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or with every problem found in it.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, ScenarioError> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ScenarioError::unreadable(path, error))?;
+        Self::parse(&text, path)
+    }
+
+    /// Checks a scenario's text. `name` is its file: what errors call it, and whose folder the
+    /// paths in the text start from. It is not read.
+    ///
+    /// # Errors
+    ///
+    /// With every problem found in the text.
+    pub fn parse(text: &str, name: impl AsRef<Path>) -> Result<Self, ScenarioError> {
+        let path = name.as_ref();
+        let problems = Problems::new(text);
+        let (table, errors) = DeTable::parse_recoverable(text);
+        for error in &errors {
+            problems.add(
+                ProblemKind::Syntax,
+                error.span().unwrap_or_default(),
+                String::new(),
+                error.message().trim(),
+                "the text must be TOML: keys with values, under tables in brackets",
+            );
+        }
+        // After a syntax error tables may be cut short, and what is missing from them is no news.
+        let scenario = if errors.is_empty() {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            Self::read(Section::root(&table, &problems), folder)
+        } else {
+            None
+        };
+        let problems = problems.into_found();
+        match scenario {
+            Some(scenario) if problems.is_empty() => Ok(scenario),
+            _ => Err(ScenarioError::problems_in(path, text, problems)),
+        }
+    }
+
+    fn read(mut section: Section<'_>, folder: &Path) -> Option<Self> {
+        let s = &mut section;
+        let schema = s.required("schema", "1", check_schema);
+        let name = s.required("name", "\"my-experiment\"", value::name);
+        let title = s.required("title", "\"What it shows\"", value::name);
+        let seed = s.required("seed", "1", value::whole);
+        let segments = s.required("segments", "14", value::positive_count);
+        let segment_ns = s.required("segment", "\"20 min\"", value::positive_nanoseconds);
+        let published_is_given = s.has("published");
+        let published = read_published(s, folder);
+        s.require_one_of(&["workload"], "add [workload] and its keys");
+        let workload = s.section("workload").and_then(Workload::read);
+        let (names, arrays) = read_arrays(s, &Context { folder, segments });
+        check_file(s, workload.as_ref(), &arrays);
+        let overhead_is_given = s.has("overhead");
+        let known = ArrayNames { names: &names, arrays: &arrays };
+        let overhead = s.section("overhead").and_then(|section| Overhead::read(section, &known));
+        section.finish();
+        schema?;
+        Some(Self {
+            name: name?,
+            title: title?,
+            seed: seed?,
+            segments: segments?,
+            segment_ns: segment_ns?,
+            spindle_stretch: 1,
+            published: if published_is_given { Some(published?) } else { None },
+            workload: workload?,
+            arrays,
+            overhead: if overhead_is_given { Some(overhead?) } else { None },
+        })
+    }
+
+    /// The array of a name.
+    #[must_use]
+    pub fn array(&self, name: &str) -> Option<&Array> {
+        self.arrays.iter().find(|array| array.name == name)
+    }
+}
+
+fn check_schema(value: &DeValue<'_>) -> Result<(), Wrong> {
+    match value::whole(value)? {
+        SCHEMA => Ok(()),
+        other => Err(Wrong {
+            message: format!("is {other}, a format that this version does not read"),
+            help: format!("write schema = {SCHEMA}, or use the version that the file is for"),
+        }),
+    }
+}
+
+fn read_published(section: &mut Section<'_>, folder: &Path) -> Option<PathBuf> {
+    let path = folder.join(section.optional("published", value::name)?);
+    if path.is_file() {
+        return Some(path);
+    }
+    section.problem(
+        "published",
+        format!("there is no file {}", path.display()),
+        "give the file of published figures, as a path from the scenario's folder, or leave the \
+         key out",
+    );
+    None
+}
+
+/// Reads every `[[array]]`: their names, and those of them that have no problem.
+fn read_arrays(section: &mut Section<'_>, context: &Context<'_>) -> (Vec<String>, Vec<Array>) {
+    section.require_one_of(&["array"], "add [[array]] and its keys, once for each array");
+    let mut names: Vec<String> = Vec::new();
+    let mut arrays = Vec::new();
+    for table in section.sections("array").unwrap_or_default() {
+        if let Some(name) = table.peek("name") {
+            if names.contains(&name) {
+                table.problem(
+                    "name",
+                    format!("there is another array `{name}`"),
+                    "results tell arrays apart by name: give each its own",
+                );
+            }
+            names.push(name);
+        }
+        arrays.extend(Array::read(table, context));
+    }
+    (names, arrays)
+}
+
+/// The workload's file must fit into every array's LUN.
+fn check_file(section: &Section<'_>, workload: Option<&Workload>, arrays: &[Array]) {
+    let Some(workload) = workload else { return };
+    for array in arrays.iter().filter(|array| workload.file_bytes > array.lun_bytes) {
+        let (file, lun) = (Bytes(workload.file_bytes), Bytes(array.lun_bytes));
+        section.problem_within(
+            "workload",
+            "file",
+            format!("a file of {file} is larger than the LUN of {}, {lun}", array.name),
+            format!("give at most {lun}, or enlarge the LUN"),
+        );
+    }
+}

@@ -1,0 +1,305 @@
+//! One table of a scenario being read: which keys it has, which it should have, and every problem
+//! found on the way.
+//!
+//! The tables are read from the parser's spanned values rather than by deserialization, since that
+//! stops at the first problem and a person wants all of them.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::nearest::nearest;
+use crate::problem::{Problem, ProblemKind};
+use crate::value::{self, Wrong, one_of};
+
+/// The problems of one text.
+pub(crate) struct Problems<'t> {
+    text: &'t str,
+    found: RefCell<Vec<Problem>>,
+}
+
+impl<'t> Problems<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self { text, found: RefCell::default() }
+    }
+
+    pub(crate) fn add(
+        &self,
+        kind: ProblemKind,
+        span: Range<usize>,
+        field: String,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let problem = Problem::new(kind, self.text, span, field, message.into(), help.into());
+        self.found.borrow_mut().push(problem);
+    }
+
+    pub(crate) fn into_found(self) -> Vec<Problem> {
+        self.found.into_inner()
+    }
+}
+
+/// A key that must be there, or one of several, and is not.
+struct Missing {
+    field: &'static str,
+    /// Any of these would do.
+    keys: Vec<&'static str>,
+    help: String,
+}
+
+/// One table being read. Every key asked for becomes a known key; [`finish`](Self::finish) reports
+/// those that are not.
+pub(crate) struct Section<'t> {
+    path: String,
+    span: Range<usize>,
+    table: &'t DeTable<'t>,
+    problems: &'t Problems<'t>,
+    known: Vec<&'static str>,
+    missing: Vec<Missing>,
+}
+
+impl<'t> Section<'t> {
+    pub(crate) fn root(table: &'t Spanned<DeTable<'t>>, problems: &'t Problems<'t>) -> Self {
+        Self::new(String::new(), table.span(), table.get_ref(), problems)
+    }
+
+    fn new(
+        path: String,
+        span: Range<usize>,
+        table: &'t DeTable<'t>,
+        problems: &'t Problems<'t>,
+    ) -> Self {
+        Self { path, span, table, problems, known: Vec::new(), missing: Vec::new() }
+    }
+
+    /// Names this table in the fields of its problems.
+    pub(crate) fn rename(&mut self, path: String) {
+        self.path = path;
+    }
+
+    /// Whether the table has the key.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// The value of a key, if there; the key is known from here on.
+    pub(crate) fn get(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
+        self.known.push(key);
+        self.table.get(key)
+    }
+
+    /// A value that must be there. `None` if it is not, or is wrong; the problem is noted.
+    pub(crate) fn required<T>(
+        &mut self,
+        key: &'static str,
+        example: &'static str,
+        read: impl FnOnce(&DeValue<'_>) -> Result<T, Wrong>,
+    ) -> Option<T> {
+        self.require(key, example);
+        self.optional(key, read)
+    }
+
+    /// A value that may be there. `None` if it is not, or is wrong.
+    pub(crate) fn optional<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&DeValue<'_>) -> Result<T, Wrong>,
+    ) -> Option<T> {
+        let value = self.get(key)?;
+        match read(value.get_ref()) {
+            Ok(read) => Some(read),
+            Err(wrong) => {
+                self.problem_at(value.span(), key, wrong.message, wrong.help);
+                None
+            }
+        }
+    }
+
+    /// A value that may be there, or its default. `None` if it is wrong.
+    pub(crate) fn optional_or<T>(
+        &mut self,
+        key: &'static str,
+        default: T,
+        read: impl FnOnce(&DeValue<'_>) -> Result<T, Wrong>,
+    ) -> Option<T> {
+        if self.has(key) {
+            self.optional(key, read)
+        } else {
+            self.known.push(key);
+            Some(default)
+        }
+    }
+
+    /// The elements of an array of values, each with its span. `None` if a value is wrong.
+    pub(crate) fn list<T>(
+        &mut self,
+        key: &'static str,
+        example: &'static str,
+        mut read: impl FnMut(&DeValue<'_>) -> Result<T, Wrong>,
+    ) -> Option<Vec<Spanned<T>>> {
+        self.require(key, example);
+        let value = self.get(key)?;
+        let Some(elements) = value.get_ref().as_array() else {
+            let message = format!("is not an array but {}", value::type_of(value.get_ref()));
+            self.problem_at(value.span(), key, message, format!("write {key} = {example}"));
+            return None;
+        };
+        if elements.is_empty() {
+            self.problem_at(value.span(), key, "is empty", format!("write {key} = {example}"));
+            return None;
+        }
+        let mut list = Some(Vec::new());
+        for element in elements {
+            match read(element.get_ref()) {
+                Ok(read) => {
+                    if let Some(list) = &mut list {
+                        list.push(Spanned::new(element.span(), read));
+                    }
+                }
+                Err(wrong) => {
+                    self.problem_at(element.span(), key, wrong.message, wrong.help);
+                    list = None;
+                }
+            }
+        }
+        list
+    }
+
+    /// The table of a key, if there.
+    pub(crate) fn section(&mut self, key: &'static str) -> Option<Section<'t>> {
+        let value = self.get(key)?;
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                Some(Section::new(self.field(key), value.span(), table, self.problems))
+            }
+            other => {
+                let message = format!("is not a table but {}", value::type_of(other));
+                let help = format!("write [{}] and its keys below", self.field(key));
+                self.problem_at(value.span(), key, message, help);
+                None
+            }
+        }
+    }
+
+    /// The tables of `[[key]]`, numbered from 1 in their fields. `None` if there is no such key,
+    /// or it is wrong.
+    pub(crate) fn sections(&mut self, key: &'static str) -> Option<Vec<Section<'t>>> {
+        let value = self.get(key)?;
+        let elements = value.get_ref().as_array().filter(|elements| !elements.is_empty());
+        let tables: Option<Vec<_>> = elements.and_then(|elements| {
+            let tables = elements.iter();
+            tables.map(|element| Some((element.span(), element.get_ref().as_table()?))).collect()
+        });
+        let Some(tables) = tables else {
+            let help = format!("write [[{}]] before the keys of each", self.field(key));
+            self.problem_at(value.span(), key, "is not a list of tables", help);
+            return None;
+        };
+        let sections = tables.into_iter().enumerate().map(|(index, (span, table))| {
+            let path = format!("{}[{}]", self.field(key), index + 1);
+            Section::new(path, span, table, self.problems)
+        });
+        Some(sections.collect())
+    }
+
+    /// Notes that a key must be there, if it is not, with a value it could have.
+    fn require(&mut self, key: &'static str, example: &str) {
+        if !self.has(key) {
+            let help = format!("add a line such as {key} = {example}");
+            self.missing.push(Missing { field: key, keys: vec![key], help });
+        }
+    }
+
+    /// Notes that one of some keys must be there, if none is, with what to add.
+    pub(crate) fn require_one_of(&mut self, keys: &[&'static str], help: &str) {
+        if let Some(first) = keys.first()
+            && !keys.iter().any(|key| self.has(key))
+        {
+            let help = help.to_owned();
+            self.missing.push(Missing { field: first, keys: keys.to_vec(), help });
+        }
+    }
+
+    /// Notes what is wrong with the value of a key, or with the whole table if it has none.
+    pub(crate) fn problem(&self, key: &str, message: impl Into<String>, help: impl Into<String>) {
+        let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
+        self.problem_at(span, key, message, help);
+    }
+
+    /// Notes what is wrong with the value of a key of a table in this one.
+    pub(crate) fn problem_within(
+        &self,
+        table: &str,
+        key: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let inner = self.table.get(table).and_then(|value| value.get_ref().as_table());
+        let value = inner.and_then(|inner| inner.get(key));
+        let span = value.map_or(self.span.clone(), Spanned::span);
+        self.problem_at(span, &format!("{table}.{key}"), message, help);
+    }
+
+    /// The text of a key, if it has one.
+    pub(crate) fn peek(&self, key: &str) -> Option<String> {
+        self.table.get(key)?.get_ref().as_str().map(str::to_owned)
+    }
+
+    /// Notes what is wrong with a part of the value of a key.
+    pub(crate) fn problem_at(
+        &self,
+        span: Range<usize>,
+        key: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.problems.add(ProblemKind::Value, span, self.field(key), message, help);
+    }
+
+    /// Notes that a key names something that there is not: a `what` of those `known`.
+    pub(crate) fn unknown_name(
+        &self,
+        key: &str,
+        what: &str,
+        name: &str,
+        known: &[impl AsRef<str>],
+    ) {
+        self.problem(key, format!("there is no {what} `{name}`"), one_of(name, known));
+    }
+
+    /// The field of a key of this table.
+    pub(crate) fn field(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// Reports the keys that are unknown and those that are missing. A misspelt key is one
+    /// problem, not two: the key it was meant to be is not reported as missing.
+    pub(crate) fn finish(mut self) {
+        for (key, _) in self.table.iter() {
+            let name: &str = key.get_ref().as_ref();
+            if self.known.contains(&name) {
+                continue;
+            }
+            let absent = self.known.iter().copied().filter(|known| !self.has(known));
+            let help = match nearest(name, absent) {
+                Some(near) => {
+                    self.missing.retain(|missing| !missing.keys.contains(&near));
+                    format!("did you mean `{near}`?")
+                }
+                None => match nearest(name, self.known.iter().copied()) {
+                    Some(near) => format!("`{near}` is the nearest key, and is already given"),
+                    None => format!("the keys here are {}", self.known.join(", ")),
+                },
+            };
+            let field = self.field(name);
+            self.problems.add(ProblemKind::UnknownKey, key.span(), field, "unknown key", help);
+        }
+        for Missing { field, help, .. } in &self.missing {
+            let (span, field) = (self.span.clone(), self.field(field));
+            self.problems.add(ProblemKind::Missing, span, field, "is missing", help);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Readers of single TOML values: each takes a value and gives what it means, or says what is
+//! wrong with it and what would be right.
+
+use strewn_spindle::MAX_DEPTH;
+use strewn_workload::SECTOR_BYTES;
+use toml::de::DeValue;
+
+use crate::nearest::nearest;
+use crate::quantity::{Bytes, Nanoseconds};
+
+/// Why a value was refused.
+#[derive(Debug)]
+pub(crate) struct Wrong {
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+type Reading<T> = Result<T, Wrong>;
+
+fn wrong<T>(message: impl Into<String>, help: impl Into<String>) -> Reading<T> {
+    Err(Wrong { message: message.into(), help: help.into() })
+}
+
+fn wrong_type<T>(value: &DeValue<'_>, expected: &str, help: &str) -> Reading<T> {
+    wrong(format!("is {}, not {expected}", type_of(value)), help)
+}
+
+/// The type of a value, with its article.
+pub(crate) fn type_of(value: &DeValue<'_>) -> String {
+    let article = if value.type_str().starts_with(['a', 'i']) { "an" } else { "a" };
+    format!("{article} {}", value.type_str())
+}
+
+/// A string.
+pub(crate) fn text(value: &DeValue<'_>) -> Reading<String> {
+    match value.as_str() {
+        Some(text) => Ok(text.to_owned()),
+        None => wrong_type(value, "a string", "write it in double quotes"),
+    }
+}
+
+/// A string with something in it.
+pub(crate) fn name(value: &DeValue<'_>) -> Reading<String> {
+    match text(value)? {
+        name if name.trim().is_empty() => wrong("is empty", "give it a name"),
+        name => Ok(name),
+    }
+}
+
+/// A size in bytes.
+pub(crate) fn bytes(value: &DeValue<'_>) -> Reading<u64> {
+    let Some(text) = value.as_str() else {
+        return wrong_type(
+            value,
+            "a size",
+            "write a number and a unit in double quotes, such as \"64 MiB\"; units of size are B, \
+             kB, MB, GB, TB and KiB, MiB, GiB, TiB",
+        );
+    };
+    match text.parse::<Bytes>() {
+        Ok(bytes) => Ok(bytes.0),
+        Err(error) => wrong(error.to_string(), "write a size such as \"64 MiB\" or \"1000 GB\""),
+    }
+}
+
+/// A size in bytes, more than none.
+pub(crate) fn positive_bytes(value: &DeValue<'_>) -> Reading<u64> {
+    match bytes(value)? {
+        0 => wrong("is zero", "give a size of one byte or more"),
+        bytes => Ok(bytes),
+    }
+}
+
+/// A length of time in nanoseconds.
+pub(crate) fn nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
+    let Some(text) = value.as_str() else {
+        return wrong_type(
+            value,
+            "a time",
+            "write a number and a unit in double quotes, such as \"10 s\"; units of time are ns, \
+             us, ms, s, min and h",
+        );
+    };
+    match text.parse::<Nanoseconds>() {
+        Ok(time) => Ok(time.0),
+        Err(error) => wrong(error.to_string(), "write a time such as \"76 us\" or \"20 min\""),
+    }
+}
+
+/// A length of time in nanoseconds, more than none.
+pub(crate) fn positive_nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
+    match nanoseconds(value)? {
+        0 => wrong("is zero", "give a time longer than that"),
+        time => Ok(time),
+    }
+}
+
+/// A length of time in nanoseconds, for arithmetic on fractions of them.
+pub(crate) fn cost_nanoseconds(value: &DeValue<'_>) -> Reading<f64> {
+    nanoseconds(value).map(|time| time as f64)
+}
+
+/// A number that is neither negative nor infinite nor NaN.
+pub(crate) fn number(value: &DeValue<'_>) -> Reading<f64> {
+    let number = match value {
+        DeValue::Float(float) => float.as_str().parse::<f64>().ok(),
+        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
+            .ok()
+            .map(|integer| integer as f64),
+        _ => return wrong_type(value, "a number", "write a plain number, without quotes"),
+    };
+    match number {
+        Some(number) if number.is_nan() || number.is_infinite() => {
+            wrong(format!("is {number}, not a number"), "write a plain number")
+        }
+        Some(number) if number < 0.0 => {
+            wrong(format!("is negative: {number}"), "give zero or more")
+        }
+        Some(number) => Ok(number),
+        None => wrong("is too large", "give a smaller number"),
+    }
+}
+
+/// A number above zero.
+pub(crate) fn positive_number(value: &DeValue<'_>) -> Reading<f64> {
+    match number(value)? {
+        0.0 => wrong("is zero", "give a number above zero"),
+        number => Ok(number),
+    }
+}
+
+/// A percentage of 0 to 100.
+pub(crate) fn percent(value: &DeValue<'_>) -> Reading<f64> {
+    let percent = number(value).map_err(|wrong| Wrong {
+        message: wrong.message,
+        help: "give a percentage from 0 to 100, as a plain number".to_owned(),
+    })?;
+    if percent > 100.0 {
+        return wrong(format!("is {percent} %"), "give a percentage from 0 to 100");
+    }
+    Ok(percent)
+}
+
+/// A whole number of 0 to `u64::MAX / 2`, TOML's limit.
+pub(crate) fn whole(value: &DeValue<'_>) -> Reading<u64> {
+    let DeValue::Integer(integer) = value else {
+        return wrong_type(value, "a whole number", "write a whole number, without quotes");
+    };
+    match i64::from_str_radix(integer.as_str(), integer.radix()) {
+        Ok(number) => match u64::try_from(number) {
+            Ok(number) => Ok(number),
+            Err(_) => wrong(format!("is negative: {number}"), "give zero or more"),
+        },
+        Err(_) => wrong("does not fit into 64 bits", "give a smaller number"),
+    }
+}
+
+/// A count, which may be zero.
+pub(crate) fn count(value: &DeValue<'_>) -> Reading<u32> {
+    let number = whole(value)?;
+    match u32::try_from(number) {
+        Ok(count) => Ok(count),
+        Err(_) => wrong(format!("is {number}"), format!("give at most {}", u32::MAX)),
+    }
+}
+
+/// A count of one or more.
+pub(crate) fn positive_count(value: &DeValue<'_>) -> Reading<u32> {
+    match count(value)? {
+        0 => wrong("is zero", "give one or more"),
+        count => Ok(count),
+    }
+}
+
+/// A depth of a spindle's queue.
+pub(crate) fn queue_depth(value: &DeValue<'_>) -> Reading<u32> {
+    let depth = positive_count(value)?;
+    if depth > MAX_DEPTH {
+        return wrong(
+            format!("is {depth}"),
+            format!("a spindle's queue takes at most {MAX_DEPTH}"),
+        );
+    }
+    Ok(depth)
+}
+
+/// A number of spindles, one or more.
+pub(crate) fn positive_spindles(value: &DeValue<'_>) -> Reading<u16> {
+    let number = positive_count(value)?;
+    match u16::try_from(number) {
+        Ok(spindles) => Ok(spindles),
+        Err(_) => wrong(format!("is {number}"), format!("give at most {}", u16::MAX)),
+    }
+}
+
+/// A percentage of 0 to 100 without a fraction, as access specifications have them.
+pub(crate) fn whole_percent(value: &DeValue<'_>) -> Reading<u8> {
+    let percent = percent(value)?;
+    if percent.fract() != 0.0 {
+        return wrong(format!("is {percent} %"), "give a whole percentage, such as 60");
+    }
+    Ok(percent as u8)
+}
+
+/// The length of an operation, or what its place is a multiple of: whole sectors, in bytes.
+pub(crate) fn whole_sectors(value: &DeValue<'_>) -> Reading<u32> {
+    let bytes = positive_bytes(value)?;
+    match u32::try_from(bytes) {
+        Ok(bytes) if bytes.is_multiple_of(SECTOR_BYTES) => Ok(bytes),
+        Ok(_) => wrong(
+            format!("is {}, which is not whole sectors", Bytes(bytes)),
+            format!("give a multiple of {SECTOR_BYTES} B"),
+        ),
+        Err(_) => wrong(format!("is {}", Bytes(bytes)), "give less than 4 GiB"),
+    }
+}
+
+/// `true` or `false`.
+pub(crate) fn flag(value: &DeValue<'_>) -> Reading<bool> {
+    match value.as_bool() {
+        Some(flag) => Ok(flag),
+        None => wrong_type(value, "true or false", "write true or false, without quotes"),
+    }
+}
+
+/// One of a few words, each with what it stands for.
+pub(crate) fn choice<T: Copy>(value: &DeValue<'_>, words: &[(&str, T)]) -> Reading<T> {
+    let text = text(value)?;
+    if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == text) {
+        return Ok(*meaning);
+    }
+    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    wrong(format!("`{text}` is not known here"), one_of(&text, &known))
+}
+
+/// What to write in place of `word`: the nearest of `known`, and all of them.
+pub(crate) fn one_of(word: &str, known: &[impl AsRef<str>]) -> String {
+    let list: Vec<String> = known.iter().map(|known| format!("`{}`", known.as_ref())).collect();
+    let list = list.join(", ");
+    match nearest(word, known.iter().map(AsRef::as_ref)) {
+        Some(near) => format!("did you mean `{near}`? known are {list}"),
+        None => format!("known are {list}"),
+    }
+}

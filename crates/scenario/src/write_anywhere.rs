@@ -1,0 +1,179 @@
+//! The write-anywhere layout: one parity group, a log in NVRAM, and consistency points.
+
+use strewn_raid::{BLOCK_BYTES, Parity};
+
+use crate::quantity::Bytes;
+use crate::section::Section;
+use crate::value;
+
+/// A copy-on-write layout over one parity group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteAnywhere {
+    /// How the group is protected.
+    pub parity: Parity,
+    /// Spindles of the group that hold data; parity spindles are beside them.
+    pub data_spindles: u16,
+    /// What of a drive holds blocks, in bytes.
+    pub right_sized_bytes: u64,
+    /// The file system's own reserve of the group's blocks, in percent.
+    pub reserve_percent: f64,
+    /// Stripes in an allocation area.
+    pub area_stripes: u32,
+    /// Stripes sent to RAID at once; they divide an allocation area's.
+    pub tetris_stripes: u32,
+    /// Blocks that go to one spindle before the next has its turn; at most a tetris.
+    pub chunk_blocks: u32,
+    /// Tetrises of a consistency point that are under way at once.
+    pub tetrises_in_flight: u32,
+    /// One half of the NVRAM log, in bytes: a full half starts a consistency point.
+    pub log_half_bytes: u64,
+    /// What a write takes of the log beside its data, in bytes.
+    pub log_record_header_bytes: u64,
+    /// The longest time between the starts of two consistency points, in nanoseconds.
+    pub checkpoint_interval_ns: u64,
+    /// The buffer cache, in bytes.
+    pub buffer_cache_bytes: u64,
+    /// What of the buffer cache is kept for blocks used more than once, in percent.
+    pub protected_percent: f64,
+    /// What of the buffer cache may be dirty before a consistency point starts, in percent.
+    pub dirty_limit_percent: f64,
+    /// Freed blocks, in percent of the volume, above which they are reclaimed.
+    pub delayed_free_percent: f64,
+}
+
+/// The words for a group's parity.
+const PARITY_WORDS: [(&str, Parity); 2] = [("raid-dp", Parity::RaidDp), ("raid-4", Parity::Raid4)];
+
+impl WriteAnywhere {
+    /// Blocks that the group's data spindles hold, less the reserve, in bytes; and how that comes
+    /// about, in words.
+    pub(crate) fn usable(&self) -> (u64, String) {
+        let raw = u128::from(self.data_spindles) * u128::from(self.right_sized_bytes);
+        let usable = raw as f64 * (1.0 - self.reserve_percent / 100.0);
+        let right_sized = Bytes(self.right_sized_bytes);
+        let how = format!(
+            "{} data spindles of {right_sized}, less the reserve of {} %",
+            self.data_spindles, self.reserve_percent
+        );
+        (usable as u64, how)
+    }
+
+    /// Reads `[array.write_anywhere]` for drives of so many bytes.
+    pub(crate) fn read(mut section: Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
+        let s = &mut section;
+        let parity = s.required("parity", "\"raid-dp\"", |v| value::choice(v, &PARITY_WORDS));
+        let data_spindles = s.required("data_spindles", "18", value::positive_spindles);
+        let right_sized = s.required("right_sized", "\"136000 MiB\"", value::positive_bytes);
+        let reserve = s.required("reserve_percent", "10.0", value::percent);
+        let area_stripes = s.required("area_stripes", "4096", value::positive_count);
+        let tetris_stripes = s.required("tetris_stripes", "64", value::positive_count);
+        let chunk_blocks = s.required("chunk_blocks", "64", value::positive_count);
+        let in_flight = s.required("tetrises_in_flight", "2", value::positive_count);
+        let log_half = s.required("log_half", "\"64 MiB\"", value::positive_bytes);
+        let header = s.required("log_record_header", "\"160 B\"", value::bytes);
+        let interval = s.required("checkpoint_interval", "\"10 s\"", value::positive_nanoseconds);
+        let buffer_cache = s.required("buffer_cache", "\"1.3 GiB\"", value::bytes);
+        let protected = s.required("protected_percent", "50.0", value::percent);
+        let dirty_limit = s.required("dirty_limit_percent", "30.0", value::percent);
+        let delayed_free = s.required("delayed_free_percent", "1.0", value::percent);
+
+        if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
+            check_group(s, parity, data_spindles);
+        }
+        if let (Some(right_sized), Some(drive)) = (right_sized, drive_bytes) {
+            check_right_sized(s, right_sized, drive);
+        }
+        if let (Some(area), Some(tetris)) = (area_stripes, tetris_stripes) {
+            check_tetris(s, area, tetris);
+        }
+        if let (Some(right_sized), Some(area)) = (right_sized, area_stripes)
+            && u64::from(area) * BLOCK_BYTES > right_sized
+        {
+            s.problem(
+                "area_stripes",
+                "an allocation area is longer than a spindle",
+                format!("give at most {} stripes", right_sized / BLOCK_BYTES),
+            );
+        }
+        if let (Some(chunk), Some(tetris)) = (chunk_blocks, tetris_stripes)
+            && chunk > tetris
+        {
+            s.problem(
+                "chunk_blocks",
+                format!("a chunk of {chunk} blocks is longer than a tetris of {tetris} stripes"),
+                format!("give at most {tetris} blocks, or a longer tetris"),
+            );
+        }
+        if let (Some(log_half), Some(header)) = (log_half, header)
+            && log_half < header.saturating_add(BLOCK_BYTES)
+        {
+            let least = Bytes(header.saturating_add(BLOCK_BYTES));
+            s.problem(
+                "log_half",
+                "does not hold one record of a block",
+                format!("give at least {least}, a header and a block"),
+            );
+        }
+        section.finish();
+        Some(Self {
+            parity: parity?,
+            data_spindles: data_spindles?,
+            right_sized_bytes: right_sized?,
+            reserve_percent: reserve?,
+            area_stripes: area_stripes?,
+            tetris_stripes: tetris_stripes?,
+            chunk_blocks: chunk_blocks?,
+            tetrises_in_flight: in_flight?,
+            log_half_bytes: log_half?,
+            log_record_header_bytes: header?,
+            checkpoint_interval_ns: interval?,
+            buffer_cache_bytes: buffer_cache?,
+            protected_percent: protected?,
+            dirty_limit_percent: dirty_limit?,
+            delayed_free_percent: delayed_free?,
+        })
+    }
+}
+
+fn check_group(section: &Section<'_>, parity: Parity, data_spindles: u16) {
+    let most = parity.most_spindles() - parity.spindles();
+    if data_spindles <= most {
+        return;
+    }
+    let all = u32::from(data_spindles) + u32::from(parity.spindles());
+    section.problem(
+        "data_spindles",
+        format!("a {parity} group of {all} spindles is too many"),
+        format!(
+            "such a group has {} to {} spindles in all, {} of them parity: give 1 to {most} data \
+             spindles",
+            parity.spindles() + 1,
+            parity.most_spindles(),
+            parity.spindles(),
+        ),
+    );
+}
+
+fn check_right_sized(section: &Section<'_>, right_sized: u64, drive: u64) {
+    if right_sized > drive {
+        let drive = Bytes(drive);
+        section.problem(
+            "right_sized",
+            format!("{} is more than the whole drive", Bytes(right_sized)),
+            format!("the drive has {drive}: give less"),
+        );
+    }
+}
+
+fn check_tetris(section: &Section<'_>, area: u32, tetris: u32) {
+    if !area.is_multiple_of(tetris) {
+        section.problem(
+            "tetris_stripes",
+            format!("{tetris} stripes do not divide an allocation area of {area}"),
+            format!(
+                "an area is whole tetrises: {} stripes would do",
+                (1..=tetris.min(area)).rev().find(|n| area.is_multiple_of(*n)).unwrap_or(1)
+            ),
+        );
+    }
+}

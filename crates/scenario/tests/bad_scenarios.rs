@@ -1,0 +1,357 @@
+//! Every way a scenario can be wrong: each case changes a good one, and says which line, field,
+//! message and help must come of it.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::{changed, error_of};
+
+/// One change to the good scenario and the single problem that must come of it.
+struct Case {
+    name: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// How the line begins that the problem must be on.
+    at: &'static str,
+    field: &'static str,
+    message: &'static str,
+    help: &'static str,
+}
+
+macro_rules! cases {
+    ($($name:literal: $from:literal => $to:literal, $at:literal, $field:literal,
+       $message:literal, $help:literal;)*) => {
+        [$(Case {
+            name: $name,
+            from: $from,
+            to: $to,
+            at: $at,
+            field: $field,
+            message: $message,
+            help: $help,
+        }),*]
+    };
+}
+
+const CASES: &[Case] = &cases! {
+    "unknown key":
+        "outstanding = 150" => "outstanding = 150\ncolour = 3", "colour",
+        "array[anywhere].colour", "unknown key", "the keys here are name, outstanding, lun";
+    "misspelt key, which is then not reported as missing":
+        "tetris_stripes = 64" => "tetris_strips = 64", "tetris_strips",
+        "array[anywhere].write_anywhere.tetris_strips", "unknown key",
+        "did you mean `tetris_stripes`?";
+    "misspelt table":
+        "[array.in_place]" => "[array.inplace]", "[array.inplace]",
+        "array[inplace].inplace", "unknown key", "did you mean `in_place`?";
+    "key given under another name":
+        "seed = 7" => "seed = 7\nseeds = 8", "seeds",
+        "seeds", "unknown key", "`seed` is the nearest key, and is already given";
+    "missing field":
+        "lun = \"1000 GB\"\n" => "", "[[array]]",
+        "array[anywhere].lun", "is missing", "add a line such as lun = \"1000 GB\"";
+    "missing table":
+        "[array.processor]\nhost_operation = \"76 us\"               # fitted\nspindle_command = \"0.11 ms\"\nper_kib = \"500 ns\"\n"
+        => "", "[[array]]",
+        "array[anywhere].processor", "is missing", "add [array.processor] and its keys";
+    "missing field of the scenario itself":
+        "segments = 14\n" => "", "# A scenario", "segments", "is missing", "segments = 14";
+    "a format of the future":
+        "schema = 1" => "schema = 2", "schema", "schema", "is 2", "write schema = 1";
+    "a time for a size":
+        "lun = \"1000 GB\"" => "lun = \"10 s\"", "lun",
+        "array[anywhere].lun", "`s` is not a unit of this quantity; units of size are B, kB",
+        "write a size such as \"64 MiB\"";
+    "KB, which could be either":
+        "chunk = \"128 KiB\"" => "chunk = \"128 KB\"", "chunk =",
+        "array[inplace].in_place.chunk", "`KB` is not a unit",
+        "write a size such as \"64 MiB\"";
+    "a number for a size":
+        "file = \"100 GiB\"" => "file = 107374182400", "file",
+        "workload.file", "is an integer, not a size", "a number and a unit in double quotes";
+    "a size without a unit":
+        "file = \"100 GiB\"" => "file = \"100\"", "file",
+        "workload.file", "`100` has no unit", "write a size such as";
+    "a string for a number":
+        "outstanding = 150" => "outstanding = \"150\"", "outstanding",
+        "array[anywhere].outstanding", "is a string, not a whole number", "without quotes";
+    "a fraction for a count":
+        "outstanding = 150" => "outstanding = 1.5", "outstanding",
+        "array[anywhere].outstanding", "is a float, not a whole number", "a whole number";
+    "a value for a list of tables":
+        "access_specification = \"file-server\"" => "access = 3", "access = 3",
+        "workload.access", "is not a list of tables", "write [[workload.access]] before";
+    "a value for a table":
+        "[overhead]\nusd_per_spindle = 1000.0\n" => "[[overhead]]\nusd_per_spindle = 1000.0\n",
+        "[[overhead]]", "overhead", "is not a table but an array", "write [overhead]";
+    "a value for a list":
+        "redundancy_sets = [10, 10]" => "redundancy_sets = 20", "redundancy_sets",
+        "array[inplace].in_place.redundancy_sets", "is not an array but an integer",
+        "write redundancy_sets = [10, 10]";
+    "a table for a value":
+        "per_kib = \"500 ns\"" => "per_kib = { ns = 500 }", "per_kib",
+        "array[anywhere].processor.per_kib", "is a table, not a time",
+        "a number and a unit in double quotes";
+    "sizes above 100 %":
+        "access_specification = \"file-server\"" =>
+        "access = [{ bytes = \"4 KiB\", percent = 60, read_percent = 80, random_percent = 100 },\n { bytes = \"8 KiB\", percent = 45, read_percent = 80, random_percent = 100 }]",
+        "access = [", "workload.access", "sum to 105 %", "this is 5 % too much";
+    "sizes below 100 %":
+        "access_specification = \"file-server\"" =>
+        "access = [{ bytes = \"4 KiB\", percent = 60, read_percent = 80, random_percent = 100 }]",
+        "access = [", "workload.access", "sum to 60 %", "this is 40 % too little";
+    "an operation of part of a sector":
+        "access_specification = \"file-server\"" =>
+        "access = [{ bytes = \"1 kB\", percent = 100, read_percent = 80, random_percent = 100 }]",
+        "access = [", "workload.access[1].bytes", "is 1 kB, which is not whole sectors",
+        "a multiple of 512 B";
+    "alignment of part of a sector":
+        "file = \"100 GiB\"" => "file = \"100 GiB\"\nalignment = \"100 B\"", "alignment",
+        "workload.alignment", "not whole sectors", "a multiple of 512 B";
+    "two access specifications":
+        "file = \"100 GiB\"" =>
+        "file = \"100 GiB\"\naccess = [{ bytes = \"4 KiB\", percent = 100, read_percent = 80, random_percent = 100 }]",
+        "access_specification", "workload.access_specification", "beside [[workload.access]]",
+        "not both";
+    "no access specification":
+        "access_specification = \"file-server\"\n" => "", "[workload]",
+        "workload.access_specification", "is missing", "access_specification = \"file-server\"";
+    "unknown access specification":
+        "\"file-server\"" => "\"file-servr\"", "access_specification",
+        "workload.access_specification", "there is no access specification `file-servr`",
+        "did you mean `file-server`?";
+    "file shorter than an operation":
+        "file = \"100 GiB\"" => "file = \"8 KiB\"", "file",
+        "workload.file", "is shorter than an operation of 64 KiB", "give 64 KiB or more";
+    "file larger than a LUN":
+        "file = \"100 GiB\"" => "file = \"600 GB\"", "file",
+        "workload.file", "a file of 600 GB is larger than the LUN of inplace, 500 GB",
+        "give at most 500 GB";
+    "LUN larger than a write-anywhere array":
+        "lun = \"1000 GB\"" => "lun = \"3 TB\"", "lun = \"3 TB\"",
+        "array[anywhere].lun", "a LUN of 3 TB is larger than the array's usable 2.1 TiB",
+        "18 data spindles of 136000 MiB, less the reserve of 10 %";
+    "LUN larger than an in-place array":
+        "lun = \"500 GB\"" => "lun = \"2.2 TB\"", "lun = \"2.2 TB\"",
+        "array[inplace].lun", "a LUN of 2.2 TB is larger than the array's usable 1.9 TiB",
+        "4/5 of 18 drives";
+    "too many spindles for RAID-DP":
+        "data_spindles = 18" => "data_spindles = 27", "data_spindles",
+        "array[anywhere].write_anywhere.data_spindles", "a RAID-DP group of 29 spindles is too many",
+        "3 to 28 spindles in all, 2 of them parity: give 1 to 26";
+    "too many spindles for RAID-4":
+        "parity = \"raid-dp\"" => "parity = \"raid-4\"", "data_spindles",
+        "array[anywhere].write_anywhere.data_spindles", "a RAID-4 group of 19 spindles is too many",
+        "2 to 14 spindles in all, 1 of them parity: give 1 to 13";
+    "no data spindles":
+        "data_spindles = 18" => "data_spindles = 0", "data_spindles",
+        "array[anywhere].write_anywhere.data_spindles", "is zero", "give one or more";
+    "unknown parity":
+        "\"raid-dp\"" => "\"raid-6\"", "parity",
+        "array[anywhere].write_anywhere.parity", "`raid-6` is not known here",
+        "known are `raid-dp`, `raid-4`";
+    "right-sized above the drive":
+        "\"136000 MiB\"" => "\"144 GiB\"", "right_sized",
+        "array[anywhere].write_anywhere.right_sized", "144 GiB is more than the whole drive",
+        "the drive has 1";
+    "tetris that does not divide an area":
+        "tetris_stripes = 64" => "tetris_stripes = 60", "tetris_stripes",
+        "array[anywhere].write_anywhere.tetris_stripes",
+        "60 stripes do not divide an allocation area of 4096", "32 stripes would do";
+    "chunk longer than a tetris":
+        "chunk_blocks = 32" => "chunk_blocks = 65", "chunk_blocks",
+        "array[anywhere].write_anywhere.chunk_blocks",
+        "a chunk of 65 blocks is longer than a tetris of 64", "give at most 64";
+    "log half that holds no record":
+        "log_half = \"64 MiB\"" => "log_half = \"4 KiB\"", "log_half",
+        "array[anywhere].write_anywhere.log_half", "does not hold one record",
+        "give at least 4256 B";
+    "redundancy sets that do not add up":
+        "[10, 10]" => "[10, 8]", "redundancy_sets",
+        "array[inplace].in_place.redundancy_sets", "the sets have 18 spindles, the group 20",
+        "make them sum to 20";
+    "redundancy set too small":
+        "[10, 10]" => "[4, 16]", "redundancy_sets",
+        "array[inplace].in_place.redundancy_sets", "a set of 4 spindles is too few",
+        "5 to 16 spindles";
+    "segment that is not whole chunks":
+        "segment = \"2 MiB\"" => "segment = \"3 MiB\"", "segment = \"3",
+        "array[inplace].in_place.segment", "a segment of chunks of 128 KiB cannot be 3 MiB",
+        "a power of two from 128 KiB";
+    "zero segments":
+        "segments = 14" => "segments = 0", "segments", "segments", "is zero", "give one or more";
+    "segments without length":
+        "segment = \"20 min\"" => "segment = \"0 s\"", "segment =", "segment", "is zero",
+        "longer than that";
+    "zero outstanding":
+        "outstanding = 170" => "outstanding = 0", "outstanding = 0",
+        "array[inplace].outstanding", "is zero", "give one or more";
+    "percent above 100":
+        "reserve_percent = 10.0" => "reserve_percent = 110", "reserve_percent",
+        "array[anywhere].write_anywhere.reserve_percent", "is 110 %", "from 0 to 100";
+    "negative percent":
+        "destage_low_percent = 10" => "destage_low_percent = -1", "destage_low_percent",
+        "array[inplace].in_place.destage_low_percent", "is negative: -1", "from 0 to 100";
+    "not a number":
+        "dirty_limit_percent = 30.0" => "dirty_limit_percent = nan", "dirty_limit_percent",
+        "array[anywhere].write_anywhere.dirty_limit_percent", "is NaN, not a number",
+        "from 0 to 100";
+    "infinite number":
+        "usd_per_spindle = 1000.0" => "usd_per_spindle = inf", "usd_per_spindle",
+        "overhead.usd_per_spindle", "is inf, not a number", "write a plain number";
+    "negative time":
+        "per_kib = \"500 ns\"" => "per_kib = \"-1 us\"", "per_kib",
+        "array[anywhere].processor.per_kib", "`-1 us` is negative", "write a time such as";
+    "nothing destaged":
+        "destages_per_spindle = 4.0" => "destages_per_spindle = 0", "destages_per_spindle",
+        "array[inplace].in_place.destages_per_spindle", "is zero", "above zero";
+    "a deeper queue than spindles have":
+        "commands_per_spindle = 16" => "commands_per_spindle = 1000", "commands_per_spindle",
+        "array[inplace].commands_per_spindle", "is 1000", "at most 256";
+    "unknown scheduler":
+        "scheduler = \"sptf\"" => "scheduler = \"stpf\"", "scheduler",
+        "array[anywhere].scheduler", "there is no scheduler `stpf`", "did you mean `sptf`?";
+    "unknown spindle profile":
+        "\"seagate-cheetah-15k5-st3146855fc\"" => "\"seagate-cheetah-15k6\"", "spindle",
+        "array[anywhere].spindle", "there is no spindle profile `seagate-cheetah-15k6`",
+        "known are `seagate-cheetah-15k5-st3146855fc`";
+    "spindle profile in a file that there is not":
+        "\"seagate-cheetah-15k5-st3146855fc\"" => "\"drive.toml\"", "spindle",
+        "array[anywhere].spindle", "drive.toml", "a path from the scenario's folder";
+    "published file that there is not":
+        "seed = 7" => "published = \"gone.toml\"\nseed = 7", "published",
+        "published", "there is no file scenarios/gone.toml", "or leave the key out";
+    "both layouts":
+        "[array.in_place]" => "[array.write_anywhere]\n[array.in_place]",
+        "[array.in_place]", "array[inplace].in_place", "both a write_anywhere and an in_place",
+        "keep one of";
+    "overhead of an unknown array":
+        "array = \"anywhere\"" => "array = \"anywere\"", "array = ",
+        "overhead.configuration[1].array", "there is no array `anywere`",
+        "did you mean `anywhere`?";
+    "protection level of a write-anywhere array":
+        "spare = 1" => "protection_level = \"single\"", "protection_level",
+        "overhead.configuration[1].protection_level", "anywhere is a write-anywhere array",
+        "give it spare spindles instead";
+    "unknown protection level":
+        "protection_level = \"single\"" => "protection_level = \"singel\"", "protection_level",
+        "array[inplace].in_place.protection_level", "`singel` is not known here",
+        "did you mean `single`? known are `none`, `single`, `double`";
+    "fitted parameter that there is not":
+        "\"processor.host_operation\"" => "\"processor.host_operations\"", "parameters",
+        "array[anywhere].fitted.parameters", "there is no parameter `processor.host_operations`",
+        "did you mean `processor.host_operation`? known are";
+    "fitted parameter of the other layout":
+        "\"processor.host_operation\"" => "\"in_place.write_cache\"", "parameters",
+        "array[anywhere].fitted.parameters", "there is no parameter `in_place.write_cache`",
+        "known are `processor.host_operation`, `processor.spindle_command`";
+    "fitted parameter listed twice":
+        "\"processor.host_operation\"" => "\"processor.spindle_command\"", "parameters",
+        "array[anywhere].fitted.parameters", "is listed twice", "list it once";
+    "three numbers fitted for a write-anywhere array":
+        "[\"processor.host_operation\"" => "[\"commands_per_spindle\", \"processor.host_operation\"",
+        "parameters", "array[anywhere].fitted.parameters", "3 parameters are fitted",
+        "at most 2 for a write-anywhere array";
+    "two numbers fitted for an in-place array":
+        "[\"in_place.destages_per_spindle\"" =>
+        "[\"commands_per_spindle\", \"in_place.destages_per_spindle\"",
+        "parameters = [\"commands", "array[inplace].fitted.parameters", "2 parameters are fitted",
+        "at most 1 for an in-place array";
+    "nothing fitted":
+        "[\"in_place.destages_per_spindle\"]" => "[]", "parameters = []",
+        "array[inplace].fitted.parameters", "is empty",
+        "parameters = [\"processor.host_operation\"";
+    "fitted segment past the last":
+        "segments = [1, 2]" => "segments = [1, 15]", "segments = [",
+        "array[anywhere].fitted.segments", "there is no segment 15", "segments 1 to 14";
+    "fitted segment zero":
+        "segments = [1, 2]" => "segments = [0]", "segments = [",
+        "array[anywhere].fitted.segments", "is zero", "give one or more";
+    "not TOML":
+        "seed = 7" => "seed = ?", "seed", "", "must be quoted", "the text must be TOML";
+    "a key given twice":
+        "seed = 7" => "seed = 7\nseed = 8", "seed = 8", "", "duplicate key",
+        "the text must be TOML";
+};
+
+/// What of a case does not come true, if anything.
+fn failure(case: &Case) -> Option<String> {
+    let text = changed(case.from, case.to);
+    let error = error_of(&text);
+    let [problem] = error.problems() else {
+        return Some(format!("not one problem: {:#?}", error.problems()));
+    };
+    let line = text.lines().nth(problem.line() - 1).unwrap();
+    let place = format!("{}:{}:{}: ", common::NAME, problem.line(), problem.column());
+    let comes_true = line.starts_with(case.at)
+        && problem.field() == case.field
+        && problem.message().contains(case.message)
+        && problem.help_text().contains(case.help)
+        && error.to_string().starts_with(&place);
+    (!comes_true).then(|| format!("{error}\n    line: {line}\n    help: {}", problem.help_text()))
+}
+
+#[test]
+fn each_is_refused_at_its_line_with_help() {
+    let failures: Vec<String> = CASES
+        .iter()
+        .filter_map(|case| Some(format!("{}: {}", case.name, failure(case)?)))
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn two_arrays_of_one_name() {
+    let error = error_of(&changed("name = \"inplace\"", "name = \"anywhere\""));
+    let problem = &error.problems()[0];
+    assert_eq!((problem.line(), problem.column()), (49, 8));
+    assert_eq!(problem.message(), "there is another array `anywhere`");
+    // The overhead of the name that went is the other problem.
+    assert_eq!(error.problems().len(), 2);
+}
+
+#[test]
+fn no_arrays() {
+    let workload = common::GOOD.split("[[array]]").next().unwrap();
+    let missing = error_of(workload);
+    let [problem] = missing.problems() else { panic!("{missing:?}") };
+    assert_eq!(problem.field(), "array");
+    assert!(problem.help_text().contains("add [[array]] and its keys"));
+
+    let empty = error_of(&workload.replace("seed = 7", "seed = 7\narray = []"));
+    let [problem] = empty.problems() else { panic!("{empty:?}") };
+    assert_eq!((problem.field(), problem.line()), ("array", 7));
+}
+
+#[test]
+fn columns_count_characters() {
+    let text = changed("seed = 7", "\"s\u{e9}\u{e9}d\" = 7\nseed = 7");
+    let text = text.replace("\"20 min\"", "'\u{b5}\u{b5}'   # \u{b5}");
+    let error = error_of(&text);
+    let places: Vec<_> = error.problems().iter().map(|p| (p.line(), p.column())).collect();
+    assert_eq!(places, [(6, 1), (9, 11)]);
+}
+
+#[test]
+fn every_problem_is_reported_at_once() {
+    let text = changed("segments = 14", "segments = 0")
+        .replace("outstanding = 150", "outstandng = 150")
+        .replace("lun = \"500 GB\"", "lun = \"9 TB\"")
+        .replace("per_kib = \"500 ns\"\n", "")
+        .replace("chunk_blocks = 32", "chunk_blocks = 128")
+        .replace("\"double\"\n", "\"treble\"\n");
+    let error = error_of(&text);
+    let fields: Vec<_> = error.problems().iter().map(strewn_scenario::Problem::field).collect();
+    assert_eq!(
+        fields,
+        [
+            "segments",
+            "array[anywhere].outstandng",
+            "array[anywhere].processor.per_kib",
+            "array[anywhere].write_anywhere.chunk_blocks",
+            "array[inplace].lun",
+            "overhead.configuration[2].protection_level",
+        ]
+    );
+    assert_eq!(error.to_string(), "6 problems in scenarios/good.toml");
+}

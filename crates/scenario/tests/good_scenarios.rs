@@ -1,0 +1,137 @@
+//! What good scenarios come to.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{GOOD, changed, good};
+use strewn_scenario::{
+    AccessSpecificationChoice, Fitted, Layout, Parity, Processor, ProtectionLevel, Scenario,
+    SpindleChoice,
+};
+
+#[test]
+fn values_are_in_base_units() {
+    let scenario = good();
+    assert_eq!(scenario.segment_ns, 1_200_000_000_000);
+    assert_eq!(scenario.spindle_stretch, 1);
+    assert_eq!(scenario.workload.file_bytes, 100 << 30);
+    assert_eq!(scenario.workload.alignment_bytes, 512);
+    let array = scenario.array("anywhere").unwrap();
+    assert_eq!(array.lun_bytes, 1_000_000_000_000);
+    let processor =
+        Processor { host_operation_ns: 76_000.0, spindle_command_ns: 110_000.0, per_kib_ns: 500.0 };
+    assert_eq!(array.processor, processor);
+    let Layout::WriteAnywhere(layout) = &array.layout else { panic!("{array:?}") };
+    assert_eq!((layout.parity, layout.data_spindles), (Parity::RaidDp, 18));
+    assert_eq!(layout.right_sized_bytes, 136_000 << 20);
+    assert_eq!(layout.log_record_header_bytes, 160);
+    assert_eq!(layout.checkpoint_interval_ns, 10_000_000_000);
+    let array = scenario.array("inplace").unwrap();
+    let Layout::InPlace(layout) = &array.layout else { panic!("{array:?}") };
+    assert_eq!(layout.redundancy_sets, [10, 10]);
+    assert_eq!(layout.protection_level, ProtectionLevel::Single);
+    assert_eq!(
+        array.fitted,
+        Some(Fitted {
+            parameters: vec!["in_place.destages_per_spindle".to_owned()],
+            segments: vec![1]
+        })
+    );
+    let overhead = scenario.overhead.as_ref().unwrap();
+    assert_eq!(overhead.configurations[0].root, 3);
+    assert_eq!(overhead.configurations[0].protection_level, None);
+    assert_eq!(overhead.configurations[1].protection_level, Some(ProtectionLevel::Double));
+    assert!(!overhead.configurations[1].used_by_results);
+}
+
+#[test]
+fn an_access_specification_may_be_written_out() {
+    let lines = "alignment = \"4 KiB\"
+        [[workload.access]]
+        bytes = \"4 KiB\"
+        percent = 60
+        read_percent = 100
+        random_percent = 100
+        [[workload.access]]
+        bytes = \"64 KiB\"
+        percent = 40
+        read_percent = 50.0
+        random_percent = 0";
+    let text = changed("access_specification = \"file-server\"\n", "");
+    let text = text.replace("file = \"100 GiB\"", &format!("file = \"100 GiB\"\n{lines}"));
+    let scenario = Scenario::parse(&text, common::NAME).unwrap();
+    let AccessSpecificationChoice::Inline(lines) = &scenario.workload.access_specification else {
+        panic!("{:?}", scenario.workload);
+    };
+    assert_eq!((lines.len(), lines[1].bytes), (2, 65_536));
+    let specification = scenario.workload.specification().unwrap();
+    assert_eq!(specification.alignment_bytes(), 4096);
+    assert!((specification.read_fraction() - 0.8).abs() < 1e-12);
+}
+
+#[test]
+fn a_shipped_specification_is_taken_at_the_alignment() {
+    let text = changed("file = \"100 GiB\"", "file = \"100 GiB\"\nalignment = \"4 KiB\"");
+    let workload = Scenario::parse(&text, common::NAME).unwrap().workload;
+    let specification = workload.specification().unwrap();
+    assert_eq!((specification.name(), specification.alignment_bytes()), ("file-server", 4096));
+}
+
+#[test]
+fn parts_may_be_left_out() {
+    let text = GOOD.split("[overhead]").next().unwrap();
+    let text = text.replace(
+        "[array.fitted]\nparameters = [\"in_place.destages_per_spindle\"]\nsegments = [1]\n",
+        "",
+    );
+    let scenario = Scenario::parse(&text, common::NAME).unwrap();
+    assert_eq!(scenario.overhead, None);
+    assert_eq!(scenario.arrays[1].fitted, None);
+    assert_eq!(scenario.published, None);
+}
+
+#[test]
+fn paths_start_from_the_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../spindle/profiles/seagate-cheetah-15k5-st3146855fc.toml");
+    std::fs::copy(profile, folder.path().join("drive.toml")).unwrap();
+    std::fs::write(folder.path().join("figures.toml"), "").unwrap();
+    let text = changed("seed = 7", "seed = 7\npublished = \"figures.toml\"")
+        .replace("\"seagate-cheetah-15k5-st3146855fc\"", "\"drive.toml\"");
+    let path = folder.path().join("scenario.toml");
+    std::fs::write(&path, text).unwrap();
+
+    let scenario = Scenario::load(&path).unwrap();
+    assert_eq!(scenario.published, Some(folder.path().join("figures.toml")));
+    let spindle = &scenario.arrays[0].spindle;
+    assert_eq!(spindle, &SpindleChoice::File(folder.path().join("drive.toml")));
+    assert_eq!(spindle.profile().unwrap().name, "seagate-cheetah-15k5-st3146855fc");
+
+    // A file that is no profile is a problem of the scenario, with its reason.
+    std::fs::write(folder.path().join("drive.toml"), "rpm = 0").unwrap();
+    let error = Scenario::load(&path).unwrap_err();
+    assert_eq!(error.problems().len(), 2);
+    assert!(error.problems()[0].message().contains("missing field"), "{error:?}");
+}
+
+/// Every scenario that ships is good.
+#[test]
+fn shipped_scenarios() {
+    let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "scenarios"].iter().collect();
+    let mut loaded = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.ends_with(".toml") && !name.ends_with(".published.toml") {
+            loaded.push(Scenario::load(&path).unwrap());
+        }
+    }
+    let sense = loaded.iter().find(|scenario| scenario.name == "making-sense-of-wafl-4").unwrap();
+    let arrays: Vec<&str> = sense.arrays.iter().map(|array| array.name.as_str()).collect();
+    assert_eq!(arrays, ["FAS2050", "EVA4400"]);
+    assert!(sense.published.as_ref().is_some_and(|path| path.is_file()));
+    assert_eq!(sense.overhead.as_ref().unwrap().configurations.len(), 9);
+}

@@ -1,0 +1,129 @@
+//! What a simulated array stands in: its processor, its spindles, the acknowledgements on their way.
+
+use std::collections::VecDeque;
+
+use strewn_array::{Acknowledge, Direction, Driver, OperationId, SpindleCommand, Tag};
+use strewn_spindle::{Command, CommandError, Completion, Operation, SimulatedSpindle};
+
+use crate::next_completions::NextCompletions;
+
+/// Sectors that stay together when a spindle is stretched: a chunk of 64 blocks.
+const STRETCH_UNIT_SECTORS: u64 = 512;
+
+/// The driver of an array in virtual time.
+///
+/// The processor serves in order with known costs, so that the moment at which a command leaves is known when it is
+/// asked for: it goes into its spindle's queue at once, stamped with that moment, and costs no event.
+pub(crate) struct World {
+    pub(crate) now_ns: u64,
+    pub(crate) spindles: Vec<SimulatedSpindle<Tag>>,
+    pub(crate) completions: NextCompletions,
+    pub(crate) processor: Processor,
+    /// Acknowledgements that leave when the processor is done; in order, since it serves in order.
+    pub(crate) later: VecDeque<(u64, OperationId)>,
+    /// Acknowledgements that leave now.
+    pub(crate) ready: Vec<OperationId>,
+    pub(crate) timer_ns: u64,
+    stretch: u64,
+    /// The first command that a spindle refused.
+    pub(crate) refused: Option<CommandError>,
+}
+
+/// The controller's processor: a queue served in order.
+#[derive(Debug, Default)]
+pub(crate) struct Processor {
+    free_ns: u64,
+    given_ns: u64,
+}
+
+impl Processor {
+    /// All work given so far, in nanoseconds.
+    pub(crate) fn given_ns(&self) -> u64 {
+        self.given_ns
+    }
+
+    /// How much of it is done at `now_ns`.
+    pub(crate) fn done_ns(&self, now_ns: u64) -> u64 {
+        self.given_ns - self.free_ns.saturating_sub(now_ns)
+    }
+}
+
+impl World {
+    pub(crate) fn new(spindles: Vec<SimulatedSpindle<Tag>>, stretch: u32) -> Self {
+        Self {
+            now_ns: 0,
+            spindles,
+            completions: NextCompletions::default(),
+            processor: Processor::default(),
+            later: VecDeque::new(),
+            ready: Vec::new(),
+            timer_ns: u64::MAX,
+            stretch: stretch.into(),
+            refused: None,
+        }
+    }
+
+    /// Takes the completion of the spindle that is done first; it has begun its next command.
+    #[inline]
+    pub(crate) fn complete_earliest(&mut self) -> Option<(u16, Completion<Tag>)> {
+        let (_, index) = self.completions.take_earliest()?;
+        let spindle = &mut self.spindles[usize::from(index)];
+        let completion = spindle.complete()?;
+        let next_ns = spindle.next_completion_ns();
+        if next_ns != u64::MAX {
+            self.completions.put(next_ns, index);
+        }
+        Some((index, completion))
+    }
+}
+
+impl Driver<()> for World {
+    #[inline]
+    fn processor(&mut self, cost_ns: u64) {
+        let processor = &mut self.processor;
+        processor.free_ns = processor.free_ns.max(self.now_ns) + cost_ns;
+        processor.given_ns += cost_ns;
+    }
+
+    #[inline]
+    fn command(&mut self, command: SpindleCommand<()>) {
+        let first = command.first_sector;
+        // A stretched spindle keeps its chunks and moves them apart, so that a small file is sought over as far as
+        // a large one would be.
+        let lba = if self.stretch == 1 {
+            first
+        } else {
+            first / STRETCH_UNIT_SECTORS * STRETCH_UNIT_SECTORS * self.stretch
+                + first % STRETCH_UNIT_SECTORS
+        };
+        let operation = match command.direction {
+            Direction::Read => Operation::Read,
+            Direction::Write => Operation::Write,
+        };
+        let leaves_ns = self.processor.free_ns.max(self.now_ns);
+        let spindle = &mut self.spindles[command.spindle.index()];
+        let was_idle = spindle.next_completion_ns() == u64::MAX;
+        let command_for_drive = Command { lba, sectors: command.sectors, operation };
+        match spindle.submit(leaves_ns, command_for_drive, command.tag) {
+            Ok(()) if was_idle => {
+                self.completions.put(spindle.next_completion_ns(), command.spindle.0);
+            }
+            Ok(()) => {}
+            Err(error) => self.refused = self.refused.take().or(Some(error)),
+        }
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, _payload: ()) {
+        match when {
+            Acknowledge::Now => self.ready.push(operation),
+            Acknowledge::AfterProcessor => {
+                self.later.push_back((self.processor.free_ns.max(self.now_ns), operation));
+            }
+        }
+    }
+
+    fn set_timer(&mut self, at_ns: u64) {
+        self.timer_ns = at_ns;
+    }
+}

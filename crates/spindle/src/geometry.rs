@@ -1,0 +1,306 @@
+//! Where a sector lies: which cylinder, which head, at which angle.
+//!
+//! The layout is a list of *spans*. A span is a row of tracks on one head, in cylinder order, that
+//! hold equally many sectors and are turned against each other by an equal skew. Within it an
+//! address becomes a track by one multiplication. The Cheetah's 288,246 tracks are 5,465 spans:
+//! 236 kilobytes, index included, that stay in a core's second-level cache, where a table of
+//! tracks would not.
+
+use crate::profile::{Profile, Zone};
+use crate::rotation::{Angle, revolutions_to_fraction};
+
+/// Sectors to one entry of the index into the spans, as a power of two. A span of the Cheetah
+/// holds about as many.
+const INDEX_SHIFT: u32 = 16;
+
+/// Fractional bits of [`Span::tracks_per_sector`].
+const RECIPROCAL_BITS: u32 = 40;
+
+/// A cylinder and a head, packed so that queues can compare and subtract them cheaply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Track(u32);
+
+impl Track {
+    const HEAD_BITS: u32 = 8;
+
+    /// The track of `head` on `cylinder`; a cylinder has 24 bits, a head 8.
+    #[inline]
+    pub const fn new(cylinder: u32, head: u32) -> Self {
+        Self(cylinder << Self::HEAD_BITS | head)
+    }
+
+    /// Cylinder, counted from the outermost.
+    #[inline]
+    pub const fn cylinder(self) -> u32 {
+        self.0 >> Self::HEAD_BITS
+    }
+
+    /// Head, counted from 0.
+    #[inline]
+    pub const fn head(self) -> u32 {
+        self.0 & ((1 << Self::HEAD_BITS) - 1)
+    }
+}
+
+/// Where a sector starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// Cylinder and head.
+    pub track: Track,
+    /// Angle at which the sector starts.
+    pub angle: Angle,
+}
+
+impl Location {
+    /// Cylinder, counted from the outermost.
+    #[inline]
+    pub const fn cylinder(self) -> u32 {
+        self.track.cylinder()
+    }
+
+    /// Head, counted from 0.
+    #[inline]
+    pub const fn head(self) -> u32 {
+        self.track.head()
+    }
+}
+
+/// A row of like tracks. Angles are in 1/2³² revolutions, which wrap by themselves.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    first_lba: u32,
+    first_cylinder: u32,
+    /// 1 inward, −1 (wrapping) outward.
+    cylinder_step: u32,
+    head: u32,
+    /// Sectors that can be addressed on each track.
+    sectors: u32,
+    /// 2⁴⁰ divided by `sectors`, rounded up.
+    tracks_per_sector: u64,
+    /// Start of the first track.
+    angle: u32,
+    track_skew: u32,
+    /// Width of a sector, rounded down.
+    sector_width: u32,
+}
+
+/// The part of a track from one sector on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TrackRemainder {
+    pub(crate) start: Location,
+    /// Sectors from here to the end of the track.
+    pub(crate) sectors: u32,
+    /// Width of each, in 1/2³² revolutions.
+    sector_width: u32,
+}
+
+impl TrackRemainder {
+    /// Ticks that `sectors` of this track take to pass, rounded down.
+    #[inline]
+    pub(crate) fn transfer_ticks(&self, sectors: u32) -> u32 {
+        // At most a track: the sum of floored widths is less than 2³² sector widths.
+        ((u64::from(sectors) * u64::from(self.sector_width)) >> 12) as u32
+    }
+}
+
+/// The map from sector addresses to places on the platters.
+#[derive(Clone, Debug)]
+pub(crate) struct Geometry {
+    /// In address order, with one more that starts at the capacity.
+    spans: Vec<Span>,
+    /// By address `>> INDEX_SHIFT`: the span that holds the first sector of the entry.
+    index: Vec<u32>,
+    capacity_sectors: u64,
+}
+
+impl Geometry {
+    /// The layout of a valid profile.
+    pub(crate) fn new(profile: &Profile) -> Self {
+        let mut spans = Vec::new();
+        for (index, zone) in profile.zones.iter().enumerate() {
+            lay_out_zone(profile, zone, profile.zone_sectors(index), &mut spans);
+        }
+        let capacity_sectors = profile.capacity_sectors;
+        if let Some(&last) = spans.last() {
+            spans.push(Span { first_lba: capacity_sectors as u32, ..last });
+        }
+        let entries = (capacity_sectors >> INDEX_SHIFT) + 1;
+        let mut span = 0;
+        let index = (0..entries)
+            .map(|entry| {
+                let lba = (entry << INDEX_SHIFT) as u32;
+                while span + 2 < spans.len() && spans[span + 1].first_lba <= lba {
+                    span += 1;
+                }
+                span as u32
+            })
+            .collect();
+        Self { spans, index, capacity_sectors }
+    }
+
+    pub(crate) fn capacity_sectors(&self) -> u64 {
+        self.capacity_sectors
+    }
+
+    /// The track that holds `lba`, from that sector on. `lba` is below the capacity.
+    #[inline]
+    pub(crate) fn locate(&self, lba: u64) -> TrackRemainder {
+        debug_assert!(lba < self.capacity_sectors);
+        let mut number = self.index[(lba >> INDEX_SHIFT) as usize] as usize;
+        let lba = lba as u32;
+        while self.spans[number + 1].first_lba <= lba {
+            number += 1;
+        }
+        let span = &self.spans[number];
+        let offset = lba - span.first_lba;
+        let track = ((u64::from(offset) * span.tracks_per_sector) >> RECIPROCAL_BITS) as u32;
+        let sector = offset - track * span.sectors;
+        let fraction = span
+            .angle
+            .wrapping_add(track.wrapping_mul(span.track_skew))
+            .wrapping_add(sector.wrapping_mul(span.sector_width));
+        let cylinder = span.first_cylinder.wrapping_add(track.wrapping_mul(span.cylinder_step));
+        TrackRemainder {
+            start: Location {
+                track: Track::new(cylinder, span.head),
+                angle: Angle::from_fraction(fraction),
+            },
+            sectors: (span.sectors - sector).min(self.spans[number + 1].first_lba - lba),
+            sector_width: span.sector_width,
+        }
+    }
+}
+
+/// Appends the spans of `zone_sectors` sectors, pass by pass.
+fn lay_out_zone(profile: &Profile, zone: &Zone, zone_sectors: u64, spans: &mut Vec<Span>) {
+    let band_cylinders = profile.band_cylinders;
+    let bands = ((2 * zone.cylinders() + band_cylinders) / (2 * band_cylinders)).max(1);
+    let end_lba = zone.first_lba + zone_sectors;
+    let mut layout = ZoneLayout {
+        zone,
+        slips: &zone.slips,
+        track: 0,
+        lba: zone.first_lba,
+        end_lba,
+        angle: revolutions_to_fraction(zone.first_angle_rev),
+        spans,
+    };
+    for band in 0..bands {
+        let outer = zone.first_cylinder + band * band_cylinders;
+        let inner = if band + 1 == bands { zone.last_cylinder } else { outer + band_cylinders - 1 };
+        for pass in 0..profile.heads {
+            if layout.lba >= end_lba {
+                return;
+            }
+            let (head, kind) = if band % 2 == 0 {
+                (pass, pass)
+            } else {
+                (profile.heads - 1 - pass, profile.heads + pass)
+            };
+            let inward = pass % 2 == 0;
+            layout.pass(Pass { head, outer, inner, inward, kind: kind as usize });
+        }
+    }
+}
+
+/// One band on one head.
+#[derive(Clone, Copy)]
+struct Pass {
+    head: u32,
+    outer: u32,
+    inner: u32,
+    inward: bool,
+    /// Index into the zone's skews.
+    kind: usize,
+}
+
+/// How far the layout of a zone has come.
+struct ZoneLayout<'a> {
+    zone: &'a Zone,
+    /// Slips not wholly behind.
+    slips: &'a [(u32, u32, u32)],
+    track: u32,
+    lba: u64,
+    end_lba: u64,
+    angle: u32,
+    spans: &'a mut Vec<Span>,
+}
+
+impl ZoneLayout<'_> {
+    fn pass(&mut self, pass: Pass) {
+        let track_skew = revolutions_to_fraction(self.zone.track_skew_rev[pass.kind]);
+        let turn_skew = revolutions_to_fraction(self.zone.turn_skew_rev[pass.kind]);
+        let tracks = pass.inner - pass.outer + 1;
+        let (mut cylinder, cylinder_step) =
+            if pass.inward { (pass.outer, 1) } else { (pass.inner, u32::MAX) };
+        let mut left = tracks;
+        while left > 0 && self.lba < self.end_lba {
+            let (count, slipped) = self.like_tracks(left);
+            let sectors = self.zone.sectors_per_track - slipped;
+            self.spans.push(Span {
+                first_lba: self.lba as u32,
+                first_cylinder: cylinder,
+                cylinder_step,
+                head: pass.head,
+                sectors,
+                tracks_per_sector: (1_u64 << RECIPROCAL_BITS).div_ceil(u64::from(sectors)),
+                angle: self.angle,
+                track_skew,
+                sector_width: ((1_u64 << 32) / u64::from(self.zone.sectors_per_track)) as u32,
+            });
+            self.lba += u64::from(count) * u64::from(sectors);
+            self.track += count;
+            self.angle = self.angle.wrapping_add(count.wrapping_mul(track_skew));
+            cylinder = cylinder.wrapping_add(count.wrapping_mul(cylinder_step));
+            left -= count;
+        }
+        self.angle = self.angle.wrapping_sub(track_skew).wrapping_add(turn_skew);
+    }
+
+    /// How many of the next `limit` tracks lack as many sectors as the first of them, and how many.
+    fn like_tracks(&mut self, limit: u32) -> (u32, u32) {
+        while let Some(&(first, count, _)) = self.slips.first() {
+            if self.track < first + count {
+                break;
+            }
+            self.slips = &self.slips[1..];
+        }
+        match self.slips.first() {
+            Some(&(first, _, _)) if self.track < first => (limit.min(first - self.track), 0),
+            Some(&(first, count, sectors)) => (limit.min(first + count - self.track), sectors),
+            None => (limit, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spans_of_the_cheetah_fit_a_second_level_cache() {
+        let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
+        let geometry = Geometry::new(&profile);
+        let bytes = geometry.spans.len() * size_of::<Span>() + geometry.index.len() * 4;
+        println!("{} spans, {bytes} bytes with the index", geometry.spans.len());
+        assert!(bytes < 256 << 10, "{bytes}");
+    }
+
+    #[test]
+    fn the_serpentine_turns_at_each_band_and_head() {
+        let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
+        let geometry = Geometry::new(&profile);
+        for (track, cylinder, head) in [
+            (0, 0, 0),
+            (64, 64, 0),
+            (65, 64, 1),
+            (129, 0, 1),
+            (130, 0, 2),
+            (259, 0, 3),
+            (260, 65, 3),
+        ] {
+            let start = geometry.locate(track * 1200).start;
+            assert_eq!((start.cylinder(), start.head()), (cylinder, head), "track {track}");
+        }
+    }
+}

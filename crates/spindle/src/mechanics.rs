@@ -1,0 +1,328 @@
+//! What a command costs in time: overhead, seek, rotation, transfer.
+//!
+//! The law is that of DiskSim's "access time" drives with caches off: overhead by what the drive
+//! did last, then the seek, then the wait for the first sector, then the sectors, and for each
+//! track crossed its skew. There is no zero-latency access: a read starts at its first sector.
+
+use crate::geometry::{Geometry, Location, Track};
+use crate::profile::{MAX_DELAY_MS, Profile, ProfileError};
+use crate::rotation::{Angle, Rotation};
+
+/// What a command does to the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Operation {
+    /// Sectors are read.
+    Read = 0,
+    /// Sectors are written.
+    Write = 1,
+}
+
+/// Sectors to read or write, in address order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Command {
+    /// Address of the first sector.
+    pub lba: u64,
+    /// Sectors to transfer, at least one.
+    pub sectors: u32,
+    /// Read or write.
+    pub operation: Operation,
+}
+
+/// Why a drive refuses a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// The command transfers nothing.
+    #[error("a command at sector {lba} transfers no sectors")]
+    Empty {
+        /// Address of the first sector.
+        lba: u64,
+    },
+    /// The command reaches past the last sector.
+    #[error("{sectors} sectors at {lba} reach past the capacity of {capacity_sectors} sectors")]
+    PastEnd {
+        /// Address of the first sector.
+        lba: u64,
+        /// Sectors to transfer.
+        sectors: u32,
+        /// Sectors of the drive.
+        capacity_sectors: u64,
+    },
+    /// The command arrives before the one submitted last.
+    #[error("a command arrives at {arrival_ns} ns, after one that arrived at {latest_ns} ns")]
+    ArrivalDecreases {
+        /// When this command arrives, in nanoseconds.
+        arrival_ns: u64,
+        /// When the one before it arrived.
+        latest_ns: u64,
+    },
+}
+
+/// A command with all that does not depend on when it starts worked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Where the first sector starts.
+    pub start: Location,
+    /// The track on which the last sector lies.
+    pub end_track: Track,
+    /// Ticks from the start of the first sector to the end of the last.
+    pub ticks: u64,
+}
+
+/// The parts of the time from start to first sector, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Positioning {
+    /// Before the head moves, and a write's settling after it has moved.
+    pub overhead: u32,
+    /// The head's movement.
+    pub seek: u32,
+    /// Waiting for the sector, less than a revolution.
+    pub rotation: u32,
+}
+
+impl Positioning {
+    /// Overhead, seek and rotation together, in ticks.
+    #[inline]
+    pub const fn ticks(&self) -> u32 {
+        self.overhead + self.seek + self.rotation
+    }
+}
+
+/// A drive's tables, built once from its [`Profile`] and shared by every spindle of the kind.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    name: String,
+    sector_bytes: u32,
+    rotation: Rotation,
+    geometry: Geometry,
+    /// By cylinders crossed; entry 0 is the switch to another head.
+    seek_ticks: Vec<u32>,
+    /// By operation before and operation now.
+    overhead_ticks: [[u32; 2]; 2],
+}
+
+impl Drive {
+    /// Builds the tables of the drive that `profile` describes.
+    ///
+    /// # Errors
+    ///
+    /// [`ProfileError::Invalid`] when the profile does not pass [`Profile::validate`].
+    pub fn new(profile: &Profile) -> Result<Self, ProfileError> {
+        profile.validate()?;
+        let rotation = Rotation::new(profile.rpm);
+        let overheads = &profile.overhead_ms;
+        let settle_ms = profile.write_settle_ms;
+        let overhead_ms = [
+            [overheads.read_after_read, overheads.write_after_read + settle_ms],
+            [overheads.read_after_write, overheads.write_after_write + settle_ms],
+        ];
+        Ok(Self {
+            name: profile.name.clone(),
+            sector_bytes: profile.sector_bytes,
+            rotation,
+            geometry: Geometry::new(profile),
+            seek_ticks: seek_table(profile, &rotation),
+            overhead_ticks: overhead_ms.map(|row| row.map(|ms| rotation.ticks_from_ms(ms))),
+        })
+    }
+
+    /// Name of the profile.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Sectors that can be addressed.
+    #[inline]
+    pub fn capacity_sectors(&self) -> u64 {
+        self.geometry.capacity_sectors()
+    }
+
+    /// Bytes in a sector.
+    pub fn sector_bytes(&self) -> u32 {
+        self.sector_bytes
+    }
+
+    /// Cylinders, spare ones included.
+    pub fn cylinders(&self) -> u32 {
+        self.seek_ticks.len() as u32
+    }
+
+    /// The conversion between time and angle.
+    #[inline]
+    pub fn rotation(&self) -> &Rotation {
+        &self.rotation
+    }
+
+    /// Where sector `lba` starts.
+    ///
+    /// # Panics
+    ///
+    /// When `lba` is not below [`Drive::capacity_sectors`].
+    #[inline]
+    pub fn locate(&self, lba: u64) -> Location {
+        assert!(lba < self.capacity_sectors(), "sector {lba} is past the end of the drive");
+        self.geometry.locate(lba).start
+    }
+
+    /// Works out everything about a command that does not depend on when it starts.
+    ///
+    /// # Errors
+    ///
+    /// The command is empty or reaches past the end.
+    #[inline]
+    pub fn transfer(&self, command: &Command) -> Result<Transfer, CommandError> {
+        let Command { lba, sectors, .. } = *command;
+        if sectors == 0 {
+            return Err(CommandError::Empty { lba });
+        }
+        let capacity_sectors = self.capacity_sectors();
+        if lba >= capacity_sectors || u64::from(sectors) > capacity_sectors - lba {
+            return Err(CommandError::PastEnd { lba, sectors, capacity_sectors });
+        }
+        let remainder = self.geometry.locate(lba);
+        let start = remainder.start;
+        if sectors <= remainder.sectors {
+            let ticks = u64::from(remainder.transfer_ticks(sectors));
+            return Ok(Transfer { start, end_track: start.track, ticks });
+        }
+        Ok(self.transfer_across_tracks(lba, sectors))
+    }
+
+    #[cold]
+    fn transfer_across_tracks(&self, lba: u64, sectors: u32) -> Transfer {
+        let mut remainder = self.geometry.locate(lba);
+        let start = remainder.start;
+        let (mut next_lba, mut left, mut ticks) = (lba, sectors, 0_u64);
+        loop {
+            let here = remainder.start;
+            let count = left.min(remainder.sectors);
+            let pass_ticks = remainder.transfer_ticks(count);
+            ticks += u64::from(pass_ticks);
+            left -= count;
+            if left == 0 {
+                return Transfer { start, end_track: here.track, ticks };
+            }
+            next_lba += u64::from(count);
+            remainder = self.geometry.locate(next_lba);
+            let end = here.angle.after(pass_ticks);
+            let crossing = self.positioning(0, here.track, end, remainder.start);
+            ticks += u64::from(crossing.ticks());
+        }
+    }
+
+    /// Ticks to bring the heads from one track to another; none when it is the same.
+    #[inline]
+    pub fn seek_ticks(&self, from: Track, to: Track) -> u32 {
+        let ticks = self.seek_ticks[from.cylinder().abs_diff(to.cylinder()) as usize];
+        if from == to { 0 } else { ticks }
+    }
+
+    /// Ticks before the head moves, by what the drive did last and what it does now, for both
+    /// possible operations now: index with `Operation as usize`.
+    #[inline]
+    pub fn overhead_ticks(&self, before: Operation) -> [u32; 2] {
+        self.overhead_ticks[before as usize]
+    }
+
+    /// The way from a track, with the platter at `angle` now, to the start of a sector.
+    #[inline]
+    pub fn positioning(
+        &self,
+        overhead: u32,
+        from: Track,
+        angle: Angle,
+        to: Location,
+    ) -> Positioning {
+        let seek = self.seek_ticks(from, to.track);
+        let rotation = angle.after(overhead + seek).ticks_until(to.angle);
+        Positioning { overhead, seek, rotation }
+    }
+}
+
+/// Ticks by distance, interpolated between the measured points and continued after the last.
+fn seek_table(profile: &Profile, rotation: &Rotation) -> Vec<u32> {
+    let points = &profile.seek;
+    let mut table = vec![rotation.ticks_from_ms(profile.head_switch_ms)];
+    for cylinders in 1..profile.cylinders() {
+        let above = points.partition_point(|&(distance, _)| distance < cylinders);
+        let last = points.len() - 1;
+        let ms = if points.len() == 1 {
+            points[0].1
+        } else {
+            // Past the last point its segment is continued; a flat or longer seek, never a shorter.
+            let (low, high) = (points[above.clamp(1, last) - 1], points[above.clamp(1, last)]);
+            let slope = (high.1 - low.1) / f64::from(high.0 - low.0);
+            let slope = if above > last { slope.max(0.0) } else { slope };
+            let (from, ms) = if above > last { high } else { low };
+            if cylinders < from { ms } else { ms + slope * f64::from(cylinders - from) }
+        };
+        table.push(rotation.ticks_from_ms(ms.min(MAX_DELAY_MS)));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cheetah() -> Drive {
+        let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
+        Drive::new(&profile).unwrap()
+    }
+
+    fn read(lba: u64, sectors: u32) -> Command {
+        Command { lba, sectors, operation: Operation::Read }
+    }
+
+    #[test]
+    fn seek_times_are_the_measured_points() {
+        let drive = cheetah();
+        let seek_ms = |cylinders: u32| {
+            let ticks = drive.seek_ticks(Track::new(0, 0), Track::new(cylinders, 0));
+            drive.rotation().ns(u64::from(ticks)) as f64 / 1e6
+        };
+        for (cylinders, ms) in [(1, 0.5525), (57, 0.82375), (58, 1.1281), (72_000, 6.9139)] {
+            assert!((seek_ms(cylinders) - ms).abs() < 1e-5, "{cylinders} cylinders");
+        }
+        // Half way between 100 (1.1398) and 110 (1.1419), and on past the last point.
+        assert!((seek_ms(105) - 1.14085).abs() < 1e-5);
+        assert!(seek_ms(72_170) > 6.9139);
+    }
+
+    #[test]
+    fn a_head_switch_takes_its_own_time_and_staying_none() {
+        let drive = cheetah();
+        let (here, beside) = (Track::new(64, 0), Track::new(64, 1));
+        assert_eq!(drive.seek_ticks(here, here), 0);
+        assert_eq!(drive.seek_ticks(here, beside), drive.rotation().ticks_from_ms(0.001));
+    }
+
+    #[test]
+    fn crossing_a_track_costs_its_skew() {
+        let drive = cheetah();
+        let (one, two) =
+            (drive.transfer(&read(0, 1200)).unwrap(), drive.transfer(&read(0, 2400)).unwrap());
+        let skew_ns = drive.rotation().ns(two.ticks - 2 * one.ticks);
+        assert!(skew_ns.abs_diff(565_900) < 200, "{skew_ns} ns");
+        assert_eq!(two.end_track, Track::new(1, 0));
+        // From the band's last track on head 0 to head 1 of the same cylinder.
+        let turn = drive.transfer(&read(64 * 1200, 2400)).unwrap();
+        assert_eq!(turn.end_track, Track::new(64, 1));
+        let skew_ns = drive.rotation().ns(turn.ticks - 2 * one.ticks);
+        assert!(skew_ns.abs_diff(757_000) < 10_000, "{skew_ns} ns");
+    }
+
+    #[test]
+    fn commands_that_cannot_be_are_refused() {
+        let drive = cheetah();
+        let capacity_sectors = drive.capacity_sectors();
+        assert_eq!(drive.transfer(&read(7, 0)), Err(CommandError::Empty { lba: 7 }));
+        let (lba, sectors) = (capacity_sectors - 1, 2);
+        assert_eq!(
+            drive.transfer(&read(lba, sectors)),
+            Err(CommandError::PastEnd { lba, sectors, capacity_sectors })
+        );
+        assert!(drive.transfer(&read(lba, 1)).is_ok());
+        assert!(drive.transfer(&read(u64::MAX, 1)).is_err());
+    }
+}

@@ -1,0 +1,284 @@
+//! A drive in virtual time.
+//!
+//! The spindle does not own a clock. Whoever simulates keeps the time, submits commands in the
+//! order of their arrival, and takes each completion out when its time has come. That is one
+//! event a command: an idle drive knows when it will be done as soon as a command is submitted,
+//! because nothing can arrive before it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::geometry::Track;
+use crate::mechanics::{Command, CommandError, Drive, Operation};
+use crate::queue::{Admitted, Heads, MAX_DEPTH, Queue};
+use crate::scheduler::Scheduler;
+
+/// Why a spindle cannot be set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpindleError {
+    /// The depth of the queue is not in `1..=256`.
+    #[error("a queue depth of {depth} is not in 1..=256")]
+    Depth {
+        /// The depth asked for.
+        depth: u32,
+    },
+}
+
+/// A command done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion<T> {
+    /// What was submitted with the command.
+    pub tag: T,
+    /// When the last sector had passed, in nanoseconds.
+    pub at_ns: u64,
+    /// When the command arrived.
+    pub arrived_ns: u64,
+    /// Nanoseconds from the drive's turning to the command until its completion.
+    pub service_ns: u64,
+    /// Read or write.
+    pub operation: Operation,
+}
+
+/// What a spindle has done so far. Every number only grows. Times are in nanoseconds and are
+/// counted in full when a command's service starts, except residence, counted at completion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Reads started.
+    pub reads: u64,
+    /// Writes started.
+    pub writes: u64,
+    /// Sectors of the reads.
+    pub read_sectors: u64,
+    /// Sectors of the writes.
+    pub write_sectors: u64,
+    /// In service: the sum of the four parts below, less a rounding of 1 ns a command at most.
+    pub busy_ns: u64,
+    /// From arrival to completion, summed over completed commands.
+    pub residence_ns: u64,
+    /// Before the heads move, and settling for writes.
+    pub overhead_ns: u64,
+    /// Moving the heads to the first sector's track.
+    pub seek_ns: u64,
+    /// Waiting for the first sector to come round.
+    pub rotation_ns: u64,
+    /// From the first sector's start to the last one's end, track crossings included.
+    pub transfer_ns: u64,
+}
+
+/// Counters in the units in which they accrue, without a conversion a command.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    /// By operation.
+    commands: [u64; 2],
+    sectors: [u64; 2],
+    busy_ns: u64,
+    residence_ns: u64,
+    overhead_ticks: u64,
+    seek_ticks: u64,
+    rotation_ticks: u64,
+    transfer_ticks: u64,
+}
+
+/// One simulated drive with its queue. `T` is what the caller wants back with each completion.
+///
+/// At time zero the heads are at cylinder 0, head 0, the platter is at angle 0, and the drive
+/// behaves as after a read. From then on the rotation is followed exactly.
+#[derive(Clone, Debug)]
+pub struct SimulatedSpindle<T> {
+    drive: Arc<Drive>,
+    scheduler: Scheduler,
+    /// When the command in service is done; `u64::MAX` when there is none.
+    completion_ns: u64,
+    service_ns: u64,
+    in_service: Option<InService<T>>,
+    track: Track,
+    before: Operation,
+    admitted: Queue<T>,
+    /// Commands that have not arrived yet or find the queue full, in order of arrival.
+    waiting: VecDeque<Admitted<T>>,
+    latest_arrival_ns: u64,
+    latest_completion_ns: u64,
+    counters: Counters,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct InService<T> {
+    arrival_ns: u64,
+    operation: Operation,
+    tag: T,
+}
+
+impl<T: Copy> SimulatedSpindle<T> {
+    /// An idle spindle at time zero. `depth` is how many commands it schedules among, not counting
+    /// the one in service; the rest wait in order of arrival.
+    ///
+    /// # Errors
+    ///
+    /// `depth` is not in `1..=256`.
+    pub fn new(drive: Arc<Drive>, scheduler: Scheduler, depth: u32) -> Result<Self, SpindleError> {
+        if !(1..=MAX_DEPTH).contains(&depth) {
+            return Err(SpindleError::Depth { depth });
+        }
+        Ok(Self {
+            drive,
+            scheduler,
+            completion_ns: u64::MAX,
+            service_ns: 0,
+            in_service: None,
+            track: Track::new(0, 0),
+            before: Operation::Read,
+            admitted: Queue::new(depth),
+            waiting: VecDeque::new(),
+            latest_arrival_ns: 0,
+            latest_completion_ns: 0,
+            counters: Counters::default(),
+        })
+    }
+
+    /// The drive that is simulated.
+    pub fn drive(&self) -> &Arc<Drive> {
+        &self.drive
+    }
+
+    /// Hands the spindle a command that arrives at `arrival_ns`, which may lie ahead. An idle
+    /// spindle starts it on arrival.
+    ///
+    /// # Errors
+    ///
+    /// The command is empty, reaches past the end, or arrives before one submitted earlier. The
+    /// spindle is then as it was.
+    #[inline]
+    pub fn submit(
+        &mut self,
+        arrival_ns: u64,
+        command: Command,
+        tag: T,
+    ) -> Result<(), CommandError> {
+        if arrival_ns < self.latest_arrival_ns {
+            let latest_ns = self.latest_arrival_ns;
+            return Err(CommandError::ArrivalDecreases { arrival_ns, latest_ns });
+        }
+        let transfer = self.drive.transfer(&command)?;
+        self.latest_arrival_ns = arrival_ns;
+        let Command { sectors, operation, .. } = command;
+        let command = Admitted { transfer, arrival_ns, sectors, operation, tag };
+        if self.in_service.is_none() {
+            self.start(arrival_ns.max(self.latest_completion_ns), command);
+        } else if arrival_ns <= self.completion_ns
+            && self.waiting.is_empty()
+            && !self.admitted.is_full()
+        {
+            self.admitted.admit(command);
+        } else {
+            self.waiting.push_back(command);
+        }
+        Ok(())
+    }
+
+    /// When the command in service will be done, in nanoseconds; `u64::MAX` when idle.
+    #[inline]
+    pub fn next_completion_ns(&self) -> u64 {
+        self.completion_ns
+    }
+
+    /// Commands submitted and not yet taken out, the one in service included.
+    #[inline]
+    pub fn outstanding(&self) -> usize {
+        usize::from(self.in_service.is_some()) + self.admitted.len() + self.waiting.len()
+    }
+
+    /// Takes out the command in service and turns to the next: the scheduler's choice among those
+    /// that have arrived by then, or the first to arrive. None when the spindle is idle.
+    #[inline]
+    pub fn complete(&mut self) -> Option<Completion<T>> {
+        let done = self.in_service.take()?;
+        let at_ns = self.completion_ns;
+        let service_ns = self.service_ns;
+        self.completion_ns = u64::MAX;
+        self.latest_completion_ns = at_ns;
+        self.counters.residence_ns += at_ns - done.arrival_ns;
+        self.start_next(at_ns);
+        Some(Completion {
+            tag: done.tag,
+            at_ns,
+            arrived_ns: done.arrival_ns,
+            service_ns,
+            operation: done.operation,
+        })
+    }
+
+    #[inline]
+    fn start_next(&mut self, now_ns: u64) {
+        while let Some(next) = self.waiting.front() {
+            if next.arrival_ns > now_ns || self.admitted.is_full() {
+                break;
+            }
+            if let Some(next) = self.waiting.pop_front() {
+                self.admitted.admit(next);
+            }
+        }
+        let heads = Heads { now_ns, track: self.track, before: self.before };
+        if let Some(next) = self.admitted.take(self.scheduler, &self.drive, heads) {
+            self.start(now_ns, next);
+        } else if let Some(next) = self.waiting.pop_front() {
+            // None had arrived, or it would have been admitted.
+            self.start(next.arrival_ns, next);
+        }
+    }
+
+    #[inline]
+    fn start(&mut self, now_ns: u64, command: Admitted<T>) {
+        let rotation = self.drive.rotation();
+        let angle = rotation.angle_at(now_ns);
+        let overhead = self.drive.overhead_ticks(self.before)[command.operation as usize];
+        let transfer = command.transfer;
+        let positioning = self.drive.positioning(overhead, self.track, angle, transfer.start);
+        let service_ns = rotation.ns(u64::from(positioning.ticks()) + transfer.ticks);
+        self.service_ns = service_ns;
+        self.completion_ns = now_ns + service_ns;
+        self.track = transfer.end_track;
+        self.before = command.operation;
+
+        let counters = &mut self.counters;
+        counters.commands[command.operation as usize] += 1;
+        counters.sectors[command.operation as usize] += u64::from(command.sectors);
+        counters.busy_ns += service_ns;
+        counters.overhead_ticks += u64::from(positioning.overhead);
+        counters.seek_ticks += u64::from(positioning.seek);
+        counters.rotation_ticks += u64::from(positioning.rotation);
+        counters.transfer_ticks += transfer.ticks;
+        self.in_service = Some(InService {
+            arrival_ns: command.arrival_ns,
+            operation: command.operation,
+            tag: command.tag,
+        });
+    }
+
+    /// What the spindle has done so far.
+    pub fn statistics(&self) -> Statistics {
+        let counters = &self.counters;
+        let rotation = self.drive.rotation();
+        Statistics {
+            reads: counters.commands[Operation::Read as usize],
+            writes: counters.commands[Operation::Write as usize],
+            read_sectors: counters.sectors[Operation::Read as usize],
+            write_sectors: counters.sectors[Operation::Write as usize],
+            busy_ns: counters.busy_ns,
+            residence_ns: counters.residence_ns,
+            overhead_ns: rotation.ns(counters.overhead_ticks),
+            seek_ns: rotation.ns(counters.seek_ticks),
+            rotation_ns: rotation.ns(counters.rotation_ticks),
+            transfer_ns: rotation.ns(counters.transfer_ticks),
+        }
+    }
+
+    /// Nanoseconds in service up to `now_ns`, which is not before the last completion taken out:
+    /// of the command in service only the part that has passed.
+    pub fn busy_ns_until(&self, now_ns: u64) -> u64 {
+        if self.in_service.is_none() {
+            return self.counters.busy_ns;
+        }
+        let ahead_ns = self.completion_ns.saturating_sub(now_ns).min(self.service_ns);
+        self.counters.busy_ns - ahead_ns
+    }
+}

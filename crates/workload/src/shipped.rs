@@ -1,0 +1,73 @@
+//! Access specifications that come with the crate.
+
+use crate::specification::SECTOR_BYTES;
+use crate::{AccessLine, AccessSpecification};
+
+const FILE_SERVER: &str = "file-server";
+
+/// Sizes in bytes and the percentage of accesses of each: Intel's "File Server Access Pattern",
+/// as Iometer distributed it and as fio's `iometer-file-access-server` job repeats it.
+const FILE_SERVER_SIZES: [(u32, u8); 8] = [
+    (512, 10),
+    (1 << 10, 5),
+    (2 << 10, 5),
+    (4 << 10, 60),
+    (8 << 10, 2),
+    (16 << 10, 4),
+    (32 << 10, 4),
+    (64 << 10, 10),
+];
+
+/// The names [`AccessSpecification::shipped`] knows.
+pub fn shipped_names() -> &'static [&'static str] {
+    &[FILE_SERVER]
+}
+
+impl AccessSpecification {
+    /// The shipped specification called `name`, or `None` when there is none of that name.
+    ///
+    /// | name | what it is |
+    /// |---|---|
+    /// | `file-server` | Intel's File Server pattern: 512 B to 64 KiB, 60 % of it 4 KiB; 80 % read, 100 % random, aligned to sectors |
+    pub fn shipped(name: &str) -> Option<Self> {
+        (name == FILE_SERVER).then(|| Self {
+            name: FILE_SERVER.to_owned(),
+            lines: FILE_SERVER_SIZES
+                .map(|(bytes, percent_of_accesses)| AccessLine {
+                    bytes,
+                    percent_of_accesses,
+                    read_percent: 80,
+                    random_percent: 100,
+                })
+                .to_vec(),
+            alignment_bytes: SECTOR_BYTES,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_specification_is_valid() {
+        for &name in shipped_names() {
+            let shipped = AccessSpecification::shipped(name).unwrap();
+            let checked = AccessSpecification::new(
+                shipped.name(),
+                shipped.lines().to_vec(),
+                shipped.alignment_bytes(),
+            );
+            assert_eq!(checked, Ok(shipped));
+        }
+        assert_eq!(AccessSpecification::shipped("File Server"), None);
+    }
+
+    /// 11.08 KiB: what turns accesses per second into MiB per second.
+    #[test]
+    fn file_server_mean() {
+        let file_server = AccessSpecification::shipped("file-server").unwrap();
+        assert_eq!(file_server.mean_bytes(), 11_345.92);
+        assert_eq!(file_server.read_fraction(), 0.8);
+    }
+}

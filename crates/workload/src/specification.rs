@@ -1,0 +1,238 @@
+//! What accesses look like.
+
+use thiserror::Error;
+
+/// Bytes in a sector, the unit of alignment and of offsets.
+pub const SECTOR_BYTES: u32 = 512;
+
+/// One kind of access within a specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AccessLine {
+    /// Bytes of an access: a positive multiple of 512.
+    pub bytes: u32,
+    /// How many in a hundred accesses are of this line, 0 to 100.
+    pub percent_of_accesses: u8,
+    /// How many in a hundred accesses of this line read, 0 to 100; the others write.
+    pub read_percent: u8,
+    /// How many in a hundred accesses of this line go to a random place, 0 to 100; the others
+    /// follow the access before.
+    pub random_percent: u8,
+}
+
+/// A mix of accesses: sizes with their shares, reads and writes, and what they are aligned to.
+///
+/// The terms are those of Iometer's access specifications, of which delays, bursts and replies
+/// are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessSpecification {
+    pub(crate) name: String,
+    pub(crate) lines: Vec<AccessLine>,
+    pub(crate) alignment_bytes: u32,
+}
+
+impl AccessSpecification {
+    /// A specification of `lines`, whose accesses start at multiples of `alignment_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// [`SpecificationError`] when the lines do not take 100 % of accesses together, when a size
+    /// or the alignment is not a positive multiple of 512 bytes, or when a percentage is above
+    /// 100.
+    pub fn new(
+        name: impl Into<String>,
+        lines: Vec<AccessLine>,
+        alignment_bytes: u32,
+    ) -> Result<Self, SpecificationError> {
+        let name = name.into();
+        for (position, line) in lines.iter().enumerate() {
+            let line_number = position + 1;
+            if !is_whole_sectors(line.bytes) {
+                return Err(SpecificationError::Size { name, line_number, bytes: line.bytes });
+            }
+            for (field, percent) in [
+                ("percent_of_accesses", line.percent_of_accesses),
+                ("read_percent", line.read_percent),
+                ("random_percent", line.random_percent),
+            ] {
+                if percent > 100 {
+                    return Err(SpecificationError::Percent { name, line_number, field, percent });
+                }
+            }
+        }
+        if !is_whole_sectors(alignment_bytes) {
+            return Err(SpecificationError::Alignment { name, alignment_bytes });
+        }
+        let percent = lines.iter().map(|line| u32::from(line.percent_of_accesses)).sum();
+        if percent != 100 {
+            return Err(SpecificationError::Sum { name, percent });
+        }
+        Ok(Self { name, lines, alignment_bytes })
+    }
+
+    /// What the specification is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The kinds of access it mixes.
+    pub fn lines(&self) -> &[AccessLine] {
+        &self.lines
+    }
+
+    /// Bytes of which every access starts at a multiple.
+    pub fn alignment_bytes(&self) -> u32 {
+        self.alignment_bytes
+    }
+
+    /// Mean bytes of an access.
+    pub fn mean_bytes(&self) -> f64 {
+        let bytes_of_100: u64 = self
+            .lines
+            .iter()
+            .map(|line| u64::from(line.bytes) * u64::from(line.percent_of_accesses))
+            .sum();
+        bytes_of_100 as f64 / 100.0
+    }
+
+    /// The share of accesses that read, 0 to 1.
+    pub fn read_fraction(&self) -> f64 {
+        let reads_of_10_000: u32 = self
+            .lines
+            .iter()
+            .map(|line| u32::from(line.read_percent) * u32::from(line.percent_of_accesses))
+            .sum();
+        f64::from(reads_of_10_000) / 10_000.0
+    }
+
+    /// Bytes of the largest access that can come up.
+    pub fn largest_bytes(&self) -> u32 {
+        let drawn = self.lines.iter().filter(|line| line.percent_of_accesses > 0);
+        drawn.map(|line| line.bytes).max().unwrap_or(0)
+    }
+}
+
+fn is_whole_sectors(bytes: u32) -> bool {
+    bytes > 0 && bytes.is_multiple_of(SECTOR_BYTES)
+}
+
+/// Why an access specification is refused. Lines are counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SpecificationError {
+    /// The lines together take more or less than all accesses.
+    #[error(
+        "the lines of access specification \"{name}\" take {percent} % of accesses; they must \
+         take 100 %"
+    )]
+    Sum {
+        /// The specification.
+        name: String,
+        /// What its lines add up to.
+        percent: u32,
+    },
+    /// A size that is not whole sectors.
+    #[error(
+        "line {line_number} of access specification \"{name}\": bytes must be a positive multiple \
+         of 512, not {bytes}"
+    )]
+    Size {
+        /// The specification.
+        name: String,
+        /// The line, counted from 1.
+        line_number: usize,
+        /// Its size.
+        bytes: u32,
+    },
+    /// A percentage above 100.
+    #[error(
+        "line {line_number} of access specification \"{name}\": {field} must be 0 to 100, not \
+         {percent}"
+    )]
+    Percent {
+        /// The specification.
+        name: String,
+        /// The line, counted from 1.
+        line_number: usize,
+        /// The field of the line.
+        field: &'static str,
+        /// Its value.
+        percent: u8,
+    },
+    /// An alignment that is not whole sectors.
+    #[error(
+        "access specification \"{name}\": alignment_bytes must be a positive multiple of 512, not \
+         {alignment_bytes}"
+    )]
+    Alignment {
+        /// The specification.
+        name: String,
+        /// The alignment.
+        alignment_bytes: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: AccessLine =
+        AccessLine { bytes: 4096, percent_of_accesses: 100, read_percent: 50, random_percent: 0 };
+
+    fn message(lines: Vec<AccessLine>, alignment_bytes: u32) -> String {
+        AccessSpecification::new("mix", lines, alignment_bytes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_name_the_line_and_the_field() {
+        assert_eq!(
+            message(vec![AccessLine { percent_of_accesses: 95, ..LINE }], 512),
+            "the lines of access specification \"mix\" take 95 % of accesses; they must take 100 %"
+        );
+        assert_eq!(
+            message(vec![], 512),
+            "the lines of access specification \"mix\" take 0 % of accesses; they must take 100 %"
+        );
+        for bytes in [0, 4095] {
+            assert_eq!(
+                message(vec![LINE, AccessLine { bytes, ..LINE }], 512),
+                format!(
+                    "line 2 of access specification \"mix\": bytes must be a positive multiple of \
+                     512, not {bytes}"
+                )
+            );
+        }
+        for (field, line) in [
+            ("percent_of_accesses", AccessLine { percent_of_accesses: 101, ..LINE }),
+            ("read_percent", AccessLine { read_percent: 101, ..LINE }),
+            ("random_percent", AccessLine { random_percent: 101, ..LINE }),
+        ] {
+            assert_eq!(
+                message(vec![line], 512),
+                format!(
+                    "line 1 of access specification \"mix\": {field} must be 0 to 100, not 101"
+                )
+            );
+        }
+        for alignment_bytes in [0, 100] {
+            assert_eq!(
+                message(vec![LINE], alignment_bytes),
+                format!(
+                    "access specification \"mix\": alignment_bytes must be a positive multiple of \
+                     512, not {alignment_bytes}"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn means_weigh_by_share() {
+        let lines = vec![
+            AccessLine { percent_of_accesses: 25, read_percent: 0, ..LINE },
+            AccessLine { bytes: 8192, percent_of_accesses: 75, read_percent: 100, ..LINE },
+            AccessLine { bytes: 1 << 20, percent_of_accesses: 0, ..LINE },
+        ];
+        let mix = AccessSpecification::new("mix", lines, 512).unwrap();
+        assert_eq!(mix.mean_bytes(), 7168.0);
+        assert_eq!(mix.read_fraction(), 0.75);
+        assert_eq!(mix.largest_bytes(), 8192);
+    }
+}

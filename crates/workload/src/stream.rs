@@ -1,0 +1,222 @@
+//! Accesses drawn from a specification, one after another.
+
+use crate::AccessSpecification;
+use crate::specification::SECTOR_BYTES;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::fmt;
+use thiserror::Error;
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// Data goes to the host.
+    Read,
+    /// Data comes from the host.
+    Write,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        })
+    }
+}
+
+/// A request of a host, in sectors of 512 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// The first sector of the LUN that is accessed.
+    pub sector: u64,
+    /// How many sectors are accessed, 1 or more.
+    pub sectors: u32,
+    /// Whether they are read or written.
+    pub operation: Operation,
+}
+
+/// Why a stream cannot be drawn over a region.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RegionError {
+    /// The region cannot hold the largest access of the specification.
+    #[error(
+        "access specification \"{name}\" has accesses of {} sectors; a region of {region_sectors} \
+         sectors cannot hold them",
+        .largest_bytes / SECTOR_BYTES
+    )]
+    TooSmall {
+        /// The specification.
+        name: String,
+        /// Bytes of its largest access.
+        largest_bytes: u32,
+        /// The sectors of the region.
+        region_sectors: u64,
+    },
+    /// The region ends past what 64 bits can count in bytes.
+    #[error(
+        "a region of {region_sectors} sectors from sector {region_first_sector} ends past 2^55 \
+         sectors"
+    )]
+    TooLarge {
+        /// The first sector of the region.
+        region_first_sector: u64,
+        /// The sectors of the region.
+        region_sectors: u64,
+    },
+}
+
+/// An endless, repeatable stream of accesses to a region of a LUN.
+///
+/// Accesses are drawn as Iometer draws them (`src/IOAccess.cpp` and `TargetDisk::Seek` in
+/// `src/IOTargetDisk.cpp` of iometer-org/iometer), each independent of the others:
+///
+/// 1. the line: a number below 100 picks a slot of a grid of 100, in which each line has as many
+///    slots as its percentage of accesses;
+/// 2. a read when a number below 100 is below the line's read percentage, otherwise a write;
+/// 3. random when a number below 100 is below the line's random percentage, otherwise sequential;
+/// 4. the offset into the region: for a random access any byte of it, for a sequential access the
+///    end of the access before; rounded up to the alignment. An access that would end past the
+///    region starts at its beginning instead. Random accesses therefore favour the beginning by a
+///    little; the bias is Iometer's own.
+///
+/// Alignment counts from the beginning of the region, which stands for the beginning of the file
+/// or disk that Iometer writes to.
+///
+/// # Repeatability
+///
+/// The generator is xoshiro256++ (Blackman and Vigna), its state filled from the seed by
+/// SplitMix64. Each draw takes one 64-bit number `x`, and a number below `n` is the upper half of
+/// the 128-bit product `x * n` (multiply-shift, without rejection: the bias is below `n / 2^64`).
+/// Draws come in the order of the list above; 2 and 3 are skipped where the percentage is 0 or
+/// 100, and 4 where the access is sequential. All of this is fixed: a seed means the same
+/// accesses in later versions.
+#[derive(Clone, Debug)]
+pub struct AccessStream {
+    generator: Xoshiro256PlusPlus,
+    region_first_sector: u64,
+    region_sectors: u64,
+    alignment: Alignment,
+    /// Where in the region a sequential access would start, in sectors.
+    next_sector_in_region: u64,
+    grid: [Slot; 100],
+}
+
+/// A line of the specification, as the grid holds it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    sectors: u32,
+    read_percent: u8,
+    random_percent: u8,
+}
+
+impl AccessStream {
+    /// A stream of `specification` over the `region_sectors` sectors that start at
+    /// `region_first_sector`, repeatable by `seed`.
+    ///
+    /// # Errors
+    ///
+    /// [`RegionError`] when the region is smaller than an access, or so large that its bytes
+    /// overflow.
+    pub fn new(
+        specification: &AccessSpecification,
+        region_first_sector: u64,
+        region_sectors: u64,
+        seed: u64,
+    ) -> Result<Self, RegionError> {
+        let largest_bytes = specification.largest_bytes();
+        if region_sectors < u64::from(largest_bytes / SECTOR_BYTES) {
+            let name = specification.name().to_owned();
+            return Err(RegionError::TooSmall { name, largest_bytes, region_sectors });
+        }
+        let most_sectors = 1 << 55;
+        if region_first_sector.saturating_add(region_sectors) >= most_sectors {
+            return Err(RegionError::TooLarge { region_first_sector, region_sectors });
+        }
+        let mut grid = [Slot::default(); 100];
+        let slots = specification.lines().iter().flat_map(|line| {
+            let slot = Slot {
+                sectors: line.bytes / SECTOR_BYTES,
+                read_percent: line.read_percent,
+                random_percent: line.random_percent,
+            };
+            std::iter::repeat_n(slot, usize::from(line.percent_of_accesses))
+        });
+        grid.iter_mut().zip(slots).for_each(|(place, slot)| *place = slot);
+        Ok(Self {
+            generator: Xoshiro256PlusPlus::seed_from_u64(seed),
+            region_first_sector,
+            region_sectors,
+            alignment: Alignment::new(specification.alignment_bytes() / SECTOR_BYTES),
+            next_sector_in_region: 0,
+            grid,
+        })
+    }
+
+    /// The next access.
+    #[inline]
+    pub fn next_access(&mut self) -> Access {
+        let slot = self.grid[self.below(100) as usize];
+        let operation =
+            if self.happens(slot.read_percent) { Operation::Read } else { Operation::Write };
+        let unaligned_sector = if self.happens(slot.random_percent) {
+            let byte = self.below(self.region_sectors * u64::from(SECTOR_BYTES));
+            byte.div_ceil(u64::from(SECTOR_BYTES))
+        } else {
+            self.next_sector_in_region
+        };
+        let sector_in_region = self.alignment.round_up(unaligned_sector);
+        let end_in_region = sector_in_region + u64::from(slot.sectors);
+        let (sector_in_region, end_in_region) = if end_in_region > self.region_sectors {
+            (0, u64::from(slot.sectors))
+        } else {
+            (sector_in_region, end_in_region)
+        };
+        self.next_sector_in_region = end_in_region;
+        Access {
+            sector: self.region_first_sector + sector_in_region,
+            sectors: slot.sectors,
+            operation,
+        }
+    }
+
+    /// A number from 0 to `bound - 1`.
+    #[inline]
+    fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.generator.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// True `percent` times in a hundred.
+    #[inline]
+    fn happens(&mut self, percent: u8) -> bool {
+        match percent {
+            0 => false,
+            100 => true,
+            _ => self.below(100) < u64::from(percent),
+        }
+    }
+}
+
+/// What accesses are aligned to. Powers of two are by far the most common and take no division.
+#[derive(Clone, Copy, Debug)]
+enum Alignment {
+    /// Sectors less one.
+    PowerOfTwo(u64),
+    /// Sectors.
+    Other(u64),
+}
+
+impl Alignment {
+    fn new(sectors: u32) -> Self {
+        let sectors = u64::from(sectors);
+        if sectors.is_power_of_two() { Self::PowerOfTwo(sectors - 1) } else { Self::Other(sectors) }
+    }
+
+    #[inline]
+    fn round_up(self, sector: u64) -> u64 {
+        match self {
+            Self::PowerOfTwo(mask) => (sector + mask) & !mask,
+            Self::Other(sectors) => sector.next_multiple_of(sectors),
+        }
+    }
+}

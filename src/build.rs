@@ -1,0 +1,160 @@
+//! From a scenario's words to arrays and spindles.
+
+use std::sync::Arc;
+
+use strewn_alloc::AllocationShape;
+use strewn_array::ProcessorCosts;
+use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
+use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
+use strewn_raid::{BLOCK_BYTES, GeometryError, ParityGroup, SECTOR_BYTES, VraidConfig, VraidError, VraidLayout};
+use strewn_scenario::{Array, Layout, Processor, Scenario, SpindleChoice};
+use strewn_sim::Spindles;
+use strewn_spindle::{Drive, ParseSchedulerError, Profile, ProfileError, Scheduler};
+use strewn_workload::{AccessStream, RegionError, SpecificationError};
+use thiserror::Error;
+
+/// Why a scenario's array cannot be set up, though its file reads well.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// The parity group is impossible.
+    #[error(transparent)]
+    Geometry(#[from] GeometryError),
+    /// The VRAID layout is impossible.
+    #[error(transparent)]
+    Vraid(#[from] VraidError),
+    /// The write-anywhere array refused its sizes.
+    #[error(transparent)]
+    WriteAnywhere(#[from] WriteAnywhereError),
+    /// The in-place array refused its sizes.
+    #[error(transparent)]
+    InPlace(#[from] InPlaceError),
+    /// There is no such shipped drive profile.
+    #[error("no drive profile named \"{0}\" is shipped")]
+    UnknownProfile(String),
+    /// A drive profile is wrong.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// There is no such scheduler.
+    #[error(transparent)]
+    Scheduler(#[from] ParseSchedulerError),
+    /// The access specification is impossible.
+    #[error(transparent)]
+    Specification(#[from] SpecificationError),
+    /// The file is too small for the accesses.
+    #[error(transparent)]
+    Region(#[from] RegionError),
+    /// A file that the block map cannot hold.
+    #[error("a file of {0} bytes: a write-anywhere array maps at most 16 TiB of 4 KiB blocks")]
+    FileTooLarge(u64),
+}
+
+/// An array of either kind, ready to run.
+pub(crate) enum BuiltArray {
+    /// Copy on write.
+    WriteAnywhere(Box<WriteAnywhere<()>>),
+    /// Where it belongs.
+    InPlace(Box<InPlace<()>>),
+}
+
+/// Sets up one array of a scenario.
+pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, BuildError> {
+    let processor = processor_costs(&array.processor);
+    Ok(match &array.layout {
+        Layout::WriteAnywhere(layout) => {
+            let file_bytes = scenario.workload.file_bytes;
+            let file_blocks = u32::try_from(file_bytes.div_ceil(BLOCK_BYTES))
+                .map_err(|_| BuildError::FileTooLarge(file_bytes))?;
+            let volume_blocks = array.lun_bytes.div_ceil(BLOCK_BYTES);
+            let cache_blocks = (layout.buffer_cache_bytes / BLOCK_BYTES) as u32;
+            let percent_of_cache =
+                |percent: f64| ((f64::from(cache_blocks) * percent / 100.0) as u32).max(1);
+            BuiltArray::WriteAnywhere(Box::new(WriteAnywhere::new(WriteAnywhereConfig {
+                group: ParityGroup::new(
+                    layout.parity,
+                    layout.data_spindles,
+                    layout.right_sized_bytes / BLOCK_BYTES / u64::from(scenario.spindle_stretch),
+                )?,
+                shape: AllocationShape {
+                    area_stripes: layout.area_stripes.into(),
+                    tetris_stripes: layout.tetris_stripes.into(),
+                    chunk_blocks: layout.chunk_blocks.into(),
+                },
+                volume_blocks,
+                file_blocks,
+                log_half_bytes: layout.log_half_bytes,
+                log_record_header_bytes: layout.log_record_header_bytes,
+                checkpoint_interval_ns: layout.checkpoint_interval_ns,
+                cache_blocks,
+                protected_blocks: percent_of_cache(layout.protected_percent),
+                dirty_limit_blocks: percent_of_cache(layout.dirty_limit_percent),
+                tetrises_in_flight: layout.tetrises_in_flight,
+                delayed_free_blocks: (volume_blocks as f64 * layout.delayed_free_percent / 100.0)
+                    as u64,
+                processor,
+            })?))
+        }
+        Layout::InPlace(layout) => {
+            let config = VraidConfig {
+                redundancy_sets: layout.redundancy_sets.clone(),
+                chunk_bytes: layout.chunk_bytes,
+                segment_bytes: layout.segment_bytes,
+            };
+            let bytes_per_spindle =
+                drive(&array.spindle)?.capacity_sectors() * SECTOR_BYTES
+                    / u64::from(scenario.spindle_stretch);
+            let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
+            let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
+            BuiltArray::InPlace(Box::new(InPlace::new(InPlaceConfig {
+                layout: VraidLayout::new(config, bytes_per_spindle)?,
+                lun_sectors: array.lun_bytes / SECTOR_BYTES,
+                write_cache_sectors,
+                destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent
+                    / 100.0) as u64,
+                destages_in_flight: (in_flight.round() as u32).max(1),
+                processor,
+            })?))
+        }
+    })
+}
+
+/// The spindles that an array runs on.
+pub(crate) fn spindles(scenario: &Scenario, array: &Array) -> Result<Spindles, BuildError> {
+    Ok(Spindles {
+        drive: Arc::new(drive(&array.spindle)?),
+        scheduler: array.scheduler.parse::<Scheduler>()?,
+        commands_per_spindle: array.commands_per_spindle,
+        stretch: scenario.spindle_stretch,
+    })
+}
+
+/// The accesses that the host of the array numbered `index` draws. Every array has a stream of its own.
+pub(crate) fn accesses(scenario: &Scenario, index: usize) -> Result<AccessStream, BuildError> {
+    let specification = scenario.workload.specification()?;
+    let seed = scenario.seed.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let sectors = scenario.workload.file_bytes / SECTOR_BYTES;
+    Ok(AccessStream::new(&specification, 0, sectors, seed)?)
+}
+
+/// What one spindle of an array holds, in bytes; 0 if its profile cannot be read.
+pub(crate) fn capacity_bytes(array: &Array) -> u64 {
+    drive(&array.spindle).map_or(0, |drive| drive.capacity_sectors() * SECTOR_BYTES)
+}
+
+fn drive(choice: &SpindleChoice) -> Result<Drive, BuildError> {
+    let profile = match choice {
+        SpindleChoice::Shipped(name) => {
+            Profile::shipped(name).ok_or_else(|| BuildError::UnknownProfile(name.clone()))?
+        }
+        SpindleChoice::File(path) => Profile::from_path(path)?,
+    };
+    Ok(Drive::new(&profile)?)
+}
+
+fn processor_costs(processor: &Processor) -> ProcessorCosts {
+    ProcessorCosts {
+        host_operation_ns: processor.host_operation_ns.round() as u64,
+        spindle_command_ns: processor.spindle_command_ns.round() as u64,
+        // Two sectors to a KiB, a thousand picoseconds to a nanosecond.
+        per_sector_ps: (processor.per_kib_ns * 500.0).round() as u64,
+    }
+}

@@ -1,0 +1,324 @@
+//! Fitting: the few numbers of a scenario that are declared as fitted, to the published segments they may look at.
+
+use rayon::prelude::*;
+use strewn_report::{Metric, PublishedArray, SIGNIFICANT_DIGITS, rounded};
+use strewn_scenario::{Fitted, ParameterError, ParameterUnit, Scenario};
+use thiserror::Error;
+
+use crate::run::{self, Observer, RunError};
+
+/// Simulations of one array at the most; a fit that is not done by then is as good as it gets.
+const MOST_SIMULATIONS: u32 = 16;
+/// A fit is done when no fitted segment is off by more than this share.
+const CLOSE_ENOUGH: f64 = 0.000_2;
+/// How far a parameter is moved to see what it does, as a share of its value.
+const PROBE: f64 = 0.05;
+/// A step changes a parameter by at most this factor, up or down.
+const LARGEST_STEP: f64 = 2.0;
+
+/// What was fitted for one array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// The array.
+    pub array: String,
+    /// Its fitted numbers.
+    pub parameters: Vec<FittedParameter>,
+    /// The published segments they were fitted to.
+    pub segments: Vec<FittedSegment>,
+    /// How many simulations it took.
+    pub simulations: u32,
+}
+
+/// One fitted number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedParameter {
+    /// Its name in the scenario.
+    pub name: String,
+    /// What it counts.
+    pub unit: ParameterUnit,
+    /// What the scenario said.
+    pub before: f64,
+    /// What fits.
+    pub after: f64,
+}
+
+/// One segment that was fitted to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FittedSegment {
+    /// Counted from 1.
+    pub index: u32,
+    /// Published IOPS.
+    pub published: f64,
+    /// Simulated IOPS with the fitted numbers.
+    pub simulated: f64,
+}
+
+/// Why a scenario cannot be calibrated.
+#[derive(Debug, Error)]
+pub enum CalibrateError {
+    /// Nothing in the scenario is declared as fitted.
+    #[error("no array of the scenario has an [array.fitted] table: there is nothing to fit")]
+    NothingFitted,
+    /// The scenario names no published figures.
+    #[error("the scenario names no published figures to fit to")]
+    NoPublished,
+    /// The published figures lack a segment that the scenario wants to fit to.
+    #[error("the published figures have no IOPS of \"{array}\" for segment {segment}")]
+    NoFigure {
+        /// The array.
+        array: String,
+        /// The segment.
+        segment: u32,
+    },
+    /// A parameter cannot take a value that was tried.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A simulation failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The observer stopped it.
+    #[error("stopped before the fit was done")]
+    Stopped,
+}
+
+/// Fits what `scenario` declares as fitted to the published IOPS of the segments it declares, and to nothing else.
+/// Arrays are fitted in parallel on `jobs` threads (0 for as many as there are cores).
+///
+/// Continuous numbers are fitted by Newton's method with Broyden's updates, one that counts things by trying its
+/// neighbours. Only as many segments are simulated as are looked at.
+///
+/// # Errors
+/// See [`CalibrateError`].
+pub fn calibrate(
+    scenario: &Scenario,
+    jobs: usize,
+    observer: &dyn Observer,
+) -> Result<Vec<Calibration>, CalibrateError> {
+    let published = run::read_published(scenario)?.ok_or(CalibrateError::NoPublished)?;
+    let mut fits = Vec::new();
+    for (index, array) in scenario.arrays.iter().enumerate() {
+        let Some(fitted) = &array.fitted else { continue };
+        let figures = published.array(&array.name);
+        fits.push(Fit::new(scenario, index, fitted, figures, observer)?);
+    }
+    if fits.is_empty() {
+        return Err(CalibrateError::NothingFitted);
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().map_err(RunError::from)?;
+    pool.install(|| fits.into_par_iter().map(Fit::run).collect())
+}
+
+/// The fit of one array.
+struct Fit<'a> {
+    scenario: Scenario,
+    index: usize,
+    fitted: &'a Fitted,
+    published: Vec<f64>,
+    observer: &'a dyn Observer,
+    simulations: u32,
+}
+
+impl<'a> Fit<'a> {
+    fn new(
+        scenario: &Scenario,
+        index: usize,
+        fitted: &'a Fitted,
+        figures: Option<&PublishedArray>,
+        observer: &'a dyn Observer,
+    ) -> Result<Self, CalibrateError> {
+        let array = &scenario.arrays[index].name;
+        let published = fitted
+            .segments
+            .iter()
+            .map(|segment| {
+                figures.and_then(|figures| figures.figure(Metric::Iops, *segment)).ok_or_else(
+                    || CalibrateError::NoFigure { array: array.clone(), segment: *segment },
+                )
+            })
+            .collect::<Result<_, _>>()?;
+        let mut scenario = scenario.clone();
+        scenario.segments = fitted.segments.iter().copied().max().unwrap_or(1);
+        Ok(Self { scenario, index, fitted, published, observer, simulations: 0 })
+    }
+
+    fn run(mut self) -> Result<Calibration, CalibrateError> {
+        let (before, units) = self.values()?;
+        let is_count = units == [ParameterUnit::Count];
+        let (after, simulated) =
+            if is_count { self.try_neighbours(before[0])? } else { self.newton(&before)? };
+        let parameters = self.fitted.parameters.iter().zip(units).zip(before).zip(after);
+        let segments = self.fitted.segments.iter().zip(&self.published).zip(simulated);
+        Ok(Calibration {
+            array: self.scenario.arrays[self.index].name.clone(),
+            parameters: parameters
+                .map(|(((name, unit), before), after)| FittedParameter {
+                    name: name.clone(),
+                    unit,
+                    before,
+                    after,
+                })
+                .collect(),
+            segments: segments
+                .map(|((index, published), simulated)| FittedSegment {
+                    index: *index,
+                    published: *published,
+                    simulated: rounded(simulated, SIGNIFICANT_DIGITS),
+                })
+                .collect(),
+            simulations: self.simulations,
+        })
+    }
+
+    fn values(&self) -> Result<(Vec<f64>, Vec<ParameterUnit>), ParameterError> {
+        let array = &self.scenario.arrays[self.index].name;
+        let parameters = self.fitted.parameters.iter();
+        parameters.map(|name| self.scenario.parameter(array, name)).collect()
+    }
+
+    /// Simulated IOPS of the fitted segments with the fitted numbers at `values`.
+    fn simulate(&mut self, values: &[f64]) -> Result<Vec<f64>, CalibrateError> {
+        let array = self.scenario.arrays[self.index].name.clone();
+        for (name, value) in self.fitted.parameters.iter().zip(values) {
+            self.scenario.set_parameter(&array, name, *value)?;
+        }
+        self.simulations += 1;
+        let segments = run::run_array(&self.scenario, self.index, self.observer)?;
+        if segments.len() < self.scenario.segments as usize {
+            return Err(CalibrateError::Stopped);
+        }
+        let iops = |index: &u32| {
+            let segment = &segments[*index as usize - 1];
+            segment.operations as f64 * 1e9 / segment.length_ns as f64
+        };
+        Ok(self.fitted.segments.iter().map(iops).collect())
+    }
+
+    /// How far each fitted segment is off, as a share of what was published.
+    fn errors(&self, simulated: &[f64]) -> Vec<f64> {
+        simulated.iter().zip(&self.published).map(|(simulated, published)| simulated / published - 1.0).collect()
+    }
+
+    /// Newton's method on the errors, least squares where there are more segments than numbers. The first
+    /// derivatives come from moving each number a little, later ones from what each step did (Broyden).
+    fn newton(&mut self, start: &[f64]) -> Result<(Vec<f64>, Vec<f64>), CalibrateError> {
+        let mut values = start.to_vec();
+        let mut simulated = self.simulate(&values)?;
+        let mut errors = self.errors(&simulated);
+        let mut slopes: Vec<Vec<f64>> = Vec::new();
+        for number in 0..values.len() {
+            let mut probe = values.clone();
+            probe[number] *= 1.0 + PROBE;
+            let moved = self.simulate(&probe)?;
+            let distance = probe[number] - values[number];
+            let moved = self.errors(&moved);
+            slopes.push(moved.iter().zip(&errors).map(|(to, from)| (to - from) / distance).collect());
+        }
+        let mut best = (norm(&errors), values.clone(), simulated.clone());
+        while self.simulations < MOST_SIMULATIONS && largest(&errors) > CLOSE_ENOUGH {
+            let Some(step) = least_squares_step(&slopes, &errors) else { break };
+            let next: Vec<f64> = values
+                .iter()
+                .zip(&step)
+                .map(|(value, step)| (value + step).clamp(value / LARGEST_STEP, value * LARGEST_STEP))
+                .collect();
+            simulated = self.simulate(&next)?;
+            let reached = self.errors(&simulated);
+            let step: Vec<f64> = next.iter().zip(&values).map(|(to, from)| to - from).collect();
+            broyden_update(&mut slopes, &step, &errors, &reached);
+            values = next;
+            errors = reached;
+            if norm(&errors) < best.0 {
+                best = (norm(&errors), values.clone(), simulated.clone());
+            }
+        }
+        Ok((best.1, best.2))
+    }
+
+    /// Walks from `start` to the count whose neighbours are both worse.
+    fn try_neighbours(&mut self, start: f64) -> Result<(Vec<f64>, Vec<f64>), CalibrateError> {
+        let mut best = (start, self.simulate(&[start])?);
+        for direction in [1.0, -1.0] {
+            while self.simulations < MOST_SIMULATIONS && best.0 + direction >= 1.0 {
+                let count = best.0 + direction;
+                let simulated = self.simulate(&[count])?;
+                if norm(&self.errors(&simulated)) >= norm(&self.errors(&best.1)) {
+                    break;
+                }
+                best = (count, simulated);
+            }
+            if best.0 != start {
+                break;
+            }
+        }
+        Ok((vec![best.0], best.1))
+    }
+}
+
+fn norm(errors: &[f64]) -> f64 {
+    errors.iter().map(|error| error * error).sum::<f64>().sqrt()
+}
+
+fn largest(errors: &[f64]) -> f64 {
+    errors.iter().fold(0.0, |largest, error| error.abs().max(largest))
+}
+
+/// The step that brings the linearised errors closest to zero, for one or two numbers: the normal equations, solved
+/// by Cramer's rule. `slopes[number][segment]`. Nothing if the numbers' effects cannot be told apart.
+fn least_squares_step(slopes: &[Vec<f64>], errors: &[f64]) -> Option<Vec<f64>> {
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    match slopes {
+        [only] => {
+            let square = dot(only, only);
+            (square > 0.0).then(|| vec![-dot(only, errors) / square])
+        }
+        [first, second] => {
+            let (a, b, d) = (dot(first, first), dot(first, second), dot(second, second));
+            let determinant = a * d - b * b;
+            let (e, f) = (-dot(first, errors), -dot(second, errors));
+            (determinant > 1e-12 * a * d)
+                .then(|| vec![(e * d - b * f) / determinant, (a * f - e * b) / determinant])
+        }
+        _ => None,
+    }
+}
+
+/// Broyden's rank-one update: the slopes closest to the old ones that explain what the step did.
+fn broyden_update(slopes: &mut [Vec<f64>], step: &[f64], before: &[f64], after: &[f64]) {
+    let square: f64 = step.iter().map(|step| step * step).sum();
+    if square == 0.0 {
+        return;
+    }
+    for segment in 0..before.len() {
+        let predicted: f64 =
+            slopes.iter().zip(step).map(|(slope, step)| slope[segment] * step).sum();
+        let surprise = after[segment] - before[segment] - predicted;
+        for (slope, step) in slopes.iter_mut().zip(step) {
+            slope[segment] += surprise * step / square;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_solves_a_linear_problem_exactly() {
+        // errors(x, y) = (2x + y - 5, x - 3y + 1) at (0, 0).
+        let slopes = [vec![2.0, 1.0], vec![1.0, -3.0]];
+        let step = least_squares_step(&slopes, &[-5.0, 1.0]).unwrap();
+        assert!((step[0] - 2.0).abs() < 1e-12 && (step[1] - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn numbers_with_the_same_effect_cannot_be_told_apart() {
+        assert_eq!(least_squares_step(&[vec![1.0, 2.0], vec![2.0, 4.0]], &[1.0, 1.0]), None);
+    }
+
+    #[test]
+    fn an_update_explains_the_step() {
+        let mut slopes = vec![vec![1.0], vec![0.0]];
+        broyden_update(&mut slopes, &[1.0, 1.0], &[0.0], &[4.0]);
+        assert!((slopes[0][0] + slopes[1][0] - 4.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,64 @@
+//! Whether a run fits the machine's memory, found out before it starts.
+
+use strewn_raid::BLOCK_BYTES;
+use strewn_scenario::{Layout, Scenario};
+use thiserror::Error;
+
+/// What the program needs beside its arrays, in bytes: code, drive tables, results.
+const BASE_BYTES: u64 = 32 << 20;
+
+/// The run would need more memory than the machine has left.
+#[derive(Debug, Error)]
+#[error(
+    "the run needs about {} MiB of memory and the machine has {} MiB available; a smaller file or fewer arrays take \
+     less (a write-anywhere array takes 6 bytes for each 4 KiB of its file)",
+    needed_bytes >> 20,
+    available_bytes >> 20
+)]
+pub struct NotEnoughMemory {
+    /// What the run needs, in bytes.
+    pub needed_bytes: u64,
+    /// What the machine has available, in bytes.
+    pub available_bytes: u64,
+}
+
+/// About what a run of `scenario` needs at its peak, in bytes, all arrays at once.
+#[must_use]
+pub fn needed_bytes(scenario: &Scenario) -> u64 {
+    let file_bytes = scenario.workload.file_bytes;
+    let arrays = scenario.arrays.iter().map(|array| match &array.layout {
+        Layout::WriteAnywhere(layout) => {
+            let file_blocks = file_bytes / BLOCK_BYTES;
+            let volume_blocks = array.lun_bytes / BLOCK_BYTES;
+            let group_blocks =
+                u64::from(layout.data_spindles) * layout.right_sized_bytes / BLOCK_BYTES;
+            // Block map and regions, dirty and rewritten and resident bits; the free map; delayed frees; buffers.
+            file_blocks * 6
+                + file_blocks * 3 / 8
+                + group_blocks / 8
+                + (volume_blocks as f64 * layout.delayed_free_percent / 100.0 * 8.0) as u64
+                + layout.buffer_cache_bytes / BLOCK_BYTES * 32
+        }
+        // Dirty and in-flight bits of every sector that the file covers.
+        Layout::InPlace(_) => file_bytes / 512 / 4,
+    });
+    BASE_BYTES + arrays.sum::<u64>()
+}
+
+pub(crate) fn check(scenario: &Scenario) -> Result<(), NotEnoughMemory> {
+    let needed_bytes = needed_bytes(scenario);
+    match available_bytes() {
+        Some(available_bytes) if needed_bytes > available_bytes => {
+            Err(NotEnoughMemory { needed_bytes, available_bytes })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What Linux says is available; nothing where there is no such file, and then nothing is refused.
+fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}

@@ -1,0 +1,184 @@
+//! From what a simulation measured to what a report says.
+
+use strewn_raid::ProtectionLevel;
+use strewn_report::{
+    ArrayResults, CapacityRule, Checks, ConsistencyPoints, FreeSpace, LayoutKind, OverheadArray,
+    OverheadConfiguration, OverheadError, OverheadRow, Parameter, ResponseTime, SIGNIFICANT_DIGITS,
+    SegmentLayout, SpindleCommands, Spindles, Utilization, rounded,
+};
+use strewn_scenario::{Array, Layout, Scenario};
+use strewn_sim::Segment;
+
+use crate::build;
+
+const NS_PER_S: f64 = 1e9;
+const NS_PER_MS: f64 = 1e6;
+const MIB: f64 = (1 << 20) as f64;
+/// Blocks of 4 KiB in a GiB.
+const BLOCKS_PER_GIB: f64 = (1 << 18) as f64;
+
+/// What one array did, as results.
+pub(crate) fn of_array(scenario: &Scenario, array: &Array, segments: &[Segment]) -> ArrayResults {
+    let bought = scenario.overhead.as_ref().and_then(|overhead| {
+        overhead.configurations.iter().find(|one| one.array == array.name && one.used_by_results)
+    });
+    let (layout, data, parity) = match &array.layout {
+        Layout::WriteAnywhere(layout) => (
+            LayoutKind::WriteAnywhere,
+            u32::from(layout.data_spindles),
+            u32::from(layout.parity.spindles()),
+        ),
+        Layout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles), 0),
+    };
+    let (spare, root) = bought.map_or((0, 0), |one| (one.spare, one.root));
+    ArrayResults {
+        name: array.name.clone(),
+        layout,
+        outstanding: array.outstanding,
+        spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
+        parameters: parameters(scenario, array),
+        segments: segments.iter().map(of_segment).collect(),
+    }
+}
+
+/// Every number that the array was configured with; those that were fitted say so.
+fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
+    let named = array.parameter_names().into_iter();
+    named
+        .filter_map(|name| {
+            let (value, unit) = scenario.parameter(&array.name, name).ok()?;
+            let fitted = array
+                .fitted
+                .as_ref()
+                .filter(|fitted| fitted.parameters.iter().any(|parameter| parameter == name));
+            Some(Parameter {
+                name: name.to_owned(),
+                unit: unit.to_string(),
+                value: rounded(value, SIGNIFICANT_DIGITS),
+                fitted: fitted.is_some(),
+                fitted_to_segments: fitted.map(|fitted| fitted.segments.clone()).unwrap_or_default(),
+                source: if fitted.is_some() { "fitted" } else { "scenario" }.to_owned(),
+            })
+        })
+        .collect()
+}
+
+fn of_segment(segment: &Segment) -> strewn_report::Segment {
+    let round = |value: f64| rounded(value, SIGNIFICANT_DIGITS);
+    let seconds = segment.length_ns as f64 / NS_PER_S;
+    let milliseconds = |ns: u64| round(ns as f64 / NS_PER_MS);
+    let (data, parity) = (&segment.data_spindles, &segment.parity_spindles);
+    let commands = data.commands + parity.commands;
+    let service_ns = data.service_ns + parity.service_ns;
+    let counters = &segment.counters;
+    let reads = counters.spindle_reads();
+    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    strewn_report::Segment {
+        index: segment.index,
+        seconds,
+        ops: segment.operations,
+        iops: round(segment.operations as f64 / seconds),
+        mib_per_s: round(segment.bytes as f64 / MIB / seconds),
+        response_ms: ResponseTime {
+            mean: round(segment.response.mean_ns / NS_PER_MS),
+            p50: milliseconds(segment.response.p50_ns),
+            p95: milliseconds(segment.response.p95_ns),
+            p99: milliseconds(segment.response.p99_ns),
+            max: milliseconds(segment.response.max_ns),
+        },
+        utilization: Utilization {
+            controller: round(share(segment.processor_busy_ns, segment.length_ns)),
+            spindles: round(data.utilization(segment.length_ns)),
+            parity_spindles: (parity.spindles > 0)
+                .then(|| round(parity.utilization(segment.length_ns))),
+        },
+        spindle_commands: SpindleCommands {
+            read: reads,
+            write: counters.spindle_writes(),
+            reads_per_host_op: round(share(reads, segment.operations)),
+            mean_queue_depth: round(data.mean_queue_depth(segment.length_ns)),
+            mean_service_ms: round(share(service_ns, commands) / NS_PER_MS),
+        },
+        layout: segment.layout.map_or(
+            // In place nothing moves: every chunk stays where it was laid out.
+            SegmentLayout { score: 1.0, ..SegmentLayout::default() },
+            |layout| SegmentLayout {
+                score: round(layout.file.score),
+                extents_per_gib: round(
+                    layout.file.extents as f64 * BLOCKS_PER_GIB / layout.file.blocks.max(1) as f64,
+                ),
+                span_percent: round(layout.file.span * 100.0),
+                rewritten_percent: round(layout.rewritten * 100.0),
+            },
+        ),
+        free_space: segment.layout.map(|layout| FreeSpace {
+            score: round(layout.free_space.score),
+            largest_run_blocks: layout.free_space.largest_run_blocks,
+        }),
+        consistency_points: segment.layout.map(|_| ConsistencyPoints {
+            count: counters.checkpoints,
+            blocks_per_cp: round(share(counters.checkpoint_blocks, counters.checkpoints)),
+            full_stripe_percent: round(
+                100.0 * share(counters.full_stripes, counters.stripes_written),
+            ),
+        }),
+        checks: Checks {
+            littles_law_error_percent: rounded(segment.laws.littles_law_error * 100.0, 3),
+            utilization_law_error_percent: rounded(segment.laws.utilization_law_error * 100.0, 3),
+        },
+    }
+}
+
+/// What must be bought for each array, by each configuration of the scenario.
+pub(crate) fn overhead(
+    scenario: &Scenario,
+    arrays: &[ArrayResults],
+) -> Result<Vec<OverheadRow>, OverheadError> {
+    let Some(overhead) = &scenario.overhead else { return Ok(Vec::new()) };
+    let described: Vec<OverheadArray> = scenario
+        .arrays
+        .iter()
+        .zip(arrays)
+        .filter_map(|(array, results)| {
+            let (first, last) = (results.segments.first()?, results.segments.last()?);
+            Some(OverheadArray {
+                name: array.name.clone(),
+                data_spindles: results.spindles.data,
+                parity_spindles: results.spindles.parity,
+                iops_fresh: first.iops,
+                iops_end: last.iops,
+                capacity_per_spindle_bytes: build::capacity_bytes(array),
+                capacity: match &array.layout {
+                    Layout::WriteAnywhere(layout) => CapacityRule::WriteAnywhere {
+                        right_sized_bytes: layout.right_sized_bytes,
+                        reserve_percent: layout.reserve_percent,
+                    },
+                    Layout::InPlace(_) => CapacityRule::Vraid5,
+                },
+            })
+        })
+        .collect();
+    let configurations: Vec<OverheadConfiguration> = overhead
+        .configurations
+        .iter()
+        .filter(|one| described.iter().any(|array| array.name == one.array))
+        .map(|one| OverheadConfiguration {
+            array: one.array.clone(),
+            name: one.name.clone(),
+            source: one.source.clone(),
+            spare: one.spare,
+            root: one.root,
+            protection_level: one.protection_level.map(protection_level),
+            used_by_results: one.used_by_results,
+        })
+        .collect();
+    strewn_report::overhead(&described, &configurations, overhead.usd_per_spindle)
+}
+
+fn protection_level(level: ProtectionLevel) -> strewn_report::ProtectionLevel {
+    match level {
+        ProtectionLevel::None => strewn_report::ProtectionLevel::None,
+        ProtectionLevel::Single => strewn_report::ProtectionLevel::Single,
+        ProtectionLevel::Double => strewn_report::ProtectionLevel::Double,
+    }
+}

@@ -1,0 +1,222 @@
+//! Running a scenario: every array in parallel, segment after segment, into results.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use rayon::prelude::*;
+use strewn_report::{ArrayResults, Published, PublishedError, Results, SCHEMA, Scaled};
+use strewn_scenario::Scenario;
+use strewn_sim::{Progress, Segment, Simulation, SimulationError};
+use thiserror::Error;
+
+use crate::build::{self, BuildError, BuiltArray};
+use crate::memory::{self, NotEnoughMemory};
+use crate::results;
+
+/// What a run is told and asked while it runs; called from several threads.
+pub trait Observer: Sync {
+    /// The array numbered `array` has come as far as `progress`.
+    fn progress(&self, array: usize, progress: Progress) {
+        let _ = (array, progress);
+    }
+
+    /// The array numbered `array` has completed a segment.
+    fn segment(&self, array: usize, segment: &Segment) {
+        let _ = (array, segment);
+    }
+
+    /// Whether to stop; the segments that are complete are kept.
+    fn stop(&self) -> bool {
+        false
+    }
+}
+
+/// Lets everything run to its end.
+impl Observer for () {}
+
+/// How to run a scenario.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Threads; 0 for as many as the machine has cores. The results do not depend on it.
+    pub jobs: usize,
+    /// Run at a scale this many times smaller (see [`Scenario::scaled_down`]); 0 and 1 for full scale.
+    pub scale_down: u32,
+}
+
+/// Why a run cannot be made or trusted.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// An array of the scenario cannot be set up.
+    #[error("array \"{array}\" cannot be set up: {source}")]
+    Build {
+        /// The array.
+        array: String,
+        /// Why not.
+        source: BuildError,
+    },
+    /// The simulation of an array failed.
+    #[error("the simulation of array \"{array}\" failed: {source}")]
+    Simulation {
+        /// The array.
+        array: String,
+        /// Why.
+        source: SimulationError,
+    },
+    /// A segment breaks an operational law: its figures cannot be trusted.
+    #[error(
+        "segment {segment} of array \"{array}\" breaks an operational law: Little's law is off by {littles_percent:.3} %, the \
+         utilization law by {utilization_percent:.3} %; 0.1 % is allowed"
+    )]
+    LawBroken {
+        /// The array.
+        array: String,
+        /// The segment.
+        segment: u32,
+        /// How far Little's law is off, in percent.
+        littles_percent: f64,
+        /// How far the utilization law is off, in percent.
+        utilization_percent: f64,
+    },
+    /// The published figures cannot be read.
+    #[error("the published figures cannot be read: {0}")]
+    PublishedFile(std::io::Error),
+    /// The published figures are wrong.
+    #[error(transparent)]
+    Published(#[from] PublishedError),
+    /// The run would not fit the machine's memory.
+    #[error(transparent)]
+    Memory(#[from] NotEnoughMemory),
+    /// What must be bought cannot be worked out.
+    #[error(transparent)]
+    Overhead(#[from] strewn_report::OverheadError),
+    /// No threads to run on.
+    #[error("threads cannot be started: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// Runs `scenario` and compares it with its published figures.
+///
+/// The same scenario gives the same results with any number of threads, `wall_seconds` aside.
+///
+/// # Errors
+/// See [`RunError`]. When `observer` stops the run, that is no error: the results hold the segments that are
+/// complete and are marked as partial.
+pub fn run(
+    scenario: &Scenario,
+    options: &RunOptions,
+    observer: &dyn Observer,
+) -> Result<Results, RunError> {
+    let started = Instant::now();
+    let published = read_published(scenario)?;
+    let (scaled, scenario) = if options.scale_down > 1 {
+        let (smaller, what) = scenario.scaled_down(options.scale_down);
+        (Some(Scaled { by: options.scale_down, what }), smaller)
+    } else {
+        (None, scenario.clone())
+    };
+    memory::check(&scenario)?;
+    let segments = run_arrays(&scenario, options.jobs, observer)?;
+
+    let mut arrays: Vec<ArrayResults> = Vec::new();
+    for (array, segments) in scenario.arrays.iter().zip(&segments) {
+        arrays.push(results::of_array(&scenario, array, segments));
+    }
+    let partial = segments.iter().any(|done| done.len() < scenario.segments as usize);
+    let fitted = strewn_report::fitted_segments_by_array(&arrays);
+    let overhead = results::overhead(&scenario, &arrays)?;
+    Ok(Results {
+        schema: SCHEMA,
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        strewn: env!("CARGO_PKG_VERSION").to_owned(),
+        host_ops: segments.iter().flatten().map(|segment| segment.operations).sum(),
+        partial,
+        scaled,
+        published: published
+            .as_ref()
+            .map(|figures| strewn_report::compare(figures, &arrays, &fitted))
+            .unwrap_or_default(),
+        ratios: published
+            .as_ref()
+            .map(|figures| strewn_report::ratios(figures, &arrays, &fitted))
+            .unwrap_or_default(),
+        overhead,
+        arrays,
+        wall_seconds: strewn_report::rounded(started.elapsed().as_secs_f64(), 4),
+    })
+}
+
+/// The published figures that a scenario names.
+pub(crate) fn read_published(scenario: &Scenario) -> Result<Option<Published>, RunError> {
+    let Some(path) = &scenario.published else { return Ok(None) };
+    let text = std::fs::read_to_string(path).map_err(RunError::PublishedFile)?;
+    Ok(Some(Published::from_toml(&text, path)?))
+}
+
+/// The segments that each array completed.
+fn run_arrays(
+    scenario: &Scenario,
+    jobs: usize,
+    observer: &dyn Observer,
+) -> Result<Vec<Vec<Segment>>, RunError> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+    let indices = 0..scenario.arrays.len();
+    pool.install(|| indices.into_par_iter().map(|index| run_array(scenario, index, observer)).collect())
+}
+
+/// Runs one array of `scenario` to its end, or until `observer` stops it.
+pub(crate) fn run_array(
+    scenario: &Scenario,
+    index: usize,
+    observer: &dyn Observer,
+) -> Result<Vec<Segment>, RunError> {
+    let array = &scenario.arrays[index];
+    let failed = |source| RunError::Build { array: array.name.clone(), source };
+    let spindles = build::spindles(scenario, array).map_err(failed)?;
+    let accesses = build::accesses(scenario, index).map_err(failed)?;
+    let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
+    // One loop for each kind of array: the compiler sees through to the spindles in both.
+    macro_rules! simulate {
+        ($built:expr) => {{
+            let simulation = Simulation::new(*$built, &spindles, accesses, array.outstanding);
+            run_segments(scenario, index, simulation.map_err(in_simulation)?, observer)
+        }};
+    }
+    match build::array(scenario, array).map_err(failed)? {
+        BuiltArray::WriteAnywhere(built) => simulate!(built),
+        BuiltArray::InPlace(built) => simulate!(built),
+    }
+}
+
+fn run_segments<A: strewn_array::Array<()>>(
+    scenario: &Scenario,
+    index: usize,
+    mut simulation: Simulation<A>,
+    observer: &dyn Observer,
+) -> Result<Vec<Segment>, RunError> {
+    let array = scenario.arrays[index].name.clone();
+    let mut segments = Vec::with_capacity(scenario.segments as usize);
+    for _ in 0..scenario.segments {
+        let mut look = |progress| {
+            observer.progress(index, progress);
+            if observer.stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        match simulation.run_segment(scenario.segment_ns, &mut look) {
+            Ok(segment) if !segment.laws.hold() => {
+                return Err(RunError::LawBroken {
+                    array,
+                    segment: segment.index,
+                    littles_percent: segment.laws.littles_law_error * 100.0,
+                    utilization_percent: segment.laws.utilization_law_error * 100.0,
+                });
+            }
+            Ok(segment) => {
+                observer.segment(index, &segment);
+                segments.push(segment);
+            }
+            Err(SimulationError::Stopped) => break,
+            Err(source) => return Err(RunError::Simulation { array, source }),
+        }
+    }
+    Ok(segments)
+}
