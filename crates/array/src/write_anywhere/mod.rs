@@ -62,7 +62,8 @@ pub struct WriteAnywhere<P: Payload> {
 
 impl<P: Payload> WriteAnywhere<P> {
     /// An array whose file has just been laid out in full ("full reallocation"): contiguous but for a change of
-    /// spindle after every chunk, with its metadata behind it. The cache is empty.
+    /// spindle after every chunk, with its metadata behind it. The cache holds what laying a file out leaves in a
+    /// cache that protects blocks used more than once: the metadata that was changed again and again, and no data.
     ///
     /// # Errors
     /// If a size is zero or the file does not fit.
@@ -156,7 +157,25 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.aggregate.commit();
         while self.aggregate.next_tetris().is_some() {}
+        self.warm_metadata();
         Ok(())
+    }
+
+    /// Puts the metadata of everything placed so far into the cache's protected part.
+    fn warm_metadata(&mut self) {
+        let mut warm: Vec<u32> = (self.keys.indirect().start..self.keys.aggregate_bitmap().start)
+            .filter(|key| self.map.get(*key).is_some())
+            .collect();
+        let mut describes_something = vec![false; self.keys.aggregate_bitmap().len()];
+        for vbn in (0..self.keys.end()).filter_map(|key| self.map.get(key)) {
+            describes_something[(vbn.0 / REGION_BLOCKS) as usize] = true;
+        }
+        let bitmap = self.keys.aggregate_bitmap().zip(describes_something);
+        warm.extend(bitmap.filter_map(|(key, describes)| describes.then_some(key)));
+        for key in warm {
+            self.cache.insert(key);
+            self.cache.touch(key);
+        }
     }
 
     /// Gives block `key` a new place in the aggregate, and a new number in the volume if it belongs to it.
