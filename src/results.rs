@@ -1,6 +1,5 @@
 //! From what a simulation measured to what a report says.
 
-use strewn_raid::ProtectionLevel;
 use strewn_report::{
     ArrayResults, CapacityRule, Checks, ConsistencyPoints, FreeSpace, LayoutKind, OverheadArray,
     OverheadConfiguration, OverheadError, OverheadRow, Parameter, ResponseTime, SIGNIFICANT_DIGITS,
@@ -168,17 +167,9 @@ pub(crate) fn overhead(
             source: one.source.clone(),
             spare: one.spare,
             root: one.root,
-            protection_level: one.protection_level.map(protection_level),
+            protection_level: one.protection_level,
             used_by_results: one.used_by_results,
         })
         .collect();
     strewn_report::overhead(&described, &configurations, overhead.usd_per_spindle)
-}
-
-fn protection_level(level: ProtectionLevel) -> strewn_report::ProtectionLevel {
-    match level {
-        ProtectionLevel::None => strewn_report::ProtectionLevel::None,
-        ProtectionLevel::Single => strewn_report::ProtectionLevel::Single,
-        ProtectionLevel::Double => strewn_report::ProtectionLevel::Double,
-    }
 }

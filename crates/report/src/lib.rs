@@ -79,7 +79,7 @@ pub use comparison::{
 pub use csv::write_segments_csv;
 pub use overhead::{
     CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
-    ProtectionLevel, overhead,
+    overhead,
 };
 pub use published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use results::{

@@ -22,6 +22,7 @@
 
 use crate::results::{LayoutKind, SIGNIFICANT_DIGITS, rounded};
 use serde::{Deserialize, Serialize};
+use strewn_raid::ProtectionLevel;
 
 /// How an array turns spindles into capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,30 +36,6 @@ pub enum CapacityRule {
     },
     /// VRAID-5 with distributed reserve, by the configuration's [`ProtectionLevel`].
     Vraid5,
-}
-
-/// How many drive failures the reserve of an in-place array's group can take up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProtectionLevel {
-    /// No reserve.
-    None,
-    /// Two drives' worth.
-    Single,
-    /// Four drives' worth.
-    Double,
-}
-
-impl ProtectionLevel {
-    /// Reserved capacity, in drives.
-    #[must_use]
-    pub const fn reserved_drives(self) -> u32 {
-        match self {
-            Self::None => 0,
-            Self::Single => 2,
-            Self::Double => 4,
-        }
-    }
 }
 
 /// An array, as far as cost and capacity are concerned.
@@ -190,8 +167,8 @@ impl OverheadArray {
                 let level = configuration
                     .protection_level
                     .ok_or_else(|| OverheadError::NoProtectionLevel { name: name() })?;
-                let spindles = self.data_spindles.saturating_sub(level.reserved_drives());
-                f64::from(spindles) * self.capacity_per_spindle_bytes as f64 * 4.0 / 5.0
+                let spindles = u16::try_from(self.data_spindles).unwrap_or(u16::MAX);
+                level.vraid5_usable_bytes(spindles, self.capacity_per_spindle_bytes) as f64
             }
         };
         if bytes > 0.0 { Ok(bytes) } else { Err(OverheadError::NothingLeft { name: name() }) }

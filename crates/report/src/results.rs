@@ -224,7 +224,8 @@ pub struct SegmentLayout {
 /// Free space of a write-anywhere array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreeSpace {
-    /// Free-space score, 0 to 1: how much of the free space is in runs fit for full stripes.
+    /// Free-space score, 0 to 1: the share of free blocks that lie right behind another free block,
+    /// the first of each spindle left out. 1 is one run a spindle.
     pub score: f64,
     /// Longest run of free blocks on one spindle, blocks of 4 KiB.
     pub largest_run_blocks: u64,
@@ -241,7 +242,7 @@ pub struct ConsistencyPoints {
     pub full_stripe_percent: f64,
 }
 
-/// Differences between measurements and the laws they must obey, percent, signed.
+/// Differences between measurements and the laws they must obey, percent, without sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Checks {
     /// Little's law: throughput times mean response time against operations outstanding.

@@ -9,7 +9,12 @@ const BLOCK_BYTES: u64 = 4096;
 
 impl Scenario {
     /// The scenario with everything that its length is owed to divided by `by`, and what was done,
-    /// in words: the file, LUNs, segments, log halves, checkpoint intervals and caches.
+    /// in words: the file, LUNs, segments and buffer caches.
+    ///
+    /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`
+    /// only. A consistency point takes as long as a spindle does, which stays, and must not outlast
+    /// the half that fills meanwhile; but what it writes must stay small beside the buffer cache. A
+    /// destage elevator is as good as its choice, but must not take a segment to fill the cache.
     ///
     /// A spindle's blocks are spread `by` times as far apart
     /// ([`spindle_stretch`](Self::spindle_stretch)), so that seeks keep their lengths; rates,
@@ -53,15 +58,18 @@ impl Scale<'_> {
     fn array(&mut self, array: &mut Array) {
         let name = &array.name;
         self.size(&format!("LUN of {name}"), &mut array.lun_bytes);
+        if let Layout::WriteAnywhere(layout) = &mut array.layout {
+            self.size(&format!("buffer cache of {name}"), &mut layout.buffer_cache_bytes);
+        }
+        let mut root = Scale { by: self.by.isqrt().max(1), changes: &mut *self.changes };
         match &mut array.layout {
             Layout::WriteAnywhere(layout) => {
-                self.size(&format!("log half of {name}"), &mut layout.log_half_bytes);
+                root.size(&format!("log half of {name}"), &mut layout.log_half_bytes);
                 let interval = &mut layout.checkpoint_interval_ns;
-                self.time(&format!("checkpoint interval of {name}"), interval);
-                self.size(&format!("buffer cache of {name}"), &mut layout.buffer_cache_bytes);
+                root.time(&format!("checkpoint interval of {name}"), interval);
             }
             Layout::InPlace(layout) => {
-                self.size(&format!("write cache of {name}"), &mut layout.write_cache_bytes);
+                root.size(&format!("write cache of {name}"), &mut layout.write_cache_bytes);
             }
         }
     }

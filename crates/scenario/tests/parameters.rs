@@ -136,12 +136,12 @@ fn scaled_down_keeps_what_rates_depend_on() {
     assert_eq!(scaled.workload.file_bytes, (100 << 30) / 16);
     assert_eq!(scaled.arrays[0].lun_bytes, 62_500_000_000 / 4096 * 4096);
     let Layout::WriteAnywhere(layout) = &scaled.arrays[0].layout else { panic!() };
-    assert_eq!(layout.log_half_bytes, 4 << 20);
-    assert_eq!(layout.checkpoint_interval_ns, 625_000_000);
+    assert_eq!(layout.log_half_bytes, 16 << 20);
+    assert_eq!(layout.checkpoint_interval_ns, 2_500_000_000);
     assert_eq!(layout.buffer_cache_bytes % 4096, 0);
     assert_eq!(layout.area_stripes, 4096);
     let Layout::InPlace(layout) = &scaled.arrays[1].layout else { panic!() };
-    assert_eq!(layout.write_cache_bytes, 32 << 20);
+    assert_eq!(layout.write_cache_bytes, 128 << 20);
     assert_eq!(scaled.arrays[0].outstanding, 150);
     assert_eq!(
         changes,
@@ -149,11 +149,11 @@ fn scaled_down_keeps_what_rates_depend_on() {
             "file 100 GiB -> 6.25 GiB",
             "segment 20 min -> 75 s",
             "LUN of anywhere 1 TB -> 58.2 GiB",
-            "log half of anywhere 64 MiB -> 4 MiB",
-            "checkpoint interval of anywhere 10 s -> 625 ms",
             "buffer cache of anywhere 1.3 GiB -> 83.2 MiB",
+            "log half of anywhere 64 MiB -> 16 MiB",
+            "checkpoint interval of anywhere 10 s -> 2.5 s",
             "LUN of inplace 500 GB -> 29.1 GiB",
-            "write cache of inplace 512 MiB -> 32 MiB",
+            "write cache of inplace 512 MiB -> 128 MiB",
             "blocks of a spindle 16 times as far apart, so that seeks keep their lengths",
         ]
     );

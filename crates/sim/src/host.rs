@@ -26,6 +26,8 @@ pub(crate) struct HostMeasures {
     outstanding_ns: u128,
     outstanding: u64,
     changed_ns: u64,
+    /// What the operations outstanding as the segment began had waited by then, summed.
+    waited_before_ns: u128,
 }
 
 impl HostMeasures {
@@ -41,6 +43,7 @@ impl HostMeasures {
             outstanding_ns: 0,
             outstanding: 0,
             changed_ns: 0,
+            waited_before_ns: 0,
         }
     }
 
@@ -101,9 +104,22 @@ impl Host {
         measured.response.saturating_record(response_ns);
     }
 
+    /// What the operations outstanding have waited up to `now_ns`, summed. Every slot is outstanding: the loop is
+    /// closed.
+    fn waited_ns(&self, now_ns: u64) -> u128 {
+        self.issued.iter().map(|(issued_ns, _)| u128::from(now_ns - issued_ns)).sum()
+    }
+
+    /// Response time spent within the segment that ends at `now_ns`: of the operations answered, less what they had
+    /// waited before it began, and of those still outstanding what they have waited.
+    pub(crate) fn response_within_ns(&self, now_ns: u64) -> u128 {
+        self.measured.response_sum_ns + self.waited_ns(now_ns) - self.measured.waited_before_ns
+    }
+
     /// Begins a new segment at `now_ns`; what the last one measured.
     pub(crate) fn next_segment(&mut self, now_ns: u64) -> HostMeasures {
         let mut fresh = HostMeasures::new();
+        fresh.waited_before_ns = self.waited_ns(now_ns);
         fresh.outstanding = self.measured.outstanding;
         fresh.changed_ns = now_ns;
         self.measured.outstanding_changes(now_ns);

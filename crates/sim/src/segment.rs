@@ -80,8 +80,8 @@ impl SpindleGroup {
 }
 
 /// Relative errors of the operational laws, each from measurements taken independently of each other: integrals
-/// over time on one side, sums over completions on the other. They differ by what is under way as a segment begins
-/// and ends.
+/// over time on one side, sums over completions on the other. What is under way as a segment begins and ends is
+/// accounted for, but for the commands in service at the spindles.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Laws {
     /// Little's law for the host: operations outstanding = throughput x response time.

@@ -68,7 +68,7 @@ pub struct Simulation<A> {
     counted: Counters,
     busy_before: Vec<u64>,
     processor_done_ns: u64,
-    processor_given_ns: u64,
+    processor_busy_ns: u64,
     completed: Vec<SpindleGroup>,
 }
 
@@ -98,7 +98,7 @@ impl<A: Array<()>> Simulation<A> {
             operations_before: 0,
             busy_before: vec![0; count],
             processor_done_ns: 0,
-            processor_given_ns: 0,
+            processor_busy_ns: 0,
             completed: vec![SpindleGroup { spindles: 1, ..SpindleGroup::default() }; count],
         };
         simulation.array.start(0, &mut simulation.world);
@@ -197,11 +197,13 @@ impl<A: Array<()>> Simulation<A> {
     fn measure(&mut self, end_ns: u64) -> Segment {
         let length_ns = end_ns - self.segment_start_ns;
         let outstanding_ns = self.host.measured.outstanding_ns(end_ns);
+        let response_ns = self.host.response_within_ns(end_ns);
         let host = self.host.next_segment(end_ns);
         let counters = self.array.counters().since(&self.counted);
         let processor_done_ns = self.world.processor.done_ns(end_ns);
-        let processor_given_ns = self.world.processor.given_ns();
-        let processor_busy_ns = processor_done_ns - self.processor_done_ns;
+        let processor_served_ns = processor_done_ns - self.processor_done_ns;
+        let processor_until_ns = self.world.processor.busy_ns(end_ns);
+        let processor_busy_ns = processor_until_ns - self.processor_busy_ns;
 
         let parity = self.array.parity_spindles();
         let mut groups = [SpindleGroup::default(); 2];
@@ -216,10 +218,9 @@ impl<A: Array<()>> Simulation<A> {
         let [data_spindles, parity_spindles] = groups;
         let service_ns = data_spindles.service_ns + parity_spindles.service_ns;
         let busy_ns = data_spindles.busy_ns + parity_spindles.busy_ns;
-        let processor_given = processor_given_ns - self.processor_given_ns;
         let laws = Laws {
-            littles_law_error: relative(host.response_sum_ns as f64, outstanding_ns as f64),
-            utilization_law_error: relative(processor_given as f64, processor_busy_ns as f64)
+            littles_law_error: relative(response_ns as f64, outstanding_ns as f64),
+            utilization_law_error: relative(processor_served_ns as f64, processor_busy_ns as f64)
                 .max(relative(service_ns as f64, busy_ns as f64)),
         };
 
@@ -228,7 +229,7 @@ impl<A: Array<()>> Simulation<A> {
         self.operations_before += host.operations;
         self.counted = *self.array.counters();
         self.processor_done_ns = processor_done_ns;
-        self.processor_given_ns = processor_given_ns;
+        self.processor_busy_ns = processor_until_ns;
         Segment {
             index: self.segment,
             length_ns,

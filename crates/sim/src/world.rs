@@ -34,17 +34,18 @@ pub(crate) struct World {
 pub(crate) struct Processor {
     free_ns: u64,
     given_ns: u64,
+    idle_ns: u64,
 }
 
 impl Processor {
-    /// All work given so far, in nanoseconds.
-    pub(crate) fn given_ns(&self) -> u64 {
-        self.given_ns
-    }
-
-    /// How much of it is done at `now_ns`.
+    /// How much of the work given is done at `now_ns`: what was given, less what is waiting.
     pub(crate) fn done_ns(&self, now_ns: u64) -> u64 {
         self.given_ns - self.free_ns.saturating_sub(now_ns)
+    }
+
+    /// How long it has been busy up to `now_ns`: the time that has passed, less the gaps without work.
+    pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
+        now_ns - self.idle_ns - now_ns.saturating_sub(self.free_ns)
     }
 }
 
@@ -81,6 +82,7 @@ impl Driver<()> for World {
     #[inline]
     fn processor(&mut self, cost_ns: u64) {
         let processor = &mut self.processor;
+        processor.idle_ns += self.now_ns.saturating_sub(processor.free_ns);
         processor.free_ns = processor.free_ns.max(self.now_ns) + cost_ns;
         processor.given_ns += cost_ns;
     }

@@ -14,7 +14,7 @@ pub struct InPlaceConfig {
     pub lun_sectors: u64,
     /// The write cache (one copy of the mirror), in sectors.
     pub write_cache_sectors: u64,
-    /// With fewer dirty sectors than this nothing is written back.
+    /// With no more dirty sectors than this nothing is written back, unless a write waits for room.
     pub destage_low_sectors: u64,
     /// Extents written back at once.
     pub destages_in_flight: u32,

@@ -26,7 +26,7 @@ impl<P: Payload> InPlace<P> {
     /// Begins destages while there is enough to write back and not enough on its way.
     pub(super) fn destage(&mut self, driver: &mut impl Driver<P>) {
         while self.destages.len() < self.config.destages_in_flight as usize
-            && self.cache.dirty_sectors() > self.config.destage_low_sectors
+            && self.has_to_destage()
         {
             let Some((sectors, place)) = self.next_extent() else { break };
             self.cache.begin_destage(sectors.clone());
@@ -43,6 +43,12 @@ impl<P: Payload> InPlace<P> {
             self.counters.parity_update_reads += 2;
             self.counters.destages += 1;
         }
+    }
+
+    /// Whether there is enough to write back, or a write waits for room that only a destage can make.
+    fn has_to_destage(&self) -> bool {
+        self.cache.dirty_sectors() > self.config.destage_low_sectors
+            || !self.waiting_for_room.is_empty()
     }
 
     /// A command of a destage has completed; whether that ended the destage.

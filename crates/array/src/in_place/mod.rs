@@ -43,6 +43,9 @@ struct HostRead<P> {
     host: HostOperation<P>,
     awaited: u32,
     answer: P,
+    /// What the cache held, when the read began, of the sectors that are read all the same, by place in the
+    /// answer. A spindle may give what was there before, and the cache may have dropped it by then.
+    newer: Vec<(u32, P)>,
 }
 
 impl<P: Payload> InPlace<P> {
@@ -77,7 +80,8 @@ impl<P: Payload> InPlace<P> {
 
     fn read(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
         let sectors = range_of(&host);
-        let slot = self.reads.insert(HostRead { host, awaited: 0, answer: P::default() });
+        let answer = P::default();
+        let slot = self.reads.insert(HostRead { host, awaited: 0, answer, newer: Vec::new() });
         let mut at = sectors.start;
         while at < sectors.end {
             let place = self.config.layout.locate(at);
@@ -104,6 +108,12 @@ impl<P: Payload> InPlace<P> {
                 );
                 self.counters.data_reads += 1;
                 self.reads[slot].awaited += 1;
+                if P::CARRIES_DATA {
+                    for held in self.cache.held(at..end) {
+                        let part = self.contents.load(held.start, (held.end - held.start) as u32);
+                        self.reads[slot].newer.push(((held.start - sectors.start) as u32, part));
+                    }
+                }
             }
             at = end;
         }
@@ -123,13 +133,8 @@ impl<P: Payload> InPlace<P> {
             return;
         }
         let mut read = self.reads.remove(slot);
-        // What was written meanwhile, or was dirty all along, is newer than what the spindles gave.
-        let sectors = range_of(&read.host);
-        if P::CARRIES_DATA {
-            for held in self.cache.held(sectors.clone()) {
-                let part = self.contents.load(held.start, (held.end - held.start) as u32);
-                read.answer.splice((held.start - sectors.start) as u32, &part);
-            }
+        for (at_sector, part) in std::mem::take(&mut read.newer) {
+            read.answer.splice(at_sector, &part);
         }
         driver.acknowledge(read.host.id, Acknowledge::Now, read.answer);
     }

@@ -90,7 +90,7 @@ impl<P: Payload> WriteAnywhere<P> {
         operation.awaited -= 1;
         let stage = operation.stage;
         if stage == Stage::Blocks && operation.host.direction == Direction::Read {
-            lay_block_run(operation, fields.first_key, payload);
+            lay_block_run(operation, fields.first_key, fields.blocks, payload);
         }
         if operation.awaited > 0 {
             return;
@@ -147,7 +147,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 if answer {
                     let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
                     let part = self.contents.load(sector, BLOCK_SECTORS);
-                    lay_block_run(&mut self.operations[slot as usize], block, &part);
+                    lay_block_run(&mut self.operations[slot as usize], block, 1, &part);
                 }
                 continue;
             }
@@ -268,13 +268,16 @@ impl<P: Payload> WriteAnywhere<P> {
 }
 
 /// Lays what a run of blocks holds into a read's answer: the part of it that the host asked for.
-fn lay_block_run<P: Payload>(operation: &mut Operation<P>, first_block: u32, payload: &P) {
+fn lay_block_run<P: Payload>(
+    operation: &mut Operation<P>,
+    first_block: u32,
+    blocks: u32,
+    payload: &P,
+) {
     let run_start = u64::from(first_block) * u64::from(BLOCK_SECTORS);
-    let wanted = operation.host.first_sector;
-    if run_start >= wanted {
-        operation.answer.splice((run_start - wanted) as u32, payload);
-    } else {
-        let skipped = (wanted - run_start) as u32;
-        operation.answer.splice(0, &payload.slice(skipped, u32::MAX));
-    }
+    let run_end = run_start + u64::from(blocks * BLOCK_SECTORS);
+    let wanted = operation.host.first_sector..operation.end_sector();
+    let (start, end) = (run_start.max(wanted.start), run_end.min(wanted.end));
+    let part = payload.slice((start - run_start) as u32, (end - start) as u32);
+    operation.answer.splice((start - wanted.start) as u32, &part);
 }

@@ -1,6 +1,7 @@
 //! Results such as a run of the first scenario might give. The published figures are real, the
 //! simulated ones are invented.
 
+use strewn_raid::ProtectionLevel;
 use strewn_report::*;
 
 /// The published figures, in the form of a scenario's `.published.toml`.

@@ -1,0 +1,122 @@
+//! A host that knows what each of its reads may return.
+
+use std::collections::BTreeMap;
+
+use strewn_array::{Direction, HostOperation, OperationId};
+
+use crate::bytes::{Bytes, SECTOR_BYTES, claim, content};
+
+/// The host's side of a LUN: a write's version is its operation's number plus one.
+pub struct Host {
+    next_id: u32,
+    outstanding: BTreeMap<u32, Outstanding>,
+    /// The version that was acknowledged last, by sector.
+    pub acknowledged: Vec<u32>,
+}
+
+struct Outstanding {
+    direction: Direction,
+    first_sector: u64,
+    sectors: u32,
+    /// For a read, by sector: the versions that it may return.
+    allowed: Vec<Vec<u32>>,
+}
+
+impl Outstanding {
+    fn covers(&self, sector: u64) -> bool {
+        (self.first_sector..self.first_sector + u64::from(self.sectors)).contains(&sector)
+    }
+}
+
+impl Host {
+    pub fn new(lun_sectors: u64) -> Self {
+        Self {
+            next_id: 0,
+            outstanding: BTreeMap::new(),
+            acknowledged: vec![0; lun_sectors as usize],
+        }
+    }
+
+    pub fn outstanding(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    pub fn is_outstanding(&self, operation: u32) -> bool {
+        self.outstanding.contains_key(&operation)
+    }
+
+    /// Operations not acknowledged yet, oldest first.
+    pub fn outstanding_ids(&self) -> Vec<u32> {
+        self.outstanding.keys().copied().collect()
+    }
+
+    /// A read may return what was acknowledged before it, or what is being written while it is under way.
+    pub fn read(&mut self, first_sector: u64, sectors: u32) -> HostOperation<Bytes> {
+        let writes = |sector: u64| {
+            self.outstanding
+                .iter()
+                .filter(move |(_, other)| other.direction == Direction::Write && other.covers(sector))
+                .map(|(id, _)| id + 1)
+        };
+        let allowed = (first_sector..first_sector + u64::from(sectors))
+            .map(|sector| {
+                std::iter::once(self.acknowledged[sector as usize]).chain(writes(sector)).collect()
+            })
+            .collect();
+        self.issue(Direction::Read, first_sector, sectors, allowed, Bytes::default())
+    }
+
+    pub fn write(&mut self, first_sector: u64, sectors: u32) -> HostOperation<Bytes> {
+        let version = self.next_id + 1;
+        let written = first_sector..first_sector + u64::from(sectors);
+        for read in self.outstanding.values_mut().filter(|other| !other.allowed.is_empty()) {
+            for (sector, allowed) in (read.first_sector..).zip(&mut read.allowed) {
+                if written.contains(&sector) {
+                    allowed.push(version);
+                }
+            }
+        }
+        let payload = Bytes(written.flat_map(|sector| content(sector, version)).collect());
+        self.issue(Direction::Write, first_sector, sectors, Vec::new(), payload)
+    }
+
+    fn issue(
+        &mut self,
+        direction: Direction,
+        first_sector: u64,
+        sectors: u32,
+        allowed: Vec<Vec<u32>>,
+        payload: Bytes,
+    ) -> HostOperation<Bytes> {
+        let id = self.next_id;
+        self.next_id += 1;
+        self.outstanding.insert(id, Outstanding { direction, first_sector, sectors, allowed });
+        HostOperation { id: OperationId(id), direction, first_sector, sectors, payload }
+    }
+
+    /// The array acknowledges an operation: for the first time, and a read with nothing but what it may return.
+    pub fn acknowledge(&mut self, id: OperationId, payload: &Bytes) {
+        let operation = self.outstanding.remove(&id.0);
+        let operation = operation.unwrap_or_else(|| panic!("{id:?} acknowledged and not outstanding"));
+        match operation.direction {
+            Direction::Write => {
+                assert!(payload.0.is_empty(), "a write is acknowledged without data");
+                for sector in 0..u64::from(operation.sectors) {
+                    self.acknowledged[(operation.first_sector + sector) as usize] = id.0 + 1;
+                }
+            }
+            Direction::Read => {
+                let bytes = operation.sectors as usize * SECTOR_BYTES;
+                assert_eq!(payload.0.len(), bytes, "bytes read by {id:?}");
+                let sectors = (operation.first_sector..).zip(payload.sectors());
+                for ((sector, bytes), allowed) in sectors.zip(&operation.allowed) {
+                    assert!(
+                        allowed.iter().any(|version| content(sector, *version) == bytes),
+                        "{id:?} read at sector {sector}: {}, and not one of the writes {allowed:?}",
+                        claim(bytes),
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Both controllers with real bytes: spindles in memory that complete commands in any order, and a host that knows
+//! what each of its reads may return.
+
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+mod bytes;
+mod host;
+mod in_place;
+mod read_your_writes;
+mod write_anywhere;

@@ -1,0 +1,104 @@
+//! Both controllers under overlapping reads and writes, with spindles that answer in any order.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use strewn_array::Array;
+use strewn_array::in_place::InPlace;
+use strewn_array::write_anywhere::WriteAnywhere;
+
+use crate::bench::{Bench, Watch};
+use crate::bytes::Bytes;
+use crate::in_place::{DestageWatch, any_in_place, fresh_in_place, lun_is_as_acknowledged};
+use crate::write_anywhere::{
+    CheckpointWatch, any_write_anywhere, fresh_write_anywhere, spindles_are_as_acknowledged,
+};
+
+/// What happens next.
+#[derive(Debug, Clone)]
+enum Happening {
+    Read(Index, u32),
+    Write(Index, u32),
+    /// A spindle does one of its commands and does not say so yet.
+    Execute(Index),
+    /// A spindle says that a command is done.
+    Complete(Index),
+    /// All commands are done, one after the other.
+    Drain,
+    Timer,
+}
+
+fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
+    let sectors = prop_oneof![4 => 1..=20u32, 1 => 1..=160u32];
+    let happening = prop_oneof![
+        6 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
+        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
+        6 => any::<Index>().prop_map(Happening::Execute),
+        30 => any::<Index>().prop_map(Happening::Complete),
+        1 => Just(Happening::Drain),
+        2 => Just(Happening::Timer),
+    ];
+    prop::collection::vec(happening, 1..400)
+}
+
+fn run<A: Array<Bytes>, W: Watch<A>>(bench: &mut Bench<A, W>, happenings: &[Happening]) {
+    let lun_sectors = bench.world.host.acknowledged.len();
+    for happening in happenings {
+        let commands = bench.commands_out();
+        match happening {
+            Happening::Read(at, sectors) | Happening::Write(at, sectors) => {
+                let first_sector = at.index(lun_sectors);
+                let sectors = (*sectors).min((lun_sectors - first_sector) as u32);
+                match happening {
+                    Happening::Read(..) => bench.read(first_sector as u64, sectors),
+                    _ => bench.write(first_sector as u64, sectors),
+                };
+            }
+            Happening::Execute(index) if commands > 0 => bench.execute(index.index(commands)),
+            Happening::Complete(index) if commands > 0 => {
+                bench.complete(index.index(commands));
+            }
+            Happening::Execute(_) | Happening::Complete(_) => {}
+            Happening::Drain => bench.drain(),
+            Happening::Timer => bench.fire_timer(),
+        }
+    }
+    bench.settle();
+}
+
+fn read_everything<A: Array<Bytes>, W: Watch<A>>(bench: &mut Bench<A, W>) {
+    let lun_sectors = bench.world.host.acknowledged.len() as u64;
+    for first_sector in (0..lun_sectors).step_by(64) {
+        bench.read(first_sector, 64.min(lun_sectors - first_sector) as u32);
+    }
+    bench.settle();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn write_anywhere_keeps_what_it_acknowledged(
+        config in any_write_anywhere(),
+        happenings in any_happenings(),
+    ) {
+        let mut bench: Bench<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_write_anywhere(config);
+        run(&mut bench, &happenings);
+        spindles_are_as_acknowledged(&bench);
+        prop_assert_eq!(bench.array.aggregate().free_map().verify(), Ok(()));
+        read_everything(&mut bench);
+    }
+
+    #[test]
+    fn in_place_keeps_what_it_acknowledged(
+        config in any_in_place(),
+        happenings in any_happenings(),
+    ) {
+        let destages_all = config.destage_low_sectors == 0;
+        let mut bench: Bench<InPlace<Bytes>, DestageWatch> = fresh_in_place(config);
+        run(&mut bench, &happenings);
+        if destages_all {
+            lun_is_as_acknowledged(&bench);
+        }
+        read_everything(&mut bench);
+    }
+}

@@ -1,0 +1,96 @@
+//! What the answer of "Making Sense of WAFL Part 4" owes to constants that nobody published: each is changed alone,
+//! the declared numbers are fitted anew to the same published segments, and the others are predicted again.
+//!
+//! Runs at a sixteenth of full scale: the differences between rows count, not the last digit of each.
+
+use std::path::Path;
+
+use miette::{IntoDiagnostic, Result, miette};
+use strewn::scenario::{Layout, Scenario};
+use strewn::{RunOptions, calibrate, run};
+
+const SCALE_DOWN: u32 = 16;
+
+/// A change to one constant, by name.
+type Variation = (&'static str, fn(&mut Scenario));
+
+const VARIATIONS: [Variation; 19] = [
+    ("as it is", |_| {}),
+    ("FAS: 4 commands kept at a drive", |s| s.arrays[0].commands_per_spindle = 4),
+    ("FAS: 16 commands kept at a drive", |s| s.arrays[0].commands_per_spindle = 16),
+    ("FAS: first come, first served at a drive", |s| s.arrays[0].scheduler = "fcfs".to_owned()),
+    ("FAS: nothing per KiB", |s| s.arrays[0].processor.per_kib_ns = 0.0),
+    ("FAS: 1 us per KiB", |s| s.arrays[0].processor.per_kib_ns = 1_000.0),
+    ("FAS: chunk of 32 blocks", |s| s.write_anywhere(|w| w.chunk_blocks = 32)),
+    ("FAS: half a log of 32 MiB", |s| s.write_anywhere(|w| w.log_half_bytes /= 2)),
+    ("FAS: half a log of 128 MiB", |s| s.write_anywhere(|w| w.log_half_bytes *= 2)),
+    ("FAS: 1 tetris in flight", |s| s.write_anywhere(|w| w.tetrises_in_flight = 1)),
+    ("FAS: 8 tetrises in flight", |s| s.write_anywhere(|w| w.tetrises_in_flight = 8)),
+    ("FAS: buffer cache of 1 GiB", |s| s.write_anywhere(|w| w.buffer_cache_bytes = w.buffer_cache_bytes * 10 / 13)),
+    ("FAS: plain LRU", |s| s.write_anywhere(|w| w.protected_percent = 0.0)),
+    ("FAS: no delayed frees", |s| s.write_anywhere(|w| w.delayed_free_percent = 0.0)),
+    ("both: file of 100 GB, not GiB", |s| s.workload.file_bytes = s.workload.file_bytes / (1 << 30) * 1_000_000_000),
+    ("EVA: 4 destages in flight per spindle", |s| s.in_place(|p| p.destages_per_spindle = 4.0)),
+    ("EVA: 16 destages in flight per spindle", |s| s.in_place(|p| p.destages_per_spindle = 16.0)),
+    ("EVA: nothing written back below 50 %", |s| s.in_place(|p| p.destage_low_percent = 50.0)),
+    ("EVA: write cache of 256 MiB", |s| s.in_place(|p| p.write_cache_bytes /= 2)),
+];
+
+fn main() -> Result<()> {
+    let path = Path::new("scenarios/making-sense-of-wafl-4.toml");
+    let (scenario, _) = Scenario::load(path)?.scaled_down(SCALE_DOWN);
+    println!("{:42} {:>7} {:>7} {:>8} {:>8} {:>7} {:>8}", "", "FAS us", "FAS us", "FAS RMS", "FAS", "EVA", "EVA RMS");
+    println!("{:42} {:>7} {:>7} {:>8} {:>8} {:>7} {:>8}", "constant changed", "per op", "per cmd", "%", "worst %", "depth", "%");
+    for (name, change) in VARIATIONS {
+        let mut scenario = scenario.clone();
+        change(&mut scenario);
+        let mut fitted = Vec::new();
+        for fit in calibrate(&scenario, 0, &()).into_diagnostic()? {
+            for number in fit.parameters {
+                scenario.set_parameter(&fit.array, &number.name, number.after)?;
+                fitted.push(number.after);
+            }
+        }
+        let results = run(&scenario, &RunOptions::default(), &()).into_diagnostic()?;
+        let iops = |array: usize| {
+            let name = &scenario.arrays[array].name;
+            let found = results.published.iter().find(|one| &one.array == name);
+            found.ok_or_else(|| miette!("no published figures for {name}"))
+        };
+        let (fas, eva) = (iops(0)?, iops(1)?);
+        println!(
+            "{name:42} {:>7.1} {:>7.1} {:>8.2} {:>8.2} {:>7} {:>8.2}",
+            fitted[0] / 1e3,
+            fitted[1] / 1e3,
+            fas.predicted_rms_error_percent.unwrap_or_default(),
+            fas.worst_error_percent,
+            fitted[2],
+            eva.predicted_rms_error_percent.unwrap_or_default(),
+        );
+    }
+    Ok(())
+}
+
+/// The settings of the arrays of one kind.
+trait Settings {
+    fn write_anywhere(&mut self, change: impl Fn(&mut strewn::scenario::WriteAnywhere));
+    fn in_place(&mut self, change: impl Fn(&mut strewn::scenario::InPlace));
+}
+
+impl Settings for Scenario {
+    fn write_anywhere(&mut self, change: impl Fn(&mut strewn::scenario::WriteAnywhere)) {
+        for array in &mut self.arrays {
+            if let Layout::WriteAnywhere(layout) = &mut array.layout {
+                change(layout);
+            }
+        }
+    }
+
+    fn in_place(&mut self, change: impl Fn(&mut strewn::scenario::InPlace)) {
+        for array in &mut self.arrays {
+            if let Layout::InPlace(layout) = &mut array.layout {
+                change(layout);
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What a program on a terminal needs around a run: progress, Ctrl-C, errors a person can act on, exit codes.
+//!
+//! The `strewn` command and every experiment end the same way by it:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use strewn::terminal::{self, Ending, Failure, Terminal};
+//! use strewn::{RunOptions, report, scenario::Scenario};
+//!
+//! fn main() -> ExitCode {
+//!     terminal::exit_code(experiment())
+//! }
+//!
+//! fn experiment() -> Result<Ending, Failure> {
+//!     let scenario = Scenario::load("scenarios/making-sense-of-wafl-4.toml")?;
+//!     let options = RunOptions::default();
+//!     let terminal = Terminal::of_run(&scenario, &options);
+//!     let results = strewn::run(&scenario, &options, &terminal)?;
+//!     drop(terminal);
+//!     terminal::print(&report::all_tables(&results))?;
+//!     Ok(Ending::of(&results))
+//! }
+//! ```
+
+mod ending;
+mod failure;
+mod interrupt;
+mod progress;
+
+pub use ending::{Ending, exit_code, print};
+pub use failure::Failure;
+pub use progress::Terminal;

@@ -1,0 +1,74 @@
+//! How a program ends: what it printed, and its exit code.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use miette::MietteHandlerOpts;
+use strewn_report::Results;
+
+use crate::terminal::Failure;
+use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
+
+/// A report that nobody watches is not wrapped at a terminal's width, so that searching a log finds whole lines.
+const LOG_COLUMNS: usize = 400;
+
+/// How a program that did not fail ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It did all it was asked to: exit code 0.
+    Complete,
+    /// It was told to stop, and what was complete by then is there: exit code 130.
+    Interrupted,
+}
+
+impl Ending {
+    /// How the run of these results ended.
+    #[must_use]
+    pub fn of(results: &Results) -> Self {
+        if results.partial { Self::Interrupted } else { Self::Complete }
+    }
+}
+
+/// The exit code of a program that ended so; a failure is reported on standard error first.
+#[must_use]
+pub fn exit_code(ended: Result<Ending, Failure>) -> ExitCode {
+    match ended {
+        Ok(Ending::Complete) => ExitCode::SUCCESS,
+        Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED_EXIT_CODE),
+        Err(failure) => {
+            // Refused only if a hook was set before: then the program has its own way to show reports.
+            let _ = miette::set_hook(Box::new(|_| {
+                let watched = console_columns();
+                let options = MietteHandlerOpts::new().width(watched.unwrap_or(LOG_COLUMNS));
+                Box::new(options.build())
+            }));
+            say(&format!("{:?}", failure.report()));
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Prints `text` on standard output. A reader that has seen enough and closed the pipe is no failure.
+///
+/// # Errors
+/// If standard output refuses the text for any other reason, such as a full disk.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::failed(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says something on standard error, as far as anybody listens.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// Columns of the terminal that shows standard error, if one does.
+fn console_columns() -> Option<usize> {
+    let terminal = indicatif::TermLike::width(&console_of_standard_error()?);
+    Some(usize::from(terminal))
+}
