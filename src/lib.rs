@@ -1,5 +1,28 @@
 //! Strewn studies how a write-anywhere (copy-on-write) layout scatters a LUN's blocks over the spindles of an array,
 //! and what that costs beside an array that updates in place.
+//!
+//! This crate is the facade: it turns a scenario into arrays, runs them in parallel, and gives results. An experiment
+//! is a scenario, [`run`], and what one wants to see:
+//!
+//! ```
+//! use strewn::{RunOptions, run};
+//! use strewn::scenario::Scenario;
+//!
+//! let mut scenario = Scenario::load("scenarios/making-sense-of-wafl-4.toml")?;
+//! scenario.segments = 2;
+//! // A sixty-fourth of full scale, to be quick; leave it out for the real thing.
+//! let results = run(&scenario, &RunOptions { scale_down: 64, ..RunOptions::default() }, &())?;
+//!
+//! let write_anywhere = &results.arrays[0];
+//! assert!(write_anywhere.segments[1].iops < write_anywhere.segments[0].iops);
+//! println!("{}", strewn::report::all_tables(&results));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The parts stand alone, each with a front page that teaches it: [`alloc`] is the write-anywhere allocator, [`raid`]
+//! says where a block lies and what a stripe update needs, [`spindle`] is one drive, [`workload`] draws accesses,
+//! [`array`](mod@array) has the controllers as state machines, [`sim`] runs them in virtual time, [`scenario`] reads
+//! experiments, [`report`] writes results.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -9,6 +32,8 @@ mod calibrate;
 mod memory;
 mod results;
 mod run;
+#[cfg(feature = "command")]
+pub mod terminal;
 
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};

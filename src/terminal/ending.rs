@@ -1,6 +1,6 @@
 //! How a program ends: what it printed, and its exit code.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use miette::MietteHandlerOpts;
@@ -38,9 +38,9 @@ pub fn exit_code(ended: Result<Ending, Failure>) -> ExitCode {
         Err(failure) => {
             // Refused only if a hook was set before: then the program has its own way to show reports.
             let _ = miette::set_hook(Box::new(|_| {
-                let watched = console_columns();
-                let options = MietteHandlerOpts::new().width(watched.unwrap_or(LOG_COLUMNS));
-                Box::new(options.build())
+                let options = MietteHandlerOpts::new();
+                let watched = io::stderr().is_terminal();
+                Box::new(if watched { options } else { options.width(LOG_COLUMNS) }.build())
             }));
             say(&format!("{:?}", failure.report()));
             ExitCode::from(failure.exit_code())
@@ -65,10 +65,4 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Says something on standard error, as far as anybody listens.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
-}
-
-/// Columns of the terminal that shows standard error, if one does.
-fn console_columns() -> Option<usize> {
-    let terminal = indicatif::TermLike::width(&console_of_standard_error()?);
-    Some(usize::from(terminal))
 }

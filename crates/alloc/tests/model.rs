@@ -61,10 +61,8 @@ fn any_history() -> impl Strategy<Value = History> {
         2 => (1..=100usize).prop_map(Action::FreeShare),
         2 => Just(Action::TakeTetrises),
     ];
-    let expectation = prop_oneof![
-        Just(Expectation::Generous),
-        (0..1_000u64).prop_map(Expectation::Blocks),
-    ];
+    let expectation =
+        prop_oneof![Just(Expectation::Generous), (0..1_000u64).prop_map(Expectation::Blocks),];
     let end = prop_oneof![3 => Just(End::Commit), 1 => Just(End::Abandon)];
     let consistency_point = (prop::collection::vec(action, 0..8), expectation, end);
     (1..=26u16, 1..=400u64, any_shape(), prop::collection::vec(consistency_point, 1..12)).prop_map(

@@ -54,6 +54,7 @@ impl<P: Payload> WriteAnywhere<P> {
             return;
         }
         self.log.switch();
+        self.reads.begin_epoch();
         let data: Vec<u32> = self.dirty.iter().map(|block| block as u32).collect();
         self.dirty.clear();
         for &block in &data {
@@ -173,7 +174,7 @@ impl<P: Payload> WriteAnywhere<P> {
         payload: &P,
         driver: &mut impl Driver<P>,
     ) {
-        self.fill(fields.first_key, fields.blocks, payload);
+        self.fill(fields.first_key, fields.blocks, payload, false);
         if let Some(checkpoint) = &mut self.checkpoint {
             checkpoint.reads_out -= 1;
         }
@@ -204,13 +205,14 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Sends what the consistency point can send now, and commits it when nothing is left.
-    fn advance_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+    /// Sends what the consistency point can send now, and commits it when nothing is left and no read is on its way
+    /// to what the commit frees.
+    pub(super) fn advance_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let Some(mut checkpoint) = self.checkpoint.take() else { return };
         while checkpoint.reads_out < METADATA_READS_IN_FLIGHT {
             let Some((key, vbn)) = checkpoint.to_read.pop() else { break };
             let fields =
-                TagFields { owner: Owner::CheckpointRead, slot: 0, first_key: key, blocks: 1 };
+                TagFields { owner: Owner::CheckpointRead, slot: 0, first_key: key, blocks: 1, odd: false };
             self.send(driver, fields, Direction::Read, self.run_at(vbn), P::default());
             self.counters.metadata_reads += 1;
             checkpoint.reads_out += 1;
@@ -221,13 +223,14 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.begin_tetris(&mut checkpoint, tetris, driver);
             }
             if checkpoint.in_flight.is_empty() {
-                if checkpoint.superblock_written {
+                if !checkpoint.superblock_written {
+                    checkpoint.superblock_written = true;
+                    let superblock = self.superblock_tetris();
+                    self.begin_tetris(&mut checkpoint, superblock, driver);
+                } else if self.reads.are_back() {
                     self.commit(now_ns, checkpoint, driver);
                     return;
                 }
-                checkpoint.superblock_written = true;
-                let superblock = self.superblock_tetris();
-                self.begin_tetris(&mut checkpoint, superblock, driver);
             }
         }
         self.checkpoint = Some(checkpoint);
@@ -276,7 +279,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let mut commands = 0;
         for (spindle, mask) in read.into_iter().enumerate() {
             for (bit, blocks) in runs(mask) {
-                let fields = TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks };
+                let fields = TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks, odd: false };
                 let spindle = SpindleIndex(spindle as u16);
                 let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
                 self.send(driver, fields, Direction::Read, run, P::default());
@@ -312,7 +315,7 @@ impl<P: Payload> WriteAnywhere<P> {
             for (bit, blocks) in runs(mask) {
                 let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
                 let payload = payloads.run(run);
-                let fields = TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks };
+                let fields = TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks, odd: false };
                 self.send(driver, fields, Direction::Write, run, payload);
                 commands += 1;
                 self.counters.data_writes += u64::from(is_data);
@@ -348,7 +351,8 @@ impl<P: Payload> WriteAnywhere<P> {
     fn commit(&mut self, now_ns: u64, checkpoint: Checkpoint<P>, driver: &mut impl Driver<P>) {
         self.aggregate.commit();
         for &block in &checkpoint.data {
-            self.cache.end_flush(block);
+            let evicted = self.cache.end_flush(block);
+            self.forget(evicted);
         }
         self.counters.checkpoints += 1;
         self.counters.checkpoint_blocks += checkpoint.placed.len() as u64;

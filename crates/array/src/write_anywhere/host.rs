@@ -85,10 +85,27 @@ impl<P: Payload> WriteAnywhere<P> {
         payload: &P,
         driver: &mut impl Driver<P>,
     ) {
-        self.fill(fields.first_key, fields.blocks, payload);
+        let checkpoint_may_wait = self.reads.came_back(fields.odd);
+        self.blocks_came(now_ns, fields, payload, driver);
+        if checkpoint_may_wait {
+            self.advance_checkpoint(now_ns, driver);
+        }
+    }
+
+    fn blocks_came(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        payload: &P,
+        driver: &mut impl Driver<P>,
+    ) {
+        let operation = &mut self.operations[fields.slot as usize];
+        let stage = operation.stage;
+        // What a write covers in part stays in memory until the rest of it is written over.
+        let hold = stage == Stage::Blocks && operation.host.direction == Direction::Write;
+        self.fill(fields.first_key, fields.blocks, payload, hold);
         let operation = &mut self.operations[fields.slot as usize];
         operation.awaited -= 1;
-        let stage = operation.stage;
         if stage == Stage::Blocks && operation.host.direction == Direction::Read {
             lay_block_run(operation, fields.first_key, fields.blocks, payload);
         }
@@ -130,8 +147,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Reads those of `blocks` (ascending) that are not in the cache; how many commands that took. With `answer`,
-    /// those that are there are laid into the answer at once, before they can be evicted.
+    /// Reads those of `blocks` (ascending) that are not in the cache; how many commands that took. Those that are
+    /// there are laid into the answer at once, before they can be evicted, or without `answer` held.
     fn read_missing(
         &mut self,
         slot: u32,
@@ -148,6 +165,8 @@ impl<P: Payload> WriteAnywhere<P> {
                     let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
                     let part = self.contents.load(sector, BLOCK_SECTORS);
                     lay_block_run(&mut self.operations[slot as usize], block, 1, &part);
+                } else {
+                    self.cache.hold(block);
                 }
                 continue;
             }
@@ -227,6 +246,10 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.dirty.insert(u64::from(block));
             }
         }
+        for block in operation.partial_blocks() {
+            let evicted = self.cache.let_go(block);
+            self.forget(evicted);
+        }
         let HostOperation { id, first_sector, sectors, payload, .. } = operation.host;
         self.contents.store(first_sector, sectors, &payload);
         driver.acknowledge(id, when, P::default());
@@ -261,7 +284,8 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     fn read_run_for(&mut self, slot: u32, first_key: u32, run: Run, driver: &mut impl Driver<P>) {
-        let fields = TagFields { owner: Owner::Operation, slot, first_key, blocks: run.blocks };
+        let (blocks, odd) = (run.blocks, self.reads.sent());
+        let fields = TagFields { owner: Owner::Operation, slot, first_key, blocks, odd };
         self.send(driver, fields, Direction::Read, run, P::default());
         self.operations[slot as usize].awaited += 1;
     }

@@ -8,6 +8,7 @@ mod block_keys;
 mod checkpoint;
 mod config;
 mod host;
+mod reads;
 mod tag;
 
 use std::collections::VecDeque;
@@ -30,6 +31,7 @@ use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
 pub use config::{WriteAnywhereConfig, WriteAnywhereError};
 use host::Operation;
+use reads::Reads;
 use tag::{Owner, TagFields};
 
 /// Sectors of 512 bytes in a block of 4 KiB.
@@ -54,6 +56,7 @@ pub struct WriteAnywhere<P: Payload> {
     dirty: SummaryBitmap,
     rewritten: SummaryBitmap,
     operations: Slab<Operation<P>>,
+    reads: Reads,
     waiting_for_log: VecDeque<u32>,
     checkpoint: Option<Checkpoint<P>>,
     checkpoint_due_ns: u64,
@@ -100,6 +103,7 @@ impl<P: Payload> WriteAnywhere<P> {
             dirty: SummaryBitmap::new(config.file_blocks.into()),
             rewritten: SummaryBitmap::new(config.file_blocks.into()),
             operations: Slab::new(),
+            reads: Reads::default(),
             waiting_for_log: VecDeque::new(),
             checkpoint: None,
             checkpoint_due_ns: 0,
@@ -219,20 +223,29 @@ impl<P: Payload> WriteAnywhere<P> {
         Run { spindle: location.spindle, dbn: location.dbn.0, blocks: 1 }
     }
 
-    /// Puts blocks that were just read into the cache; those that are there already are newer.
-    fn fill(&mut self, first_key: u32, blocks: u32, payload: &P) {
+    /// Puts blocks that were just read into the cache; those that are there already are newer. With `hold`, they
+    /// stay there until they are let go.
+    fn fill(&mut self, first_key: u32, blocks: u32, payload: &P, hold: bool) {
         for block in 0..blocks {
             let key = first_key + block;
-            if self.cache.contains(key) {
-                continue;
+            self.fill_one(key, payload, block);
+            if hold {
+                self.cache.hold(key);
             }
-            let evicted = self.cache.insert(key);
-            self.forget(evicted);
-            if key < self.config.file_blocks {
-                let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
-                let part = payload.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
-                self.contents.store(sector, BLOCK_SECTORS, &part);
-            }
+        }
+    }
+
+    /// Puts block `block` of those just read into the cache, as `key`.
+    fn fill_one(&mut self, key: u32, payload: &P, block: u32) {
+        if self.cache.contains(key) {
+            return;
+        }
+        let evicted = self.cache.insert(key);
+        self.forget(evicted);
+        if key < self.config.file_blocks {
+            let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
+            let part = payload.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
+            self.contents.store(sector, BLOCK_SECTORS, &part);
         }
     }
 

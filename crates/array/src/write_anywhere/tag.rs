@@ -23,6 +23,8 @@ pub(super) struct TagFields {
     pub(super) first_key: u32,
     /// Below 2^8.
     pub(super) blocks: u32,
+    /// For an operation's read: whether it was sent in an odd epoch, see [`Reads`](super::reads::Reads).
+    pub(super) odd: bool,
 }
 
 impl TagFields {
@@ -31,6 +33,7 @@ impl TagFields {
         Tag((self.owner as u64)
             | u64::from(self.blocks) << 2
             | u64::from(self.slot) << 10
+            | u64::from(self.odd) << 30
             | u64::from(self.first_key) << 32)
     }
 
@@ -43,6 +46,7 @@ impl TagFields {
             },
             blocks: (tag.0 >> 2) as u32 & 0xFF,
             slot: (tag.0 >> 10) as u32 & 0xF_FFFF,
+            odd: tag.0 >> 30 & 1 == 1,
             first_key: (tag.0 >> 32) as u32,
         }
     }
@@ -60,8 +64,9 @@ mod tests {
             slot in 0u32..1 << 20,
             first_key: u32,
             blocks in 0u32..256,
+            odd: bool,
         ) {
-            let fields = TagFields { owner, slot, first_key, blocks };
+            let fields = TagFields { owner, slot, first_key, blocks, odd };
             prop_assert_eq!(TagFields::unpack(fields.pack()), fields);
         }
     }

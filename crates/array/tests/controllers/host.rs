@@ -37,10 +37,6 @@ impl Host {
         }
     }
 
-    pub fn outstanding(&self) -> usize {
-        self.outstanding.len()
-    }
-
     pub fn is_outstanding(&self, operation: u32) -> bool {
         self.outstanding.contains_key(&operation)
     }
@@ -55,7 +51,9 @@ impl Host {
         let writes = |sector: u64| {
             self.outstanding
                 .iter()
-                .filter(move |(_, other)| other.direction == Direction::Write && other.covers(sector))
+                .filter(move |(_, other)| {
+                    other.direction == Direction::Write && other.covers(sector)
+                })
                 .map(|(id, _)| id + 1)
         };
         let allowed = (first_sector..first_sector + u64::from(sectors))
@@ -97,7 +95,8 @@ impl Host {
     /// The array acknowledges an operation: for the first time, and a read with nothing but what it may return.
     pub fn acknowledge(&mut self, id: OperationId, payload: &Bytes) {
         let operation = self.outstanding.remove(&id.0);
-        let operation = operation.unwrap_or_else(|| panic!("{id:?} acknowledged and not outstanding"));
+        let operation =
+            operation.unwrap_or_else(|| panic!("{id:?} acknowledged and not outstanding"));
         match operation.direction {
             Direction::Write => {
                 assert!(payload.0.is_empty(), "a write is acknowledged without data");

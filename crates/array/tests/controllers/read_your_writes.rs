@@ -22,20 +22,31 @@ enum Happening {
     Execute(Index),
     /// A spindle says that a command is done.
     Complete(Index),
+    /// The command sent last is done: with many of these, an early one waits long.
+    CompleteNewest,
     /// All commands are done, one after the other.
     Drain,
     Timer,
+    /// The timer runs out, and what comes of it is done while every command sent before stays out.
+    TimerMeanwhile,
 }
 
+/// Any order of completion, from drawn by lot to nearly last in, first out.
 fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
+    (0..=30u32).prop_flat_map(happenings_completed_by_lot)
+}
+
+fn happenings_completed_by_lot(of_thirty: u32) -> impl Strategy<Value = Vec<Happening>> {
     let sectors = prop_oneof![4 => 1..=20u32, 1 => 1..=160u32];
     let happening = prop_oneof![
         6 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
         8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
         6 => any::<Index>().prop_map(Happening::Execute),
-        30 => any::<Index>().prop_map(Happening::Complete),
+        1 + of_thirty => any::<Index>().prop_map(Happening::Complete),
+        31 - of_thirty => Just(Happening::CompleteNewest),
         1 => Just(Happening::Drain),
         2 => Just(Happening::Timer),
+        2 => Just(Happening::TimerMeanwhile),
     ];
     prop::collection::vec(happening, 1..400)
 }
@@ -57,9 +68,18 @@ fn run<A: Array<Bytes>, W: Watch<A>>(bench: &mut Bench<A, W>, happenings: &[Happ
             Happening::Complete(index) if commands > 0 => {
                 bench.complete(index.index(commands));
             }
-            Happening::Execute(_) | Happening::Complete(_) => {}
+            Happening::CompleteNewest if commands > 0 => {
+                bench.complete(commands - 1);
+            }
+            Happening::Execute(_) | Happening::Complete(_) | Happening::CompleteNewest => {}
             Happening::Drain => bench.drain(),
             Happening::Timer => bench.fire_timer(),
+            Happening::TimerMeanwhile => {
+                bench.fire_timer();
+                while bench.commands_out() > commands {
+                    bench.complete(commands);
+                }
+            }
         }
     }
     bench.settle();

@@ -1,0 +1,59 @@
+//! Which reads a consistency point must wait for before it frees what it moved.
+
+/// Reads of host operations that are on their way, by the epoch they were sent in: a consistency point that begins
+/// begins an epoch.
+///
+/// A read sent before a block moved goes to its old place, and may come back late. Until it does, the place must not
+/// be written again, and the block must not leave the cache, or the late read would bring back what was there before.
+/// A commit allows both, so it waits for the reads of the epoch before. (The reads of the one before that were waited
+/// for by the commit before: two epochs are all there can be.)
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    odd_epoch: bool,
+    /// In even epochs, in odd ones.
+    out: [u32; 2],
+}
+
+impl Reads {
+    /// A read is sent; whether that was in an odd epoch.
+    pub(super) fn sent(&mut self) -> bool {
+        self.out[usize::from(self.odd_epoch)] += 1;
+        self.odd_epoch
+    }
+
+    /// A read has come back; whether it was the last one that a consistency point may have to wait for.
+    pub(super) fn came_back(&mut self, odd: bool) -> bool {
+        let out = &mut self.out[usize::from(odd)];
+        *out -= 1;
+        *out == 0 && odd != self.odd_epoch
+    }
+
+    /// A consistency point begins.
+    pub(super) fn begin_epoch(&mut self) {
+        debug_assert!(self.are_back(), "the epoch before the last is not over");
+        self.odd_epoch = !self.odd_epoch;
+    }
+
+    /// Whether all reads that were sent before the last consistency point began have come back.
+    pub(super) fn are_back(&self) -> bool {
+        self.out[usize::from(!self.odd_epoch)] == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_sent_before_an_epoch_are_waited_for_and_those_of_it_are_not() {
+        let mut reads = Reads::default();
+        let before = [reads.sent(), reads.sent()];
+        reads.begin_epoch();
+        let within = reads.sent();
+        assert!(!reads.came_back(before[0]) && !reads.are_back());
+        assert!(reads.came_back(before[1]) && reads.are_back());
+        reads.begin_epoch();
+        assert!(!reads.are_back());
+        assert!(reads.came_back(within) && reads.are_back());
+    }
+}

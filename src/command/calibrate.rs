@@ -1,0 +1,116 @@
+//! `strewn calibrate`.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use strewn::scenario::{Bytes, ParameterUnit, Scenario, record_fitted};
+use strewn::terminal::{self, Ending, Failure, Terminal};
+use strewn::{Calibration, FittedParameter};
+
+use super::arguments::CalibrateArguments;
+use super::replace_file::Replacement;
+use super::scenario_file;
+
+/// Fits, prints what fits, and writes it into the scenario's file.
+pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failure> {
+    let path = &arguments.scenario;
+    let scenario = scenario_file::load(path)?;
+    let terminal = Terminal::of_calibration(&scenario);
+    let calibrations = strewn::calibrate(&scenario, arguments.jobs.unwrap_or_default(), &terminal);
+    // Its bars are gone before anything is said.
+    drop(terminal);
+    let calibrations = calibrations?;
+
+    let mut text = String::new();
+    for calibration in &calibrations {
+        text.push_str(&described(calibration));
+    }
+    // Said before it is written: what was found is not lost if the file cannot be.
+    terminal::print(&text)?;
+    if arguments.dry_run {
+        terminal::print(&format!("{} is unchanged.\n", path.display()))?;
+    } else {
+        record(path, &calibrations)?;
+        terminal::print(&format!("Written to {}.\n", path.display()))?;
+    }
+    Ok(Ending::Complete)
+}
+
+/// Writes every fitted number into the scenario's file, of which all else stays as it is now: somebody may have
+/// edited it meanwhile.
+fn record(path: &Path, calibrations: &[Calibration]) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::failed(format!("cannot write what was fitted into {}: {error}", path.display()))
+            .with_help("the numbers above can be entered by hand")
+    };
+    // Through a symbolic link, so that the file is replaced and not the link.
+    let file = path.canonicalize().map_err(|error| failed(&error))?;
+    let mut text = fs::read_to_string(&file).map_err(|error| failed(&error))?;
+    for calibration in calibrations {
+        for parameter in &calibration.parameters {
+            text = record_fitted(&text, &calibration.array, &parameter.name, parameter.after)
+                .map_err(|error| failed(&error))?;
+        }
+    }
+    Scenario::parse(&text, path)?;
+    let replacement = Replacement::write(&file, text.as_bytes());
+    replacement.and_then(Replacement::put_in_place).map_err(|error| failed(&error))
+}
+
+/// What was fitted for one array, for a person.
+fn described(calibration: &Calibration) -> String {
+    let mut text = format!("{}, {} simulations\n\n", calibration.array, calibration.simulations);
+    let rows: Vec<[String; 3]> = calibration.parameters.iter().map(row).collect();
+    let [name, before, after] =
+        [0, 1, 2].map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or_default());
+    for row in &rows {
+        let _ = writeln!(text, "  {:name$}  {:>before$} -> {:>after$}", row[0], row[1], row[2]);
+    }
+    text.push_str("\n  segment  published IOPS  simulated IOPS  error %\n");
+    for segment in &calibration.segments {
+        let error_percent = 100.0 * (segment.simulated / segment.published - 1.0);
+        let _ = writeln!(
+            text,
+            "  {:>7}  {:>14.0}  {:>14.0}  {error_percent:>+7.2}",
+            segment.index, segment.published, segment.simulated
+        );
+    }
+    text.push('\n');
+    text
+}
+
+fn row(parameter: &FittedParameter) -> [String; 3] {
+    let shown = |value| quantity(value, parameter.unit);
+    [parameter.name.clone(), shown(parameter.before), shown(parameter.after)]
+}
+
+/// A value as a person would write it.
+fn quantity(value: f64, unit: ParameterUnit) -> String {
+    match unit {
+        // Of a controller's costs, which are some tens of them.
+        ParameterUnit::Nanoseconds => format!("{} us", value.round() / 1e3),
+        ParameterUnit::Bytes => Bytes(value.round() as u64).to_string(),
+        ParameterUnit::Percent => format!("{value:.2} %"),
+        ParameterUnit::Count => format!("{value:.0}"),
+        ParameterUnit::Number => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_in_units_a_person_would_use() {
+        for (value, unit, shown) in [
+            (57_000.0, ParameterUnit::Nanoseconds, "57 us"),
+            (57_123.4, ParameterUnit::Nanoseconds, "57.123 us"),
+            (1_048_576.0, ParameterUnit::Bytes, "1 MiB"),
+            (12.5, ParameterUnit::Percent, "12.50 %"),
+            (16.0, ParameterUnit::Count, "16"),
+        ] {
+            assert_eq!(quantity(value, unit), shown);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What the words on the command line do.
+
+mod arguments;
+mod calibrate;
+mod out_directory;
+mod output_files;
+mod replace_file;
+mod run;
+mod scenario_file;
+
+use std::process::ExitCode;
+
+use strewn::terminal;
+
+use arguments::Action;
+
+/// Does what the command line says; the exit codes are in `--help`.
+pub(crate) fn main() -> ExitCode {
+    let arguments = match arguments::parse(std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version come this way too; nothing is left to do if nobody listens.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    terminal::exit_code(match &arguments.action {
+        Action::Run(arguments) => run::run(arguments),
+        Action::Calibrate(arguments) => calibrate::calibrate(arguments),
+    })
+}

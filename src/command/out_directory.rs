@@ -1,0 +1,86 @@
+//! The directory that results are written into.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use strewn::terminal::Failure;
+
+use super::output_files;
+use super::replace_file::Replacement;
+
+/// A directory that was found fit for results before the run, so that no run is lost to it.
+#[derive(Debug)]
+pub(crate) struct OutDirectory(PathBuf);
+
+impl OutDirectory {
+    /// Checks that results can be written into the directory at `path`, which need not be there yet.
+    pub(crate) fn check(path: &Path, force: bool) -> Result<Self, Failure> {
+        let shown = path.display();
+        if path.is_dir() {
+            let empty =
+                fs::read_dir(path).map_err(|error| unusable(path, &error))?.next().is_none();
+            if !empty && !force {
+                return Err(Failure::bad_input(
+                    format!("--out {shown}: the directory is not empty"),
+                    "give another directory, or --force to replace the results in this one",
+                ));
+            }
+            if let Some(name) = output_files::NAMES.iter().find(|name| path.join(name).is_dir()) {
+                return Err(Failure::bad_input(
+                    format!(
+                        "--out {shown}: {name} in it is a directory, where a file is to be written"
+                    ),
+                    "move it away, or give another directory",
+                ));
+            }
+        } else if path.symlink_metadata().is_ok() {
+            return Err(Failure::bad_input(
+                format!("--out {shown} is not a directory"),
+                "give the directory that results.json and the other files go into",
+            ));
+        }
+        try_to_write(path).map_err(|error| unusable(path, &error))?;
+        Ok(Self(path.to_owned()))
+    }
+
+    /// Writes the files, one for each of [`output_files::NAMES`]: all of them beside their places first, then each
+    /// into its place.
+    pub(crate) fn write(&self, contents: &[Vec<u8>]) -> Result<(), Failure> {
+        let failed = |error: io::Error| {
+            Failure::failed(format!("cannot write results into {}: {error}", self.0.display()))
+        };
+        fs::create_dir_all(&self.0).map_err(failed)?;
+        let write =
+            |(name, contents): (&&str, &Vec<u8>)| Replacement::write(&self.0.join(name), contents);
+        let written: Vec<Replacement> = output_files::NAMES
+            .iter()
+            .zip(contents)
+            .map(write)
+            .collect::<Result<_, _>>()
+            .map_err(failed)?;
+        written.into_iter().try_for_each(Replacement::put_in_place).map_err(failed)
+    }
+}
+
+/// Whether something can be made where results will be: in the directory, or in the nearest above it that is there.
+/// A mode says too little of that: file systems are mounted read-only, and directories have access lists.
+fn try_to_write(path: &Path) -> io::Result<()> {
+    let nearest = path.ancestors().map(in_words).find(|path| path.exists());
+    let trial =
+        nearest.unwrap_or(Path::new(".")).join(format!(".strewn.{}.tmp", std::process::id()));
+    fs::create_dir(&trial)?;
+    fs::remove_dir(&trial)
+}
+
+/// A path's last ancestor is an empty one, which means where we are.
+fn in_words(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
+}
+
+fn unusable(path: &Path, error: &io::Error) -> Failure {
+    Failure::bad_input(
+        format!("--out {}: nothing can be written there: {error}", path.display()),
+        "give a directory that you may write to",
+    )
+}

@@ -1,0 +1,79 @@
+//! Finding and loading the scenario that a person means.
+
+use std::path::{Path, PathBuf};
+
+use strewn::scenario::Scenario;
+use strewn::terminal::Failure;
+
+/// Where the scenarios that ship are, from the root of the project.
+const SHIPPED: &str = "scenarios";
+const EXTENSION: &str = "toml";
+/// How the names of files of published figures end; they are TOML too and lie beside scenarios.
+const PUBLISHED_ENDING: &str = ".published.toml";
+
+/// Loads the scenario in the file at `path`.
+pub(crate) fn load(path: &Path) -> Result<Scenario, Failure> {
+    if path.is_dir() {
+        return Err(directory(path));
+    }
+    if !path.exists() {
+        return Err(missing(path));
+    }
+    let text = path.to_string_lossy();
+    if let Some(scenario) = text.strip_suffix(PUBLISHED_ENDING) {
+        return Err(Failure::bad_input(
+            format!("{text} has published figures, and is no scenario"),
+            format!("give the scenario that names it: perhaps {scenario}.{EXTENSION}"),
+        ));
+    }
+    Ok(Scenario::load(path)?)
+}
+
+fn directory(path: &Path) -> Failure {
+    let inside = scenarios_in(path);
+    let help = if inside.is_empty() {
+        format!(
+            "give a scenario's file; there is none in this directory, those that ship are in {SHIPPED}/"
+        )
+    } else {
+        format!("give one of the files in it: {}", inside.join(", "))
+    };
+    Failure::bad_input(format!("{} is a directory, not a scenario", path.display()), help)
+}
+
+fn missing(path: &Path) -> Failure {
+    let help = match meant(path) {
+        Some(meant) => format!("did you mean {}?", meant.display()),
+        None => format!(
+            "give the path of a TOML file, from where you are{}",
+            match scenarios_in(Path::new(SHIPPED)).as_slice() {
+                [] => String::new(),
+                shipped => format!("; there are {}", shipped.join(", ")),
+            }
+        ),
+    };
+    Failure::bad_input(format!("there is no scenario {}", path.display()), help)
+}
+
+/// A file that is there and only lacks its ending or its directory in `path`.
+fn meant(path: &Path) -> Option<PathBuf> {
+    let mut with_ending = path.as_os_str().to_owned();
+    with_ending.push(".");
+    with_ending.push(EXTENSION);
+    let names = [path.to_owned(), PathBuf::from(with_ending)];
+    let shipped = names.iter().filter_map(|name| Some(Path::new(SHIPPED).join(name.file_name()?)));
+    names.iter().cloned().chain(shipped).find(|file| file.is_file())
+}
+
+/// The scenarios in a directory, by path and in order; none if it cannot be read.
+fn scenarios_in(directory: &Path) -> Vec<String> {
+    let Ok(entries) = directory.read_dir() else { return Vec::new() };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let files = paths.filter(|path| path.extension().is_some_and(|ending| ending == EXTENSION));
+    let mut names: Vec<String> = files
+        .map(|path| path.display().to_string())
+        .filter(|name| !name.ends_with(PUBLISHED_ENDING))
+        .collect();
+    names.sort();
+    names
+}

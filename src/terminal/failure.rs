@@ -1,0 +1,146 @@
+//! Why a program ends without having done what it was asked to.
+
+use std::error::Error;
+
+use miette::{Diagnostic, Report};
+use strewn_scenario::ScenarioError;
+use thiserror::Error;
+
+use crate::calibrate::CalibrateError;
+use crate::run::RunError;
+use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
+
+/// An error on its way to a person, and whose doing it is: that decides the exit code.
+#[derive(Debug)]
+pub struct Failure {
+    report: Report,
+    exit_code: u8,
+}
+
+/// Exit code when what was asked for went wrong on the way.
+const FAILED: u8 = 1;
+/// Exit code when what was asked for cannot be done, and nothing was.
+const BAD_INPUT: u8 = 2;
+
+impl Failure {
+    /// Something asked for that cannot be done, with what would be right: exit code 2. Nothing was written.
+    #[must_use]
+    pub fn bad_input(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(BAD_INPUT, message.into(), Some(help.into()))
+    }
+
+    /// Something that went wrong on the way: exit code 1.
+    #[must_use]
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(FAILED, message.into(), None)
+    }
+
+    /// Stopped by a signal before there was anything to show: exit code 130.
+    #[must_use]
+    pub fn stopped(message: impl Into<String>) -> Self {
+        Self::new(INTERRUPTED_EXIT_CODE, message.into(), Some("nothing was written".to_owned()))
+    }
+
+    /// The same, with what can be done about it.
+    #[must_use]
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        Self::new(self.exit_code, self.report.to_string(), Some(help.into()))
+    }
+
+    fn new(exit_code: u8, message: String, help: Option<String>) -> Self {
+        Self { report: Message { message, help }.into(), exit_code }
+    }
+
+    /// The exit code it ends the program with.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        self.exit_code
+    }
+
+    /// What is shown of it.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+}
+
+/// A report without a source text.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{message}")]
+struct Message {
+    message: String,
+    #[help]
+    help: Option<String>,
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self { report: error.into(), exit_code: BAD_INPUT }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let (exit_code, help) = match &error {
+            RunError::Build { .. } => {
+                (BAD_INPUT, Some("change what the scenario says of this array"))
+            }
+            RunError::PublishedFile { .. } | RunError::Published(_) => {
+                (BAD_INPUT, Some("correct the file of published figures that the scenario names"))
+            }
+            // Its message ends in what takes less.
+            RunError::Memory(_) => (BAD_INPUT, None),
+            RunError::LawBroken { .. } => (
+                FAILED,
+                Some(
+                    "a segment of few operations is off by what is under way as it begins and ends: lengthen \
+                     `segment`; one of minutes that is off is a defect of Strewn, which the scenario and its seed repeat",
+                ),
+            ),
+            RunError::Simulation { .. } => {
+                (FAILED, Some("a defect of Strewn, which the scenario and its seed repeat"))
+            }
+            _ => (FAILED, None),
+        };
+        Self::new(exit_code, with_causes(&error), help.map(str::to_owned))
+    }
+}
+
+impl From<CalibrateError> for Failure {
+    fn from(error: CalibrateError) -> Self {
+        let (exit_code, help) = match error {
+            CalibrateError::Run(error) => return error.into(),
+            CalibrateError::NothingFitted => (
+                BAD_INPUT,
+                "below an array, add [array.fitted] with `parameters` and the published `segments` to fit them to",
+            ),
+            CalibrateError::NoPublished => {
+                (BAD_INPUT, "add a line such as published = \"figures.published.toml\"")
+            }
+            CalibrateError::NoFigure { .. } => (
+                BAD_INPUT,
+                "fit to segments that are published, or add the figure to the published file",
+            ),
+            CalibrateError::Parameter(_) => (
+                FAILED,
+                "start nearer: give the parameter a value that comes closer to what is published",
+            ),
+            CalibrateError::Stopped => (INTERRUPTED_EXIT_CODE, "nothing was written"),
+        };
+        Self::new(exit_code, with_causes(&error), Some(help.to_owned()))
+    }
+}
+
+/// An error and what it came of, on one line; a cause that its error's own message gives is not repeated.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,34 @@
+//! Ctrl-C: the first asks the run to stop, the second ends the program.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::terminal::ending::say;
+
+/// What a shell makes of a program that SIGINT ended: 128 and the signal's number.
+pub(crate) const INTERRUPTED_EXIT_CODE: u8 = 130;
+
+/// Of the whole process, as signals are.
+static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
+static WATCH: Once = Once::new();
+
+/// Watches for Ctrl-C and the signals that ask a program to terminate, from now on.
+pub(crate) fn watch() {
+    WATCH.call_once(|| {
+        let watched = ctrlc::set_handler(|| {
+            if ASKED_TO_STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED_EXIT_CODE.into());
+            }
+            say("stopping; once more to end at once");
+        });
+        if let Err(error) = watched {
+            // A run that cannot be stopped halfway is still a run.
+            say(&format!("Ctrl-C will lose what is complete: {error}"));
+        }
+    });
+}
+
+/// Whether the run was asked to stop.
+pub(crate) fn asked_to_stop() -> bool {
+    ASKED_TO_STOP.load(Ordering::Relaxed)
+}

@@ -1,0 +1,174 @@
+//! How far a run has come, a bar for each array, when standard error is a terminal.
+
+use std::fmt::Write;
+use std::io::{self, IsTerminal};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use strewn_scenario::Scenario;
+use strewn_sim::Progress;
+
+use crate::run::{Observer, RunOptions};
+use crate::terminal::interrupt;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// An [`Observer`] for programs on a terminal: it shows a bar for each array, and stops the run on Ctrl-C. The bars
+/// are gone when it is dropped; do that before printing results.
+///
+/// While there is one, a first Ctrl-C (or SIGTERM) asks the run to stop, and a second ends the program at once.
+pub struct Terminal {
+    bars: Vec<Bar>,
+}
+
+impl Terminal {
+    /// For [`run`](crate::run) with the same scenario and options.
+    #[must_use]
+    pub fn of_run(scenario: &Scenario, options: &RunOptions) -> Self {
+        let scaled;
+        let scenario = if options.scale_down > 1 {
+            scaled = scenario.scaled_down(options.scale_down).0;
+            &scaled
+        } else {
+            scenario
+        };
+        Self::new(scenario, |_| Some(Plan { segments: scenario.segments, again: false }))
+    }
+
+    /// For [`calibrate`](crate::calibrate()) with the same scenario.
+    #[must_use]
+    pub fn of_calibration(scenario: &Scenario) -> Self {
+        Self::new(scenario, |array| {
+            let fitted = scenario.arrays[array].fitted.as_ref()?;
+            Some(Plan { segments: fitted.segments.iter().copied().max()?, again: true })
+        })
+    }
+
+    fn new(scenario: &Scenario, plan: impl Fn(usize) -> Option<Plan>) -> Self {
+        interrupt::watch();
+        let shown = io::stderr().is_terminal();
+        let target =
+            if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let all = MultiProgress::with_draw_target(target);
+        let columns = scenario.arrays.iter().map(|array| array.name.chars().count()).max();
+        let bar = |(index, array): (usize, &strewn_scenario::Array)| {
+            let name = format!("{:1$}", array.name, columns.unwrap_or_default());
+            Bar::new(&all, name, scenario.segment_ns, plan(index))
+        };
+        Self { bars: scenario.arrays.iter().enumerate().map(bar).collect() }
+    }
+}
+
+impl Observer for Terminal {
+    fn progress(&self, array: usize, progress: Progress) {
+        if let Some(bar) = self.bars.get(array) {
+            bar.show(progress);
+        }
+    }
+
+    fn stop(&self) -> bool {
+        interrupt::asked_to_stop()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        for bar in &self.bars {
+            bar.bar.finish_and_clear();
+        }
+    }
+}
+
+/// What is simulated of an array.
+struct Plan {
+    segments: u32,
+    /// Whether it is simulated again and again, as calibration does.
+    again: bool,
+}
+
+/// One array's bar, as long as its simulated time.
+struct Bar {
+    bar: ProgressBar,
+    segment_ns: u64,
+    plan: Option<Plan>,
+    simulation: Mutex<CurrentSimulation>,
+}
+
+/// Which simulation of an array is under way.
+struct CurrentSimulation {
+    number: u32,
+    since: Instant,
+    now_ns: u64,
+}
+
+impl Bar {
+    fn new(all: &MultiProgress, name: String, segment_ns: u64, plan: Option<Plan>) -> Self {
+        let segments = plan.as_ref().map_or(0, |plan| u64::from(plan.segments));
+        let length_s = segments.saturating_mul(segment_ns) / NS_PER_S;
+        let bar = match plan {
+            Some(_) => all.add(ProgressBar::new(length_s.max(1))),
+            None => ProgressBar::hidden(),
+        };
+        // The template is a constant that the tests try; the plain style stands in for one that is refused.
+        let style = ProgressStyle::with_template("{prefix} [{bar:24}] {msg}, {eta} left");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        bar.set_prefix(name);
+        bar.set_message("starting");
+        // Nothing else draws it while an array is set up.
+        bar.tick();
+        let simulation = CurrentSimulation { number: 1, since: Instant::now(), now_ns: 0 };
+        Self { bar, segment_ns, plan, simulation: Mutex::new(simulation) }
+    }
+
+    fn show(&self, progress: Progress) {
+        let Some(plan) = &self.plan else { return };
+        if self.bar.is_hidden() {
+            return;
+        }
+        let mut current = self.simulation.lock().unwrap_or_else(PoisonError::into_inner);
+        if progress.now_ns < current.now_ns {
+            *current =
+                CurrentSimulation { number: current.number + 1, since: Instant::now(), now_ns: 0 };
+            self.bar.reset();
+        }
+        current.now_ns = progress.now_ns;
+        let mut message = String::new();
+        if plan.again {
+            let _ = write!(message, "simulation {}, ", current.number);
+        }
+        // At the very end of a segment it is still that one.
+        let segment = (progress.now_ns.saturating_sub(1) / self.segment_ns.max(1) + 1)
+            .min(plan.segments.into());
+        let rate = progress.operations as f64 / current.since.elapsed().as_secs_f64().max(1e-9);
+        let _ = write!(
+            message,
+            "segment {segment}/{}, {} simulated, {:.0} k host operations/s",
+            plan.segments,
+            simulated(progress.now_ns),
+            rate / 1e3
+        );
+        self.bar.set_message(message);
+        self.bar.set_position(progress.now_ns / NS_PER_S);
+    }
+}
+
+/// Virtual time as hours, minutes and seconds.
+fn simulated(now_ns: u64) -> impl std::fmt::Display {
+    indicatif::FormattedDuration(Duration::from_nanos(now_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_is_one() {
+        assert!(ProgressStyle::with_template("{prefix} [{bar:24}] {msg}, {eta} left").is_ok());
+    }
+
+    #[test]
+    fn time_is_shown_by_the_clock() {
+        assert_eq!(simulated(3_723 * NS_PER_S).to_string(), "01:02:03");
+    }
+}

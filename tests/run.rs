@@ -1,0 +1,201 @@
+//! `strewn run`: what it prints.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use common::{Folder, Ran};
+use serde_json::Value;
+use strewn::report::{Results, Segment};
+
+fn results(text: &str) -> Results {
+    Results::from_json(text).unwrap()
+}
+
+#[test]
+fn tables_have_what_was_published_beside_what_was_simulated() {
+    let tables = Folder::new().strewn(&["run", "small.toml"]).succeeded();
+    let lines: Vec<Vec<&str>> =
+        tables.lines().map(|line| line.split_whitespace().collect()).collect();
+    let published: Vec<&str> = lines
+        .iter()
+        .filter(|words| {
+            matches!(words.get(1), Some(&"fitted" | &"predicted")) && words[0].len() == 1
+        })
+        .map(|words| words[3])
+        .collect();
+    assert_eq!(published, ["840", "750", "700", "1600", "1600", "1600"], "{tables}");
+    for part in [
+        "anywhere: write-anywhere, 8 outstanding, 5 working spindles of 6 to buy",
+        "inplace: in-place, 8 outstanding, 8 working spindles of 8 to buy",
+        "RMS error of",
+        "anywhere over inplace   at first",
+        "processor.host_operation",
+        "8: protection level single *",
+    ] {
+        assert!(tables.contains(part), "no {part:?} in\n{tables}");
+    }
+    assert!(!tables.contains("Not at full scale"), "{tables}");
+}
+
+#[test]
+fn json_has_every_field_that_other_programs_read() {
+    let text = Folder::new().strewn(&["run", "small.toml", "--json"]).succeeded();
+    let read = results(&text);
+    assert_eq!((read.seed, read.arrays.len(), read.arrays[0].segments.len()), (7, 2, 3));
+    assert_eq!(read.to_json_string().unwrap(), text);
+
+    let json: Value = serde_json::from_str(&text).unwrap();
+    for pointer in [
+        "/schema",
+        "/scenario",
+        "/seed",
+        "/strewn",
+        "/wall_seconds",
+        "/host_ops",
+        "/arrays/0/name",
+        "/arrays/0/outstanding",
+        "/arrays/0/spindles/data",
+        "/arrays/0/spindles/parity",
+        "/arrays/0/spindles/spare",
+        "/arrays/0/spindles/root",
+        "/arrays/0/spindles/purchased",
+        "/arrays/0/segments/0/index",
+        "/arrays/0/segments/0/seconds",
+        "/arrays/0/segments/0/ops",
+        "/arrays/0/segments/0/iops",
+        "/arrays/0/segments/0/mib_per_s",
+        "/arrays/0/segments/0/response_ms/mean",
+        "/arrays/0/segments/0/response_ms/p50",
+        "/arrays/0/segments/0/response_ms/p95",
+        "/arrays/0/segments/0/response_ms/p99",
+        "/arrays/0/segments/0/response_ms/max",
+        "/arrays/0/segments/0/utilization/controller",
+        "/arrays/0/segments/0/utilization/spindles",
+        "/arrays/0/segments/0/utilization/parity_spindles",
+        "/arrays/0/segments/0/spindle_commands/read",
+        "/arrays/0/segments/0/spindle_commands/write",
+        "/arrays/0/segments/0/spindle_commands/reads_per_host_op",
+        "/arrays/0/segments/0/spindle_commands/mean_queue_depth",
+        "/arrays/0/segments/0/spindle_commands/mean_service_ms",
+        "/arrays/0/segments/0/layout/score",
+        "/arrays/0/segments/0/layout/extents_per_gib",
+        "/arrays/0/segments/0/layout/span_percent",
+        "/arrays/0/segments/0/layout/rewritten_percent",
+        "/arrays/0/segments/0/free_space/score",
+        "/arrays/0/segments/0/free_space/largest_run_blocks",
+        "/arrays/0/segments/0/consistency_points/count",
+        "/arrays/0/segments/0/consistency_points/blocks_per_cp",
+        "/arrays/0/segments/0/consistency_points/full_stripe_percent",
+        "/published/0/predicted_rms_error_percent",
+        "/published/0/worst_error_percent",
+    ] {
+        let found = json.pointer(pointer);
+        assert!(found.is_some_and(|value| value.is_number() || value.is_string()), "{pointer}");
+    }
+    assert_eq!(json.pointer("/published/0/fitted_segments"), Some(&serde_json::json!([1])));
+    assert_eq!(json.pointer("/published/0/metric"), Some(&serde_json::json!("iops")));
+    assert_eq!(json.pointer("/partial"), None);
+    assert_eq!(json.pointer("/scaled"), None);
+}
+
+/// The array that never moves a block stays as it was; the other declines.
+#[test]
+fn writing_anywhere_scatters_and_writing_in_place_does_not() {
+    let read = results(&Folder::new().strewn(&["run", "small.toml", "--json"]).succeeded());
+    let decline = |name: &str| {
+        let segments: &[Segment] = &read.array(name).unwrap().segments;
+        segments[2].iops / segments[0].iops
+    };
+    assert!(decline("anywhere") < 0.9, "{}", decline("anywhere"));
+    assert!((decline("inplace") - 1.0).abs() < 0.02, "{}", decline("inplace"));
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    let folder = Folder::new();
+    let run = |jobs| {
+        let words = ["run", "small.toml", "--json", "--jobs", jobs];
+        let text = folder.strewn(&words).succeeded();
+        results(&text).without_wall_time().to_json_string().unwrap()
+    };
+    let alone = run("1");
+    assert_eq!(alone, run("2"));
+    assert_eq!(alone, run("5"));
+}
+
+#[test]
+fn another_seed_gives_other_figures() {
+    let folder = Folder::new();
+    let run = |words: &[&str]| {
+        let words = [&["run", "small.toml", "--json"], words].concat();
+        results(&folder.strewn(&words).succeeded())
+    };
+    let (one, other, own) = (run(&["--seed", "1"]), run(&["--seed", "2"]), run(&["--seed", "7"]));
+    assert_eq!((one.seed, other.seed), (1, 2));
+    assert_ne!(one.arrays[0].segments, other.arrays[0].segments);
+    assert_ne!(one.arrays[1].segments, other.arrays[1].segments);
+    assert_eq!(own.arrays, run(&[]).arrays);
+}
+
+/// Segments that are not published are measured all the same, and compared with nothing.
+#[test]
+fn there_may_be_more_segments_than_are_published() {
+    let folder = Folder::new();
+    let run = |segments: &str| {
+        let words = ["run", "small.toml", "--json", "--segments", segments];
+        results(&folder.strewn(&words).succeeded())
+    };
+    let (one, five) = (run("1"), run("5"));
+    assert_eq!(one.arrays[0].segments[..], five.arrays[0].segments[..1]);
+    assert_eq!(five.arrays[0].segments.len(), 5);
+    assert_eq!(five.published[0].segments.len(), 3);
+}
+
+#[test]
+fn a_quick_run_says_what_it_made_smaller() {
+    let folder = Folder::new();
+    // Segments long enough that an eighth of one still measures something.
+    folder.write("long.toml", &common::SMALL.replace("\"60 s\"", "\"8 min\""));
+    let tables = folder.strewn(&["run", "long.toml", "--quick"]).succeeded();
+    let second = tables.lines().nth(1).unwrap();
+    assert!(second.contains("Not at full scale") && second.contains("file"), "{tables}");
+
+    let read = results(&folder.strewn(&["run", "long.toml", "--quick", "--json"]).succeeded());
+    assert_eq!(read.scaled.unwrap().by, 8);
+    assert_eq!(read.arrays[0].segments[0].seconds, 60.0);
+}
+
+/// Nobody reads on: that is no failure, and nothing to complain of.
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let folder = Folder::new();
+    for words in [&["run", "small.toml"][..], &["run", "small.toml", "--json"], &["--help"]] {
+        let mut command = folder.command(words);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""), "{words:?}");
+    }
+}
+
+/// The pattern for experiments is the command without its flags.
+#[test]
+fn an_experiment_prints_the_tables_of_the_command() {
+    let folder = Folder::new();
+    let mut experiment = Command::new(env!("CARGO_BIN_EXE_making-sense-of-wafl-4"));
+    experiment.arg(folder.path("small.toml"));
+    let printed = Ran::of(experiment.output().unwrap()).succeeded();
+    assert_eq!(printed, folder.strewn(&["run", "small.toml"]).succeeded());
+}
+
+#[test]
+fn an_experiment_away_from_its_scenario_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut experiment = Command::new(env!("CARGO_BIN_EXE_making-sense-of-wafl-4"));
+    let ran = Ran::of(experiment.current_dir(folder.path()).output().unwrap());
+    ran.refused(&["cannot read scenario scenarios/making-sense-of-wafl-4.toml"]);
+}
