@@ -331,8 +331,8 @@ impl Results {
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
-        if let Some(Scaled { by, what }) = &self.scaled {
-            caveats.push(format!("Not at full scale: {} divided by {by}.", what.join(" and ")));
+        if let Some(Scaled { by, .. }) = &self.scaled {
+            caveats.push(format!("Not at full scale but 1/{by} of it."));
         }
         if self.partial {
             caveats.push("The run was stopped before its last segment.".to_owned());
