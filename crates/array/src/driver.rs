@@ -114,13 +114,7 @@ pub trait Array<P: Payload> {
     );
 
     /// A spindle has done a command; a read's payload is what was read.
-    fn command_completed(
-        &mut self,
-        now_ns: u64,
-        tag: Tag,
-        payload: P,
-        driver: &mut impl Driver<P>,
-    );
+    fn command_completed(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>);
 
     /// The timer last set has run out.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);

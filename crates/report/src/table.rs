@@ -315,7 +315,10 @@ pub fn all_tables(results: &Results) -> String {
         section(&title, &segments_table(results, array));
     }
     section("Simulated beside published", &summary_table(results));
-    section("Fitted to published figures; every other number is the scenario's", &fitted_table(results));
+    section(
+        "Fitted to published figures; every other number is the scenario's",
+        &fitted_table(results),
+    );
     section("Spindles to buy", &overhead_table(results));
     all
 }
