@@ -5,7 +5,9 @@ use std::sync::Arc;
 use strewn_alloc::AllocationShape;
 use strewn_array::ProcessorCosts;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
-use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
+use strewn_array::write_anywhere::{
+    CacheStart, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+};
 use strewn_raid::{
     BLOCK_BYTES, GeometryError, ParityGroup, SECTOR_BYTES, VraidConfig, VraidError, VraidLayout,
 };
@@ -66,8 +68,10 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let file_bytes = scenario.workload.file_bytes;
             let file_blocks = u32::try_from(file_bytes.div_ceil(BLOCK_BYTES))
                 .map_err(|_| BuildError::FileTooLarge(file_bytes))?;
-            let volume_blocks = array.lun_bytes.div_ceil(BLOCK_BYTES);
+            let lun_blocks = array.lun_bytes.div_ceil(BLOCK_BYTES);
             let cache_blocks = (layout.buffer_cache_bytes / BLOCK_BYTES) as u32;
+            let delayed_free_blocks =
+                (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64;
             let percent_of_cache =
                 |percent: f64| ((f64::from(cache_blocks) * percent / 100.0) as u32).max(1);
             BuiltArray::WriteAnywhere(Box::new(WriteAnywhere::new(WriteAnywhereConfig {
@@ -81,7 +85,11 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     tetris_stripes: layout.tetris_stripes.into(),
                     chunk_blocks: layout.chunk_blocks.into(),
                 },
-                volume_blocks,
+                volume_blocks: WriteAnywhereConfig::volume_blocks_for(
+                    lun_blocks,
+                    delayed_free_blocks,
+                    cache_blocks,
+                ),
                 file_blocks,
                 log_half_bytes: layout.log_half_bytes,
                 log_record_header_bytes: layout.log_record_header_bytes,
@@ -90,8 +98,11 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 protected_blocks: percent_of_cache(layout.protected_percent),
                 dirty_limit_blocks: percent_of_cache(layout.dirty_limit_percent),
                 tetrises_in_flight: layout.tetrises_in_flight,
-                delayed_free_blocks: (volume_blocks as f64 * layout.delayed_free_percent / 100.0)
-                    as u64,
+                delayed_free_blocks,
+                cache_start: match layout.cache_start {
+                    strewn_scenario::CacheStart::Empty => CacheStart::Empty,
+                    strewn_scenario::CacheStart::Metadata => CacheStart::Metadata,
+                },
                 processor,
             })?))
         }

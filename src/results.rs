@@ -1,9 +1,9 @@
 //! From what a simulation measured to what a report says.
 
 use strewn_report::{
-    ArrayResults, CapacityRule, Checks, ConsistencyPoints, FreeSpace, LayoutKind, OverheadArray,
-    OverheadConfiguration, OverheadError, OverheadRow, Parameter, ResponseTime, SIGNIFICANT_DIGITS,
-    SegmentLayout, SpindleCommands, Spindles, Utilization, rounded,
+    ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, FreeSpace, LayoutKind,
+    OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, Parameter, ResponseTime,
+    SIGNIFICANT_DIGITS, SegmentLayout, SpindleCommands, Spindles, Utilization, rounded,
 };
 use strewn_scenario::{Array, Layout, Scenario};
 use strewn_sim::Segment;
@@ -94,9 +94,18 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
         spindle_commands: SpindleCommands {
             read: reads,
             write: counters.spindle_writes(),
+            data_reads: counters.data_reads,
+            edge_reads: counters.edge_reads,
+            metadata_reads: counters.metadata_reads,
+            parity_update_reads: counters.parity_update_reads,
+            parity_writes: counters.parity_writes,
             reads_per_host_op: share(reads, segment.operations),
             mean_queue_depth: data.mean_queue_depth(segment.length_ns),
             mean_service_ms: share(service_ns, commands) / NS_PER_MS,
+        },
+        cache: Cache {
+            hit_percent: 100.0 * share(counters.cache_hits, counters.cache_lookups),
+            stalled_writes: counters.stalled_writes,
         },
         layout: SegmentLayout {
             score: layout.file.score,
@@ -112,6 +121,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
         // An array that allocates does so in consistency points.
         consistency_points: layout.free_space.map(|_| ConsistencyPoints {
             count: counters.checkpoints,
+            back_to_back: counters.back_to_back_checkpoints,
             blocks_per_cp: share(counters.checkpoint_blocks, counters.checkpoints),
             full_stripe_percent: 100.0 * share(counters.full_stripes, counters.stripes_written),
         }),

@@ -7,6 +7,7 @@ use strewn_raid::SpindleIndex;
 
 use crate::counters::Counters;
 use crate::payload::Payload;
+use crate::processor::ProcessorCosts;
 
 /// A host operation's name, chosen by the host, given back with the acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -118,6 +119,9 @@ pub trait Array<P: Payload> {
 
     /// The timer last set has run out.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
+
+    /// What the array asks of its processor for each operation and command; nothing else costs it anything.
+    fn processor_costs(&self) -> &ProcessorCosts;
 
     /// What the array has done since it was made.
     fn counters(&self) -> &Counters;

@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use strewn_alloc::AllocationShape;
-//! use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
+//! use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 //! use strewn_array::*;
 //! use strewn_raid::{Parity, ParityGroup};
 //!
@@ -46,6 +46,7 @@
 //!     dirty_limit_blocks: 1_000,
 //!     tetrises_in_flight: 2,
 //!     delayed_free_blocks: 1_000,
+//!     cache_start: CacheStart::Metadata,
 //!     processor: ProcessorCosts::default(),
 //! })?;
 //! let mut printer = Printer::default();

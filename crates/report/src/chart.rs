@@ -175,8 +175,6 @@ impl Picture {
             .published
             .iter()
             .find(|found| found.array == array.name && found.metric == self.metric);
-        let mut fitted_segments = array.fitted_segments();
-        fitted_segments.extend(comparison.iter().flat_map(|found| found.fitted_segments.iter()));
         let figure = |segment: u32, figure: f64| {
             if figure.is_finite() && figure >= 0.0 {
                 return Ok(figure);
@@ -186,7 +184,7 @@ impl Picture {
         let simulated = array.segments.iter().map(|segment| {
             let index = segment.index;
             let simulated = figure(index, self.metric.of(segment))?;
-            Ok((index, simulated, fitted_segments.contains(&index)))
+            Ok((index, simulated, results.was_fitted(array, index)))
         });
         let published = comparison
             .iter()

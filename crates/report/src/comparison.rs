@@ -145,7 +145,7 @@ fn compare_metric(
             published: figure,
             simulated: rounded(simulated, SIGNIFICANT_DIGITS),
             error_percent: 100.0 * (simulated - figure) / figure,
-            fitted: fitted_segments.contains(&segment.index),
+            fitted: published.was_fitted(segment.index, fitted_segments),
         });
     }
     let mut worst = *segments.first()?;

@@ -32,6 +32,11 @@ const COLUMNS: &[Column] = &[
     }),
     ("spindle_reads", |_, segment| segment.spindle_commands.read.to_string()),
     ("spindle_writes", |_, segment| segment.spindle_commands.write.to_string()),
+    ("data_reads", |_, segment| segment.spindle_commands.data_reads.to_string()),
+    ("edge_reads", |_, segment| segment.spindle_commands.edge_reads.to_string()),
+    ("metadata_reads", |_, segment| segment.spindle_commands.metadata_reads.to_string()),
+    ("parity_update_reads", |_, segment| segment.spindle_commands.parity_update_reads.to_string()),
+    ("parity_writes", |_, segment| segment.spindle_commands.parity_writes.to_string()),
     ("spindle_reads_per_host_op", |_, segment| {
         segment.spindle_commands.reads_per_host_op.to_string()
     }),
@@ -39,6 +44,8 @@ const COLUMNS: &[Column] = &[
         segment.spindle_commands.mean_queue_depth.to_string()
     }),
     ("spindle_service_mean_ms", |_, segment| segment.spindle_commands.mean_service_ms.to_string()),
+    ("cache_hit_percent", |_, segment| segment.cache.hit_percent.to_string()),
+    ("stalled_writes", |_, segment| segment.cache.stalled_writes.to_string()),
     ("layout_score_0_to_1", |_, segment| segment.layout.score.to_string()),
     ("extents_per_gib", |_, segment| segment.layout.extents_per_gib.to_string()),
     ("span_percent", |_, segment| segment.layout.span_percent.to_string()),
@@ -49,6 +56,9 @@ const COLUMNS: &[Column] = &[
     }),
     ("consistency_points", |_, segment| {
         optional(segment.consistency_points.map(|points| points.count))
+    }),
+    ("back_to_back_consistency_points", |_, segment| {
+        optional(segment.consistency_points.map(|points| points.back_to_back))
     }),
     ("blocks_per_consistency_point", |_, segment| {
         optional(segment.consistency_points.map(|points| points.blocks_per_cp))

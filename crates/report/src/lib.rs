@@ -82,7 +82,7 @@ pub use overhead::{
 };
 pub use published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use results::{
-    ArrayResults, Checks, ConsistencyPoints, FreeSpace, LayoutKind, Parameter, ResponseTime,
+    ArrayResults, Cache, Checks, ConsistencyPoints, FreeSpace, LayoutKind, Parameter, ResponseTime,
     Results, ResultsError, SCHEMA, SIGNIFICANT_DIGITS, Scaled, Segment, SegmentLayout,
     SpindleCommands, Spindles, Utilization, rounded,
 };

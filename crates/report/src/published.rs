@@ -147,6 +147,15 @@ impl PublishedArray {
         let position = usize::try_from(segment.checked_sub(1)?).ok()?;
         by_segment.get(position).copied().or(steady)
     }
+
+    /// Whether the published figure of `segment` was used by a fit to the IOPS of
+    /// `fitted_segments`. A figure that is the same in every segment was used if any was: a run
+    /// that repeats it predicts that it stays, not what it is.
+    #[must_use]
+    pub fn was_fitted(&self, segment: u32, fitted_segments: &[u32]) -> bool {
+        let is_steady = self.iops.is_empty() && self.steady_iops.is_some();
+        fitted_segments.contains(&segment) || (is_steady && !fitted_segments.is_empty())
+    }
 }
 
 #[derive(Deserialize)]

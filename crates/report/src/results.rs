@@ -156,6 +156,9 @@ pub struct Segment {
     pub utilization: Utilization,
     /// What the spindles were asked for.
     pub spindle_commands: SpindleCommands,
+    /// What the controller's memory did for the host.
+    #[serde(default)]
+    pub cache: Cache,
     /// Where the host's data lay when the segment ended.
     pub layout: SegmentLayout,
     /// Free space when the segment ended; none for an array that does not allocate.
@@ -199,12 +202,37 @@ pub struct SpindleCommands {
     pub read: u64,
     /// Write commands completed, all spindles.
     pub write: u64,
+    /// Of the reads: of what a host read asked for.
+    #[serde(default)]
+    pub data_reads: u64,
+    /// Of the reads: of blocks that a host write covers in part.
+    #[serde(default)]
+    pub edge_reads: u64,
+    /// Of the reads: of indirect blocks, bitmaps and container maps.
+    #[serde(default)]
+    pub metadata_reads: u64,
+    /// Of the reads: of old data and old parity, for an update of parity.
+    #[serde(default)]
+    pub parity_update_reads: u64,
+    /// Of the writes: of parity.
+    #[serde(default)]
+    pub parity_writes: u64,
     /// Read commands per host operation.
     pub reads_per_host_op: f64,
     /// Commands waiting or in service at a spindle that holds data, mean over time and spindles.
     pub mean_queue_depth: f64,
     /// Time in service of a command, mean, milliseconds.
     pub mean_service_ms: f64,
+}
+
+/// What the controller's memory did for the host in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cache {
+    /// Of what was looked up, how much was there, percent: blocks of data and metadata of a
+    /// write-anywhere array, pieces of host reads of an in-place one.
+    pub hit_percent: f64,
+    /// Host writes that had to wait for room in the NVRAM log or the write cache.
+    pub stalled_writes: u64,
 }
 
 /// Where the host's data lay.
@@ -237,6 +265,10 @@ pub struct FreeSpace {
 pub struct ConsistencyPoints {
     /// How many.
     pub count: u64,
+    /// Of those, how many began the moment the one before ended, because both halves of the log
+    /// were full.
+    #[serde(default)]
+    pub back_to_back: u64,
     /// Blocks written by each, mean, data and metadata, blocks of 4 KiB.
     pub blocks_per_cp: f64,
     /// Stripes written whole, percent of stripes written.
@@ -340,6 +372,16 @@ impl Results {
         caveats
     }
 
+    /// Whether a number of `array` was fitted to what is published of its segment `segment`. All
+    /// other segments are predicted.
+    #[must_use]
+    pub fn was_fitted(&self, array: &ArrayResults, segment: u32) -> bool {
+        let of_array = self.published.iter().filter(|found| found.array == array.name);
+        let mut compared = of_array.flat_map(|found| &found.segments);
+        compared.any(|compared| compared.index == segment && compared.fitted)
+            || array.fitted_segments().contains(&segment)
+    }
+
     /// The array of that name.
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&ArrayResults> {
@@ -402,10 +444,16 @@ impl Segment {
                 SpindleCommands {
                     read: _,
                     write: _,
+                    data_reads: _,
+                    edge_reads: _,
+                    metadata_reads: _,
+                    parity_update_reads: _,
+                    parity_writes: _,
                     reads_per_host_op,
                     mean_queue_depth,
                     mean_service_ms,
                 },
+            cache: Cache { hit_percent, stalled_writes: _ },
             layout: SegmentLayout { score, extents_per_gib, span_percent, rewritten_percent },
             free_space,
             consistency_points,
@@ -425,6 +473,7 @@ impl Segment {
             reads_per_host_op,
             mean_queue_depth,
             mean_service_ms,
+            hit_percent,
             score,
             extents_per_gib,
             span_percent,

@@ -115,15 +115,13 @@ impl SegmentRow {
 pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
     let comparisons: Vec<&PublishedComparison> =
         results.published.iter().filter(|comparison| comparison.array == array.name).collect();
-    let fitted_segments = array.fitted_segments();
     let row = |segment: &Segment| SegmentRow {
         published: Metric::ALL.map(|metric| {
             let comparison = comparisons.iter().find(|comparison| comparison.metric == metric)?;
             let mut compared = comparison.segments.iter();
             Some(compared.find(|compared| compared.index == segment.index)?.published)
         }),
-        fitted: fitted_segments.contains(&segment.index)
-            || comparisons.iter().any(|found| found.fitted_segments.contains(&segment.index)),
+        fitted: results.was_fitted(array, segment.index),
         segment: segment.clone(),
     };
     let rows: Vec<SegmentRow> = array.segments.iter().map(row).collect();

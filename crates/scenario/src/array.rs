@@ -26,8 +26,8 @@ pub struct Array {
     pub lun_bytes: u64,
     /// What its spindles are.
     pub spindle: SpindleChoice,
-    /// Commands kept at a spindle, up to [`strewn_spindle::MAX_DEPTH`]; the rest wait in the
-    /// controller.
+    /// Commands that a drive chooses among when it has served one, up to
+    /// [`strewn_spindle::MAX_DEPTH`]; one more is in service, the rest wait in the controller.
     pub commands_per_spindle: u32,
     /// How a spindle orders its commands: the name of one of `strewn-spindle`'s schedulers.
     pub scheduler: String,
@@ -55,7 +55,7 @@ pub struct Processor {
     pub host_operation_ns: f64,
     /// For a command to a spindle, in nanoseconds.
     pub spindle_command_ns: f64,
-    /// For each KiB moved between host and array, in nanoseconds.
+    /// For each KiB moved between host and memory or memory and spindle, in nanoseconds.
     pub per_kib_ns: f64,
 }
 

@@ -100,4 +100,4 @@ pub use scenario::Scenario;
 pub use strewn_raid::{Parity, ProtectionLevel};
 pub use strewn_workload::AccessLine;
 pub use workload::{AccessSpecificationChoice, Workload};
-pub use write_anywhere::WriteAnywhere;
+pub use write_anywhere::{CacheStart, WriteAnywhere};

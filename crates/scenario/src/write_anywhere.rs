@@ -39,7 +39,25 @@ pub struct WriteAnywhere {
     pub dirty_limit_percent: f64,
     /// Freed blocks, in percent of the volume, above which they are reclaimed.
     pub delayed_free_percent: f64,
+    /// What the buffer cache holds at the start.
+    pub cache_start: CacheStart,
 }
+
+/// Stripes of the largest tetris; an allocation area is a multiple of it.
+const MOST_TETRIS_STRIPES: u32 = 64;
+
+/// What a buffer cache holds at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheStart {
+    /// Nothing.
+    Empty,
+    /// All metadata of the file, and no data: what laying the file out in full leaves there.
+    Metadata,
+}
+
+/// The words for what a buffer cache holds at the start.
+const CACHE_START_WORDS: [(&str, CacheStart); 2] =
+    [("metadata", CacheStart::Metadata), ("empty", CacheStart::Empty)];
 
 /// The words for a group's parity.
 const PARITY_WORDS: [(&str, Parity); 2] = [("raid-dp", Parity::RaidDp), ("raid-4", Parity::Raid4)];
@@ -72,10 +90,12 @@ impl WriteAnywhere {
         let log_half = s.required("log_half", "\"64 MiB\"", value::positive_bytes);
         let header = s.required("log_record_header", "\"160 B\"", value::bytes);
         let interval = s.required("checkpoint_interval", "\"10 s\"", value::positive_nanoseconds);
-        let buffer_cache = s.required("buffer_cache", "\"1.3 GiB\"", value::bytes);
+        let buffer_cache = s.required("buffer_cache", "\"1.3 GiB\"", value::positive_bytes);
         let protected = s.required("protected_percent", "50.0", value::percent);
         let dirty_limit = s.required("dirty_limit_percent", "30.0", value::percent);
         let delayed_free = s.required("delayed_free_percent", "1.0", value::percent);
+        let cache_start =
+            s.required("cache_start", "\"metadata\"", |v| value::choice(v, &CACHE_START_WORDS));
 
         if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
             check_group(s, parity, data_spindles);
@@ -95,7 +115,24 @@ impl WriteAnywhere {
                 format!("give at most {} stripes", right_sized / BLOCK_BYTES),
             );
         }
-        if let (Some(chunk), Some(tetris)) = (chunk_blocks, tetris_stripes)
+        if let Some(buffer_cache) = buffer_cache
+            && buffer_cache < BLOCK_BYTES
+        {
+            s.problem(
+                "buffer_cache",
+                "does not hold one block",
+                format!("give at least {}", Bytes(BLOCK_BYTES)),
+            );
+        }
+        if let Some(chunk) = chunk_blocks
+            && !chunk.is_power_of_two()
+        {
+            s.problem(
+                "chunk_blocks",
+                format!("a chunk of {chunk} blocks is not a power of two"),
+                format!("{} blocks would do", chunk.next_power_of_two() / 2),
+            );
+        } else if let (Some(chunk), Some(tetris)) = (chunk_blocks, tetris_stripes)
             && chunk > tetris
         {
             s.problem(
@@ -131,6 +168,7 @@ impl WriteAnywhere {
             protected_percent: protected?,
             dirty_limit_percent: dirty_limit?,
             delayed_free_percent: delayed_free?,
+            cache_start: cache_start?,
         })
     }
 }
@@ -166,14 +204,18 @@ fn check_right_sized(section: &Section<'_>, right_sized: u64, drive: u64) {
 }
 
 fn check_tetris(section: &Section<'_>, area: u32, tetris: u32) {
-    if !area.is_multiple_of(tetris) {
+    if !tetris.is_power_of_two() || tetris > MOST_TETRIS_STRIPES {
         section.problem(
             "tetris_stripes",
-            format!("{tetris} stripes do not divide an allocation area of {area}"),
-            format!(
-                "an area is whole tetrises: {} stripes would do",
-                (1..=tetris.min(area)).rev().find(|n| area.is_multiple_of(*n)).unwrap_or(1)
-            ),
+            format!("a tetris of {tetris} stripes: it takes a power of two, at most 64"),
+            format!("{} stripes would do", (tetris.next_power_of_two() / 2).clamp(1, 64)),
+        );
+    }
+    if !area.is_multiple_of(MOST_TETRIS_STRIPES) {
+        section.problem(
+            "area_stripes",
+            format!("an allocation area of {area} stripes is not a multiple of 64"),
+            format!("{} stripes would do", area.next_multiple_of(MOST_TETRIS_STRIPES)),
         );
     }
 }

@@ -154,14 +154,29 @@ const CASES: &[Case] = &cases! {
         "\"136000 MiB\"" => "\"144 GiB\"", "right_sized",
         "array[anywhere].write_anywhere.right_sized", "144 GiB is more than the whole drive",
         "the drive has 1";
-    "tetris that does not divide an area":
+    "tetris that is no power of two":
         "tetris_stripes = 64" => "tetris_stripes = 60", "tetris_stripes",
         "array[anywhere].write_anywhere.tetris_stripes",
-        "60 stripes do not divide an allocation area of 4096", "32 stripes would do";
-    "chunk longer than a tetris":
+        "a tetris of 60 stripes: it takes a power of two, at most 64", "32 stripes would do";
+    "area that is no multiple of a word of stripes":
+        "area_stripes = 4096" => "area_stripes = 4100", "area_stripes",
+        "array[anywhere].write_anywhere.area_stripes",
+        "an allocation area of 4100 stripes is not a multiple of 64", "4160 stripes would do";
+    "chunk that is no power of two":
         "chunk_blocks = 32" => "chunk_blocks = 65", "chunk_blocks",
         "array[anywhere].write_anywhere.chunk_blocks",
-        "a chunk of 65 blocks is longer than a tetris of 64", "give at most 64";
+        "a chunk of 65 blocks is not a power of two", "64 blocks would do";
+    "buffer cache that holds nothing":
+        "buffer_cache = \"1.3 GiB\"" => "buffer_cache = \"1 KiB\"", "buffer_cache",
+        "array[anywhere].write_anywhere.buffer_cache",
+        "does not hold one block", "give at least 4 KiB";
+    "cache start that is unknown":
+        "cache_start = \"metadata\"" => "cache_start = \"warm\"", "cache_start",
+        "array[anywhere].write_anywhere.cache_start", "warm", "empty";
+    "chunk longer than a tetris":
+        "chunk_blocks = 32" => "chunk_blocks = 128", "chunk_blocks",
+        "array[anywhere].write_anywhere.chunk_blocks",
+        "a chunk of 128 blocks is longer than a tetris of 64", "give at most 64";
     "log half that holds no record":
         "log_half = \"64 MiB\"" => "log_half = \"4 KiB\"", "log_half",
         "array[anywhere].write_anywhere.log_half", "does not hold one record",
@@ -304,7 +319,7 @@ fn each_is_refused_at_its_line_with_help() {
 fn two_arrays_of_one_name() {
     let error = error_of(&changed("name = \"inplace\"", "name = \"anywhere\""));
     let problem = &error.problems()[0];
-    assert_eq!((problem.line(), problem.column()), (49, 8));
+    assert_eq!((problem.line(), problem.column()), (50, 8));
     assert_eq!(problem.message(), "there is another array `anywhere`");
     // The overhead of the name that went is the other problem.
     assert_eq!(error.problems().len(), 2);

@@ -4,6 +4,8 @@ use hdrhistogram::Histogram;
 use strewn_array::{Direction, HostOperation, OperationId};
 use strewn_workload::{AccessStream, Operation};
 
+use crate::world::Moved;
+
 /// Longest response time that is told apart from longer ones: half an hour.
 const LONGEST_NS: u64 = 1_800_000_000_000;
 
@@ -12,20 +14,17 @@ pub(crate) struct Host {
     stream: AccessStream,
     /// When the operation of each slot was issued, and how many sectors it moves.
     issued: Vec<(u64, u32)>,
+    /// Operations issued and their sectors, since the beginning.
+    pub(crate) issued_moved: Moved,
     pub(crate) measured: HostMeasures,
 }
 
 /// What the host has seen since the segment began.
 pub(crate) struct HostMeasures {
     pub(crate) operations: u64,
-    pub(crate) reads: u64,
     pub(crate) sectors: u64,
     pub(crate) response_sum_ns: u128,
     pub(crate) response: Histogram<u64>,
-    /// Integral of the number of operations outstanding over time, from the moments at which it changed.
-    outstanding_ns: u128,
-    outstanding: u64,
-    changed_ns: u64,
     /// What the operations outstanding as the segment began had waited by then, summed.
     waited_before_ns: u128,
 }
@@ -35,32 +34,23 @@ impl HostMeasures {
         let histogram = Histogram::new_with_bounds(1_000, LONGEST_NS, 3);
         Self {
             operations: 0,
-            reads: 0,
             sectors: 0,
             response_sum_ns: 0,
             // The bounds are constants that the histogram accepts.
             response: histogram.unwrap_or_else(|error| unreachable!("{error}")),
-            outstanding_ns: 0,
-            outstanding: 0,
-            changed_ns: 0,
             waited_before_ns: 0,
         }
-    }
-
-    fn outstanding_changes(&mut self, now_ns: u64) {
-        self.outstanding_ns += u128::from(self.outstanding) * u128::from(now_ns - self.changed_ns);
-        self.changed_ns = now_ns;
-    }
-
-    /// Operation-nanoseconds outstanding, up to `now_ns`.
-    pub(crate) fn outstanding_ns(&self, now_ns: u64) -> u128 {
-        self.outstanding_ns + u128::from(self.outstanding) * u128::from(now_ns - self.changed_ns)
     }
 }
 
 impl Host {
     pub(crate) fn new(stream: AccessStream, outstanding: u32) -> Self {
-        Self { stream, issued: vec![(0, 0); outstanding as usize], measured: HostMeasures::new() }
+        Self {
+            stream,
+            issued: vec![(0, 0); outstanding as usize],
+            issued_moved: Moved::default(),
+            measured: HostMeasures::new(),
+        }
     }
 
     pub(crate) fn slots(&self) -> impl Iterator<Item = OperationId> + use<> {
@@ -71,14 +61,10 @@ impl Host {
     #[inline]
     pub(crate) fn issue(&mut self, now_ns: u64, id: OperationId) -> HostOperation<()> {
         let access = self.stream.next_access();
-        self.measured.outstanding_changes(now_ns);
-        self.measured.outstanding += 1;
+        self.issued_moved.add(access.sectors);
         self.issued[id.0 as usize] = (now_ns, access.sectors);
         let direction = match access.operation {
-            Operation::Read => {
-                self.measured.reads += 1;
-                Direction::Read
-            }
+            Operation::Read => Direction::Read,
             Operation::Write => Direction::Write,
         };
         let (first_sector, sectors) = (access.sector, access.sectors);
@@ -91,8 +77,6 @@ impl Host {
         let (issued_ns, sectors) = self.issued[id.0 as usize];
         let response_ns = now_ns - issued_ns;
         let measured = &mut self.measured;
-        measured.outstanding_changes(now_ns);
-        measured.outstanding -= 1;
         measured.operations += 1;
         measured.sectors += u64::from(sectors);
         measured.response_sum_ns += u128::from(response_ns);
@@ -105,19 +89,16 @@ impl Host {
         self.issued.iter().map(|(issued_ns, _)| u128::from(now_ns - issued_ns)).sum()
     }
 
-    /// Response time spent within the segment that ends at `now_ns`: of the operations answered, less what they had
-    /// waited before it began, and of those still outstanding what they have waited.
-    pub(crate) fn response_within_ns(&self, now_ns: u64) -> u128 {
-        self.measured.response_sum_ns + self.waited_ns(now_ns) - self.measured.waited_before_ns
+    /// How much the response times of the operations answered in the segment that ends at `now_ns` differ from the
+    /// time that operations spent in it, because some began before it and some end after it.
+    pub(crate) fn under_way_ns(&self, now_ns: u64) -> u128 {
+        self.measured.waited_before_ns.abs_diff(self.waited_ns(now_ns))
     }
 
     /// Begins a new segment at `now_ns`; what the last one measured.
     pub(crate) fn next_segment(&mut self, now_ns: u64) -> HostMeasures {
         let mut fresh = HostMeasures::new();
         fresh.waited_before_ns = self.waited_ns(now_ns);
-        fresh.outstanding = self.measured.outstanding;
-        fresh.changed_ns = now_ns;
-        self.measured.outstanding_changes(now_ns);
         std::mem::replace(&mut self.measured, fresh)
     }
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::host::Host;
 use crate::segment::{Laws, Response, Segment, SpindleGroup, ratio};
-use crate::world::World;
+use crate::world::{Moved, World};
 
 /// Events between two looks at whether the run should go on.
 const EVENTS_PER_LOOK: u32 = 1 << 18;
@@ -43,6 +43,15 @@ pub enum SimulationError {
         /// The present time.
         at_ns: u64,
     },
+    /// Events follow each other, but time does not pass.
+    #[error(
+        "time stands still at {at_ns} ns: operations are answered in no time; give the processor a cost per host \
+         operation"
+    )]
+    StandsStill {
+        /// The present time.
+        at_ns: u64,
+    },
     /// The observer wanted no more.
     #[error("stopped before the segment was complete")]
     Stopped,
@@ -67,8 +76,8 @@ pub struct Simulation<A> {
     operations_before: u64,
     counted: Counters,
     busy_before: Vec<u64>,
-    processor_done_ns: u64,
-    processor_busy_ns: u64,
+    outstanding: u32,
+    processor_before: ProcessorAt,
     completed: Vec<SpindleGroup>,
 }
 
@@ -97,8 +106,8 @@ impl<A: Array<()>> Simulation<A> {
             segment_start_ns: 0,
             operations_before: 0,
             busy_before: vec![0; count],
-            processor_done_ns: 0,
-            processor_busy_ns: 0,
+            outstanding,
+            processor_before: ProcessorAt::default(),
             completed: vec![SpindleGroup { spindles: 1, ..SpindleGroup::default() }; count],
         };
         simulation.array.start(0, &mut simulation.world);
@@ -126,12 +135,16 @@ impl<A: Array<()>> Simulation<A> {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
-        let mut events = 0;
+        let (mut events, mut looked_ns) = (0, u64::MAX);
         while self.step(end_ns)? {
             events += 1;
             if events == EVENTS_PER_LOOK {
-                events = 0;
-                self.look(self.world.now_ns, observer)?;
+                let now_ns = self.world.now_ns;
+                if looked_ns == now_ns {
+                    return Err(SimulationError::StandsStill { at_ns: now_ns });
+                }
+                (events, looked_ns) = (0, now_ns);
+                self.look(now_ns, observer)?;
             }
         }
         let segment = self.measure(end_ns);
@@ -193,17 +206,43 @@ impl<A: Array<()>> Simulation<A> {
         }
     }
 
+    fn processor_at(&self, now_ns: u64) -> ProcessorAt {
+        ProcessorAt {
+            busy_ns: self.world.processor.busy_ns(now_ns),
+            backlog_ns: self.world.processor.backlog_ns(now_ns),
+            operations: self.host.issued_moved,
+            commands: self.world.sent,
+        }
+    }
+
+    /// What the processor must have done since `before`, from what was counted and what each costs, and for how long it
+    /// was busy, both in nanoseconds.
+    fn processor_since(&self, before: &ProcessorAt) -> (f64, u64) {
+        let now = &self.processor_before;
+        let costs = self.array.processor_costs();
+        let operations = now.operations.since(before.operations);
+        let commands = now.commands.since(before.commands);
+        let sectors = operations.sectors + commands.sectors;
+        let given_ns = (operations.count * costs.host_operation_ns
+            + commands.count * costs.spindle_command_ns) as f64
+            + sectors as f64 * costs.per_sector_ps as f64 / 1e3;
+        let served_ns = given_ns + before.backlog_ns as f64 - now.backlog_ns as f64;
+        let busy_ns = now.busy_ns - before.busy_ns;
+        // Each cost is rounded down to a nanosecond where it is charged.
+        let rounding_ns = (operations.count + commands.count) as f64;
+        let off_ns = served_ns - busy_ns as f64;
+        (if (0.0..=rounding_ns).contains(&off_ns) { busy_ns as f64 } else { served_ns }, busy_ns)
+    }
+
     /// Closes the segment that ends at `end_ns`.
     fn measure(&mut self, end_ns: u64) -> Segment {
         let length_ns = end_ns - self.segment_start_ns;
-        let outstanding_ns = self.host.measured.outstanding_ns(end_ns);
-        let response_ns = self.host.response_within_ns(end_ns);
+        let under_way_ns = self.host.under_way_ns(end_ns);
         let host = self.host.next_segment(end_ns);
         let counters = self.array.counters().since(&self.counted);
-        let processor_done_ns = self.world.processor.done_ns(end_ns);
-        let processor_served_ns = processor_done_ns - self.processor_done_ns;
-        let processor_until_ns = self.world.processor.busy_ns(end_ns);
-        let processor_busy_ns = processor_until_ns - self.processor_busy_ns;
+        let now = self.processor_at(end_ns);
+        let before = std::mem::replace(&mut self.processor_before, now);
+        let (processor_served_ns, processor_busy_ns) = self.processor_since(&before);
 
         let parity = self.array.parity_spindles();
         let mut groups = [SpindleGroup::default(); 2];
@@ -218,9 +257,11 @@ impl<A: Array<()>> Simulation<A> {
         let [data_spindles, parity_spindles] = groups;
         let service_ns = data_spindles.service_ns + parity_spindles.service_ns;
         let busy_ns = data_spindles.busy_ns + parity_spindles.busy_ns;
+        let outstanding_ns = f64::from(self.outstanding) * length_ns as f64;
         let laws = Laws {
-            littles_law_error: relative(response_ns as f64, outstanding_ns as f64),
-            utilization_law_error: relative(processor_served_ns as f64, processor_busy_ns as f64)
+            littles_law_error: relative(host.response_sum_ns as f64, outstanding_ns),
+            under_way: ratio(under_way_ns as f64, outstanding_ns),
+            utilization_law_error: relative(processor_served_ns, processor_busy_ns as f64)
                 .max(relative(service_ns as f64, busy_ns as f64)),
         };
 
@@ -228,8 +269,6 @@ impl<A: Array<()>> Simulation<A> {
         self.segment_start_ns = end_ns;
         self.operations_before += host.operations;
         self.counted = *self.array.counters();
-        self.processor_done_ns = processor_done_ns;
-        self.processor_busy_ns = processor_until_ns;
         Segment {
             index: self.segment,
             length_ns,
@@ -250,6 +289,15 @@ impl<A: Array<()>> Simulation<A> {
             laws,
         }
     }
+}
+
+/// What is known of the processor at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct ProcessorAt {
+    busy_ns: u64,
+    backlog_ns: u64,
+    operations: Moved,
+    commands: Moved,
 }
 
 fn add(group: &mut SpindleGroup, one: SpindleGroup) {

@@ -19,6 +19,8 @@ pub(crate) struct World {
     pub(crate) spindles: Vec<SimulatedSpindle<Tag>>,
     pub(crate) completions: NextCompletions,
     pub(crate) processor: Processor,
+    /// Commands sent and their sectors, since the beginning.
+    pub(crate) sent: Moved,
     /// Acknowledgements that leave when the processor is done; in order, since it serves in order.
     pub(crate) later: VecDeque<(u64, OperationId)>,
     /// Acknowledgements that leave now.
@@ -29,18 +31,36 @@ pub(crate) struct World {
     pub(crate) refused: Option<CommandError>,
 }
 
+/// How many operations or commands there were, and how many sectors they moved.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Moved {
+    pub(crate) count: u64,
+    pub(crate) sectors: u64,
+}
+
+impl Moved {
+    #[inline]
+    pub(crate) fn add(&mut self, sectors: u32) {
+        self.count += 1;
+        self.sectors += u64::from(sectors);
+    }
+
+    pub(crate) fn since(&self, earlier: Moved) -> Moved {
+        Moved { count: self.count - earlier.count, sectors: self.sectors - earlier.sectors }
+    }
+}
+
 /// The controller's processor: a queue served in order.
 #[derive(Debug, Default)]
 pub(crate) struct Processor {
     free_ns: u64,
-    given_ns: u64,
     idle_ns: u64,
 }
 
 impl Processor {
-    /// How much of the work given is done at `now_ns`: what was given, less what is waiting.
-    pub(crate) fn done_ns(&self, now_ns: u64) -> u64 {
-        self.given_ns - self.free_ns.saturating_sub(now_ns)
+    /// Work that was given and is not done at `now_ns`.
+    pub(crate) fn backlog_ns(&self, now_ns: u64) -> u64 {
+        self.free_ns.saturating_sub(now_ns)
     }
 
     /// How long it has been busy up to `now_ns`: the time that has passed, less the gaps without work.
@@ -56,6 +76,7 @@ impl World {
             spindles,
             completions: NextCompletions::default(),
             processor: Processor::default(),
+            sent: Moved::default(),
             later: VecDeque::new(),
             ready: Vec::new(),
             timer_ns: u64::MAX,
@@ -84,11 +105,11 @@ impl Driver<()> for World {
         let processor = &mut self.processor;
         processor.idle_ns += self.now_ns.saturating_sub(processor.free_ns);
         processor.free_ns = processor.free_ns.max(self.now_ns) + cost_ns;
-        processor.given_ns += cost_ns;
     }
 
     #[inline]
     fn command(&mut self, command: SpindleCommand<()>) {
+        self.sent.add(command.sectors);
         let first = command.first_sector;
         // A stretched spindle keeps its chunks and moves them apart, so that a small file is sought over as far as
         // a large one would be.

@@ -19,6 +19,7 @@ use crate::driver::{
     Acknowledge, Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag,
 };
 use crate::payload::{Contents, Payload};
+use crate::processor::ProcessorCosts;
 
 pub use config::{InPlaceConfig, InPlaceError};
 use destage::Destage;
@@ -251,6 +252,10 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     fn timer_fired(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
+
+    fn processor_costs(&self) -> &ProcessorCosts {
+        &self.config.processor
+    }
 
     fn counters(&self) -> &Counters {
         &self.counters

@@ -27,7 +27,7 @@ pub(super) struct Checkpoint<P> {
     /// How many of `placed` were handed out with their tetris.
     issued: usize,
     /// Metadata to read, where it lay before.
-    to_read: Vec<(u32, Vbn)>,
+    to_read: VecDeque<(u32, Vbn)>,
     reads_out: u32,
     tetrises: VecDeque<Tetris>,
     in_flight: Slab<TetrisInFlight>,
@@ -65,16 +65,17 @@ impl<P: Payload> WriteAnywhere<P> {
             placed: Vec::with_capacity(data.len() * 3 / 2),
             data,
             issued: 0,
-            to_read: Vec::new(),
+            to_read: VecDeque::new(),
             reads_out: 0,
             tetrises: VecDeque::new(),
             in_flight: Slab::new(),
             superblock_written: false,
             kept: BTreeMap::new(),
         };
-        if self.place_all(&mut checkpoint).is_err() {
-            // A LUN inside its volume's space reservation cannot run the aggregate dry; the scenario checks it.
-            panic!("the aggregate ran out of space during a consistency point");
+        if let Err(full) = self.place_all(&mut checkpoint) {
+            // Whoever makes the array leaves room for what a file of constant size needs: its metadata, the frees held
+            // back and two generations of dirty blocks (`WriteAnywhereConfig::volume_blocks_for`).
+            panic!("{full} during a consistency point, though its file does not grow");
         }
         self.checkpoint = Some(checkpoint);
         self.advance_checkpoint(now_ns, driver);
@@ -126,6 +127,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.forget(evicted);
                 checkpoint.to_read.extend(before.map(|before| (key, before)));
             }
+            // Until it is written it is nowhere but in memory.
+            self.cache.hold(key);
         }
         self.aggregate.finish();
         checkpoint.tetrises.extend(std::iter::from_fn(|| self.aggregate.next_tetris()));
@@ -210,7 +213,7 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn advance_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let Some(mut checkpoint) = self.checkpoint.take() else { return };
         while checkpoint.reads_out < METADATA_READS_IN_FLIGHT {
-            let Some((key, vbn)) = checkpoint.to_read.pop() else { break };
+            let Some((key, vbn)) = checkpoint.to_read.pop_front() else { break };
             let fields = TagFields {
                 owner: Owner::CheckpointRead,
                 slot: 0,
@@ -225,13 +228,16 @@ impl<P: Payload> WriteAnywhere<P> {
         if checkpoint.reads_out == 0 {
             while checkpoint.in_flight.len() < self.config.tetrises_in_flight as usize {
                 let Some(tetris) = checkpoint.tetrises.pop_front() else { break };
-                self.begin_tetris(&mut checkpoint, tetris, driver);
+                let first = checkpoint.issued;
+                checkpoint.issued += tetris.blocks() as usize;
+                let placed = first..checkpoint.issued;
+                self.begin_tetris(&mut checkpoint, tetris, placed, driver);
             }
             if checkpoint.in_flight.is_empty() {
                 if !checkpoint.superblock_written {
                     checkpoint.superblock_written = true;
                     let superblock = self.superblock_tetris();
-                    self.begin_tetris(&mut checkpoint, superblock, driver);
+                    self.begin_tetris(&mut checkpoint, superblock, 0..0, driver);
                 } else if self.reads.are_back() {
                     self.commit(now_ns, checkpoint, driver);
                     return;
@@ -257,13 +263,9 @@ impl<P: Payload> WriteAnywhere<P> {
         &mut self,
         checkpoint: &mut Checkpoint<P>,
         tetris: Tetris,
+        placed: Range<usize>,
         driver: &mut impl Driver<P>,
     ) {
-        let first_placed = checkpoint.issued;
-        if !checkpoint.superblock_written {
-            checkpoint.issued += tetris.blocks() as usize;
-        }
-        let placed = first_placed..checkpoint.issued;
         let touched = tetris.stripes_touched();
         let full = tetris.stripes_full();
         self.counters.stripes_written += u64::from(touched.count_ones());
@@ -359,6 +361,10 @@ impl<P: Payload> WriteAnywhere<P> {
         self.aggregate.commit();
         for &block in &checkpoint.data {
             let evicted = self.cache.end_flush(block);
+            self.forget(evicted);
+        }
+        for &metadata in &checkpoint.placed[checkpoint.data.len()..] {
+            let evicted = self.cache.let_go(metadata);
             self.forget(evicted);
         }
         self.counters.checkpoints += 1;

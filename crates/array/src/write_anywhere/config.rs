@@ -1,6 +1,6 @@
 //! What a write-anywhere array is made of.
 
-use strewn_alloc::{AggregateError, AllocationShape, TooManyBlocks, VolumeTooLarge};
+use strewn_alloc::{AggregateError, AllocationShape, REGION_BLOCKS, TooManyBlocks, VolumeTooLarge};
 use strewn_raid::ParityGroup;
 use thiserror::Error;
 
@@ -34,8 +34,32 @@ pub struct WriteAnywhereConfig {
     pub tetrises_in_flight: u32,
     /// Blocks the volume has freed that may be held back from the aggregate.
     pub delayed_free_blocks: u64,
+    /// What the buffer cache holds at the start.
+    pub cache_start: CacheStart,
     /// The controller's processor.
     pub processor: ProcessorCosts,
+}
+
+/// What a buffer cache holds at the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CacheStart {
+    /// Nothing.
+    Empty,
+    /// What laying the file out has just left in a cache that protects blocks used more than once: all metadata that
+    /// was changed again and again, and no data.
+    #[default]
+    Metadata,
+}
+
+impl WriteAnywhereConfig {
+    /// Blocks of a volume in which a LUN of `lun_blocks` can be overwritten for ever: beside the LUN there are its
+    /// metadata, the frees held back, and two generations of dirty blocks, which the buffer cache bounds.
+    #[must_use]
+    pub fn volume_blocks_for(lun_blocks: u64, delayed_free_blocks: u64, cache_blocks: u32) -> u64 {
+        // Of metadata an indirect block to 510 blocks is most; a hundredth is five times that.
+        let metadata_blocks = lun_blocks / 100 + 2 * REGION_BLOCKS;
+        lun_blocks + metadata_blocks + delayed_free_blocks + 2 * u64::from(cache_blocks)
+    }
 }
 
 /// Why a write-anywhere array cannot be made.
@@ -59,6 +83,16 @@ pub enum WriteAnywhereError {
         file_blocks: u64,
         /// Data blocks of the aggregate.
         aggregate_blocks: u64,
+    },
+    /// The file and its metadata have more blocks than the volume has numbers.
+    #[error(
+        "a file of {file_blocks} blocks and its metadata do not fit a volume of {volume_blocks} blocks"
+    )]
+    VolumeTooSmall {
+        /// Blocks of the volume.
+        volume_blocks: u64,
+        /// Blocks of the file.
+        file_blocks: u64,
     },
     /// A size that must be at least one is zero.
     #[error("{0} is zero: it must be at least 1")]

@@ -171,7 +171,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 }
                 continue;
             }
-            let Some(vbn) = self.map.get(block) else { continue };
+            // The file was laid out in full: every block lies somewhere.
+            let Some(vbn) = self.map.get(block) else { unreachable!("block {block} lies nowhere") };
             let here = self.run_at(vbn);
             if let Some((first, run)) = &mut gathered {
                 let follows = *first + run.blocks == block
@@ -209,7 +210,10 @@ impl<P: Payload> WriteAnywhere<P> {
                 driver.acknowledge(operation.host.id, when, operation.answer);
             }
             Direction::Write => {
-                if !self.log_write(now_ns, slot, when, driver) {
+                // Writes that wait for the log are served in order: a later one does not slip in before them.
+                let logged =
+                    self.waiting_for_log.is_empty() && self.log_write(now_ns, slot, when, driver);
+                if !logged {
                     self.operations[slot as usize].stage = Stage::Log;
                     self.waiting_for_log.push_back(slot);
                     self.counters.stalled_writes += 1;

@@ -29,7 +29,7 @@ use crate::processor::ProcessorCosts;
 
 use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
-pub use config::{WriteAnywhereConfig, WriteAnywhereError};
+pub use config::{CacheStart, WriteAnywhereConfig, WriteAnywhereError};
 use host::Operation;
 use reads::Reads;
 use tag::{Owner, TagFields};
@@ -65,8 +65,8 @@ pub struct WriteAnywhere<P: Payload> {
 
 impl<P: Payload> WriteAnywhere<P> {
     /// An array whose file has just been laid out in full ("full reallocation"): contiguous but for a change of
-    /// spindle after every chunk, with its metadata behind it. The cache holds what laying a file out leaves in a
-    /// cache that protects blocks used more than once: the metadata that was changed again and again, and no data.
+    /// spindle after every chunk, with its metadata behind it. What the cache holds is
+    /// [`WriteAnywhereConfig::cache_start`].
     ///
     /// # Errors
     /// If a size is zero or the file does not fit.
@@ -111,9 +111,15 @@ impl<P: Payload> WriteAnywhere<P> {
             keys,
             config,
         };
-        array.lay_out().map_err(|_| WriteAnywhereError::FileDoesNotFit {
-            file_blocks: array.config.file_blocks.into(),
-            aggregate_blocks: array.config.group.total_blocks(),
+        array.lay_out().map_err(|full| match full {
+            NoRoom::Aggregate(_) => WriteAnywhereError::FileDoesNotFit {
+                file_blocks: array.config.file_blocks.into(),
+                aggregate_blocks: array.config.group.total_blocks(),
+            },
+            NoRoom::Volume(_) => WriteAnywhereError::VolumeTooSmall {
+                volume_blocks: array.config.volume_blocks,
+                file_blocks: array.config.file_blocks.into(),
+            },
         })?;
         Ok(array)
     }
@@ -161,7 +167,9 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.aggregate.commit();
         while self.aggregate.next_tetris().is_some() {}
-        self.warm_metadata();
+        if self.config.cache_start == CacheStart::Metadata {
+            self.warm_metadata();
+        }
         Ok(())
     }
 
@@ -282,20 +290,13 @@ struct Placed {
     region: Option<(Region, Region)>,
 }
 
-/// The aggregate or the volume is full.
-#[derive(Debug)]
-struct NoRoom;
-
-impl From<strewn_alloc::OutOfSpace> for NoRoom {
-    fn from(_: strewn_alloc::OutOfSpace) -> Self {
-        Self
-    }
-}
-
-impl From<strewn_alloc::VolumeFull> for NoRoom {
-    fn from(_: strewn_alloc::VolumeFull) -> Self {
-        Self
-    }
+/// No block, or no number for it.
+#[derive(Debug, thiserror::Error)]
+enum NoRoom {
+    #[error(transparent)]
+    Aggregate(#[from] strewn_alloc::OutOfSpace),
+    #[error(transparent)]
+    Volume(#[from] strewn_alloc::VolumeFull),
 }
 
 impl<P: Payload> Array<P> for WriteAnywhere<P> {
@@ -341,6 +342,10 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             self.begin_checkpoint(now_ns, driver);
         }
         // While one is in progress, its end sees that the next is due.
+    }
+
+    fn processor_costs(&self) -> &ProcessorCosts {
+        &self.config.processor
     }
 
     fn counters(&self) -> &Counters {

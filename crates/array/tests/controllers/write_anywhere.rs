@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use strewn_alloc::AllocationShape;
-use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
+use strewn_array::write_anywhere::{
+    CacheStart, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+};
 use strewn_array::{Array, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, SpindleSet, Vbn};
 
@@ -31,6 +33,7 @@ fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
         dirty_limit_blocks: 1_000,
         tetrises_in_flight: 2,
         delayed_free_blocks: 0,
+        cache_start: CacheStart::Metadata,
         processor: ProcessorCosts::default(),
     }
 }

@@ -28,12 +28,12 @@ fn marks_are_as_many_as_the_figures() {
                 node.has_tag_name("polygon") && node.attribute("fill") == Some(fill)
             })
         };
-        // Segments 1 and 2 of the first array are fitted, and one of the second; the legend has one
-        // mark of each kind and array.
+        // Segments 1 and 2 of the first array are fitted, and all of the second, whose published
+        // figure is the same in each; the legend has one mark of each kind and array.
         assert_eq!(circles("#0072B2"), 12 + 1);
         assert_eq!(circles("#FFFFFF"), 2 + 1);
-        assert_eq!(squares("#D55E00"), 13 + 1);
-        assert_eq!(squares("#FFFFFF"), 1 + 1);
+        assert_eq!(squares("#D55E00"), 0);
+        assert_eq!(squares("#FFFFFF"), 14 + 1);
         // Published: one dash a figure for the first array, two for the second.
         let dashes = count(&document, |node| {
             let points = node.attribute("points").unwrap_or_default();

@@ -71,7 +71,9 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
             reads_per_host_op: commands_per_op,
             mean_queue_depth: 9.4,
             mean_service_ms: 2.71,
+            ..SpindleCommands::default()
         },
+        cache: Cache { hit_percent: 24.4, stalled_writes: 0 },
         layout: SegmentLayout { score: 1.0, span_percent: 4.6, ..SegmentLayout::default() },
         free_space: None,
         consistency_points: None,
@@ -105,6 +107,7 @@ fn write_anywhere() -> ArrayResults {
         segment.free_space = Some(FreeSpace { score: 0.99, largest_run_blocks: 31_000_000 });
         segment.consistency_points = Some(ConsistencyPoints {
             count: 190,
+            back_to_back: 0,
             blocks_per_cp: 28_400.5,
             full_stripe_percent: 100.0,
         });

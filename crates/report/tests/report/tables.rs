@@ -22,7 +22,7 @@ fn segments_stand_beside_what_is_published() {
     assert_eq!(cells(&table, &["3"])[1..5], ["predicted", "4298", "4296", "+0.0"]);
     assert_eq!(cells(&table, &["14"])[1..5], ["predicted", "3507", "3449", "+1.7"]);
     let in_place = segments_table(&results, &results.arrays[1]);
-    assert_eq!(cells(&in_place, &["14"])[1..5], ["predicted", "5988", "5983", "+0.1"]);
+    assert_eq!(cells(&in_place, &["14"])[1..5], ["fitted", "5988", "5983", "+0.1"]);
     assert_eq!(cells(&in_place, &["14"])[14], "1.000");
 }
 
