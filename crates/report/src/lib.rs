@@ -28,7 +28,7 @@
 //! #     index, seconds: 60.0, ops: 1, iops, mib_per_s: 1.0,
 //! #     response_ms: ResponseTime { mean: 150.0 / iops, ..Default::default() },
 //! #     utilization: Default::default(), spindle_commands: Default::default(),
-//! #     layout: Default::default(), free_space: None, consistency_points: None,
+//! #     cache: Default::default(), layout: Default::default(), free_space: None, consistency_points: None,
 //! #     checks: Default::default(),
 //! # };
 //! # let array = ArrayResults {
