@@ -2,11 +2,15 @@
 //!
 //! The law is that of DiskSim's "access time" drives with caches off: overhead by what the drive
 //! did last, then the seek, then the wait for the first sector, then the sectors, and for each
-//! track crossed its skew. There is no zero-latency access: a read starts at its first sector.
+//! track crossed its skew.
+//!
+//! Where the profile says so, a command on one track has zero latency: arriving amid its sectors
+//! it begins with those that come, and is done a revolution later. On several tracks that gains
+//! nothing: the way to the second would be waited for instead.
 
 use crate::geometry::{Geometry, Location, Track};
 use crate::profile::{MAX_DELAY_MS, Profile, ProfileError};
-use crate::rotation::{Angle, Rotation};
+use crate::rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
 
 /// What a command does to the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +103,9 @@ pub struct Drive {
     seek_ticks: Vec<u32>,
     /// By operation before and operation now.
     overhead_ticks: [[u32; 2]; 2],
+    /// By operation: a command on one track that takes more ticks than this from its start's
+    /// track to its end is done in one revolution. Without zero latency, no limit.
+    turn_limit_ticks: [u64; 2],
 }
 
 impl Drive {
@@ -123,6 +130,8 @@ impl Drive {
             geometry: Geometry::new(profile),
             seek_ticks: seek_table(profile, &rotation),
             overhead_ticks: overhead_ms.map(|row| row.map(|ms| rotation.ticks_from_ms(ms))),
+            turn_limit_ticks: [profile.zero_latency_read, profile.zero_latency_write]
+                .map(|zero| if zero { u64::from(TICKS_PER_REVOLUTION) } else { u64::MAX }),
         })
     }
 
@@ -236,6 +245,28 @@ impl Drive {
         let seek = self.seek_ticks(from, to.track);
         let rotation = angle.after(overhead + seek).ticks_until(to.angle);
         Positioning { overhead, seek, rotation }
+    }
+
+    /// How a transfer goes that starts with the platter at `angle` and the heads on track `from`:
+    /// the way to its first sector, and the ticks from there to the end of the last.
+    #[inline]
+    pub fn service(
+        &self,
+        before: Operation,
+        from: Track,
+        angle: Angle,
+        operation: Operation,
+        transfer: &Transfer,
+    ) -> (Positioning, u64) {
+        let overhead = self.overhead_ticks(before)[operation as usize];
+        let mut positioning = self.positioning(overhead, from, angle, transfer.start);
+        let one_track = transfer.start.track == transfer.end_track;
+        let ticks = u64::from(positioning.rotation) + transfer.ticks;
+        if ticks > self.turn_limit_ticks[operation as usize] && one_track {
+            positioning.rotation = 0;
+            return (positioning, u64::from(TICKS_PER_REVOLUTION));
+        }
+        (positioning, transfer.ticks)
     }
 }
 

@@ -54,6 +54,13 @@ pub struct Profile {
     pub head_switch_ms: f64,
     /// Milliseconds that a write settles longer than a read, after the seek.
     pub write_settle_ms: f64,
+    /// Whether a read that arrives amid its sectors, all on one track, begins there and wraps
+    /// round, instead of waiting for the first.
+    #[serde(default)]
+    pub zero_latency_read: bool,
+    /// The same of a write.
+    #[serde(default)]
+    pub zero_latency_write: bool,
     /// `(cylinders, ms)` in ascending cylinders; linear between points.
     pub seek: Vec<(u32, f64)>,
     /// Delay before the head moves.
@@ -100,6 +107,10 @@ pub struct Zone {
     pub track_skew_rev: Vec<f64>,
     /// By pass: revolutions from the start of its last track to the start of the next pass.
     pub turn_skew_rev: Vec<f64>,
+    /// `(track, revolutions)`: from this track of the zone on, counted from 0 in LBA order, every
+    /// track is turned further than the skews say, or back where negative; at most half a turn.
+    #[serde(default)]
+    pub angle_steps: Vec<(u32, f64)>,
     /// `(first track, tracks, sectors)`: tracks of the zone, counted from 0 in LBA order, each of
     /// which lacks that many sectors to defects.
     #[serde(default)]
@@ -303,6 +314,14 @@ impl Profile {
             })?;
         }
         let tracks = zone.cylinders() * self.heads;
+        let mut next_track = 0;
+        for (step, &(track, revolutions)) in zone.angle_steps.iter().enumerate() {
+            let fits = (next_track..tracks).contains(&track) && revolutions.abs() <= 0.5;
+            self.check(&field(&format!("angle_steps[{step}]")), fits, || {
+                "steps ascend within the zone, by half a revolution at most".to_owned()
+            })?;
+            next_track = track + 1;
+        }
         let mut free_track = 0;
         let mut slipped_sectors = 0;
         for (slip, &(first, count, sectors)) in zone.slips.iter().enumerate() {

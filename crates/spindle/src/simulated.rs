@@ -230,10 +230,10 @@ impl<T: Copy> SimulatedSpindle<T> {
     fn start(&mut self, now_ns: u64, command: Admitted<T>) {
         let rotation = self.drive.rotation();
         let angle = rotation.angle_at(now_ns);
-        let overhead = self.drive.overhead_ticks(self.before)[command.operation as usize];
         let transfer = command.transfer;
-        let positioning = self.drive.positioning(overhead, self.track, angle, transfer.start);
-        let service_ns = rotation.ns(u64::from(positioning.ticks()) + transfer.ticks);
+        let (positioning, transfer_ticks) =
+            self.drive.service(self.before, self.track, angle, command.operation, &transfer);
+        let service_ns = rotation.ns(u64::from(positioning.ticks()) + transfer_ticks);
         self.service_ns = service_ns;
         self.completion_ns = now_ns + service_ns;
         self.track = transfer.end_track;
@@ -246,7 +246,7 @@ impl<T: Copy> SimulatedSpindle<T> {
         counters.overhead_ticks += u64::from(positioning.overhead);
         counters.seek_ticks += u64::from(positioning.seek);
         counters.rotation_ticks += u64::from(positioning.rotation);
-        counters.transfer_ticks += transfer.ticks;
+        counters.transfer_ticks += transfer_ticks;
         self.in_service = Some(InService {
             arrival_ns: command.arrival_ns,
             operation: command.operation,
