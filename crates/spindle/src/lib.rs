@@ -48,23 +48,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Left out on purpose: the drive's cache, its bus, read errors, and reading a track from the
-//! middle. Each command goes to the platter.
+//! Each command goes to the platter unless the spindle was made
+//! [with its cache](SimulatedSpindle::with_cache). Left out on purpose: read errors, and what the
+//! drive does for itself when idle.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod cache;
 mod geometry;
 mod mechanics;
 mod profile;
 mod queue;
+mod replay;
 mod rotation;
 mod scheduler;
 mod simulated;
 
 pub use geometry::{Location, Track};
 pub use mechanics::{Command, CommandError, Drive, Operation, Positioning, Transfer};
-pub use profile::{Overheads, Profile, ProfileError, Zone};
+pub use profile::{Cache, Overheads, Profile, ProfileError, ReadAhead, Zone};
 pub use queue::MAX_DEPTH;
+pub use replay::{Arrival, Throughput, closed_loop, one_at_a_time, replay};
 pub use rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
 pub use scheduler::{ParseSchedulerError, Scheduler};
 pub use simulated::{Completion, SimulatedSpindle, SpindleError, Statistics};

@@ -8,8 +8,9 @@
 //! it begins with those that come, and is done a revolution later. On several tracks that gains
 //! nothing: the way to the second would be waited for instead.
 
+use crate::cache::CacheState;
 use crate::geometry::{Geometry, Location, Track};
-use crate::profile::{MAX_DELAY_MS, Profile, ProfileError};
+use crate::profile::{Cache, MAX_DELAY_MS, Profile, ProfileError};
 use crate::rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
 
 /// What a command does to the medium.
@@ -106,6 +107,8 @@ pub struct Drive {
     /// By operation: a command on one track that takes more ticks than this from its start's
     /// track to its end is done in one revolution. Without zero latency, no limit.
     turn_limit_ticks: [u64; 2],
+    cache: Option<Cache>,
+    bus_ps_per_sector: u64,
 }
 
 impl Drive {
@@ -132,6 +135,10 @@ impl Drive {
             overhead_ticks: overhead_ms.map(|row| row.map(|ms| rotation.ticks_from_ms(ms))),
             turn_limit_ticks: [profile.zero_latency_read, profile.zero_latency_write]
                 .map(|zero| if zero { u64::from(TICKS_PER_REVOLUTION) } else { u64::MAX }),
+            cache: profile.cache.clone(),
+            bus_ps_per_sector: profile.bus_mb_per_s.map_or(0, |mb_per_s| {
+                (f64::from(profile.sector_bytes) * 1e6 / mb_per_s).round() as u64
+            }),
         })
     }
 
@@ -149,6 +156,16 @@ impl Drive {
     /// Bytes in a sector.
     pub fn sector_bytes(&self) -> u32 {
         self.sector_bytes
+    }
+
+    /// The address after the last sector of the track that holds `lba`, below the capacity.
+    pub(crate) fn track_end_lba(&self, lba: u64) -> u64 {
+        lba + u64::from(self.geometry.locate(lba).sectors)
+    }
+
+    /// An empty cache of this drive, if it has one.
+    pub(crate) fn empty_cache(&self) -> Option<CacheState> {
+        self.cache.clone().map(|rules| CacheState::new(rules, self.bus_ps_per_sector))
     }
 
     /// Cylinders, spare ones included.

@@ -25,6 +25,10 @@ const MAX_BAND_CYLINDERS: u32 = 1 << 11;
 const MAX_CYLINDER: u32 = (1 << 24) - 1;
 const MAX_HEADS: u32 = (1 << 8) - 1;
 
+/// Bounds on what a cache holds.
+const MAX_SEGMENTS: u32 = 1 << 12;
+const MAX_SEGMENT_SECTORS: u32 = 1 << 20;
+
 /// A delay in a profile is less than this, and a spindle turns no faster: overhead, seek and
 /// rotation in ticks then stay below 2³¹, which the queue relies on.
 pub(crate) const MAX_DELAY_MS: f64 = 100.0;
@@ -65,6 +69,12 @@ pub struct Profile {
     pub seek: Vec<(u32, f64)>,
     /// Delay before the head moves.
     pub overhead_ms: Overheads,
+    /// Megabytes (10⁶ bytes) a second between drive and host; no limit if absent.
+    #[serde(default)]
+    pub bus_mb_per_s: Option<f64>,
+    /// The drive's own cache, if it has one. It is in use only where it is asked for.
+    #[serde(default)]
+    pub cache: Option<Cache>,
     /// Zones from the outermost inward, which is also in LBA order.
     #[serde(rename = "zone")]
     pub zones: Vec<Zone>,
@@ -82,6 +92,34 @@ pub struct Overheads {
     pub write_after_read: f64,
     /// A write, the operation before it being a write.
     pub write_after_write: f64,
+}
+
+/// What the drive keeps in memory.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// Runs of sectors that it holds.
+    pub segments: u32,
+    /// Most sectors in a segment.
+    pub segment_sectors: u32,
+    /// How far it reads on after a read.
+    pub read_ahead: ReadAhead,
+    /// Whether a write is answered before it is on the medium.
+    pub write_back: bool,
+    /// Delay of a read found in the cache and of a write taken into it.
+    pub hit_overhead_ms: Overheads,
+}
+
+/// How far a drive with a cache reads on after a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadAhead {
+    /// Not at all.
+    None,
+    /// To the end of the track on which the read started, or until the segment is full.
+    Track,
+    /// Until the segment is full.
+    Segment,
 }
 
 /// Cylinders of equal sectors per track.
@@ -227,18 +265,43 @@ impl Profile {
             (1..=MAX_BAND_CYLINDERS).contains(&self.band_cylinders),
             || format!("{} is not in 1..={MAX_BAND_CYLINDERS}", self.band_cylinders),
         )?;
-        for (field, ms) in [
-            ("head_switch_ms", self.head_switch_ms),
-            ("write_settle_ms", self.write_settle_ms),
-            ("overhead_ms.read_after_read", self.overhead_ms.read_after_read),
-            ("overhead_ms.read_after_write", self.overhead_ms.read_after_write),
-            ("overhead_ms.write_after_read", self.overhead_ms.write_after_read),
-            ("overhead_ms.write_after_write", self.overhead_ms.write_after_write),
-        ] {
-            self.check_delay(field, ms)?;
+        self.check_delay("head_switch_ms", self.head_switch_ms)?;
+        self.check_delay("write_settle_ms", self.write_settle_ms)?;
+        self.check_overheads("overhead_ms", &self.overhead_ms)?;
+        if let Some(rate) = self.bus_mb_per_s {
+            self.check("bus_mb_per_s", (1.0..=1e6).contains(&rate), || {
+                format!("{rate} is not in 1..=1000000")
+            })?;
+        }
+        if let Some(cache) = &self.cache {
+            self.validate_cache(cache)?;
         }
         self.validate_seek()?;
         self.validate_zones()
+    }
+
+    fn validate_cache(&self, cache: &Cache) -> Result<(), ProfileError> {
+        self.check("cache.segments", (1..=MAX_SEGMENTS).contains(&cache.segments), || {
+            format!("{} is not in 1..={MAX_SEGMENTS}", cache.segments)
+        })?;
+        self.check(
+            "cache.segment_sectors",
+            (1..=MAX_SEGMENT_SECTORS).contains(&cache.segment_sectors),
+            || format!("{} is not in 1..={MAX_SEGMENT_SECTORS}", cache.segment_sectors),
+        )?;
+        self.check_overheads("cache.hit_overhead_ms", &cache.hit_overhead_ms)
+    }
+
+    fn check_overheads(&self, field: &str, overheads: &Overheads) -> Result<(), ProfileError> {
+        for (name, ms) in [
+            ("read_after_read", overheads.read_after_read),
+            ("read_after_write", overheads.read_after_write),
+            ("write_after_read", overheads.write_after_read),
+            ("write_after_write", overheads.write_after_write),
+        ] {
+            self.check_delay(&format!("{field}.{name}"), ms)?;
+        }
+        Ok(())
     }
 
     fn validate_seek(&self) -> Result<(), ProfileError> {

@@ -33,6 +33,7 @@ pub(crate) struct Heads {
 pub(crate) struct Admitted<T> {
     pub(crate) transfer: Transfer,
     pub(crate) arrival_ns: u64,
+    pub(crate) lba: u64,
     pub(crate) sectors: u32,
     pub(crate) operation: Operation,
     pub(crate) tag: T,
@@ -58,6 +59,7 @@ struct Rest<T> {
     transfer_ticks: u64,
     end_track: Track,
     sectors: u32,
+    lba: u64,
     tag: T,
 }
 
@@ -100,6 +102,7 @@ impl<T: Copy> Queue<T> {
             transfer_ticks: command.transfer.ticks,
             end_track: command.transfer.end_track,
             sectors: command.sectors,
+            lba: command.lba,
             tag: command.tag,
         });
         self.next_sequence = self.next_sequence.wrapping_add(1);
@@ -130,6 +133,7 @@ impl<T: Copy> Queue<T> {
                 ticks: rest.transfer_ticks,
             },
             arrival_ns: self.arrivals_ns.swap_remove(slot),
+            lba: rest.lba,
             sectors: rest.sectors,
             operation: self.operations.swap_remove(slot),
             tag: rest.tag,
