@@ -26,10 +26,14 @@ const VARIATIONS: [Variation; 19] = [
     ("FAS: half a log of 128 MiB", |s| s.write_anywhere(|w| w.log_half_bytes *= 2)),
     ("FAS: 1 tetris in flight", |s| s.write_anywhere(|w| w.tetrises_in_flight = 1)),
     ("FAS: 8 tetrises in flight", |s| s.write_anywhere(|w| w.tetrises_in_flight = 8)),
-    ("FAS: buffer cache of 1 GiB", |s| s.write_anywhere(|w| w.buffer_cache_bytes = w.buffer_cache_bytes * 10 / 13)),
+    ("FAS: buffer cache of 1 GiB", |s| {
+        s.write_anywhere(|w| w.buffer_cache_bytes = w.buffer_cache_bytes * 10 / 13)
+    }),
     ("FAS: plain LRU", |s| s.write_anywhere(|w| w.protected_percent = 0.0)),
     ("FAS: no delayed frees", |s| s.write_anywhere(|w| w.delayed_free_percent = 0.0)),
-    ("both: file of 100 GB, not GiB", |s| s.workload.file_bytes = s.workload.file_bytes / (1 << 30) * 1_000_000_000),
+    ("both: file of 100 GB, not GiB", |s| {
+        s.workload.file_bytes = s.workload.file_bytes / (1 << 30) * 1_000_000_000
+    }),
     ("EVA: 4 destages in flight per spindle", |s| s.in_place(|p| p.destages_per_spindle = 4.0)),
     ("EVA: 16 destages in flight per spindle", |s| s.in_place(|p| p.destages_per_spindle = 16.0)),
     ("EVA: nothing written back below 50 %", |s| s.in_place(|p| p.destage_low_percent = 50.0)),
@@ -39,8 +43,14 @@ const VARIATIONS: [Variation; 19] = [
 fn main() -> Result<()> {
     let path = Path::new("scenarios/making-sense-of-wafl-4.toml");
     let (scenario, _) = Scenario::load(path)?.scaled_down(SCALE_DOWN);
-    println!("{:42} {:>7} {:>7} {:>8} {:>8} {:>7} {:>8}", "", "FAS us", "FAS us", "FAS RMS", "FAS", "EVA", "EVA RMS");
-    println!("{:42} {:>7} {:>7} {:>8} {:>8} {:>7} {:>8}", "constant changed", "per op", "per cmd", "%", "worst %", "depth", "%");
+    println!(
+        "{:42} {:>7} {:>7} {:>8} {:>8} {:>7} {:>8}",
+        "", "FAS us", "FAS us", "FAS RMS", "FAS", "EVA", "EVA RMS"
+    );
+    println!(
+        "{:42} {:>7} {:>7} {:>8} {:>8} {:>7} {:>8}",
+        "constant changed", "per op", "per cmd", "%", "worst %", "depth", "%"
+    );
     for (name, change) in VARIATIONS {
         let mut scenario = scenario.clone();
         change(&mut scenario);

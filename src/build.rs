@@ -6,7 +6,9 @@ use strewn_alloc::AllocationShape;
 use strewn_array::ProcessorCosts;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
-use strewn_raid::{BLOCK_BYTES, GeometryError, ParityGroup, SECTOR_BYTES, VraidConfig, VraidError, VraidLayout};
+use strewn_raid::{
+    BLOCK_BYTES, GeometryError, ParityGroup, SECTOR_BYTES, VraidConfig, VraidError, VraidLayout,
+};
 use strewn_scenario::{Array, Layout, Processor, Scenario, SpindleChoice};
 use strewn_sim::Spindles;
 use strewn_spindle::{Drive, ParseSchedulerError, Profile, ProfileError, Scheduler};
@@ -99,14 +101,15 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 chunk_bytes: layout.chunk_bytes,
                 segment_bytes: layout.segment_bytes,
             };
-            let bytes_per_spindle =
-                drive(&array.spindle)?.capacity_sectors() * SECTOR_BYTES
-                    / u64::from(scenario.spindle_stretch);
+            let spindle_sectors =
+                drive(&array.spindle)?.capacity_sectors() / u64::from(scenario.spindle_stretch);
             let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
             let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
             BuiltArray::InPlace(Box::new(InPlace::new(InPlaceConfig {
-                layout: VraidLayout::new(config, bytes_per_spindle)?,
+                layout: VraidLayout::new(config, spindle_sectors * SECTOR_BYTES)?,
                 lun_sectors: array.lun_bytes / SECTOR_BYTES,
+                file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
+                spindle_sectors,
                 write_cache_sectors,
                 destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent
                     / 100.0) as u64,

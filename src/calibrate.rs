@@ -195,7 +195,11 @@ impl<'a> Fit<'a> {
 
     /// How far each fitted segment is off, as a share of what was published.
     fn errors(&self, simulated: &[f64]) -> Vec<f64> {
-        simulated.iter().zip(&self.published).map(|(simulated, published)| simulated / published - 1.0).collect()
+        simulated
+            .iter()
+            .zip(&self.published)
+            .map(|(simulated, published)| simulated / published - 1.0)
+            .collect()
     }
 
     /// Newton's method on the errors, least squares where there are more segments than numbers. The first
@@ -211,7 +215,8 @@ impl<'a> Fit<'a> {
             let moved = self.simulate(&probe)?;
             let distance = probe[number] - values[number];
             let moved = self.errors(&moved);
-            slopes.push(moved.iter().zip(&errors).map(|(to, from)| (to - from) / distance).collect());
+            slopes
+                .push(moved.iter().zip(&errors).map(|(to, from)| (to - from) / distance).collect());
         }
         let mut best = (norm(&errors), values.clone(), simulated.clone());
         while self.simulations < MOST_SIMULATIONS && largest(&errors) > CLOSE_ENOUGH {
@@ -219,7 +224,9 @@ impl<'a> Fit<'a> {
             let next: Vec<f64> = values
                 .iter()
                 .zip(&step)
-                .map(|(value, step)| (value + step).clamp(value / LARGEST_STEP, value * LARGEST_STEP))
+                .map(|(value, step)| {
+                    (value + step).clamp(value / LARGEST_STEP, value * LARGEST_STEP)
+                })
                 .collect();
             simulated = self.simulate(&next)?;
             let reached = self.errors(&simulated);

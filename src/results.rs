@@ -55,7 +55,9 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
                 unit: unit.to_string(),
                 value: rounded(value, SIGNIFICANT_DIGITS),
                 fitted: fitted.is_some(),
-                fitted_to_segments: fitted.map(|fitted| fitted.segments.clone()).unwrap_or_default(),
+                fitted_to_segments: fitted
+                    .map(|fitted| fitted.segments.clone())
+                    .unwrap_or_default(),
                 source: if fitted.is_some() { "fitted" } else { "scenario" }.to_owned(),
             })
         })
@@ -63,69 +65,62 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
 }
 
 fn of_segment(segment: &Segment) -> strewn_report::Segment {
-    let round = |value: f64| rounded(value, SIGNIFICANT_DIGITS);
     let seconds = segment.length_ns as f64 / NS_PER_S;
-    let milliseconds = |ns: u64| round(ns as f64 / NS_PER_MS);
+    let milliseconds = |ns: u64| ns as f64 / NS_PER_MS;
     let (data, parity) = (&segment.data_spindles, &segment.parity_spindles);
     let commands = data.commands + parity.commands;
     let service_ns = data.service_ns + parity.service_ns;
-    let counters = &segment.counters;
+    let (counters, layout) = (&segment.counters, &segment.layout);
     let reads = counters.spindle_reads();
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     strewn_report::Segment {
         index: segment.index,
         seconds,
         ops: segment.operations,
-        iops: round(segment.operations as f64 / seconds),
-        mib_per_s: round(segment.bytes as f64 / MIB / seconds),
+        iops: segment.operations as f64 / seconds,
+        mib_per_s: segment.bytes as f64 / MIB / seconds,
         response_ms: ResponseTime {
-            mean: round(segment.response.mean_ns / NS_PER_MS),
+            mean: segment.response.mean_ns / NS_PER_MS,
             p50: milliseconds(segment.response.p50_ns),
             p95: milliseconds(segment.response.p95_ns),
             p99: milliseconds(segment.response.p99_ns),
             max: milliseconds(segment.response.max_ns),
         },
         utilization: Utilization {
-            controller: round(share(segment.processor_busy_ns, segment.length_ns)),
-            spindles: round(data.utilization(segment.length_ns)),
-            parity_spindles: (parity.spindles > 0)
-                .then(|| round(parity.utilization(segment.length_ns))),
+            controller: share(segment.processor_busy_ns, segment.length_ns),
+            spindles: data.utilization(segment.length_ns),
+            parity_spindles: (parity.spindles > 0).then(|| parity.utilization(segment.length_ns)),
         },
         spindle_commands: SpindleCommands {
             read: reads,
             write: counters.spindle_writes(),
-            reads_per_host_op: round(share(reads, segment.operations)),
-            mean_queue_depth: round(data.mean_queue_depth(segment.length_ns)),
-            mean_service_ms: round(share(service_ns, commands) / NS_PER_MS),
+            reads_per_host_op: share(reads, segment.operations),
+            mean_queue_depth: data.mean_queue_depth(segment.length_ns),
+            mean_service_ms: share(service_ns, commands) / NS_PER_MS,
         },
-        layout: segment.layout.map_or(
-            // In place nothing moves: every chunk stays where it was laid out.
-            SegmentLayout { score: 1.0, ..SegmentLayout::default() },
-            |layout| SegmentLayout {
-                score: round(layout.file.score),
-                extents_per_gib: round(
-                    layout.file.extents as f64 * BLOCKS_PER_GIB / layout.file.blocks.max(1) as f64,
-                ),
-                span_percent: round(layout.file.span * 100.0),
-                rewritten_percent: round(layout.rewritten * 100.0),
-            },
-        ),
-        free_space: segment.layout.map(|layout| FreeSpace {
-            score: round(layout.free_space.score),
-            largest_run_blocks: layout.free_space.largest_run_blocks,
+        layout: SegmentLayout {
+            score: layout.file.score,
+            extents_per_gib: layout.file.extents as f64 * BLOCKS_PER_GIB
+                / layout.file.blocks.max(1) as f64,
+            span_percent: layout.file.span * 100.0,
+            rewritten_percent: layout.rewritten.map(|share| share * 100.0),
+        },
+        free_space: layout.free_space.map(|free_space| FreeSpace {
+            score: free_space.score,
+            largest_run_blocks: free_space.largest_run_blocks,
         }),
-        consistency_points: segment.layout.map(|_| ConsistencyPoints {
+        // An array that allocates does so in consistency points.
+        consistency_points: layout.free_space.map(|_| ConsistencyPoints {
             count: counters.checkpoints,
-            blocks_per_cp: round(share(counters.checkpoint_blocks, counters.checkpoints)),
-            full_stripe_percent: round(
-                100.0 * share(counters.full_stripes, counters.stripes_written),
-            ),
+            blocks_per_cp: share(counters.checkpoint_blocks, counters.checkpoints),
+            full_stripe_percent: 100.0 * share(counters.full_stripes, counters.stripes_written),
         }),
         checks: Checks {
-            littles_law_error_percent: rounded(segment.laws.littles_law_error * 100.0, 3),
-            utilization_law_error_percent: rounded(segment.laws.utilization_law_error * 100.0, 3),
+            littles_law_error_percent: segment.laws.littles_law_error * 100.0,
+            utilization_law_error_percent: segment.laws.utilization_law_error * 100.0,
         },
     }
+    .rounded(SIGNIFICANT_DIGITS)
 }
 
 /// What must be bought for each array, by each configuration of the scenario.

@@ -161,7 +161,9 @@ fn run_arrays(
 ) -> Result<Vec<Vec<Segment>>, RunError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
     let indices = 0..scenario.arrays.len();
-    pool.install(|| indices.into_par_iter().map(|index| run_array(scenario, index, observer)).collect())
+    pool.install(|| {
+        indices.into_par_iter().map(|index| run_array(scenario, index, observer)).collect()
+    })
 }
 
 /// Runs one array of `scenario` to its end, or until `observer` stops it.

@@ -1,9 +1,10 @@
 //! How a program ends: what it printed, and its exit code.
 
+use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-use miette::MietteHandlerOpts;
+use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
 use strewn_report::Results;
 
 use crate::terminal::Failure;
@@ -36,15 +37,21 @@ pub fn exit_code(ended: Result<Ending, Failure>) -> ExitCode {
         Ok(Ending::Complete) => ExitCode::SUCCESS,
         Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED_EXIT_CODE),
         Err(failure) => {
-            // Refused only if a hook was set before: then the program has its own way to show reports.
-            let _ = miette::set_hook(Box::new(|_| {
-                let options = MietteHandlerOpts::new();
-                let watched = io::stderr().is_terminal();
-                Box::new(if watched { options } else { options.width(LOG_COLUMNS) }.build())
-            }));
-            say(&format!("{:?}", failure.report()));
+            say(&Shown(failure.diagnostic()).to_string());
             ExitCode::from(failure.exit_code())
         }
+    }
+}
+
+/// A diagnostic as a person sees it: with the lines in question, coloured if standard error is a terminal.
+struct Shown<'a>(&'a dyn Diagnostic);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = MietteHandlerOpts::new();
+        let watched = io::stderr().is_terminal();
+        let options = if watched { options } else { options.width(LOG_COLUMNS) };
+        options.build().debug(self.0, formatter)
     }
 }
 

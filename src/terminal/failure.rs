@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use miette::{Diagnostic, Report};
+use miette::Diagnostic;
 use strewn_scenario::ScenarioError;
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
 /// An error on its way to a person, and whose doing it is: that decides the exit code.
 #[derive(Debug)]
 pub struct Failure {
-    report: Report,
+    diagnostic: Box<dyn Diagnostic + Send + Sync>,
     exit_code: u8,
 }
 
@@ -44,11 +44,11 @@ impl Failure {
     /// The same, with what can be done about it.
     #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Self {
-        Self::new(self.exit_code, self.report.to_string(), Some(help.into()))
+        Self::new(self.exit_code, self.diagnostic.to_string(), Some(help.into()))
     }
 
     fn new(exit_code: u8, message: String, help: Option<String>) -> Self {
-        Self { report: Message { message, help }.into(), exit_code }
+        Self { diagnostic: Box::new(Message { message, help }), exit_code }
     }
 
     /// The exit code it ends the program with.
@@ -57,10 +57,10 @@ impl Failure {
         self.exit_code
     }
 
-    /// What is shown of it.
+    /// What is shown of it: message, place and help.
     #[must_use]
-    pub fn report(&self) -> &Report {
-        &self.report
+    pub fn diagnostic(&self) -> &dyn Diagnostic {
+        &*self.diagnostic
     }
 }
 
@@ -75,7 +75,7 @@ struct Message {
 
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
-        Self { report: error.into(), exit_code: BAD_INPUT }
+        Self { diagnostic: Box::new(error), exit_code: BAD_INPUT }
     }
 }
 

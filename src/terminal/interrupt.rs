@@ -1,5 +1,6 @@
 //! Ctrl-C: the first asks the run to stop, the second ends the program.
 
+use std::io::{self, IsTerminal};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,6 +8,9 @@ use crate::terminal::ending::say;
 
 /// What a shell makes of a program that SIGINT ended: 128 and the signal's number.
 pub(crate) const INTERRUPTED_EXIT_CODE: u8 = 130;
+
+/// What is said once the run was asked to stop.
+pub(crate) const STOPPING: &str = "stopping; once more to end at once";
 
 /// Of the whole process, as signals are.
 static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
@@ -19,7 +23,10 @@ pub(crate) fn watch() {
             if ASKED_TO_STOP.swap(true, Ordering::Relaxed) {
                 std::process::exit(INTERRUPTED_EXIT_CODE.into());
             }
-            say("stopping; once more to end at once");
+            // Progress bars say so themselves; a line among them would leave them on the screen.
+            if !io::stderr().is_terminal() {
+                say(STOPPING);
+            }
         });
         if let Err(error) = watched {
             // A run that cannot be stopped halfway is still a run.

@@ -126,6 +126,10 @@ impl Bar {
         if self.bar.is_hidden() {
             return;
         }
+        if interrupt::asked_to_stop() {
+            self.bar.set_message(interrupt::STOPPING);
+            return;
+        }
         let mut current = self.simulation.lock().unwrap_or_else(PoisonError::into_inner);
         if progress.now_ns < current.now_ns {
             *current =

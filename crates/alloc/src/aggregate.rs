@@ -35,7 +35,9 @@ pub enum AggregateError {
     #[error("a tetris of {0} stripes: it takes a power of two, at most 64")]
     TetrisStripes(u64),
     /// The chunk is not a power of two, or longer than a tetris.
-    #[error("a chunk of {chunk} blocks: it takes a power of two, at most the {tetris} stripes of a tetris")]
+    #[error(
+        "a chunk of {chunk} blocks: it takes a power of two, at most the {tetris} stripes of a tetris"
+    )]
     ChunkBlocks {
         /// The chunk asked for, in blocks.
         chunk: u64,
@@ -137,13 +139,23 @@ impl Aggregate {
             return Err(AggregateError::TetrisStripes(tetris_stripes));
         }
         if !chunk_blocks.is_power_of_two() || chunk_blocks > tetris_stripes {
-            return Err(AggregateError::ChunkBlocks { chunk: chunk_blocks, tetris: tetris_stripes });
+            return Err(AggregateError::ChunkBlocks {
+                chunk: chunk_blocks,
+                tetris: tetris_stripes,
+            });
         }
         let spindle = group.data_spindles();
         Ok(Self {
             map: FreeMap::all_free(group, area_stripes),
             shape,
-            cursor: Cursor { area_end: 0, next_stripe: 0, word: 0, window: 0, spindle, available: 0 },
+            cursor: Cursor {
+                area_end: 0,
+                next_stripe: 0,
+                word: 0,
+                window: 0,
+                spindle,
+                available: 0,
+            },
             open: None,
             closed: VecDeque::new(),
             taken: Vec::new(),
@@ -168,7 +180,10 @@ impl Aggregate {
     /// Begins a consistency point that will take about `expected_blocks`. The last tetris is made as shallow as
     /// what then remains, so that its stripes are full though it is not.
     pub fn begin(&mut self, expected_blocks: u64) {
-        debug_assert!(self.taken.is_empty() && self.freed.is_empty(), "a consistency point is open");
+        debug_assert!(
+            self.taken.is_empty() && self.freed.is_empty(),
+            "a consistency point is open"
+        );
         self.expected_blocks = expected_blocks;
         self.allocated_blocks = 0;
     }

@@ -131,7 +131,8 @@ impl SummaryBitmap {
         let mut at = from;
         while at < limit {
             let (word, bit) = ((at / FAN_OUT) as usize, at % FAN_OUT);
-            let ones = u64::from((!(self.levels[0][word] >> bit)).trailing_zeros()).min(FAN_OUT - bit);
+            let ones =
+                u64::from((!(self.levels[0][word] >> bit)).trailing_zeros()).min(FAN_OUT - bit);
             at += ones;
             if ones < FAN_OUT - bit {
                 break;
@@ -245,7 +246,8 @@ mod tests {
     }
 
     fn steps(len: u64) -> impl Strategy<Value = Vec<Step>> {
-        let range = (0..len, 1..200u64).prop_map(move |(start, count)| start..(start + count).min(len));
+        let range =
+            (0..len, 1..200u64).prop_map(move |(start, count)| start..(start + count).min(len));
         let step = prop_oneof![
             10 => range.clone().prop_map(Step::Insert),
             8 => range.prop_map(Step::Remove),
@@ -294,7 +296,10 @@ mod tests {
         for bit in [0, 63, 64, 4_095, 4_096, 262_144, (1 << 30) - 1] {
             assert!(bitmap.insert(bit));
         }
-        assert_eq!(bitmap.iter().collect::<Vec<_>>(), [0, 63, 64, 4_095, 4_096, 262_144, (1 << 30) - 1]);
+        assert_eq!(
+            bitmap.iter().collect::<Vec<_>>(),
+            [0, 63, 64, 4_095, 4_096, 262_144, (1 << 30) - 1]
+        );
         assert_eq!(bitmap.next_member(1 << 30), None);
     }
 }

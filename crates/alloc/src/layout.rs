@@ -34,7 +34,8 @@ impl FileLayout {
                 lowest = lowest.min(location.dbn.0);
                 highest = highest.max(location.dbn.0);
                 // The first block of a spindle has the number after the last block of the one before.
-                follows += u64::from(previous == Some(vbn.0.wrapping_sub(1)) && location.dbn.0 != 0);
+                follows +=
+                    u64::from(previous == Some(vbn.0.wrapping_sub(1)) && location.dbn.0 != 0);
             }
             previous = here.map(|vbn| vbn.0);
         }

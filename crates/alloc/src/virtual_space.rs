@@ -82,7 +82,8 @@ impl VirtualSpace {
         let full = |used: &u32| u64::from(*used) >= REGION_BLOCKS;
         if full(&self.used[usize::from(self.current.0)]) {
             let emptiest = (0..self.used.len()).min_by_key(|region| self.used[*region]);
-            let emptiest = emptiest.filter(|region| !full(&self.used[*region])).ok_or(VolumeFull)?;
+            let emptiest =
+                emptiest.filter(|region| !full(&self.used[*region])).ok_or(VolumeFull)?;
             self.current = Region(emptiest as u16);
             self.given = self.used[emptiest];
         }
@@ -103,7 +104,8 @@ impl VirtualSpace {
         if self.held_back_blocks <= bound {
             return None;
         }
-        let region = (0..self.held_back.len()).max_by_key(|region| self.held_back[*region].len())?;
+        let region =
+            (0..self.held_back.len()).max_by_key(|region| self.held_back[*region].len())?;
         let blocks = std::mem::take(&mut self.held_back[region]);
         self.held_back_blocks -= blocks.len() as u64;
         self.used[region] -= blocks.len() as u32;

@@ -235,11 +235,12 @@ impl Modelled {
     }
 
     fn end(&mut self, end: End) -> Result<(), TestCaseError> {
-        self.aggregate.finish();
-        self.check_counts()?;
-        prop_assert_eq!(self.in_tetrises, self.taken.len(), "blocks are missing in the tetrises");
         match end {
             End::Commit => {
+                self.aggregate.finish();
+                self.check_counts()?;
+                let in_tetrises = self.in_tetrises;
+                prop_assert_eq!(in_tetrises, self.taken.len(), "the tetrises lack blocks");
                 prop_assert_eq!(self.aggregate.commit(), self.freed.len() as u64);
                 self.used.retain(|vbn| !self.freed.contains(vbn));
                 self.used.append(&mut self.taken_set);

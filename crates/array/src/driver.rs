@@ -86,10 +86,11 @@ pub trait Driver<P> {
 pub struct Layout {
     /// How the file lies.
     pub file: FileLayout,
-    /// Share of the file's blocks that were written at least once since the array was made: 0 to 1.
-    pub rewritten: f64,
-    /// How free space lies.
-    pub free_space: FreeSpace,
+    /// Share of the file's blocks that were written at least once since the array was made, 0 to 1; nothing where
+    /// that changes nothing.
+    pub rewritten: Option<f64>,
+    /// How free space lies; nothing where none is ever allocated.
+    pub free_space: Option<FreeSpace>,
 }
 
 /// A controller as a state machine: without I/O, without a clock. It is told what happens and when, and says
@@ -113,13 +114,7 @@ pub trait Array<P: Payload> {
     );
 
     /// A spindle has done a command; a read's payload is what was read.
-    fn command_completed(
-        &mut self,
-        now_ns: u64,
-        tag: Tag,
-        payload: P,
-        driver: &mut impl Driver<P>,
-    );
+    fn command_completed(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>);
 
     /// The timer last set has run out.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
@@ -127,6 +122,6 @@ pub trait Array<P: Payload> {
     /// What the array has done since it was made.
     fn counters(&self) -> &Counters;
 
-    /// How the array's data and free space lie now; nothing where they never move. Costs a pass over the maps.
-    fn layout(&self) -> Option<Layout>;
+    /// How the array's data and free space lie now. Costs a pass over the maps.
+    fn layout(&self) -> Layout;
 }

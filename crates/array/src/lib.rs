@@ -6,10 +6,10 @@
 mod buffer_cache;
 mod counters;
 mod driver;
+pub mod in_place;
 mod nvram_log;
 mod payload;
 mod processor;
-pub mod in_place;
 pub mod write_anywhere;
 
 pub use counters::Counters;

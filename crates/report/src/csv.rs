@@ -42,7 +42,7 @@ const COLUMNS: &[Column] = &[
     ("layout_score_0_to_1", |_, segment| segment.layout.score.to_string()),
     ("extents_per_gib", |_, segment| segment.layout.extents_per_gib.to_string()),
     ("span_percent", |_, segment| segment.layout.span_percent.to_string()),
-    ("rewritten_percent", |_, segment| segment.layout.rewritten_percent.to_string()),
+    ("rewritten_percent", |_, segment| optional(segment.layout.rewritten_percent)),
     ("free_space_score_0_to_1", |_, segment| optional(segment.free_space.map(|space| space.score))),
     ("largest_free_run_blocks", |_, segment| {
         optional(segment.free_space.map(|space| space.largest_run_blocks))

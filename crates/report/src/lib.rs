@@ -78,8 +78,7 @@ pub use comparison::{
 };
 pub use csv::write_segments_csv;
 pub use overhead::{
-    CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
-    overhead,
+    CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, overhead,
 };
 pub use published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use results::{

@@ -211,14 +211,15 @@ pub struct SpindleCommands {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SegmentLayout {
     /// Layout score, 0 to 1: the share of blocks that lie right after their predecessor in the
-    /// file. Constant 1 in place, where nothing ever moves.
+    /// file. Constant in place, where nothing ever moves: only the ends of chunks count.
     pub score: f64,
     /// Physically contiguous pieces per GiB of file.
     pub extents_per_gib: f64,
     /// Part of a spindle's address range that the data lies in, percent.
     pub span_percent: f64,
-    /// Part of the file's blocks that were rewritten at least once, percent.
-    pub rewritten_percent: f64,
+    /// Part of the file's blocks that were rewritten at least once, percent; none in place, where
+    /// that changes nothing.
+    pub rewritten_percent: Option<f64>,
 }
 
 /// Free space of a write-anywhere array.
@@ -330,8 +331,8 @@ impl Results {
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
-        if let Some(Scaled { by, what }) = &self.scaled {
-            caveats.push(format!("Not at full scale: {} divided by {by}.", what.join(" and ")));
+        if let Some(Scaled { by, .. }) = &self.scaled {
+            caveats.push(format!("Not at full scale but 1/{by} of it."));
         }
         if self.partial {
             caveats.push("The run was stopped before its last segment.".to_owned());
@@ -427,7 +428,6 @@ impl Segment {
             score,
             extents_per_gib,
             span_percent,
-            rewritten_percent,
             littles_law_error_percent,
             utilization_law_error_percent,
         ];
@@ -435,7 +435,8 @@ impl Segment {
         let points = consistency_points
             .iter_mut()
             .flat_map(|points| [&mut points.blocks_per_cp, &mut points.full_stripe_percent]);
-        for figure in always.into_iter().chain(parity_spindles).chain(free_space).chain(points) {
+        let sometimes = parity_spindles.iter_mut().chain(rewritten_percent);
+        for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
             *figure = rounded(*figure, significant_digits);
         }
         self

@@ -295,6 +295,9 @@ pub fn all_tables(results: &Results) -> String {
         all.push_str(&caveat);
         all.push('\n');
     }
+    for change in results.scaled.iter().flat_map(|scaled| &scaled.what) {
+        all.push_str(&format!("  {change}\n"));
+    }
     let mut section = |title: &str, table: &str| {
         if !table.is_empty() {
             all.push_str(&format!("\n{title}\n\n{table}"));
@@ -312,7 +315,10 @@ pub fn all_tables(results: &Results) -> String {
         section(&title, &segments_table(results, array));
     }
     section("Simulated beside published", &summary_table(results));
-    section("Fitted; every other number was set from a source", &fitted_table(results));
+    section(
+        "Fitted to published figures; every other number is the scenario's",
+        &fitted_table(results),
+    );
     section("Spindles to buy", &overhead_table(results));
     all
 }

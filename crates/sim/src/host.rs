@@ -48,8 +48,7 @@ impl HostMeasures {
     }
 
     fn outstanding_changes(&mut self, now_ns: u64) {
-        self.outstanding_ns +=
-            u128::from(self.outstanding) * u128::from(now_ns - self.changed_ns);
+        self.outstanding_ns += u128::from(self.outstanding) * u128::from(now_ns - self.changed_ns);
         self.changed_ns = now_ns;
     }
 
@@ -61,11 +60,7 @@ impl HostMeasures {
 
 impl Host {
     pub(crate) fn new(stream: AccessStream, outstanding: u32) -> Self {
-        Self {
-            stream,
-            issued: vec![(0, 0); outstanding as usize],
-            measured: HostMeasures::new(),
-        }
+        Self { stream, issued: vec![(0, 0); outstanding as usize], measured: HostMeasures::new() }
     }
 
     pub(crate) fn slots(&self) -> impl Iterator<Item = OperationId> + use<> {

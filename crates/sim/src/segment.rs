@@ -23,8 +23,8 @@ pub struct Segment {
     pub data_spindles: SpindleGroup,
     /// The spindles that hold nothing but parity; none where it rotates.
     pub parity_spindles: SpindleGroup,
-    /// How data and free space lie at the end; nothing where they never move.
-    pub layout: Option<Layout>,
+    /// How data and free space lie at the end.
+    pub layout: Layout,
     /// How far the measurements are from the laws.
     pub laws: Laws,
 }

@@ -12,6 +12,10 @@ pub struct InPlaceConfig {
     pub layout: VraidLayout,
     /// Sectors of the LUN, at most the layout's.
     pub lun_sectors: u64,
+    /// Sectors of the LUN that hold data from the start: the file the host works on.
+    pub file_sectors: u64,
+    /// Sectors of one spindle, of which the file's span is a share.
+    pub spindle_sectors: u64,
     /// The write cache (one copy of the mirror), in sectors.
     pub write_cache_sectors: u64,
     /// With no more dirty sectors than this nothing is written back, unless a write waits for room.

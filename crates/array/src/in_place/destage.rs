@@ -25,20 +25,14 @@ pub(super) struct Destage<P> {
 impl<P: Payload> InPlace<P> {
     /// Begins destages while there is enough to write back and not enough on its way.
     pub(super) fn destage(&mut self, driver: &mut impl Driver<P>) {
-        while self.destages.len() < self.config.destages_in_flight as usize
-            && self.has_to_destage()
+        while self.destages.len() < self.config.destages_in_flight as usize && self.has_to_destage()
         {
             let Some((sectors, place)) = self.next_extent() else { break };
             self.cache.begin_destage(sectors.clone());
             let count = (sectors.end - sectors.start) as u32;
             let data = self.contents.load(sectors.start, count);
-            let slot = self.destages.insert(Destage {
-                sectors,
-                place,
-                writing: false,
-                awaited: 0,
-                data,
-            });
+            let slot =
+                self.destages.insert(Destage { sectors, place, writing: false, awaited: 0, data });
             self.send_pair(slot, Direction::Read, driver);
             self.counters.parity_update_reads += 2;
             self.counters.destages += 1;
@@ -100,7 +94,8 @@ impl<P: Payload> InPlace<P> {
 
     fn parity_is_busy(&self, place: &ChunkLocation) -> bool {
         let chunk = self.config.layout.config().chunk_sectors();
-        let parity_chunk = |place: &ChunkLocation| (place.parity_spindle, place.parity_sector / chunk);
+        let parity_chunk =
+            |place: &ChunkLocation| (place.parity_spindle, place.parity_sector / chunk);
         let wanted = parity_chunk(place);
         self.destages.iter().any(|(_, destage)| parity_chunk(&destage.place) == wanted)
     }

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use slab::Slab;
+use strewn_alloc::FileLayout;
 
 use crate::counters::Counters;
 use crate::driver::{
@@ -22,6 +23,9 @@ use crate::payload::{Contents, Payload};
 pub use config::{InPlaceConfig, InPlaceError};
 use destage::Destage;
 use write_cache::WriteCache;
+
+/// Sectors of 512 bytes in a block of 4 KiB.
+const BLOCK_SECTORS: u64 = 8;
 
 /// The tag's lowest bit tells destages from host operations; the rest is the slot and, for a read, where in the
 /// operation the command's sectors begin.
@@ -61,6 +65,8 @@ impl<P: Payload> InPlace<P> {
         }
         let nonzero = [
             (config.lun_sectors, "the LUN"),
+            (config.file_sectors, "the file"),
+            (config.spindle_sectors, "a spindle"),
             (config.write_cache_sectors, "the write cache"),
             (config.destages_in_flight.into(), "the number of destages in flight"),
         ];
@@ -162,6 +168,27 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
+    /// How the file lies, for as long as the array exists: contiguous within chunks. In blocks of 4 KiB, to be
+    /// compared with a write-anywhere array.
+    fn file_layout(&self) -> FileLayout {
+        let layout = &self.config.layout;
+        let chunk_sectors = layout.config().chunk_sectors();
+        let (mut lowest, mut end) = (u64::MAX, 0);
+        for sector in (0..self.config.file_sectors).step_by(chunk_sectors as usize) {
+            let place = layout.locate(sector).sector_on_spindle;
+            lowest = lowest.min(place);
+            end = end.max(place + chunk_sectors);
+        }
+        let blocks = self.config.file_sectors.div_ceil(BLOCK_SECTORS);
+        let extents = self.config.file_sectors.div_ceil(chunk_sectors);
+        FileLayout {
+            score: 1.0 - (extents - 1) as f64 / blocks.saturating_sub(1).max(1) as f64,
+            extents,
+            blocks,
+            span: (end - lowest) as f64 / self.config.spindle_sectors as f64,
+        }
+    }
+
     fn send(&self, driver: &mut impl Driver<P>, command: SpindleCommand<P>) {
         driver.processor(self.config.processor.of_command(command.sectors));
         driver.command(command);
@@ -229,7 +256,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
         &self.counters
     }
 
-    fn layout(&self) -> Option<Layout> {
-        None
+    fn layout(&self) -> Layout {
+        Layout { file: self.file_layout(), rewritten: None, free_space: None }
     }
 }

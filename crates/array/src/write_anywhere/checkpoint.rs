@@ -211,8 +211,13 @@ impl<P: Payload> WriteAnywhere<P> {
         let Some(mut checkpoint) = self.checkpoint.take() else { return };
         while checkpoint.reads_out < METADATA_READS_IN_FLIGHT {
             let Some((key, vbn)) = checkpoint.to_read.pop() else { break };
-            let fields =
-                TagFields { owner: Owner::CheckpointRead, slot: 0, first_key: key, blocks: 1, odd: false };
+            let fields = TagFields {
+                owner: Owner::CheckpointRead,
+                slot: 0,
+                first_key: key,
+                blocks: 1,
+                odd: false,
+            };
             self.send(driver, fields, Direction::Read, self.run_at(vbn), P::default());
             self.counters.metadata_reads += 1;
             checkpoint.reads_out += 1;
@@ -279,7 +284,8 @@ impl<P: Payload> WriteAnywhere<P> {
         let mut commands = 0;
         for (spindle, mask) in read.into_iter().enumerate() {
             for (bit, blocks) in runs(mask) {
-                let fields = TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks, odd: false };
+                let fields =
+                    TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks, odd: false };
                 let spindle = SpindleIndex(spindle as u16);
                 let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
                 self.send(driver, fields, Direction::Read, run, P::default());
@@ -315,7 +321,8 @@ impl<P: Payload> WriteAnywhere<P> {
             for (bit, blocks) in runs(mask) {
                 let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
                 let payload = payloads.run(run);
-                let fields = TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks, odd: false };
+                let fields =
+                    TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks, odd: false };
                 self.send(driver, fields, Direction::Write, run, payload);
                 commands += 1;
                 self.counters.data_writes += u64::from(is_data);
@@ -439,7 +446,10 @@ mod tests {
     fn runs_and_bits_of_a_mask() {
         assert_eq!(runs(0).count(), 0);
         assert_eq!(runs(u64::MAX).collect::<Vec<_>>(), [(0, 64)]);
-        assert_eq!(runs(0b1011_0001 | 1 << 63).collect::<Vec<_>>(), [(0, 1), (4, 2), (7, 1), (63, 1)]);
+        assert_eq!(
+            runs(0b1011_0001 | 1 << 63).collect::<Vec<_>>(),
+            [(0, 1), (4, 2), (7, 1), (63, 1)]
+        );
         assert_eq!(bits(0b1001 | 1 << 63).collect::<Vec<_>>(), [0, 3, 63]);
     }
 }

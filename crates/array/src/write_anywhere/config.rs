@@ -51,7 +51,9 @@ pub enum WriteAnywhereError {
     #[error(transparent)]
     Volume(#[from] VolumeTooLarge),
     /// The file and what describes it do not fit.
-    #[error("a file of {file_blocks} blocks and its metadata do not fit an aggregate of {aggregate_blocks} blocks")]
+    #[error(
+        "a file of {file_blocks} blocks and its metadata do not fit an aggregate of {aggregate_blocks} blocks"
+    )]
     FileDoesNotFit {
         /// Blocks of the file.
         file_blocks: u64,

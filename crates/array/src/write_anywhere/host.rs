@@ -61,7 +61,8 @@ impl<P: Payload> WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) {
         driver.processor(self.processor().of_operation(host.sectors));
-        let operation = Operation { host, stage: Stage::Indirect, awaited: 0, answer: P::default() };
+        let operation =
+            Operation { host, stage: Stage::Indirect, awaited: 0, answer: P::default() };
         let blocks = operation.blocks();
         let slot = self.operations.insert(operation) as u32;
         let (first, last) =

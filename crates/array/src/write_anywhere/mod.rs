@@ -347,11 +347,11 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         &self.counters
     }
 
-    fn layout(&self) -> Option<Layout> {
-        Some(Layout {
+    fn layout(&self) -> Layout {
+        Layout {
             file: FileLayout::measure(&self.map, self.config.file_blocks, self.group()),
-            rewritten: self.rewritten.count() as f64 / f64::from(self.config.file_blocks),
-            free_space: FreeSpace::measure(self.aggregate.free_map()),
-        })
+            rewritten: Some(self.rewritten.count() as f64 / f64::from(self.config.file_blocks)),
+            free_space: Some(FreeSpace::measure(self.aggregate.free_map())),
+        }
     }
 }

@@ -23,6 +23,8 @@ fn roomy() -> InPlaceConfig {
     InPlaceConfig {
         layout: layout(vec![6]),
         lun_sectors: 600,
+        file_sectors: 100,
+        spindle_sectors: 10 * 2 * CHUNK_SECTORS,
         write_cache_sectors: 400,
         destage_low_sectors: 0,
         destages_in_flight: 4,

@@ -94,7 +94,7 @@ fn read_everything<A: Array<Bytes>, W: Watch<A>>(bench: &mut Bench<A, W>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn write_anywhere_keeps_what_it_acknowledged(

@@ -100,7 +100,7 @@ fn write_anywhere() -> ArrayResults {
             score: 0.974 - 0.45 * age,
             extents_per_gib: 4096.0 + 90_000.0 * age,
             span_percent: 4.9 + 10.0 * age,
-            rewritten_percent: 15.0 + 69.0 * age,
+            rewritten_percent: Some(15.0 + 69.0 * age),
         };
         segment.free_space = Some(FreeSpace { score: 0.99, largest_run_blocks: 31_000_000 });
         segment.consistency_points = Some(ConsistencyPoints {

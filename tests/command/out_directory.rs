@@ -1,11 +1,8 @@
 //! `strewn run --out`: the files it writes, and those it leaves alone.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::fs;
 
-use common::{Folder, contents};
+use crate::common::{Folder, contents};
 use strewn::report::Results;
 
 const FILES: [&str; 4] = ["iops.svg", "response.svg", "results.json", "segments.csv"];
@@ -48,7 +45,7 @@ fn a_directory_in_use_is_refused_before_the_run_and_left_as_it_is() {
     let before = contents(&folder.path("out"));
 
     // At full scale: a refusal that came after the run would take minutes.
-    let shipped = format!("{}/scenarios/making-sense-of-wafl-4.toml", common::PROJECT);
+    let shipped = format!("{}/scenarios/making-sense-of-wafl-4.toml", crate::common::PROJECT);
     folder
         .strewn(&["run", &shipped, "--out", "out"])
         .refused(&["--out out: the directory is not empty", "--force"]);
@@ -95,7 +92,7 @@ fn a_place_that_cannot_be_written_is_refused_before_the_run() {
 #[test]
 fn a_scenario_that_is_refused_leaves_no_directory() {
     let folder = Folder::new();
-    folder.write("bad.toml", &common::SMALL.replace("seed = 7", "sede = 7"));
+    folder.write("bad.toml", &crate::common::SMALL.replace("seed = 7", "sede = 7"));
     folder
         .strewn(&["run", "bad.toml", "--out", "out"])
         .refused(&["bad.toml", "did you mean `seed`?"]);

@@ -1,11 +1,8 @@
 //! `strewn calibrate`: what it prints, and what it changes in the scenario's file.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::fs;
 
-use common::{Folder, SMALL};
+use crate::common::{Folder, SMALL};
 
 /// The one line of the scenario that the fit may change.
 const FITTED: &str = "host_operation = \"500 us\"";

@@ -1,5 +1,4 @@
 //! Running the command as a person would, in a directory of its own.
-#![allow(dead_code)] // each test file uses some of it
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +9,8 @@ use tempfile::TempDir;
 /// The root of the project, where the shipped scenarios are found.
 pub const PROJECT: &str = env!("CARGO_MANIFEST_DIR");
 /// A scenario that runs in a fraction of a second.
-pub const SMALL: &str = include_str!("../scenarios/small.toml");
-const SMALL_PUBLISHED: &str = include_str!("../scenarios/small.published.toml");
+pub const SMALL: &str = include_str!("scenarios/small.toml");
+const SMALL_PUBLISHED: &str = include_str!("scenarios/small.published.toml");
 
 /// A directory with `small.toml` and its published figures in it.
 pub struct Folder(TempDir);

@@ -1,14 +1,11 @@
 //! Ctrl-C and its kin: what is complete is kept.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Folder, Ran};
+use crate::common::{Folder, Ran};
 use strewn::report::Results;
 
 /// Starts something that would take hours.
@@ -56,7 +53,7 @@ fn what_is_complete_is_written_and_marked() {
 #[test]
 fn nothing_complete_is_nothing_written() {
     let folder = Folder::new();
-    folder.write("endless.toml", &common::SMALL.replace("\"60 s\"", "\"1000 h\""));
+    folder.write("endless.toml", &crate::common::SMALL.replace("\"60 s\"", "\"1000 h\""));
     let child = start(&folder, &["run", "endless.toml", "--out", "out"]);
     sleep(Duration::from_secs(1));
     send("INT", &child);
@@ -69,7 +66,7 @@ fn nothing_complete_is_nothing_written() {
 #[test]
 fn a_fit_that_is_stopped_leaves_the_scenario_as_it_is() {
     let folder = Folder::new();
-    folder.write("endless.toml", &common::SMALL.replace("\"60 s\"", "\"1000 h\""));
+    folder.write("endless.toml", &crate::common::SMALL.replace("\"60 s\"", "\"1000 h\""));
     let before = folder.contents();
     let child = start(&folder, &["calibrate", "endless.toml"]);
     sleep(Duration::from_secs(1));

@@ -1,11 +1,8 @@
 //! The main job at an eighth of the scale, beside its published figures: does the model still predict them?
 //!
 //! The bounds are those of a quick run. At full scale the figures come closer; see `docs/model.md`.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{Folder, PROJECT};
+use crate::common::{Folder, PROJECT};
 use strewn::report::{Metric, Results};
 
 /// What the write-anywhere array's predicted segments may be off by, as a root mean square.

@@ -1,0 +1,12 @@
+//! The command end to end: the program that people run, in directories of its own.
+//!
+//! One program of tests, since each more is linked with everything there is.
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod calibrate;
+mod common;
+mod interrupt;
+mod making_sense_of_wafl_4;
+mod out_directory;
+mod run;
