@@ -1,15 +1,18 @@
 //! The drive's own cache: segments, read-ahead, writes acknowledged before they are on the medium.
 //!
-//! The rules are those that the reference simulator's times for the Cheetah 15K.5 show:
+//! The rules are those that the reference simulator's times for the Cheetah 15K.5 show, as far as
+//! they show them:
 //!
 //! - A read that lies in one segment costs its overhead and moves nothing. Any other read goes to
-//!   the medium whole and takes the segment used least recently.
-//! - After a read the drive reads on into the segment, until the track ends or the segment is
-//!   full. Any command but a read of that segment stops it. A read that crosses to another track
-//!   is not read on from.
-//! - With write-back, a write is acknowledged when its overhead has passed and goes to the medium
-//!   at once. The next write is acknowledged when the one before is on the medium, and so is a
-//!   read. One write is under way at a time, therefore, and a failure of power loses no more.
+//!   the medium whole, continues the segment that it continues in address, or else takes the one
+//!   used least recently.
+//! - After a read the drive reads on into the segment: until the track ends on which the read
+//!   began, or the next one if the segment came from the track before, and no further than the
+//!   segment's size from the read. Any command but a read of that segment stops it, when the sector
+//!   under the head has passed.
+//! - With write-back, a write is acknowledged when its overhead has passed, and goes to the medium
+//!   at once. Anything but a write that continues it waits until it is there. A failure of power
+//!   loses one run of sectors, therefore.
 //!
 //! Which command goes next is decided without a look at the cache.
 
@@ -27,6 +30,11 @@ struct Segment {
 impl Segment {
     fn holds(&self, first_lba: u64, end_lba: u64) -> bool {
         self.first_lba <= first_lba && end_lba <= self.end_lba
+    }
+
+    /// Whether sectors from `lba` on would continue it.
+    fn reaches(&self, lba: u64) -> bool {
+        self.first_lba <= lba && lba <= self.end_lba
     }
 
     fn overlaps(&self, other: &Self) -> bool {
@@ -105,7 +113,7 @@ impl CacheState {
     ) -> Served {
         let bus_ns = u64::from(command.sectors) * self.bus_ps_per_sector / 1000;
         let hit_ns = self.hit_overhead_ns[self.host_before as usize][command.operation as usize];
-        let hit_ns = now_ns + hit_ns + bus_ns;
+        let hit_ns = hit_ns + bus_ns;
         self.host_before = command.operation;
         match command.operation {
             Operation::Read => self.read(drive, now_ns, hit_ns, arm, command, transfer),
@@ -123,33 +131,72 @@ impl CacheState {
         transfer: &Transfer,
     ) -> Served {
         let end_lba = command.lba + u64::from(command.sectors);
+        // What is on its way to the medium goes there first.
         let start_ns = now_ns.max(self.written_ns);
-        if let Some(buffered_ns) = self.buffered_ns(drive, command.lba, end_lba) {
-            let completion_ns = hit_ns.max(buffered_ns).max(start_ns);
-            return Served { completion_ns, hit: true, arm };
+        let hit_ns = start_ns + hit_ns;
+        if let Some(buffered_ns) = self.buffered_ns(drive, start_ns, command.lba, end_lba) {
+            return Served { completion_ns: hit_ns.max(buffered_ns), hit: true, arm };
         }
-        let arm = self.stop_reading(drive, start_ns, arm);
-        if let Some(found) = self.segments.iter().position(|held| held.holds(command.lba, end_lba))
-        {
-            let segment = self.segments.remove(found);
+        let (start_ns, arm) = self.stop_reading(drive, start_ns, arm);
+        let found = self.segments.iter().position(|held| held.holds(command.lba, end_lba));
+        if let Some(found) = found {
+            let mut segment = self.segments.remove(found);
+            segment.first_lba = command.lba;
             self.segments.push(segment);
-            return Served { completion_ns: hit_ns.max(start_ns), hit: true, arm };
+            let arm = self.resume_reading(drive, start_ns, arm, command.lba);
+            return Served { completion_ns: hit_ns, hit: true, arm };
         }
         let completion_ns = medium_ns(drive, start_ns, arm, Operation::Read, transfer);
-        self.insert(Segment { first_lba: command.lba, end_lba });
-        let track_end_lba = drive.track_end_lba(command.lba);
-        let full_lba = command.lba + u64::from(self.rules.segment_sectors.max(command.sectors));
-        let ahead_lba = match self.rules.read_ahead {
-            ReadAhead::None => end_lba,
-            ReadAhead::Track => full_lba.min(track_end_lba),
-            ReadAhead::Segment => full_lba.min(drive.capacity_sectors()),
-        };
-        if ahead_lba > end_lba {
-            self.reading =
-                Some(Reading { from_ns: completion_ns, from_lba: end_lba, end_lba: ahead_lba });
-        }
+        let stream = self.segments.iter().position(|held| held.reaches(command.lba));
+        let first_lba = stream.map_or(command.lba, |stream| self.segments[stream].first_lba);
+        self.insert(Segment { first_lba, end_lba });
+        let ahead_lba = self.ahead_lba(drive, first_lba, command.lba);
+        self.reading = (ahead_lba > end_lba).then_some(Reading {
+            from_ns: completion_ns,
+            from_lba: end_lba,
+            end_lba: ahead_lba,
+        });
         let arm = Arm { track: transfer.end_track, before: Operation::Read };
         Served { completion_ns, hit: false, arm }
+    }
+
+    /// Where reading on ends after a read at `lba` into a segment that starts at `first_lba`.
+    fn ahead_lba(&self, drive: &Drive, first_lba: u64, lba: u64) -> u64 {
+        let capacity_sectors = drive.capacity_sectors();
+        let full_lba = (lba + u64::from(self.rules.segment_sectors)).min(capacity_sectors);
+        match self.rules.read_ahead {
+            ReadAhead::None => lba,
+            ReadAhead::Segment => full_lba,
+            ReadAhead::Track => {
+                let track = drive.track_sectors(lba);
+                let end_lba = if first_lba < track.start && track.end < capacity_sectors {
+                    drive.track_sectors(track.end).end
+                } else {
+                    track.end
+                };
+                end_lba.min(full_lba)
+            }
+        }
+    }
+
+    /// Reads on from the end of the segment used last, after a read at `lba` that was found in it.
+    fn resume_reading(&mut self, drive: &Drive, now_ns: u64, arm: Arm, lba: u64) -> Arm {
+        let Some(&segment) = self.segments.last() else { return arm };
+        let end_lba = self.ahead_lba(drive, segment.first_lba, lba);
+        if end_lba <= segment.end_lba {
+            return arm;
+        }
+        let rotation = drive.rotation();
+        let from = drive.locate(segment.end_lba);
+        let [overhead, _] = drive.overhead_ticks(arm.before);
+        let angle = rotation.angle_at(now_ns);
+        let way = drive.positioning(overhead, arm.track, angle, from);
+        self.reading = Some(Reading {
+            from_ns: now_ns + rotation.ns(u64::from(way.ticks())),
+            from_lba: segment.end_lba,
+            end_lba,
+        });
+        Arm { track: from.track, before: Operation::Read }
     }
 
     fn write(
@@ -161,50 +208,76 @@ impl CacheState {
         command: &Command,
         transfer: &Transfer,
     ) -> Served {
-        let start_ns = now_ns.max(self.written_ns);
-        let arm = self.stop_reading(drive, start_ns, arm);
         let end_lba = command.lba + u64::from(command.sectors);
+        let appends = self.segments.last().is_some_and(|last| last.end_lba == command.lba);
+        if self.rules.write_back && appends && now_ns < self.written_ns {
+            self.extend(end_lba);
+            self.written_ns += passing_ns(drive, command.lba, end_lba);
+            let arm = Arm { track: transfer.end_track, before: Operation::Write };
+            return Served { completion_ns: now_ns + hit_ns, hit: true, arm };
+        }
+        let start_ns = now_ns.max(self.written_ns);
+        let (start_ns, arm) = self.stop_reading(drive, start_ns, arm);
         self.insert(Segment { first_lba: command.lba, end_lba });
         self.written_ns = medium_ns(drive, start_ns, arm, Operation::Write, transfer);
         let arm = Arm { track: transfer.end_track, before: Operation::Write };
         if self.rules.write_back {
-            return Served { completion_ns: hit_ns.max(start_ns), hit: true, arm };
+            return Served { completion_ns: start_ns.max(now_ns + hit_ns), hit: true, arm };
         }
         Served { completion_ns: self.written_ns, hit: false, arm }
     }
 
-    /// When the sectors will all be in the cache, if the segment being read on into holds them or
-    /// will.
-    fn buffered_ns(&self, drive: &Drive, first_lba: u64, end_lba: u64) -> Option<u64> {
+    /// When the sectors will all be in the cache, if the first of them is there and the segment
+    /// being read on into will hold the rest.
+    fn buffered_ns(&self, drive: &Drive, now_ns: u64, first_lba: u64, end_lba: u64) -> Option<u64> {
         let reading = self.reading?;
         let segment = self.segments.last()?;
         let will_hold = Segment { first_lba: segment.first_lba, end_lba: reading.end_lba };
         if !will_hold.holds(first_lba, end_lba) {
             return None;
         }
-        if end_lba <= reading.from_lba {
-            return Some(0);
-        }
-        Some(reading.from_ns + passing_ns(drive, reading.from_lba, end_lba))
+        let passed_ns = |lba: u64| {
+            if lba <= reading.from_lba {
+                return 0;
+            }
+            reading.from_ns + passing_ns(drive, reading.from_lba, lba)
+        };
+        (passed_ns(first_lba + 1) <= now_ns).then(|| passed_ns(end_lba))
     }
 
-    /// Stops reading on at `now_ns`; what has passed whole stays in the segment.
-    fn stop_reading(&mut self, drive: &Drive, now_ns: u64, arm: Arm) -> Arm {
-        let Some(reading) = self.reading.take() else { return arm };
+    /// Stops reading on at `now_ns`, or when the sector under way has passed, and says when that
+    /// is; what has passed whole stays in the segment.
+    fn stop_reading(&mut self, drive: &Drive, now_ns: u64, arm: Arm) -> (u64, Arm) {
+        let Some(reading) = self.reading.take() else { return (now_ns, arm) };
+        if now_ns < reading.from_ns {
+            return (now_ns, arm);
+        }
+        let passed_ns = |lba| reading.from_ns + passing_ns(drive, reading.from_lba, lba);
         let (mut read_lba, mut unread_lba) = (reading.from_lba, reading.end_lba + 1);
         while unread_lba - read_lba > 1 {
             let middle_lba = read_lba + (unread_lba - read_lba) / 2;
-            let passed_ns = reading.from_ns + passing_ns(drive, reading.from_lba, middle_lba);
-            if passed_ns <= now_ns {
+            if passed_ns(middle_lba) <= now_ns {
                 read_lba = middle_lba;
             } else {
                 unread_lba = middle_lba;
             }
         }
-        if let Some(segment) = self.segments.last_mut() {
-            segment.end_lba = segment.end_lba.max(read_lba);
+        let mut stop_ns = now_ns;
+        if read_lba < reading.end_lba {
+            read_lba += 1;
+            stop_ns = passed_ns(read_lba).max(now_ns);
         }
-        Arm { track: drive.locate(read_lba - 1).track, ..arm }
+        self.extend(read_lba);
+        (stop_ns, Arm { track: drive.locate(read_lba - 1).track, ..arm })
+    }
+
+    /// Lengthens the segment used last; it keeps no more than its size, from the end.
+    fn extend(&mut self, end_lba: u64) {
+        let kept = u64::from(self.rules.segment_sectors);
+        if let Some(segment) = self.segments.last_mut() {
+            segment.end_lba = segment.end_lba.max(end_lba);
+            segment.first_lba = segment.first_lba.max(segment.end_lba.saturating_sub(kept));
+        }
     }
 
     /// Adds a segment as the one used last, in place of what it makes stale and, when all are in

@@ -6,6 +6,8 @@
 //! 266 kilobytes, index included, that stay in a core's second-level cache, where a table of
 //! tracks would not.
 
+use std::ops::Range;
+
 use crate::profile::{Profile, Zone};
 use crate::rotation::{Angle, revolutions_to_fraction};
 
@@ -142,15 +144,31 @@ impl Geometry {
         self.capacity_sectors
     }
 
-    /// The track that holds `lba`, from that sector on. `lba` is below the capacity.
     #[inline]
-    pub(crate) fn locate(&self, lba: u64) -> TrackRemainder {
+    fn span_number(&self, lba: u64) -> usize {
         debug_assert!(lba < self.capacity_sectors);
         let mut number = self.index[(lba >> INDEX_SHIFT) as usize] as usize;
         let lba = lba as u32;
         while self.spans[number + 1].first_lba <= lba {
             number += 1;
         }
+        number
+    }
+
+    /// The sectors of the track that holds `lba`, which is below the capacity.
+    pub(crate) fn track_sectors(&self, lba: u64) -> Range<u64> {
+        let number = self.span_number(lba);
+        let span = &self.spans[number];
+        let (first_lba, sectors) = (u64::from(span.first_lba), u64::from(span.sectors));
+        let start = lba - (lba - first_lba) % sectors;
+        start..(start + sectors).min(u64::from(self.spans[number + 1].first_lba))
+    }
+
+    /// The track that holds `lba`, from that sector on. `lba` is below the capacity.
+    #[inline]
+    pub(crate) fn locate(&self, lba: u64) -> TrackRemainder {
+        let number = self.span_number(lba);
+        let lba = lba as u32;
         let span = &self.spans[number];
         let offset = lba - span.first_lba;
         let track = ((u64::from(offset) * span.tracks_per_sector) >> RECIPROCAL_BITS) as u32;

@@ -8,6 +8,8 @@
 //! it begins with those that come, and is done a revolution later. On several tracks that gains
 //! nothing: the way to the second would be waited for instead.
 
+use std::ops::Range;
+
 use crate::cache::CacheState;
 use crate::geometry::{Geometry, Location, Track};
 use crate::profile::{Cache, MAX_DELAY_MS, Profile, ProfileError};
@@ -158,9 +160,9 @@ impl Drive {
         self.sector_bytes
     }
 
-    /// The address after the last sector of the track that holds `lba`, below the capacity.
-    pub(crate) fn track_end_lba(&self, lba: u64) -> u64 {
-        lba + u64::from(self.geometry.locate(lba).sectors)
+    /// The sectors of the track that holds `lba`, below the capacity.
+    pub(crate) fn track_sectors(&self, lba: u64) -> Range<u64> {
+        self.geometry.track_sectors(lba)
     }
 
     /// An empty cache of this drive, if it has one.
