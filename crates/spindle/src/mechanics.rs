@@ -55,6 +55,22 @@ pub enum CommandError {
         /// Sectors of the drive.
         capacity_sectors: u64,
     },
+    /// The command does not begin and end with a sector.
+    #[error("{bytes} bytes at {offset_bytes} do not fall on sectors of {sector_bytes} bytes")]
+    Misaligned {
+        /// Where the first byte is.
+        offset_bytes: u64,
+        /// Bytes to transfer.
+        bytes: u64,
+        /// Bytes in a sector of the drive.
+        sector_bytes: u32,
+    },
+    /// The command arrives later than time is kept.
+    #[error("a command arrives at {arrival_ns} ns, past the end of time, 2^63 ns")]
+    ArrivalTooLate {
+        /// When the command arrives, in nanoseconds.
+        arrival_ns: u64,
+    },
     /// The command arrives before the one submitted last.
     #[error("a command arrives at {arrival_ns} ns, after one that arrived at {latest_ns} ns")]
     ArrivalDecreases {
@@ -170,6 +186,30 @@ impl Drive {
         self.cache.clone().map(|rules| CacheState::new(rules, self.bus_ps_per_sector))
     }
 
+    /// The command that transfers `bytes` from `offset_bytes` on.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are not whole sectors, none, or reach past the end.
+    pub fn command(
+        &self,
+        offset_bytes: u64,
+        bytes: u64,
+        operation: Operation,
+    ) -> Result<Command, CommandError> {
+        let sector_bytes = u64::from(self.sector_bytes);
+        if offset_bytes % sector_bytes != 0 || bytes % sector_bytes != 0 {
+            let sector_bytes = self.sector_bytes;
+            return Err(CommandError::Misaligned { offset_bytes, bytes, sector_bytes });
+        }
+        let lba = offset_bytes / sector_bytes;
+        // A drive has less than 2³² sectors: as many are past its end as well.
+        let sectors = u32::try_from(bytes / sector_bytes).unwrap_or(u32::MAX);
+        let command = Command { lba, sectors, operation };
+        self.check(&command)?;
+        Ok(command)
+    }
+
     /// Cylinders, spare ones included.
     pub fn cylinders(&self) -> u32 {
         self.seek_ticks.len() as u32
@@ -199,6 +239,19 @@ impl Drive {
     /// The command is empty or reaches past the end.
     #[inline]
     pub fn transfer(&self, command: &Command) -> Result<Transfer, CommandError> {
+        self.check(command)?;
+        let Command { lba, sectors, .. } = *command;
+        let remainder = self.geometry.locate(lba);
+        let start = remainder.start;
+        if sectors <= remainder.sectors {
+            let ticks = u64::from(remainder.transfer_ticks(sectors));
+            return Ok(Transfer { start, end_track: start.track, ticks });
+        }
+        Ok(self.transfer_across_tracks(lba, sectors))
+    }
+
+    #[inline]
+    fn check(&self, command: &Command) -> Result<(), CommandError> {
         let Command { lba, sectors, .. } = *command;
         if sectors == 0 {
             return Err(CommandError::Empty { lba });
@@ -207,13 +260,7 @@ impl Drive {
         if lba >= capacity_sectors || u64::from(sectors) > capacity_sectors - lba {
             return Err(CommandError::PastEnd { lba, sectors, capacity_sectors });
         }
-        let remainder = self.geometry.locate(lba);
-        let start = remainder.start;
-        if sectors <= remainder.sectors {
-            let ticks = u64::from(remainder.transfer_ticks(sectors));
-            return Ok(Transfer { start, end_track: start.track, ticks });
-        }
-        Ok(self.transfer_across_tracks(lba, sectors))
+        Ok(())
     }
 
     #[cold]

@@ -7,11 +7,23 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// Profiles that ship with the crate, by name.
-const SHIPPED: [(&str, &str); 1] = [(
+use crate::outline::Outline;
+use crate::provenance::{Provenances, unknown};
+
+/// Profiles that ship with the crate, by name: the measured one first.
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),*]
+    };
+}
+const SHIPPED: [(&str, &str); 6] = shipped![
     "seagate-cheetah-15k5-st3146855fc",
-    include_str!("../profiles/seagate-cheetah-15k5-st3146855fc.toml"),
-)];
+    "seagate-cheetah-15k4-st3146854fc",
+    "seagate-cheetah-15k6-st3146356fc",
+    "seagate-cheetah-15k7-st3450857ss",
+    "seagate-cheetah-x15-st318451fc",
+    "nearline-7200-16tb",
+];
 
 /// How far a measured seek may lie below a shorter one before it counts as a mistake: measured
 /// points scatter, by up to 0.053 ms in the Cheetah's.
@@ -21,9 +33,16 @@ const SEEK_SCATTER_MS: f64 = 0.1;
 const MAX_SECTORS_PER_TRACK: u32 = 1 << 14;
 const MAX_BAND_CYLINDERS: u32 = 1 << 11;
 
-/// A cylinder and a head share 32 bits, eight of them the head's, and tracks are counted in 32.
-const MAX_CYLINDER: u32 = (1 << 24) - 1;
+/// A cylinder and a head share 32 bits, eight of them the head's. A seek table has an entry for
+/// each cylinder, so there are not as many as would fit.
+const MAX_CYLINDER: u32 = (1 << 22) - 1;
 const MAX_HEADS: u32 = (1 << 8) - 1;
+
+/// A layout is listed pass by pass, a pass being a band on one head.
+const MAX_PASSES: u64 = 1 << 20;
+
+/// Formats of a sector: plain, with 8 or 16 bytes of check data, and the large one.
+const SECTOR_BYTES: [u32; 4] = [512, 520, 528, 4096];
 
 /// Bounds on what a cache holds.
 const MAX_SEGMENTS: u32 = 1 << 12;
@@ -75,6 +94,9 @@ pub struct Profile {
     /// The drive's own cache, if it has one. It is in use only where it is asked for.
     #[serde(default)]
     pub cache: Option<Cache>,
+    /// Where its numbers come from, by field: see [`NUMBERS`](crate::NUMBERS).
+    #[serde(default)]
+    pub provenance: Provenances,
     /// Zones from the outermost inward, which is also in LBA order.
     #[serde(rename = "zone")]
     pub zones: Vec<Zone>,
@@ -158,7 +180,7 @@ pub struct Zone {
 impl Zone {
     /// Cylinders in the zone.
     pub fn cylinders(&self) -> u32 {
-        self.last_cylinder.saturating_sub(self.first_cylinder) + 1
+        self.last_cylinder.saturating_sub(self.first_cylinder).saturating_add(1)
     }
 }
 
@@ -217,23 +239,28 @@ impl Profile {
         Self::from_toml(&text, &origin)
     }
 
-    /// Parses and validates a profile; `origin` names the text in errors.
+    /// Parses and validates a profile, or an [`Outline`] and makes a profile of it; `origin` names
+    /// the text in errors. An outline has the field `zones`, a number; a profile has a list, `zone`.
     ///
     /// # Errors
     ///
     /// The text does not parse or holds a value that cannot be.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self, ProfileError> {
-        let profile: Self = toml::from_str(text).map_err(|source| ProfileError::Parse {
-            origin: origin.to_owned(),
-            source: Box::new(source),
-        })?;
+        let parse_error =
+            |source| ProfileError::Parse { origin: origin.to_owned(), source: Box::new(source) };
+        let table: toml::Table = toml::from_str(text).map_err(parse_error)?;
+        if table.contains_key("zones") {
+            let outline: Outline = toml::from_str(text).map_err(parse_error)?;
+            return outline.profile();
+        }
+        let profile: Self = toml::from_str(text).map_err(parse_error)?;
         profile.validate()?;
         Ok(profile)
     }
 
     /// Cylinders of the drive, spare ones included.
     pub fn cylinders(&self) -> u32 {
-        self.zones.last().map_or(0, |zone| zone.last_cylinder + 1)
+        self.zones.last().map_or(0, |zone| zone.last_cylinder.saturating_add(1))
     }
 
     /// Sectors that zone number `index` holds: up to the next zone, or to the capacity.
@@ -254,7 +281,9 @@ impl Profile {
         self.check("heads", (1..=MAX_HEADS).contains(&self.heads), || {
             format!("{} is not in 1..={MAX_HEADS}", self.heads)
         })?;
-        self.check("sector_bytes", self.sector_bytes >= 1, || "must be at least 1".to_owned())?;
+        self.check("sector_bytes", SECTOR_BYTES.contains(&self.sector_bytes), || {
+            format!("{} is none of {SECTOR_BYTES:?}", self.sector_bytes)
+        })?;
         self.check(
             "capacity_sectors",
             (1..=u64::from(u32::MAX)).contains(&self.capacity_sectors),
@@ -268,6 +297,9 @@ impl Profile {
         self.check_delay("head_switch_ms", self.head_switch_ms)?;
         self.check_delay("write_settle_ms", self.write_settle_ms)?;
         self.check_overheads("overhead_ms", &self.overhead_ms)?;
+        if let Some(field) = unknown(&self.provenance) {
+            return self.check("provenance", false, || format!("no number is called \"{field}\""));
+        }
         if let Some(rate) = self.bus_mb_per_s {
             self.check("bus_mb_per_s", (1.0..=1e6).contains(&rate), || {
                 format!("{rate} is not in 1..=1000000")
@@ -352,7 +384,11 @@ impl Profile {
             next_cylinder = zone.last_cylinder + 1;
             next_lba = zone.first_lba;
         }
-        Ok(())
+        let bands = u64::from(next_cylinder / self.band_cylinders);
+        let passes = (bands + self.zones.len() as u64) * u64::from(self.heads);
+        self.check("band_cylinders", passes <= MAX_PASSES, || {
+            format!("{} makes {passes} passes, more than {MAX_PASSES}", self.band_cylinders)
+        })
     }
 
     fn validate_zone(&self, index: usize, zone: &Zone) -> Result<(), ProfileError> {

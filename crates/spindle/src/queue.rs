@@ -156,7 +156,8 @@ impl<T: Copy> Queue<T> {
             Scheduler::AgedSptf { credit_us_per_ms } => {
                 let positioning = self.positioning(drive, heads);
                 // Ticks of credit per nanosecond waited, in 2⁻³² ticks.
-                let rate = drive.rotation().ticks_q32_per_ns() * u64::from(credit_us_per_ms) / 1000;
+                let rate = u64::from(credit_us_per_ms);
+                let rate = drive.rotation().ticks_q32_per_ns().saturating_mul(rate) / 1000;
                 self.least(|slot| {
                     let waited_ns = heads.now_ns - self.arrivals_ns[slot];
                     let credit = (u128::from(waited_ns) * u128::from(rate)) >> 32;

@@ -14,6 +14,9 @@ use crate::mechanics::{Command, CommandError, Drive, Operation};
 use crate::queue::{Admitted, Heads, MAX_DEPTH, Queue};
 use crate::scheduler::Scheduler;
 
+/// Time is kept to 292 years, and as long again is left for what is under way by then.
+const MAX_ARRIVAL_NS: u64 = 1 << 63;
+
 /// Why a spindle cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpindleError {
@@ -171,8 +174,8 @@ impl<T: Copy> SimulatedSpindle<T> {
     ///
     /// # Errors
     ///
-    /// The command is empty, reaches past the end, or arrives before one submitted earlier. The
-    /// spindle is then as it was.
+    /// The command is empty, reaches past the end, arrives before one submitted earlier, or
+    /// after 2⁶³ ns. The spindle is then as it was.
     #[inline]
     pub fn submit(
         &mut self,
@@ -180,9 +183,12 @@ impl<T: Copy> SimulatedSpindle<T> {
         command: Command,
         tag: T,
     ) -> Result<(), CommandError> {
-        if arrival_ns < self.latest_arrival_ns {
+        if !(self.latest_arrival_ns..=MAX_ARRIVAL_NS).contains(&arrival_ns) {
             let latest_ns = self.latest_arrival_ns;
-            return Err(CommandError::ArrivalDecreases { arrival_ns, latest_ns });
+            return Err(match arrival_ns < latest_ns {
+                true => CommandError::ArrivalDecreases { arrival_ns, latest_ns },
+                false => CommandError::ArrivalTooLate { arrival_ns },
+            });
         }
         let transfer = self.drive.transfer(&command)?;
         self.latest_arrival_ns = arrival_ns;
