@@ -146,7 +146,8 @@ impl CacheState {
             let arm = self.resume_reading(drive, start_ns, arm, command.lba);
             return Served { completion_ns: hit_ns, hit: true, arm };
         }
-        let completion_ns = medium_ns(drive, start_ns, arm, Operation::Read, transfer);
+        let overhead = drive.overhead_ticks(arm.before)[Operation::Read as usize];
+        let completion_ns = medium_ns(drive, start_ns, overhead, arm, Operation::Read, transfer);
         let stream = self.segments.iter().position(|held| held.reaches(command.lba));
         let first_lba = stream.map_or(command.lba, |stream| self.segments[stream].first_lba);
         self.insert(Segment { first_lba, end_lba });
@@ -217,13 +218,17 @@ impl CacheState {
             return Served { completion_ns: now_ns + hit_ns, hit: true, arm };
         }
         let start_ns = now_ns.max(self.written_ns);
-        let (start_ns, arm) = self.stop_reading(drive, start_ns, arm);
+        let (start_ns, from) = self.stop_reading(drive, start_ns, arm);
         self.insert(Segment { first_lba: command.lba, end_lba });
-        self.written_ns = medium_ns(drive, start_ns, arm, Operation::Write, transfer);
         let arm = Arm { track: transfer.end_track, before: Operation::Write };
         if self.rules.write_back {
-            return Served { completion_ns: start_ns.max(now_ns + hit_ns), hit: true, arm };
+            // The overhead of the answer is that of the writing too.
+            let answer_ns = start_ns.max(now_ns + hit_ns);
+            self.written_ns = medium_ns(drive, answer_ns, 0, from, Operation::Write, transfer);
+            return Served { completion_ns: answer_ns, hit: true, arm };
         }
+        let overhead = drive.overhead_ticks(from.before)[Operation::Write as usize];
+        self.written_ns = medium_ns(drive, start_ns, overhead, from, Operation::Write, transfer);
         Served { completion_ns: self.written_ns, hit: false, arm }
     }
 
@@ -297,13 +302,14 @@ impl CacheState {
 fn medium_ns(
     drive: &Drive,
     start_ns: u64,
+    overhead: u32,
     arm: Arm,
     operation: Operation,
     transfer: &Transfer,
 ) -> u64 {
     let rotation = drive.rotation();
     let angle = rotation.angle_at(start_ns);
-    let (positioning, ticks) = drive.service(arm.before, arm.track, angle, operation, transfer);
+    let (positioning, ticks) = drive.service(overhead, arm.track, angle, operation, transfer);
     start_ns + rotation.ns(u64::from(positioning.ticks()) + ticks)
 }
 

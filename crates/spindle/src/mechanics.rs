@@ -318,13 +318,12 @@ impl Drive {
     #[inline]
     pub fn service(
         &self,
-        before: Operation,
+        overhead: u32,
         from: Track,
         angle: Angle,
         operation: Operation,
         transfer: &Transfer,
     ) -> (Positioning, u64) {
-        let overhead = self.overhead_ticks(before)[operation as usize];
         let mut positioning = self.positioning(overhead, from, angle, transfer.start);
         let one_track = transfer.start.track == transfer.end_track;
         let ticks = u64::from(positioning.rotation) + transfer.ticks;

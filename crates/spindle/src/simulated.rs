@@ -266,9 +266,10 @@ impl<T: Copy> SimulatedSpindle<T> {
         }
         let rotation = self.drive.rotation();
         let angle = rotation.angle_at(now_ns);
+        let overhead = self.drive.overhead_ticks(self.before)[command.operation as usize];
         let transfer = command.transfer;
         let (positioning, transfer_ticks) =
-            self.drive.service(self.before, self.track, angle, command.operation, &transfer);
+            self.drive.service(overhead, self.track, angle, command.operation, &transfer);
         let service_ns = rotation.ns(u64::from(positioning.ticks()) + transfer_ticks);
         self.service_ns = service_ns;
         self.completion_ns = now_ns + service_ns;
