@@ -56,6 +56,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cache;
+pub mod fit;
 mod geometry;
 mod mechanics;
 mod outline;
