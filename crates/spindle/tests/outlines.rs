@@ -27,11 +27,11 @@ fn reads_per_second(name: &str, outstanding: u32) -> f64 {
 #[test]
 fn random_reads_are_as_fast_as_such_drives_are() {
     for (name, alone, among_16) in [
-        ("seagate-cheetah-15k4-st3146854fc", 165.0..190.0, 280.0..360.0),
-        ("seagate-cheetah-15k6-st3146356fc", 165.0..190.0, 280.0..360.0),
-        ("seagate-cheetah-15k7-st3450857ss", 165.0..190.0, 280.0..360.0),
-        ("seagate-cheetah-x15-st318451fc", 140.0..180.0, 240.0..340.0),
-        ("nearline-7200-16tb", 70.0..90.0, 130.0..200.0),
+        ("seagate-cheetah-15k4-st3146854fc", 160.0..200.0, 250.0..420.0),
+        ("seagate-cheetah-15k6-st3146356fc", 160.0..200.0, 250.0..420.0),
+        ("seagate-cheetah-15k7-st3450857ss", 160.0..200.0, 250.0..420.0),
+        ("seagate-cheetah-x15-st318451fc", 130.0..200.0, 200.0..400.0),
+        ("nearline-7200-16tb", 60.0..100.0, 110.0..240.0),
     ] {
         let found = (reads_per_second(name, 1), reads_per_second(name, 16));
         println!("{name}: {:.0} reads a second alone, {:.0} of 16", found.0, found.1);
