@@ -198,7 +198,7 @@ impl Drive {
         operation: Operation,
     ) -> Result<Command, CommandError> {
         let sector_bytes = u64::from(self.sector_bytes);
-        if offset_bytes % sector_bytes != 0 || bytes % sector_bytes != 0 {
+        if !offset_bytes.is_multiple_of(sector_bytes) || !bytes.is_multiple_of(sector_bytes) {
             let sector_bytes = self.sector_bytes;
             return Err(CommandError::Misaligned { offset_bytes, bytes, sector_bytes });
         }
