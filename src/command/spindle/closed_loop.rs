@@ -7,7 +7,7 @@ use strewn::spindle::{Drive, Profile, closed_loop};
 use strewn::study::{RandomLoad, warm_up_commands};
 use strewn::terminal::{self, Ending, Failure};
 
-use super::{on_or_off, spindle};
+use super::{idle_spindle, on_or_off};
 use crate::command::arguments::SpindleArguments;
 
 /// Keeps `outstanding` commands at the drive and prints what it does in a second.
@@ -23,18 +23,25 @@ pub(crate) fn run(
     let capacity_sectors = drive.capacity_sectors();
     if lbas.end > capacity_sectors {
         return Err(Failure::bad_input(
-            format!("--range {range}: the last sector of {} is {}", drive.name(), capacity_sectors - 1),
+            format!(
+                "--range {range}: the last sector of {} is {}",
+                drive.name(),
+                capacity_sectors - 1
+            ),
             format!("end the range at {capacity_sectors} or 100%"),
         ));
     }
     let mut load = RandomLoad::new(&lbas, sectors, arguments.reads(), arguments.seed());
     let load = load.as_mut().ok_or_else(|| {
         Failure::bad_input(
-            format!("--range {range}: {} sectors cannot hold a command of {sectors}", lbas.end.saturating_sub(lbas.start)),
+            format!(
+                "--range {range}: {} sectors cannot hold a command of {sectors}",
+                lbas.end.saturating_sub(lbas.start)
+            ),
             "give a wider range, or fewer --sectors",
         )
     })?;
-    let mut spindle = spindle(&drive, arguments)?;
+    let mut spindle = idle_spindle(&drive, arguments)?;
     let commands = arguments.commands();
     let warm_up = warm_up_commands(outstanding);
     let measured = closed_loop(&mut spindle, outstanding, warm_up, commands, || load.command())

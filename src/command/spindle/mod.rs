@@ -1,6 +1,7 @@
 //! `strewn spindle`: a drive to look at and to measure.
 
 mod closed_loop;
+mod lba_range;
 mod profile;
 mod replay;
 mod responses_file;
@@ -13,9 +14,10 @@ use strewn::spindle::{Drive, SimulatedSpindle, SpindleError};
 use strewn::terminal::{Ending, Failure};
 
 use super::arguments::SpindleArguments;
+pub(crate) use lba_range::LbaRange;
 
 /// Replays a trace, keeps a closed loop, or studies one drive or two.
-pub(crate) fn spindle_command(arguments: &SpindleArguments) -> Result<Ending, Failure> {
+pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
     let profile = profile::load(&arguments.profile)?;
     if let Some(trace) = &arguments.replay {
         replay::run(&profile, trace, arguments)
@@ -29,7 +31,7 @@ pub(crate) fn spindle_command(arguments: &SpindleArguments) -> Result<Ending, Fa
 }
 
 /// An idle spindle as the flags want it.
-fn spindle<T: Copy>(
+fn idle_spindle<T: Copy>(
     drive: &Arc<Drive>,
     arguments: &SpindleArguments,
 ) -> Result<SimulatedSpindle<T>, Failure> {

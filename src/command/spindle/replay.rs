@@ -10,7 +10,7 @@ use strewn::terminal::{self, Ending, Failure};
 
 use super::responses_file::ResponsesFile;
 use super::trace::{Trace, ms};
-use super::{on_or_off, spindle};
+use super::{idle_spindle, on_or_off};
 use crate::command::arguments::SpindleArguments;
 
 /// Replays the trace at `path`; writes the response times and prints what they come to.
@@ -22,7 +22,7 @@ pub(crate) fn run(
     let out = arguments.out.as_deref().map(|out| ResponsesFile::check(out, path)).transpose()?;
     let drive = Arc::new(Drive::new(profile)?);
     // Set up first: a drive without a cache is known before the trace is read.
-    let mut spindle = spindle(&drive, arguments)?;
+    let mut spindle = idle_spindle(&drive, arguments)?;
     let trace = Trace::read(path, &drive)?;
     let response_ns = replay(&mut spindle, &trace.arrivals)
         .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;

@@ -12,7 +12,11 @@ use strewn::terminal::Failure;
 
 /// The columns that are read, in the order of [`Row`]; all others are ignored.
 const COLUMNS: [&str; 5] = ["id", "arrival_ms", "lba", "sectors", "rw"];
-const [ID, ARRIVAL, LBA, SECTORS, RW]: [usize; 5] = [0, 1, 2, 3, 4];
+const ID: usize = 0;
+const ARRIVAL: usize = 1;
+const LBA: usize = 2;
+const SECTORS: usize = 3;
+const RW: usize = 4;
 const COLUMNS_HELP: &str =
     "the first line names the columns; id, arrival_ms, lba, sectors and rw must be among them";
 
@@ -268,7 +272,9 @@ impl Row<'_> {
 
     fn whole_number<T: std::str::FromStr>(&self, cell: usize, what: &str) -> Result<T, Failure> {
         let parsed = self.text(cell).parse();
-        parsed.map_err(|_| self.wrong(cell, "is not a whole number in range", format!("write {what}")))
+        parsed.map_err(|_| {
+            self.wrong(cell, "is not a whole number in range", format!("write {what}"))
+        })
     }
 
     fn text(&self, cell: usize) -> &str {
