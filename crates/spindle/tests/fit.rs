@@ -95,16 +95,30 @@ impl Synthetic {
     }
 }
 
-/// A drive seen through a host that is late by a few microseconds, at each issue and each answer.
+/// A drive seen through a host that is late by a few microseconds, at each issue and each answer,
+/// and by milliseconds now and then.
 struct Jittery {
     drive: SimulatedDrive,
     random: Xoshiro256PlusPlus,
-    most_ns: u64,
+    lateness: Lateness,
 }
+
+#[derive(Clone, Copy, Debug)]
+struct Lateness {
+    most_ns: u64,
+    /// One time in so many it is up to 3 ms; never if 0.
+    stalls_once_in: u64,
+}
+
+const NEVER: Lateness = Lateness { most_ns: 0, stalls_once_in: 0 };
+const BY_MICROSECONDS: Lateness = Lateness { most_ns: 5000, stalls_once_in: 0 };
+const WITH_STALLS: Lateness = Lateness { most_ns: 5000, stalls_once_in: 300 };
 
 impl Jittery {
     fn late_ns(&mut self) -> u64 {
-        self.random.next_u64() % (self.most_ns + 1)
+        let Lateness { most_ns, stalls_once_in } = self.lateness;
+        let stalls = stalls_once_in > 0 && self.random.next_u64() % stalls_once_in == 0;
+        self.random.next_u64() % if stalls { 3_000_000 } else { most_ns + 1 }
     }
 }
 
@@ -128,11 +142,11 @@ impl MeasuredDrive for Jittery {
     }
 }
 
-fn measured(profile: &Profile, jitter_ns: u64) -> Fit {
+fn measured(profile: &Profile, lateness: Lateness) -> Fit {
     let mut drive = Jittery {
         drive: SimulatedDrive::new(Arc::new(Drive::new(profile).unwrap())).unwrap(),
         random: Xoshiro256PlusPlus::seed_from_u64(7),
-        most_ns: jitter_ns,
+        lateness,
     };
     fit(&mut drive, "found", "a simulated drive", &mut |_| ()).unwrap()
 }
@@ -149,10 +163,10 @@ fn random_reads_per_second(profile: &Profile, depth: u32) -> f64 {
 }
 
 /// Prints how the profile found predicts the drive, and holds it to the tolerance.
-fn predicts(profile: &Profile, jitter_ns: u64) {
-    let found = measured(profile, jitter_ns);
+fn predicts(profile: &Profile, lateness: Lateness) {
+    let found = measured(profile, lateness);
     println!(
-        "{}, jitter {jitter_ns} ns: {} reads, {} s of drive time, {} zones",
+        "{}, {lateness:?}: {} reads, {} s of drive time, {} zones",
         profile.name,
         found.reads,
         found.drive_ns / 1_000_000_000,
@@ -170,20 +184,35 @@ fn predicts(profile: &Profile, jitter_ns: u64) {
 
 #[test]
 fn a_nearline_drive_is_predicted_from_its_times() {
-    predicts(&NEARLINE.profile(), 0);
-    predicts(&NEARLINE.profile(), 5000);
+    predicts(&NEARLINE.profile(), NEVER);
+    predicts(&NEARLINE.profile(), BY_MICROSECONDS);
 }
 
 #[test]
 fn an_enterprise_drive_is_predicted_from_its_times() {
-    predicts(&ENTERPRISE.profile(), 0);
-    predicts(&ENTERPRISE.profile(), 5000);
+    predicts(&ENTERPRISE.profile(), NEVER);
+    predicts(&ENTERPRISE.profile(), BY_MICROSECONDS);
+}
+
+#[test]
+fn a_host_that_stalls_now_and_then_does_not_spoil_it() {
+    predicts(&NEARLINE.profile(), WITH_STALLS);
+    predicts(&ENTERPRISE.profile(), WITH_STALLS);
+}
+
+#[test]
+fn a_name_of_any_letters_makes_a_file() {
+    let drive = Arc::new(Drive::new(&ENTERPRISE.profile()).unwrap());
+    let (name, device) = ("odd \"name\" \\", "a\ndevice\t'\"\"\"\u{7f}");
+    let found = fit(&mut SimulatedDrive::new(drive).unwrap(), name, device, &mut |_| ()).unwrap();
+    assert_eq!(found.profile.name, name);
+    assert!(found.profile.credit.contains(device));
 }
 
 #[test]
 fn shipped_drives_are_predicted_from_their_times() {
     for name in Profile::shipped_names() {
-        predicts(&Profile::shipped(name).unwrap(), 3000);
+        predicts(&Profile::shipped(name).unwrap(), BY_MICROSECONDS);
     }
 }
 
@@ -191,7 +220,7 @@ fn shipped_drives_are_predicted_from_their_times() {
 fn geometry_is_found_as_it_is() {
     for synthetic in [NEARLINE, ENTERPRISE] {
         let true_profile = synthetic.profile();
-        let found = measured(&true_profile, 2000).profile;
+        let found = measured(&true_profile, BY_MICROSECONDS).profile;
         assert_eq!(found.rpm, true_profile.rpm);
         let sectors = |profile: &Profile| -> Vec<u32> {
             profile.zones.iter().map(|zone| zone.sectors_per_track).collect()

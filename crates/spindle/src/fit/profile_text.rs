@@ -12,6 +12,16 @@ const BAND_CYLINDERS: [u32; 2] = [1 << 11, 1 << 8];
 /// Points of the seek curve in a line.
 const POINTS_PER_LINE: usize = 4;
 
+/// What the numbers stand for.
+const WHAT_IS_WHAT: &str = "\
+#
+# Measured: the revolution, sectors per track and skew by zone, the seek by distance, the overhead of
+# a read. Inferred: the number of heads, which only says how many tracks are counted as a cylinder; a
+# seek is the mean over head switches and arm movements of so many tracks. Writes are as reads, for
+# want of writing, and every zone starts at angle zero. Not measured: the drive's cache, its bus.
+
+";
+
 /// Where each number comes from.
 const PROVENANCE: [(&str, Provenance); 9] = [
     ("rpm", Provenance::Measured),
@@ -60,25 +70,9 @@ impl fmt::Display for Found<'_> {
         writeln!(text, "# Measured by strewn on {device},")?;
         writeln!(
             text,
-            "# through {reads} reads of one sector in {seconds} s. Nothing was written."
+            "# through {reads} reads of one sector in {seconds} s; nothing was written."
         )?;
-        writeln!(text, "#")?;
-        writeln!(text, "# Measured: revolution, sectors per track and skew by zone, the seek by")?;
-        writeln!(
-            text,
-            "# distance, the overhead of a read. Inferred: the number of heads, which is no"
-        )?;
-        writeln!(
-            text,
-            "# more than tracks to a cylinder; a seek is the mean over head switches and arm"
-        )?;
-        writeln!(
-            text,
-            "# movements of that many tracks; writes as reads, for want of writing; the angle"
-        )?;
-        writeln!(text, "# at which each zone starts.")?;
-        writeln!(text, "# Not measured: the drive's cache, its bus.")?;
-        writeln!(text)?;
+        text.write_str(WHAT_IS_WHAT)?;
         writeln!(text, "name = {name}\ncredit = {credit}")?;
         writeln!(text, "# {:.6} ms a revolution", self.revolution_ns / 1e6)?;
         writeln!(text, "rpm = {}", (60e9 / self.revolution_ns).round())?;

@@ -138,13 +138,28 @@ impl<'a, D: MeasuredDrive> Timing<'a, D> {
                 FitError::DoesNotRotate(stillness)
             });
         }
-        // A repeat that missed its sector took two revolutions.
-        let revolutions: f64 =
-            repeats.windows(2).map(|two| (span_ns(two[0], two[1]) / repeat_ns).round()).sum();
-        self.revolution_ns = span_ns(repeats[0], repeats[REPEATS]) / revolutions;
+        self.revolution_ns = revolution_ns(&repeats, repeat_ns);
         self.report(Stage::Rotation, 1.0);
         Ok(())
     }
+}
+
+/// The revolution from reads of one sector, given what it is about: the median over spans of half
+/// of them, so that a read that was late does not count. One that missed its sector took two.
+fn revolution_ns(repeats: &[Times], about_ns: f64) -> f64 {
+    let mut turns = 0.0;
+    let mut turns_at = vec![0.0];
+    for two in repeats.windows(2) {
+        turns += (span_ns(two[0], two[1]) / about_ns).round();
+        turns_at.push(turns);
+    }
+    let half = repeats.len() / 2;
+    let later = repeats.iter().zip(&turns_at).skip(half);
+    let spans =
+        repeats.iter().zip(&turns_at).zip(later).map(|((from, from_turns), (to, to_turns))| {
+            span_ns(*from, *to) / (to_turns - from_turns)
+        });
+    quantile(spans.collect(), 0.5)
 }
 
 /// From the end of one read to the end of a later one.

@@ -66,6 +66,7 @@ pub struct UnixFile {
     direct: bool,
     sector_bytes: u32,
     capacity_sectors: u64,
+    model: Option<String>,
     opened: Instant,
     buffer: Vec<u8>,
 }
@@ -101,11 +102,11 @@ impl UnixFile {
             Some(file) => file,
             None => File::open(path).map_err(refused)?,
         };
-        let sector_bytes = if kind.is_block_device() {
-            device_sector_bytes(metadata.rdev()).unwrap_or(FILE_SECTOR_BYTES)
-        } else {
-            FILE_SECTOR_BYTES
+        let said = |attribute| {
+            kind.is_block_device().then(|| device_attribute(metadata.rdev(), attribute)).flatten()
         };
+        let sector_bytes = said("queue/logical_block_size").and_then(|bytes| bytes.parse().ok());
+        let sector_bytes = sector_bytes.unwrap_or(FILE_SECTOR_BYTES);
         // The length of a device is not in its metadata.
         let bytes = file.seek(SeekFrom::End(0)).map_err(refused)?;
         Ok(Self {
@@ -113,6 +114,7 @@ impl UnixFile {
             direct,
             sector_bytes,
             capacity_sectors: bytes / u64::from(sector_bytes),
+            model: said("device/model"),
             opened: Instant::now(),
             buffer: Vec::new(),
         })
@@ -121,6 +123,11 @@ impl UnixFile {
     /// Whether reads bypass the page cache.
     pub fn is_direct(&self) -> bool {
         self.direct
+    }
+
+    /// What the system calls the device, if it is one and has a name.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 }
 
@@ -161,14 +168,13 @@ fn aligned(buffer: &mut [u8], bytes: usize) -> &mut [u8] {
     &mut buffer[first..first + bytes]
 }
 
-/// Bytes in a sector of a block device, or of the device that it is a partition of, as Linux
-/// says it.
-fn device_sector_bytes(device: u64) -> Option<u32> {
+/// What Linux says of a block device, or of the device that it is a partition of.
+fn device_attribute(device: u64, attribute: &str) -> Option<String> {
     // The number as Linux packs it: 12 bits and more of major, 8 bits and more of minor.
     let major = (device >> 8 & 0xfff) | (device >> 32 & !0xfff);
     let minor = (device & 0xff) | (device >> 12 & 0xffff_ff00);
-    ["queue", "../queue"].iter().find_map(|queue| {
-        let path = format!("/sys/dev/block/{major}:{minor}/{queue}/logical_block_size");
-        fs::read_to_string(path).ok()?.trim().parse().ok()
+    ["", "../"].iter().find_map(|from| {
+        let path = format!("/sys/dev/block/{major}:{minor}/{from}{attribute}");
+        Some(fs::read_to_string(path).ok()?.trim().to_owned())
     })
 }
