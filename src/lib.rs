@@ -32,6 +32,7 @@ mod calibrate;
 mod memory;
 mod results;
 mod run;
+pub mod study;
 #[cfg(feature = "command")]
 pub mod terminal;
 

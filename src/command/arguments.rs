@@ -5,10 +5,20 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use strewn::spindle::{MAX_DEPTH, Scheduler};
+
+use super::spindle::LbaRange;
 
 /// More segments than this are refused: of 20 minutes each they are four years.
 const MOST_SEGMENTS: u32 = 100_000;
+
+/// More commands than this are refused in a closed loop: half a year of a drive's work.
+const MOST_COMMANDS: u32 = 1_000_000_000;
+/// More outstanding commands than this are refused: no drive holds so many.
+const MOST_OUTSTANDING: u32 = 4096;
+/// More sectors than this in a command are refused: no drive takes so many.
+const MOST_SECTORS: u32 = 1 << 20;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -34,6 +44,8 @@ pub(crate) enum Action {
     Run(RunArguments),
     /// Fit what a scenario declares as fitted, and write it into the scenario's file
     Calibrate(CalibrateArguments),
+    /// Look at a drive: what it does by distance, place, load and size; or give it commands of your own
+    Spindle(SpindleArguments),
 }
 
 /// `strewn run`.
@@ -79,6 +91,106 @@ pub(crate) struct CalibrateArguments {
     pub(crate) dry_run: bool,
 }
 
+/// `strewn spindle`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = EXIT_CODES,
+    group = ArgGroup::new("load").args(["replay", "closed_loop"])
+)]
+pub(crate) struct SpindleArguments {
+    /// The drive: a profile that ships, or a TOML file with one
+    pub(crate) profile: String,
+    /// A second drive, beside the first in every table and chart
+    #[arg(value_name = "PROFILE2", conflicts_with = "load")]
+    pub(crate) beside: Option<String>,
+    /// Give the drive the commands of a CSV file, plain or gzip, each at its time: columns id, arrival_ms, lba,
+    /// sectors and rw (R or W); others are ignored
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["closed_loop", "seed", "force"])]
+    pub(crate) replay: Option<PathBuf>,
+    /// Keep this many commands at the drive, the one in service included: each completion brings another
+    #[arg(long, value_name = "DEPTH", allow_negative_numbers = true, value_parser = outstanding,
+          conflicts_with_all = ["out", "force"])]
+    pub(crate) closed_loop: Option<u32>,
+    /// Which command goes next: fcfs, sstf, c-look, sptf, aged-sptf, or aged-sptf:N [default: fcfs]
+    #[arg(long, value_name = "RULE", requires = "load")]
+    scheduler: Option<Scheduler>,
+    /// How many waiting commands it chooses among, 1 to 256; the rest wait in order of arrival [default: 256]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = depth, requires = "load")]
+    depth: Option<u32>,
+    /// Whether the drive's own cache is in use [default: off]
+    #[arg(long, value_name = "on|off", requires = "load")]
+    cache: Option<Switch>,
+    /// Sectors of each command of a closed loop [default: 8]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = sectors,
+          requires = "closed_loop")]
+    sectors: Option<u32>,
+    /// Where its commands lie: from LO up to, not including, HI, as sector addresses or percent of the drive, such
+    /// as 0%..5% [default: 0%..100%]
+    #[arg(long, value_name = "LO..HI", requires = "closed_loop")]
+    range: Option<LbaRange>,
+    /// How many of its commands are reads, in percent; the others are writes [default: 100]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percent,
+          requires = "closed_loop")]
+    reads: Option<f64>,
+    /// Commands to measure, after a warm-up of 1000 or 4 DEPTH, whichever is more [default: 20000]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = commands,
+          requires = "closed_loop")]
+    commands: Option<u32>,
+    /// Draw everything random from this seed [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    seed: Option<u64>,
+    /// With --replay, write id and response_ms of each command to this file, replacing it, or with - to standard
+    /// output; otherwise write drives.json and charts into this directory
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write into the directory of --out though it is not empty
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl SpindleArguments {
+    pub(crate) fn scheduler(&self) -> Scheduler {
+        self.scheduler.unwrap_or(Scheduler::Fcfs)
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth.unwrap_or(MAX_DEPTH)
+    }
+
+    pub(crate) fn cache_is_on(&self) -> bool {
+        matches!(self.cache, Some(Switch::On))
+    }
+
+    pub(crate) fn sectors(&self) -> u32 {
+        self.sectors.unwrap_or(8)
+    }
+
+    pub(crate) fn range(&self) -> LbaRange {
+        self.range.unwrap_or(LbaRange::WHOLE)
+    }
+
+    pub(crate) fn reads(&self) -> f64 {
+        self.reads.unwrap_or(100.0)
+    }
+
+    pub(crate) fn commands(&self) -> u32 {
+        self.commands.unwrap_or(20_000)
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
 /// Reads the command line, the program's name first.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     Arguments::try_parse_from(words).map_err(suggest_run)
@@ -122,6 +234,33 @@ fn segments(text: &str) -> Result<u32, String> {
         Ok(segments) if segments <= MOST_SEGMENTS => Ok(segments),
         _ => Err(format!("give a whole number from 1 to {MOST_SEGMENTS}, such as --segments 14")),
     }
+}
+
+fn whole_number(text: &str, most: u32, example: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("give a whole number from 1 to {most}, such as {example}"))
+}
+
+fn outstanding(text: &str) -> Result<u32, String> {
+    whole_number(text, MOST_OUTSTANDING, "--closed-loop 8")
+}
+
+fn depth(text: &str) -> Result<u32, String> {
+    whole_number(text, MAX_DEPTH, "--depth 32")
+}
+
+fn sectors(text: &str) -> Result<u32, String> {
+    whole_number(text, MOST_SECTORS, "--sectors 8")
+}
+
+fn commands(text: &str) -> Result<u32, String> {
+    whole_number(text, MOST_COMMANDS, "--commands 20000")
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| "give a number from 0 to 100, such as --reads 67".into())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod output_files;
 mod replace_file;
 mod run;
 mod scenario_file;
+mod spindle;
 
 use std::process::ExitCode;
 
@@ -27,5 +28,6 @@ pub(crate) fn main() -> ExitCode {
     terminal::exit_code(match &arguments.action {
         Action::Run(arguments) => run::run(arguments),
         Action::Calibrate(arguments) => calibrate::calibrate(arguments),
+        Action::Spindle(arguments) => spindle::spindle(arguments),
     })
 }

@@ -6,16 +6,22 @@ use std::path::{Path, PathBuf};
 
 use strewn::terminal::Failure;
 
-use super::output_files;
 use super::replace_file::Replacement;
 
 /// A directory that was found fit for results before the run, so that no run is lost to it.
 #[derive(Debug)]
-pub(crate) struct OutDirectory(PathBuf);
+pub(crate) struct OutDirectory {
+    path: PathBuf,
+    names: &'static [&'static str],
+}
 
 impl OutDirectory {
-    /// Checks that results can be written into the directory at `path`, which need not be there yet.
-    pub(crate) fn check(path: &Path, force: bool) -> Result<Self, Failure> {
+    /// Checks that files of these names can be written into the directory at `path`, which need not be there yet.
+    pub(crate) fn check(
+        path: &Path,
+        force: bool,
+        names: &'static [&'static str],
+    ) -> Result<Self, Failure> {
         let shown = path.display();
         if path.is_dir() {
             let empty =
@@ -26,7 +32,7 @@ impl OutDirectory {
                     "give another directory, or --force to replace the results in this one",
                 ));
             }
-            if let Some(name) = output_files::NAMES.iter().find(|name| path.join(name).is_dir()) {
+            if let Some(name) = names.iter().find(|name| path.join(name).is_dir()) {
                 return Err(Failure::bad_input(
                     format!(
                         "--out {shown}: {name} in it is a directory, where a file is to be written"
@@ -37,28 +43,25 @@ impl OutDirectory {
         } else if path.symlink_metadata().is_ok() {
             return Err(Failure::bad_input(
                 format!("--out {shown} is not a directory"),
-                "give the directory that results.json and the other files go into",
+                format!("give the directory that {} and the other files go into", names[0]),
             ));
         }
         try_to_write(path).map_err(|error| unusable(path, &error))?;
-        Ok(Self(path.to_owned()))
+        Ok(Self { path: path.to_owned(), names })
     }
 
-    /// Writes the files, one for each of [`output_files::NAMES`]: all of them beside their places first, then each
+    /// Writes the files, one for each of the names: all of them beside their places first, then each
     /// into its place.
     pub(crate) fn write(&self, contents: &[Vec<u8>]) -> Result<(), Failure> {
         let failed = |error: io::Error| {
-            Failure::failed(format!("cannot write results into {}: {error}", self.0.display()))
+            Failure::failed(format!("cannot write results into {}: {error}", self.path.display()))
         };
-        fs::create_dir_all(&self.0).map_err(failed)?;
-        let write =
-            |(name, contents): (&&str, &Vec<u8>)| Replacement::write(&self.0.join(name), contents);
-        let written: Vec<Replacement> = output_files::NAMES
-            .iter()
-            .zip(contents)
-            .map(write)
-            .collect::<Result<_, _>>()
-            .map_err(failed)?;
+        fs::create_dir_all(&self.path).map_err(failed)?;
+        let write = |(name, contents): (&&str, &Vec<u8>)| {
+            Replacement::write(&self.path.join(name), contents)
+        };
+        let written: Vec<Replacement> =
+            self.names.iter().zip(contents).map(write).collect::<Result<_, _>>().map_err(failed)?;
         written.into_iter().try_for_each(Replacement::put_in_place).map_err(failed)
     }
 }

@@ -16,8 +16,10 @@ const QUICK_SCALE_DOWN: u32 = 8;
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let mut scenario = scenario_file::load(&arguments.scenario)?;
-    let out = arguments.out.as_deref().map(|path| OutDirectory::check(path, arguments.force));
-    let out = out.transpose()?;
+    let out = arguments.out.as_deref();
+    let out = out
+        .map(|path| OutDirectory::check(path, arguments.force, &output_files::NAMES))
+        .transpose()?;
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     scenario.segments = arguments.segments.unwrap_or(scenario.segments);
     let options = RunOptions {

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use miette::Diagnostic;
 use strewn_scenario::ScenarioError;
+use strewn_spindle::ProfileError;
 use thiserror::Error;
 
 use crate::calibrate::CalibrateError;
@@ -76,6 +77,13 @@ struct Message {
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self { diagnostic: Box::new(error), exit_code: BAD_INPUT }
+    }
+}
+
+impl From<ProfileError> for Failure {
+    fn from(error: ProfileError) -> Self {
+        let help = "give a drive profile in TOML; one that ships shows every field";
+        Self::new(BAD_INPUT, with_causes(&error), Some(help.to_owned()))
     }
 }
 

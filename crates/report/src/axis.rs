@@ -23,6 +23,35 @@ impl Axis {
         }
     }
 
+    /// An axis from the lowest to the highest of ascending `ticks`, with a little room at both ends.
+    pub(crate) fn of_ticks(ticks: Vec<f64>) -> Self {
+        let (first, last) = (ticks.first().copied(), ticks.last().copied());
+        let (low, high) = (first.unwrap_or_default(), last.unwrap_or_default());
+        let room = if high > low { (high - low) * 0.03 } else { 0.5 };
+        Self { range: low - room..high + room, ticks }
+    }
+
+    /// An axis from 0 to `highest`, with ticks as [`Axis::from_zero_to`] has.
+    pub(crate) fn from_zero_to_just(highest: f64) -> Self {
+        let Self { range, mut ticks } = Self::from_zero_to(highest);
+        let end = if highest > 0.0 { highest } else { range.end };
+        ticks.retain(|tick| *tick <= end);
+        Self { range: 0.0..end, ticks }
+    }
+
+    /// An axis of decimal logarithms around those of `lowest` and `highest`, with ticks at 1, 2 and 5 times powers of
+    /// ten.
+    pub(crate) fn logarithms_around(lowest: f64, highest: f64) -> Self {
+        let (low, high) = (lowest.log10(), highest.log10());
+        let room = ((high - low) * 0.05).max(0.05);
+        let range = low - room..high + room;
+        let powers = range.start.floor() as i32..=range.end.ceil() as i32;
+        let ticks = powers.flat_map(|power| {
+            [1.0_f64, 2.0, 5.0].map(|leading| leading.log10() + f64::from(power))
+        });
+        Self { ticks: ticks.filter(|tick| range.contains(tick)).collect(), range }
+    }
+
     /// An axis from 0 to a little above `highest`, so that a marker there is whole, with five to
     /// eleven ticks, 1, 2 or 5 times a power of ten apart.
     pub(crate) fn from_zero_to(highest: f64) -> Self {

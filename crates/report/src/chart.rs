@@ -57,12 +57,18 @@ pub enum ChartError {
         height_px: u32,
     },
     /// The legend leaves no room for the plot.
-    #[error("chart: {height_px} pixels of height are too few for {arrays} arrays")]
+    #[error("chart: {height_px} pixels of height are too few for {arrays} rows of legend")]
     Crowded {
         /// Height asked for.
         height_px: u32,
-        /// Arrays, each with a row in the legend.
+        /// Rows in the legend, of arrays one each.
         arrays: usize,
+    },
+    /// There is no figure to draw.
+    #[error("chart: {title} has no drawable figures")]
+    NoFigures {
+        /// Title of the chart.
+        title: &'static str,
     },
     /// The drawing library refused.
     #[error("chart: {0}")]
@@ -77,15 +83,15 @@ impl ChartError {
 
 /// Drawn units per pixel. The drawing library rounds to whole units, and one in a hundred of a
 /// chart's height is only four pixels.
-const PIXEL: i32 = 8;
+pub(crate) const PIXEL: i32 = 8;
 
 /// What the SVG asks for. Text is laid out with the first, which is embedded in this library, and
 /// the others come near.
 const FONT_FAMILY: &str = "DejaVu Sans, Helvetica, Arial, sans-serif";
 static FONT: &[u8] = include_bytes!("../font/DejaVuSans-subset.ttf");
 
-const INK: RGBColor = RGBColor(40, 40, 40);
-const GRID: RGBColor = RGBColor(225, 225, 225);
+pub(crate) const INK: RGBColor = RGBColor(40, 40, 40);
+pub(crate) const GRID: RGBColor = RGBColor(225, 225, 225);
 
 /// Host operations per second by segment, of all arrays.
 ///
@@ -115,6 +121,69 @@ pub fn response_chart(results: &Results, size: &ChartSize) -> Result<String, Cha
     picture.draw(results, *size)
 }
 
+impl ChartSize {
+    pub(crate) fn check(self) -> Result<(), ChartError> {
+        let Self { width_px, height_px } = self;
+        if !(480..=8000).contains(&width_px) || !(320..=8000).contains(&height_px) {
+            return Err(ChartError::Size { width_px, height_px });
+        }
+        Ok(())
+    }
+}
+
+/// What text is measured with; to be called before any is.
+pub(crate) fn register_the_font() -> Result<(), ChartError> {
+    register_font(FONT_FAMILY, FontStyle::Normal, FONT)
+        .map_err(|_| ChartError::Drawing("the embedded font is unreadable".to_owned()))
+}
+
+/// A chart but for its plot and legend.
+pub(crate) struct Sheet<'a> {
+    /// Checked.
+    pub(crate) size: ChartSize,
+    pub(crate) title: &'a str,
+    /// A line each, below the title.
+    pub(crate) subtitles: Vec<String>,
+    pub(crate) legend_rows: usize,
+}
+
+/// What a sheet leaves to the plot.
+pub(crate) struct Margins {
+    /// Above the plot.
+    pub(crate) top_px: i32,
+    /// Below the plot and its axis.
+    pub(crate) legend_px: i32,
+}
+
+impl Sheet<'_> {
+    /// The SVG, with what `draw` puts on it.
+    pub(crate) fn draw(
+        &self,
+        draw: impl FnOnce(&Canvas<'_>, &Margins) -> Result<(), ChartError>,
+    ) -> Result<String, ChartError> {
+        let ChartSize { width_px, height_px } = self.size;
+        let top_px = 32 + SUBTITLE_PX * to_px(self.subtitles.len()) + 16;
+        let legend_px = LEGEND_ROW_PX * to_px(self.legend_rows) + 12;
+        if to_px(height_px as usize) - top_px - legend_px < 200 {
+            return Err(ChartError::Crowded { height_px, arrays: self.legend_rows });
+        }
+        let mut svg = String::new();
+        {
+            let units = (width_px * PIXEL.unsigned_abs(), height_px * PIXEL.unsigned_abs());
+            let canvas = SVGBackend::with_string(&mut svg, units).into_drawing_area();
+            canvas.fill(&WHITE).map_err(ChartError::drawing)?;
+            text(&canvas, self.title, (16, 14), 18, VPos::Top)?;
+            for (row, words) in self.subtitles.iter().enumerate() {
+                text(&canvas, words, (16, 40 + SUBTITLE_PX * to_px(row)), 12, VPos::Top)?;
+            }
+            draw(&canvas, &Margins { top_px, legend_px })?;
+            canvas.present().map_err(ChartError::drawing)?;
+        }
+        let description = format!("{}. {}", self.title, self.subtitles.join(". "));
+        Ok(with_own_header(&svg, self.size, &description))
+    }
+}
+
 struct Picture {
     title: &'static str,
     axis: &'static str,
@@ -132,37 +201,18 @@ struct Series<'a> {
 
 impl Picture {
     fn draw(&self, results: &Results, size: ChartSize) -> Result<String, ChartError> {
-        let ChartSize { width_px, height_px } = size;
-        if !(480..=8000).contains(&width_px) || !(320..=8000).contains(&height_px) {
-            return Err(ChartError::Size { width_px, height_px });
-        }
-        register_font(FONT_FAMILY, FontStyle::Normal, FONT)
-            .map_err(|_| ChartError::Drawing("the embedded font is unreadable".to_owned()))?;
+        size.check()?;
+        register_the_font()?;
         let mut series = Vec::with_capacity(results.arrays.len());
         for (position, array) in results.arrays.iter().enumerate() {
             series.push(self.series(results, position, array)?);
         }
         let subtitles = subtitles(results);
-        let top_px = 32 + SUBTITLE_PX * to_px(subtitles.len()) + 16;
-        let legend_px = LEGEND_ROW_PX * to_px(series.len()) + 12;
-        if to_px(height_px as usize) - top_px - legend_px < 200 {
-            return Err(ChartError::Crowded { height_px, arrays: series.len() });
-        }
-        let mut svg = String::new();
-        {
-            let units = (width_px * PIXEL.unsigned_abs(), height_px * PIXEL.unsigned_abs());
-            let canvas = SVGBackend::with_string(&mut svg, units).into_drawing_area();
-            canvas.fill(&WHITE).map_err(ChartError::drawing)?;
-            text(&canvas, self.title, (16, 14), 18, VPos::Top)?;
-            for (row, words) in subtitles.iter().enumerate() {
-                text(&canvas, words, (16, 40 + SUBTITLE_PX * to_px(row)), 12, VPos::Top)?;
-            }
-            self.plot(&canvas, &series, segment_axis(results), top_px, legend_px)?;
-            legend(&canvas, &series, to_px(height_px as usize) - legend_px)?;
-            canvas.present().map_err(ChartError::drawing)?;
-        }
-        let description = format!("{}. {}", self.title, subtitles.join(". "));
-        Ok(with_own_header(&svg, size, &description))
+        let sheet = Sheet { size, title: self.title, subtitles, legend_rows: series.len() };
+        sheet.draw(|canvas, margins| {
+            self.plot(canvas, &series, segment_axis(results), margins.top_px, margins.legend_px)?;
+            legend(canvas, &series, to_px(size.height_px as usize) - margins.legend_px)
+        })
     }
 
     fn series<'a>(
@@ -254,8 +304,8 @@ impl Picture {
     }
 }
 
-const SUBTITLE_PX: i32 = 18;
-const LEGEND_ROW_PX: i32 = 22;
+pub(crate) const SUBTITLE_PX: i32 = 18;
+pub(crate) const LEGEND_ROW_PX: i32 = 22;
 
 /// What a mark stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -314,18 +364,18 @@ fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(),
     Ok(())
 }
 
-fn style(size_px: i32) -> TextStyle<'static> {
+pub(crate) fn style(size_px: i32) -> TextStyle<'static> {
     // The drawing library takes a font's line height, 1.24 of its size.
     (FONT_FAMILY, f64::from(size_px * PIXEL) * 1.24).into_font().color(&INK)
 }
 
-fn width_px(words: &str, size_px: i32) -> Result<i32, ChartError> {
+pub(crate) fn width_px(words: &str, size_px: i32) -> Result<i32, ChartError> {
     let font = (FONT_FAMILY, f64::from(size_px * PIXEL) * 1.24).into_font();
     let (width, _) = font.box_size(words).map_err(ChartError::drawing)?;
     Ok(i32::try_from(width).unwrap_or(i32::MAX) / PIXEL)
 }
 
-fn text(
+pub(crate) fn text(
     canvas: &Canvas<'_>,
     words: &str,
     (x_px, y_px): Place,
@@ -337,7 +387,7 @@ fn text(
     canvas.draw(&words).map_err(ChartError::drawing)
 }
 
-fn to_px(count: usize) -> i32 {
+pub(crate) fn to_px(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 

@@ -66,6 +66,10 @@ mod axis;
 pub mod chart;
 pub mod comparison;
 pub mod csv;
+pub mod drive;
+mod drive_chart;
+mod drive_table;
+mod line_chart;
 mod marker;
 pub mod overhead;
 pub mod published;
@@ -77,6 +81,12 @@ pub use comparison::{
     ComparedSegment, Metric, PublishedComparison, Ratio, compare, fitted_segments_by_array, ratios,
 };
 pub use csv::write_segments_csv;
+pub use drive::{
+    BlockPoint, ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DepthPoint, DriveFigures, DriveStudy,
+    ReplayFigures, SeekPoint, SpanPoint, TransferPoint, drive_json,
+};
+pub use drive_chart::{DRIVE_CHARTS, DriveChart};
+pub use drive_table::{closed_loop_text, drive_tables, replay_text};
 pub use overhead::{
     CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, overhead,
 };

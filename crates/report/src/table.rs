@@ -12,33 +12,41 @@ const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
 
 /// A table to be: its columns, left to right.
-struct Columns<Row>(Vec<Column<Row>>);
+pub(crate) struct Columns<Row>(Vec<Column<Row>>);
 
 /// One column: its header, of up to three lines, and which side its cells keep to.
 struct Column<Row> {
-    header: &'static str,
+    header: String,
     alignment: CellAlignment,
     cell: Box<dyn Fn(&Row) -> String>,
 }
 
 impl<Row> Columns<Row> {
-    const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(Vec::new())
     }
 
     /// Adds a column of words.
-    fn words(self, header: &'static str, cell: impl Fn(&Row) -> String + 'static) -> Self {
-        self.column(header, CellAlignment::Left, cell)
+    pub(crate) fn words(
+        self,
+        header: impl Into<String>,
+        cell: impl Fn(&Row) -> String + 'static,
+    ) -> Self {
+        self.column(header.into(), CellAlignment::Left, cell)
     }
 
     /// Adds a column of numbers.
-    fn number(self, header: &'static str, cell: impl Fn(&Row) -> String + 'static) -> Self {
-        self.column(header, CellAlignment::Right, cell)
+    pub(crate) fn number(
+        self,
+        header: impl Into<String>,
+        cell: impl Fn(&Row) -> String + 'static,
+    ) -> Self {
+        self.column(header.into(), CellAlignment::Right, cell)
     }
 
     fn column(
         mut self,
-        header: &'static str,
+        header: String,
         alignment: CellAlignment,
         cell: impl Fn(&Row) -> String + 'static,
     ) -> Self {
@@ -47,7 +55,7 @@ impl<Row> Columns<Row> {
     }
 
     /// The table of `rows`, every line without trailing space and ended by a newline.
-    fn render(&self, rows: &[Row]) -> String {
+    pub(crate) fn render(&self, rows: &[Row]) -> String {
         // Headers stand on the rule: the short ones get blank lines above.
         let height = |column: &Column<Row>| column.header.split('\n').count();
         let highest = self.0.iter().map(height).max().unwrap_or_default();
@@ -55,7 +63,7 @@ impl<Row> Columns<Row> {
         table.load_style(STYLE);
         table.set_header(self.0.iter().map(|column| {
             let above = "\n".repeat(highest - height(column));
-            Cell::new(above + column.header).set_alignment(column.alignment)
+            Cell::new(above + &column.header).set_alignment(column.alignment)
         }));
         for row in rows {
             let cell = |column: &Column<Row>| {
@@ -72,7 +80,7 @@ impl<Row> Columns<Row> {
     }
 }
 
-fn fixed(value: f64, decimals: usize) -> String {
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     // A small negative number that rounds to zero is shown as zero.
     let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));

@@ -6,7 +6,8 @@
 //! time it is, so a drive that holds several commands can choose the one it will reach first, and
 //! does twice the work. How much a fragmented file costs is decided here.
 //!
-//! A [`Profile`] is what somebody measured about a drive; one ships with the crate. A [`Drive`] is
+//! A [`Profile`] is what somebody measured about a drive; six ship with the crate, of
+//! which one was measured throughout and five are outlines of published figures. A [`Drive`] is
 //! the tables made from it, shared by all spindles of the kind. A [`SimulatedSpindle`] is one
 //! drive at work: it holds commands, chooses by its [`Scheduler`], and says when each is done.
 //! Time is in whole nanoseconds and belongs to the caller.
@@ -48,23 +49,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Left out on purpose: the drive's cache, its bus, read errors, and reading a track from the
-//! middle. Each command goes to the platter.
+//! Each command goes to the platter unless the spindle was made
+//! [with its cache](SimulatedSpindle::with_cache). Left out on purpose: read errors, and what the
+//! drive does for itself when idle.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod cache;
+pub mod fit;
 mod geometry;
 mod mechanics;
+mod outline;
 mod profile;
+mod provenance;
 mod queue;
+mod replay;
 mod rotation;
 mod scheduler;
 mod simulated;
 
 pub use geometry::{Location, Track};
 pub use mechanics::{Command, CommandError, Drive, Operation, Positioning, Transfer};
-pub use profile::{Overheads, Profile, ProfileError, Zone};
+pub use outline::{Outline, SeekFigures};
+pub use profile::{Cache, Overheads, Profile, ProfileError, ReadAhead, Zone};
+pub use provenance::{NUMBERS, Provenance, Provenances};
 pub use queue::MAX_DEPTH;
+pub use replay::{Arrival, Throughput, closed_loop, one_at_a_time, replay};
 pub use rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
 pub use scheduler::{ParseSchedulerError, Scheduler};
 pub use simulated::{Completion, SimulatedSpindle, SpindleError, Statistics};

@@ -2,11 +2,18 @@
 //!
 //! The law is that of DiskSim's "access time" drives with caches off: overhead by what the drive
 //! did last, then the seek, then the wait for the first sector, then the sectors, and for each
-//! track crossed its skew. There is no zero-latency access: a read starts at its first sector.
+//! track crossed its skew.
+//!
+//! Where the profile says so, a command on one track has zero latency: arriving amid its sectors
+//! it begins with those that come, and is done a revolution later. On several tracks that gains
+//! nothing: the way to the second would be waited for instead.
 
+use std::ops::Range;
+
+use crate::cache::CacheState;
 use crate::geometry::{Geometry, Location, Track};
-use crate::profile::{MAX_DELAY_MS, Profile, ProfileError};
-use crate::rotation::{Angle, Rotation};
+use crate::profile::{Cache, MAX_DELAY_MS, Profile, ProfileError};
+use crate::rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
 
 /// What a command does to the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +54,22 @@ pub enum CommandError {
         sectors: u32,
         /// Sectors of the drive.
         capacity_sectors: u64,
+    },
+    /// The command does not begin and end with a sector.
+    #[error("{bytes} bytes at {offset_bytes} do not fall on sectors of {sector_bytes} bytes")]
+    Misaligned {
+        /// Where the first byte is.
+        offset_bytes: u64,
+        /// Bytes to transfer.
+        bytes: u64,
+        /// Bytes in a sector of the drive.
+        sector_bytes: u32,
+    },
+    /// The command arrives later than time is kept.
+    #[error("a command arrives at {arrival_ns} ns, past the end of time, 2^63 ns")]
+    ArrivalTooLate {
+        /// When the command arrives, in nanoseconds.
+        arrival_ns: u64,
     },
     /// The command arrives before the one submitted last.
     #[error("a command arrives at {arrival_ns} ns, after one that arrived at {latest_ns} ns")]
@@ -99,6 +122,11 @@ pub struct Drive {
     seek_ticks: Vec<u32>,
     /// By operation before and operation now.
     overhead_ticks: [[u32; 2]; 2],
+    /// By operation: a command on one track that takes more ticks than this from its start's
+    /// track to its end is done in one revolution. Without zero latency, no limit.
+    turn_limit_ticks: [u64; 2],
+    cache: Option<Cache>,
+    bus_ps_per_sector: u64,
 }
 
 impl Drive {
@@ -123,6 +151,12 @@ impl Drive {
             geometry: Geometry::new(profile),
             seek_ticks: seek_table(profile, &rotation),
             overhead_ticks: overhead_ms.map(|row| row.map(|ms| rotation.ticks_from_ms(ms))),
+            turn_limit_ticks: [profile.zero_latency_read, profile.zero_latency_write]
+                .map(|zero| if zero { u64::from(TICKS_PER_REVOLUTION) } else { u64::MAX }),
+            cache: profile.cache.clone(),
+            bus_ps_per_sector: profile.bus_mb_per_s.map_or(0, |mb_per_s| {
+                (f64::from(profile.sector_bytes) * 1e6 / mb_per_s).round() as u64
+            }),
         })
     }
 
@@ -140,6 +174,40 @@ impl Drive {
     /// Bytes in a sector.
     pub fn sector_bytes(&self) -> u32 {
         self.sector_bytes
+    }
+
+    /// The sectors of the track that holds `lba`, below the capacity.
+    pub(crate) fn track_sectors(&self, lba: u64) -> Range<u64> {
+        self.geometry.track_sectors(lba)
+    }
+
+    /// An empty cache of this drive, if it has one.
+    pub(crate) fn empty_cache(&self) -> Option<CacheState> {
+        self.cache.clone().map(|rules| CacheState::new(rules, self.bus_ps_per_sector))
+    }
+
+    /// The command that transfers `bytes` from `offset_bytes` on.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are not whole sectors, none, or reach past the end.
+    pub fn command(
+        &self,
+        offset_bytes: u64,
+        bytes: u64,
+        operation: Operation,
+    ) -> Result<Command, CommandError> {
+        let sector_bytes = u64::from(self.sector_bytes);
+        if !offset_bytes.is_multiple_of(sector_bytes) || !bytes.is_multiple_of(sector_bytes) {
+            let sector_bytes = self.sector_bytes;
+            return Err(CommandError::Misaligned { offset_bytes, bytes, sector_bytes });
+        }
+        let lba = offset_bytes / sector_bytes;
+        // A drive has less than 2³² sectors: as many are past its end as well.
+        let sectors = u32::try_from(bytes / sector_bytes).unwrap_or(u32::MAX);
+        let command = Command { lba, sectors, operation };
+        self.check(&command)?;
+        Ok(command)
     }
 
     /// Cylinders, spare ones included.
@@ -171,6 +239,19 @@ impl Drive {
     /// The command is empty or reaches past the end.
     #[inline]
     pub fn transfer(&self, command: &Command) -> Result<Transfer, CommandError> {
+        self.check(command)?;
+        let Command { lba, sectors, .. } = *command;
+        let remainder = self.geometry.locate(lba);
+        let start = remainder.start;
+        if sectors <= remainder.sectors {
+            let ticks = u64::from(remainder.transfer_ticks(sectors));
+            return Ok(Transfer { start, end_track: start.track, ticks });
+        }
+        Ok(self.transfer_across_tracks(lba, sectors))
+    }
+
+    #[inline]
+    fn check(&self, command: &Command) -> Result<(), CommandError> {
         let Command { lba, sectors, .. } = *command;
         if sectors == 0 {
             return Err(CommandError::Empty { lba });
@@ -179,13 +260,7 @@ impl Drive {
         if lba >= capacity_sectors || u64::from(sectors) > capacity_sectors - lba {
             return Err(CommandError::PastEnd { lba, sectors, capacity_sectors });
         }
-        let remainder = self.geometry.locate(lba);
-        let start = remainder.start;
-        if sectors <= remainder.sectors {
-            let ticks = u64::from(remainder.transfer_ticks(sectors));
-            return Ok(Transfer { start, end_track: start.track, ticks });
-        }
-        Ok(self.transfer_across_tracks(lba, sectors))
+        Ok(())
     }
 
     #[cold]
@@ -236,6 +311,27 @@ impl Drive {
         let seek = self.seek_ticks(from, to.track);
         let rotation = angle.after(overhead + seek).ticks_until(to.angle);
         Positioning { overhead, seek, rotation }
+    }
+
+    /// How a transfer goes that starts with the platter at `angle` and the heads on track `from`:
+    /// the way to its first sector, and the ticks from there to the end of the last.
+    #[inline]
+    pub fn service(
+        &self,
+        overhead: u32,
+        from: Track,
+        angle: Angle,
+        operation: Operation,
+        transfer: &Transfer,
+    ) -> (Positioning, u64) {
+        let mut positioning = self.positioning(overhead, from, angle, transfer.start);
+        let one_track = transfer.start.track == transfer.end_track;
+        let ticks = u64::from(positioning.rotation) + transfer.ticks;
+        if ticks > self.turn_limit_ticks[operation as usize] && one_track {
+            positioning.rotation = 0;
+            return (positioning, u64::from(TICKS_PER_REVOLUTION));
+        }
+        (positioning, transfer.ticks)
     }
 }
 

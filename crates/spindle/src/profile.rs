@@ -7,11 +7,23 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// Profiles that ship with the crate, by name.
-const SHIPPED: [(&str, &str); 1] = [(
+use crate::outline::Outline;
+use crate::provenance::{Provenances, unknown};
+
+/// Profiles that ship with the crate, by name: the measured one first.
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),*]
+    };
+}
+const SHIPPED: [(&str, &str); 6] = shipped![
     "seagate-cheetah-15k5-st3146855fc",
-    include_str!("../profiles/seagate-cheetah-15k5-st3146855fc.toml"),
-)];
+    "seagate-cheetah-15k4-st3146854fc",
+    "seagate-cheetah-15k6-st3146356fc",
+    "seagate-cheetah-15k7-st3450857ss",
+    "seagate-cheetah-x15-st318451fc",
+    "nearline-7200-16tb",
+];
 
 /// How far a measured seek may lie below a shorter one before it counts as a mistake: measured
 /// points scatter, by up to 0.053 ms in the Cheetah's.
@@ -21,9 +33,20 @@ const SEEK_SCATTER_MS: f64 = 0.1;
 const MAX_SECTORS_PER_TRACK: u32 = 1 << 14;
 const MAX_BAND_CYLINDERS: u32 = 1 << 11;
 
-/// A cylinder and a head share 32 bits, eight of them the head's, and tracks are counted in 32.
-const MAX_CYLINDER: u32 = (1 << 24) - 1;
+/// A cylinder and a head share 32 bits, eight of them the head's. A seek table has an entry for
+/// each cylinder, so there are not as many as would fit.
+const MAX_CYLINDER: u32 = (1 << 22) - 1;
 const MAX_HEADS: u32 = (1 << 8) - 1;
+
+/// A layout is listed pass by pass, a pass being a band on one head.
+const MAX_PASSES: u64 = 1 << 20;
+
+/// Formats of a sector: plain, with 8 or 16 bytes of check data, and the large one.
+const SECTOR_BYTES: [u32; 4] = [512, 520, 528, 4096];
+
+/// Bounds on what a cache holds.
+const MAX_SEGMENTS: u32 = 1 << 12;
+const MAX_SEGMENT_SECTORS: u32 = 1 << 20;
 
 /// A delay in a profile is less than this, and a spindle turns no faster: overhead, seek and
 /// rotation in ticks then stay below 2³¹, which the queue relies on.
@@ -54,10 +77,26 @@ pub struct Profile {
     pub head_switch_ms: f64,
     /// Milliseconds that a write settles longer than a read, after the seek.
     pub write_settle_ms: f64,
+    /// Whether a read that arrives amid its sectors, all on one track, begins there and wraps
+    /// round, instead of waiting for the first.
+    #[serde(default)]
+    pub zero_latency_read: bool,
+    /// The same of a write.
+    #[serde(default)]
+    pub zero_latency_write: bool,
     /// `(cylinders, ms)` in ascending cylinders; linear between points.
     pub seek: Vec<(u32, f64)>,
     /// Delay before the head moves.
     pub overhead_ms: Overheads,
+    /// Megabytes (10⁶ bytes) a second between drive and host; no limit if absent.
+    #[serde(default)]
+    pub bus_mb_per_s: Option<f64>,
+    /// The drive's own cache, if it has one. It is in use only where it is asked for.
+    #[serde(default)]
+    pub cache: Option<Cache>,
+    /// Where its numbers come from, by field: see [`NUMBERS`](crate::NUMBERS).
+    #[serde(default)]
+    pub provenance: Provenances,
     /// Zones from the outermost inward, which is also in LBA order.
     #[serde(rename = "zone")]
     pub zones: Vec<Zone>,
@@ -75,6 +114,34 @@ pub struct Overheads {
     pub write_after_read: f64,
     /// A write, the operation before it being a write.
     pub write_after_write: f64,
+}
+
+/// What the drive keeps in memory.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// Runs of sectors that it holds.
+    pub segments: u32,
+    /// Most sectors in a segment.
+    pub segment_sectors: u32,
+    /// How far it reads on after a read.
+    pub read_ahead: ReadAhead,
+    /// Whether a write is answered before it is on the medium.
+    pub write_back: bool,
+    /// Delay of a read found in the cache and of a write taken into it.
+    pub hit_overhead_ms: Overheads,
+}
+
+/// How far a drive with a cache reads on after a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadAhead {
+    /// Not at all.
+    None,
+    /// To the end of the track on which the read started, or until the segment is full.
+    Track,
+    /// Until the segment is full.
+    Segment,
 }
 
 /// Cylinders of equal sectors per track.
@@ -100,6 +167,10 @@ pub struct Zone {
     pub track_skew_rev: Vec<f64>,
     /// By pass: revolutions from the start of its last track to the start of the next pass.
     pub turn_skew_rev: Vec<f64>,
+    /// `(track, revolutions)`: from this track of the zone on, counted from 0 in LBA order, every
+    /// track is turned further than the skews say, or back where negative; at most half a turn.
+    #[serde(default)]
+    pub angle_steps: Vec<(u32, f64)>,
     /// `(first track, tracks, sectors)`: tracks of the zone, counted from 0 in LBA order, each of
     /// which lacks that many sectors to defects.
     #[serde(default)]
@@ -109,7 +180,7 @@ pub struct Zone {
 impl Zone {
     /// Cylinders in the zone.
     pub fn cylinders(&self) -> u32 {
-        self.last_cylinder.saturating_sub(self.first_cylinder) + 1
+        self.last_cylinder.saturating_sub(self.first_cylinder).saturating_add(1)
     }
 }
 
@@ -168,23 +239,28 @@ impl Profile {
         Self::from_toml(&text, &origin)
     }
 
-    /// Parses and validates a profile; `origin` names the text in errors.
+    /// Parses and validates a profile, or an [`Outline`] and makes a profile of it; `origin` names
+    /// the text in errors. An outline has the field `zones`, a number; a profile has a list, `zone`.
     ///
     /// # Errors
     ///
     /// The text does not parse or holds a value that cannot be.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self, ProfileError> {
-        let profile: Self = toml::from_str(text).map_err(|source| ProfileError::Parse {
-            origin: origin.to_owned(),
-            source: Box::new(source),
-        })?;
+        let parse_error =
+            |source| ProfileError::Parse { origin: origin.to_owned(), source: Box::new(source) };
+        let table: toml::Table = toml::from_str(text).map_err(parse_error)?;
+        if table.contains_key("zones") {
+            let outline: Outline = toml::from_str(text).map_err(parse_error)?;
+            return outline.profile();
+        }
+        let profile: Self = toml::from_str(text).map_err(parse_error)?;
         profile.validate()?;
         Ok(profile)
     }
 
     /// Cylinders of the drive, spare ones included.
     pub fn cylinders(&self) -> u32 {
-        self.zones.last().map_or(0, |zone| zone.last_cylinder + 1)
+        self.zones.last().map_or(0, |zone| zone.last_cylinder.saturating_add(1))
     }
 
     /// Sectors that zone number `index` holds: up to the next zone, or to the capacity.
@@ -205,7 +281,9 @@ impl Profile {
         self.check("heads", (1..=MAX_HEADS).contains(&self.heads), || {
             format!("{} is not in 1..={MAX_HEADS}", self.heads)
         })?;
-        self.check("sector_bytes", self.sector_bytes >= 1, || "must be at least 1".to_owned())?;
+        self.check("sector_bytes", SECTOR_BYTES.contains(&self.sector_bytes), || {
+            format!("{} is none of {SECTOR_BYTES:?}", self.sector_bytes)
+        })?;
         self.check(
             "capacity_sectors",
             (1..=u64::from(u32::MAX)).contains(&self.capacity_sectors),
@@ -216,18 +294,46 @@ impl Profile {
             (1..=MAX_BAND_CYLINDERS).contains(&self.band_cylinders),
             || format!("{} is not in 1..={MAX_BAND_CYLINDERS}", self.band_cylinders),
         )?;
-        for (field, ms) in [
-            ("head_switch_ms", self.head_switch_ms),
-            ("write_settle_ms", self.write_settle_ms),
-            ("overhead_ms.read_after_read", self.overhead_ms.read_after_read),
-            ("overhead_ms.read_after_write", self.overhead_ms.read_after_write),
-            ("overhead_ms.write_after_read", self.overhead_ms.write_after_read),
-            ("overhead_ms.write_after_write", self.overhead_ms.write_after_write),
-        ] {
-            self.check_delay(field, ms)?;
+        self.check_delay("head_switch_ms", self.head_switch_ms)?;
+        self.check_delay("write_settle_ms", self.write_settle_ms)?;
+        self.check_overheads("overhead_ms", &self.overhead_ms)?;
+        if let Some(field) = unknown(&self.provenance) {
+            return self.check("provenance", false, || format!("no number is called \"{field}\""));
+        }
+        if let Some(rate) = self.bus_mb_per_s {
+            self.check("bus_mb_per_s", (1.0..=1e6).contains(&rate), || {
+                format!("{rate} is not in 1..=1000000")
+            })?;
+        }
+        if let Some(cache) = &self.cache {
+            self.validate_cache(cache)?;
         }
         self.validate_seek()?;
         self.validate_zones()
+    }
+
+    fn validate_cache(&self, cache: &Cache) -> Result<(), ProfileError> {
+        self.check("cache.segments", (1..=MAX_SEGMENTS).contains(&cache.segments), || {
+            format!("{} is not in 1..={MAX_SEGMENTS}", cache.segments)
+        })?;
+        self.check(
+            "cache.segment_sectors",
+            (1..=MAX_SEGMENT_SECTORS).contains(&cache.segment_sectors),
+            || format!("{} is not in 1..={MAX_SEGMENT_SECTORS}", cache.segment_sectors),
+        )?;
+        self.check_overheads("cache.hit_overhead_ms", &cache.hit_overhead_ms)
+    }
+
+    fn check_overheads(&self, field: &str, overheads: &Overheads) -> Result<(), ProfileError> {
+        for (name, ms) in [
+            ("read_after_read", overheads.read_after_read),
+            ("read_after_write", overheads.read_after_write),
+            ("write_after_read", overheads.write_after_read),
+            ("write_after_write", overheads.write_after_write),
+        ] {
+            self.check_delay(&format!("{field}.{name}"), ms)?;
+        }
+        Ok(())
     }
 
     fn validate_seek(&self) -> Result<(), ProfileError> {
@@ -278,7 +384,11 @@ impl Profile {
             next_cylinder = zone.last_cylinder + 1;
             next_lba = zone.first_lba;
         }
-        Ok(())
+        let bands = u64::from(next_cylinder / self.band_cylinders);
+        let passes = (bands + self.zones.len() as u64) * u64::from(self.heads);
+        self.check("band_cylinders", passes <= MAX_PASSES, || {
+            format!("{} makes {passes} passes, more than {MAX_PASSES}", self.band_cylinders)
+        })
     }
 
     fn validate_zone(&self, index: usize, zone: &Zone) -> Result<(), ProfileError> {
@@ -303,6 +413,14 @@ impl Profile {
             })?;
         }
         let tracks = zone.cylinders() * self.heads;
+        let mut next_track = 0;
+        for (step, &(track, revolutions)) in zone.angle_steps.iter().enumerate() {
+            let fits = (next_track..tracks).contains(&track) && revolutions.abs() <= 0.5;
+            self.check(&field(&format!("angle_steps[{step}]")), fits, || {
+                "steps ascend within the zone, by half a revolution at most".to_owned()
+            })?;
+            next_track = track + 1;
+        }
         let mut free_track = 0;
         let mut slipped_sectors = 0;
         for (slip, &(first, count, sectors)) in zone.slips.iter().enumerate() {
@@ -323,7 +441,8 @@ impl Profile {
         } else {
             (format!("zone[{}].first_lba", index + 1), self.zones[index + 1].first_lba)
         };
-        self.check(&culprit, sectors <= room, || {
+        // Spares at a zone's end are a few tracks, never most of it.
+        self.check(&culprit, (room / 2..=room).contains(&sectors), || {
             format!("{limit} gives zone[{index}] {sectors} sectors where {room} fit")
         })
     }

@@ -33,6 +33,7 @@ pub(crate) struct Heads {
 pub(crate) struct Admitted<T> {
     pub(crate) transfer: Transfer,
     pub(crate) arrival_ns: u64,
+    pub(crate) lba: u64,
     pub(crate) sectors: u32,
     pub(crate) operation: Operation,
     pub(crate) tag: T,
@@ -58,6 +59,7 @@ struct Rest<T> {
     transfer_ticks: u64,
     end_track: Track,
     sectors: u32,
+    lba: u64,
     tag: T,
 }
 
@@ -100,6 +102,7 @@ impl<T: Copy> Queue<T> {
             transfer_ticks: command.transfer.ticks,
             end_track: command.transfer.end_track,
             sectors: command.sectors,
+            lba: command.lba,
             tag: command.tag,
         });
         self.next_sequence = self.next_sequence.wrapping_add(1);
@@ -130,6 +133,7 @@ impl<T: Copy> Queue<T> {
                 ticks: rest.transfer_ticks,
             },
             arrival_ns: self.arrivals_ns.swap_remove(slot),
+            lba: rest.lba,
             sectors: rest.sectors,
             operation: self.operations.swap_remove(slot),
             tag: rest.tag,
@@ -152,7 +156,8 @@ impl<T: Copy> Queue<T> {
             Scheduler::AgedSptf { credit_us_per_ms } => {
                 let positioning = self.positioning(drive, heads);
                 // Ticks of credit per nanosecond waited, in 2⁻³² ticks.
-                let rate = drive.rotation().ticks_q32_per_ns() * u64::from(credit_us_per_ms) / 1000;
+                let rate = u64::from(credit_us_per_ms);
+                let rate = drive.rotation().ticks_q32_per_ns().saturating_mul(rate) / 1000;
                 self.least(|slot| {
                     let waited_ns = heads.now_ns - self.arrivals_ns[slot];
                     let credit = (u128::from(waited_ns) * u128::from(rate)) >> 32;

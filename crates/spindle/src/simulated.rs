@@ -8,10 +8,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::cache::{Arm, CacheState};
 use crate::geometry::Track;
 use crate::mechanics::{Command, CommandError, Drive, Operation};
 use crate::queue::{Admitted, Heads, MAX_DEPTH, Queue};
 use crate::scheduler::Scheduler;
+
+/// Time is kept to 292 years, and as long again is left for what is under way by then.
+const MAX_ARRIVAL_NS: u64 = 1 << 63;
 
 /// Why a spindle cannot be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +26,9 @@ pub enum SpindleError {
         /// The depth asked for.
         depth: u32,
     },
+    /// The drive's profile describes no cache.
+    #[error("the profile of this drive describes no cache")]
+    NoCache,
 }
 
 /// A command done.
@@ -63,6 +70,9 @@ pub struct Statistics {
     pub rotation_ns: u64,
     /// From the first sector's start to the last one's end, track crossings included.
     pub transfer_ns: u64,
+    /// Reads found in the drive's cache and writes taken into it. With the cache in use, the four
+    /// parts above are not kept.
+    pub cache_hits: u64,
 }
 
 /// Counters in the units in which they accrue, without a conversion a command.
@@ -77,6 +87,7 @@ struct Counters {
     seek_ticks: u64,
     rotation_ticks: u64,
     transfer_ticks: u64,
+    cache_hits: u64,
 }
 
 /// One simulated drive with its queue. `T` is what the caller wants back with each completion.
@@ -99,6 +110,7 @@ pub struct SimulatedSpindle<T> {
     latest_arrival_ns: u64,
     latest_completion_ns: u64,
     counters: Counters,
+    cache: Option<Box<CacheState>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +144,24 @@ impl<T: Copy> SimulatedSpindle<T> {
             latest_arrival_ns: 0,
             latest_completion_ns: 0,
             counters: Counters::default(),
+            cache: None,
         })
+    }
+
+    /// Like [`SimulatedSpindle::new`], with the cache that the drive's profile describes in use.
+    ///
+    /// # Errors
+    ///
+    /// `depth` is not in `1..=256`, or the profile describes no cache.
+    pub fn with_cache(
+        drive: Arc<Drive>,
+        scheduler: Scheduler,
+        depth: u32,
+    ) -> Result<Self, SpindleError> {
+        let cache = drive.empty_cache().ok_or(SpindleError::NoCache)?;
+        let mut spindle = Self::new(drive, scheduler, depth)?;
+        spindle.cache = Some(Box::new(cache));
+        Ok(spindle)
     }
 
     /// The drive that is simulated.
@@ -145,8 +174,8 @@ impl<T: Copy> SimulatedSpindle<T> {
     ///
     /// # Errors
     ///
-    /// The command is empty, reaches past the end, or arrives before one submitted earlier. The
-    /// spindle is then as it was.
+    /// The command is empty, reaches past the end, arrives before one submitted earlier, or
+    /// after 2⁶³ ns. The spindle is then as it was.
     #[inline]
     pub fn submit(
         &mut self,
@@ -154,14 +183,17 @@ impl<T: Copy> SimulatedSpindle<T> {
         command: Command,
         tag: T,
     ) -> Result<(), CommandError> {
-        if arrival_ns < self.latest_arrival_ns {
+        if !(self.latest_arrival_ns..=MAX_ARRIVAL_NS).contains(&arrival_ns) {
             let latest_ns = self.latest_arrival_ns;
-            return Err(CommandError::ArrivalDecreases { arrival_ns, latest_ns });
+            return Err(match arrival_ns < latest_ns {
+                true => CommandError::ArrivalDecreases { arrival_ns, latest_ns },
+                false => CommandError::ArrivalTooLate { arrival_ns },
+            });
         }
         let transfer = self.drive.transfer(&command)?;
         self.latest_arrival_ns = arrival_ns;
-        let Command { sectors, operation, .. } = command;
-        let command = Admitted { transfer, arrival_ns, sectors, operation, tag };
+        let Command { lba, sectors, operation } = command;
+        let command = Admitted { transfer, arrival_ns, lba, sectors, operation, tag };
         if self.in_service.is_none() {
             self.start(arrival_ns.max(self.latest_completion_ns), command);
         } else if arrival_ns <= self.completion_ns
@@ -228,12 +260,17 @@ impl<T: Copy> SimulatedSpindle<T> {
 
     #[inline]
     fn start(&mut self, now_ns: u64, command: Admitted<T>) {
+        if self.cache.is_some() {
+            self.start_cached(now_ns, command);
+            return;
+        }
         let rotation = self.drive.rotation();
         let angle = rotation.angle_at(now_ns);
         let overhead = self.drive.overhead_ticks(self.before)[command.operation as usize];
         let transfer = command.transfer;
-        let positioning = self.drive.positioning(overhead, self.track, angle, transfer.start);
-        let service_ns = rotation.ns(u64::from(positioning.ticks()) + transfer.ticks);
+        let (positioning, transfer_ticks) =
+            self.drive.service(overhead, self.track, angle, command.operation, &transfer);
+        let service_ns = rotation.ns(u64::from(positioning.ticks()) + transfer_ticks);
         self.service_ns = service_ns;
         self.completion_ns = now_ns + service_ns;
         self.track = transfer.end_track;
@@ -246,12 +283,32 @@ impl<T: Copy> SimulatedSpindle<T> {
         counters.overhead_ticks += u64::from(positioning.overhead);
         counters.seek_ticks += u64::from(positioning.seek);
         counters.rotation_ticks += u64::from(positioning.rotation);
-        counters.transfer_ticks += transfer.ticks;
+        counters.transfer_ticks += transfer_ticks;
         self.in_service = Some(InService {
             arrival_ns: command.arrival_ns,
             operation: command.operation,
             tag: command.tag,
         });
+    }
+
+    #[cold]
+    fn start_cached(&mut self, now_ns: u64, admitted: Admitted<T>) {
+        let Some(cache) = &mut self.cache else { return };
+        let Admitted { transfer, arrival_ns, lba, sectors, operation, tag } = admitted;
+        let arm = Arm { track: self.track, before: self.before };
+        let command = Command { lba, sectors, operation };
+        let served = cache.serve(&self.drive, now_ns, arm, &command, &transfer);
+        self.service_ns = served.completion_ns - now_ns;
+        self.completion_ns = served.completion_ns;
+        self.track = served.arm.track;
+        self.before = served.arm.before;
+
+        let counters = &mut self.counters;
+        counters.commands[operation as usize] += 1;
+        counters.sectors[operation as usize] += u64::from(sectors);
+        counters.busy_ns += self.service_ns;
+        counters.cache_hits += u64::from(served.hit);
+        self.in_service = Some(InService { arrival_ns, operation, tag });
     }
 
     /// What the spindle has done so far.
@@ -269,6 +326,7 @@ impl<T: Copy> SimulatedSpindle<T> {
             seek_ns: rotation.ns(counters.seek_ticks),
             rotation_ns: rotation.ns(counters.rotation_ticks),
             transfer_ns: rotation.ns(counters.transfer_ticks),
+            cache_hits: counters.cache_hits,
         }
     }
 

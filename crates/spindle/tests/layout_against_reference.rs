@@ -6,7 +6,7 @@ mod reference;
 use reference::{angle_distance_rev, cheetah, tracks};
 
 /// Angles agree when they differ by less than 1/200 revolution, 20 µs: six sectors.
-const SAME_ANGLE_REV: f64 = 0.005;
+const SAME_ANGLE_REV: f64 = 0.0015;
 
 /// Inward of this cylinder the extraction's skews are irregular.
 const LAST_REGULAR_CYLINDER: u32 = 20_200;

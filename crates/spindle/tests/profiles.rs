@@ -1,7 +1,9 @@
 //! Profiles that load, and the field that each broken one names.
 #![allow(clippy::unwrap_used)]
 
-use strewn_spindle::{Drive, Profile, ProfileError};
+use strewn_spindle::{
+    Command, Drive, Operation, Profile, ProfileError, TICKS_PER_REVOLUTION, Track,
+};
 
 fn cheetah() -> Profile {
     Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap()
@@ -67,4 +69,78 @@ fn unknown_fields_and_bad_toml_name_the_place() {
     }
     let error = Profile::from_path("no/such/file.toml".as_ref()).unwrap_err();
     assert!(error.to_string().contains("no/such/file.toml"));
+}
+
+#[test]
+fn every_shipped_profile_says_where_its_numbers_come_from() {
+    for name in Profile::shipped_names() {
+        let profile = Profile::shipped(name).unwrap();
+        for number in strewn_spindle::NUMBERS {
+            let given = number != "bus_mb_per_s" || profile.bus_mb_per_s.is_some();
+            assert!(!given || profile.provenance.contains_key(number), "{name}: {number}");
+        }
+    }
+}
+
+/// Each case: a name, what to replace in the outline of the 15K.4, by what, and the field that is
+/// then wrong.
+macro_rules! broken_outline {
+    ($($name:ident: $from:literal => $to:literal, $field:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            let text = include_str!("../profiles/seagate-cheetah-15k4-st3146854fc.toml");
+            assert!(text.contains($from));
+            match Profile::from_toml(&text.replacen($from, $to, 1), "broken.toml") {
+                Err(ProfileError::Invalid { field, .. }) => assert_eq!(field, $field),
+                other => panic!("{other:?}"),
+            }
+        }
+    )*};
+}
+
+broken_outline! {
+    an_outline_without_zones: "zones = 16" => "zones = 0", "zones";
+    an_outline_of_no_heads: "heads = 8" => "heads = 0", "heads";
+    an_outline_that_stands_still: "rpm = 15000" => "rpm = 0", "rpm";
+    tracks_longer_inside: "[750, 453]" => "[453, 750]", "sectors_per_track";
+    a_mean_seek_past_the_longest: "average = 3.5" => "average = 8.5", "seek_ms";
+    a_seek_that_is_no_number: "full_stroke = 7.0" => "full_stroke = inf", "seek_ms.full_stroke";
+    more_cylinders_than_any_drive: "[750, 453]" => "[2, 2]", "capacity_sectors";
+    a_sector_of_a_strange_size: "sector_bytes = 512" => "sector_bytes = 513", "sector_bytes";
+    a_number_from_nowhere: "rpm = \"published\"" => "mood = \"inferred\"", "provenance";
+    a_cache_of_no_segments: "segments = 16" => "segments = 0", "cache.segments";
+    a_bus_that_stands_still: "bus_mb_per_s = 200" => "bus_mb_per_s = 0", "bus_mb_per_s";
+}
+
+#[test]
+fn an_outline_seeks_as_its_data_sheet_says() {
+    for (name, seeks_ms) in [
+        ("seagate-cheetah-15k4-st3146854fc", [0.2, 3.5, 7.0]),
+        ("seagate-cheetah-15k7-st3450857ss", [0.2, 3.4, 6.6]),
+        ("nearline-7200-16tb", [0.4, 8.0, 15.0]),
+    ] {
+        let drive = Drive::new(&Profile::shipped(name).unwrap()).unwrap();
+        let stroke = drive.cylinders() - 1;
+        for (cylinders, ms) in [1, stroke / 3, stroke].into_iter().zip(seeks_ms) {
+            let ticks = drive.seek_ticks(Track::new(0, 0), Track::new(cylinders, 0));
+            let seek_ms = drive.rotation().ns(u64::from(ticks)) as f64 / 1e6;
+            assert!((seek_ms - ms).abs() < 0.02 * ms, "{name}: {seek_ms} ms, not {ms}");
+        }
+    }
+}
+
+#[test]
+fn reading_an_outline_in_order_keeps_most_of_its_rate() {
+    for name in Profile::shipped_names() {
+        let profile = Profile::shipped(name).unwrap();
+        let drive = Drive::new(&profile).unwrap();
+        let tracks = 100;
+        let sectors = profile.zones[0].sectors_per_track * tracks;
+        let read = Command { lba: 0, sectors, operation: Operation::Read };
+        let ticks = drive.transfer(&read).unwrap().ticks;
+        let turns = ticks as f64 / f64::from(TICKS_PER_REVOLUTION);
+        let share = f64::from(tracks) / turns;
+        println!("{name}: {:.0} % of the media rate", 100.0 * share);
+        assert!(share > 0.7, "{name}: {share}");
+    }
 }

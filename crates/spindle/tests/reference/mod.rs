@@ -55,7 +55,7 @@ fn track_row(fields: &[&str]) -> TrackRow {
     }
 }
 
-/// A request of a trace, with the response times found for it, caches off.
+/// A request of a trace, with the response times found for it, caches off and on.
 pub struct TraceRow {
     pub arrival_ns: u64,
     pub command: Command,
@@ -64,14 +64,47 @@ pub struct TraceRow {
     pub angle_rev: f64,
     pub fcfs_ms: f64,
     pub sptf_ms: f64,
+    pub cached_fcfs_ms: f64,
+    pub cached_sptf_ms: f64,
 }
 
 /// The requests of one trace.
 pub fn trace(name: &str) -> Option<Vec<TraceRow>> {
+    let text = trace_text(name)?;
+    Some(text.lines().skip(1).map(|line| trace_row(&fields(line))).collect())
+}
+
+fn trace_text(name: &str) -> Option<String> {
     let file = std::fs::File::open(folder()?.join(format!("traces/{name}.csv.gz"))).unwrap();
     let mut text = String::new();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
-    Some(text.lines().skip(1).map(|line| trace_row(&fields(line))).collect())
+    Some(text)
+}
+
+/// A request made of a real drive.
+pub struct MeasuredRow {
+    pub command: Command,
+    pub measured_ms: f64,
+    /// From its completion to the next request.
+    pub pause_ns: u64,
+}
+
+/// The requests made of a real drive, one at a time.
+pub fn measured() -> Option<Vec<MeasuredRow>> {
+    let text = trace_text("real_st3146855fc_random")?;
+    let row = |line: &str| {
+        let fields = fields(line);
+        MeasuredRow {
+            command: Command {
+                lba: fields[1].parse().unwrap(),
+                sectors: fields[2].parse().unwrap(),
+                operation: operation(fields[3]),
+            },
+            measured_ms: fields[4].parse().unwrap(),
+            pause_ns: (fields[5].parse::<f64>().unwrap() * 1e6).round() as u64,
+        }
+    };
+    Some(text.lines().skip(1).map(row).collect())
 }
 
 fn trace_row(fields: &[&str]) -> TraceRow {
@@ -88,6 +121,8 @@ fn trace_row(fields: &[&str]) -> TraceRow {
         angle_rev: fields[9].parse().unwrap(),
         fcfs_ms: fields[10].parse().unwrap(),
         sptf_ms: fields[11].parse().unwrap(),
+        cached_fcfs_ms: fields[12].parse().unwrap(),
+        cached_sptf_ms: fields[13].parse().unwrap(),
     }
 }
 

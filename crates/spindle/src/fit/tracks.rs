@@ -1,0 +1,277 @@
+//! Tracks and zones, from the angles of successive sectors.
+
+use super::timing::{Timing, quantile};
+use super::{FitError, MeasuredDrive, Stage};
+
+/// Steps in address to a track when looking for its end, and steps taken: two ends fall within.
+const STEPS_PER_TRACK: f64 = 16.0;
+const STEPS: u64 = 40;
+
+/// A turn by more than this, in revolutions, beyond what the step accounts for is a skew; a
+/// defect skipped turns by a sector.
+const LEAST_SKEW_REV: f64 = 0.015;
+
+/// Places at which tracks are measured, before the boundaries between them are narrowed down to
+/// one part in so many of the drive.
+const PLACES: u64 = 64;
+const BOUNDARY_PARTS: u64 = 8192;
+
+/// Tracks differ in sectors by less than this part because of defects, and by more between zones.
+const SAME_ZONE: f64 = 0.004;
+
+/// A seek table has an entry for each cylinder, and is slow when it does not fit a cache: tracks
+/// beyond this many are spread over more heads.
+const MAX_CYLINDERS: u32 = 1 << 19;
+
+/// Times that a measurement is tried again, at another place near by.
+const TRIES: u64 = 8;
+
+/// A zone, its tracks counted over the whole drive as if there were one head.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FoundZone {
+    pub(super) first_lba: u64,
+    pub(super) first_track: u32,
+    pub(super) tracks: u32,
+    pub(super) sectors_per_track: u32,
+    pub(super) skew_rev: f64,
+}
+
+/// All zones, in order of address.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) zones: Vec<FoundZone>,
+}
+
+impl Layout {
+    pub(super) fn tracks(&self) -> u32 {
+        self.zones.last().map_or(0, |zone| zone.first_track + zone.tracks)
+    }
+
+    /// Heads of the profile: one, or as many as keep the cylinders few.
+    pub(super) fn heads(&self) -> u32 {
+        self.tracks().div_ceil(MAX_CYLINDERS).max(1)
+    }
+
+    /// The zone of a track and the first sector of the track.
+    pub(super) fn track(&self, track: u32) -> (FoundZone, u64) {
+        let after = self.zones.partition_point(|zone| zone.first_track <= track);
+        let zone = self.zones[after.max(1) - 1];
+        let lba = u64::from(track - zone.first_track) * u64::from(zone.sectors_per_track);
+        (zone, zone.first_lba + lba)
+    }
+}
+
+/// What one place on the drive looks like.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    lba: u64,
+    sectors_per_track: f64,
+    /// None where no track could be told from the next.
+    skew_rev: Option<f64>,
+}
+
+impl Place {
+    fn same_zone(&self, other: &Self) -> bool {
+        let (one, two) = (self.sectors_per_track, other.sectors_per_track);
+        (one - two).abs() <= (SAME_ZONE * one.max(two)).max(0.5)
+    }
+}
+
+/// Finds sectors per track and mean skew over all addresses.
+pub(super) fn find_layout<D: MeasuredDrive>(
+    timing: &mut Timing<'_, D>,
+) -> Result<Layout, FitError> {
+    let capacity_sectors = timing.capacity_sectors();
+    let mut sector_ns = first_sector_ns(timing)?;
+    let mut places: Vec<Place> = Vec::new();
+    for number in 0..=PLACES {
+        timing.report(Stage::Zones, number as f64 / (PLACES + 1) as f64);
+        let lba = capacity_sectors / PLACES * number;
+        let place = measure_place(timing, lba, &mut sector_ns)?;
+        if let Some(&before) = places.last() {
+            narrow(timing, before, place, &mut sector_ns, &mut places)?;
+        }
+        places.push(place);
+    }
+    timing.report(Stage::Zones, 1.0);
+    Ok(Layout { zones: zones_from(&places, capacity_sectors) })
+}
+
+/// The width of a sector at the start of the drive, in nanoseconds, to a few per cent: the angle
+/// over twice as many sectors each time, until it is a fair part of a revolution.
+fn first_sector_ns<D: MeasuredDrive>(timing: &mut Timing<'_, D>) -> Result<f64, FitError> {
+    let mut widths_ns = Vec::new();
+    for attempt in 0..9 {
+        let lba = attempt * 997;
+        for sectors in (0..14).map(|power| 1_u64 << power) {
+            let from = timing.read(lba)?;
+            let to = timing.read(lba + sectors)?;
+            let angle_ns = timing.angle_ns(from, to);
+            let angle_ns = timing.signed_ns(angle_ns);
+            if angle_ns > timing.revolution_ns() / 8.0 {
+                widths_ns.push(angle_ns / sectors as f64);
+                break;
+            }
+        }
+    }
+    // A track's end in the way makes the width too large, and seldom is.
+    let width_ns = quantile(widths_ns, 0.35);
+    if width_ns > 0.0 { Ok(width_ns) } else { Err(FitError::NoTracks { lba: 0 }) }
+}
+
+/// Measures between two places of different zones until the boundary is known well enough.
+fn narrow<D: MeasuredDrive>(
+    timing: &mut Timing<'_, D>,
+    before: Place,
+    after: Place,
+    sector_ns: &mut f64,
+    places: &mut Vec<Place>,
+) -> Result<(), FitError> {
+    let apart_sectors = after.lba.saturating_sub(before.lba);
+    let near_sectors = (timing.capacity_sectors() / BOUNDARY_PARTS)
+        .max(4 * before.sectors_per_track.max(after.sectors_per_track) as u64);
+    if before.same_zone(&after) || apart_sectors <= near_sectors {
+        return Ok(());
+    }
+    let middle = measure_place(timing, before.lba + apart_sectors / 2, sector_ns)?;
+    narrow(timing, before, middle, sector_ns, places)?;
+    places.push(middle);
+    narrow(timing, middle, after, sector_ns, places)
+}
+
+/// Measures a track at `lba` or, should that fail, near it. `sector_ns` is about what the width of
+/// a sector is; it is set to what it turns out to be.
+fn measure_place<D: MeasuredDrive>(
+    timing: &mut Timing<'_, D>,
+    lba: u64,
+    sector_ns: &mut f64,
+) -> Result<Place, FitError> {
+    let track_sectors = timing.revolution_ns() / *sector_ns;
+    let last_lba = timing.capacity_sectors().saturating_sub((4.0 * track_sectors) as u64 + STEPS);
+    let mut without_skew = None;
+    for attempt in 0..TRIES {
+        let near_lba = (lba + (attempt as f64 * 2.3 * track_sectors) as u64)
+            .min(last_lba.saturating_sub((attempt as f64 * 2.3 * track_sectors) as u64));
+        let Some(place) = measure_track(timing, near_lba, *sector_ns)? else { continue };
+        if place.skew_rev.is_some() {
+            *sector_ns = timing.revolution_ns() / place.sectors_per_track;
+            return Ok(Place { lba, ..place });
+        }
+        without_skew.get_or_insert(place);
+    }
+    let place = without_skew.ok_or(FitError::NoTracks { lba })?;
+    *sector_ns = timing.revolution_ns() / place.sectors_per_track;
+    Ok(Place { lba, ..place })
+}
+
+/// Measures the first whole track after `lba`. None if the angles make no sense there.
+fn measure_track<D: MeasuredDrive>(
+    timing: &mut Timing<'_, D>,
+    lba: u64,
+    sector_ns: f64,
+) -> Result<Option<Place>, FitError> {
+    let revolution_ns = timing.revolution_ns();
+    let step = (revolution_ns / STEPS_PER_TRACK / sector_ns).round().max(1.0) as u64;
+    let mut before = timing.read(lba)?;
+    let mut angles_ns = Vec::with_capacity(STEPS as usize);
+    for number in 1..=STEPS {
+        let times = timing.read(lba + number * step)?;
+        angles_ns.push(timing.angle_ns(before, times));
+        before = times;
+    }
+    let step_ns = quantile(angles_ns.clone(), 0.5);
+    let turned_ns: Vec<f64> =
+        angles_ns.iter().map(|angle_ns| timing.signed_ns(angle_ns - step_ns)).collect();
+    let is_turned = |turned_ns: f64| turned_ns.abs() > LEAST_SKEW_REV * revolution_ns;
+    let regular = turned_ns.iter().filter(|&&turned_ns| !is_turned(turned_ns));
+    let (count, excess_ns) =
+        regular.fold((0, 0.0), |(count, sum), turned_ns| (count + 1, sum + turned_ns));
+    if count < STEPS / 2 {
+        return Ok(None);
+    }
+    let sector_ns = (step_ns + excess_ns / count as f64) / step as f64;
+    let ends: Vec<usize> =
+        (0..turned_ns.len()).filter(|&number| is_turned(turned_ns[number])).collect();
+    let expected = revolution_ns / sector_ns;
+    let [first, second, ..] = ends[..] else {
+        // No skew, or one too small to see: the width says how many sectors there are.
+        let place = Place { lba, sectors_per_track: expected.round(), skew_rev: None };
+        return Ok(ends.is_empty().then_some(place));
+    };
+    let first_lba =
+        track_end(timing, lba + first as u64 * step, step, turned_ns[first], sector_ns)?;
+    let second_lba =
+        track_end(timing, lba + second as u64 * step, step, turned_ns[second], sector_ns)?;
+    let sectors = (second_lba - first_lba) as f64;
+    if (sectors / expected - 1.0).abs() > 0.02 + 1.0 / expected {
+        return Ok(None);
+    }
+    let skew_rev = (turned_ns[first] / revolution_ns).rem_euclid(1.0);
+    Ok(Some(Place { lba, sectors_per_track: sectors, skew_rev: Some(skew_rev) }))
+}
+
+/// The first sector of the track that starts within `step` sectors after `lba`, turned by
+/// `skew_ns` against the one before.
+fn track_end<D: MeasuredDrive>(
+    timing: &mut Timing<'_, D>,
+    lba: u64,
+    step: u64,
+    skew_ns: f64,
+    sector_ns: f64,
+) -> Result<u64, FitError> {
+    let (mut here, mut beyond) = (0, step);
+    while beyond - here > 1 {
+        let middle = here + (beyond - here) / 2;
+        let from = timing.read(lba)?;
+        let to = timing.read(lba + middle)?;
+        let turned_ns = timing.angle_ns(from, to) - middle as f64 * sector_ns;
+        let turned_ns = timing.signed_ns(turned_ns);
+        if timing.signed_ns(turned_ns - skew_ns).abs() < turned_ns.abs() {
+            beyond = middle;
+        } else {
+            here = middle;
+        }
+    }
+    Ok(lba + beyond)
+}
+
+/// Joins places of one kind into zones. A single place unlike both its neighbours lies across a
+/// boundary, and is none of them.
+fn zones_from(places: &[Place], capacity_sectors: u64) -> Vec<FoundZone> {
+    let mut runs: Vec<Vec<Place>> = Vec::new();
+    for &place in places {
+        match runs.last_mut() {
+            Some(run) if run[0].same_zone(&place) => run.push(place),
+            _ => runs.push(vec![place]),
+        }
+    }
+    if runs.iter().any(|run| run.len() > 1) {
+        runs.retain(|run| run.len() > 1);
+    }
+    // What was torn apart by such a place.
+    let mut joined: Vec<Vec<Place>> = Vec::new();
+    for run in runs {
+        match joined.last_mut() {
+            Some(before) if before[0].same_zone(&run[0]) => before.extend(run),
+            _ => joined.push(run),
+        }
+    }
+    let mut zones: Vec<FoundZone> = Vec::new();
+    let mut first_lba = 0;
+    let mut first_track = 0;
+    for (number, run) in joined.iter().enumerate() {
+        let end_lba = match (run.last(), joined.get(number + 1)) {
+            (Some(last), Some(next)) => last.lba + (next[0].lba - last.lba) / 2,
+            _ => capacity_sectors,
+        };
+        let sectors = quantile(run.iter().map(|place| place.sectors_per_track).collect(), 0.5);
+        let skews: Vec<f64> = run.iter().filter_map(|place| place.skew_rev).collect();
+        let sectors_per_track = sectors as u32;
+        let tracks = (end_lba - first_lba).div_ceil(u64::from(sectors_per_track).max(1)) as u32;
+        let skew_rev = quantile(skews, 0.5);
+        zones.push(FoundZone { first_lba, first_track, tracks, sectors_per_track, skew_rev });
+        first_lba = end_lba;
+        first_track += tracks;
+    }
+    zones
+}

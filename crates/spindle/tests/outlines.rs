@@ -1,0 +1,40 @@
+//! The drives of which only published figures are known do what such drives do.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use strewn_spindle::{
+    Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle, closed_loop,
+};
+
+/// 4 KiB reads a second over the whole drive.
+fn reads_per_second(name: &str, outstanding: u32) -> f64 {
+    let drive = Arc::new(Drive::new(&Profile::shipped(name).unwrap()).unwrap());
+    let sectors = (4096 / drive.sector_bytes()).max(1);
+    let blocks = drive.capacity_sectors() / u64::from(sectors);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut spindle = SimulatedSpindle::new(drive, Scheduler::Sptf, 256).unwrap();
+    let next = || Command {
+        lba: random.next_u64() % blocks * u64::from(sectors),
+        sectors,
+        operation: Operation::Read,
+    };
+    closed_loop(&mut spindle, outstanding, 500, 5000, next).unwrap().commands_per_second
+}
+
+#[test]
+fn random_reads_are_as_fast_as_such_drives_are() {
+    for (name, alone, among_16) in [
+        ("seagate-cheetah-15k4-st3146854fc", 160.0..200.0, 250.0..420.0),
+        ("seagate-cheetah-15k6-st3146356fc", 160.0..200.0, 250.0..420.0),
+        ("seagate-cheetah-15k7-st3450857ss", 160.0..200.0, 250.0..420.0),
+        ("seagate-cheetah-x15-st318451fc", 130.0..200.0, 200.0..400.0),
+        ("nearline-7200-16tb", 60.0..100.0, 110.0..240.0),
+    ] {
+        let found = (reads_per_second(name, 1), reads_per_second(name, 16));
+        println!("{name}: {:.0} reads a second alone, {:.0} of 16", found.0, found.1);
+        assert!(alone.contains(&found.0) && among_16.contains(&found.1), "{name}: {found:?}");
+    }
+}

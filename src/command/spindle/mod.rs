@@ -1,0 +1,55 @@
+//! `strewn spindle`: a drive to look at and to measure.
+
+mod closed_loop;
+mod lba_range;
+mod profile;
+mod replay;
+mod responses_file;
+mod study;
+mod trace;
+
+use std::sync::Arc;
+
+use strewn::spindle::{Drive, SimulatedSpindle, SpindleError};
+use strewn::terminal::{Ending, Failure};
+
+use super::arguments::SpindleArguments;
+pub(crate) use lba_range::LbaRange;
+
+/// Replays a trace, keeps a closed loop, or studies one drive or two.
+pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
+    let profile = profile::load(&arguments.profile)?;
+    if let Some(trace) = &arguments.replay {
+        replay::run(&profile, trace, arguments)
+    } else if let Some(outstanding) = arguments.closed_loop {
+        closed_loop::run(&profile, outstanding, arguments)
+    } else {
+        let second = arguments.beside.as_deref().map(profile::load).transpose()?;
+        let profiles: Vec<_> = [Some(profile), second].into_iter().flatten().collect();
+        study::run(&profiles, arguments)
+    }
+}
+
+/// An idle spindle as the flags want it.
+fn idle_spindle<T: Copy>(
+    drive: &Arc<Drive>,
+    arguments: &SpindleArguments,
+) -> Result<SimulatedSpindle<T>, Failure> {
+    let (scheduler, depth) = (arguments.scheduler(), arguments.depth());
+    let made = if arguments.cache_is_on() {
+        SimulatedSpindle::with_cache(Arc::clone(drive), scheduler, depth)
+    } else {
+        SimulatedSpindle::new(Arc::clone(drive), scheduler, depth)
+    };
+    made.map_err(|error| {
+        let help = match error {
+            SpindleError::NoCache => "leave --cache on out, or add a [cache] table to the profile",
+            SpindleError::Depth { .. } => "give a --depth that is",
+        };
+        Failure::bad_input(format!("{}: {error}", drive.name()), help)
+    })
+}
+
+fn on_or_off(arguments: &SpindleArguments) -> &'static str {
+    if arguments.cache_is_on() { "on" } else { "off" }
+}

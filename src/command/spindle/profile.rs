@@ -1,0 +1,25 @@
+//! Finding the profile of the drive that a person means.
+
+use std::path::Path;
+
+use strewn::spindle::Profile;
+use strewn::terminal::Failure;
+
+/// What the name of a profile's file ends in; any other word is the name of a shipped profile.
+const EXTENSION: &str = "toml";
+
+/// Loads the profile of this name, or in this file.
+pub(crate) fn load(word: &str) -> Result<Profile, Failure> {
+    let path = Path::new(word);
+    if path.extension().is_some_and(|extension| extension == EXTENSION) {
+        return Ok(Profile::from_path(path)?);
+    }
+    Profile::shipped(word).ok_or_else(|| {
+        let shipped: Vec<&str> = Profile::shipped_names().collect();
+        let help = format!(
+            "give the path of a file that ends in .{EXTENSION}, or a profile that ships: {}",
+            shipped.join(", ")
+        );
+        Failure::bad_input(format!("there is no drive profile {word}"), help)
+    })
+}

@@ -1,0 +1,39 @@
+//! `strewn spindle PROFILE [PROFILE2]`.
+
+use strewn::report::{self, ChartSize, DRIVE_CHARTS};
+use strewn::spindle::Profile;
+use strewn::study::study;
+use strewn::terminal::{self, Ending, Failure};
+
+use crate::command::arguments::SpindleArguments;
+use crate::command::out_directory::OutDirectory;
+
+/// The files of `--out`: the study as JSON, and then a chart for each of [`DRIVE_CHARTS`].
+const NAMES: [&str; 1 + DRIVE_CHARTS.len()] = {
+    let mut names = ["drives.json"; 1 + DRIVE_CHARTS.len()];
+    let mut chart = 0;
+    while chart < DRIVE_CHARTS.len() {
+        names[1 + chart] = DRIVE_CHARTS[chart].file_name();
+        chart += 1;
+    }
+    names
+};
+
+/// Studies the drives; prints tables or JSON, and draws charts.
+pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<Ending, Failure> {
+    let out = arguments.out.as_deref();
+    let out = out.map(|path| OutDirectory::check(path, arguments.force, &NAMES)).transpose()?;
+    let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
+    let study = study(profiles, arguments.seed()).map_err(|error| failed(&error))?;
+    let json = report::drive_json(&study).map_err(|error| failed(&error))?;
+    if let Some(out) = out {
+        let mut contents = vec![json.clone().into_bytes()];
+        for chart in DRIVE_CHARTS {
+            let svg = chart.draw(&study, ChartSize::default()).map_err(|error| failed(&error))?;
+            contents.push(svg.into_bytes());
+        }
+        out.write(&contents)?;
+    }
+    terminal::print(&if arguments.json { json } else { report::drive_tables(&study) })?;
+    Ok(Ending::Complete)
+}
