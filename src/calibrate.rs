@@ -13,6 +13,8 @@ const MOST_SIMULATIONS: u32 = 16;
 const CLOSE_ENOUGH: f64 = 0.000_2;
 /// How far a parameter is moved to see what it does, as a share of its value.
 const PROBE: f64 = 0.05;
+/// A count is fitted when so many of its neighbours on each side are worse.
+const LOOK_AHEAD: f64 = 2.0;
 /// A step changes a parameter by at most this factor, up or down.
 const LARGEST_STEP: f64 = 2.0;
 
@@ -241,20 +243,23 @@ impl<'a> Fit<'a> {
         Ok((best.1, best.2))
     }
 
-    /// Walks from `start` to the count whose neighbours are both worse.
+    /// Walks from `start` to the count whose neighbours are worse, two on each side: one worse neighbour may be chance.
     fn try_neighbours(&mut self, start: f64) -> Result<(Vec<f64>, Vec<f64>), CalibrateError> {
         let mut best = (start, self.simulate(&[start])?);
         for direction in [1.0, -1.0] {
-            while self.simulations < MOST_SIMULATIONS && best.0 + direction >= 1.0 {
-                let count = best.0 + direction;
-                let simulated = self.simulate(&[count])?;
-                if norm(&self.errors(&simulated)) >= norm(&self.errors(&best.1)) {
+            let mut worse = 0.0;
+            while worse < LOOK_AHEAD && self.simulations < MOST_SIMULATIONS {
+                let count = best.0 + direction * (worse + 1.0);
+                if count < 1.0 {
                     break;
                 }
-                best = (count, simulated);
-            }
-            if best.0 != start {
-                break;
+                let simulated = self.simulate(&[count])?;
+                if norm(&self.errors(&simulated)) < norm(&self.errors(&best.1)) {
+                    best = (count, simulated);
+                    worse = 0.0;
+                } else {
+                    worse += 1.0;
+                }
             }
         }
         Ok((vec![best.0], best.1))

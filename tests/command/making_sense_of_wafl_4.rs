@@ -6,13 +6,13 @@ use crate::common::{Folder, PROJECT};
 use strewn::report::{Metric, Results};
 
 /// What the write-anywhere array's predicted segments may be off by, as a root mean square.
-const PREDICTED_RMS_PERCENT: f64 = 5.0;
+const PREDICTED_RMS_PERCENT: f64 = 2.0;
 /// What any one segment of either array may be off by.
-const WORST_PERCENT: f64 = 8.0;
+const WORST_PERCENT: f64 = 3.5;
 /// What the in-place array may change by from its first segment to its last.
 const IN_PLACE_DRIFT_PERCENT: f64 = 1.5;
 /// What the ratio of the two arrays may be off by, in points.
-const RATIO_POINTS: f64 = 4.0;
+const RATIO_POINTS: f64 = 2.0;
 
 #[test]
 fn a_quick_run_comes_near_the_published_figures() {
@@ -30,7 +30,9 @@ fn a_quick_run_comes_near_the_published_figures() {
             .find(|compared| compared.array == array && compared.metric == Metric::Iops)
             .unwrap();
         assert_eq!(compared.segments.len(), 14);
-        let rms_percent = compared.predicted_rms_error_percent.unwrap();
+        // The in-place array's one published figure was fitted to: nothing of its level is predicted.
+        let rms_percent = compared.predicted_rms_error_percent.unwrap_or_default();
+        assert_eq!(compared.predicted_rms_error_percent.is_none(), array == "EVA4400");
         assert!(
             rms_percent <= PREDICTED_RMS_PERCENT,
             "{array}: predicted IOPS are {rms_percent} % off"
