@@ -196,3 +196,25 @@ fn an_experiment_away_from_its_scenario_says_so() {
     let ran = Ran::of(experiment.current_dir(folder.path()).output().unwrap());
     ran.refused(&["cannot read scenario scenarios/making-sense-of-wafl-4.toml"]);
 }
+
+/// A volume has to hold more than its LUN: metadata, frees held back, the blocks of a consistency point.
+#[test]
+fn regression_a_file_may_fill_its_lun() {
+    let folder = Folder::new();
+    let text = crate::common::SMALL;
+    let file = text.lines().find(|line| line.starts_with("file = ")).unwrap();
+    let size = file.split('"').nth(1).unwrap();
+    let full: String = text
+        .lines()
+        .map(|line| {
+            if line.starts_with("lun = ") {
+                format!("lun = \"{size}\"\n")
+            } else {
+                format!("{line}\n")
+            }
+        })
+        .collect();
+    folder.write("full.toml", &full);
+    let read = results(&folder.strewn(&["run", "full.toml", "--json"]).succeeded());
+    assert!(read.arrays.iter().all(|array| !array.segments.is_empty()));
+}

@@ -1,0 +1,201 @@
+//! The closed loop: every operation is answered once, as many are outstanding as the host keeps, time does not go back,
+//! and a run repeats.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::{ControlFlow, Range};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use strewn_array::in_place::{InPlace, InPlaceConfig};
+use strewn_array::{
+    Acknowledge, Array, Counters, Driver, HostOperation, Layout, OperationId, ProcessorCosts,
+    SpindleCommand, Tag,
+};
+use strewn_raid::{VraidConfig, VraidLayout};
+use strewn_sim::{Segment, Simulation, Spindles};
+use strewn_spindle::{Drive, Profile, Scheduler};
+use strewn_workload::{AccessSpecification, AccessStream};
+
+const FILE_SECTORS: u64 = 1 << 20;
+
+/// What passes between the host and an array.
+#[derive(Debug, Default)]
+struct Seen {
+    outstanding: BTreeSet<u32>,
+    answered: u64,
+    now_ns: u64,
+    wrong: Option<String>,
+}
+
+/// An array that is watched.
+struct Watched<A> {
+    array: A,
+    seen: Rc<RefCell<Seen>>,
+}
+
+/// A driver that is watched.
+struct WatchedDriver<'a, D> {
+    driver: &'a mut D,
+    seen: &'a RefCell<Seen>,
+}
+
+impl<D: Driver<()>> Driver<()> for WatchedDriver<'_, D> {
+    fn processor(&mut self, cost_ns: u64) {
+        self.driver.processor(cost_ns);
+    }
+    fn command(&mut self, command: SpindleCommand<()>) {
+        self.driver.command(command);
+    }
+    fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, payload: ()) {
+        let mut seen = self.seen.borrow_mut();
+        if !seen.outstanding.remove(&operation.0) {
+            seen.wrong = Some(format!("{operation:?} was answered though it was not outstanding"));
+        }
+        seen.answered += 1;
+        self.driver.acknowledge(operation, when, payload);
+    }
+    fn set_timer(&mut self, at_ns: u64) {
+        self.driver.set_timer(at_ns);
+    }
+}
+
+impl<A> Watched<A> {
+    fn at(&self, now_ns: u64) {
+        let mut seen = self.seen.borrow_mut();
+        if now_ns < seen.now_ns {
+            seen.wrong = Some(format!("time went back from {} to {now_ns} ns", seen.now_ns));
+        }
+        seen.now_ns = now_ns;
+    }
+}
+
+impl<A: Array<()>> Array<()> for Watched<A> {
+    fn spindles(&self) -> u16 {
+        self.array.spindles()
+    }
+    fn parity_spindles(&self) -> Range<u16> {
+        self.array.parity_spindles()
+    }
+    fn start(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        self.at(now_ns);
+        self.array.start(now_ns, &mut WatchedDriver { driver, seen: &self.seen });
+    }
+    fn host_operation(
+        &mut self,
+        now_ns: u64,
+        operation: HostOperation<()>,
+        driver: &mut impl Driver<()>,
+    ) {
+        self.at(now_ns);
+        if !self.seen.borrow_mut().outstanding.insert(operation.id.0) {
+            self.seen.borrow_mut().wrong = Some(format!("{:?} was issued twice", operation.id));
+        }
+        self.array.host_operation(
+            now_ns,
+            operation,
+            &mut WatchedDriver { driver, seen: &self.seen },
+        );
+    }
+    fn command_completed(
+        &mut self,
+        now_ns: u64,
+        tag: Tag,
+        payload: (),
+        driver: &mut impl Driver<()>,
+    ) {
+        self.at(now_ns);
+        let mut driver = WatchedDriver { driver, seen: &self.seen };
+        self.array.command_completed(now_ns, tag, payload, &mut driver);
+    }
+    fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        self.at(now_ns);
+        self.array.timer_fired(now_ns, &mut WatchedDriver { driver, seen: &self.seen });
+    }
+    fn processor_costs(&self) -> &ProcessorCosts {
+        self.array.processor_costs()
+    }
+    fn counters(&self) -> &Counters {
+        self.array.counters()
+    }
+    fn layout(&self) -> Layout {
+        self.array.layout()
+    }
+}
+
+fn simulated(
+    seed: u64,
+    outstanding: u32,
+    depth: u32,
+    cost_ns: u64,
+    cache_sectors: u64,
+) -> (Vec<Segment>, Rc<RefCell<Seen>>) {
+    let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
+    let drive = Arc::new(Drive::new(&profile).unwrap());
+    let spindle_sectors = drive.capacity_sectors();
+    let array = InPlace::<()>::new(InPlaceConfig {
+        layout: VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap(),
+        lun_sectors: FILE_SECTORS,
+        file_sectors: FILE_SECTORS,
+        spindle_sectors,
+        write_cache_sectors: cache_sectors,
+        destage_low_sectors: cache_sectors / 4,
+        destages_in_flight: 8,
+        processor: ProcessorCosts {
+            host_operation_ns: cost_ns,
+            spindle_command_ns: cost_ns / 2,
+            per_sector_ps: cost_ns,
+        },
+    })
+    .unwrap();
+    let seen = Rc::new(RefCell::new(Seen::default()));
+    let array = Watched { array, seen: Rc::clone(&seen) };
+    let spindles =
+        Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: depth, stretch: 1 };
+    let specification = AccessSpecification::shipped("file-server").unwrap();
+    let accesses = AccessStream::new(&specification, 0, FILE_SECTORS, seed).unwrap();
+    let mut simulation = Simulation::new(array, &spindles, accesses, outstanding).unwrap();
+    let segments = (0..2)
+        .map(|_| simulation.run_segment(1_000_000_000, &mut |_| ControlFlow::Continue(())).unwrap())
+        .collect();
+    (segments, seen)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_operation_is_answered_once_and_the_loop_stays_closed(
+        seed: u64,
+        outstanding in 1..80u32,
+        depth in 1..20u32,
+        cost_ns in 1_000..200_000u64,
+        cache_sectors in 200..20_000u64,
+    ) {
+        let (segments, seen) = simulated(seed, outstanding, depth, cost_ns, cache_sectors);
+        let first = seen.borrow();
+        prop_assert_eq!(&first.wrong, &None);
+        // Those answered from memory are on their way to the host behind the processor's work.
+        prop_assert!(first.outstanding.len() <= outstanding as usize);
+        let answered: u64 = segments.iter().map(|segment| segment.operations).sum();
+        prop_assert!(answered <= first.answered && first.answered <= answered + u64::from(outstanding));
+        for segment in &segments {
+            prop_assert!(segment.operations > 0);
+            prop_assert!(segment.laws.littles_law_error <= 0.001 + segment.laws.under_way);
+            prop_assert!(segment.processor_busy_ns <= segment.length_ns);
+            let counters = &segment.counters;
+            let sent = counters.spindle_reads() + counters.spindle_writes();
+            let completed = segment.data_spindles.commands;
+            prop_assert!(sent.abs_diff(completed) <= u64::from(outstanding) * 4 + 64);
+        }
+
+        let (again, _) = simulated(seed, outstanding, depth, cost_ns, cache_sectors);
+        for (once, twice) in segments.iter().zip(&again) {
+            prop_assert_eq!(once.operations, twice.operations);
+            prop_assert_eq!(once.counters, twice.counters);
+            prop_assert_eq!(once.response, twice.response);
+            prop_assert_eq!(once.data_spindles, twice.data_spindles);
+        }
+    }
+}
