@@ -18,6 +18,12 @@ pub(crate) use lba_range::LbaRange;
 
 /// Replays a trace, keeps a closed loop, or studies one drive or two.
 pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
+    if let Some((flag, needs)) = arguments.stray_flag() {
+        return Err(Failure::bad_input(
+            format!("{flag} says nothing without {needs}"),
+            format!("give {needs} too, or leave {flag} out"),
+        ));
+    }
     let profile = profile::load(&arguments.profile)?;
     if let Some(trace) = &arguments.replay {
         replay::run(&profile, trace, arguments)
