@@ -99,7 +99,8 @@ pub(crate) struct CalibrateArguments {
 )]
 pub(crate) struct SpindleArguments {
     /// The drive: a profile that ships, or a TOML file with one
-    pub(crate) profile: String,
+    #[arg(required_unless_present = "fit")]
+    pub(crate) profile: Option<String>,
     /// A second drive, beside the first in every table and chart
     #[arg(value_name = "PROFILE2", conflicts_with = "load")]
     pub(crate) beside: Option<String>,
@@ -111,6 +112,11 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "DEPTH", allow_negative_numbers = true, value_parser = outstanding,
           conflicts_with_all = ["out", "force"])]
     pub(crate) closed_loop: Option<u32>,
+    /// Measure the drive that is this block device or file, by reading alone, and write its profile to the file of
+    /// --out, which ends in .toml; --force replaces it. Switch the drive's own cache off before
+    #[arg(long, value_name = "DEVICE", requires = "out",
+          conflicts_with_all = ["profile", "beside", "load", "seed", "json"])]
+    pub(crate) fit: Option<PathBuf>,
     /// Which command goes next: fcfs, sstf, c-look, sptf, aged-sptf, or aged-sptf:N [default: fcfs]
     #[arg(long, value_name = "RULE")]
     scheduler: Option<Scheduler>,
@@ -137,10 +143,10 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
     /// With --replay, write id and response_ms of each command to this file, replacing it, or with - to standard
-    /// output; otherwise write drives.json and charts into this directory
+    /// output; with --fit, the profile; otherwise write drives.json and charts into this directory
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Write into the directory of --out though it is not empty
+    /// Write into the directory of --out though it is not empty, or replace the profile there
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
     /// Print JSON instead of tables
