@@ -46,9 +46,11 @@ const BLOCK_BYTES: u32 = 4096;
 /// Sizes of command: a sector, and doubled until they hold this.
 const LARGEST_BLOCK_BYTES: u32 = 4 << 20;
 /// Measured at each point: the mean of so many is within 1 % of that of many more.
-const COMMANDS: u32 = 10_000;
+const COMMANDS: u32 = 30_000;
 /// Least commands that are not measured because the queue is filling.
 const WARM_UP_COMMANDS: u32 = 1_000;
+/// Fewer sectors than this are no drive of which to measure hundredths.
+const FEWEST_SECTORS: u64 = 10_000;
 /// Points of a seek curve, and of a transfer rate.
 const SEEK_POINTS: u32 = 200;
 const TRANSFER_POINTS: u64 = 100;
@@ -137,7 +139,8 @@ fn figures(profile: &Profile, seed: u64) -> Result<DriveFigures, StudyError> {
     let bench = Bench { drive: Arc::new(Drive::new(profile)?), seed };
     let drive = &bench.drive;
     let capacity_sectors = drive.capacity_sectors();
-    if capacity_sectors < u64::from(2 * LARGEST_BLOCK_BYTES / drive.sector_bytes()) {
+    let fewest = u64::from(2 * LARGEST_BLOCK_BYTES / drive.sector_bytes()).max(FEWEST_SECTORS);
+    if capacity_sectors < fewest {
         let profile = profile.name.clone();
         return Err(StudyError::TooSmall { profile, sectors: capacity_sectors });
     }

@@ -99,7 +99,8 @@ pub(crate) struct CalibrateArguments {
 )]
 pub(crate) struct SpindleArguments {
     /// The drive: a profile that ships, or a TOML file with one
-    pub(crate) profile: String,
+    #[arg(required_unless_present = "fit")]
+    pub(crate) profile: Option<String>,
     /// A second drive, beside the first in every table and chart
     #[arg(value_name = "PROFILE2", conflicts_with = "load")]
     pub(crate) beside: Option<String>,
@@ -111,39 +112,41 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "DEPTH", allow_negative_numbers = true, value_parser = outstanding,
           conflicts_with_all = ["out", "force"])]
     pub(crate) closed_loop: Option<u32>,
+    /// Measure the drive that is this block device or file, by reading alone, and write its profile to the file of
+    /// --out, which ends in .toml; --force replaces it. Switch the drive's own cache off before
+    #[arg(long, value_name = "DEVICE", requires = "out",
+          conflicts_with_all = ["profile", "beside", "load", "seed", "json"])]
+    pub(crate) fit: Option<PathBuf>,
     /// Which command goes next: fcfs, sstf, c-look, sptf, aged-sptf, or aged-sptf:N [default: fcfs]
-    #[arg(long, value_name = "RULE", requires = "load")]
+    #[arg(long, value_name = "RULE")]
     scheduler: Option<Scheduler>,
     /// How many waiting commands it chooses among, 1 to 256; the rest wait in order of arrival [default: 256]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = depth, requires = "load")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = depth)]
     depth: Option<u32>,
     /// Whether the drive's own cache is in use [default: off]
-    #[arg(long, value_name = "on|off", requires = "load")]
+    #[arg(long, value_name = "on|off")]
     cache: Option<Switch>,
     /// Sectors of each command of a closed loop [default: 8]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = sectors,
-          requires = "closed_loop")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = sectors)]
     sectors: Option<u32>,
     /// Where its commands lie: from LO up to, not including, HI, as sector addresses or percent of the drive, such
     /// as 0%..5% [default: 0%..100%]
-    #[arg(long, value_name = "LO..HI", requires = "closed_loop")]
+    #[arg(long, value_name = "LO..HI")]
     range: Option<LbaRange>,
     /// How many of its commands are reads, in percent; the others are writes [default: 100]
-    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percent,
-          requires = "closed_loop")]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percent)]
     reads: Option<f64>,
     /// Commands to measure, after a warm-up of 1000 or 4 DEPTH, whichever is more [default: 20000]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = commands,
-          requires = "closed_loop")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = commands)]
     commands: Option<u32>,
     /// Draw everything random from this seed [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
     /// With --replay, write id and response_ms of each command to this file, replacing it, or with - to standard
-    /// output; otherwise write drives.json and charts into this directory
+    /// output; with --fit, the profile; otherwise write drives.json and charts into this directory
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Write into the directory of --out though it is not empty
+    /// Write into the directory of --out though it is not empty, or replace the profile there
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
     /// Print JSON instead of tables
@@ -152,6 +155,30 @@ pub(crate) struct SpindleArguments {
 }
 
 impl SpindleArguments {
+    /// A flag given without the one that it says more of, and that one. (The parser lets it pass where a third
+    /// excludes the one that it needs.)
+    pub(crate) fn stray_flag(&self) -> Option<(&'static str, &'static str)> {
+        let of_a_loop = [
+            ("--sectors", self.sectors.is_some()),
+            ("--range", self.range.is_some()),
+            ("--reads", self.reads.is_some()),
+            ("--commands", self.commands.is_some()),
+        ];
+        let of_a_load = [
+            ("--scheduler", self.scheduler.is_some()),
+            ("--depth", self.depth.is_some()),
+            ("--cache", self.cache.is_some()),
+        ];
+        let given =
+            |flags: &[(&'static str, bool)]| flags.iter().find(|(_, given)| *given).copied();
+        let stray_of_a_loop = given(&of_a_loop).filter(|_| self.closed_loop.is_none());
+        let no_load = self.closed_loop.is_none() && self.replay.is_none();
+        let stray_of_a_load = given(&of_a_load).filter(|_| no_load);
+        stray_of_a_loop
+            .map(|(flag, _)| (flag, "--closed-loop DEPTH"))
+            .or(stray_of_a_load.map(|(flag, _)| (flag, "--replay TRACE or --closed-loop DEPTH")))
+    }
+
     pub(crate) fn scheduler(&self) -> Scheduler {
         self.scheduler.unwrap_or(Scheduler::Fcfs)
     }

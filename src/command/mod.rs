@@ -8,6 +8,7 @@ mod replace_file;
 mod run;
 mod scenario_file;
 mod spindle;
+mod spindle_fit;
 
 use std::process::ExitCode;
 

@@ -10,3 +10,4 @@ mod interrupt;
 mod making_sense_of_wafl_4;
 mod out_directory;
 mod run;
+mod spindle;

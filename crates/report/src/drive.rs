@@ -186,8 +186,8 @@ pub struct ClosedLoopFigures {
 pub fn drive_json(figures: &impl Serialize) -> Result<String, ResultsError> {
     let mut text = serde_json::to_string_pretty(figures)?;
     text.push('\n');
-    // What serde_json writes for a figure that is not finite, without an error. A quote in a name is escaped.
-    if text.contains("\": null") {
+    // What serde_json writes for a figure that is not finite, without an error. A line of text ends in a quote.
+    if text.lines().any(|line| line.trim_end_matches(',').ends_with(": null")) {
         return Err(ResultsError::NotFinite);
     }
     Ok(text)

@@ -63,12 +63,23 @@ impl DriveChart {
     pub fn draw(self, study: &DriveStudy, size: ChartSize) -> Result<String, ChartError> {
         let lines = Lines { study, loads: Vec::new() };
         let (title, across, up, lines) = match self {
-            Self::Seek => (
+            Self::Seek if study.drives.len() == 1 => (
                 "Seek time by distance",
                 Across::FromZero("distance (cylinders)"),
                 Up::FromZero("seek (ms)"),
                 lines.by_drive(|drive| {
                     drive.seek.iter().map(|point| (point.cylinders.into(), point.ms)).collect()
+                }),
+            ),
+            // Drives have different cylinders, and the same way from one end to the other.
+            Self::Seek => (
+                "Seek time by distance",
+                Across::FromZero("distance (% of the stroke)"),
+                Up::FromZero("seek (ms)"),
+                lines.by_drive(|drive| {
+                    let stroke = f64::from(drive.cylinders.saturating_sub(1).max(1));
+                    let share = |cylinders: u32| 100.0 * f64::from(cylinders) / stroke;
+                    drive.seek.iter().map(|point| (share(point.cylinders), point.ms)).collect()
                 }),
             ),
             Self::Transfer => (
@@ -122,8 +133,9 @@ impl DriveChart {
         if let Some(load) = self.load(study) {
             subtitles.push(load);
         }
-        LineChart { title, subtitles, across, up, lines, legend_columns: study.drives.len() }
-            .draw(size)
+        // A row for each load and a column for each drive, or all in one row.
+        let legend_columns = if names.len() == 1 { lines.len() } else { names.len() };
+        LineChart { title, subtitles, across, up, lines, legend_columns }.draw(size)
     }
 
     /// What the drives were given.
@@ -161,8 +173,9 @@ fn spans(study: &DriveStudy) -> Across {
 }
 
 fn sizes(study: &DriveStudy) -> Across {
-    // Those of the first drive: one with other sectors has its points between.
-    let points = study.drives.first().into_iter().flat_map(|drive| &drive.by_block);
+    // Those of the smallest sectors: the others' sizes are among them, or lie between if sectors are odd.
+    let finest = study.drives.iter().min_by_key(|drive| drive.sector_bytes);
+    let points = finest.into_iter().flat_map(|drive| &drive.by_block);
     Across::Doubling("size of a command", ticks(points.map(|point| point.bytes), bytes))
 }
 

@@ -67,10 +67,15 @@ pub fn drive_tables(study: &DriveStudy) -> String {
         by_depth(drives, |point| fixed(point.response_ms, 2)),
     );
     section(
-        &format!("Random reads of {size} within the outermost part of the stroke"),
+        &format!(
+            "Random reads of {size} within the outermost part of the stroke, by scheduler and commands outstanding"
+        ),
         by_span(drives),
     );
-    section("Random reads over the whole drive by size", by_block(drives));
+    section(
+        "Random reads over the whole drive by size, scheduler and commands outstanding",
+        by_block(drives),
+    );
     all
 }
 

@@ -14,11 +14,22 @@ use strewn::spindle::{Drive, SimulatedSpindle, SpindleError};
 use strewn::terminal::{Ending, Failure};
 
 use super::arguments::SpindleArguments;
+use super::spindle_fit;
 pub(crate) use lba_range::LbaRange;
 
-/// Replays a trace, keeps a closed loop, or studies one drive or two.
+/// Measures a drive, replays a trace, keeps a closed loop, or studies one drive or two.
 pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
-    let profile = profile::load(&arguments.profile)?;
+    if let Some((flag, needs)) = arguments.stray_flag() {
+        return Err(Failure::bad_input(
+            format!("{flag} says nothing without {needs}"),
+            format!("give {needs} too, or leave {flag} out"),
+        ));
+    }
+    if let (Some(device), Some(out)) = (&arguments.fit, &arguments.out) {
+        return spindle_fit::fit(device, out, arguments.force);
+    }
+    // None only with --fit: the command line is parsed so.
+    let profile = profile::load(arguments.profile.as_deref().unwrap_or_default())?;
     if let Some(trace) = &arguments.replay {
         replay::run(&profile, trace, arguments)
     } else if let Some(outstanding) = arguments.closed_loop {

@@ -20,6 +20,12 @@ pub(crate) fn run(
     arguments: &SpindleArguments,
 ) -> Result<Ending, Failure> {
     let out = arguments.out.as_deref().map(|out| ResponsesFile::check(out, path)).transpose()?;
+    if arguments.json && matches!(out, Some(ResponsesFile::StandardOutput)) {
+        return Err(Failure::bad_input(
+            "--json and --out - would both be on standard output",
+            "give --out a file, or leave --json out",
+        ));
+    }
     let drive = Arc::new(Drive::new(profile)?);
     // Set up first: a drive without a cache is known before the trace is read.
     let mut spindle = idle_spindle(&drive, arguments)?;

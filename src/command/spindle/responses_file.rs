@@ -29,8 +29,7 @@ impl ResponsesFile {
             let help = "give a file that may be replaced, or - for standard output";
             Failure::bad_input(format!("--out {shown}: {what}"), help)
         };
-        // Through a symbolic link, so that the file is replaced and not the link.
-        let Ok(present) = path.canonicalize() else {
+        let Ok(present) = path.metadata() else {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             if !parent.unwrap_or(Path::new(".")).is_dir() {
                 return Err(unusable("there is no such directory to write it into"));
@@ -41,14 +40,14 @@ impl ResponsesFile {
         if present.is_dir() {
             return Err(unusable("is a directory"));
         }
-        if !present.is_file() {
-            return Ok(Self::Device(present));
-        }
-        if trace.canonicalize().is_ok_and(|trace| trace == present) {
+        // Through a symbolic link, so that the file is replaced and not the link.
+        let file = path.canonicalize().ok().filter(|_| present.is_file());
+        let Some(file) = file else { return Ok(Self::Device(path.to_owned())) };
+        if trace.canonicalize().is_ok_and(|trace| trace == file) {
             return Err(unusable("is the trace itself"));
         }
-        try_to_write(&present).map_err(|error| unusable(&error.to_string()))?;
-        Ok(Self::File(present))
+        try_to_write(&file).map_err(|error| unusable(&error.to_string()))?;
+        Ok(Self::File(file))
     }
 
     /// Writes all of it, or nothing.

@@ -2,7 +2,7 @@
 
 use strewn::report::{self, ChartSize, DRIVE_CHARTS};
 use strewn::spindle::Profile;
-use strewn::study::study;
+use strewn::study::{StudyError, study};
 use strewn::terminal::{self, Ending, Failure};
 
 use crate::command::arguments::SpindleArguments;
@@ -24,7 +24,14 @@ pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<
     let out = arguments.out.as_deref();
     let out = out.map(|path| OutDirectory::check(path, arguments.force, &NAMES)).transpose()?;
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
-    let study = study(profiles, arguments.seed()).map_err(|error| failed(&error))?;
+    let study = study(profiles, arguments.seed()).map_err(|error| match error {
+        StudyError::Profile(error) => error.into(),
+        StudyError::TooSmall { .. } => Failure::bad_input(
+            error.to_string(),
+            "give --closed-loop with a --range and --sectors that fit, or a larger drive",
+        ),
+        _ => failed(&error),
+    })?;
     let json = report::drive_json(&study).map_err(|error| failed(&error))?;
     if let Some(out) = out {
         let mut contents = vec![json.clone().into_bytes()];

@@ -4,6 +4,7 @@
 mod charts;
 mod comparison;
 mod csv;
+mod drives;
 mod fixture;
 mod json;
 mod overhead;

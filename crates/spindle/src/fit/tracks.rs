@@ -87,7 +87,8 @@ pub(super) fn find_layout<D: MeasuredDrive>(
     for number in 0..=PLACES {
         timing.report(Stage::Zones, number as f64 / (PLACES + 1) as f64);
         let lba = capacity_sectors / PLACES * number;
-        let place = measure_place(timing, lba, &mut sector_ns)?;
+        let known: Vec<Place> = places.last().copied().into_iter().collect();
+        let place = measure_confirmed(timing, lba, &known, &mut sector_ns)?;
         if let Some(&before) = places.last() {
             narrow(timing, before, place, &mut sector_ns, &mut places)?;
         }
@@ -133,10 +134,33 @@ fn narrow<D: MeasuredDrive>(
     if before.same_zone(&after) || apart_sectors <= near_sectors {
         return Ok(());
     }
-    let middle = measure_place(timing, before.lba + apart_sectors / 2, sector_ns)?;
+    let lba = before.lba + apart_sectors / 2;
+    let middle = measure_confirmed(timing, lba, &[before, after], sector_ns)?;
     narrow(timing, before, middle, sector_ns, places)?;
     places.push(middle);
     narrow(timing, middle, after, sector_ns, places)
+}
+
+/// Measures the place at `lba`. If it is like none of those known, a read may have been late: it is
+/// measured until two in a row agree.
+fn measure_confirmed<D: MeasuredDrive>(
+    timing: &mut Timing<'_, D>,
+    lba: u64,
+    known: &[Place],
+    sector_ns: &mut f64,
+) -> Result<Place, FitError> {
+    let mut place = measure_place(timing, lba, sector_ns)?;
+    for _ in 0..TRIES {
+        if known.iter().any(|known| known.same_zone(&place)) {
+            break;
+        }
+        let again = measure_place(timing, lba, sector_ns)?;
+        if again.same_zone(&place) {
+            break;
+        }
+        place = again;
+    }
+    Ok(place)
 }
 
 /// Measures a track at `lba` or, should that fail, near it. `sector_ns` is about what the width of
