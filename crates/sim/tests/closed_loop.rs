@@ -1,6 +1,8 @@
 //! The closed loop: every operation is answered once, as many are outstanding as the host keeps, time does not go back,
 //! and a run repeats.
 
+#![allow(clippy::unwrap_used)]
+
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
