@@ -117,7 +117,7 @@ const WITH_STALLS: Lateness = Lateness { most_ns: 5000, stalls_once_in: 300 };
 impl Jittery {
     fn late_ns(&mut self) -> u64 {
         let Lateness { most_ns, stalls_once_in } = self.lateness;
-        let stalls = stalls_once_in > 0 && self.random.next_u64() % stalls_once_in == 0;
+        let stalls = stalls_once_in > 0 && self.random.next_u64().is_multiple_of(stalls_once_in);
         self.random.next_u64() % if stalls { 3_000_000 } else { most_ns + 1 }
     }
 }
