@@ -49,6 +49,7 @@
 //! protected_percent = 50
 //! dirty_limit_percent = 30
 //! delayed_free_percent = 1
+//! cache_start = "metadata"
 //! "#;
 //! let scenario = Scenario::parse(text, "small.toml")?;
 //! assert_eq!(scenario.segment_ns, 1_200_000_000_000);
