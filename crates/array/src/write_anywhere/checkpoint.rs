@@ -84,7 +84,9 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Keeps what `block` holds for the consistency point that is writing it, before it is overwritten in memory.
     pub(super) fn keep_for_checkpoint(&mut self, block: u32) {
         let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
-        if let Some(checkpoint) = &mut self.checkpoint {
+        if P::CARRIES_DATA
+            && let Some(checkpoint) = &mut self.checkpoint
+        {
             let contents = &self.contents;
             checkpoint.kept.entry(block).or_insert_with(|| contents.load(sector, BLOCK_SECTORS));
         }
