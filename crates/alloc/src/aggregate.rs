@@ -1,243 +1,420 @@
-//! The write allocator of one aggregate: consistency points that take free blocks and give used ones back.
+//! An aggregate: the blocks of its parity groups, taken and given back in consistency points.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use strewn_raid::{ParityGroup, SpindleIndex, SpindleSet, Vbn};
+use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, Vbn};
 use thiserror::Error;
 
-use crate::free_map::{FreeMap, WORD_STRIPES};
+use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
+use crate::free_map::{FreeMap, MapViolation, ROW_STRIPES};
+use crate::options::{AggregateError, AggregateOptions, MOST_BLOCKS};
+use crate::policy::Policy;
+use crate::random::Random;
+use crate::saved_scores::{MountError, SavedScores};
+use crate::tetris::{GroupIndex, OpenTetris, Tetris, bits};
 
-/// How free space is taken: sizes of what WAFL calls allocation area, tetris and chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AllocationShape {
-    /// Stripes in an allocation area: a positive multiple of 64.
-    pub area_stripes: u64,
-    /// Stripes sent to RAID at once: a power of two, at most 64.
-    pub tetris_stripes: u64,
-    /// Blocks laid on one spindle before the next takes its turn: a power of two, at most a tetris's stripes.
-    pub chunk_blocks: u64,
-}
-
-impl Default for AllocationShape {
-    /// 4096 stripes, 64 stripes, 64 blocks.
-    fn default() -> Self {
-        Self { area_stripes: 4096, tetris_stripes: 64, chunk_blocks: 64 }
-    }
-}
-
-/// Why an aggregate cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum AggregateError {
-    /// The area is not a positive multiple of 64 stripes.
-    #[error("an allocation area of {0} stripes: it takes a positive multiple of 64")]
-    AreaStripes(u64),
-    /// The tetris is not a power of two of at most 64 stripes.
-    #[error("a tetris of {0} stripes: it takes a power of two, at most 64")]
-    TetrisStripes(u64),
-    /// The chunk is not a power of two, or longer than a tetris.
-    #[error(
-        "a chunk of {chunk} blocks: it takes a power of two, at most the {tetris} stripes of a tetris"
-    )]
-    ChunkBlocks {
-        /// The chunk asked for, in blocks.
-        chunk: u64,
-        /// The tetris it must fit, in stripes.
-        tetris: u64,
-    },
-}
-
-/// No free block is left. What the open consistency point has taken so far is still its own: abandon it, and the
-/// aggregate is as it was before.
+/// Fewer blocks are free than are needed. Nothing was taken for what was asked last; what the open consistency point
+/// took before is still its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the aggregate has no free block left")]
-pub struct OutOfSpace;
-
-/// Blocks to be written together: up to 64 consecutive stripes, with what is written on each spindle.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tetris {
-    /// The stripe (and DBN) that bit 0 of every mask stands for.
-    pub first_stripe: u64,
-    /// One mask a data spindle, a bit set for each stripe in which that spindle's block is written.
-    pub written: Vec<u64>,
+#[error("no room: {needed} blocks are needed, {free} are free")]
+pub struct OutOfSpace {
+    /// Blocks asked for.
+    pub needed: u64,
+    /// Blocks that can be taken.
+    pub free: u64,
 }
 
-impl Tetris {
-    /// Blocks written.
-    #[must_use]
-    pub fn blocks(&self) -> u32 {
-        self.written.iter().map(|mask| mask.count_ones()).sum()
-    }
+/// A consistency point is open: commit or abandon it first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("a consistency point is open: commit or abandon it first")]
+pub struct CheckpointOpen;
 
-    /// The stripes with at least one block written, one bit each.
-    #[must_use]
-    pub fn stripes_touched(&self) -> u64 {
-        self.written.iter().fold(0, |any, mask| any | mask)
-    }
+/// A block cannot be given back: it is not in use, or there is no such block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{0} is not in use")]
+pub struct NotInUse(pub Vbn);
 
-    /// The stripes in which every data spindle's block is written, one bit each.
-    #[must_use]
-    pub fn stripes_full(&self) -> u64 {
-        self.written.iter().fold(u64::MAX, |all, mask| all & mask)
-    }
+/// A block cannot be set aside: it is in use, or there is no such block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{0} is not free")]
+pub struct NotFree(pub Vbn);
 
-    /// The data spindles whose block in stripe `bit` is written.
-    #[must_use]
-    pub fn changed_in(&self, bit: u32) -> SpindleSet {
-        let mut changed = 0;
-        for (spindle, mask) in self.written.iter().enumerate() {
-            changed |= (mask >> bit & 1) << spindle;
-        }
-        SpindleSet(changed)
-    }
+/// A block, by group, spindle and place on the spindle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The parity group.
+    pub group: GroupIndex,
+    /// Spindle and DBN in the group.
+    pub location: BlockLocation,
 }
 
-/// Where the allocator stands: the next stripe to look at, and the part of a tetris that is being filled.
-#[derive(Debug, Clone)]
-struct Cursor {
-    area_end: u64,
+/// Blocks of an aggregate by what has become of them; they sum to `total`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BlockCounts {
+    /// All data blocks.
+    pub total: u64,
+    /// Blocks that can be taken now.
+    pub free: u64,
+    /// Blocks given back since the last commit: free with the next.
+    pub freed_at_commit: u64,
+    /// Blocks given back and held back ([`AggregateOptions::delayed_frees`]).
+    pub held_back: u64,
+    /// All others.
+    pub used: u64,
+}
+
+/// A parity group of the aggregate, and where its allocation stands.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub(crate) map: FreeMap,
+    pub(crate) first_vbn: u64,
+    pub(crate) policy: Box<dyn Policy>,
+    pub(crate) cursor: Cursor,
+}
+
+/// Where allocation stands in a group: the next stripe to look at, and the window that is being filled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cursor {
+    /// First stripe after the area.
+    pub(crate) area_end: u64,
     /// First stripe after the window.
-    next_stripe: u64,
-    /// The word (of 64 stripes) the window lies in, and which of its stripes it covers.
-    word: u64,
-    window: u64,
-    spindle: u16,
+    pub(crate) next_stripe: u64,
+    /// The row of words that the window lies in, and which of its stripes it covers.
+    pub(crate) row: u64,
+    pub(crate) window: u64,
+    pub(crate) spindle: u16,
     /// Free blocks of the current spindle in the window that are not given out yet.
-    available: u64,
+    pub(crate) available: u64,
 }
 
-/// The blocks of one parity group and the allocator that writes anywhere in it.
+/// Blocks taken by the open consistency point.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taken {
+    pub(crate) group: GroupIndex,
+    pub(crate) spindle: SpindleIndex,
+    pub(crate) row: u64,
+    pub(crate) mask: u64,
+}
+
+/// The blocks of one or more parity groups and the allocator that writes anywhere in them.
 ///
-/// Blocks are taken between [`begin`](Self::begin) and [`commit`](Self::commit): the emptiest allocation area
-/// first, within it tetris by tetris, a chunk of each spindle in turn, so that blocks given in ascending file
-/// order lie in order on a spindle. Blocks given back with [`free_at_commit`](Self::free_at_commit) can be taken
-/// again only after the commit: until then the last consistency point still refers to them.
-#[derive(Debug, Clone)]
-pub struct Aggregate {
-    map: FreeMap,
-    shape: AllocationShape,
-    cursor: Cursor,
-    open: Option<Tetris>,
-    closed: VecDeque<Tetris>,
-    /// What the open consistency point has taken: spindle, word and mask.
-    taken: Vec<(SpindleIndex, u64, u64)>,
+/// Blocks are taken between [`begin`](Self::begin) and [`commit`](Self::commit), each for something the caller names
+/// by a `T`. The groups take turns, a tetris each; within a group the policy chooses the allocation area, and in it a
+/// chunk of each spindle follows the other, so that what is given in file order lies in order on a spindle. What is
+/// given back with [`free_at_commit`](Self::free_at_commit) can be taken again only after the commit: until then the
+/// last consistency point still refers to it.
+///
+/// VBNs count the blocks of the first group spindle by spindle, then those of the next.
+#[derive(Debug)]
+pub struct Aggregate<T> {
+    pub(crate) groups: Vec<Group>,
+    pub(crate) options: AggregateOptions,
+    /// The group whose turn it is.
+    pub(crate) turn: usize,
+    pub(crate) keeps_near: bool,
+    /// The tetris being filled. Its blocks are taken from the map when it closes.
+    pub(crate) open: Option<OpenTetris<T>>,
+    pub(crate) open_blocks: u64,
+    /// With a policy that keeps blocks near, every tetris stays open, by group and row, until the consistency point
+    /// is finished; its blocks are taken from the map at once.
+    pub(crate) scattered: BTreeMap<(GroupIndex, u64), OpenTetris<T>>,
+    pub(crate) closed: VecDeque<Tetris<T>>,
+    pub(crate) taken: Vec<Taken>,
     freed: Vec<Vbn>,
-    expected_blocks: u64,
-    allocated_blocks: u64,
+    delayed: Option<DelayedFrees>,
+    pub(crate) expected_blocks: u64,
+    pub(crate) allocated_blocks: u64,
+    consistency_points: u64,
 }
 
-impl Aggregate {
-    /// An empty aggregate on `group`.
+impl<T: Copy> Aggregate<T> {
+    /// An empty aggregate of `groups`.
     ///
     /// # Errors
-    /// If the shape's sizes do not fit each other.
-    pub fn new(group: ParityGroup, shape: AllocationShape) -> Result<Self, AggregateError> {
-        let AllocationShape { area_stripes, tetris_stripes, chunk_blocks } = shape;
-        if area_stripes == 0 || !area_stripes.is_multiple_of(WORD_STRIPES) {
-            return Err(AggregateError::AreaStripes(area_stripes));
-        }
-        if !tetris_stripes.is_power_of_two() || tetris_stripes > WORD_STRIPES {
-            return Err(AggregateError::TetrisStripes(tetris_stripes));
-        }
-        if !chunk_blocks.is_power_of_two() || chunk_blocks > tetris_stripes {
-            return Err(AggregateError::ChunkBlocks {
-                chunk: chunk_blocks,
-                tetris: tetris_stripes,
-            });
-        }
-        let spindle = group.data_spindles();
-        Ok(Self {
-            map: FreeMap::all_free(group, area_stripes),
-            shape,
-            cursor: Cursor {
-                area_end: 0,
-                next_stripe: 0,
-                word: 0,
-                window: 0,
-                spindle,
-                available: 0,
-            },
+    /// If sizes do not fit each other, or there are no blocks or too many.
+    pub fn new(
+        groups: impl IntoIterator<Item = ParityGroup>,
+        options: AggregateOptions,
+    ) -> Result<Self, AggregateError> {
+        options.shape.check()?;
+        let mut aggregate = Self {
+            groups: Vec::new(),
+            turn: 0,
+            keeps_near: false,
             open: None,
+            open_blocks: 0,
+            scattered: BTreeMap::new(),
             closed: VecDeque::new(),
             taken: Vec::new(),
             freed: Vec::new(),
+            delayed: (options.delayed_frees > 0).then(|| DelayedFrees::new(0)),
             expected_blocks: 0,
             allocated_blocks: 0,
+            consistency_points: 0,
+            options,
+        };
+        for group in groups {
+            aggregate.add_group(group)?;
+        }
+        if aggregate.groups.is_empty() {
+            return Err(AggregateError::NoGroup);
+        }
+        Ok(aggregate)
+    }
+
+    /// Adds an empty parity group; the aggregate may be in use, also amid a consistency point.
+    ///
+    /// # Errors
+    /// If the aggregate would have too many blocks, or the group does not fit the shape.
+    pub fn add_group(&mut self, group: ParityGroup) -> Result<GroupIndex, AggregateError> {
+        check_group(&group, &self.options)?;
+        let area_stripes = self.options.shape.area_stripes;
+        self.push(FreeMap::all_free(group, area_stripes, self.options.order))
+    }
+
+    /// An aggregate in use, from its groups with the words of their maps ([`FreeMap::words`]) and its areas' scores as
+    /// they were saved at the same consistency point. Nothing is scanned: a 16 TiB aggregate is ready at once.
+    ///
+    /// # Errors
+    /// If the scores are of another consistency point or other groups, or the words do not fit a group.
+    pub fn mount(
+        groups: impl IntoIterator<Item = (ParityGroup, Vec<u64>)>,
+        options: AggregateOptions,
+        consistency_points: u64,
+        scores: SavedScores,
+    ) -> Result<Self, MountError> {
+        let groups: Vec<_> = groups.into_iter().collect();
+        let areas = scores.for_groups(
+            groups.iter().map(|(group, _)| group),
+            options.shape.area_stripes,
+            consistency_points,
+        )?;
+        let mut aggregate = Self::new(groups.iter().map(|(group, _)| *group).take(1), options)?;
+        aggregate.groups.clear();
+        for (index, ((group, words), scores)) in groups.into_iter().zip(areas).enumerate() {
+            check_group(&group, &options)?;
+            let needed = group.stripes().div_ceil(ROW_STRIPES) * u64::from(group.data_spindles());
+            if words.len() as u64 != needed {
+                return Err(MountError::Words { group: index, words: words.len() as u64, needed });
+            }
+            let area_stripes = options.shape.area_stripes;
+            aggregate.push(FreeMap::mounted(group, area_stripes, options.order, words, scores))?;
+        }
+        aggregate.consistency_points = consistency_points;
+        Ok(aggregate)
+    }
+
+    fn push(&mut self, map: FreeMap) -> Result<GroupIndex, AggregateError> {
+        let index = u16::try_from(self.groups.len()).map_err(|_| AggregateError::TooManyGroups)?;
+        let first_vbn = self.total_blocks();
+        let total = first_vbn + map.group().total_blocks();
+        if total > MOST_BLOCKS {
+            return Err(AggregateError::TooManyBlocks(total));
+        }
+        if let Some(delayed) = &mut self.delayed {
+            delayed.grow(total.div_ceil(REGION_BLOCKS) as u32);
+        }
+        let policy = self.options.policy.policy();
+        self.keeps_near = policy.keeps_near();
+        let spindle = map.group().data_spindles();
+        let cursor =
+            Cursor { area_end: 0, next_stripe: 0, row: 0, window: 0, spindle, available: 0 };
+        self.groups.push(Group { map, first_vbn, policy, cursor });
+        Ok(GroupIndex(index))
+    }
+
+    /// Puts a policy of the caller's own in the place of the one chosen by name, for one group. `keeps_near` is the
+    /// aggregate's: it follows the policy set last.
+    ///
+    /// # Errors
+    /// If a consistency point is open.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    pub fn set_policy(
+        &mut self,
+        group: GroupIndex,
+        policy: Box<dyn Policy>,
+    ) -> Result<(), CheckpointOpen> {
+        self.nothing_open()?;
+        self.keeps_near = policy.keeps_near();
+        self.groups[group.index()].policy = policy;
+        Ok(())
+    }
+
+    /// How the aggregate was made.
+    #[must_use]
+    pub fn options(&self) -> &AggregateOptions {
+        &self.options
+    }
+
+    /// The free maps of the groups, with the areas' scores, in the order of the groups.
+    pub fn free_maps(&self) -> impl Iterator<Item = &FreeMap> {
+        self.groups.iter().map(|group| &group.map)
+    }
+
+    /// The free map of `group`.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    #[must_use]
+    pub fn free_map(&self, group: GroupIndex) -> &FreeMap {
+        &self.groups[group.index()].map
+    }
+
+    /// Data blocks of all groups.
+    #[must_use]
+    pub fn total_blocks(&self) -> u64 {
+        self.groups.last().map_or(0, |group| group.first_vbn + group.map.group().total_blocks())
+    }
+
+    /// Blocks that can be taken now.
+    #[must_use]
+    pub fn free_blocks(&self) -> u64 {
+        self.free_maps().map(FreeMap::free_blocks).sum::<u64>() - self.open_blocks
+    }
+
+    /// Blocks by what has become of them.
+    #[must_use]
+    pub fn counts(&self) -> BlockCounts {
+        let (total, free) = (self.total_blocks(), self.free_blocks());
+        let freed_at_commit = self.freed.len() as u64;
+        let held_back = self.delayed.as_ref().map_or(0, DelayedFrees::blocks);
+        let used = total - free - freed_at_commit - held_back;
+        BlockCounts { total, free, freed_at_commit, held_back, used }
+    }
+
+    /// Consistency points committed.
+    #[must_use]
+    pub fn consistency_points(&self) -> u64 {
+        self.consistency_points
+    }
+
+    /// Where `vbn` lies; nothing if there is no such block.
+    #[inline]
+    #[must_use]
+    pub fn locate(&self, vbn: Vbn) -> Option<Place> {
+        let index = match self.groups.len() {
+            1 => 0,
+            _ => self.groups.partition_point(|group| group.first_vbn <= vbn.0) - 1,
+        };
+        let group = &self.groups[index];
+        let within = vbn.0 - group.first_vbn;
+        (within < group.map.group().total_blocks()).then(|| Place {
+            group: GroupIndex(index as u16),
+            location: group.map.group().locate(Vbn(within)),
         })
     }
 
-    /// The free map and the areas' scores.
+    /// The number of the block at `place`.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    #[inline]
     #[must_use]
-    pub fn free_map(&self) -> &FreeMap {
-        &self.map
+    pub fn vbn(&self, place: Place) -> Vbn {
+        let group = &self.groups[place.group.index()];
+        let BlockLocation { spindle, dbn } = place.location;
+        Vbn(group.first_vbn + group.map.group().vbn(spindle, dbn).0)
     }
 
-    /// The parity group.
+    /// Whether `vbn` can be taken.
     #[must_use]
-    pub fn group(&self) -> &ParityGroup {
-        self.map.group()
+    pub fn is_free(&self, vbn: Vbn) -> bool {
+        self.locate(vbn).is_some_and(|place| !self.is_used(place))
     }
 
-    /// Begins a consistency point that will take about `expected_blocks`. The last tetris is made as shallow as
-    /// what then remains, so that its stripes are full though it is not.
-    pub fn begin(&mut self, expected_blocks: u64) {
-        debug_assert!(
-            self.taken.is_empty() && self.freed.is_empty(),
-            "a consistency point is open"
-        );
-        self.expected_blocks = expected_blocks;
-        self.allocated_blocks = 0;
+    fn is_used(&self, place: Place) -> bool {
+        let dbn = place.location.dbn.0;
+        !self.groups[place.group.index()].map.is_free(place.location)
+            || self.open.as_ref().is_some_and(|open| {
+                open.tetris.group == place.group
+                    && open.row() == dbn / ROW_STRIPES
+                    && open.holds(place.location.spindle, dbn % ROW_STRIPES)
+            })
     }
 
-    /// Takes the next free block.
+    fn nothing_open(&self) -> Result<(), CheckpointOpen> {
+        let idle = self.taken.is_empty() && self.open.is_none() && self.scattered.is_empty();
+        idle.then_some(()).ok_or(CheckpointOpen)
+    }
+
+    /// Begins a consistency point that will take about `expected_blocks`: its last tetrises are made as shallow as
+    /// what then remains, so that their stripes are full though they are not. Blocks given back since the last commit
+    /// belong to it.
     ///
     /// # Errors
-    /// [`OutOfSpace`] when there is none.
+    /// If one is open.
+    pub fn begin(&mut self, expected_blocks: u64) -> Result<(), CheckpointOpen> {
+        self.nothing_open()?;
+        self.expected_blocks = expected_blocks;
+        self.allocated_blocks = 0;
+        Ok(())
+    }
+
+    /// Gives back a block that the consistency point stops using; it becomes free with the commit, or later if frees
+    /// are delayed. A block given back twice in one consistency point is freed once.
+    ///
+    /// # Errors
+    /// If it is not in use.
     #[inline]
-    pub fn allocate(&mut self) -> Result<Vbn, OutOfSpace> {
-        while self.cursor.available == 0 {
-            self.next_chunk()?;
+    pub fn free_at_commit(&mut self, vbn: Vbn) -> Result<(), NotInUse> {
+        let used = self.locate(vbn).is_some_and(|place| self.is_used(place));
+        if !used {
+            return Err(NotInUse(vbn));
         }
-        let bit = self.cursor.available.trailing_zeros();
-        self.cursor.available &= self.cursor.available - 1;
-        let spindle = SpindleIndex(self.cursor.spindle);
-        let tetris = self.open.get_or_insert_with(|| Tetris {
-            first_stripe: self.cursor.word * WORD_STRIPES,
-            written: vec![0; usize::from(self.map.group().data_spindles())],
-        });
-        tetris.written[spindle.index()] |= 1 << bit;
-        self.allocated_blocks += 1;
-        Ok(self.map.vbn(spindle, self.cursor.word * WORD_STRIPES + u64::from(bit)))
-    }
-
-    /// Gives back a block that the consistency point stops using; it becomes free with the commit.
-    #[inline]
-    pub fn free_at_commit(&mut self, vbn: Vbn) {
         self.freed.push(vbn);
+        Ok(())
     }
 
-    /// The next tetris that is complete, in the order of allocation: the blocks that [`allocate`](Self::allocate)
-    /// gave, spindle by spindle and chunk by chunk.
-    pub fn next_tetris(&mut self) -> Option<Tetris> {
+    /// The next tetris that is complete, in the order in which they were filled.
+    pub fn next_tetris(&mut self) -> Option<Tetris<T>> {
         self.closed.pop_front()
     }
 
-    /// Ends allocation for the open consistency point; the tetris being filled is complete as it is.
+    /// Ends allocation for the open consistency point: tetrises being filled are complete as they are.
     pub fn finish(&mut self) {
         self.close_tetris();
-        // Holes that the last chunk left stay free until their area is the emptiest again.
-        self.cursor.available = 0;
-        self.cursor.spindle = self.map.group().data_spindles();
+        for (_, open) in std::mem::take(&mut self.scattered) {
+            self.closed.push_back(open.close());
+        }
+        for group in &mut self.groups {
+            // Holes that the last chunk left stay free until their area is chosen again.
+            group.cursor.available = 0;
+            group.cursor.spindle = group.map.group().data_spindles();
+        }
     }
 
-    /// Makes the consistency point real: what it gave back is free. Returns how many blocks that was.
+    /// Makes the consistency point real: what it gave back is free, but for what is held back. Its tetrises are taken
+    /// for written. Returns how many blocks became free.
     pub fn commit(&mut self) -> u64 {
         self.finish();
+        self.closed.clear();
         self.taken.clear();
-        let freed = self.freed.len() as u64;
-        for vbn in std::mem::take(&mut self.freed) {
-            self.map.release(vbn);
+        self.consistency_points += 1;
+        let mut freed = std::mem::take(&mut self.freed);
+        let mut released = 0;
+        match self.delayed.take() {
+            None => {
+                for vbn in freed.drain(..) {
+                    released += u64::from(self.release(vbn));
+                }
+            }
+            Some(mut delayed) => {
+                for vbn in freed.drain(..) {
+                    delayed.hold_back((vbn.0 / REGION_BLOCKS) as u32, vbn);
+                }
+                while let Some((_, blocks)) = delayed.reclaim(self.options.delayed_frees) {
+                    for vbn in blocks {
+                        released += u64::from(self.release(vbn));
+                    }
+                }
+                self.delayed = Some(delayed);
+            }
         }
-        freed
+        // Its memory serves the next consistency point.
+        self.freed = freed;
+        released
     }
 
     /// Drops the open consistency point: what it took is free again, what it gave back is still used.
@@ -245,93 +422,205 @@ impl Aggregate {
         self.finish();
         self.closed.clear();
         self.freed.clear();
-        for (spindle, word, mask) in std::mem::take(&mut self.taken) {
-            for bit in (0..64).filter(|bit| mask >> bit & 1 == 1) {
-                let vbn = self.map.vbn(spindle, word * WORD_STRIPES + bit);
-                self.map.release(vbn);
-            }
+        for Taken { group, spindle, row, mask } in std::mem::take(&mut self.taken) {
+            self.groups[group.index()].map.release_mask(spindle, row, mask);
         }
     }
 
-    /// Moves to the next spindle of the window, or to the next window.
-    fn next_chunk(&mut self) -> Result<(), OutOfSpace> {
-        let spindles = self.map.group().data_spindles();
-        self.cursor.spindle = self.cursor.spindle.saturating_add(1);
-        if self.cursor.spindle >= spindles {
-            self.next_window()?;
-            self.cursor.spindle = 0;
+    #[inline]
+    fn release(&mut self, vbn: Vbn) -> bool {
+        let Some(place) = self.locate(vbn) else { return false };
+        self.groups[place.group.index()].map.release(place.location)
+    }
+
+    /// Sets aside a block that something else uses, outside of any consistency point: a superblock, say.
+    ///
+    /// # Errors
+    /// If it is in use or does not exist.
+    pub fn set_aside(&mut self, vbn: Vbn) -> Result<(), NotFree> {
+        let place = self.locate(vbn).ok_or(NotFree(vbn))?;
+        if self.is_used(place) {
+            return Err(NotFree(vbn));
         }
-        let spindle = SpindleIndex(self.cursor.spindle);
-        self.cursor.available = self.map.free_word(spindle, self.cursor.word) & self.cursor.window;
+        let (row, bit) = (place.location.dbn.0 / ROW_STRIPES, place.location.dbn.0 % ROW_STRIPES);
+        self.set_mask_aside(place.group, place.location.spindle, row, 1 << bit);
         Ok(())
     }
 
-    /// Opens the next window: at most a chunk deep, within one tetris, with at least one free block in it.
-    fn next_window(&mut self) -> Result<(), OutOfSpace> {
-        loop {
-            let first = self.cursor.next_stripe;
-            if first.is_multiple_of(self.shape.tetris_stripes) || first >= self.cursor.area_end {
-                self.close_tetris();
-            }
-            if first >= self.cursor.area_end {
-                let (area, free) = self.map.emptiest_area();
-                if free == 0 {
-                    return Err(OutOfSpace);
+    /// Sets aside `share` (0 to 1, in steps of 1/65,536) of the free blocks at random: other data, scattered in runs
+    /// of `run_blocks` (a power of two, at most 64) on a spindle. The same seed gives the same blocks. Returns how
+    /// many.
+    ///
+    /// # Errors
+    /// If a consistency point is open.
+    pub fn set_aside_at_random(
+        &mut self,
+        share: f64,
+        run_blocks: u32,
+        seed: u64,
+    ) -> Result<u64, CheckpointOpen> {
+        self.nothing_open()?;
+        let before = self.free_blocks();
+        let mut random = Random::new(seed);
+        for index in 0..self.groups.len() {
+            let group = GroupIndex(index as u16);
+            let (rows, spindles) = {
+                let group = self.groups[index].map.group();
+                (group.stripes().div_ceil(ROW_STRIPES), group.data_spindles())
+            };
+            for row in 0..rows {
+                for spindle in (0..spindles).map(SpindleIndex) {
+                    let mask = random.bits_in_runs(share, run_blocks)
+                        & self.groups[index].map.free_word(spindle, row);
+                    if mask != 0 {
+                        self.set_mask_aside(group, spindle, row, mask);
+                    }
                 }
-                let stripes = self.map.area_stripes(area);
-                self.cursor.next_stripe = stripes.start;
-                self.cursor.area_end = stripes.end;
-                continue;
             }
-            let chunk_end = (first / self.shape.chunk_blocks + 1) * self.shape.chunk_blocks;
-            let depth = chunk_end.min(self.cursor.area_end) - first;
-            let depth = self.depth_for_the_rest(first, depth);
-            self.cursor.next_stripe = first + depth;
-            self.cursor.word = first / WORD_STRIPES;
-            self.cursor.window = stripes_mask(first, depth);
-            if self.free_in_window(self.cursor.word, self.cursor.window) > 0 {
-                return Ok(());
-            }
+        }
+        Ok(before - self.free_blocks())
+    }
+
+    fn set_mask_aside(&mut self, group: GroupIndex, spindle: SpindleIndex, row: u64, mask: u64) {
+        let Group { map, cursor, .. } = &mut self.groups[group.index()];
+        map.take_mask(spindle, row, mask);
+        map.blocks_taken(row, mask.count_ones());
+        if cursor.row == row && cursor.spindle == spindle.0 {
+            cursor.available &= !mask;
         }
     }
 
-    /// As few stripes from `first` on as hold what the consistency point still expects to write, at most `depth`.
-    fn depth_for_the_rest(&self, first: u64, depth: u64) -> u64 {
-        let rest = self.expected_blocks.saturating_sub(self.allocated_blocks).max(1);
-        let spindles = u64::from(self.map.group().data_spindles());
-        let mut shallow = rest.div_ceil(spindles);
-        while shallow < depth
-            && self.free_in_window(first / WORD_STRIPES, stripes_mask(first, shallow)) < rest
-        {
-            shallow += 1;
+    /// Puts nothing into `area` of `group` from now on, so that it can be emptied; blocks that are nowhere else to be
+    /// had are taken from it all the same.
+    pub fn withhold_area(&mut self, group: GroupIndex, area: u32) {
+        self.groups[group.index()].map.areas_mut().withhold(area);
+    }
+
+    /// Puts blocks into `area` of `group` again.
+    pub fn give_area_back(&mut self, group: GroupIndex, area: u32) {
+        self.groups[group.index()].map.areas_mut().give_back(area);
+    }
+
+    /// The areas' scores as of the last commit, to be kept beside the maps so that [`mount`](Self::mount) need not
+    /// scan them.
+    ///
+    /// # Errors
+    /// If a consistency point is open.
+    pub fn scores(&self) -> Result<SavedScores, CheckpointOpen> {
+        self.nothing_open()?;
+        Ok(SavedScores::of(self.consistency_points, self.free_maps()))
+    }
+
+    /// Bytes held for free maps, their levels and the areas' scores and order.
+    #[must_use]
+    pub fn map_bytes(&self) -> u64 {
+        self.free_maps().map(FreeMap::bytes).sum()
+    }
+
+    /// Proves that counts equal maps, that what the open consistency point took is in use, and that blocks given back
+    /// are. Reads all maps.
+    ///
+    /// # Errors
+    /// The first violation, with its place.
+    pub fn verify(&self) -> Result<(), AggregateViolation> {
+        for (index, group) in self.groups.iter().enumerate() {
+            let index = GroupIndex(index as u16);
+            group.map.verify().map_err(|found| AggregateViolation::of_map(index, found))?;
         }
-        shallow.min(depth)
-    }
-
-    fn free_in_window(&self, word: u64, window: u64) -> u64 {
-        (0..self.map.group().data_spindles())
-            .map(|spindle| self.map.free_word(SpindleIndex(spindle), word) & window)
-            .map(|free| u64::from(free.count_ones()))
-            .sum()
-    }
-
-    fn close_tetris(&mut self) {
-        let Some(tetris) = self.open.take() else { return };
-        let word = tetris.first_stripe / WORD_STRIPES;
-        for (spindle, &mask) in tetris.written.iter().enumerate() {
-            if mask != 0 {
-                let spindle = SpindleIndex(spindle as u16);
-                self.map.take_mask(spindle, word, mask);
-                self.taken.push((spindle, word, mask));
+        for Taken { group, spindle, row, mask } in &self.taken {
+            let free = self.groups[group.index()].map.free_word(*spindle, *row) & mask;
+            if let Some(bit) = bits(free).next() {
+                let stripe = row * ROW_STRIPES + u64::from(bit);
+                return Err(AggregateViolation::TakenIsFree {
+                    group: *group,
+                    spindle: *spindle,
+                    stripe,
+                });
             }
         }
-        self.closed.push_back(tetris);
+        let held_back = self.delayed.iter().flat_map(DelayedFrees::iter);
+        for vbn in self.freed.iter().copied().chain(held_back) {
+            if self.is_free(vbn) {
+                return Err(AggregateViolation::GivenBackIsFree(vbn));
+            }
+        }
+        Ok(())
     }
 }
 
-/// The bits of `depth` stripes from `first` on, within the word that `first` lies in.
-fn stripes_mask(first: u64, depth: u64) -> u64 {
-    let bit = first % WORD_STRIPES;
-    let depth = depth.min(WORD_STRIPES - bit);
-    if depth == 0 { 0 } else { (u64::MAX >> (WORD_STRIPES - depth)) << bit }
+fn check_group(group: &ParityGroup, options: &AggregateOptions) -> Result<(), AggregateError> {
+    let area_stripes = options.shape.area_stripes;
+    let data_spindles = group.data_spindles();
+    let area_blocks = area_stripes.checked_mul(data_spindles.into());
+    if area_blocks.is_none_or(|blocks| blocks > u64::from(u32::MAX)) {
+        return Err(AggregateError::AreaTooLarge { area_stripes, data_spindles });
+    }
+    let areas = group.stripes().div_ceil(area_stripes);
+    if areas > u64::from(u32::MAX) {
+        return Err(AggregateError::TooManyAreas(areas));
+    }
+    if group.total_blocks() > MOST_BLOCKS {
+        return Err(AggregateError::TooManyBlocks(group.total_blocks()));
+    }
+    Ok(())
+}
+
+/// What [`Aggregate::verify`] found wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum AggregateViolation {
+    /// A level of the map says that there is nothing free where there is.
+    #[error("group {} at stripe {stripe}: marked full, but has a free block", .group.0)]
+    MarkedFull {
+        /// The group.
+        group: GroupIndex,
+        /// The first stripe that the mark covers.
+        stripe: u64,
+    },
+    /// An area's score is not what its map holds.
+    #[error("group {}, allocation area {area}: {counted} free blocks counted, its map holds {held}", .group.0)]
+    AreaCount {
+        /// The group.
+        group: GroupIndex,
+        /// The area.
+        area: u32,
+        /// What its score says.
+        counted: u32,
+        /// What its map says.
+        held: u32,
+    },
+    /// A group's count is not the sum of its areas'.
+    #[error("group {}: {counted} free blocks counted, its areas have {held}", .group.0)]
+    GroupCount {
+        /// The group.
+        group: GroupIndex,
+        /// What the group says.
+        counted: u64,
+        /// What the areas say.
+        held: u64,
+    },
+    /// A block taken by the open consistency point is free.
+    #[error("group {}, {spindle}, stripe {stripe}: taken by the open consistency point, but free", .group.0)]
+    TakenIsFree {
+        /// The group.
+        group: GroupIndex,
+        /// The spindle.
+        spindle: SpindleIndex,
+        /// The stripe (and DBN).
+        stripe: u64,
+    },
+    /// A block that was given back and is not yet free, is.
+    #[error("{0}: given back and not yet to be taken, but free")]
+    GivenBackIsFree(Vbn),
+}
+
+impl AggregateViolation {
+    fn of_map(group: GroupIndex, found: MapViolation) -> Self {
+        match found {
+            MapViolation::MarkedFull { stripe } => Self::MarkedFull { group, stripe },
+            MapViolation::AreaCount { area, counted, held } => {
+                Self::AreaCount { group, area, counted, held }
+            }
+            MapViolation::Total { counted, held } => Self::GroupCount { group, counted, held },
+        }
+    }
 }

@@ -47,6 +47,11 @@ impl SummaryBitmap {
         self.count
     }
 
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.levels.iter().map(|level| level.len() as u64 * 8).sum()
+    }
+
     /// Whether the set holds nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -2,55 +2,75 @@
 
 use std::ops::Range;
 
-use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex, Vbn};
+use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex};
 
-use crate::emptiest::Emptiest;
+use crate::areas::{AreaOrder, Areas};
+use crate::free_bits::{FreeBits, WORD_BITS};
 
-/// Stripes covered by one word of a spindle's map.
-pub(crate) const WORD_STRIPES: u64 = 64;
+/// Stripes in a row of words: one word a data spindle.
+pub(crate) const ROW_STRIPES: u64 = WORD_BITS;
 
-/// One bit a data block of a parity group, set where the block is free, and the exact number of free blocks in
-/// every allocation area (a number of consecutive stripes over all data spindles).
+/// One bit a data block of a parity group and the exact number of free blocks in every allocation area (a number of
+/// consecutive stripes over all data spindles).
 ///
-/// Each spindle's map starts at a word of its own, so 64 consecutive stripes are one word a spindle.
+/// Words lie in rows: 64 consecutive stripes are one word a data spindle, side by side, so that what a tetris looks at
+/// is one stretch of memory, and an allocation area too.
 #[derive(Debug, Clone)]
 pub struct FreeMap {
     group: ParityGroup,
-    area_stripes: u64,
-    words_per_spindle: u64,
-    words: Vec<u64>,
-    free_blocks: u64,
-    areas: Emptiest,
+    spindles: u64,
+    area_rows: u32,
+    bits: FreeBits,
+    areas: Areas,
+}
+
+/// How many words of map a group has.
+fn words_of(group: &ParityGroup) -> u64 {
+    group.stripes().div_ceil(ROW_STRIPES) * u64::from(group.data_spindles())
 }
 
 impl FreeMap {
-    /// A map of `group` in which every block is free, with areas of `area_stripes` stripes (the last may be
-    /// shorter).
-    ///
-    /// # Panics
-    /// If `area_stripes` is not a positive multiple of 64 (`Aggregate::new` returns this as an error).
-    #[must_use]
-    pub fn all_free(group: ParityGroup, area_stripes: u64) -> Self {
-        assert!(area_stripes > 0 && area_stripes.is_multiple_of(WORD_STRIPES));
-        let stripes = group.stripes();
-        let words_per_spindle = stripes.div_ceil(WORD_STRIPES);
+    /// A map of `group` in which every block is free, with areas of `area_stripes` stripes (the last may be shorter).
+    pub(crate) fn all_free(group: ParityGroup, area_stripes: u64, order: AreaOrder) -> Self {
         let spindles = u64::from(group.data_spindles());
-        let mut words = vec![u64::MAX; (words_per_spindle * spindles) as usize];
-        let tail = stripes % WORD_STRIPES;
-        if tail != 0 {
-            for spindle in 1..=spindles {
-                words[(spindle * words_per_spindle) as usize - 1] = (1 << tail) - 1;
-            }
-        }
-        let areas = (0..stripes.div_ceil(area_stripes))
-            .map(|area| ((stripes - area * area_stripes).min(area_stripes) * spindles) as u32);
+        let stripes = group.stripes();
+        let scores = (0..stripes.div_ceil(area_stripes))
+            .map(|area| ((stripes - area * area_stripes).min(area_stripes) * spindles) as u32)
+            .collect();
+        let mut bits = FreeBits::all_free(words_of(&group));
+        take_what_does_not_exist(&mut bits, &group);
+        Self::assembled(group, area_stripes, order, bits, scores)
+    }
+
+    /// A map whose words (a set bit is a block in use, as [`words`](Self::words) gives them) and scores were kept
+    /// elsewhere. Nothing is scanned.
+    pub(crate) fn mounted(
+        group: ParityGroup,
+        area_stripes: u64,
+        order: AreaOrder,
+        words: Vec<u64>,
+        scores: Vec<u32>,
+    ) -> Self {
+        let mut bits = FreeBits::from_words(words);
+        take_what_does_not_exist(&mut bits, &group);
+        Self::assembled(group, area_stripes, order, bits, scores)
+    }
+
+    fn assembled(
+        group: ParityGroup,
+        area_stripes: u64,
+        order: AreaOrder,
+        bits: FreeBits,
+        scores: Vec<u32>,
+    ) -> Self {
+        let spindles = u64::from(group.data_spindles());
+        let largest = (area_stripes * spindles) as u32;
         Self {
-            areas: Emptiest::new(areas),
-            free_blocks: stripes * spindles,
             group,
-            area_stripes,
-            words_per_spindle,
-            words,
+            spindles,
+            area_rows: (area_stripes / ROW_STRIPES) as u32,
+            bits,
+            areas: Areas::new(scores, largest, order),
         }
     }
 
@@ -63,132 +83,215 @@ impl FreeMap {
     /// Free blocks in the whole group.
     #[must_use]
     pub fn free_blocks(&self) -> u64 {
-        self.free_blocks
+        self.areas.free_blocks()
     }
 
-    /// Number of allocation areas.
+    /// The allocation areas.
     #[must_use]
-    pub fn areas(&self) -> u32 {
-        self.areas.len()
+    pub fn areas(&self) -> &Areas {
+        &self.areas
     }
 
-    /// Free blocks in area `area`.
+    pub(crate) fn areas_mut(&mut self) -> &mut Areas {
+        &mut self.areas
+    }
+
+    /// Stripes in an area; the last may have fewer.
     #[must_use]
-    pub fn area_free_blocks(&self, area: u32) -> u32 {
-        self.areas.score(area)
+    pub fn area_stripes(&self) -> u64 {
+        u64::from(self.area_rows) * ROW_STRIPES
     }
 
     /// The stripes of area `area`.
     #[must_use]
-    pub fn area_stripes(&self, area: u32) -> Range<u64> {
-        let first = u64::from(area) * self.area_stripes;
-        first..(first + self.area_stripes).min(self.group.stripes())
+    pub fn stripes_of_area(&self, area: u32) -> Range<u64> {
+        let first = u64::from(area) * self.area_stripes();
+        first..(first + self.area_stripes()).min(self.group.stripes())
     }
 
-    /// The area with the most free blocks, the lowest of several, and how many it has. O(1).
+    /// The area that stripe `stripe` lies in.
     #[must_use]
-    pub fn emptiest_area(&self) -> (u32, u32) {
-        self.areas.emptiest()
+    pub fn area_of(&self, stripe: u64) -> u32 {
+        self.area_of_row(stripe / ROW_STRIPES)
     }
 
     /// Whether the block at `location` is free.
-    #[must_use]
-    pub fn is_free(&self, location: BlockLocation) -> bool {
-        let (word, bit) = self.bit(location.spindle, location.dbn.0);
-        self.words[word] >> bit & 1 == 1
-    }
-
-    /// The free blocks among the 64 stripes from `word * 64` on `spindle`, one bit a stripe.
     #[inline]
     #[must_use]
-    pub fn free_word(&self, spindle: SpindleIndex, word: u64) -> u64 {
-        self.words[(u64::from(spindle.0) * self.words_per_spindle + word) as usize]
+    pub fn is_free(&self, location: BlockLocation) -> bool {
+        let row = location.dbn.0 / ROW_STRIPES;
+        self.free_word(location.spindle, row) >> (location.dbn.0 % ROW_STRIPES) & 1 == 1
     }
 
-    /// Takes free blocks: those of `mask` among the 64 stripes from `word * 64` on `spindle`.
-    pub(crate) fn take_mask(&mut self, spindle: SpindleIndex, word: u64, mask: u64) {
-        let index = (u64::from(spindle.0) * self.words_per_spindle + word) as usize;
-        debug_assert_eq!(self.words[index] & mask, mask, "a used block was given again");
-        self.words[index] &= !mask;
-        let taken = mask.count_ones();
-        self.free_blocks -= u64::from(taken);
-        self.areas.subtract((word * WORD_STRIPES / self.area_stripes) as u32, taken);
+    /// The free blocks among the 64 stripes from `row * 64` on `spindle`, one bit a stripe.
+    #[inline]
+    #[must_use]
+    pub fn free_word(&self, spindle: SpindleIndex, row: u64) -> u64 {
+        self.bits.free(self.word(spindle, row))
     }
 
-    /// Makes the block at `vbn` free.
-    pub(crate) fn release(&mut self, vbn: Vbn) {
-        let BlockLocation { spindle, dbn } = self.group.locate(vbn);
-        let (word, bit) = self.bit(spindle, dbn.0);
-        debug_assert_eq!(self.words[word] >> bit & 1, 0, "a free block was freed again");
-        self.words[word] |= 1 << bit;
-        self.free_blocks += 1;
-        self.areas.add((dbn.0 / self.area_stripes) as u32, 1);
+    /// The words, row by row (64 stripes), a word a data spindle in each: a set bit is a block in use. Bits past the
+    /// last stripe are set. What [`Aggregate::mount`](crate::Aggregate::mount) takes.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        self.bits.words()
     }
 
-    /// The runs of free blocks of one spindle, in ascending order.
-    pub fn free_runs(&self, spindle: SpindleIndex) -> impl Iterator<Item = Range<u64>> + '_ {
-        let first = (u64::from(spindle.0) * self.words_per_spindle) as usize;
-        let words = &self.words[first..first + self.words_per_spindle as usize];
-        let mut at = 0;
+    /// The first row from `row` on, before `end`, with a free block.
+    #[inline]
+    pub(crate) fn next_row_with_free(&mut self, row: u64, end: u64) -> Option<u64> {
+        let word = self.bits.next_with_free(row * self.spindles, end * self.spindles)?;
+        Some(word / self.spindles)
+    }
+
+    /// Takes free blocks: those of `mask` among the 64 stripes of `row` on `spindle`. Their area does not know yet:
+    /// [`blocks_taken`](Self::blocks_taken).
+    #[inline]
+    pub(crate) fn take_mask(&mut self, spindle: SpindleIndex, row: u64, mask: u64) {
+        debug_assert_eq!(self.free_word(spindle, row) & mask, mask, "a used block was given again");
+        self.bits.take(self.word(spindle, row), mask);
+    }
+
+    /// Tells the area of `row` that `blocks` of it were taken.
+    #[inline]
+    pub(crate) fn blocks_taken(&mut self, row: u64, blocks: u32) {
+        self.areas.subtract(self.area_of_row(row), blocks);
+    }
+
+    /// Makes the used blocks of `mask` free; how many there were.
+    #[inline]
+    pub(crate) fn release_mask(&mut self, spindle: SpindleIndex, row: u64, mask: u64) -> u32 {
+        let released = self.bits.release(self.word(spindle, row), mask).count_ones();
+        if released > 0 {
+            self.areas.add(self.area_of_row(row), released);
+        }
+        released
+    }
+
+    /// Makes the block at `location` free; whether it was in use.
+    #[inline]
+    pub(crate) fn release(&mut self, location: BlockLocation) -> bool {
+        let Dbn(dbn) = location.dbn;
+        self.release_mask(location.spindle, dbn / ROW_STRIPES, 1 << (dbn % ROW_STRIPES)) == 1
+    }
+
+    /// The runs of free blocks of one spindle among `stripes`, in ascending order.
+    pub fn free_runs(
+        &self,
+        spindle: SpindleIndex,
+        stripes: Range<u64>,
+    ) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut at = stripes.start;
+        let end = stripes.end;
         std::iter::from_fn(move || {
-            let start = next_bit(words, at, true)?;
-            let end = next_bit(words, start, false).unwrap_or(words.len() as u64 * WORD_STRIPES);
-            at = end;
-            Some(start..end)
+            let start = self.next_stripe(spindle, at, end, true)?;
+            let stop = self.next_stripe(spindle, start, end, false).unwrap_or(end);
+            at = stop;
+            Some(start..stop)
         })
     }
 
-    /// The first inconsistency between the map and its counts, if there is one.
-    ///
-    /// # Errors
-    /// Says which count is wrong, what it says and what the map holds.
-    pub fn verify(&self) -> Result<(), String> {
-        let mut total = 0;
-        for area in 0..self.areas() {
-            let stripes = self.area_stripes(area);
-            let words = stripes.start / WORD_STRIPES..stripes.end.div_ceil(WORD_STRIPES);
-            let held: u32 = (0..self.group.data_spindles())
-                .flat_map(|spindle| words.clone().map(move |word| (spindle, word)))
-                .map(|(spindle, word)| self.free_word(SpindleIndex(spindle), word).count_ones())
-                .sum();
-            if held != self.area_free_blocks(area) {
-                return Err(format!(
-                    "allocation area {area} counts {} free blocks, its map holds {held}",
-                    self.area_free_blocks(area)
-                ));
+    /// The first stripe from `from` on, before `end`, whose block on `spindle` is free (or used).
+    pub(crate) fn next_stripe(
+        &self,
+        spindle: SpindleIndex,
+        from: u64,
+        end: u64,
+        free: bool,
+    ) -> Option<u64> {
+        let mut row = from / ROW_STRIPES;
+        let mut mask = u64::MAX << (from % ROW_STRIPES);
+        while row * ROW_STRIPES < end {
+            let word = self.free_word(spindle, row);
+            let hits = if free { word } else { !word } & mask;
+            if hits != 0 {
+                let stripe = row * ROW_STRIPES + u64::from(hits.trailing_zeros());
+                return (stripe < end).then_some(stripe);
             }
-            total += u64::from(held);
+            mask = u64::MAX;
+            row += 1;
         }
-        if total != self.free_blocks {
-            return Err(format!("{} free blocks counted, the map holds {total}", self.free_blocks));
+        None
+    }
+
+    /// Bytes held for the map, its levels and the areas' scores and order.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bits.bytes() + self.areas.bytes()
+    }
+
+    /// The first inconsistency between the map, its levels and the areas' counts, if there is one.
+    pub(crate) fn verify(&self) -> Result<(), MapViolation> {
+        if let Some(word) = self.bits.wrongly_marked() {
+            return Err(MapViolation::MarkedFull { stripe: word / self.spindles * ROW_STRIPES });
+        }
+        for area in 0..self.areas.count() {
+            let held = self.count_area(area);
+            let counted = self.areas.free_blocks_in(area);
+            if held != counted {
+                return Err(MapViolation::AreaCount { area, counted, held });
+            }
+        }
+        let held = (0..self.areas.count()).map(|area| u64::from(self.areas.free_blocks_in(area)));
+        let (held, counted) = (held.sum(), self.free_blocks());
+        if held != counted {
+            return Err(MapViolation::Total { counted, held });
         }
         Ok(())
     }
 
-    /// The block of `spindle` at `dbn`, as the group numbers it.
-    #[inline]
-    pub(crate) fn vbn(&self, spindle: SpindleIndex, dbn: u64) -> Vbn {
-        self.group.vbn(spindle, Dbn(dbn))
+    /// Free blocks that the map shows in `area`.
+    pub(crate) fn count_area(&self, area: u32) -> u32 {
+        let rows = u64::from(area) * u64::from(self.area_rows)..;
+        let first = (rows.start * self.spindles) as usize;
+        let words = self.bits.words();
+        let count = (u64::from(self.area_rows) * self.spindles) as usize;
+        words[first..(first + count).min(words.len())].iter().map(|word| word.count_zeros()).sum()
     }
 
     #[inline]
-    fn bit(&self, spindle: SpindleIndex, dbn: u64) -> (usize, u64) {
-        let word = u64::from(spindle.0) * self.words_per_spindle + dbn / WORD_STRIPES;
-        (word as usize, dbn % WORD_STRIPES)
+    fn word(&self, spindle: SpindleIndex, row: u64) -> u64 {
+        row * self.spindles + u64::from(spindle.0)
+    }
+
+    #[inline]
+    fn area_of_row(&self, row: u64) -> u32 {
+        // Both fit: an area has at least one row, and there are at most 2^32 areas.
+        match u32::try_from(row) {
+            Ok(row) => row / self.area_rows,
+            Err(_) => (row / u64::from(self.area_rows)) as u32,
+        }
     }
 }
 
-/// The first bit at or after `from` that is set (or clear).
-fn next_bit(words: &[u64], from: u64, set: bool) -> Option<u64> {
-    let mut index = (from / WORD_STRIPES) as usize;
-    let mut mask = u64::MAX << (from % WORD_STRIPES);
-    while let Some(&word) = words.get(index) {
-        let hits = if set { word } else { !word } & mask;
-        if hits != 0 {
-            return Some(index as u64 * WORD_STRIPES + u64::from(hits.trailing_zeros()));
+/// Bits past the last stripe stand for no block: they count as used.
+fn take_what_does_not_exist(bits: &mut FreeBits, group: &ParityGroup) {
+    let tail = group.stripes() % ROW_STRIPES;
+    if tail != 0 {
+        let words = words_of(group);
+        for word in words - u64::from(group.data_spindles())..words {
+            bits.take(word, u64::MAX << tail);
         }
-        mask = u64::MAX;
-        index += 1;
     }
-    None
+}
+
+/// What is wrong with a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MapViolation {
+    /// A summary level says full where there is a free block.
+    MarkedFull {
+        /// The first stripe of the row, or of the rows below the summary word.
+        stripe: u64,
+    },
+    /// An area's count is not what its map holds.
+    AreaCount {
+        area: u32,
+        counted: u32,
+        held: u32,
+    },
+    /// The group's count is not the sum of its areas'.
+    Total {
+        counted: u64,
+        held: u64,
+    },
 }

@@ -71,7 +71,7 @@ impl FreeSpace {
         let (mut runs, mut largest, mut spindles_with_free) = (0u64, 0u64, 0u64);
         for spindle in 0..map.group().data_spindles() {
             let before = runs;
-            for run in map.free_runs(SpindleIndex(spindle)) {
+            for run in map.free_runs(SpindleIndex(spindle), 0..map.group().stripes()) {
                 runs += 1;
                 largest = largest.max(run.end - run.start);
             }

@@ -3,8 +3,7 @@
 use strewn_raid::Vbn;
 use thiserror::Error;
 
-/// Virtual blocks in a region: what one 4 KiB bitmap block describes.
-pub const REGION_BLOCKS: u64 = 32_768;
+use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
 
 /// A region of a volume's block numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,8 +29,7 @@ pub struct VolumeTooLarge(pub u64);
 #[derive(Debug, Clone)]
 pub struct VirtualSpace {
     used: Vec<u32>,
-    held_back: Vec<Vec<u32>>,
-    held_back_blocks: u64,
+    held_back: DelayedFrees,
     current: Region,
     /// Numbers of the current region given out since it became current.
     given: u32,
@@ -49,8 +47,7 @@ impl VirtualSpace {
         }
         Ok(Self {
             used: vec![0; regions as usize],
-            held_back: vec![Vec::new(); regions as usize],
-            held_back_blocks: 0,
+            held_back: DelayedFrees::new(regions as u32),
             current: Region(0),
             given: 0,
         })
@@ -65,7 +62,7 @@ impl VirtualSpace {
     /// Blocks of the aggregate that are held back.
     #[must_use]
     pub fn held_back_blocks(&self) -> u64 {
-        self.held_back_blocks
+        self.held_back.blocks()
     }
 
     /// How far into its region the next number lies.
@@ -94,21 +91,14 @@ impl VirtualSpace {
 
     /// Gives a number of `region` back and holds back the block of the aggregate behind it.
     pub fn hold_back(&mut self, region: Region, vbn: Vbn) {
-        self.held_back[usize::from(region.0)].push(vbn.0 as u32);
-        self.held_back_blocks += 1;
+        self.held_back.hold_back(u32::from(region.0), vbn);
     }
 
     /// While more than `bound` blocks are held back: the region that holds back most, with its blocks. They are no
     /// longer held back, and the region's numbers can be given out again.
-    pub fn reclaim(&mut self, bound: u64) -> Option<(Region, Vec<u32>)> {
-        if self.held_back_blocks <= bound {
-            return None;
-        }
-        let region =
-            (0..self.held_back.len()).max_by_key(|region| self.held_back[*region].len())?;
-        let blocks = std::mem::take(&mut self.held_back[region]);
-        self.held_back_blocks -= blocks.len() as u64;
-        self.used[region] -= blocks.len() as u32;
+    pub fn reclaim(&mut self, bound: u64) -> Option<(Region, Vec<Vbn>)> {
+        let (region, blocks) = self.held_back.reclaim(bound)?;
+        self.used[region as usize] -= blocks.len() as u32;
         Some((Region(region as u16), blocks))
     }
 }

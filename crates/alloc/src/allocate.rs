@@ -1,0 +1,283 @@
+//! Taking free blocks: group by group, area by area, tetris by tetris, chunk by chunk.
+
+use strewn_raid::{BlockLocation, Dbn, SpindleIndex, Vbn};
+
+use crate::aggregate::{Aggregate, Group, OutOfSpace, Taken};
+use crate::free_map::ROW_STRIPES;
+use crate::policy::NEAR_STRIPES;
+use crate::tetris::{GroupIndex, OpenTetris};
+
+impl<T: Copy> Aggregate<T> {
+    /// Takes the next free block, to hold `what`.
+    ///
+    /// # Errors
+    /// [`OutOfSpace`] when there is none.
+    #[inline]
+    pub fn allocate(&mut self, what: T) -> Result<Vbn, OutOfSpace> {
+        while self.groups[self.turn].cursor.available == 0 {
+            self.next_chunk()?;
+        }
+        let cursor = &mut self.groups[self.turn].cursor;
+        let bit = cursor.available & cursor.available.wrapping_neg();
+        cursor.available ^= bit;
+        Ok(Vbn(self.record(bit, &[what]) + u64::from(bit.trailing_zeros())))
+    }
+
+    /// Takes a free block for each of `contents`, in their order; `placed` is told where each lies.
+    ///
+    /// # Errors
+    /// [`OutOfSpace`] when there are not enough, with nothing taken.
+    pub fn allocate_all(
+        &mut self,
+        contents: &[T],
+        mut placed: impl FnMut(T, Vbn),
+    ) -> Result<(), OutOfSpace> {
+        let (needed, free) = (contents.len() as u64, self.free_blocks());
+        if needed > free {
+            return Err(OutOfSpace { needed, free });
+        }
+        let mut rest = contents;
+        while !rest.is_empty() {
+            while self.groups[self.turn].cursor.available == 0 {
+                self.next_chunk()?;
+            }
+            let cursor = &mut self.groups[self.turn].cursor;
+            let available = cursor.available;
+            let blocks = (available.count_ones() as usize).min(rest.len());
+            cursor.available = without_lowest(available, blocks as u32);
+            let mut mask = available ^ cursor.available;
+            let (now, later) = rest.split_at(blocks);
+            let first = self.record(mask, now);
+            for &what in now {
+                placed(what, Vbn(first + u64::from(mask.trailing_zeros())));
+                mask &= mask.wrapping_sub(1);
+            }
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Takes a free block for `what`, which follows in its file what lies at `neighbour`: close behind that, if the
+    /// policy keeps blocks near and there is a free place; else as [`allocate`](Self::allocate) does.
+    ///
+    /// # Errors
+    /// [`OutOfSpace`] when there is none.
+    pub fn allocate_behind(
+        &mut self,
+        what: T,
+        neighbour: Option<Vbn>,
+    ) -> Result<Vbn, OutOfSpace> {
+        if self.keeps_near
+            && let Some(place) = neighbour.and_then(|neighbour| self.locate(neighbour))
+            && let Some(dbn) = self.free_close_behind(place.group, place.location)
+        {
+            let spindle = place.location.spindle;
+            let (row, bit) = (dbn / ROW_STRIPES, 1 << (dbn % ROW_STRIPES));
+            let cursor = &mut self.groups[place.group.index()].cursor;
+            if cursor.row == row && cursor.spindle == spindle.0 {
+                cursor.available &= !bit;
+            }
+            self.allocated_blocks += 1;
+            let first = self.record_scattered(place.group, spindle, row, bit, &[what]);
+            return Ok(Vbn(first + dbn % ROW_STRIPES));
+        }
+        self.allocate(what)
+    }
+
+    fn free_close_behind(&self, group: GroupIndex, behind: BlockLocation) -> Option<u64> {
+        let map = &self.groups[group.index()].map;
+        let from = behind.dbn.0 + 1;
+        let end = (from + NEAR_STRIPES).min(map.group().stripes());
+        let dbn = map.next_stripe(behind.spindle, from, end, true)?;
+        (!map.areas().withheld().contains(&map.area_of(dbn))).then_some(dbn)
+    }
+
+    /// Notes that `mask` of the current spindle and row is taken for `contents`; the VBN that bit 0 stands for.
+    #[inline]
+    fn record(&mut self, mask: u64, contents: &[T]) -> u64 {
+        self.allocated_blocks += contents.len() as u64;
+        let group = GroupIndex(self.turn as u16);
+        let Group { cursor, map, first_vbn, .. } = &self.groups[self.turn];
+        let (spindle, row) = (SpindleIndex(cursor.spindle), cursor.row);
+        if self.keeps_near {
+            return self.record_scattered(group, spindle, row, mask, contents);
+        }
+        let spindles = map.group().data_spindles();
+        let vbn = first_vbn + map.group().vbn(spindle, Dbn(row * ROW_STRIPES)).0;
+        let shape = &self.options.shape;
+        // A chunk as deep as the tetris leaves each spindle for good.
+        let in_order = shape.chunk_blocks == shape.tetris_stripes;
+        self.open_blocks += contents.len() as u64;
+        let open = self.open.get_or_insert_with(|| OpenTetris::new(group, row, spindles));
+        open.add(spindle, mask, contents, in_order);
+        vbn
+    }
+
+    /// The same where every tetris stays open: blocks are taken from the map at once.
+    fn record_scattered(
+        &mut self,
+        group: GroupIndex,
+        spindle: SpindleIndex,
+        row: u64,
+        mask: u64,
+        contents: &[T],
+    ) -> u64 {
+        let Group { map, first_vbn, .. } = &mut self.groups[group.index()];
+        map.take_mask(spindle, row, mask);
+        map.blocks_taken(row, mask.count_ones());
+        self.taken.push(Taken { group, spindle, row, mask });
+        let spindles = map.group().data_spindles();
+        let open = self.scattered.entry((group, row));
+        let open = open.or_insert_with(|| OpenTetris::new(group, row, spindles));
+        open.add(spindle, mask, contents, false);
+        *first_vbn + map.group().vbn(spindle, Dbn(row * ROW_STRIPES)).0
+    }
+
+    /// Moves to the next spindle of the window, or to the next window.
+    fn next_chunk(&mut self) -> Result<(), OutOfSpace> {
+        let Group { cursor, map, .. } = &mut self.groups[self.turn];
+        cursor.spindle = cursor.spindle.saturating_add(1);
+        if cursor.spindle >= map.group().data_spindles() {
+            self.next_window()?;
+            self.groups[self.turn].cursor.spindle = 0;
+        }
+        let Group { cursor, map, .. } = &mut self.groups[self.turn];
+        let spindle = SpindleIndex(cursor.spindle);
+        cursor.available = map.free_word(spindle, cursor.row) & cursor.window;
+        Ok(())
+    }
+
+    /// Opens the next window: at most a chunk deep, within one tetris, with at least one free block in it.
+    fn next_window(&mut self) -> Result<(), OutOfSpace> {
+        let tetris_stripes = self.options.shape.tetris_stripes;
+        let chunk_blocks = self.options.shape.chunk_blocks;
+        loop {
+            if self.groups[self.turn].cursor.is_between_tetrises(tetris_stripes) {
+                self.close_tetris();
+                self.turn = self.next_turn().ok_or(OutOfSpace { needed: 1, free: 0 })?;
+            }
+            let group = &mut self.groups[self.turn];
+            if group.cursor.next_stripe >= group.cursor.area_end {
+                let Some(area) = group.choose_area() else { continue };
+                let stripes = group.map.stripes_of_area(area);
+                group.cursor.next_stripe = stripes.start;
+                group.cursor.area_end = stripes.end;
+            }
+            let Group { cursor, map, .. } = group;
+            let row = cursor.next_stripe / ROW_STRIPES;
+            let end = cursor.area_end.div_ceil(ROW_STRIPES);
+            let found = map.next_row_with_free(row, end);
+            if found != Some(row) {
+                cursor.next_stripe = found.map_or(cursor.area_end, |row| row * ROW_STRIPES);
+                continue;
+            }
+            let first = cursor.next_stripe;
+            let chunk_end = (first / chunk_blocks + 1) * chunk_blocks;
+            let depth = chunk_end.min(cursor.area_end) - first;
+            let rest = self.expected_blocks.saturating_sub(self.allocated_blocks).max(1);
+            let (window, depth) = window_for(map, first, depth, rest);
+            cursor.next_stripe = first + depth;
+            cursor.row = row;
+            cursor.window = window;
+            if free_in_window(map, row, window) > 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The group to fill a tetris of next: the one after this that is at least half as empty as the emptiest; nothing
+    /// when all are full.
+    fn next_turn(&self) -> Option<usize> {
+        let share = |group: &Group| {
+            group.map.free_blocks() as f64 / group.map.group().total_blocks() as f64
+        };
+        if self.groups.len() == 1 {
+            return (self.groups[0].map.free_blocks() > 0).then_some(0);
+        }
+        let emptiest = self.groups.iter().map(share).fold(0.0, f64::max);
+        (1..=self.groups.len())
+            .map(|step| (self.turn + step) % self.groups.len())
+            .find(|index| emptiest > 0.0 && share(&self.groups[*index]) >= emptiest / 2.0)
+    }
+
+    pub(crate) fn close_tetris(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        self.open_blocks = 0;
+        let tetris = open.close();
+        let row = tetris.first_stripe / ROW_STRIPES;
+        let map = &mut self.groups[tetris.group.index()].map;
+        for (spindle, &mask) in tetris.written.iter().enumerate().filter(|(_, mask)| **mask != 0) {
+            let spindle = SpindleIndex(spindle as u16);
+            map.take_mask(spindle, row, mask);
+            self.taken.push(Taken { group: tetris.group, spindle, row, mask });
+        }
+        map.blocks_taken(row, tetris.contents.len() as u32);
+        self.closed.push_back(tetris);
+    }
+}
+
+impl crate::aggregate::Cursor {
+    fn is_between_tetrises(&self, tetris_stripes: u64) -> bool {
+        self.next_stripe.is_multiple_of(tetris_stripes) || self.next_stripe >= self.area_end
+    }
+}
+
+impl Group {
+    /// An area with a free block, the policy's choice if it has one.
+    fn choose_area(&mut self) -> Option<u32> {
+        let areas = self.map.areas_mut();
+        let chosen = self.policy.next_area(areas).filter(|area| areas.free_blocks_in(*area) > 0);
+        chosen.or_else(|| areas.emptiest().map(|(area, _)| area)).or_else(|| {
+            // What is withheld is better than nothing.
+            areas.withheld().iter().copied().find(|area| areas.free_blocks_in(*area) > 0)
+        })
+    }
+}
+
+/// As few stripes from `first` on as hold `rest` blocks, at most `depth`: the mask in their row, and how many.
+fn window_for(map: &crate::FreeMap, first: u64, depth: u64, rest: u64) -> (u64, u64) {
+    let row = first / ROW_STRIPES;
+    let whole = stripes_mask(first, depth);
+    let spindles = u64::from(map.group().data_spindles());
+    let mut shallow = rest.div_ceil(spindles);
+    if shallow >= depth || free_in_window(map, row, whole) <= rest {
+        return (whole, depth);
+    }
+    while free_in_window(map, row, stripes_mask(first, shallow)) < rest {
+        shallow += 1;
+    }
+    (stripes_mask(first, shallow), shallow)
+}
+
+fn free_in_window(map: &crate::FreeMap, row: u64, window: u64) -> u64 {
+    (0..map.group().data_spindles())
+        .map(|spindle| map.free_word(SpindleIndex(spindle), row) & window)
+        .map(|free| u64::from(free.count_ones()))
+        .sum()
+}
+
+/// The bits of `depth` stripes from `first` on, within the row that `first` lies in.
+fn stripes_mask(first: u64, depth: u64) -> u64 {
+    let bit = first % ROW_STRIPES;
+    let depth = depth.min(ROW_STRIPES - bit);
+    if depth == 0 { 0 } else { (u64::MAX >> (ROW_STRIPES - depth)) << bit }
+}
+
+/// `mask` without its `count` lowest set bits.
+#[inline]
+fn without_lowest(mask: u64, count: u32) -> u64 {
+    if count == mask.count_ones() {
+        return 0;
+    }
+    let mut rest = mask;
+    // Full words at first, where the run to cut off is contiguous.
+    let run = (!(rest >> rest.trailing_zeros())).trailing_zeros();
+    if run >= count {
+        let low = (u64::MAX >> (ROW_STRIPES as u32 - count)) << rest.trailing_zeros();
+        return rest & !low;
+    }
+    for _ in 0..count {
+        rest &= rest - 1;
+    }
+    rest
+}

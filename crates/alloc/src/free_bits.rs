@@ -1,0 +1,189 @@
+//! Which blocks are in use, one bit each, with summary levels of what is full.
+
+/// Bits in a word.
+pub(crate) const WORD_BITS: u64 = 64;
+
+/// Words of one bit a block, set where the block is in use, under levels of one bit a word, set where the word below is
+/// full.
+///
+/// A summary bit that is clear promises nothing: a word is marked full when somebody finds it so. Therefore everything
+/// starts as zeros, which a kernel gives without touching memory, and maps read from storage need no scan before they
+/// are used.
+///
+/// Memory: a bit a block, a sixty-third of that for the levels.
+#[derive(Debug, Clone)]
+pub(crate) struct FreeBits {
+    /// `levels[0]` holds the blocks; each further level one bit for each word of the one below.
+    levels: Vec<Vec<u64>>,
+}
+
+impl FreeBits {
+    /// `words` words of 64 free blocks.
+    pub(crate) fn all_free(words: u64) -> Self {
+        Self::from_words(vec![0; words as usize])
+    }
+
+    /// Words that were kept elsewhere: a set bit is a block in use.
+    pub(crate) fn from_words(words: Vec<u64>) -> Self {
+        let mut levels = vec![words];
+        while levels[levels.len() - 1].len() > 1 {
+            let above = levels[levels.len() - 1].len().div_ceil(WORD_BITS as usize);
+            levels.push(vec![0; above]);
+        }
+        Self { levels }
+    }
+
+    /// The words themselves.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.levels[0]
+    }
+
+    /// The free blocks of `word`.
+    #[inline]
+    pub(crate) fn free(&self, word: u64) -> u64 {
+        !self.levels[0][word as usize]
+    }
+
+    /// Marks free blocks as used.
+    #[inline]
+    pub(crate) fn take(&mut self, word: u64, mask: u64) {
+        self.levels[0][word as usize] |= mask;
+    }
+
+    /// Marks used blocks as free; those of `mask` that were in use.
+    #[inline]
+    pub(crate) fn release(&mut self, word: u64, mask: u64) -> u64 {
+        let used = self.levels[0][word as usize];
+        self.levels[0][word as usize] = used & !mask;
+        if used == u64::MAX {
+            self.no_longer_full(word);
+        }
+        used & mask
+    }
+
+    /// The first word from `from` on, before `end`, that has a free block.
+    ///
+    /// Marks as full what it finds full on the way, so that it is skipped 64 (4,096, …) words at a time from then on.
+    #[inline]
+    pub(crate) fn next_with_free(&mut self, from: u64, end: u64) -> Option<u64> {
+        let mut word = from;
+        while word < end {
+            if self.levels[0][word as usize] != u64::MAX {
+                return Some(word);
+            }
+            self.mark_full(word);
+            word = self.next_not_marked(word + 1, end);
+        }
+        None
+    }
+
+    /// The first word from `from` on, before `end`, that is not marked full.
+    fn next_not_marked(&self, from: u64, end: u64) -> u64 {
+        let mut at = from;
+        let mut level = 1;
+        // Up while the rest of a word of marks is full, down to the first gap.
+        while level < self.levels.len() {
+            let marks = &self.levels[level];
+            let Some(&word) = marks.get((at / WORD_BITS) as usize) else { return end };
+            let gaps = !word & (u64::MAX << (at % WORD_BITS));
+            if gaps == 0 {
+                at = at / WORD_BITS + 1;
+                level += 1;
+                continue;
+            }
+            at = at / WORD_BITS * WORD_BITS + u64::from(gaps.trailing_zeros());
+            level -= 1;
+            if level == 0 {
+                return at.min(end);
+            }
+            at *= WORD_BITS;
+        }
+        // One word has no level above it, and the top level had no gap otherwise.
+        if self.levels.len() == 1 { at.min(end) } else { end }
+    }
+
+    fn mark_full(&mut self, word: u64) {
+        let mut at = word;
+        for level in &mut self.levels[1..] {
+            let marks = &mut level[(at / WORD_BITS) as usize];
+            *marks |= 1 << (at % WORD_BITS);
+            if *marks != u64::MAX {
+                break;
+            }
+            at /= WORD_BITS;
+        }
+    }
+
+    fn no_longer_full(&mut self, word: u64) {
+        let mut at = word;
+        for level in &mut self.levels[1..] {
+            let marks = &mut level[(at / WORD_BITS) as usize];
+            let was_full = *marks == u64::MAX;
+            *marks &= !(1 << (at % WORD_BITS));
+            if !was_full {
+                break;
+            }
+            at /= WORD_BITS;
+        }
+    }
+
+    /// The first word that is marked full and has a free block, if there is one.
+    pub(crate) fn wrongly_marked(&self) -> Option<u64> {
+        for (above, marks) in self.levels.iter().enumerate().skip(1) {
+            let below = &self.levels[above - 1];
+            for (index, word) in below.iter().enumerate() {
+                let marked = marks[index / WORD_BITS as usize] >> (index as u64 % WORD_BITS) & 1;
+                if marked == 1 && *word != u64::MAX {
+                    return Some((index as u64) << (6 * (above - 1)));
+                }
+            }
+        }
+        None
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.levels.iter().map(|level| level.len() as u64 * 8).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn words_with_room_are_found_whatever_was_marked(
+            words in 1u64..9_000,
+            steps in prop::collection::vec((0u64..9_000, 1u64..6_000, any::<bool>(), 0u64..9_000), 1..30),
+        ) {
+            let mut bits = FreeBits::all_free(words);
+            for (first, count, take, probe) in steps {
+                for word in first.min(words)..(first + count).min(words) {
+                    if take {
+                        bits.take(word, u64::MAX);
+                    } else {
+                        bits.release(word, 1 << (word % 64));
+                    }
+                }
+                let expected = (probe..words).find(|word| bits.words()[*word as usize] != u64::MAX);
+                prop_assert_eq!(bits.next_with_free(probe, words), expected);
+                prop_assert_eq!(bits.next_with_free(probe, words), expected, "after marking");
+                prop_assert_eq!(bits.wrongly_marked(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_map_of_a_billion_blocks_is_skipped_level_by_level() {
+        let words = 1 << 24;
+        let mut bits = FreeBits::all_free(words);
+        for word in 0..words {
+            bits.take(word, u64::MAX);
+        }
+        assert_eq!(bits.next_with_free(0, words), None);
+        assert_eq!(bits.release(words - 1, 0b100), 0b100);
+        assert_eq!(bits.next_with_free(0, words), Some(words - 1));
+    }
+}

@@ -1,0 +1,143 @@
+//! How an aggregate takes free space.
+
+use thiserror::Error;
+
+use crate::areas::AreaOrder;
+use crate::free_map::ROW_STRIPES;
+use crate::policy::PolicyName;
+
+/// Sizes of what WAFL calls allocation area, tetris and chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AllocationShape {
+    /// Stripes in an allocation area: a positive multiple of 64.
+    pub area_stripes: u64,
+    /// Stripes sent to RAID at once: a power of two, at most 64.
+    pub tetris_stripes: u64,
+    /// Blocks laid on one spindle before the next takes its turn: a power of two, at most a tetris's stripes.
+    pub chunk_blocks: u64,
+}
+
+impl Default for AllocationShape {
+    /// 4096 stripes, 64 stripes, 64 blocks.
+    fn default() -> Self {
+        Self { area_stripes: 4096, tetris_stripes: 64, chunk_blocks: 64 }
+    }
+}
+
+/// How an aggregate is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AggregateOptions {
+    /// The size of a block. The allocator counts blocks; what it reports per GiB needs their size.
+    pub block_size: BlockSize,
+    /// Sizes of allocation area, tetris and chunk.
+    pub shape: AllocationShape,
+    /// Where the next blocks go.
+    pub policy: PolicyName,
+    /// How areas are kept in order.
+    pub order: AreaOrder,
+    /// Blocks that were given back and may be held back, so that those of one region of the map (32,768 blocks, what
+    /// one map block of 4 KiB describes) become free together. 0: all become free with the commit.
+    pub delayed_frees: u64,
+}
+
+/// The size of a block: a power of two from 512 B to 64 KiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockSize(u32);
+
+impl BlockSize {
+    /// Blocks of `bytes`.
+    ///
+    /// # Errors
+    /// [`AggregateError::BlockSize`] if that is not a power of two from 512 to 65,536.
+    pub fn new(bytes: u32) -> Result<Self, AggregateError> {
+        let fits = bytes.is_power_of_two() && (512..=65_536).contains(&bytes);
+        fits.then_some(Self(bytes)).ok_or(AggregateError::BlockSize(bytes))
+    }
+
+    /// Bytes in a block.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        u64::from(self.0)
+    }
+
+    /// Blocks in a GiB.
+    #[must_use]
+    pub fn blocks_per_gib(self) -> u64 {
+        (1 << 30) / self.bytes()
+    }
+}
+
+impl Default for BlockSize {
+    /// 4 KiB.
+    fn default() -> Self {
+        Self(4_096)
+    }
+}
+
+/// The most blocks an aggregate can have: 2^40, 4 PiB of 4 KiB blocks.
+pub const MOST_BLOCKS: u64 = 1 << 40;
+
+/// Why an aggregate cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum AggregateError {
+    /// A block is not a power of two from 512 to 65,536 bytes.
+    #[error("a block of {0} bytes: it takes a power of two from 512 to 65536")]
+    BlockSize(u32),
+    /// The area is not a positive multiple of 64 stripes.
+    #[error("an allocation area of {0} stripes: it takes a positive multiple of 64")]
+    AreaStripes(u64),
+    /// An area has more blocks than 32 bits can count.
+    #[error(
+        "an allocation area of {area_stripes} stripes over {data_spindles} data spindles: it takes at most 4294967295 blocks"
+    )]
+    AreaTooLarge {
+        /// Stripes in an area.
+        area_stripes: u64,
+        /// Data spindles of the group.
+        data_spindles: u16,
+    },
+    /// A group has more areas than 32 bits can count.
+    #[error("{0} allocation areas in a group: it takes at most 4294967295; larger areas are fewer")]
+    TooManyAreas(u64),
+    /// The tetris is not a power of two of at most 64 stripes.
+    #[error("a tetris of {0} stripes: it takes a power of two, at most 64")]
+    TetrisStripes(u64),
+    /// The chunk is not a power of two, or longer than a tetris.
+    #[error(
+        "a chunk of {chunk} blocks: it takes a power of two, at most the {tetris} stripes of a tetris"
+    )]
+    ChunkBlocks {
+        /// The chunk asked for, in blocks.
+        chunk: u64,
+        /// The tetris it must fit, in stripes.
+        tetris: u64,
+    },
+    /// There is no parity group.
+    #[error("an aggregate needs a parity group")]
+    NoGroup,
+    /// The groups have more blocks than an aggregate can number.
+    #[error("{0} blocks: an aggregate has at most 1099511627776 (2^40)")]
+    TooManyBlocks(u64),
+    /// There are more groups than 16 bits can number.
+    #[error("an aggregate has at most 65535 parity groups")]
+    TooManyGroups,
+}
+
+impl AllocationShape {
+    pub(crate) fn check(&self) -> Result<(), AggregateError> {
+        let Self { area_stripes, tetris_stripes, chunk_blocks } = *self;
+        if area_stripes == 0 || !area_stripes.is_multiple_of(ROW_STRIPES) {
+            return Err(AggregateError::AreaStripes(area_stripes));
+        }
+        if !tetris_stripes.is_power_of_two() || tetris_stripes > ROW_STRIPES {
+            return Err(AggregateError::TetrisStripes(tetris_stripes));
+        }
+        if !chunk_blocks.is_power_of_two() || chunk_blocks > tetris_stripes {
+            return Err(AggregateError::ChunkBlocks {
+                chunk: chunk_blocks,
+                tetris: tetris_stripes,
+            });
+        }
+        Ok(())
+    }
+}

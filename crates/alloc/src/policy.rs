@@ -1,0 +1,150 @@
+//! Where the next blocks go.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::areas::Areas;
+
+/// Chooses the allocation area to fill next. One instance serves one parity group.
+///
+/// Within an area all policies proceed alike: tetris by tetris, a chunk of each spindle in turn.
+pub trait Policy: fmt::Debug + Send {
+    /// An area with at least one free block, to be filled from its first stripe on; nothing when the group is full.
+    /// Asked when the area before has been gone through.
+    fn next_area(&mut self, areas: &mut Areas) -> Option<u32>;
+
+    /// Whether a block is to lie close behind the block that precedes it in its file, wherever that is, rather than in
+    /// the area being filled.
+    fn keeps_near(&self) -> bool {
+        false
+    }
+}
+
+/// The policies that come with the allocator, by the names that scenarios use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum PolicyName {
+    /// `emptiest-area`: the area with most free blocks, the lowest of several (Kesavan, Curtis-Maury and
+    /// Bhattacharjee, ICPP 2018).
+    #[default]
+    EmptiestArea,
+    /// `sequential-sweep`: the next area in ascending order, round and round, whose share of free blocks is at least
+    /// the group's average (US patent 6,636,879, priority August 2000).
+    SequentialSweep,
+    /// `first-fit`: the lowest area with a free block.
+    FirstFit,
+    /// `near-neighbours`: a block goes to the free place next behind the block that precedes it in its file, on the
+    /// same spindle and within [`NEAR_STRIPES`]; where there is none, as with `emptiest-area`. What file systems that
+    /// care for read layout above write cost do (in McKusick's Fast File System the block after, if it is free).
+    NearNeighbours,
+}
+
+/// How far behind its predecessor a block may lie with [`PolicyName::NearNeighbours`], in stripes: a tetris.
+pub const NEAR_STRIPES: u64 = 64;
+
+impl PolicyName {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::EmptiestArea, Self::SequentialSweep, Self::FirstFit, Self::NearNeighbours];
+
+    /// The name that scenarios use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EmptiestArea => "emptiest-area",
+            Self::SequentialSweep => "sequential-sweep",
+            Self::FirstFit => "first-fit",
+            Self::NearNeighbours => "near-neighbours",
+        }
+    }
+
+    /// The policy, for one parity group.
+    #[must_use]
+    pub fn policy(self) -> Box<dyn Policy> {
+        match self {
+            Self::EmptiestArea => Box::new(EmptiestArea),
+            Self::SequentialSweep => Box::new(SequentialSweep { next: 0 }),
+            Self::FirstFit => Box::new(FirstFit),
+            Self::NearNeighbours => Box::new(NearNeighbours),
+        }
+    }
+}
+
+impl fmt::Display for PolicyName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// There is no policy of this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no policy is called {0:?}: there are emptiest-area, sequential-sweep, first-fit and near-neighbours"
+)]
+pub struct UnknownPolicy(pub String);
+
+impl FromStr for PolicyName {
+    type Err = UnknownPolicy;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
+        let known = Self::ALL.into_iter().find(|policy| policy.as_str() == name);
+        known.ok_or_else(|| UnknownPolicy(name.to_owned()))
+    }
+}
+
+#[derive(Debug)]
+struct EmptiestArea;
+
+impl Policy for EmptiestArea {
+    fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
+        areas.emptiest().map(|(area, _)| area)
+    }
+}
+
+#[derive(Debug)]
+struct SequentialSweep {
+    next: u32,
+}
+
+impl Policy for SequentialSweep {
+    /// O(areas) at worst, when few are above the average.
+    fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
+        let average = areas.free_blocks().div_ceil(u64::from(areas.count())) as u32;
+        let mut from = self.next;
+        // Once round from here, then from the start to here; withheld areas may hold all that is above the average.
+        let mut fallback = None;
+        for _ in 0..2 {
+            while let Some(area) = areas.next_with_free(from) {
+                if areas.free_blocks_in(area) >= average {
+                    self.next = area + 1;
+                    return Some(area);
+                }
+                fallback = fallback.or(Some(area));
+                from = area + 1;
+            }
+            from = 0;
+        }
+        fallback
+    }
+}
+
+#[derive(Debug)]
+struct FirstFit;
+
+impl Policy for FirstFit {
+    fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
+        areas.next_with_free(0)
+    }
+}
+
+#[derive(Debug)]
+struct NearNeighbours;
+
+impl Policy for NearNeighbours {
+    fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
+        EmptiestArea.next_area(areas)
+    }
+
+    fn keeps_near(&self) -> bool {
+        true
+    }
+}

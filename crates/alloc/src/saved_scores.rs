@@ -1,0 +1,211 @@
+//! The areas' scores, kept beside the maps so that mounting need not read them.
+
+use strewn_raid::ParityGroup;
+use thiserror::Error;
+
+use crate::free_map::FreeMap;
+use crate::options::AggregateError;
+
+/// What the bytes begin with: a name and a version.
+const MAGIC: [u8; 8] = *b"STRWNAA1";
+
+/// The scores of all allocation areas as of one consistency point. WAFL keeps the best of them in a file of its own
+/// ("TopAA") for the same reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedScores {
+    consistency_points: u64,
+    groups: Vec<GroupScores>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct GroupScores {
+    stripes: u64,
+    data_spindles: u16,
+    area_stripes: u64,
+    scores: Vec<u32>,
+}
+
+/// Why an aggregate cannot be mounted.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MountError {
+    /// The aggregate itself is impossible.
+    #[error(transparent)]
+    Aggregate(#[from] AggregateError),
+    /// The scores are of another consistency point than the maps.
+    #[error(
+        "the scores are of consistency point {scores}, the maps of {maps}: count the areas anew (`SavedScores::counted`)"
+    )]
+    Stale {
+        /// Consistency points committed when the scores were saved.
+        scores: u64,
+        /// Consistency points committed when the maps were.
+        maps: u64,
+    },
+    /// The scores are of other groups.
+    #[error(
+        "the scores of group {group} are of another shape: count the areas anew (`SavedScores::counted`)"
+    )]
+    Shape {
+        /// The group, counted from 0.
+        group: usize,
+    },
+    /// A map has too few words or too many.
+    #[error("the map of group {group} has {words} words: it takes {needed}")]
+    Words {
+        /// The group, counted from 0.
+        group: usize,
+        /// Words given.
+        words: u64,
+        /// Words needed: one a data spindle for every 64 stripes.
+        needed: u64,
+    },
+}
+
+/// Why saved scores cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ScoresError {
+    /// They are something else, or of a version that this one does not know.
+    #[error("not the scores of allocation areas, or of a version this one does not know")]
+    Foreign,
+    /// They end too early or go on too long.
+    #[error("the scores are cut off, or something follows them")]
+    Length,
+    /// Their checksum is wrong.
+    #[error("the checksum of the scores is wrong")]
+    Checksum,
+}
+
+impl SavedScores {
+    pub(crate) fn of<'a>(
+        consistency_points: u64,
+        maps: impl Iterator<Item = &'a FreeMap>,
+    ) -> Self {
+        let groups = maps.map(|map| GroupScores {
+            stripes: map.group().stripes(),
+            data_spindles: map.group().data_spindles(),
+            area_stripes: map.area_stripes(),
+            scores: (0..map.areas().count()).map(|area| map.areas().free_blocks_in(area)).collect(),
+        });
+        Self { consistency_points, groups: groups.collect() }
+    }
+
+    /// Scores counted from the maps themselves, when none were saved or they are stale. Reads every word.
+    ///
+    /// `words` are as [`FreeMap::words`] gives them; what lies past the last stripe counts as used whatever they say.
+    #[must_use]
+    pub fn counted<'a>(
+        consistency_points: u64,
+        area_stripes: u64,
+        groups: impl IntoIterator<Item = (ParityGroup, &'a [u64])>,
+    ) -> Self {
+        let groups = groups.into_iter().map(|(group, words)| {
+            let spindles = usize::from(group.data_spindles());
+            let rows_of_area = (area_stripes / 64).max(1) as usize;
+            let tail = group.stripes() % 64;
+            let last_row = group.stripes().div_ceil(64) - 1;
+            let mut scores = vec![0; group.stripes().div_ceil(area_stripes.max(64)) as usize];
+            for (row, words) in words.chunks(spindles).enumerate() {
+                let exists =
+                    if tail != 0 && row as u64 == last_row { (1 << tail) - 1 } else { u64::MAX };
+                let free: u32 = words.iter().map(|word| (!word & exists).count_ones()).sum();
+                if let Some(score) = scores.get_mut(row / rows_of_area) {
+                    *score += free;
+                }
+            }
+            GroupScores {
+                stripes: group.stripes(),
+                data_spindles: group.data_spindles(),
+                area_stripes,
+                scores,
+            }
+        });
+        Self { consistency_points, groups: groups.collect() }
+    }
+
+    /// The scores of each of `groups`, if they are theirs.
+    pub(crate) fn for_groups<'a>(
+        self,
+        groups: impl Iterator<Item = &'a ParityGroup>,
+        area_stripes: u64,
+        consistency_points: u64,
+    ) -> Result<Vec<Vec<u32>>, MountError> {
+        if self.consistency_points != consistency_points {
+            let (scores, maps) = (self.consistency_points, consistency_points);
+            return Err(MountError::Stale { scores, maps });
+        }
+        let groups: Vec<_> = groups.collect();
+        for (index, group) in groups.iter().enumerate() {
+            let fits = self.groups.get(index).is_some_and(|saved| {
+                saved.stripes == group.stripes()
+                    && saved.data_spindles == group.data_spindles()
+                    && saved.area_stripes == area_stripes
+                    && saved.scores.len() as u64 == group.stripes().div_ceil(area_stripes)
+            });
+            if !fits {
+                return Err(MountError::Shape { group: index });
+            }
+        }
+        if self.groups.len() > groups.len() {
+            return Err(MountError::Shape { group: groups.len() });
+        }
+        Ok(self.groups.into_iter().map(|group| group.scores).collect())
+    }
+
+    /// As bytes: magic and version, consistency points, groups (stripes, data spindles, stripes of an area, number of
+    /// areas, scores), all little-endian, and a CRC-32 of what precedes it.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.consistency_points.to_le_bytes());
+        bytes.extend((self.groups.len() as u32).to_le_bytes());
+        for group in &self.groups {
+            bytes.extend(group.stripes.to_le_bytes());
+            bytes.extend(group.data_spindles.to_le_bytes());
+            bytes.extend(group.area_stripes.to_le_bytes());
+            bytes.extend((group.scores.len() as u32).to_le_bytes());
+            bytes.extend(group.scores.iter().flat_map(|score| score.to_le_bytes()));
+        }
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) wrote.
+    ///
+    /// # Errors
+    /// If it is something else, or damaged.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ScoresError> {
+        if !bytes.starts_with(&MAGIC) {
+            return Err(ScoresError::Foreign);
+        }
+        let (body, checksum) = bytes.split_last_chunk::<4>().ok_or(ScoresError::Length)?;
+        if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
+            return Err(ScoresError::Checksum);
+        }
+        let mut rest = &body[MAGIC.len()..];
+        let consistency_points = u64::from_le_bytes(take(&mut rest)?);
+        let count = u32::from_le_bytes(take(&mut rest)?);
+        let mut groups = Vec::new();
+        for _ in 0..count {
+            let stripes = u64::from_le_bytes(take(&mut rest)?);
+            let data_spindles = u16::from_le_bytes(take(&mut rest)?);
+            let area_stripes = u64::from_le_bytes(take(&mut rest)?);
+            let areas = u32::from_le_bytes(take(&mut rest)?) as usize;
+            let scores = rest.get(..areas * 4).ok_or(ScoresError::Length)?;
+            rest = &rest[areas * 4..];
+            let scores =
+                scores.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
+            let scores = scores.collect();
+            groups.push(GroupScores { stripes, data_spindles, area_stripes, scores });
+        }
+        if !rest.is_empty() {
+            return Err(ScoresError::Length);
+        }
+        Ok(Self { consistency_points, groups })
+    }
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], ScoresError> {
+    let (taken, after) = rest.split_first_chunk::<N>().ok_or(ScoresError::Length)?;
+    *rest = after;
+    Ok(*taken)
+}

@@ -1,0 +1,229 @@
+//! What a consistency point writes: tetris by tetris, spindle by spindle, stripe by stripe.
+
+use strewn_raid::{Dbn, ParityGroup, SpindleIndex, SpindleSet, StripeUpdate};
+
+use crate::free_map::ROW_STRIPES;
+
+/// A parity group of an aggregate, counted from 0 in the order in which they were added.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupIndex(pub u16);
+
+impl GroupIndex {
+    /// The same number, to index a slice with one entry a group.
+    #[must_use]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// Blocks to be written together: up to 64 consecutive stripes of a parity group, with what is written on each spindle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tetris<T> {
+    /// The group that is written to.
+    pub group: GroupIndex,
+    /// The stripe (and DBN) that bit 0 of every mask stands for.
+    pub first_stripe: u64,
+    /// One mask a data spindle, a bit set for each stripe in which that spindle's block is written.
+    pub written: Vec<u64>,
+    /// What the blocks hold, as the caller named it: spindle after spindle, on each by ascending DBN.
+    pub contents: Vec<T>,
+}
+
+/// Blocks one behind the other on one spindle: one write command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run<'a, T> {
+    /// The spindle.
+    pub spindle: SpindleIndex,
+    /// The first block.
+    pub first: Dbn,
+    /// What each block holds; as many as there are blocks.
+    pub contents: &'a [T],
+}
+
+/// What one stripe of a tetris takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StripeWrite {
+    /// The stripe (and DBN).
+    pub stripe: u64,
+    /// How its parity is brought up to date: full stripe, or the cheaper of subtraction and recalculation, with what
+    /// that reads and writes.
+    pub update: StripeUpdate,
+}
+
+impl<T> Tetris<T> {
+    /// Blocks written.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        self.written.iter().map(|mask| mask.count_ones()).sum()
+    }
+
+    /// The stripes with at least one block written, one bit each.
+    #[must_use]
+    pub fn stripes_touched(&self) -> u64 {
+        self.written.iter().fold(0, |any, mask| any | mask)
+    }
+
+    /// The stripes in which every data spindle's block is written, one bit each.
+    #[must_use]
+    pub fn stripes_full(&self) -> u64 {
+        self.written.iter().fold(u64::MAX, |all, mask| all & mask)
+    }
+
+    /// The data spindles whose block in stripe `bit` is written.
+    #[must_use]
+    pub fn changed_in(&self, bit: u32) -> SpindleSet {
+        let mut changed = 0;
+        for (spindle, mask) in self.written.iter().enumerate() {
+            changed |= (mask >> bit & 1) << spindle;
+        }
+        SpindleSet(changed)
+    }
+
+    /// The write commands: the runs of each data spindle, by ascending DBN.
+    pub fn runs(&self) -> impl Iterator<Item = Run<'_, T>> {
+        let mut from = 0;
+        self.written.iter().enumerate().flat_map(move |(spindle, mask)| {
+            let contents = &self.contents[from..][..mask.count_ones() as usize];
+            from += contents.len();
+            let mut given = 0;
+            runs(*mask).map(move |(bit, blocks)| {
+                let run = &contents[given..][..blocks as usize];
+                given += run.len();
+                Run {
+                    spindle: SpindleIndex(spindle as u16),
+                    first: Dbn(self.first_stripe + u64::from(bit)),
+                    contents: run,
+                }
+            })
+        })
+    }
+
+    /// The stripes written, each with the cheapest way to bring its parity up to date in `group`, the parity group
+    /// this was allocated in.
+    pub fn stripes(&self, group: &ParityGroup) -> impl Iterator<Item = StripeWrite> {
+        bits(self.stripes_touched()).map(|bit| StripeWrite {
+            stripe: self.first_stripe + u64::from(bit),
+            update: group.plan_stripe(self.changed_in(bit)),
+        })
+    }
+}
+
+/// A tetris that is being filled.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenTetris<T> {
+    pub(crate) tetris: Tetris<T>,
+    /// Where each of the contents lies, spindle * 64 + stripe, if they are not given in that order.
+    positions: Vec<u16>,
+}
+
+impl<T: Copy> OpenTetris<T> {
+    pub(crate) fn new(group: GroupIndex, row: u64, spindles: u16) -> Self {
+        let tetris = Tetris {
+            group,
+            first_stripe: row * ROW_STRIPES,
+            written: vec![0; usize::from(spindles)],
+            contents: Vec::new(),
+        };
+        Self { tetris, positions: Vec::new() }
+    }
+
+    pub(crate) fn row(&self) -> u64 {
+        self.tetris.first_stripe / ROW_STRIPES
+    }
+
+    /// Adds the blocks of `mask` on `spindle`, holding `contents` by ascending DBN. `in_order` if all of a tetris's
+    /// blocks come by spindle, then DBN.
+    #[inline]
+    pub(crate) fn add(&mut self, spindle: SpindleIndex, mask: u64, contents: &[T], in_order: bool) {
+        self.tetris.written[spindle.index()] |= mask;
+        self.tetris.contents.extend_from_slice(contents);
+        if !in_order {
+            self.positions.extend(bits(mask).map(|bit| spindle.0 * 64 + bit as u16));
+        }
+    }
+
+    /// Whether the block of `spindle` in stripe `bit` is among them.
+    pub(crate) fn holds(&self, spindle: SpindleIndex, bit: u64) -> bool {
+        self.tetris.written[spindle.index()] >> bit & 1 == 1
+    }
+
+    pub(crate) fn close(mut self) -> Tetris<T> {
+        if !self.positions.is_sorted() {
+            let mut order: Vec<u16> = (0..self.positions.len() as u16).collect();
+            order.sort_unstable_by_key(|index| self.positions[usize::from(*index)]);
+            let contents = order.iter().map(|index| self.tetris.contents[usize::from(*index)]);
+            self.tetris.contents = contents.collect();
+        }
+        self.tetris
+    }
+}
+
+/// The set bits of `mask`, ascending.
+pub fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (bit < u64::BITS).then_some(bit)
+    })
+}
+
+/// The runs of set bits of `mask`: the first bit and how many.
+pub fn runs(mut mask: u64) -> impl Iterator<Item = (u32, u32)> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let first = mask.trailing_zeros();
+        let blocks = (!(mask >> first)).trailing_zeros();
+        mask &= if first + blocks == u64::BITS { 0 } else { u64::MAX << (first + blocks) };
+        Some((first, blocks))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strewn_raid::{Parity, UpdateMethod};
+
+    #[test]
+    fn runs_and_bits_of_a_mask() {
+        assert_eq!(runs(0).count(), 0);
+        assert_eq!(runs(u64::MAX).collect::<Vec<_>>(), [(0, 64)]);
+        assert_eq!(
+            runs(0b1011_0001 | 1 << 63).collect::<Vec<_>>(),
+            [(0, 1), (4, 2), (7, 1), (63, 1)]
+        );
+        assert_eq!(bits(0b1001 | 1 << 63).collect::<Vec<_>>(), [0, 3, 63]);
+    }
+
+    #[test]
+    fn contents_follow_their_blocks_whatever_the_order() {
+        let mut open = OpenTetris::new(GroupIndex(0), 2, 3);
+        open.add(SpindleIndex(2), 0b1, &["c0"], false);
+        open.add(SpindleIndex(0), 0b110, &["a1", "a2"], false);
+        open.add(SpindleIndex(1), 0b10, &["b1"], false);
+        open.add(SpindleIndex(0), 0b1, &["a0"], false);
+        open.add(SpindleIndex(2), 0b10, &["c1"], false);
+        let tetris = open.close();
+        let runs: Vec<_> = tetris.runs().collect();
+        assert_eq!(
+            runs,
+            [
+                Run { spindle: SpindleIndex(0), first: Dbn(128), contents: &["a0", "a1", "a2"] },
+                Run { spindle: SpindleIndex(1), first: Dbn(129), contents: &["b1"] },
+                Run { spindle: SpindleIndex(2), first: Dbn(128), contents: &["c0", "c1"] },
+            ]
+        );
+        let group = ParityGroup::new(Parity::Raid4, 3, 1_000).unwrap();
+        let methods: Vec<_> =
+            tetris.stripes(&group).map(|write| (write.stripe, write.update.method)).collect();
+        assert_eq!(
+            methods,
+            [
+                (128, UpdateMethod::Recalculation),
+                (129, UpdateMethod::FullStripe),
+                (130, UpdateMethod::Recalculation)
+            ]
+        );
+    }
+}
