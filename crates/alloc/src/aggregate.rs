@@ -6,7 +6,7 @@ use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, Vbn};
 use thiserror::Error;
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
-use crate::free_map::{FreeMap, MapViolation, ROW_STRIPES};
+use crate::free_map::{BATCH, FreeMap, MapPlace, MapViolation, ROW_STRIPES};
 use crate::options::{AggregateError, AggregateOptions, MOST_BLOCKS};
 use crate::policy::Policy;
 use crate::random::Random;
@@ -120,7 +120,7 @@ pub struct Aggregate<T> {
     pub(crate) scattered: BTreeMap<(GroupIndex, u64), OpenTetris<T>>,
     pub(crate) closed: VecDeque<Tetris<T>>,
     pub(crate) taken: Vec<Taken>,
-    freed: Vec<Vbn>,
+    freed: Vec<MapPlace>,
     delayed: Option<DelayedFrees>,
     pub(crate) expected_blocks: u64,
     pub(crate) allocated_blocks: u64,
@@ -359,12 +359,50 @@ impl<T: Copy> Aggregate<T> {
     /// If it is not in use.
     #[inline]
     pub fn free_at_commit(&mut self, vbn: Vbn) -> Result<(), NotInUse> {
-        let used = self.locate(vbn).is_some_and(|place| self.is_used(place));
-        if !used {
-            return Err(NotInUse(vbn));
-        }
-        self.freed.push(vbn);
+        let place = self.locate(vbn).filter(|place| self.is_used(*place)).ok_or(NotInUse(vbn))?;
+        self.freed.push(self.map_place(place));
         Ok(())
+    }
+
+    /// Gives back all of `blocks`, as [`free_at_commit`](Self::free_at_commit) does one; where there are many,
+    /// faster.
+    ///
+    /// # Errors
+    /// The first that is not in use. Then none is given back.
+    pub fn free_all_at_commit(&mut self, blocks: &[Vbn]) -> Result<(), NotInUse> {
+        let before = self.freed.len();
+        let found = blocks.chunks(BATCH).try_for_each(|batch| self.give_back(batch));
+        if found.is_err() {
+            self.freed.truncate(before);
+        }
+        found
+    }
+
+    fn give_back(&mut self, batch: &[Vbn]) -> Result<(), NotInUse> {
+        let before = self.freed.len();
+        for &vbn in batch {
+            let place = self.locate(vbn).ok_or(NotInUse(vbn))?;
+            self.freed.push(self.map_place(place));
+        }
+        let mut groups = self.freed[before..].chunk_by(|one, next| one.group() == next.group());
+        if groups.all(|places| self.groups[places[0].group().index()].map.all_used(places)) {
+            return Ok(());
+        }
+        // Some were taken for the tetris that is being filled, which the map does not know yet, or are not in use.
+        let used = |vbn: &Vbn| self.locate(*vbn).is_some_and(|place| self.is_used(place));
+        batch.iter().find(|vbn| !used(vbn)).map_or(Ok(()), |vbn| Err(NotInUse(*vbn)))
+    }
+
+    #[inline]
+    fn map_place(&self, place: Place) -> MapPlace {
+        let BlockLocation { spindle, dbn } = place.location;
+        let map = &self.groups[place.group.index()].map;
+        MapPlace::new(place.group, map.word(spindle, dbn.0 / ROW_STRIPES), dbn.0 % ROW_STRIPES)
+    }
+
+    fn vbn_at(&self, place: MapPlace) -> Vbn {
+        let location = self.groups[place.group().index()].map.location(place);
+        self.vbn(Place { group: place.group(), location })
     }
 
     /// The next tetris that is complete, in the order in which they were filled.
@@ -396,18 +434,19 @@ impl<T: Copy> Aggregate<T> {
         let mut released = 0;
         match self.delayed.take() {
             None => {
-                for vbn in freed.drain(..) {
-                    released += u64::from(self.release(vbn));
-                }
+                released = self.release_all(&freed);
+                freed.clear();
             }
             Some(mut delayed) => {
-                for vbn in freed.drain(..) {
+                for place in freed.drain(..) {
+                    let vbn = self.vbn_at(place);
                     delayed.hold_back((vbn.0 / REGION_BLOCKS) as u32, vbn);
                 }
                 while let Some((_, blocks)) = delayed.reclaim(self.options.delayed_frees) {
-                    for vbn in blocks {
-                        released += u64::from(self.release(vbn));
-                    }
+                    let places = blocks.iter().filter_map(|vbn| self.locate(*vbn));
+                    freed.extend(places.map(|place| self.map_place(place)));
+                    released += self.release_all(&freed);
+                    freed.clear();
                 }
                 self.delayed = Some(delayed);
             }
@@ -427,10 +466,10 @@ impl<T: Copy> Aggregate<T> {
         }
     }
 
-    #[inline]
-    fn release(&mut self, vbn: Vbn) -> bool {
-        let Some(place) = self.locate(vbn) else { return false };
-        self.groups[place.group.index()].map.release(place.location)
+    /// Makes blocks free; how many were not.
+    fn release_all(&mut self, places: &[MapPlace]) -> u64 {
+        let groups = places.chunk_by(|one, next| one.group() == next.group());
+        groups.map(|places| self.groups[places[0].group().index()].map.release_all(places)).sum()
     }
 
     /// Sets aside a block that something else uses, outside of any consistency point: a superblock, say.
@@ -539,7 +578,7 @@ impl<T: Copy> Aggregate<T> {
             }
         }
         let held_back = self.delayed.iter().flat_map(DelayedFrees::iter);
-        for vbn in self.freed.iter().copied().chain(held_back) {
+        for vbn in self.freed.iter().map(|place| self.vbn_at(*place)).chain(held_back) {
             if self.is_free(vbn) {
                 return Err(AggregateViolation::GivenBackIsFree(vbn));
             }
