@@ -55,7 +55,8 @@ mod tetris;
 mod virtual_space;
 
 pub use aggregate::{
-    Aggregate, AggregateViolation, BlockCounts, CheckpointOpen, NotFree, NotInUse, OutOfSpace, Place,
+    Aggregate, AggregateViolation, BlockCounts, CheckpointOpen, NotFree, NotInUse, OutOfSpace,
+    Place,
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;

@@ -112,7 +112,9 @@ impl<T> Tetris<T> {
 #[derive(Debug, Clone)]
 pub(crate) struct OpenTetris<T> {
     pub(crate) tetris: Tetris<T>,
-    /// Where each of the contents lies, spindle * 64 + stripe, if they are not given in that order.
+    /// First position (spindle * 64 + stripe) after the blocks added, as long as they come in ascending order.
+    end: u16,
+    /// Where each of the contents lies, once one has come out of order.
     positions: Vec<u16>,
 }
 
@@ -124,22 +126,32 @@ impl<T: Copy> OpenTetris<T> {
             written: vec![0; usize::from(spindles)],
             contents: Vec::new(),
         };
-        Self { tetris, positions: Vec::new() }
+        Self { tetris, end: 0, positions: Vec::new() }
     }
 
     pub(crate) fn row(&self) -> u64 {
         self.tetris.first_stripe / ROW_STRIPES
     }
 
-    /// Adds the blocks of `mask` on `spindle`, holding `contents` by ascending DBN. `in_order` if all of a tetris's
-    /// blocks come by spindle, then DBN.
+    /// Adds the blocks of `mask` on `spindle`, holding `contents` by ascending DBN.
     #[inline]
-    pub(crate) fn add(&mut self, spindle: SpindleIndex, mask: u64, contents: &[T], in_order: bool) {
+    pub(crate) fn add(&mut self, spindle: SpindleIndex, mask: u64, contents: &[T]) {
+        let first = position(spindle, mask.trailing_zeros());
+        if first < self.end && self.positions.is_empty() {
+            // What came so far lies in order.
+            let written = self.tetris.written.iter().enumerate();
+            self.positions.extend(written.flat_map(|(spindle, mask)| {
+                bits(*mask).map(move |bit| position(SpindleIndex(spindle as u16), bit))
+            }));
+        }
+        if first < self.end {
+            self.end = u16::MAX;
+            self.positions.extend(bits(mask).map(|bit| position(spindle, bit)));
+        } else {
+            self.end = position(spindle, u64::BITS - mask.leading_zeros());
+        }
         self.tetris.written[spindle.index()] |= mask;
         self.tetris.contents.extend_from_slice(contents);
-        if !in_order {
-            self.positions.extend(bits(mask).map(|bit| spindle.0 * 64 + bit as u16));
-        }
     }
 
     /// Whether the block of `spindle` in stripe `bit` is among them.
@@ -148,7 +160,7 @@ impl<T: Copy> OpenTetris<T> {
     }
 
     pub(crate) fn close(mut self) -> Tetris<T> {
-        if !self.positions.is_sorted() {
+        if !self.positions.is_empty() {
             let mut order: Vec<u16> = (0..self.positions.len() as u16).collect();
             order.sort_unstable_by_key(|index| self.positions[usize::from(*index)]);
             let contents = order.iter().map(|index| self.tetris.contents[usize::from(*index)]);
@@ -156,6 +168,11 @@ impl<T: Copy> OpenTetris<T> {
         }
         self.tetris
     }
+}
+
+/// Where a block lies in a tetris whose blocks are counted spindle by spindle.
+fn position(spindle: SpindleIndex, stripe: u32) -> u16 {
+    spindle.0 * ROW_STRIPES as u16 + stripe as u16
 }
 
 /// The set bits of `mask`, ascending.
@@ -199,11 +216,11 @@ mod tests {
     #[test]
     fn contents_follow_their_blocks_whatever_the_order() {
         let mut open = OpenTetris::new(GroupIndex(0), 2, 3);
-        open.add(SpindleIndex(2), 0b1, &["c0"], false);
-        open.add(SpindleIndex(0), 0b110, &["a1", "a2"], false);
-        open.add(SpindleIndex(1), 0b10, &["b1"], false);
-        open.add(SpindleIndex(0), 0b1, &["a0"], false);
-        open.add(SpindleIndex(2), 0b10, &["c1"], false);
+        open.add(SpindleIndex(2), 0b1, &["c0"]);
+        open.add(SpindleIndex(0), 0b110, &["a1", "a2"]);
+        open.add(SpindleIndex(1), 0b10, &["b1"]);
+        open.add(SpindleIndex(0), 0b1, &["a0"]);
+        open.add(SpindleIndex(2), 0b10, &["c1"]);
         let tetris = open.close();
         let runs: Vec<_> = tetris.runs().collect();
         assert_eq!(

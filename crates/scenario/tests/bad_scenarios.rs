@@ -173,6 +173,20 @@ const CASES: &[Case] = &cases! {
     "cache start that is unknown":
         "cache_start = \"metadata\"" => "cache_start = \"warm\"", "cache_start",
         "array[anywhere].write_anywhere.cache_start", "warm", "empty";
+    "policy that is unknown":
+        "policy = \"emptiest-area\"" => "policy = \"emptiest\"", "policy",
+        "array[anywhere].write_anywhere.policy", "`emptiest` is not known here",
+        "did you mean `emptiest-area`?";
+    "other data in odd runs":
+        "[[array]]\nname = \"inplace\"" =>
+        "[array.write_anywhere.other_data]\nfull_percent = 50.0\nrun_blocks = 3\n\n[[array]]\nname = \"inplace\"",
+        "run_blocks", "array[anywhere].write_anywhere.other_data.run_blocks",
+        "runs of 3 blocks: it takes a power of two", "2 blocks would do";
+    "aggregate more than full":
+        "[[array]]\nname = \"inplace\"" =>
+        "[array.write_anywhere.other_data]\nfull_percent = 101.0\nrun_blocks = 1\n\n[[array]]\nname = \"inplace\"",
+        "full_percent = 101", "array[anywhere].write_anywhere.other_data.full_percent", "is 101 %",
+        "0 to 100";
     "chunk longer than a tetris":
         "chunk_blocks = 32" => "chunk_blocks = 128", "chunk_blocks",
         "array[anywhere].write_anywhere.chunk_blocks",

@@ -214,7 +214,8 @@ mod tests {
         } else {
             areas.subtract(area, before - score);
         }
-        let offered = |area| if areas.withheld().contains(&area) { 0 } else { areas.scores[area as usize] };
+        let offered =
+            |area| if areas.withheld().contains(&area) { 0 } else { areas.scores[area as usize] };
         (0..areas.count()).map(offered).collect()
     }
 
