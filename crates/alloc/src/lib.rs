@@ -46,7 +46,7 @@ mod block_map;
 mod delayed_frees;
 mod free_bits;
 mod free_map;
-mod layout;
+mod measure;
 mod options;
 mod policy;
 mod random;
@@ -63,7 +63,11 @@ pub use bitmap::SummaryBitmap;
 pub use block_map::{BlockMap, TooManyBlocks};
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub use free_map::FreeMap;
-pub use layout::{FileLayout, FreeSpace};
+pub use measure::{
+    Estimate, FileBlocks, FileLayout, FilePass, FreeSpace, FreeSpacePass, FullStripes, Geometry,
+    LayoutCounter, RUN_CLASSES, RequestMix, RequestMixError, RunHistogram, SampledFreeSpace,
+    SampledLayout,
+};
 pub use options::{AggregateError, AggregateOptions, AllocationShape, BlockSize, MOST_BLOCKS};
 pub use policy::{NEAR_STRIPES, Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores, ScoresError};
