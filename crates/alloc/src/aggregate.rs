@@ -294,16 +294,19 @@ impl<T: Copy> Aggregate<T> {
     #[inline]
     #[must_use]
     pub fn locate(&self, vbn: Vbn) -> Option<Place> {
+        (vbn.0 < self.total_blocks()).then(|| self.place_of(vbn))
+    }
+
+    /// Where `vbn` lies, of which there must be one.
+    #[inline]
+    fn place_of(&self, vbn: Vbn) -> Place {
         let index = match self.groups.len() {
             1 => 0,
             _ => self.groups.partition_point(|group| group.first_vbn <= vbn.0) - 1,
         };
         let group = &self.groups[index];
-        let within = vbn.0 - group.first_vbn;
-        (within < group.map.group().total_blocks()).then(|| Place {
-            group: GroupIndex(index as u16),
-            location: group.map.group().locate(Vbn(within)),
-        })
+        let location = group.map.group().locate(Vbn(vbn.0 - group.first_vbn));
+        Place { group: GroupIndex(index as u16), location }
     }
 
     /// The number of the block at `place`.
@@ -380,10 +383,13 @@ impl<T: Copy> Aggregate<T> {
 
     fn give_back(&mut self, batch: &[Vbn]) -> Result<(), NotInUse> {
         let before = self.freed.len();
-        for &vbn in batch {
-            let place = self.locate(vbn).ok_or(NotInUse(vbn))?;
-            self.freed.push(self.map_place(place));
+        let total = self.total_blocks();
+        if let Some(vbn) = batch.iter().find(|vbn| vbn.0 >= total) {
+            return Err(NotInUse(*vbn));
         }
+        let mut freed = std::mem::take(&mut self.freed);
+        freed.extend(batch.iter().map(|vbn| self.map_place(self.place_of(*vbn))));
+        self.freed = freed;
         let mut groups = self.freed[before..].chunk_by(|one, next| one.group() == next.group());
         if groups.all(|places| self.groups[places[0].group().index()].map.all_used(places)) {
             return Ok(());

@@ -172,7 +172,7 @@ impl<T: Copy> Aggregate<T> {
             cursor.next_stripe = first + depth;
             cursor.row = row;
             cursor.window = window;
-            if free_in_window(map, row, window) > 0 {
+            if any_free_in_window(map, row, window) {
                 return Ok(());
             }
         }
@@ -243,10 +243,11 @@ fn window_for(map: &crate::FreeMap, first: u64, depth: u64, rest: u64) -> (u64, 
 }
 
 fn free_in_window(map: &crate::FreeMap, row: u64, window: u64) -> u64 {
-    (0..map.group().data_spindles())
-        .map(|spindle| map.free_word(SpindleIndex(spindle), row) & window)
-        .map(|free| u64::from(free.count_ones()))
-        .sum()
+    map.free_words(row).map(|free| u64::from((free & window).count_ones())).sum()
+}
+
+fn any_free_in_window(map: &crate::FreeMap, row: u64, window: u64) -> bool {
+    map.free_words(row).any(|free| free & window != 0)
 }
 
 /// The bits of `depth` stripes from `first` on, within the row that `first` lies in.

@@ -167,6 +167,13 @@ impl FreeMap {
         self.bits.free(self.word(spindle, row))
     }
 
+    /// [`free_word`](Self::free_word) of each data spindle.
+    #[inline]
+    pub(crate) fn free_words(&self, row: u64) -> impl Iterator<Item = u64> + '_ {
+        let first = (row * self.spindles) as usize;
+        self.words()[first..first + self.spindles as usize].iter().map(|used| !used)
+    }
+
     /// The words, row by row (64 stripes), a word a data spindle in each: a set bit is a block in use. Bits past the
     /// last stripe are set. What [`Aggregate::mount`](crate::Aggregate::mount) takes.
     #[must_use]

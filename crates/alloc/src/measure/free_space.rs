@@ -250,9 +250,10 @@ fn sample_area(
     let reach = (stripes.end + SampledFreeSpace::LONGEST_SAMPLED_RUN).min(map.group().stripes());
     let (mut follow, mut free) = (0, 0);
     for spindle in (0..map.group().data_spindles()).map(SpindleIndex) {
-        let goes_on = stripes.start.checked_sub(1).is_some_and(|before| {
-            map.next_stripe(spindle, before, stripes.start, true).is_some()
-        });
+        let goes_on = stripes
+            .start
+            .checked_sub(1)
+            .is_some_and(|before| map.next_stripe(spindle, before, stripes.start, true).is_some());
         for run in map.free_runs(spindle, stripes.clone()) {
             let blocks = run.end - run.start;
             free += blocks;

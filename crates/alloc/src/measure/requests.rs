@@ -48,7 +48,9 @@ impl RequestMix {
         if lengths.iter().any(|(blocks, _)| *blocks == 0) {
             return Err(RequestMixError::NoBlocks);
         }
-        if lengths.is_empty() || lengths.iter().any(|(_, share)| !share.is_finite() || *share <= 0.0) {
+        if lengths.is_empty()
+            || lengths.iter().any(|(_, share)| !share.is_finite() || *share <= 0.0)
+        {
             return Err(RequestMixError::Share);
         }
         if longest_command == 0 {
