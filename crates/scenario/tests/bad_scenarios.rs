@@ -209,6 +209,9 @@ const CASES: &[Case] = &cases! {
         "a power of two from 128 KiB";
     "zero segments":
         "segments = 14" => "segments = 0", "segments", "segments", "is zero", "give one or more";
+    "more segments than time":
+        "segments = 14" => "segments = 4000000000", "segments =", "segments",
+        "more time than nanoseconds of 64 bits can count", "give at most 15372286";
     "segments without length":
         "segment = \"20 min\"" => "segment = \"0 s\"", "segment =", "segment", "is zero",
         "longer than that";
