@@ -83,13 +83,29 @@ impl Synthetic {
             first_cylinder += cylinders;
             first_lba += u64::from(cylinders * heads) * u64::from(*sectors);
         }
+        let provenance = [
+            "rpm",
+            "heads",
+            "sector_bytes",
+            "capacity_sectors",
+            "band_cylinders",
+            "head_switch_ms",
+            "write_settle_ms",
+            "zero_latency",
+            "overhead_ms",
+            "seek",
+            "zone",
+        ]
+        .map(|number| format!("{number} = {{ inferred = \"made up\" }}\n"))
+        .concat();
         let text = format!(
             "name = \"{name}\"\ncredit = \"made up\"\nrpm = {rpm}\nheads = {heads}\n\
              sector_bytes = 512\ncapacity_sectors = {first_lba}\n\
              band_cylinders = {band_cylinders}\nhead_switch_ms = {head_switch_ms}\n\
              write_settle_ms = 0.1\nseek = [{seek}]\n[overhead_ms]\n\
              read_after_read = {overhead_ms}\nread_after_write = {overhead_ms}\n\
-             write_after_read = {overhead_ms}\nwrite_after_write = {overhead_ms}\n{zones}",
+             write_after_read = {overhead_ms}\nwrite_after_write = {overhead_ms}\n\
+             [provenance]\n{provenance}{zones}",
         );
         Profile::from_toml(&text, name).unwrap()
     }
