@@ -56,6 +56,43 @@ const ENTERPRISE: Synthetic = Synthetic {
     zones: &[(9000, 964), (8000, 920), (12_000, 867), (7000, 790), (11_000, 702), (9000, 611)],
 };
 
+/// Made up after the method was done, and not looked at while it was made, as [`STACK`].
+const LAPTOP: Synthetic = Synthetic {
+    name: "synthetic-5400",
+    rpm: 5400,
+    heads: 2,
+    band_cylinders: 33,
+    overhead_ms: 0.35,
+    head_switch_ms: 1.8,
+    seek_ms: [1.4, 0.035, 0.000_02],
+    track_skew_rev: 0.31,
+    turn_skew_rev: 0.42,
+    zones: &[(60_000, 1823), (52_000, 1607), (47_000, 1324), (30_000, 977)],
+};
+
+const STACK: Synthetic = Synthetic {
+    name: "synthetic-15000",
+    rpm: 15_000,
+    heads: 12,
+    band_cylinders: 17,
+    overhead_ms: 0.02,
+    head_switch_ms: 0.3,
+    seek_ms: [0.25, 0.011, 0.000_04],
+    track_skew_rev: 0.11,
+    turn_skew_rev: 0.27,
+    zones: &[
+        (3000, 611),
+        (3100, 596),
+        (2500, 571),
+        (2800, 540),
+        (3300, 507),
+        (2900, 462),
+        (3000, 421),
+        (2700, 388),
+        (2600, 343),
+    ],
+};
+
 impl Synthetic {
     fn profile(&self) -> Profile {
         let Self { name, rpm, heads, band_cylinders, overhead_ms, head_switch_ms, .. } = self;
@@ -208,6 +245,14 @@ fn a_nearline_drive_is_predicted_from_its_times() {
 fn an_enterprise_drive_is_predicted_from_its_times() {
     predicts(&ENTERPRISE.profile(), NEVER);
     predicts(&ENTERPRISE.profile(), BY_MICROSECONDS);
+}
+
+#[test]
+fn drives_that_the_method_was_not_made_on_are_predicted() {
+    for synthetic in [LAPTOP, STACK] {
+        predicts(&synthetic.profile(), NEVER);
+        predicts(&synthetic.profile(), BY_MICROSECONDS);
+    }
 }
 
 #[test]

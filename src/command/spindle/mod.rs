@@ -16,6 +16,8 @@ use strewn::terminal::{Ending, Failure};
 use super::arguments::SpindleArguments;
 use super::spindle_fit;
 pub(crate) use lba_range::LbaRange;
+#[cfg(all(test, unix))]
+pub(crate) use profile::load;
 
 /// Measures a drive, replays a trace, keeps a closed loop, or studies one drive or two.
 pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
