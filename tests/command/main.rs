@@ -12,3 +12,4 @@ mod out_directory;
 mod run;
 mod spindle;
 mod spindle_fit;
+mod spindle_study;
