@@ -40,14 +40,15 @@ impl StudyObserver for StudyTerminal {
         if self.began.elapsed() < PATIENCE || !io::stderr().is_terminal() {
             return;
         }
-        if self.bar.is_hidden() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
         if interrupt::asked_to_stop() {
             self.bar.set_message(format!("; {}", interrupt::STOPPING));
         }
         self.bar.set_length(of as u64);
         self.bar.set_position(done as u64);
+        // Last, so that what is first seen is where it is.
+        if self.bar.is_hidden() {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
     }
 
     fn stop(&self) -> bool {
