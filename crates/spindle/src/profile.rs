@@ -143,7 +143,8 @@ pub struct Cache {
 pub enum ReadAhead {
     /// Not at all.
     None,
-    /// To the end of the track on which the read started, or until the segment is full.
+    /// To the end of the track of the read's last sector, and one track further if what the segment holds began on an
+    /// earlier one. A segment goes round: what is read past its size replaces its oldest sectors.
     Track,
     /// Until the segment is full.
     Segment,
