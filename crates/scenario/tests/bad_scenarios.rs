@@ -174,8 +174,8 @@ const CASES: &[Case] = &cases! {
         "cache_start = \"metadata\"" => "cache_start = \"warm\"", "cache_start",
         "array[anywhere].write_anywhere.cache_start", "warm", "empty";
     "policy that is unknown":
-        "policy = \"emptiest-area\"" => "policy = \"emptiest\"", "policy",
-        "array[anywhere].write_anywhere.policy", "`emptiest` is not known here",
+        "policy = \"emptiest-area\"" => "policy = \"emptiest-aera\"", "policy",
+        "array[anywhere].write_anywhere.policy", "`emptiest-aera` is not known here",
         "did you mean `emptiest-area`?";
     "other data in odd runs":
         "[[array]]\nname = \"inplace\"" =>
@@ -209,6 +209,9 @@ const CASES: &[Case] = &cases! {
         "a power of two from 128 KiB";
     "zero segments":
         "segments = 14" => "segments = 0", "segments", "segments", "is zero", "give one or more";
+    "more segments than time":
+        "segments = 14" => "segments = 4000000000", "segments =", "segments",
+        "more time than nanoseconds of 64 bits can count", "give at most 15372286";
     "segments without length":
         "segment = \"20 min\"" => "segment = \"0 s\"", "segment =", "segment", "is zero",
         "longer than that";
@@ -333,7 +336,7 @@ fn each_is_refused_at_its_line_with_help() {
 fn two_arrays_of_one_name() {
     let error = error_of(&changed("name = \"inplace\"", "name = \"anywhere\""));
     let problem = &error.problems()[0];
-    assert_eq!((problem.line(), problem.column()), (50, 8));
+    assert_eq!((problem.line(), problem.column()), (51, 8));
     assert_eq!(problem.message(), "there is another array `anywhere`");
     // The overhead of the name that went is the other problem.
     assert_eq!(error.problems().len(), 2);
