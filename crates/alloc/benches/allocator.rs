@@ -25,7 +25,7 @@ use strewn_raid::{Parity, ParityGroup, Vbn};
 
 const FILL_PERCENT: [u32; 4] = [5, 50, 90, 98];
 const DATA_SPINDLES: u16 = 18;
-/// 18 spindles of this many blocks are 2^28 but for some tens of thousands.
+/// 18 spindles of this many blocks are 2^28 less 1,024.
 const STRIPES: u64 = 64 * 233_016;
 const BLOCKS_PER_CP: usize = 20_000;
 const CPS: usize = 500;

@@ -40,7 +40,7 @@ impl MapPlace {
 
     #[inline]
     pub(crate) fn new(group: GroupIndex, word: u64, bit: u64) -> Self {
-        Self(u64::from(group.0) << Self::POSITION_BITS | word * WORD_BITS | bit)
+        Self((u64::from(group.0) << Self::POSITION_BITS) | (word * WORD_BITS) | bit)
     }
 
     #[inline]
