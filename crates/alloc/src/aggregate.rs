@@ -383,9 +383,13 @@ impl<T: Copy> Aggregate<T> {
 
     fn give_back(&mut self, batch: &[Vbn]) -> Result<(), NotInUse> {
         let before = self.freed.len();
+        let first_unused = |aggregate: &Self| {
+            let used = |vbn| aggregate.locate(vbn).is_some_and(|place| aggregate.is_used(place));
+            batch.iter().find(|vbn| !used(**vbn)).map_or(Ok(()), |vbn| Err(NotInUse(*vbn)))
+        };
         let total = self.total_blocks();
-        if let Some(vbn) = batch.iter().find(|vbn| vbn.0 >= total) {
-            return Err(NotInUse(*vbn));
+        if batch.iter().any(|vbn| vbn.0 >= total) {
+            return first_unused(self);
         }
         let mut freed = std::mem::take(&mut self.freed);
         freed.extend(batch.iter().map(|vbn| self.map_place(self.place_of(*vbn))));
@@ -395,8 +399,7 @@ impl<T: Copy> Aggregate<T> {
             return Ok(());
         }
         // Some were taken for the tetris that is being filled, which the map does not know yet, or are not in use.
-        let used = |vbn: &Vbn| self.locate(*vbn).is_some_and(|place| self.is_used(place));
-        batch.iter().find(|vbn| !used(vbn)).map_or(Ok(()), |vbn| Err(NotInUse(*vbn)))
+        first_unused(self)
     }
 
     #[inline]
