@@ -493,7 +493,12 @@ impl<T: Copy> Aggregate<T> {
     /// Puts nothing into `area` of `group` from now on, so that it can be emptied; blocks that are nowhere else to be
     /// had are taken from it all the same.
     pub fn withhold_area(&mut self, group: GroupIndex, area: u32) {
-        self.groups[group.index()].map.areas_mut().withhold(area);
+        let Group { map, cursor, .. } = &mut self.groups[group.index()];
+        map.areas_mut().withhold(area);
+        // If it is being filled, that ends with the window.
+        if cursor.area_end > 0 && map.area_of(cursor.area_end - 1) == area {
+            cursor.area_end = 0;
+        }
     }
 
     /// Puts blocks into `area` of `group` again.

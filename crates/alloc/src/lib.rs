@@ -47,12 +47,14 @@ mod delayed_frees;
 mod free_bits;
 mod free_map;
 mod layout;
+mod mending;
 mod options;
 mod policy;
 mod random;
 mod saved_scores;
 mod tetris;
 mod virtual_space;
+mod volume;
 
 pub use aggregate::{
     Aggregate, AggregateViolation, BlockCounts, CheckpointOpen, NotFree, NotInUse, OutOfSpace, Place,
@@ -63,8 +65,13 @@ pub use block_map::{BlockMap, TooManyBlocks};
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub use free_map::FreeMap;
 pub use layout::{FileLayout, FreeSpace};
+pub use mending::{CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning};
 pub use options::{AggregateError, AggregateOptions, AllocationShape, BlockSize, MOST_BLOCKS};
 pub use policy::{NEAR_STRIPES, Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores, ScoresError};
 pub use tetris::{GroupIndex, Run, StripeWrite, Tetris, bits, runs};
 pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};
+pub use volume::{
+    BlockName, Contents, Fbn, FileId, Image, SnapshotId, Space, VirtualVbn, VolumeError, VolumeId,
+    VolumeSpace, VolumeViolation, Volumes,
+};
