@@ -104,12 +104,9 @@ impl<T: Copy> Aggregate<T> {
         }
         let spindles = map.group().data_spindles();
         let vbn = first_vbn + map.group().vbn(spindle, Dbn(row * ROW_STRIPES)).0;
-        let shape = &self.options.shape;
-        // A chunk as deep as the tetris leaves each spindle for good.
-        let in_order = shape.chunk_blocks == shape.tetris_stripes;
         self.open_blocks += contents.len() as u64;
         let open = self.open.get_or_insert_with(|| OpenTetris::new(group, row, spindles));
-        open.add(spindle, mask, contents, in_order);
+        open.add(spindle, mask, contents);
         vbn
     }
 
@@ -129,7 +126,7 @@ impl<T: Copy> Aggregate<T> {
         let spindles = map.group().data_spindles();
         let open = self.scattered.entry((group, row));
         let open = open.or_insert_with(|| OpenTetris::new(group, row, spindles));
-        open.add(spindle, mask, contents, false);
+        open.add(spindle, mask, contents);
         *first_vbn + map.group().vbn(spindle, Dbn(row * ROW_STRIPES)).0
     }
 

@@ -112,8 +112,10 @@ impl<T> Tetris<T> {
 #[derive(Debug, Clone)]
 pub(crate) struct OpenTetris<T> {
     pub(crate) tetris: Tetris<T>,
-    /// Where each of the contents lies, spindle * 64 + stripe, if they are not given in that order.
+    /// Where each of the contents lies, spindle * 64 + stripe, once they are not given in that order.
     positions: Vec<u16>,
+    /// The position after the last, while they are.
+    next: u16,
 }
 
 impl<T: Copy> OpenTetris<T> {
@@ -124,22 +126,37 @@ impl<T: Copy> OpenTetris<T> {
             written: vec![0; usize::from(spindles)],
             contents: Vec::new(),
         };
-        Self { tetris, positions: Vec::new() }
+        Self { tetris, positions: Vec::new(), next: 0 }
     }
 
     pub(crate) fn row(&self) -> u64 {
         self.tetris.first_stripe / ROW_STRIPES
     }
 
-    /// Adds the blocks of `mask` on `spindle`, holding `contents` by ascending DBN. `in_order` if all of a tetris's
-    /// blocks come by spindle, then DBN.
+    /// Adds the blocks of `mask` on `spindle`, holding `contents` by ascending DBN.
     #[inline]
-    pub(crate) fn add(&mut self, spindle: SpindleIndex, mask: u64, contents: &[T], in_order: bool) {
+    pub(crate) fn add(&mut self, spindle: SpindleIndex, mask: u64, contents: &[T]) {
+        let position = |bit| spindle.0 * ROW_STRIPES as u16 + bit as u16;
+        if self.positions.is_empty() {
+            if position(mask.trailing_zeros()) < self.next {
+                self.lies_out_of_order();
+            }
+            self.next = position(u64::BITS - mask.leading_zeros());
+        }
         self.tetris.written[spindle.index()] |= mask;
         self.tetris.contents.extend_from_slice(contents);
-        if !in_order {
-            self.positions.extend(bits(mask).map(|bit| spindle.0 * 64 + bit as u16));
+        if !self.positions.is_empty() {
+            self.positions.extend(bits(mask).map(position));
         }
+    }
+
+    /// Notes the positions of what was given in their order.
+    #[cold]
+    fn lies_out_of_order(&mut self) {
+        let spindles = self.tetris.written.iter().zip(0u16..);
+        self.positions.extend(spindles.flat_map(|(mask, spindle)| {
+            bits(*mask).map(move |bit| spindle * ROW_STRIPES as u16 + bit as u16)
+        }));
     }
 
     /// Whether the block of `spindle` in stripe `bit` is among them.
@@ -199,11 +216,11 @@ mod tests {
     #[test]
     fn contents_follow_their_blocks_whatever_the_order() {
         let mut open = OpenTetris::new(GroupIndex(0), 2, 3);
-        open.add(SpindleIndex(2), 0b1, &["c0"], false);
-        open.add(SpindleIndex(0), 0b110, &["a1", "a2"], false);
-        open.add(SpindleIndex(1), 0b10, &["b1"], false);
-        open.add(SpindleIndex(0), 0b1, &["a0"], false);
-        open.add(SpindleIndex(2), 0b10, &["c1"], false);
+        open.add(SpindleIndex(2), 0b1, &["c0"]);
+        open.add(SpindleIndex(0), 0b110, &["a1", "a2"]);
+        open.add(SpindleIndex(1), 0b10, &["b1"]);
+        open.add(SpindleIndex(0), 0b1, &["a0"]);
+        open.add(SpindleIndex(2), 0b10, &["c1"]);
         let tetris = open.close();
         let runs: Vec<_> = tetris.runs().collect();
         assert_eq!(

@@ -443,6 +443,7 @@ impl Modelled {
                 while self.volumes.background_step(1_000).unwrap() > 0 {}
             }
         }
+        while self.volumes.background_step(1_000).unwrap() > 0 {}
         self.volumes.begin(0).unwrap();
         self.volumes.commit().unwrap();
         self.check()?;
