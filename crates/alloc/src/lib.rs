@@ -57,7 +57,8 @@ mod virtual_space;
 mod volume;
 
 pub use aggregate::{
-    Aggregate, AggregateViolation, BlockCounts, CheckpointOpen, NotFree, NotInUse, OutOfSpace, Place,
+    Aggregate, AggregateViolation, BlockCounts, CheckpointOpen, NotFree, NotInUse, OutOfSpace,
+    Place,
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;

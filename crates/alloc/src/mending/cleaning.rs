@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Gain, Move};
 use crate::aggregate::OutOfSpace;
 use crate::tetris::GroupIndex;
-use crate::volume::{VolumeError, VolumeId, Volumes};
+use crate::volume::{VolumeError, VolumeId, Volumes, Withheld};
 
 /// Slots of container maps looked at for each block asked for.
 const SLOTS_A_BLOCK: u64 = 64;
@@ -73,7 +73,8 @@ impl CleaningPlan {
         let free_in = |(group, area): &(GroupIndex, u32)| {
             u64::from(aggregate.free_map(*group).areas().free_blocks_in(*area))
         };
-        let withheld = volumes.withheld.iter().flat_map(|(_, areas)| areas).chain(&self.areas);
+        let withheld =
+            volumes.withheld.iter().flat_map(|withheld| &withheld.areas).chain(&self.areas);
         let withheld: u64 = withheld.map(free_in).sum();
         let free = (aggregate.free_blocks() - volumes.promised).saturating_sub(withheld);
         let needed = self.gain.blocks_to_move;
@@ -84,7 +85,8 @@ impl CleaningPlan {
             volumes.aggregate.withhold_area(*group, *area);
         }
         let token = Arc::new(());
-        volumes.withheld.push((Arc::downgrade(&token), self.areas.clone()));
+        let areas = self.areas.clone();
+        volumes.withheld.push(Withheld { token: Arc::downgrade(&token), areas });
         let areas = self.areas.into_iter().collect();
         Ok(SegmentCleaning { _token: token, areas, at: Some((VolumeId(0), 0)) })
     }
@@ -102,7 +104,8 @@ pub struct SegmentCleaning {
 
 impl SegmentCleaning {
     /// The next item: at most `most_blocks` blocks to move, found by looking at no more than 64 times as many slots of
-    /// container maps; there may be none among them. Nothing when all maps have been gone through.
+    /// container maps; there may be none among them. Nothing when all maps have been gone through. What the caller
+    /// moves in a consistency point that it abandons, it has to move again.
     pub fn next_item(&mut self, volumes: &Volumes, most_blocks: u64) -> Option<Vec<Move>> {
         let most_blocks = most_blocks.max(1);
         let (mut id, mut slot) = self.at?;
@@ -145,7 +148,7 @@ impl Volumes {
     /// Lets areas be filled again whose cleaning has ended.
     pub(crate) fn give_back_forgotten_areas(&mut self) {
         let Self { aggregate, withheld, .. } = self;
-        withheld.retain(|(token, areas)| {
+        withheld.retain(|Withheld { token, areas }| {
             let is_held = token.strong_count() > 0;
             for (group, area) in areas.iter().filter(|_| !is_held) {
                 aggregate.give_area_back(*group, *area);

@@ -17,7 +17,8 @@ use crate::mending::Move;
 use crate::tetris::Tetris;
 
 impl Volumes {
-    /// Begins a consistency point that will write about `expected_blocks`; [`Aggregate::begin`](crate::Aggregate::begin) says what that is for.
+    /// Begins a consistency point that will write about `expected_blocks`;
+    /// [`Aggregate::begin`](crate::Aggregate::begin) says what that is for.
     ///
     /// # Errors
     /// If one is open.
@@ -70,7 +71,8 @@ impl Volumes {
     /// Writes blocks of a file, in the order given: that is the order in which they are laid out. A block that the
     /// same consistency point has written already keeps its place.
     ///
-    /// O(log₅₁₂) a block, and a node of the tree copied (4 KiB) for each 512 blocks of the file touched first.
+    /// O(log₆₄) a block; each node of the file's tree (64 entries, 512 bytes) that it is the first to touch in the
+    /// consistency point is copied.
     ///
     /// # Errors
     /// With nothing changed: outside of a consistency point; if there is no such file; [`VolumeError::VolumeFull`];
@@ -148,7 +150,12 @@ impl Volumes {
     }
 
     /// Takes a block of the aggregate for each of `fbns`.
-    fn places(&mut self, id: VolumeId, file: FileId, fbns: &[Fbn]) -> Result<Vec<Vbn>, VolumeError> {
+    fn places(
+        &mut self,
+        id: VolumeId,
+        file: FileId,
+        fbns: &[Fbn],
+    ) -> Result<Vec<Vbn>, VolumeError> {
         let name = |fbn| Contents::Written(BlockName { volume: id, file, fbn });
         if !self.aggregate.keeps_near {
             let contents: Vec<Contents> = fbns.iter().map(|fbn| name(*fbn)).collect();
@@ -194,7 +201,7 @@ impl Volumes {
         }
     }
 
-    /// Takes a range of blocks out of a file (trim, hole punching). How many lay anywhere. O(log₅₁₂) for each of them.
+    /// Takes a range of blocks out of a file (trim, hole punching). How many lay anywhere. O(log₆₄) for each of them.
     ///
     /// # Errors
     /// Outside of a consistency point; if there is no such file.
@@ -258,7 +265,8 @@ impl Volumes {
     }
 
     /// Moves blocks to new places in the order given: for their files, and all snapshots and clones that have them.
-    /// Those that do not lie any more where the move says, and those that the same consistency point has written, stay.
+    /// Those that do not lie any more where the move says, and those that the same consistency point has written or
+    /// moved, stay.
     /// How many were moved. O(1) a block.
     ///
     /// # Errors
@@ -270,7 +278,7 @@ impl Volumes {
         let still_there = |one: &&Move| {
             let container = &self.volume(one.volume).ok()?.container;
             let entry = container.get(container.local(one.number)?)?;
-            Some(entry.vbn() == one.from && !entry.is_written_now())
+            Some(entry.vbn() == one.from && entry.is_settled())
         };
         let moves: Vec<Move> = moves
             .iter()

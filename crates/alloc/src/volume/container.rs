@@ -7,42 +7,56 @@ use crate::aggregate::{Aggregate, OutOfSpace};
 use crate::delayed_frees::REGION_BLOCKS;
 use crate::options::{AggregateError, AggregateOptions, AllocationShape};
 
-/// The most a volume's snapshots can be counted to.
+/// The latest time of a volume: what its snapshots can be counted to.
 pub(crate) const LATEST_TIME: u32 = (1 << BIRTH_BITS) - 1;
 
 const VBN_BITS: u32 = 40;
-const BIRTH_BITS: u32 = 23;
+const BIRTH_BITS: u32 = 22;
+const WRITTEN_NOW: u64 = 1 << VBN_BITS;
+const MOVED_NOW: u64 = 1 << (VBN_BITS + 1);
+const BIRTH_SHIFT: u32 = VBN_BITS + 2;
 
 /// Where a block of a volume lies and since when it has been there, in 8 bytes: 40 bits of VBN, one that says that the
-/// open consistency point wrote it, 23 of birth. All zeros are no block: births begin at 1.
+/// open consistency point wrote it and one that it moved it, 22 of birth. All zeros are no block: births begin at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
 impl Entry {
     pub(crate) fn written(vbn: Vbn, birth: u32) -> Self {
-        Self(u64::from(birth) << (VBN_BITS + 1) | 1 << VBN_BITS | vbn.0)
+        Self(u64::from(birth) << BIRTH_SHIFT | WRITTEN_NOW | vbn.0)
     }
 
     pub(crate) fn vbn(self) -> Vbn {
-        Vbn(self.0 & ((1 << VBN_BITS) - 1))
+        Vbn(self.0 & (WRITTEN_NOW - 1))
     }
 
     /// The volume's time when it was written: it is in the snapshots taken from then on.
     pub(crate) fn birth(self) -> u32 {
-        (self.0 >> (VBN_BITS + 1)) as u32
+        (self.0 >> BIRTH_SHIFT) as u32
     }
 
     /// Whether the open consistency point wrote it.
     pub(crate) fn is_written_now(self) -> bool {
-        self.0 >> VBN_BITS & 1 == 1
+        self.0 & WRITTEN_NOW != 0
     }
 
+    /// Whether it lies where the last commit left it.
+    pub(crate) fn is_settled(self) -> bool {
+        self.0 & (WRITTEN_NOW | MOVED_NOW) == 0
+    }
+
+    /// The same block, moved by the open consistency point.
     pub(crate) fn moved_to(self, vbn: Vbn) -> Self {
-        Self(self.0 >> VBN_BITS << VBN_BITS | vbn.0)
+        Self(self.0 >> VBN_BITS << VBN_BITS | MOVED_NOW | vbn.0)
     }
 
-    fn committed(self) -> Self {
-        Self(self.0 & !(1 << VBN_BITS))
+    /// The same block, back at `vbn`, where the last commit left it.
+    pub(crate) fn back_at(self, vbn: Vbn) -> Self {
+        self.moved_to(vbn).settled()
+    }
+
+    fn settled(self) -> Self {
+        Self(self.0 & !(WRITTEN_NOW | MOVED_NOW))
     }
 }
 
@@ -144,8 +158,9 @@ impl Container {
     }
 
     pub(crate) fn begin(&mut self) {
-        // Nothing is open: every consistency point that begins is committed or abandoned. All windows are whole.
-        let _ = self.numbers.begin(u64::MAX);
+        // Nothing is open: every consistency point that begins is committed or abandoned.
+        let begun = self.numbers.begin(0);
+        debug_assert!(begun.is_ok(), "{begun:?}");
     }
 
     /// Takes `count` numbers; `taken` is told of each.
@@ -154,6 +169,8 @@ impl Container {
         count: usize,
         mut taken: impl FnMut(Local),
     ) -> Result<(), OutOfSpace> {
+        // No further than that: what lies between would be left out until its area is chosen again.
+        self.numbers.expected_blocks = self.numbers.allocated_blocks + count as u64;
         self.numbers.allocate_all(&vec![(); count], |(), number| taken(number.0))
     }
 
@@ -164,10 +181,11 @@ impl Container {
         debug_assert!(given.is_ok(), "{given:?}");
     }
 
-    pub(crate) fn commit(&mut self, written: &[Local]) {
-        for local in written {
-            if let Some(entry) = self.get(*local) {
-                self.put(*local, entry.committed());
+    /// `placed` were written or moved.
+    pub(crate) fn commit(&mut self, placed: impl Iterator<Item = Local>) {
+        for local in placed {
+            if let Some(entry) = self.get(local) {
+                self.put(local, entry.settled());
             }
         }
         self.numbers.commit();
@@ -187,8 +205,10 @@ mod tests {
         let last = Vbn(crate::MOST_BLOCKS - 1);
         let entry = Entry::written(last, LATEST_TIME);
         assert_eq!((entry.vbn(), entry.birth(), entry.is_written_now()), (last, LATEST_TIME, true));
-        let moved = entry.committed().moved_to(Vbn(7));
-        assert_eq!((moved.vbn(), moved.birth(), moved.is_written_now()), (Vbn(7), LATEST_TIME, false));
-        assert_eq!(Entry::written(Vbn(0), 1).committed().vbn(), Vbn(0));
+        let moved = entry.settled().moved_to(Vbn(7));
+        assert_eq!((moved.vbn(), moved.birth()), (Vbn(7), LATEST_TIME));
+        assert!(!moved.is_written_now() && !moved.is_settled() && !entry.is_settled());
+        assert_eq!(moved.back_at(last), entry.settled());
+        assert_eq!(Entry::written(Vbn(0), 1).settled().vbn(), Vbn(0));
     }
 }

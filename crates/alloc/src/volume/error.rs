@@ -44,7 +44,7 @@ pub enum VolumeError {
     #[error("{1} of {0} is the origin of {2} clones")]
     HasClones(VolumeId, SnapshotId, u32),
     /// The volume has had as many snapshots as it can count.
-    #[error("{0} has had 8388607 snapshots and can count no more")]
+    #[error("{0} has had 4194303 snapshots and can count no more")]
     TooManySnapshots(VolumeId),
     /// The volume cannot have so many blocks.
     #[error(transparent)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use strewn_raid::Vbn;
 
 use super::container::{Container, Entry, Local};
-use super::names::{SnapshotId, Slot, VirtualVbn, VolumeId};
+use super::names::{Slot, SnapshotId, VirtualVbn, VolumeId};
 use super::tree::Tree;
 
 /// A file as the inode file holds it.
@@ -163,7 +163,10 @@ impl Volume {
     pub(crate) fn commit(&mut self) {
         let undo = self.undo.take();
         if undo.is_some() || !self.given_back.is_empty() {
-            self.container.commit(undo.as_ref().map_or(&[], |undo| &undo.written));
+            let placed = undo.iter().flat_map(|undo| {
+                undo.written.iter().copied().chain(undo.moved.iter().map(|(local, _)| *local))
+            });
+            self.container.commit(placed);
             self.given_back.clear();
         }
     }
@@ -179,9 +182,9 @@ impl Volume {
         for (local, entry) in undo.freed {
             self.container.put(local, entry);
         }
-        for (local, vbn) in undo.moved.into_iter().rev() {
+        for (local, vbn) in undo.moved {
             if let Some(entry) = self.container.get(local) {
-                self.container.put(local, entry.moved_to(vbn));
+                self.container.put(local, entry.back_at(vbn));
             }
         }
         for local in undo.written {

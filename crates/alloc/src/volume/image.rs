@@ -40,7 +40,7 @@ impl Volumes {
         Ok(Image { volumes: self, volume, files: &found.files, mapped: found.mapped })
     }
 
-    /// Where a block of a file lies; nothing if it lies nowhere. O(log₅₁₂ of the file's blocks + generations of
+    /// Where a block of a file lies; nothing if it lies nowhere. O(log₆₄ of the file's blocks + generations of
     /// clones).
     #[must_use]
     pub fn locate(&self, block: BlockName) -> Option<Vbn> {

@@ -18,3 +18,4 @@ pub use names::{BlockName, Contents, Fbn, FileId, SnapshotId, VirtualVbn, Volume
 pub use space::{Space, VolumeSpace};
 pub use verify::VolumeViolation;
 pub use volumes::Volumes;
+pub(crate) use volumes::Withheld;

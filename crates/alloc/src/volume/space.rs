@@ -91,11 +91,7 @@ impl Volumes {
     ///
     /// # Errors
     /// If there is no such snapshot.
-    pub fn held_by_alone(
-        &self,
-        id: VolumeId,
-        snapshot: SnapshotId,
-    ) -> Result<u64, VolumeError> {
+    pub fn held_by_alone(&self, id: VolumeId, snapshot: SnapshotId) -> Result<u64, VolumeError> {
         let volume = self.volume(id)?;
         let no_such_snapshot = VolumeError::NoSuchSnapshot(id, snapshot);
         let found = volume.snapshot(snapshot).and_then(|_| volume.index_of(snapshot));

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-/// Entries of a node: with 8 bytes an entry, a node fills a block of 4 KiB.
-pub(crate) const FANOUT: u64 = 512;
+/// Entries of a node. A block of 4 KiB would hold 512; in memory small nodes copy less: when one block in 200 at random
+/// has changed since a snapshot, 92 of 100 nodes of 512 entries have been copied, and 27 of 100 nodes of 64.
+pub(crate) const FANOUT: u64 = 64;
 const FANOUT_BITS: u32 = FANOUT.trailing_zeros();
 
 /// A sparse map from 64-bit indexes, copied on write (Driscoll, Sarnak, Sleator and Tarjan, "Making Data Structures
 /// Persistent", 1989; the tree of blocks that Hitz, Lau and Malcolm describe for WAFL, USENIX 1994).
 ///
 /// A clone shares every node; a change copies the nodes on its path that are shared. As high as its highest index asks
-/// for: O(log₅₁₂) for everything that takes an index. Nodes that have become empty are dropped.
+/// for: O(log₆₄) for everything that takes an index. Nodes that have become empty are dropped.
 #[derive(Debug)]
 pub(crate) struct Tree<V> {
     root: Option<Arc<Node<V>>>,
@@ -18,6 +19,10 @@ pub(crate) struct Tree<V> {
     levels: u32,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "values are as large as pointers: all nodes are the same size"
+)]
 #[derive(Debug, Clone)]
 pub(crate) enum Node<V> {
     Leaf(Slots<V>),

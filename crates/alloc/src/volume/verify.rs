@@ -169,7 +169,8 @@ impl Volumes {
                 }
                 Ok(())
             })?;
-            let clones = self.volumes.values().filter(|clone| clone.origin == Some((id, snapshot_id)));
+            let clones =
+                self.volumes.values().filter(|clone| clone.origin == Some((id, snapshot_id)));
             let clones = clones.count() as u32;
             if clones != snapshot.clones {
                 return Err(VolumeViolation::Clones(id, snapshot_id, snapshot.clones, clones));
@@ -204,5 +205,99 @@ impl Volumes {
             return Err(VolumeViolation::ImageCount(id, counted, in_files));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::{Fbn, Volumes};
+    use super::*;
+    use crate::{Aggregate, AggregateOptions};
+    use strewn_raid::{Parity, ParityGroup};
+
+    const VOLUME: VolumeId = VolumeId(0);
+
+    /// A file of 8 blocks, four of them rewritten after a snapshot.
+    fn volumes() -> Volumes {
+        let group = ParityGroup::new(Parity::RaidDp, 2, 256).unwrap();
+        let mut volumes =
+            Volumes::new(Aggregate::new([group], AggregateOptions::default()).unwrap()).unwrap();
+        let volume = volumes.create_volume(100).unwrap();
+        volumes.begin(8).unwrap();
+        let file = volumes.create_file(volume).unwrap();
+        volumes.write_all(volume, file, &Vec::from_iter((0..8).map(Fbn))).unwrap();
+        volumes.commit().unwrap();
+        volumes.snapshot(volume).unwrap();
+        volumes.begin(4).unwrap();
+        volumes.write_all(volume, file, &Vec::from_iter((0..4).map(Fbn))).unwrap();
+        volumes.commit().unwrap();
+        assert_eq!(volumes.verify(), Ok(()));
+        volumes
+    }
+
+    /// What is found after `harm`.
+    fn found(harm: impl FnOnce(&mut Volumes, &mut Volume)) -> VolumeViolation {
+        let mut volumes = volumes();
+        let mut volume = volumes.volumes.remove(&VOLUME).unwrap();
+        harm(&mut volumes, &mut volume);
+        volumes.volumes.insert(VOLUME, volume);
+        volumes.verify().unwrap_err()
+    }
+
+    #[test]
+    fn the_violation_is_named() {
+        let name = |fbn| BlockName { volume: VOLUME, file: FileId(0), fbn: Fbn(fbn) };
+        let number = VirtualVbn;
+        let lies = |volume: &Volume, local| volume.container.get(local).unwrap().vbn();
+
+        let twice = found(|_, volume| {
+            let moved = volume.container.get(1).unwrap().moved_to(lies(volume, 0));
+            volume.container.put(1, moved);
+        });
+        assert!(matches!(twice, VolumeViolation::OwnedTwice(VOLUME, VirtualVbn(1), _)), "{twice}");
+        let free = found(|volumes, volume| {
+            volumes.aggregate.free_at_commit(lies(volume, 5)).unwrap();
+            volumes.aggregate.commit();
+        });
+        assert!(matches!(free, VolumeViolation::NotAllocated(VOLUME, VirtualVbn(5), _)), "{free}");
+        let dangling = found(|_, volume| {
+            volume.container.remove(6);
+            volume.container.give_number_back(6);
+        });
+        assert_eq!(dangling, VolumeViolation::Dangling(name(6)));
+        let used_twice = found(|_, volume| {
+            let inode = Arc::make_mut(volume.files.get_mut(0).unwrap());
+            inode.blocks.replace(7, number(6).into());
+        });
+        assert_eq!(used_twice, VolumeViolation::UsedTwice(name(7)));
+        let lost = found(|_, volume| {
+            volume.dead.pop();
+            volume.dead_blocks -= 1;
+        });
+        assert_eq!(lost, VolumeViolation::Lost(VOLUME, number(3)));
+        assert_eq!(
+            found(|_, volume| volume.dead.push(9)),
+            VolumeViolation::NotDead(VOLUME, number(9)),
+            "born after the snapshot"
+        );
+        assert_eq!(
+            found(|_, volume| volume.dead_blocks += 1),
+            VolumeViolation::DeadCount(VOLUME, 5, 4)
+        );
+        assert_eq!(
+            found(|_, volume| volume.snapshots[0].files = volume.files.clone()),
+            VolumeViolation::NotInSnapshot(VOLUME, SnapshotId(1), number(8))
+        );
+        assert_eq!(
+            found(|_, volume| volume.mapped += 1),
+            VolumeViolation::ImageCount(VOLUME, 9, 8)
+        );
+        assert_eq!(
+            found(|_, volume| volume.snapshots[0].clones += 1),
+            VolumeViolation::Clones(VOLUME, SnapshotId(1), 1, 0)
+        );
+        assert_eq!(found(|_, volume| volume.promised += 1), VolumeViolation::Promised(0, 1, 500));
     }
 }

@@ -14,6 +14,13 @@ use crate::aggregate::{Aggregate, CheckpointOpen};
 use crate::options::AggregateError;
 use crate::tetris::GroupIndex;
 
+/// Areas that nothing is put into for as long as somebody holds the token.
+#[derive(Debug)]
+pub(crate) struct Withheld {
+    pub(crate) token: Weak<()>,
+    pub(crate) areas: Vec<(GroupIndex, u32)>,
+}
+
 /// How far the consistency point has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -31,8 +38,40 @@ pub(crate) enum Phase {
 /// Two numbers lead to a block (Edwards et al., USENIX 2008): a file's map gives the [`VirtualVbn`], the volume's
 /// container map the VBN. So a block is moved for its file and all its snapshots and clones by one change in one place.
 ///
+/// ```
+/// use strewn_alloc::{Aggregate, AggregateOptions, Fbn, Volumes};
+/// use strewn_raid::{Parity, ParityGroup};
+///
+/// let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+/// let mut volumes = Volumes::new(Aggregate::new([group], AggregateOptions::default())?)?;
+/// let volume = volumes.create_volume(100_000)?;
+///
+/// volumes.begin(3)?;
+/// let lun = volumes.create_file(volume)?;
+/// volumes.write_all(volume, lun, &[Fbn(0), Fbn(1), Fbn(2)])?;
+/// for tetris in volumes.finish()? {
+///     // Write the runs of the tetris.
+/// }
+/// volumes.commit()?;
+/// let before = volumes.image(volume)?.locate(lun, Fbn(1));
+/// let snapshot = volumes.snapshot(volume)?;
+///
+/// volumes.begin(1)?;
+/// volumes.write(volume, lun, Fbn(1))?;
+/// volumes.commit()?;
+/// assert_ne!(volumes.image(volume)?.locate(lun, Fbn(1)), before);
+/// assert_eq!(volumes.image_of(volume, snapshot)?.locate(lun, Fbn(1)), before);
+/// assert_eq!(volumes.space_of(volume)?.snapshots, 1);
+///
+/// // What only the snapshot held comes back in bounded steps, and is free with the next commit.
+/// volumes.delete_snapshot(volume, snapshot)?;
+/// while volumes.background_step(1_000)? > 0 {}
+/// assert_eq!(volumes.space_of(volume)?.snapshots, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Memory: 8 bytes a mapped block in the trees of the files and 8 in the container map; a snapshot shares the nodes of
-/// trees (512 entries) that did not change after it, and 8 bytes for each block that died after it.
+/// trees (64 entries) that did not change after it, and 8 bytes for each block that died after it.
 #[derive(Debug)]
 pub struct Volumes {
     pub(crate) aggregate: Aggregate<Contents>,
@@ -44,13 +83,12 @@ pub struct Volumes {
     pub(crate) promised: u64,
     /// Blocks given back between consistency points since the last commit.
     pub(crate) given_back: Vec<Vbn>,
-    /// Areas withheld, each lot for as long as somebody holds its token.
-    pub(crate) withheld: Vec<(Weak<()>, Vec<(GroupIndex, u32)>)>,
+    pub(crate) withheld: Vec<Withheld>,
 }
 
 impl Volumes {
-    /// No volumes yet, in `aggregate`. Blocks that it has in use already stay in use: they are [`elsewhere`]
-    /// (crate::Space::elsewhere).
+    /// No volumes yet, in `aggregate`. Blocks that it has in use already stay in use: they are
+    /// [`elsewhere`](crate::Space::elsewhere).
     ///
     /// # Errors
     /// If the aggregate has a consistency point open.
@@ -153,7 +191,7 @@ impl Volumes {
     /// Takes a snapshot of `volume` as the last commit left it. O(1).
     ///
     /// # Errors
-    /// Amid a consistency point; if there is no such volume; after 8,388,607 snapshots of it.
+    /// Amid a consistency point; if there is no such volume; after 4,194,303 snapshots of it.
     pub fn snapshot(&mut self, id: VolumeId) -> Result<SnapshotId, VolumeError> {
         self.between_consistency_points()?;
         let volume = self.volume_mut(id)?;
@@ -183,7 +221,8 @@ impl Volumes {
         self.between_consistency_points()?;
         let volume = self.volume_mut(id)?;
         let index = volume.index_of(snapshot);
-        let doomed = index.map(|index| &mut volume.snapshots[index]).filter(|doomed| !doomed.is_deleted);
+        let doomed =
+            index.map(|index| &mut volume.snapshots[index]).filter(|doomed| !doomed.is_deleted);
         let doomed = doomed.ok_or(VolumeError::NoSuchSnapshot(id, snapshot))?;
         if doomed.clones > 0 {
             return Err(VolumeError::HasClones(id, snapshot, doomed.clones));
@@ -203,7 +242,9 @@ impl Volumes {
         volume: VolumeId,
     ) -> Result<impl Iterator<Item = SnapshotId> + '_, VolumeError> {
         let snapshots = self.volume(volume)?.snapshots.iter();
-        Ok(snapshots.filter(|snapshot| !snapshot.is_deleted).map(|snapshot| SnapshotId(snapshot.time)))
+        Ok(snapshots
+            .filter(|snapshot| !snapshot.is_deleted)
+            .map(|snapshot| SnapshotId(snapshot.time)))
     }
 
     /// The snapshot that `volume` was cloned from, if it was.

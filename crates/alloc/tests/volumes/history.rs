@@ -11,14 +11,41 @@ pub enum Action {
     CreateFile(Index),
     DeleteFile(Index, Index),
     /// Blocks from one on, so many steps of so many blocks.
-    Write { volume: Index, file: Index, first: u64, count: u64, order: Order },
+    Write {
+        volume: Index,
+        file: Index,
+        first: u64,
+        count: u64,
+        order: Order,
+    },
     /// Writes new blocks until nothing is left, the last one by one.
-    Fill { volume: Index, file: Index },
-    Punch { volume: Index, file: Index, first: u64, count: u64 },
-    Truncate { volume: Index, file: Index, first: u64 },
+    Fill {
+        volume: Index,
+        file: Index,
+    },
+    Punch {
+        volume: Index,
+        file: Index,
+        first: u64,
+        count: u64,
+    },
+    Truncate {
+        volume: Index,
+        file: Index,
+        first: u64,
+    },
     /// The next item of mending, done at once or kept for later.
-    Mend { blocks: u64, later: bool },
+    Mend {
+        blocks: u64,
+        later: bool,
+    },
     MendKept,
+    /// Plans anew amid the consistency point, also for what it has written and moved.
+    MendFile {
+        volume: Index,
+        file: Index,
+        blocks: u64,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -33,19 +60,50 @@ pub enum Order {
 /// What happens between consistency points.
 #[derive(Debug, Clone)]
 pub enum Deed {
-    ConsistencyPoint { expected: u64, actions: Vec<Action>, end: End },
-    CreateVolume { blocks: u64 },
+    ConsistencyPoint {
+        expected: u64,
+        actions: Vec<Action>,
+        end: End,
+    },
+    CreateVolume {
+        blocks: u64,
+    },
     DestroyVolume(Index),
     Snapshot(Index),
     DeleteSnapshot(Index, Index),
-    Clone { volume: Index, snapshot: Index, blocks: u64 },
-    Background { steps: u64 },
-    Reserve { volume: Index, blocks: u64 },
-    Reallocate { volume: Index, file: Index, segment: u64, most_extents: u64 },
-    Clean { areas: usize },
+    Clone {
+        volume: Index,
+        snapshot: Index,
+        blocks: u64,
+    },
+    Background {
+        steps: u64,
+    },
+    Reserve {
+        volume: Index,
+        blocks: u64,
+    },
+    Reallocate {
+        volume: Index,
+        file: Index,
+        segment: u64,
+        most_extents: u64,
+    },
+    Clean {
+        areas: usize,
+    },
     StopMending,
+    /// The aggregate grows.
+    AddGroup {
+        data_spindles: u16,
+        stripes: u64,
+    },
     /// Writes a block and takes a snapshot, over and over.
-    Storm { volume: Index, file: Index, snapshots: usize },
+    Storm {
+        volume: Index,
+        file: Index,
+        snapshots: usize,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,7 +125,13 @@ pub struct History {
 
 fn any_action() -> impl Strategy<Value = Action> {
     let (volume, file) = (any::<Index>, any::<Index>);
-    let order = select(vec![Order::Ascending, Order::Ascending, Order::Descending, Order::Twice, Order::Far]);
+    let order = select(vec![
+        Order::Ascending,
+        Order::Ascending,
+        Order::Descending,
+        Order::Twice,
+        Order::Far,
+    ]);
     prop_oneof![
         2 => volume().prop_map(Action::CreateFile),
         1 => (volume(), file()).prop_map(|(volume, file)| Action::DeleteFile(volume, file)),
@@ -82,7 +146,10 @@ fn any_action() -> impl Strategy<Value = Action> {
             Action::Truncate { volume, file, first }
         }),
         4 => (1..80u64, any::<bool>()).prop_map(|(blocks, later)| Action::Mend { blocks, later }),
-        1 => Just(Action::MendKept),
+        1 => (volume(), file(), 1..60u64).prop_map(|(volume, file, blocks)| {
+            Action::MendFile { volume, file, blocks }
+        }),
+        2 => Just(Action::MendKept),
     ]
 }
 
@@ -112,6 +179,9 @@ fn any_deed() -> impl Strategy<Value = Deed> {
         ),
         2 => (1..4usize).prop_map(|areas| Deed::Clean { areas }),
         1 => Just(Deed::StopMending),
+        1 => (1..3u16, 1..100u64).prop_map(|(data_spindles, stripes)| {
+            Deed::AddGroup { data_spindles, stripes }
+        }),
     ]
 }
 
@@ -148,20 +218,23 @@ pub fn any_history() -> impl Strategy<Value = History> {
     let elsewhere = prop_oneof![2 => Just(0u32), 1 => 1..60u32];
     let deeds = prop::collection::vec(any_deed(), 1..40);
     (any_groups(), any_options(), elsewhere, deeds).prop_map(
-        |(groups, options, elsewhere_percent, deeds)| History { groups, options, elsewhere_percent, deeds },
+        |(groups, options, elsewhere_percent, deeds)| History {
+            groups,
+            options,
+            elsewhere_percent,
+            deeds,
+        },
     )
 }
 
 /// Histories with more snapshots than anything else.
 pub fn any_storm() -> impl Strategy<Value = History> {
-    let storm = (any::<Index>(), any::<Index>(), 50..70usize).prop_map(|(volume, file, snapshots)| {
-        Deed::Storm { volume, file, snapshots }
-    });
-    let deletion = || (any::<Index>(), any::<Index>()).prop_map(|(a, b)| Deed::DeleteSnapshot(a, b));
-    let deeds = (
-        storm,
-        prop::collection::vec(prop_oneof![1 => any_deed(), 2 => deletion()], 10..60),
-    );
+    let storm = (any::<Index>(), any::<Index>(), 50..70usize)
+        .prop_map(|(volume, file, snapshots)| Deed::Storm { volume, file, snapshots });
+    let deletion =
+        || (any::<Index>(), any::<Index>()).prop_map(|(a, b)| Deed::DeleteSnapshot(a, b));
+    let deeds =
+        (storm, prop::collection::vec(prop_oneof![1 => any_deed(), 2 => deletion()], 10..60));
     (any_groups(), any_options(), deeds).prop_map(|(groups, options, (storm, mut deeds))| {
         deeds.insert(deeds.len() / 4, storm);
         History { groups, options, elsewhere_percent: 0, deeds }

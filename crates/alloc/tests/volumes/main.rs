@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cases;
 mod history;
 mod model;
 
@@ -18,7 +19,7 @@ use strewn_alloc::{
     Aggregate, CleaningPlan, Fbn, FileId, FileReallocation, Move, SegmentCleaning, SnapshotId,
     Space, VolumeError, VolumeId, Volumes,
 };
-use strewn_raid::Vbn;
+use strewn_raid::{Parity, ParityGroup, Vbn};
 
 type Checked<T = ()> = Result<T, TestCaseError>;
 
@@ -164,17 +165,28 @@ impl Modelled {
             Action::Punch { volume, file, first, count } => {
                 let Some((volume, file)) = self.file(volume, file) else { return Ok(()) };
                 let range = Fbn(*first)..Fbn(first + count);
-                self.drop_blocks(volume, file, range.clone(), |volumes| volumes.punch(volume, file, range))?;
+                self.drop_blocks(volume, file, range.clone(), |volumes| {
+                    volumes.punch(volume, file, range)
+                })?;
             }
             Action::Truncate { volume, file, first } => {
                 let Some((volume, file)) = self.file(volume, file) else { return Ok(()) };
                 let first = Fbn(*first);
                 let range = first..Fbn(u64::MAX);
-                self.drop_blocks(volume, file, range, |volumes| volumes.truncate(volume, file, first))?;
+                self.drop_blocks(volume, file, range, |volumes| {
+                    volumes.truncate(volume, file, first)
+                })?;
             }
             Action::Mend { blocks, later } => self.mend(*blocks, *later)?,
+            Action::MendFile { volume, file, blocks } => {
+                let Some((volume, file)) = self.file(volume, file) else { return Ok(()) };
+                let mending = FileReallocation::full(&self.volumes, volume, file);
+                let item = mending.unwrap().next_item(&self.volumes, *blocks);
+                self.relocate(&item.unwrap_or_default())?;
+            }
             Action::MendKept => {
-                let moves = std::mem::take(&mut self.kept_moves);
+                // They stay: the next time they are stale, all of them.
+                let moves = self.kept_moves.clone();
                 self.relocate(&moves)?;
             }
         }
@@ -209,7 +221,11 @@ impl Modelled {
         };
         match item {
             None => self.mending = None,
-            Some(item) if later => self.kept_moves.extend(item),
+            Some(item) if later => {
+                self.kept_moves.extend(item);
+                let stale = self.kept_moves.len().saturating_sub(200);
+                self.kept_moves.drain(..stale);
+            }
             Some(item) => self.relocate(&item)?,
         }
         Ok(())
@@ -298,7 +314,9 @@ impl Modelled {
                 }
             }
             Deed::DeleteSnapshot(volume, snapshot) => {
-                let Some((volume, snapshot)) = self.snapshot(volume, snapshot) else { return Ok(()) };
+                let Some((volume, snapshot)) = self.snapshot(volume, snapshot) else {
+                    return Ok(());
+                };
                 let result = self.volumes.delete_snapshot(volume, snapshot);
                 if self.model.is_origin(volume, snapshot) {
                     prop_assert!(matches!(result, Err(VolumeError::HasClones(..))));
@@ -311,7 +329,9 @@ impl Modelled {
                 }
             }
             Deed::Clone { volume, snapshot, blocks } => {
-                let Some((volume, snapshot)) = self.snapshot(volume, snapshot) else { return Ok(()) };
+                let Some((volume, snapshot)) = self.snapshot(volume, snapshot) else {
+                    return Ok(());
+                };
                 let clone = self.volumes.clone_volume(volume, snapshot, *blocks).unwrap();
                 let files = self.model.volumes[&volume].snapshots[&snapshot].clone();
                 let origin = Some((volume, snapshot));
@@ -338,8 +358,20 @@ impl Modelled {
                 let volumes = &self.volumes;
                 let mending = match segment {
                     0 => FileReallocation::full(volumes, volume, file),
-                    1 => FileReallocation::after_read(volumes, volume, file, Fbn(3)..Fbn(40), *most_extents),
-                    _ => FileReallocation::above_threshold(volumes, volume, file, *segment, *most_extents),
+                    1 => FileReallocation::after_read(
+                        volumes,
+                        volume,
+                        file,
+                        Fbn(3)..Fbn(40),
+                        *most_extents,
+                    ),
+                    _ => FileReallocation::above_threshold(
+                        volumes,
+                        volume,
+                        file,
+                        *segment,
+                        *most_extents,
+                    ),
                 };
                 self.mending = Some(Mending::File(mending.unwrap()));
             }
@@ -349,6 +381,12 @@ impl Modelled {
                 self.mending = plan.start(&mut self.volumes).ok().map(Mending::Areas);
             }
             Deed::StopMending => self.mending = None,
+            Deed::AddGroup { data_spindles, stripes } => {
+                let group = ParityGroup::new(Parity::Raid4, *data_spindles, *stripes).unwrap();
+                self.volumes.add_group(group).unwrap();
+                let total = self.volumes.aggregate().total_blocks();
+                self.spindles.resize(total as usize, None);
+            }
             Deed::Storm { volume, file, snapshots } => {
                 for turn in 0..*snapshots as u64 {
                     let Some((volume, file)) = self.file(volume, file) else { return Ok(()) };
@@ -372,7 +410,10 @@ impl Modelled {
         let space = self.volumes.space();
         let counts = self.volumes.aggregate().counts();
         prop_assert_eq!(space.elsewhere, self.elsewhere);
-        prop_assert_eq!(space.active + space.snapshots + space.destroyed + space.elsewhere, counts.used);
+        prop_assert_eq!(
+            space.active + space.snapshots + space.destroyed + space.elsewhere,
+            counts.used
+        );
         prop_assert_eq!(counts.used + space.given_back + space.free, space.total);
         prop_assert!(space.reserved <= space.free);
         let promised: u64 = self.model.volumes.values().map(|volume| volume.promised).sum();
@@ -392,7 +433,9 @@ impl Modelled {
             prop_assert_eq!(&read(&image, &self.spindles), &model.files, "active image of {}", id);
             let inherited = match model.origin {
                 None => BTreeSet::new(),
-                Some((parent, snapshot)) => places(&self.volumes.image_of(parent, snapshot).unwrap()),
+                Some((parent, snapshot)) => {
+                    places(&self.volumes.image_of(parent, snapshot).unwrap())
+                }
             };
             let active: BTreeSet<Vbn> = places(&image);
             let mut held: Vec<(SnapshotId, BTreeSet<Vbn>)> = Vec::new();
@@ -408,17 +451,20 @@ impl Modelled {
             prop_assert_eq!(space.active, active.iter().filter(own).count() as u64);
             prop_assert_eq!(space.inherited + space.active, active.len() as u64);
             let all_held: BTreeSet<&Vbn> = held.iter().flat_map(|(_, blocks)| blocks).collect();
-            let alone = all_held.into_iter().filter(own).filter(|vbn| !active.contains(vbn)).count() as u64;
+            let alone =
+                all_held.into_iter().filter(own).filter(|vbn| !active.contains(vbn)).count() as u64;
             if self.volumes.is_background_work_left() {
                 prop_assert!(space.snapshots >= alone);
             } else {
                 prop_assert_eq!(space.snapshots, alone);
             }
-            // One of them would do, but a random one costs no less to write.
             for (index, (snapshot, blocks)) in held.iter().enumerate().take(4) {
                 let by_others = |vbn: &Vbn| {
                     active.contains(vbn)
-                        || held.iter().enumerate().any(|(other, (_, held))| other != index && held.contains(vbn))
+                        || held
+                            .iter()
+                            .enumerate()
+                            .any(|(other, (_, held))| other != index && held.contains(vbn))
                 };
                 let alone = blocks.iter().filter(own).filter(|vbn| !by_others(vbn)).count() as u64;
                 prop_assert_eq!(self.volumes.held_by_alone(*id, *snapshot).unwrap(), alone);

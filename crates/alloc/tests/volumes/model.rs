@@ -43,7 +43,14 @@ impl Model {
     }
 
     /// Writes to the spindles what the plan says, in its order.
-    pub fn apply(&self, volumes: &Volumes, plan: &[Tetris<Contents>], spindles: &mut [Option<u64>]) {
+    pub fn apply(
+        &self,
+        volumes: &Volumes,
+        plan: &[Tetris<Contents>],
+        spindles: &mut [Option<u64>],
+    ) {
+        // A plan may be written in any order: what moves is read before.
+        let before = spindles.to_vec();
         for tetris in plan {
             for run in tetris.runs() {
                 for (offset, contents) in run.contents.iter().enumerate() {
@@ -52,7 +59,7 @@ impl Model {
                     let place = strewn_alloc::Place { group: tetris.group, location };
                     let version = match contents {
                         Contents::Written(name) => self.written.get(name).copied(),
-                        Contents::Moved(from) => spindles[from.0 as usize],
+                        Contents::Moved(from) => before[from.0 as usize],
                     };
                     assert!(version.is_some(), "{contents:?} has no contents");
                     spindles[volumes.aggregate().vbn(place).0 as usize] = version;
