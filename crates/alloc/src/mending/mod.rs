@@ -68,7 +68,7 @@ pub struct Gain {
     /// commands as reading it in order takes.
     pub extents_before: u64,
     /// Extents expected afterwards, if the blocks are moved in consistency points of many tetrises into what is now
-    /// free in the emptiest areas.
+    /// free in the emptiest areas. With a policy that does not look for those (`first-fit`) there may be more.
     pub extents_after: u64,
     /// Allocation areas that become empty, if nothing but volumes uses them.
     pub areas_emptied: u64,

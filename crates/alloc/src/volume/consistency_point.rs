@@ -266,8 +266,7 @@ impl Volumes {
 
     /// Moves blocks to new places in the order given: for their files, and all snapshots and clones that have them.
     /// Those that do not lie any more where the move says, and those that the same consistency point has written or
-    /// moved, stay.
-    /// How many were moved. O(1) a block.
+    /// moved, stay. How many were moved. O(1) a block.
     ///
     /// # Errors
     /// With nothing changed: outside of a consistency point; [`VolumeError::OutOfSpace`] when what is free and not
@@ -291,14 +290,8 @@ impl Volumes {
         }
         let contents: Vec<Contents> = moves.iter().map(|one| Contents::Moved(one.from)).collect();
         let mut places = Vec::with_capacity(moves.len());
-        if self.aggregate.keeps_near {
-            for contents in contents {
-                let neighbour = places.last().copied();
-                self.place_behind(contents, neighbour, &mut places)?;
-            }
-        } else {
-            self.aggregate.allocate_all(&contents, |_, vbn| places.push(vbn))?;
-        }
+        // Whatever the policy: what lies behind a neighbour is seldom in one piece, emptiest areas are.
+        self.aggregate.allocate_all(&contents, |_, vbn| places.push(vbn))?;
         for (one, vbn) in moves.iter().zip(places) {
             let volume = open_volume(self.volumes.get_mut(&one.volume), one.volume)?;
             let Some(local) = volume.container.local(one.number) else { continue };
