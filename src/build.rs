@@ -6,7 +6,7 @@ use strewn_alloc::AllocationShape;
 use strewn_array::ProcessorCosts;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::{
-    CacheStart, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+    CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
 use strewn_raid::{
     BLOCK_BYTES, GeometryError, ParityGroup, SECTOR_BYTES, VraidConfig, VraidError, VraidLayout,
@@ -74,17 +74,25 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64;
             let percent_of_cache =
                 |percent: f64| ((f64::from(cache_blocks) * percent / 100.0) as u32).max(1);
+            let group = ParityGroup::new(
+                layout.parity,
+                layout.data_spindles,
+                layout.right_sized_bytes / BLOCK_BYTES / u64::from(scenario.spindle_stretch),
+            )?;
+            let usable = group.total_blocks() as f64 * (1.0 - layout.reserve_percent / 100.0);
             BuiltArray::WriteAnywhere(Box::new(WriteAnywhere::new(WriteAnywhereConfig {
-                group: ParityGroup::new(
-                    layout.parity,
-                    layout.data_spindles,
-                    layout.right_sized_bytes / BLOCK_BYTES / u64::from(scenario.spindle_stretch),
-                )?,
+                group,
                 shape: AllocationShape {
                     area_stripes: layout.area_stripes.into(),
                     tetris_stripes: layout.tetris_stripes.into(),
                     chunk_blocks: layout.chunk_blocks.into(),
                 },
+                policy: layout.policy,
+                other_data: layout.other_data.map(|other| OtherData {
+                    full_to_blocks: (usable * other.full_percent / 100.0) as u64,
+                    run_blocks: other.run_blocks,
+                    seed: scenario.seed,
+                }),
                 volume_blocks: WriteAnywhereConfig::volume_blocks_for(
                     lun_blocks,
                     delayed_free_blocks,

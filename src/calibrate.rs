@@ -5,6 +5,7 @@ use strewn_report::{Metric, PublishedArray, SIGNIFICANT_DIGITS, rounded};
 use strewn_scenario::{Fitted, ParameterError, ParameterUnit, Scenario};
 use thiserror::Error;
 
+use crate::memory;
 use crate::run::{self, Observer, RunError};
 
 /// Simulations of one array at the most; a fit that is not done by then is as good as it gets.
@@ -97,6 +98,7 @@ pub fn calibrate(
     observer: &dyn Observer,
 ) -> Result<Vec<Calibration>, CalibrateError> {
     let published = run::read_published(scenario)?.ok_or(CalibrateError::NoPublished)?;
+    memory::check(scenario).map_err(RunError::from)?;
     let mut fits = Vec::new();
     for (index, array) in scenario.arrays.iter().enumerate() {
         let Some(fitted) = &array.fitted else { continue };

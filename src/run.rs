@@ -1,6 +1,7 @@
 //! Running a scenario: every array in parallel, segment after segment, into results.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -78,8 +79,13 @@ pub enum RunError {
         utilization_percent: f64,
     },
     /// The published figures cannot be read.
-    #[error("the published figures cannot be read: {0}")]
-    PublishedFile(std::io::Error),
+    #[error("{}: the published figures cannot be read: {source}", .path.display())]
+    PublishedFile {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// The published figures are wrong.
     #[error(transparent)]
     Published(#[from] PublishedError),
@@ -149,7 +155,8 @@ pub fn run(
 /// The published figures that a scenario names.
 pub(crate) fn read_published(scenario: &Scenario) -> Result<Option<Published>, RunError> {
     let Some(path) = &scenario.published else { return Ok(None) };
-    let text = std::fs::read_to_string(path).map_err(RunError::PublishedFile)?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| RunError::PublishedFile { path: path.clone(), source })?;
     Ok(Some(Published::from_toml(&text, path)?))
 }
 
@@ -197,7 +204,7 @@ fn run_segments<A: strewn_array::Array<()>>(
     observer: &dyn Observer,
 ) -> Result<Vec<Segment>, RunError> {
     let array = scenario.arrays[index].name.clone();
-    let mut segments = Vec::with_capacity(scenario.segments as usize);
+    let mut segments = Vec::new();
     for _ in 0..scenario.segments {
         let mut look = |progress| {
             observer.progress(index, progress);

@@ -30,7 +30,8 @@ impl DelayedFrees {
 
     /// Makes room for regions up to `regions`.
     pub(crate) fn grow(&mut self, regions: u32) {
-        let mut scores: Vec<u32> = self.by_region.iter().map(|blocks| blocks.len() as u32).collect();
+        let mut scores: Vec<u32> =
+            self.by_region.iter().map(|blocks| blocks.len() as u32).collect();
         scores.resize(regions as usize, 0);
         self.by_region.resize(regions as usize, Vec::new());
         self.fullest = Areas::new(scores, u32::MAX, AreaOrder::Exact);

@@ -284,14 +284,7 @@ pub(crate) enum MapViolation {
         stripe: u64,
     },
     /// An area's count is not what its map holds.
-    AreaCount {
-        area: u32,
-        counted: u32,
-        held: u32,
-    },
+    AreaCount { area: u32, counted: u32, held: u32 },
     /// The group's count is not the sum of its areas'.
-    Total {
-        counted: u64,
-        held: u64,
-    },
+    Total { counted: u64, held: u64 },
 }

@@ -76,10 +76,7 @@ pub enum ScoresError {
 }
 
 impl SavedScores {
-    pub(crate) fn of<'a>(
-        consistency_points: u64,
-        maps: impl Iterator<Item = &'a FreeMap>,
-    ) -> Self {
+    pub(crate) fn of<'a>(consistency_points: u64, maps: impl Iterator<Item = &'a FreeMap>) -> Self {
         let groups = maps.map(|map| GroupScores {
             stripes: map.group().stripes(),
             data_spindles: map.group().data_spindles(),
@@ -192,8 +189,9 @@ impl SavedScores {
             let areas = u32::from_le_bytes(take(&mut rest)?) as usize;
             let scores = rest.get(..areas * 4).ok_or(ScoresError::Length)?;
             rest = &rest[areas * 4..];
-            let scores =
-                scores.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
+            let scores = scores
+                .chunks_exact(4)
+                .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
             let scores = scores.collect();
             groups.push(GroupScores { stripes, data_spindles, area_stripes, scores });
         }

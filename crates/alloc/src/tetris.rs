@@ -112,10 +112,10 @@ impl<T> Tetris<T> {
 #[derive(Debug, Clone)]
 pub(crate) struct OpenTetris<T> {
     pub(crate) tetris: Tetris<T>,
-    /// Where each of the contents lies, spindle * 64 + stripe, once they are not given in that order.
+    /// First position (spindle * 64 + stripe) after the blocks added, as long as they come in ascending order.
+    end: u16,
+    /// Where each of the contents lies, once one has come out of order.
     positions: Vec<u16>,
-    /// The position after the last, while they are.
-    next: u16,
 }
 
 impl<T: Copy> OpenTetris<T> {
@@ -126,7 +126,7 @@ impl<T: Copy> OpenTetris<T> {
             written: vec![0; usize::from(spindles)],
             contents: Vec::new(),
         };
-        Self { tetris, positions: Vec::new(), next: 0 }
+        Self { tetris, end: 0, positions: Vec::new() }
     }
 
     pub(crate) fn row(&self) -> u64 {
@@ -136,27 +136,22 @@ impl<T: Copy> OpenTetris<T> {
     /// Adds the blocks of `mask` on `spindle`, holding `contents` by ascending DBN.
     #[inline]
     pub(crate) fn add(&mut self, spindle: SpindleIndex, mask: u64, contents: &[T]) {
-        let position = |bit| spindle.0 * ROW_STRIPES as u16 + bit as u16;
-        if self.positions.is_empty() {
-            if position(mask.trailing_zeros()) < self.next {
-                self.lies_out_of_order();
-            }
-            self.next = position(u64::BITS - mask.leading_zeros());
+        let first = position(spindle, mask.trailing_zeros());
+        if first < self.end && self.positions.is_empty() {
+            // What came so far lies in order.
+            let written = self.tetris.written.iter().enumerate();
+            self.positions.extend(written.flat_map(|(spindle, mask)| {
+                bits(*mask).map(move |bit| position(SpindleIndex(spindle as u16), bit))
+            }));
+        }
+        if first < self.end {
+            self.end = u16::MAX;
+            self.positions.extend(bits(mask).map(|bit| position(spindle, bit)));
+        } else {
+            self.end = position(spindle, u64::BITS - mask.leading_zeros());
         }
         self.tetris.written[spindle.index()] |= mask;
         self.tetris.contents.extend_from_slice(contents);
-        if !self.positions.is_empty() {
-            self.positions.extend(bits(mask).map(position));
-        }
-    }
-
-    /// Notes the positions of what was given in their order.
-    #[cold]
-    fn lies_out_of_order(&mut self) {
-        let spindles = self.tetris.written.iter().zip(0u16..);
-        self.positions.extend(spindles.flat_map(|(mask, spindle)| {
-            bits(*mask).map(move |bit| spindle * ROW_STRIPES as u16 + bit as u16)
-        }));
     }
 
     /// Whether the block of `spindle` in stripe `bit` is among them.
@@ -165,7 +160,7 @@ impl<T: Copy> OpenTetris<T> {
     }
 
     pub(crate) fn close(mut self) -> Tetris<T> {
-        if !self.positions.is_sorted() {
+        if !self.positions.is_empty() {
             let mut order: Vec<u16> = (0..self.positions.len() as u16).collect();
             order.sort_unstable_by_key(|index| self.positions[usize::from(*index)]);
             let contents = order.iter().map(|index| self.tetris.contents[usize::from(*index)]);
@@ -173,6 +168,11 @@ impl<T: Copy> OpenTetris<T> {
         }
         self.tetris
     }
+}
+
+/// Where a block lies in a tetris whose blocks are counted spindle by spindle.
+fn position(spindle: SpindleIndex, stripe: u32) -> u16 {
+    spindle.0 * ROW_STRIPES as u16 + stripe as u16
 }
 
 /// The set bits of `mask`, ascending.

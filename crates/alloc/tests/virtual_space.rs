@@ -99,6 +99,7 @@ fn reclaim(space: &mut VirtualSpace, model: &mut Model, bound: u64) -> Result<()
         let most = model.held_back.iter().map(Vec::len).max();
         let expected = std::mem::take(&mut model.held_back[usize::from(region.0)]);
         prop_assert_eq!(Some(expected.len()), most, "not the region that holds back most");
+        let expected: Vec<Vbn> = expected.into_iter().map(|vbn| Vbn(vbn.into())).collect();
         prop_assert_eq!(blocks, expected);
     }
     prop_assert!(model.held_back_blocks() <= bound);

@@ -9,7 +9,7 @@
 //! would go. Here a write of 4 KiB comes in, and everything it leads to is printed:
 //!
 //! ```
-//! use strewn_alloc::AllocationShape;
+//! use strewn_alloc::{AllocationShape, PolicyName};
 //! use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 //! use strewn_array::*;
 //! use strewn_raid::{Parity, ParityGroup};
@@ -36,6 +36,8 @@
 //! let mut array = WriteAnywhere::<()>::new(WriteAnywhereConfig {
 //!     group: ParityGroup::new(Parity::RaidDp, 4, 65_536)?,
 //!     shape: AllocationShape::default(),
+//!     policy: PolicyName::EmptiestArea,
+//!     other_data: None,
 //!     volume_blocks: 100_000,
 //!     file_blocks: 10_000,
 //!     log_half_bytes: 1 << 20,

@@ -133,10 +133,11 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
         segment: segment.clone(),
     };
     let rows: Vec<SegmentRow> = array.segments.iter().map(row).collect();
-    segment_columns(!comparisons.is_empty()).render(&rows)
+    let writes_anywhere = array.segments.iter().any(|row| row.consistency_points.is_some());
+    segment_columns(!comparisons.is_empty(), writes_anywhere).render(&rows)
 }
 
-fn segment_columns(any_published: bool) -> Columns<SegmentRow> {
+fn segment_columns(any_published: bool, writes_anywhere: bool) -> Columns<SegmentRow> {
     let published = |columns: Columns<SegmentRow>, metric: Metric, decimals: usize| {
         if !any_published {
             return columns;
@@ -160,14 +161,27 @@ fn segment_columns(any_published: bool) -> Columns<SegmentRow> {
     columns = published(columns, Metric::MibPerS, 1);
     columns = columns.number("response\nmean, ms", |row| fixed(row.segment.response_ms.mean, 1));
     columns = published(columns, Metric::ResponseMs, 1);
-    columns
+    columns = columns
         .number("p95\nms", |row| fixed(row.segment.response_ms.p95, 1))
         .number("p99\nms", |row| fixed(row.segment.response_ms.p99, 1))
         .number("spindle\ncommands\nper op", |row| fixed(row.segment.commands_per_host_op(), 2))
         .number("con-\ntroller\nbusy %", |row| percent_of_one(row.segment.utilization.controller))
         .number("spindles\nbusy %", |row| percent_of_one(row.segment.utilization.spindles))
         .number("layout\nscore", |row| fixed(row.segment.layout.score, 3))
-        .number("span\n%", |row| fixed(row.segment.layout.span_percent, 1))
+        .number("span\n%", |row| fixed(row.segment.layout.span_percent, 1));
+    // Beside published figures a terminal has no room for more; `segments.csv` has everything.
+    if any_published || !writes_anywhere {
+        return columns;
+    }
+    columns
+        .number("full\nstripes\n%", |row| {
+            let points = row.segment.consistency_points;
+            optional(points.map(|points| points.full_stripe_percent), |percent| fixed(percent, 1))
+        })
+        .number("parity\nreads\nper op", |row| {
+            let reads = row.segment.spindle_commands.parity_update_reads as f64;
+            fixed(reads / row.segment.ops.max(1) as f64, 2)
+        })
 }
 
 fn fitted_or_predicted(fitted: bool) -> String {

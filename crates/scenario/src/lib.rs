@@ -38,6 +38,7 @@
 //! data_spindles = 4
 //! right_sized = "136000 MiB"
 //! reserve_percent = 10
+//! policy = "emptiest-area"
 //! area_stripes = 4096
 //! tetris_stripes = 64
 //! chunk_blocks = 64

@@ -103,6 +103,15 @@ impl Scenario {
         let published = read_published(s, folder);
         s.require_one_of(&["workload"], "add [workload] and its keys");
         let workload = s.section("workload").and_then(Workload::read);
+        if let (Some(segments), Some(segment)) = (segments, segment_ns)
+            && u64::from(segments).checked_mul(segment).is_none()
+        {
+            s.problem(
+                "segments",
+                format!("{segments} segments are more time than nanoseconds of 64 bits can count"),
+                format!("give at most {}", u64::MAX / segment.max(1)),
+            );
+        }
         let (names, arrays) = read_arrays(s, &Context { folder, segments });
         check_file(s, workload.as_ref(), &arrays);
         let overhead_is_given = s.has("overhead");

@@ -1,5 +1,6 @@
 //! The write-anywhere layout: one parity group, a log in NVRAM, and consistency points.
 
+use strewn_alloc::PolicyName;
 use strewn_raid::{BLOCK_BYTES, Parity};
 
 use crate::quantity::Bytes;
@@ -17,6 +18,10 @@ pub struct WriteAnywhere {
     pub right_sized_bytes: u64,
     /// The file system's own reserve of the group's blocks, in percent.
     pub reserve_percent: f64,
+    /// Where the next blocks go.
+    pub policy: PolicyName,
+    /// What else the aggregate holds, if anything.
+    pub other_data: Option<OtherData>,
     /// Stripes in an allocation area.
     pub area_stripes: u32,
     /// Stripes sent to RAID at once; they divide an allocation area's.
@@ -46,6 +51,15 @@ pub struct WriteAnywhere {
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
 const MOST_TETRIS_STRIPES: u32 = 64;
 
+/// Data of others, which nobody reads or writes: it is scattered over what the file leaves free.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OtherData {
+    /// How full the file and the other data make the aggregate, in percent of what its reserve leaves.
+    pub full_percent: f64,
+    /// Blocks of it that lie one behind the other on a spindle.
+    pub run_blocks: u32,
+}
+
 /// What a buffer cache holds at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheStart {
@@ -58,6 +72,17 @@ pub enum CacheStart {
 /// The words for what a buffer cache holds at the start.
 const CACHE_START_WORDS: [(&str, CacheStart); 2] =
     [("metadata", CacheStart::Metadata), ("empty", CacheStart::Empty)];
+
+/// The words for where the next blocks go.
+const POLICY_WORDS: [(&str, PolicyName); 4] = {
+    let mut words = [("", PolicyName::EmptiestArea); 4];
+    let mut index = 0;
+    while index < words.len() {
+        words[index] = (PolicyName::ALL[index].as_str(), PolicyName::ALL[index]);
+        index += 1;
+    }
+    words
+};
 
 /// The words for a group's parity.
 const PARITY_WORDS: [(&str, Parity); 2] = [("raid-dp", Parity::RaidDp), ("raid-4", Parity::Raid4)];
@@ -83,6 +108,9 @@ impl WriteAnywhere {
         let data_spindles = s.required("data_spindles", "18", value::positive_spindles);
         let right_sized = s.required("right_sized", "\"136000 MiB\"", value::positive_bytes);
         let reserve = s.required("reserve_percent", "10.0", value::percent);
+        let policy = s.required("policy", "\"emptiest-area\"", |v| value::choice(v, &POLICY_WORDS));
+        let other_data_is_given = s.has("other_data");
+        let other_data = s.section("other_data").and_then(OtherData::read);
         let area_stripes = s.required("area_stripes", "4096", value::positive_count);
         let tetris_stripes = s.required("tetris_stripes", "64", value::positive_count);
         let chunk_blocks = s.required("chunk_blocks", "64", value::positive_count);
@@ -157,6 +185,8 @@ impl WriteAnywhere {
             data_spindles: data_spindles?,
             right_sized_bytes: right_sized?,
             reserve_percent: reserve?,
+            policy: policy?,
+            other_data: if other_data_is_given { Some(other_data?) } else { None },
             area_stripes: area_stripes?,
             tetris_stripes: tetris_stripes?,
             chunk_blocks: chunk_blocks?,
@@ -170,6 +200,26 @@ impl WriteAnywhere {
             delayed_free_percent: delayed_free?,
             cache_start: cache_start?,
         })
+    }
+}
+
+impl OtherData {
+    /// Reads `[array.write_anywhere.other_data]`.
+    fn read(mut section: Section<'_>) -> Option<Self> {
+        let s = &mut section;
+        let full = s.required("full_percent", "80.0", value::percent);
+        let run = s.required("run_blocks", "8", value::positive_count);
+        if let Some(run) = run
+            && (!run.is_power_of_two() || run > MOST_TETRIS_STRIPES)
+        {
+            s.problem(
+                "run_blocks",
+                format!("runs of {run} blocks: it takes a power of two, at most 64"),
+                format!("{} blocks would do", (run.next_power_of_two() / 2).clamp(1, 64)),
+            );
+        }
+        section.finish();
+        Some(Self { full_percent: full?, run_blocks: run? })
     }
 }
 

@@ -173,6 +173,20 @@ const CASES: &[Case] = &cases! {
     "cache start that is unknown":
         "cache_start = \"metadata\"" => "cache_start = \"warm\"", "cache_start",
         "array[anywhere].write_anywhere.cache_start", "warm", "empty";
+    "policy that is unknown":
+        "policy = \"emptiest-area\"" => "policy = \"emptiest-aera\"", "policy",
+        "array[anywhere].write_anywhere.policy", "`emptiest-aera` is not known here",
+        "did you mean `emptiest-area`?";
+    "other data in odd runs":
+        "[[array]]\nname = \"inplace\"" =>
+        "[array.write_anywhere.other_data]\nfull_percent = 50.0\nrun_blocks = 3\n\n[[array]]\nname = \"inplace\"",
+        "run_blocks", "array[anywhere].write_anywhere.other_data.run_blocks",
+        "runs of 3 blocks: it takes a power of two", "2 blocks would do";
+    "aggregate more than full":
+        "[[array]]\nname = \"inplace\"" =>
+        "[array.write_anywhere.other_data]\nfull_percent = 101.0\nrun_blocks = 1\n\n[[array]]\nname = \"inplace\"",
+        "full_percent = 101", "array[anywhere].write_anywhere.other_data.full_percent", "is 101 %",
+        "0 to 100";
     "chunk longer than a tetris":
         "chunk_blocks = 32" => "chunk_blocks = 128", "chunk_blocks",
         "array[anywhere].write_anywhere.chunk_blocks",
@@ -195,6 +209,9 @@ const CASES: &[Case] = &cases! {
         "a power of two from 128 KiB";
     "zero segments":
         "segments = 14" => "segments = 0", "segments", "segments", "is zero", "give one or more";
+    "more segments than time":
+        "segments = 14" => "segments = 4000000000", "segments =", "segments",
+        "more time than nanoseconds of 64 bits can count", "give at most 15372286";
     "segments without length":
         "segment = \"20 min\"" => "segment = \"0 s\"", "segment =", "segment", "is zero",
         "longer than that";
@@ -319,7 +336,7 @@ fn each_is_refused_at_its_line_with_help() {
 fn two_arrays_of_one_name() {
     let error = error_of(&changed("name = \"inplace\"", "name = \"anywhere\""));
     let problem = &error.problems()[0];
-    assert_eq!((problem.line(), problem.column()), (50, 8));
+    assert_eq!((problem.line(), problem.column()), (51, 8));
     assert_eq!(problem.message(), "there is another array `anywhere`");
     // The overhead of the name that went is the other problem.
     assert_eq!(error.problems().len(), 2);

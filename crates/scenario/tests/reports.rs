@@ -22,11 +22,11 @@ fn one_problem_is_shown_at_its_line() {
     let error = error_of(&changed("area_stripes = 4096", "area_stripes = 4100"));
     let report = rendered(&error);
     for line in [
-        "  × scenarios/good.toml:36:16: array[anywhere].write_anywhere.area_stripes: an allocation \
+        "  × scenarios/good.toml:37:16: array[anywhere].write_anywhere.area_stripes: an allocation \
          area of 4100 stripes is not a multiple of 64",
-        "    ╭─[scenarios/good.toml:36:16]",
-        " 36 │ area_stripes = 4100",
-        " 37 │ tetris_stripes = 64",
+        "    ╭─[scenarios/good.toml:37:16]",
+        " 37 │ area_stripes = 4100",
+        " 38 │ tetris_stripes = 64",
         "    ·                  ╰── this value",
         "  help: 4160 stripes would do",
     ] {
@@ -46,8 +46,8 @@ fn several_problems_are_shown_each_at_its_line() {
         "╰── no such key here",
         "  help: did you mean `scheduler`?",
         "array[inplace].lun: `GO` is not a unit of this quantity; units of size are B, kB, MB",
-        "    ╭─[scenarios/good.toml:52:7]",
-        " 52 │ lun = \"500 GO\"",
+        "    ╭─[scenarios/good.toml:53:7]",
+        " 53 │ lun = \"500 GO\"",
         "╰── this value",
         "  help: write a size such as \"64 MiB\" or \"1000 GB\"",
     ] {

@@ -38,7 +38,7 @@ pub struct Areas {
 #[derive(Debug, Clone)]
 enum Order {
     Exact(Tournament),
-    Binned(Binned),
+    Binned(Box<Binned>),
 }
 
 impl Areas {
@@ -50,7 +50,7 @@ impl Areas {
         }
         let order = match order {
             AreaOrder::Exact => Order::Exact(Tournament::new(&scores)),
-            AreaOrder::Binned => Order::Binned(Binned::new(&scores, largest)),
+            AreaOrder::Binned => Order::Binned(Box::new(Binned::new(&scores, largest))),
         };
         Self {
             free_blocks: scores.iter().map(|score| u64::from(*score)).sum(),
@@ -213,7 +213,8 @@ mod tests {
         } else {
             areas.subtract(area, before - score);
         }
-        let offered = |area| if areas.withheld().contains(&area) { 0 } else { areas.scores[area as usize] };
+        let offered =
+            |area| if areas.withheld().contains(&area) { 0 } else { areas.scores[area as usize] };
         (0..areas.count()).map(offered).collect()
     }
 

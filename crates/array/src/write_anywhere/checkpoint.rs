@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use slab::Slab;
-use strewn_alloc::{SummaryBitmap, Tetris};
+use strewn_alloc::{GroupIndex, SummaryBitmap, Tetris, bits, runs};
 use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::driver::{Direction, Driver};
@@ -12,7 +12,7 @@ use crate::payload::{Contents, Payload};
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::tag::{Owner, TagFields};
-use super::{BLOCK_SECTORS, COMMAND_BLOCKS, NoRoom, Placed, Run, WriteAnywhere};
+use super::{BLOCK_SECTORS, NoRoom, Placed, Run, SUPERBLOCK, WriteAnywhere};
 
 /// Metadata blocks that a consistency point reads at once.
 const METADATA_READS_IN_FLIGHT: u32 = 32;
@@ -22,14 +22,12 @@ const METADATA_READS_IN_FLIGHT: u32 = 32;
 pub(super) struct Checkpoint<P> {
     /// Data blocks, ascending.
     data: Vec<u32>,
-    /// Every block in the order in which the allocator placed them, so that a tetris's blocks can be named.
-    placed: Vec<u32>,
-    /// How many of `placed` were handed out with their tetris.
-    issued: usize,
+    /// Metadata blocks that are placed with it.
+    metadata: Vec<u32>,
     /// Metadata to read, where it lay before.
     to_read: VecDeque<(u32, Vbn)>,
     reads_out: u32,
-    tetrises: VecDeque<Tetris>,
+    tetrises: VecDeque<Tetris<u32>>,
     in_flight: Slab<TetrisInFlight>,
     superblock_written: bool,
     /// What blocks held when the consistency point began, for those written to since.
@@ -38,9 +36,7 @@ pub(super) struct Checkpoint<P> {
 
 /// A tetris on its way: first what parity needs is read, then all is written.
 struct TetrisInFlight {
-    tetris: Tetris,
-    /// Which of the consistency point's `placed` it holds; the superblock's holds none of them.
-    placed: Range<usize>,
+    tetris: Tetris<u32>,
     reading: bool,
     awaited: u32,
 }
@@ -62,9 +58,8 @@ impl<P: Payload> WriteAnywhere<P> {
             self.rewritten.insert(u64::from(block));
         }
         let mut checkpoint = Checkpoint {
-            placed: Vec::with_capacity(data.len() * 3 / 2),
             data,
-            issued: 0,
+            metadata: Vec::new(),
             to_read: VecDeque::new(),
             reads_out: 0,
             tetrises: VecDeque::new(),
@@ -98,11 +93,11 @@ impl<P: Payload> WriteAnywhere<P> {
         let metadata = self.keys.indirect().start..self.keys.end();
         let mut changed = MetadataSet::new(metadata.clone());
         // A quarter of metadata on top is what a random workload sees; a poor guess costs a shallow tetris.
-        self.aggregate.begin(checkpoint.data.len() as u64 * 5 / 4);
+        self.aggregate.begin(checkpoint.data.len() as u64 * 5 / 4)?;
         for index in 0..checkpoint.data.len() {
             let key = checkpoint.data[index];
             changed.insert(self.keys.indirect_of(key));
-            self.place_in(key, checkpoint, &mut changed)?;
+            self.place_in(key, &mut changed)?;
         }
         while let Some((region, blocks)) = self.volume.reclaim(self.config.delayed_free_blocks) {
             let first = self.keys.container_of(region, 0);
@@ -110,9 +105,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 changed.insert(key);
             }
             for vbn in blocks {
-                let vbn = Vbn(vbn.into());
                 changed.insert(self.keys.aggregate_bitmap_of(vbn));
-                self.aggregate.free_at_commit(vbn);
+                self.give_back(vbn);
             }
         }
         let mut placed = MetadataSet::new(metadata);
@@ -123,7 +117,8 @@ impl<P: Payload> WriteAnywhere<P> {
             if let Some(parent) = self.parent(key) {
                 changed.insert(parent);
             }
-            let before = self.place_in(key, checkpoint, &mut changed)?;
+            let before = self.place_in(key, &mut changed)?;
+            checkpoint.metadata.push(key);
             if !self.cache.touch(key) {
                 let evicted = self.cache.insert(key);
                 self.forget(evicted);
@@ -138,14 +133,8 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Places one block and notes which metadata that changes; where it lay before.
-    fn place_in(
-        &mut self,
-        key: u32,
-        checkpoint: &mut Checkpoint<P>,
-        changed: &mut MetadataSet,
-    ) -> Result<Option<Vbn>, NoRoom> {
+    fn place_in(&mut self, key: u32, changed: &mut MetadataSet) -> Result<Option<Vbn>, NoRoom> {
         let Placed { vbn, before, region } = self.place(key)?;
-        checkpoint.placed.push(key);
         changed.insert(self.keys.aggregate_bitmap_of(vbn));
         match region {
             Some((now, was)) => {
@@ -160,11 +149,15 @@ impl<P: Payload> WriteAnywhere<P> {
             None => {
                 if let Some(before) = before {
                     changed.insert(self.keys.aggregate_bitmap_of(before));
-                    self.aggregate.free_at_commit(before);
+                    self.give_back(before);
                 }
             }
         }
         Ok(before)
+    }
+
+    fn give_back(&mut self, vbn: Vbn) {
+        self.aggregate.free_at_commit(vbn).expect("a block that the map named is in use");
     }
 
     fn parent(&self, key: u32) -> Option<u32> {
@@ -230,16 +223,13 @@ impl<P: Payload> WriteAnywhere<P> {
         if checkpoint.reads_out == 0 {
             while checkpoint.in_flight.len() < self.config.tetrises_in_flight as usize {
                 let Some(tetris) = checkpoint.tetrises.pop_front() else { break };
-                let first = checkpoint.issued;
-                checkpoint.issued += tetris.blocks() as usize;
-                let placed = first..checkpoint.issued;
-                self.begin_tetris(&mut checkpoint, tetris, placed, driver);
+                self.begin_tetris(&mut checkpoint, tetris, driver);
             }
             if checkpoint.in_flight.is_empty() {
                 if !checkpoint.superblock_written {
                     checkpoint.superblock_written = true;
                     let superblock = self.superblock_tetris();
-                    self.begin_tetris(&mut checkpoint, superblock, 0..0, driver);
+                    self.begin_tetris(&mut checkpoint, superblock, driver);
                 } else if self.reads.are_back() {
                     self.commit(now_ns, checkpoint, driver);
                     return;
@@ -250,22 +240,22 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The superblock's two copies, as a tetris of one stripe.
-    fn superblock_tetris(&self) -> Tetris {
+    fn superblock_tetris(&self) -> Tetris<u32> {
         let mut written = vec![0; self.group().data_spindles().into()];
         let first_stripe = self.run_at(self.superblock[0]).dbn;
         for block in self.superblock {
             let run = self.run_at(block);
             written[run.spindle.index()] |= 1 << (run.dbn - first_stripe);
         }
-        Tetris { first_stripe, written }
+        let contents = vec![SUPERBLOCK; self.superblock.len()];
+        Tetris { group: GroupIndex(0), first_stripe, written, contents }
     }
 
     /// Reads what parity needs for the stripes of `tetris` that are written in part; if nothing, writes at once.
     fn begin_tetris(
         &mut self,
         checkpoint: &mut Checkpoint<P>,
-        tetris: Tetris,
-        placed: Range<usize>,
+        tetris: Tetris<u32>,
         driver: &mut impl Driver<P>,
     ) {
         let touched = tetris.stripes_touched();
@@ -273,18 +263,14 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.stripes_written += u64::from(touched.count_ones());
         self.counters.full_stripes += u64::from(full.count_ones());
         let mut read = vec![0u64; self.group().spindles().into()];
+        let first_stripe = tetris.first_stripe;
         for stripe in bits(touched & !full) {
             for spindle in self.group().plan_stripe(tetris.changed_in(stripe)).read.iter() {
                 read[spindle.index()] |= 1 << stripe;
             }
         }
-        let first_stripe = tetris.first_stripe;
-        let slot = checkpoint.in_flight.insert(TetrisInFlight {
-            tetris,
-            placed,
-            reading: true,
-            awaited: 0,
-        }) as u32;
+        let slot = checkpoint.in_flight.insert(TetrisInFlight { tetris, reading: true, awaited: 0 })
+            as u32;
         let mut commands = 0;
         for (spindle, mask) in read.into_iter().enumerate() {
             for (bit, blocks) in runs(mask) {
@@ -342,11 +328,9 @@ impl<P: Payload> WriteAnywhere<P> {
         if !P::CARRIES_DATA {
             return payloads;
         }
-        let TetrisInFlight { placed, .. } = &checkpoint.in_flight[slot as usize];
-        for &key in &checkpoint.placed[placed.clone()] {
-            if let Some(vbn) = self.map.get(key)
-                && key < self.config.file_blocks
-            {
+        let TetrisInFlight { tetris, .. } = &checkpoint.in_flight[slot as usize];
+        for &key in tetris.contents.iter().filter(|key| **key < self.config.file_blocks) {
+            if let Some(vbn) = self.map.get(key) {
                 let Run { spindle, dbn, .. } = self.run_at(vbn);
                 let kept = checkpoint.kept.remove(&key);
                 let payload = kept.unwrap_or_else(|| {
@@ -365,12 +349,13 @@ impl<P: Payload> WriteAnywhere<P> {
             let evicted = self.cache.end_flush(block);
             self.forget(evicted);
         }
-        for &metadata in &checkpoint.placed[checkpoint.data.len()..] {
+        for &metadata in &checkpoint.metadata {
             let evicted = self.cache.let_go(metadata);
             self.forget(evicted);
         }
         self.counters.checkpoints += 1;
-        self.counters.checkpoint_blocks += checkpoint.placed.len() as u64;
+        self.counters.checkpoint_blocks +=
+            (checkpoint.data.len() + checkpoint.metadata.len()) as u64;
         self.counters.checkpoint_data_blocks += checkpoint.data.len() as u64;
         self.log.release();
         self.admit_waiting(now_ns, driver);
@@ -420,44 +405,5 @@ impl MetadataSet {
         let first = self.keys.next_member(0)?;
         self.keys.remove(first);
         Some(first as u32 + self.first_key)
-    }
-}
-
-/// The set bits of `mask`, ascending.
-fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = mask.trailing_zeros();
-        mask &= mask.wrapping_sub(1);
-        (bit < u64::BITS).then_some(bit)
-    })
-}
-
-/// The runs of set bits of `mask`: the first bit and how many, at most [`COMMAND_BLOCKS`] by a mask's own length.
-fn runs(mut mask: u64) -> impl Iterator<Item = (u32, u32)> {
-    const { assert!(COMMAND_BLOCKS >= u64::BITS) };
-    std::iter::from_fn(move || {
-        if mask == 0 {
-            return None;
-        }
-        let first = mask.trailing_zeros();
-        let blocks = (!(mask >> first)).trailing_zeros();
-        mask &= if first + blocks == u64::BITS { 0 } else { u64::MAX << (first + blocks) };
-        Some((first, blocks))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_and_bits_of_a_mask() {
-        assert_eq!(runs(0).count(), 0);
-        assert_eq!(runs(u64::MAX).collect::<Vec<_>>(), [(0, 64)]);
-        assert_eq!(
-            runs(0b1011_0001 | 1 << 63).collect::<Vec<_>>(),
-            [(0, 1), (4, 2), (7, 1), (63, 1)]
-        );
-        assert_eq!(bits(0b1001 | 1 << 63).collect::<Vec<_>>(), [0, 3, 63]);
     }
 }

@@ -1,6 +1,8 @@
 //! What a write-anywhere array is made of.
 
-use strewn_alloc::{AggregateError, AllocationShape, REGION_BLOCKS, TooManyBlocks, VolumeTooLarge};
+use strewn_alloc::{
+    AggregateError, AllocationShape, PolicyName, REGION_BLOCKS, TooManyBlocks, VolumeTooLarge,
+};
 use strewn_raid::ParityGroup;
 use thiserror::Error;
 
@@ -14,6 +16,10 @@ pub struct WriteAnywhereConfig {
     pub group: ParityGroup,
     /// Sizes of allocation area, tetris and chunk.
     pub shape: AllocationShape,
+    /// Where the next blocks go.
+    pub policy: PolicyName,
+    /// What else the aggregate holds, beside the file and its metadata.
+    pub other_data: Option<OtherData>,
     /// Blocks of the volume that holds the LUN.
     pub volume_blocks: u64,
     /// Blocks of the LUN that hold data from the start: the file the host works on.
@@ -38,6 +44,17 @@ pub struct WriteAnywhereConfig {
     pub cache_start: CacheStart,
     /// The controller's processor.
     pub processor: ProcessorCosts,
+}
+
+/// Data of others, that nobody reads or writes: it takes up room among the blocks that the file leaves free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherData {
+    /// Blocks in use once it is there, the file's and its metadata's among them.
+    pub full_to_blocks: u64,
+    /// Blocks that lie one behind the other on a spindle: a power of two, at most 64.
+    pub run_blocks: u32,
+    /// Where it lies is drawn from this seed.
+    pub seed: u64,
 }
 
 /// What a buffer cache holds at the start.
@@ -93,6 +110,16 @@ pub enum WriteAnywhereError {
         volume_blocks: u64,
         /// Blocks of the file.
         file_blocks: u64,
+    },
+    /// Other data leaves too little room for what is overwritten.
+    #[error(
+        "other data leaves {free} of the aggregate's blocks free; what is overwritten and freed takes up to {needed}"
+    )]
+    TooFull {
+        /// Blocks left free.
+        free: u64,
+        /// Metadata, two generations of dirty blocks and the frees that may be held back.
+        needed: u64,
     },
     /// A size that must be at least one is zero.
     #[error("{0} is zero: it must be at least 1")]

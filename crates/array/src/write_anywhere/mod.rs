@@ -16,7 +16,8 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{
-    Aggregate, BlockMap, FileLayout, FreeSpace, REGION_BLOCKS, Region, SummaryBitmap, VirtualSpace,
+    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, PolicyName,
+    REGION_BLOCKS, Region, SummaryBitmap, VirtualSpace,
 };
 use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
 
@@ -29,7 +30,7 @@ use crate::processor::ProcessorCosts;
 
 use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
-pub use config::{CacheStart, WriteAnywhereConfig, WriteAnywhereError};
+pub use config::{CacheStart, OtherData, WriteAnywhereConfig, WriteAnywhereError};
 use host::Operation;
 use reads::Reads;
 use tag::{Owner, TagFields};
@@ -40,11 +41,15 @@ const BLOCK_SECTORS: u32 = 8;
 /// Blocks of one spindle command at most; a longer run takes several.
 const COMMAND_BLOCKS: u32 = 128;
 
+/// What the superblock's copies hold, for the allocator: the key of no other block.
+const SUPERBLOCK: u32 = u32::MAX;
+
 /// A write-anywhere array.
 pub struct WriteAnywhere<P: Payload> {
     config: WriteAnywhereConfig,
     keys: BlockKeys,
-    aggregate: Aggregate,
+    /// What a block holds is named by its key.
+    aggregate: Aggregate<u32>,
     volume: VirtualSpace,
     /// Where every block lies, by key, and in which region of the volume's numbers: six bytes a block.
     map: BlockMap,
@@ -82,7 +87,12 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
             return Err(WriteAnywhereError::Zero(what));
         }
-        let aggregate = Aggregate::new(config.group, config.shape)?;
+        let options = AggregateOptions {
+            shape: config.shape,
+            policy: config.policy,
+            ..AggregateOptions::default()
+        };
+        let aggregate = Aggregate::new([config.group], options)?;
         let volume = VirtualSpace::new(config.volume_blocks)?;
         let keys =
             BlockKeys::new(config.file_blocks, volume.regions(), config.group.total_blocks());
@@ -112,7 +122,7 @@ impl<P: Payload> WriteAnywhere<P> {
             config,
         };
         array.lay_out().map_err(|full| match full {
-            NoRoom::Aggregate(_) => WriteAnywhereError::FileDoesNotFit {
+            NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => WriteAnywhereError::FileDoesNotFit {
                 file_blocks: array.config.file_blocks.into(),
                 aggregate_blocks: array.config.group.total_blocks(),
             },
@@ -121,12 +131,16 @@ impl<P: Payload> WriteAnywhere<P> {
                 file_blocks: array.config.file_blocks.into(),
             },
         })?;
+        array.add_other_data()?;
+        if array.config.cache_start == CacheStart::Metadata {
+            array.warm_metadata();
+        }
         Ok(array)
     }
 
     /// The allocator, with its free map.
     #[must_use]
-    pub fn aggregate(&self) -> &Aggregate {
+    pub fn aggregate(&self) -> &Aggregate<u32> {
         &self.aggregate
     }
 
@@ -138,12 +152,12 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Places superblock, file and metadata on an empty aggregate, without writing anything.
     fn lay_out(&mut self) -> Result<(), NoRoom> {
-        self.aggregate.begin(self.superblock.len() as u64);
+        self.aggregate.begin(self.superblock.len() as u64)?;
         for block in &mut self.superblock {
-            *block = self.aggregate.allocate()?;
+            *block = self.aggregate.allocate(SUPERBLOCK)?;
         }
         self.aggregate.commit();
-        self.aggregate.begin(u64::from(self.keys.end()));
+        self.aggregate.begin(u64::from(self.keys.end()))?;
         for key in 0..self.keys.indirect().end {
             self.place(key)?;
         }
@@ -166,11 +180,26 @@ impl<P: Payload> WriteAnywhere<P> {
             self.place(key)?;
         }
         self.aggregate.commit();
-        while self.aggregate.next_tetris().is_some() {}
-        if self.config.cache_start == CacheStart::Metadata {
-            self.warm_metadata();
-        }
         Ok(())
+    }
+
+    /// Scatters the data of others over what the file leaves free.
+    fn add_other_data(&mut self) -> Result<(), WriteAnywhereError> {
+        let Some(OtherData { full_to_blocks, run_blocks, seed }) = self.config.other_data else {
+            return Ok(());
+        };
+        let free = self.aggregate.free_blocks();
+        let used = self.aggregate.total_blocks() - free;
+        let share = full_to_blocks.saturating_sub(used) as f64 / free as f64;
+        let taken = self
+            .aggregate
+            .set_aside_at_random(share, run_blocks, seed)
+            .expect("the layout has been committed");
+        let metadata = u64::from(self.keys.end() - self.config.file_blocks);
+        let needed =
+            metadata + 2 * u64::from(self.config.cache_blocks) + self.config.delayed_free_blocks;
+        let free = free - taken;
+        if free < needed { Err(WriteAnywhereError::TooFull { free, needed }) } else { Ok(()) }
     }
 
     /// Puts the metadata of everything placed so far into the cache's protected part.
@@ -192,7 +221,12 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Gives block `key` a new place in the aggregate, and a new number in the volume if it belongs to it.
     fn place(&mut self, key: u32) -> Result<Placed, NoRoom> {
-        let vbn = self.aggregate.allocate()?;
+        let vbn = if self.config.policy == PolicyName::NearNeighbours {
+            let neighbour = key.checked_sub(1).and_then(|before| self.map.get(before));
+            self.aggregate.allocate_behind(key, neighbour)?
+        } else {
+            self.aggregate.allocate(key)?
+        };
         let before = self.map.replace(key, vbn);
         let region = if self.keys.volume().contains(&key) {
             let region = self.volume.allocate()?;
@@ -296,6 +330,8 @@ enum NoRoom {
     #[error(transparent)]
     Aggregate(#[from] strewn_alloc::OutOfSpace),
     #[error(transparent)]
+    Checkpoint(#[from] strewn_alloc::CheckpointOpen),
+    #[error(transparent)]
     Volume(#[from] strewn_alloc::VolumeFull),
 }
 
@@ -356,7 +392,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         Layout {
             file: FileLayout::measure(&self.map, self.config.file_blocks, self.group()),
             rewritten: Some(self.rewritten.count() as f64 / f64::from(self.config.file_blocks)),
-            free_space: Some(FreeSpace::measure(self.aggregate.free_map())),
+            free_space: Some(FreeSpace::measure(self.aggregate.free_map(GroupIndex(0)))),
         }
     }
 }

@@ -104,7 +104,7 @@ proptest! {
         let mut bench: Bench<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_write_anywhere(config);
         run(&mut bench, &happenings);
         spindles_are_as_acknowledged(&bench);
-        prop_assert_eq!(bench.array.aggregate().free_map().verify(), Ok(()));
+        prop_assert_eq!(bench.array.aggregate().verify(), Ok(()));
         read_everything(&mut bench);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use strewn_alloc::AllocationShape;
+use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::write_anywhere::{
     CacheStart, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
@@ -23,6 +23,8 @@ fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
         group: ParityGroup::new(Parity::RaidDp, data_spindles, 2_000).unwrap(),
         shape: AllocationShape::default(),
+        policy: PolicyName::EmptiestArea,
+        other_data: None,
         volume_blocks: 20_000,
         file_blocks,
         log_half_bytes: 4 << 20,
@@ -55,7 +57,8 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
         1..4u32,
     );
     let sizes = (1..=6u16, any::<bool>(), 20..=120u32, 0..60u64, 0..50u64);
-    (sizes, shape, limits).prop_map(|(sizes, shape, limits)| {
+    let policy = prop::sample::select(PolicyName::ALL.to_vec());
+    (sizes, shape, policy, limits).prop_map(|(sizes, shape, policy, limits)| {
         let (data_spindles, raid_dp, file_blocks, delayed_free_blocks, slack) = sizes;
         let (cache_blocks, protected_blocks, log_half_bytes, dirty_limit_blocks, in_flight) =
             limits;
@@ -66,6 +69,7 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
         WriteAnywhereConfig {
             group: ParityGroup::new(parity, data_spindles, stripes).unwrap(),
             shape,
+            policy,
             volume_blocks: 32_000,
             log_half_bytes,
             log_record_header_bytes: 160,

@@ -32,7 +32,9 @@ fn without_published_figures_there_are_no_columns_for_them() {
     results.published.clear();
     results.ratios.clear();
     let table = segments_table(&results, &results.arrays[0]);
-    assert_eq!(cells(&table, &["14"]).len(), 11);
+    // The last two say how whole stripes were written and what their parity cost.
+    assert_eq!(cells(&table, &["14"]).len(), 13);
+    assert_eq!(cells(&segments_table(&results, &results.arrays[1]), &["14"]).len(), 11);
     assert_eq!(summary_table(&results), "");
 }
 
