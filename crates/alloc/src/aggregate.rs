@@ -242,6 +242,14 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
+    /// Whether the policy keeps blocks near their neighbours, so that
+    /// [`allocate_behind`](Self::allocate_behind) needs to know them.
+    #[inline]
+    #[must_use]
+    pub fn keeps_near(&self) -> bool {
+        self.keeps_near
+    }
+
     /// How the aggregate was made.
     #[must_use]
     pub fn options(&self) -> &AggregateOptions {

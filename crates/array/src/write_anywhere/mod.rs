@@ -16,8 +16,8 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, PolicyName,
-    REGION_BLOCKS, Region, SummaryBitmap, VirtualSpace,
+    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, REGION_BLOCKS,
+    Region, SummaryBitmap, VirtualSpace,
 };
 use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
 
@@ -223,7 +223,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Gives block `key` a new place in the aggregate, and a new number in the volume if it belongs to it.
     fn place(&mut self, key: u32) -> Result<Placed, NoRoom> {
-        let vbn = if self.config.policy == PolicyName::NearNeighbours {
+        let vbn = if self.aggregate.keeps_near() {
             let neighbour = key.checked_sub(1).and_then(|before| self.map.get(before));
             self.aggregate.allocate_behind(key, neighbour)?
         } else {
