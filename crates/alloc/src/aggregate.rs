@@ -242,6 +242,14 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
+    /// Whether the policy keeps blocks near their neighbours, so that
+    /// [`allocate_behind`](Self::allocate_behind) needs to know them.
+    #[inline]
+    #[must_use]
+    pub fn keeps_near(&self) -> bool {
+        self.keeps_near
+    }
+
     /// How the aggregate was made.
     #[must_use]
     pub fn options(&self) -> &AggregateOptions {
@@ -541,7 +549,12 @@ impl<T: Copy> Aggregate<T> {
     /// Puts nothing into `area` of `group` from now on, so that it can be emptied; blocks that are nowhere else to be
     /// had are taken from it all the same.
     pub fn withhold_area(&mut self, group: GroupIndex, area: u32) {
-        self.groups[group.index()].map.areas_mut().withhold(area);
+        let Group { map, cursor, .. } = &mut self.groups[group.index()];
+        map.areas_mut().withhold(area);
+        // If it is being filled, that ends with the window.
+        if cursor.area_end > 0 && map.area_of(cursor.area_end - 1) == area {
+            cursor.area_end = 0;
+        }
     }
 
     /// Puts blocks into `area` of `group` again.

@@ -159,12 +159,14 @@ mod delayed_frees;
 mod free_bits;
 mod free_map;
 mod measure;
+mod mending;
 mod options;
 mod policy;
 mod random;
 mod saved_scores;
 mod tetris;
 mod virtual_space;
+mod volume;
 
 pub use aggregate::{
     Aggregate, AggregateViolation, BlockCounts, CheckpointOpen, NotFree, NotInUse, OutOfSpace,
@@ -180,11 +182,16 @@ pub use measure::{
     LayoutCounter, RUN_CLASSES, RequestMix, RequestMixError, RunHistogram, SampledFreeSpace,
     SampledLayout,
 };
+pub use mending::{CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning};
 pub use options::{AggregateError, AggregateOptions, AllocationShape, BlockSize, MOST_BLOCKS};
 pub use policy::{Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores, ScoresError};
 pub use tetris::{GroupIndex, Run, StripeWrite, Tetris, bits, runs};
 pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};
+pub use volume::{
+    BlockName, Contents, Fbn, FileId, Image, SnapshotId, Space, VirtualVbn, VolumeError, VolumeId,
+    VolumeSpace, VolumeViolation, Volumes,
+};
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]
