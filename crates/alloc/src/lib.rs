@@ -118,6 +118,45 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Volumes
+//!
+//! [`Volumes`] puts files on an aggregate: block maps with two numbers a block, so that moving it touches no file;
+//! snapshots and clones; space counted exactly at all times ([`Space`]). [`FileReallocation`] and [`CleaningPlan`] mend
+//! what age has done, in bounded steps, and say what that would gain before they begin. Who keeps maps of their own
+//! needs none of it: a simulator that has six bytes a block to spend uses a [`BlockMap`] and a [`VirtualSpace`].
+//!
+//! ```
+//! use strewn_alloc::{Aggregate, AggregateOptions, Fbn, FileReallocation, Volumes};
+//! use strewn_raid::{Parity, ParityGroup};
+//!
+//! let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+//! let mut volumes = Volumes::new(Aggregate::new([group], AggregateOptions::default())?)?;
+//! let volume = volumes.create_volume(100_000)?;
+//! volumes.begin(10_000)?;
+//! let lun = volumes.create_file(volume)?;
+//! volumes.write_all(volume, lun, &Vec::from_iter((0..10_000).map(Fbn)))?;
+//! volumes.commit()?;
+//!
+//! // Every seventh block is written anew, and the old ones are kept by a snapshot.
+//! volumes.snapshot(volume)?;
+//! volumes.begin(1_429)?;
+//! volumes.write_all(volume, lun, &Vec::from_iter((0..10_000).step_by(7).map(Fbn)))?;
+//! volumes.commit()?;
+//! let space = volumes.space_of(volume)?;
+//! assert_eq!((space.active, space.snapshots), (10_000, 1_429));
+//!
+//! // In one piece again, 512 blocks at a time.
+//! let mut mending = FileReallocation::full(&volumes, volume, lun)?;
+//! println!("{} extents would become {}", mending.gain().extents_before, mending.gain().extents_after);
+//! while let Some(moves) = mending.next_item(&volumes, 512) {
+//!     volumes.begin(moves.len() as u64)?;
+//!     volumes.relocate(&moves)?;
+//!     volumes.commit()?;
+//! }
+//! volumes.verify()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Measures
 //!
 //! [`FileLayout`] and [`RequestMix`] say what has become of a file, [`FreeSpace`] of free space, [`FullStripes`] of
