@@ -6,7 +6,7 @@ use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex};
 
 use crate::areas::{AreaOrder, Areas};
 use crate::free_bits::{FreeBits, WORD_BITS};
-use crate::tetris::GroupIndex;
+use crate::group_index::GroupIndex;
 
 /// Stripes in a row of words: one word a data spindle.
 pub(crate) const ROW_STRIPES: u64 = WORD_BITS;

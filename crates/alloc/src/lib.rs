@@ -190,13 +190,14 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod aggregate;
-mod allocate;
+
 mod areas;
 mod bitmap;
 mod block_map;
 mod delayed_frees;
 mod free_bits;
 mod free_map;
+mod group_index;
 mod measure;
 mod mending;
 mod options;
@@ -216,6 +217,7 @@ pub use bitmap::SummaryBitmap;
 pub use block_map::{BlockMap, TooManyBlocks};
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub use free_map::FreeMap;
+pub use group_index::GroupIndex;
 pub use measure::{
     Estimate, FileBlocks, FileLayout, FilePass, FreeSpace, FreeSpacePass, FullStripes, Geometry,
     LayoutCounter, RUN_CLASSES, RequestMix, RequestMixError, RunHistogram, SampledFreeSpace,
@@ -225,7 +227,7 @@ pub use mending::{CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning};
 pub use options::{AggregateError, AggregateOptions, AllocationShape, BlockSize, MOST_BLOCKS};
 pub use policy::{Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores, ScoresError};
-pub use tetris::{GroupIndex, Run, StripeWrite, Tetris, bits, runs};
+pub use tetris::{Run, StripeWrite, Tetris, bits, runs};
 pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};
 pub use volume::{
     BlockName, Contents, Fbn, FileId, Image, SnapshotId, Space, VirtualVbn, VolumeError, VolumeId,

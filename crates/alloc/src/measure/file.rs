@@ -4,8 +4,8 @@ use strewn_raid::Vbn;
 
 use super::requests::{RequestMix, RequestSums};
 use super::{Estimate, FEWEST_DRAWN, FileBlocks, Geometry, draw, is_behind};
+use crate::group_index::GroupIndex;
 use crate::options::BlockSize;
-use crate::tetris::GroupIndex;
 
 /// How a file lies on the spindles.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -17,8 +17,8 @@ use strewn_raid::{ParityGroup, Vbn};
 
 use crate::aggregate::{Aggregate, Place};
 use crate::block_map::BlockMap;
+use crate::group_index::GroupIndex;
 use crate::random::Random;
-use crate::tetris::GroupIndex;
 
 pub use file::{FileLayout, FilePass, LayoutCounter, SampledLayout};
 pub use free_space::{FreeSpace, FreeSpacePass, RUN_CLASSES, RunHistogram, SampledFreeSpace};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Gain, Move};
 use crate::aggregate::OutOfSpace;
-use crate::tetris::GroupIndex;
+use crate::group_index::GroupIndex;
 use crate::volume::{VolumeError, VolumeId, Volumes, Withheld};
 
 /// Slots of container maps looked at for each block asked for.

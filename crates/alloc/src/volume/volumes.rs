@@ -11,8 +11,8 @@ use super::error::VolumeError;
 use super::flexible::{Snapshot, Volume};
 use super::names::{Contents, SnapshotId, VirtualVbn, VolumeId};
 use crate::aggregate::{Aggregate, CheckpointOpen};
+use crate::group_index::GroupIndex;
 use crate::options::AggregateError;
-use crate::tetris::GroupIndex;
 
 /// Areas that nothing is put into for as long as somebody holds the token.
 #[derive(Debug)]

@@ -2,9 +2,10 @@
 
 use strewn_raid::{BlockLocation, Dbn, SpindleIndex, Vbn};
 
-use crate::aggregate::{Aggregate, Group, OutOfSpace, Taken};
+use super::{Aggregate, Group, OutOfSpace, Taken};
 use crate::free_map::ROW_STRIPES;
-use crate::tetris::{GroupIndex, OpenTetris};
+use crate::group_index::GroupIndex;
+use crate::tetris::OpenTetris;
 
 impl<T: Copy> Aggregate<T> {
     /// Takes the next free block, to hold `what`.
@@ -209,7 +210,7 @@ impl<T: Copy> Aggregate<T> {
     }
 }
 
-impl crate::aggregate::Cursor {
+impl super::Cursor {
     fn is_between_tetrises(&self, tetris_stripes: u64) -> bool {
         self.next_stripe.is_multiple_of(tetris_stripes) || self.next_stripe >= self.area_end
     }
