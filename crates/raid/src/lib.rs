@@ -58,18 +58,37 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod address;
+mod codec;
 mod group;
+mod member;
 mod plan;
 mod protection;
+mod raid5;
 mod reciprocal;
+mod row_diagonal;
+mod scrub;
+mod shape;
 mod spindle_set;
+mod stripe;
+mod stripe_bytes;
+mod stripe_plan;
 mod vraid;
 mod vraid_config;
+mod xor;
 
 pub use address::{BLOCK_BYTES, Dbn, SECTOR_BYTES, SpindleIndex, Vbn};
+pub use codec::{BlockChange, BlocksError, CodecError, StripeCodec};
 pub use group::{BlockLocation, GeometryError, Parity, ParityGroup};
+pub use member::{Member, MemberSet};
 pub use plan::{PlanError, StripeUpdate, UpdateMethod};
 pub use protection::ProtectionLevel;
+pub use raid5::{Raid5Error, Raid5Group};
+pub use row_diagonal::{RowDiagonal, RowDiagonalError};
+pub use scrub::{ParityCheck, ScrubFinding};
+pub use shape::{ShapeError, StripeCode, StripeShape};
 pub use spindle_set::{SpindleSet, Spindles};
+pub use stripe::{Stripe, StripeUnit, StripedLayout};
+pub use stripe_bytes::{MissingBlocks, StripeBytes};
+pub use stripe_plan::{DataLoss, Step, StripePlan};
 pub use vraid::{ChunkLocation, StripeMember, VraidLayout};
 pub use vraid_config::{VraidConfig, VraidError};

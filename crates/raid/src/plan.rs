@@ -10,7 +10,7 @@
 //! | [recalculation](UpdateMethod::Recalculation) | `N - d` | `d + p` |
 //! | [full stripe](UpdateMethod::FullStripe), `d = N` | none | `N + p` |
 
-use crate::{ParityGroup, SpindleSet};
+use crate::{DataLoss, MemberSet, ParityGroup, SpindleSet, StripeShape};
 use std::fmt;
 use thiserror::Error;
 
@@ -78,6 +78,18 @@ pub enum PlanError {
         /// The data spindles of the group.
         data_spindles: u16,
     },
+    /// A block said to have changed holds no data.
+    #[error("blocks {extra} hold no data: a stripe of {shape} has data blocks 0 to {}",
+        .shape.data_blocks() - 1)]
+    NotDataBlocks {
+        /// The blocks that hold no data.
+        extra: MemberSet,
+        /// The stripe.
+        shape: StripeShape,
+    },
+    /// More of the stripe is lost than its parity makes good.
+    #[error(transparent)]
+    DataLoss(#[from] DataLoss),
 }
 
 impl ParityGroup {
