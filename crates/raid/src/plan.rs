@@ -87,6 +87,20 @@ pub enum PlanError {
         /// The stripe.
         shape: StripeShape,
     },
+    /// A method asked for that needs what is lost.
+    #[error(
+        "{method} needs blocks {lost} as they were, which are lost and would come back only by {}",
+        match .method {
+            UpdateMethod::Recalculation => UpdateMethod::Subtraction,
+            _ => UpdateMethod::Recalculation,
+        }
+    )]
+    NeedsLost {
+        /// The method asked for.
+        method: UpdateMethod,
+        /// The lost blocks whose contents it needs.
+        lost: MemberSet,
+    },
     /// More of the stripe is lost than its parity makes good.
     #[error(transparent)]
     DataLoss(#[from] DataLoss),

@@ -207,14 +207,6 @@ impl RowDiagonal {
         (first_row < self.prime - 1).then(|| &block[run])
     }
 
-    /// Whether `sum` is `block`, rotated as column `column` is. `sum` is diagonal parity without
-    /// the rest of the stripe.
-    pub(crate) fn is_rotation(self, sum: &[u8], column: usize, block: &[u8]) -> bool {
-        let mut difference = sum.to_vec();
-        self.add_one(&mut difference, (column, block));
-        xor::is_zero(&difference)
-    }
-
     /// Brings back two lost columns, `columns[0] < columns[1]`, row parity being column `p - 1`.
     ///
     /// `first` holds the sum of all other columns, row by row; `diagonal` holds diagonal parity

@@ -155,10 +155,14 @@ impl StripeBytes {
         let mut data_lost = self.shape.data().difference(from).iter().map(Member::index);
         match (data_lost.next(), data_lost.next()) {
             (None, _) => {
-                let (data, parity) = self.old.split_at_mut(data_blocks);
-                if let [row, diagonal @ ..] = parity {
-                    let data = data.iter().map(Vec::as_slice);
+                // By way of the new blocks, so that parity that was read stays as it was read.
+                let parity = &mut self.new[data_blocks..];
+                if let [row, diagonal @ ..] = &mut *parity {
+                    let data = self.old[..data_blocks].iter().map(Vec::as_slice);
                     self.codec.encode_from(data, row, diagonal.first_mut().map(Vec::as_mut_slice));
+                }
+                for member in lost.iter().map(Member::index) {
+                    self.old[member].clone_from(&self.new[member]);
                 }
             }
             (Some(block), None) if from.contains(self.shape.row_parity()) => {

@@ -162,8 +162,12 @@ impl StripeShape {
     ///
     /// With nothing lost this is what [`ParityGroup::plan_stripe`](crate::ParityGroup::plan_stripe)
     /// plans. A changed block that is lost is not written; parity takes it up, and it can be read
-    /// back from there. A lost parity block is left out. Where an unchanged block is lost,
-    /// recalculation must bring it back first; where a changed one is, subtraction must.
+    /// back from there. A lost parity block is left out.
+    ///
+    /// Subtraction does without unchanged blocks, so it serves where one is lost; recalculation
+    /// does without the old contents of changed ones, and serves where one of those is. With
+    /// row-diagonal parity and one of each lost, all that is left is read, and the unchanged one
+    /// brought back first. The same is cheapest where all blocks change but a lost one.
     ///
     /// No change is no work. Where all parity is lost nothing is read or computed.
     ///
@@ -196,7 +200,9 @@ impl StripeShape {
         }
         let subtraction = self.update(UpdateMethod::Subtraction, changed, lost)?;
         let recalculation = self.update(UpdateMethod::Recalculation, changed, lost)?;
-        let cost = |plan: &StripePlan| (plan.commands(), plan.steps().count());
+        let cost = |plan: &StripePlan| {
+            (self.goes_in_circles(plan, lost), plan.commands(), plan.steps().count())
+        };
         let subtract = changed.is_empty() || cost(&subtraction) < cost(&recalculation);
         Ok(if subtract { subtraction } else { recalculation })
     }
@@ -206,9 +212,10 @@ impl StripeShape {
     /// # Errors
     ///
     /// [`PlanError::DataLoss`] as [`plan_update`](Self::plan_update),
-    /// [`PlanError::NotDataBlocks`] when `changed` has a member that is no data block, and
+    /// [`PlanError::NotDataBlocks`] when `changed` has a member that is no data block,
     /// [`PlanError::PartialStripe`] when [`UpdateMethod::FullStripe`] is asked for and `changed`
-    /// lacks a data block.
+    /// lacks a data block, and [`PlanError::NeedsLost`] when the method needs contents that are
+    /// lost and would come back only by the other method.
     ///
     /// # Panics
     ///
@@ -230,7 +237,12 @@ impl StripeShape {
                 data_spindles: self.data_blocks(),
             });
         }
-        Ok(self.update(method, changed, lost)?)
+        let plan = self.update(method, changed, lost)?;
+        if self.goes_in_circles(&plan, lost) {
+            let lost = self.old_contents(method, changed, lost).intersection(lost);
+            return Err(PlanError::NeedsLost { method, lost });
+        }
+        Ok(plan)
     }
 
     /// How to bring back the blocks `rebuilt` of those `lost`, and write them to the spindles
@@ -275,11 +287,7 @@ impl StripeShape {
         if parity.is_empty() {
             return Ok(plan);
         }
-        let old_contents = match method {
-            UpdateMethod::FullStripe => MemberSet::EMPTY,
-            UpdateMethod::Subtraction => changed.union(parity),
-            UpdateMethod::Recalculation => self.data().difference(changed),
-        };
+        let old_contents = self.old_contents(method, changed, lost);
         let (read, reconstruct) = self.obtain(old_contents, lost)?;
         let bring_up_to_date = match method {
             UpdateMethod::Subtraction => Step::Subtract { changed, parity },
@@ -288,6 +296,29 @@ impl StripeShape {
         plan.read = read;
         plan.steps = [reconstruct, Some(bring_up_to_date)];
         Ok(plan)
+    }
+
+    /// The blocks whose old contents a method computes parity from.
+    fn old_contents(self, method: UpdateMethod, changed: MemberSet, lost: MemberSet) -> MemberSet {
+        match method {
+            UpdateMethod::FullStripe => MemberSet::EMPTY,
+            UpdateMethod::Subtraction => changed.union(self.parity().difference(lost)),
+            UpdateMethod::Recalculation => self.data().difference(changed),
+        }
+    }
+
+    /// Whether a plan brings blocks back only to take them out again. The old contents of a
+    /// changed block come back from all the others, with which parity could be recalculated.
+    /// Those of an unchanged block come back from parity: where that is all the parity there is,
+    /// the other reads cancel out, and subtraction is left.
+    fn goes_in_circles(self, plan: &StripePlan, lost: MemberSet) -> bool {
+        let reconstructs = plan.steps().any(|step| matches!(step, Step::Reconstruct { .. }));
+        let changed_lost = !plan.changed.intersection(lost).is_empty();
+        reconstructs
+            && match plan.method {
+                Some(UpdateMethod::Subtraction) => true,
+                _ => !changed_lost && self.parity().difference(lost).is_subset(plan.read),
+            }
     }
 
     /// The reads that give the blocks `wanted`, and the reconstruction if one is needed.
@@ -408,7 +439,8 @@ mod tests {
             Step::Encode { parity: set(&[4, 5]) }
         ]));
         assert_eq!(plan.blocks_added(raid_dp), 4 * 2 + 4 * 2);
-        let plan = raid_dp.plan_update(set(&[0]), MemberSet::EMPTY).unwrap();
+        let plan =
+            raid_dp.plan_update_by(UpdateMethod::Subtraction, set(&[0]), MemberSet::EMPTY).unwrap();
         assert!(plan.steps().eq([Step::Subtract { changed: set(&[0]), parity: set(&[4, 5]) }]));
         assert_eq!(plan.blocks_added(raid_dp), 4);
     }
@@ -430,6 +462,13 @@ mod tests {
                 .to_string(),
             "blocks {4} hold no data: a stripe of 4+1 has data blocks 0 to 3"
         );
+        for (method, changed, message) in [
+            (UpdateMethod::Subtraction, 1, "subtraction needs blocks {1} as they were, which are"),
+            (UpdateMethod::Recalculation, 0, "recalculation needs blocks {1} as they were, which"),
+        ] {
+            let error = raid4.plan_update_by(method, set(&[changed]), set(&[1])).unwrap_err();
+            assert!(error.to_string().starts_with(message), "{error}");
+        }
         let lost = set(&[0, 1]);
         assert!(matches!(
             raid4.plan_update_by(UpdateMethod::Subtraction, set(&[2]), lost),
