@@ -10,7 +10,7 @@
 //! | [recalculation](UpdateMethod::Recalculation) | `N - d` | `d + p` |
 //! | [full stripe](UpdateMethod::FullStripe), `d = N` | none | `N + p` |
 
-use crate::{ParityGroup, SpindleSet};
+use crate::{DataLoss, MemberSet, ParityGroup, SpindleSet, StripeShape};
 use std::fmt;
 use thiserror::Error;
 
@@ -78,6 +78,32 @@ pub enum PlanError {
         /// The data spindles of the group.
         data_spindles: u16,
     },
+    /// A block said to have changed holds no data.
+    #[error("blocks {extra} hold no data: a stripe of {shape} has data blocks 0 to {}",
+        .shape.data_blocks() - 1)]
+    NotDataBlocks {
+        /// The blocks that hold no data.
+        extra: MemberSet,
+        /// The stripe.
+        shape: StripeShape,
+    },
+    /// A method asked for that needs what is lost.
+    #[error(
+        "{method} needs blocks {lost} as they were, which are lost and would come back only by {}",
+        match .method {
+            UpdateMethod::Recalculation => UpdateMethod::Subtraction,
+            _ => UpdateMethod::Recalculation,
+        }
+    )]
+    NeedsLost {
+        /// The method asked for.
+        method: UpdateMethod,
+        /// The lost blocks whose contents it needs.
+        lost: MemberSet,
+    },
+    /// More of the stripe is lost than its parity makes good.
+    #[error(transparent)]
+    DataLoss(#[from] DataLoss),
 }
 
 impl ParityGroup {

@@ -2,7 +2,8 @@
 
 use crate::reciprocal::Reciprocal;
 use crate::vraid_config::MEMBERS;
-use crate::{SECTOR_BYTES, SpindleIndex, VraidConfig, VraidError};
+use crate::{Member, SECTOR_BYTES, SpindleIndex, Stripe, StripeCode, StripeShape, StripeUnit};
+use crate::{StripedLayout, VraidConfig, VraidError};
 
 /// Chunks of data in a stripe.
 const DATA_MEMBERS: u64 = MEMBERS as u64 - 1;
@@ -32,11 +33,11 @@ pub enum StripeMember {
         /// Which sector of the LUN.
         lun_sector: u64,
     },
-    /// Parity of four sectors of the LUN: those of chunk 0 to 3 of the stripe at the same offset
-    /// within their chunks.
+    /// Parity of one sector of the LUN from each data chunk of the stripe (four of them in
+    /// VRAID-5), at the same offset within their chunks.
     Parity {
         /// The stripe, counted over the LUN; it covers the LUN's sectors from
-        /// `stripe * 4 * chunk_sectors` on.
+        /// `stripe * data_chunks * chunk_sectors` on.
         stripe: u64,
         /// Sectors from the beginning of the parity chunk.
         sector_in_chunk: u32,
@@ -220,6 +221,22 @@ impl VraidLayout {
         Some(StripeMember::Data { lun_sector })
     }
 
+    /// Segments of each spindle that a LUN of `lun_sectors` uses: five for each round that it
+    /// begins.
+    pub(crate) fn segments_used(&self, lun_sectors: u64) -> u64 {
+        let round_sectors = self.rstores_per_round.divisor() << self.rstore_shift();
+        lun_sectors.div_ceil(round_sectors) * u64::from(MEMBERS)
+    }
+
+    /// The spindles of the redundancy set that `spindle` belongs to.
+    pub(crate) fn set_of(
+        &self,
+        spindle: SpindleIndex,
+    ) -> impl Iterator<Item = SpindleIndex> + use<> {
+        let slot = &self.slots[usize::from(self.slot_of_spindle[spindle.index()])];
+        (slot.first_spindle..slot.first_spindle + slot.spindles).map(SpindleIndex)
+    }
+
     #[inline]
     fn stripe_shift(&self) -> u32 {
         self.chunk_shift + DATA_MEMBERS.trailing_zeros()
@@ -234,6 +251,58 @@ impl VraidLayout {
     fn offsets_of(&self, slot: &Slot, round: u64) -> &Offsets {
         let (_, choice) = slot.offsets.divide(round);
         &self.offsets[slot.first_offsets as usize + choice as usize]
+    }
+}
+
+/// A unit is a chunk, and stripes are numbered along the LUN: an RStore has 16 of them with the
+/// segment and chunk of an EVA.
+impl StripedLayout for VraidLayout {
+    fn spindles(&self) -> u16 {
+        Self::spindles(self)
+    }
+
+    fn shape(&self) -> StripeShape {
+        StripeShape::checked(StripeCode::Row, DATA_MEMBERS as u16)
+    }
+
+    fn stripes(&self) -> u64 {
+        (self.rounds * self.rstores_per_round.divisor()) << (self.segment_shift - self.chunk_shift)
+    }
+
+    fn unit_sectors(&self) -> u64 {
+        1 << self.chunk_shift
+    }
+
+    #[inline]
+    fn stripe(&self, stripe: u64) -> Stripe {
+        debug_assert!(stripe < self.stripes(), "there is no stripe {stripe}");
+        let stripes_shift = self.segment_shift - self.chunk_shift;
+        let (round, slot) = self.rstores_per_round.divide(stripe >> stripes_shift);
+        let slot = &self.slots[slot as usize];
+        let offsets = self.offsets_of(slot, round);
+        let stripe_in_rstore = stripe & mask(stripes_shift);
+        let parity_member = stripe_in_rstore % u64::from(MEMBERS);
+        // Data is on the members after parity, so parity is last, and the RStore's members are
+        // gone through once.
+        Stripe::listed(std::array::from_fn(|position| {
+            let around = parity_member + 1 + position as u64;
+            let member = wrap(around, u64::from(MEMBERS));
+            let segment = round * u64::from(MEMBERS) + member;
+            StripeUnit {
+                spindle: slot.spindle_of(offsets, member),
+                sector: (segment << self.segment_shift) + (stripe_in_rstore << self.chunk_shift),
+            }
+        }))
+    }
+
+    fn stripe_on(&self, spindle: SpindleIndex, sector: u64) -> Option<(u64, Member)> {
+        Some(match self.lun_sector_of(spindle, sector)? {
+            StripeMember::Parity { stripe, .. } => (stripe, self.shape().row_parity()),
+            StripeMember::Data { lun_sector } => {
+                let position = (lun_sector & mask(self.stripe_shift())) >> self.chunk_shift;
+                (lun_sector >> self.stripe_shift(), Member(position as u8))
+            }
+        })
     }
 }
 

@@ -1,0 +1,456 @@
+//! Parity computed over bytes, and blocks brought back from it.
+
+use crate::row_diagonal::{RowDiagonal, RowDiagonalError};
+use crate::{StripeCode, StripeShape, xor};
+use thiserror::Error;
+
+/// Why parity cannot be computed for stripes of a size.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CodecError {
+    /// A stripe without data, or blocks without bytes.
+    #[error(
+        "a stripe has 1 data block or more, of 1 byte or more; not {data_blocks} of {block_bytes}"
+    )]
+    Empty {
+        /// The data blocks asked for.
+        data_blocks: usize,
+        /// The size of block asked for.
+        block_bytes: usize,
+    },
+    /// Blocks that cannot be cut for row-diagonal parity.
+    #[error(transparent)]
+    RowDiagonal(#[from] RowDiagonalError),
+    /// More data blocks than row-diagonal parity can tell apart.
+    #[error(
+        "row-diagonal parity of blocks of {block_bytes} bytes has p = {prime}, so that a stripe \
+         has at most {} data blocks, not {data_blocks}",
+        .prime - 1
+    )]
+    TooManyDataBlocks {
+        /// The data blocks asked for.
+        data_blocks: usize,
+        /// The size of block asked for.
+        block_bytes: usize,
+        /// The prime of the construction.
+        prime: usize,
+    },
+}
+
+/// Why an operation on the blocks of a stripe is refused. Nothing has been changed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BlocksError {
+    /// Too few or too many blocks.
+    #[error("{expected} {what} blocks are needed; {given} are given")]
+    Count {
+        /// Which blocks.
+        what: &'static str,
+        /// How many the stripe has.
+        expected: usize,
+        /// How many were given.
+        given: usize,
+    },
+    /// A block of another size than the stripe's.
+    #[error("block {block} has {given} bytes; the blocks of the stripe have {expected}")]
+    Length {
+        /// Which block, in the order of the stripe.
+        block: usize,
+        /// Bytes of a block.
+        expected: usize,
+        /// Bytes that were given.
+        given: usize,
+    },
+    /// A block that the stripe does not have, or that cannot play this part.
+    #[error("there is no {what} block {block}: the stripe has {count}")]
+    NoSuchBlock {
+        /// Which blocks.
+        what: &'static str,
+        /// The block asked for.
+        block: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// More blocks lost than parity makes good.
+    #[error("blocks {lost:?} are lost: parity makes good {parity_blocks} of a stripe")]
+    TooManyLost {
+        /// The lost blocks.
+        lost: Vec<usize>,
+        /// The parity blocks of the stripe.
+        parity_blocks: usize,
+    },
+}
+
+/// A data block before and after a change.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockChange<'a> {
+    /// Which data block, counted from 0.
+    pub block: usize,
+    /// Its bytes as parity now has them.
+    pub old: &'a [u8],
+    /// Its bytes from now on.
+    pub new: &'a [u8],
+}
+
+/// Computes the parity of stripes of one shape and size of block.
+///
+/// Blocks are given in the order of the stripe: data, row parity, diagonal parity. They are of any
+/// type that is a slice of bytes. A data block that a group does not have counts as zero: when a
+/// spindle of zeros joins the end of the data, the codec for one more block finds the parity as it
+/// should be.
+///
+/// ```
+/// use strewn_raid::{StripeCode, StripeCodec};
+///
+/// let codec = StripeCodec::new(StripeCode::RowDiagonal, 3, 4096)?;
+/// let data = [vec![1; 4096], vec![2; 4096], vec![4; 4096]];
+/// let mut parity = [vec![0; 4096], vec![0; 4096]];
+/// codec.encode(&data, &mut parity)?;
+/// assert_eq!(parity[0][0], 1 ^ 2 ^ 4);
+///
+/// // Two spindles fail.
+/// let [row, diagonal] = parity;
+/// let mut stripe = [vec![0; 4096], data[1].clone(), vec![0; 4096], row, diagonal];
+/// codec.reconstruct(&mut stripe, &[0, 2])?;
+/// assert_eq!(stripe[..3], data);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StripeCodec {
+    data_blocks: usize,
+    block_bytes: usize,
+    diagonal: Option<RowDiagonal>,
+}
+
+impl StripeCodec {
+    /// A codec for stripes of `data_blocks` of `block_bytes` each. The prime of row-diagonal
+    /// parity follows from the size of the blocks: see [`RowDiagonal::new`].
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] when there is no block or no byte in it, when no prime fits the size, and
+    /// when there are more data blocks than the prime less one.
+    pub fn new(
+        code: StripeCode,
+        data_blocks: usize,
+        block_bytes: usize,
+    ) -> Result<Self, CodecError> {
+        match code {
+            StripeCode::Row => Self::row(data_blocks, block_bytes),
+            StripeCode::RowDiagonal => {
+                Self::row_diagonal(RowDiagonal::new(block_bytes)?, data_blocks)
+            }
+        }
+    }
+
+    /// A codec for the stripes of a shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn for_shape(shape: StripeShape, block_bytes: usize) -> Result<Self, CodecError> {
+        Self::new(shape.code(), usize::from(shape.data_blocks()), block_bytes)
+    }
+
+    /// A codec for row-diagonal parity with a chosen prime.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] when there is no data block, and when there are more than the prime less
+    /// one.
+    pub fn row_diagonal(diagonal: RowDiagonal, data_blocks: usize) -> Result<Self, CodecError> {
+        let block_bytes = diagonal.most_data_blocks() * diagonal.sub_block_bytes();
+        if data_blocks > diagonal.most_data_blocks() {
+            let prime = diagonal.prime();
+            return Err(CodecError::TooManyDataBlocks { data_blocks, block_bytes, prime });
+        }
+        let row = Self::row(data_blocks, block_bytes)?;
+        Ok(Self { diagonal: Some(diagonal), ..row })
+    }
+
+    fn row(data_blocks: usize, block_bytes: usize) -> Result<Self, CodecError> {
+        if data_blocks == 0 || block_bytes == 0 {
+            return Err(CodecError::Empty { data_blocks, block_bytes });
+        }
+        Ok(Self { data_blocks, block_bytes, diagonal: None })
+    }
+
+    /// The parity that is computed.
+    pub const fn code(&self) -> StripeCode {
+        match self.diagonal {
+            None => StripeCode::Row,
+            Some(_) => StripeCode::RowDiagonal,
+        }
+    }
+
+    /// How blocks are cut for diagonal parity, if they are.
+    pub const fn diagonal(&self) -> Option<RowDiagonal> {
+        self.diagonal
+    }
+
+    /// Data blocks of a stripe.
+    pub const fn data_blocks(&self) -> usize {
+        self.data_blocks
+    }
+
+    /// Parity blocks of a stripe: 1 or 2.
+    pub const fn parity_blocks(&self) -> usize {
+        self.code().parity_blocks() as usize
+    }
+
+    /// Blocks of a stripe, parity included.
+    pub const fn blocks(&self) -> usize {
+        self.data_blocks + self.parity_blocks()
+    }
+
+    /// Bytes of a block.
+    pub const fn block_bytes(&self) -> usize {
+        self.block_bytes
+    }
+
+    /// Computes the parity of `data` into `parity`: the row block, then the diagonal block.
+    /// What `parity` held does not matter.
+    ///
+    /// # Errors
+    ///
+    /// [`BlocksError`] when the number or the length of the blocks is not the stripe's.
+    pub fn encode<D: AsRef<[u8]>, P: AsMut<[u8]>>(
+        &self,
+        data: &[D],
+        parity: &mut [P],
+    ) -> Result<(), BlocksError> {
+        self.check_count("data", self.data_blocks, data.len())?;
+        self.check_lengths(0, data.iter().map(|block| block.as_ref().len()))?;
+        self.check_parity(parity)?;
+        let data = data.iter().map(AsRef::as_ref);
+        if let [row, diagonal @ ..] = parity {
+            let diagonal = diagonal.first_mut().map(AsMut::as_mut);
+            self.encode_from(data, row.as_mut(), diagonal);
+        }
+        Ok(())
+    }
+
+    /// Brings parity up to date by subtraction: the old contents of the changed data blocks are
+    /// taken out of `parity` and the new ones put in. The other blocks are not needed.
+    ///
+    /// # Errors
+    ///
+    /// [`BlocksError`] when a block is not a data block of the stripe, and when the number or
+    /// the length of the blocks is not the stripe's.
+    pub fn subtract<P: AsMut<[u8]>>(
+        &self,
+        changes: &[BlockChange<'_>],
+        parity: &mut [P],
+    ) -> Result<(), BlocksError> {
+        for change in changes {
+            if change.block >= self.data_blocks {
+                let (block, count) = (change.block, self.data_blocks);
+                return Err(BlocksError::NoSuchBlock { what: "data", block, count });
+            }
+            self.check_lengths(change.block, std::iter::once(change.old.len()))?;
+            self.check_lengths(change.block, std::iter::once(change.new.len()))?;
+        }
+        self.check_parity(parity)?;
+        if let [row, diagonal @ ..] = parity {
+            self.subtract_from(
+                changes.iter().copied(),
+                Some(row.as_mut()),
+                diagonal.first_mut().map(AsMut::as_mut),
+            );
+        }
+        Ok(())
+    }
+
+    /// Brings back the blocks of a stripe that are `lost`, from the others. What the lost blocks
+    /// held does not matter. Any block may be lost, and with row-diagonal parity any two: data,
+    /// row parity or diagonal parity.
+    ///
+    /// # Errors
+    ///
+    /// [`BlocksError`] when the number or the length of the blocks is not the stripe's, when a
+    /// lost block is none of its blocks, and when more are lost than there are parity blocks.
+    pub fn reconstruct<B: AsRef<[u8]> + AsMut<[u8]>>(
+        &self,
+        blocks: &mut [B],
+        lost: &[usize],
+    ) -> Result<(), BlocksError> {
+        self.check_stripe(blocks)?;
+        let count = self.blocks();
+        if let Some(&block) = lost.iter().find(|&&block| block >= count) {
+            return Err(BlocksError::NoSuchBlock { what: "stripe", block, count });
+        }
+        let ascending = match *lost {
+            [] => return Ok(()),
+            [one] => [Some(one), None],
+            [one, other] if one == other => [Some(one), None],
+            [one, other] if self.parity_blocks() == 2 => {
+                [Some(one.min(other)), Some(one.max(other))]
+            }
+            _ => {
+                let (lost, parity_blocks) = (lost.to_vec(), self.parity_blocks());
+                return Err(BlocksError::TooManyLost { lost, parity_blocks });
+            }
+        };
+        let (row_block, diagonal_block) = (self.data_blocks, self.data_blocks + 1);
+        match ascending {
+            [Some(low), Some(high)] if high <= row_block => {
+                self.solve_pair(blocks, [low, high]);
+            }
+            [first, second] => {
+                for block in [first, second].into_iter().flatten() {
+                    if block == diagonal_block {
+                        self.encode_diagonal(blocks);
+                    } else {
+                        self.solve_row(blocks, block);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Parity from data, all of it.
+    pub(crate) fn encode_from<'a>(
+        &self,
+        mut data: impl Iterator<Item = &'a [u8]>,
+        row: &mut [u8],
+        diagonal: Option<&mut [u8]>,
+    ) {
+        row.fill(0);
+        let Some((code, diagonal)) = self.diagonal.zip(diagonal) else {
+            return xor::add_all(row, data);
+        };
+        diagonal.fill(0);
+        // Four blocks go into both parities while they are in the processor's nearest cache.
+        let mut column = 0;
+        while let Some(first) = data.next() {
+            match (data.next(), data.next(), data.next()) {
+                (Some(second), Some(third), Some(fourth)) => {
+                    let blocks = [first, second, third, fourth];
+                    xor::add_four(row, blocks);
+                    code.add_four(
+                        diagonal,
+                        [0, 1, 2, 3].map(|index| (column + index, blocks[index])),
+                    );
+                }
+                (second, third, fourth) => {
+                    let blocks = [Some(first), second, third, fourth];
+                    xor::add_all(row, blocks.into_iter().flatten());
+                    code.add(diagonal, (column..).zip(blocks.into_iter().flatten()));
+                }
+            }
+            column += xor::GROUP;
+        }
+        code.add(diagonal, std::iter::once((code.row_parity_column(), &*row)));
+    }
+
+    /// Subtraction for the parity blocks that are there. The change of row parity, which
+    /// diagonal parity needs, is the sum of the changes.
+    pub(crate) fn subtract_from<'a>(
+        &self,
+        changes: impl Iterator<Item = BlockChange<'a>> + Clone,
+        row: Option<&mut [u8]>,
+        diagonal: Option<&mut [u8]>,
+    ) {
+        if let Some(row) = row {
+            xor::add_all(row, changes.clone().flat_map(|change| [change.old, change.new]));
+        }
+        if let Some((code, diagonal)) = self.diagonal.zip(diagonal) {
+            let row_parity = code.row_parity_column();
+            for BlockChange { block, old, new } in changes {
+                let members = [(block, old), (block, new), (row_parity, old), (row_parity, new)];
+                code.add_four(diagonal, members);
+            }
+        }
+    }
+
+    /// Diagonal parity from data and row parity.
+    pub(crate) fn encode_diagonal<B: AsRef<[u8]> + AsMut<[u8]>>(&self, blocks: &mut [B]) {
+        let (others, diagonal) = blocks.split_at_mut(self.data_blocks + 1);
+        if let (Some(code), [diagonal]) = (self.diagonal, diagonal) {
+            let diagonal = diagonal.as_mut();
+            diagonal.fill(0);
+            code.add(diagonal, self.columns(code, others));
+        }
+    }
+
+    /// A data block or row parity from all others of its rows.
+    pub(crate) fn solve_row<B: AsRef<[u8]> + AsMut<[u8]>>(&self, blocks: &mut [B], lost: usize) {
+        let (before, from) = blocks[..=self.data_blocks].split_at_mut(lost);
+        if let [lost, after @ ..] = from {
+            let sum = lost.as_mut();
+            sum.fill(0);
+            xor::add_all(sum, before.iter().chain(&*after).map(AsRef::as_ref));
+        }
+    }
+
+    /// Two blocks of data and row parity, `lost[0] < lost[1]`, from the others and diagonal
+    /// parity.
+    pub(crate) fn solve_pair<B: AsRef<[u8]> + AsMut<[u8]>>(
+        &self,
+        blocks: &mut [B],
+        lost: [usize; 2],
+    ) {
+        let Some(code) = self.diagonal else { return };
+        let [low, high] = lost;
+        let mut sums = blocks[self.data_blocks + 1].as_ref().to_vec();
+        for block in lost {
+            blocks[block].as_mut().fill(0);
+        }
+        code.add(&mut sums, self.columns(code, &blocks[..=self.data_blocks]));
+        let (before, from_high) = blocks[..=self.data_blocks].split_at_mut(high);
+        let (before, from_low) = before.split_at_mut(low);
+        if let ([first, between @ ..], [second, after @ ..]) = (from_low, from_high) {
+            let others = before.iter().chain(&*between).chain(&*after).map(AsRef::as_ref);
+            xor::add_all(first.as_mut(), others);
+            let columns = lost.map(|block| self.column(code, block));
+            code.solve(columns, first.as_mut(), second.as_mut(), &sums);
+        }
+    }
+
+    /// Data and row parity with their columns.
+    pub(crate) fn columns<'a, B: AsRef<[u8]>>(
+        &self,
+        code: RowDiagonal,
+        blocks: &'a [B],
+    ) -> impl Iterator<Item = (usize, &'a [u8])> {
+        let codec = *self;
+        blocks
+            .iter()
+            .enumerate()
+            .map(move |(block, bytes)| (codec.column(code, block), bytes.as_ref()))
+    }
+
+    pub(crate) fn column(&self, code: RowDiagonal, block: usize) -> usize {
+        if block < self.data_blocks { block } else { code.row_parity_column() }
+    }
+
+    pub(crate) fn check_stripe<B: AsRef<[u8]>>(&self, blocks: &[B]) -> Result<(), BlocksError> {
+        self.check_count("stripe", self.blocks(), blocks.len())?;
+        self.check_lengths(0, blocks.iter().map(|block| block.as_ref().len()))
+    }
+
+    fn check_parity<P: AsMut<[u8]>>(&self, parity: &mut [P]) -> Result<(), BlocksError> {
+        self.check_count("parity", self.parity_blocks(), parity.len())?;
+        self.check_lengths(self.data_blocks, parity.iter_mut().map(|block| block.as_mut().len()))
+    }
+
+    fn check_count(
+        &self,
+        what: &'static str,
+        expected: usize,
+        given: usize,
+    ) -> Result<(), BlocksError> {
+        if given == expected { Ok(()) } else { Err(BlocksError::Count { what, expected, given }) }
+    }
+
+    fn check_lengths(
+        &self,
+        first: usize,
+        lengths: impl Iterator<Item = usize>,
+    ) -> Result<(), BlocksError> {
+        let expected = self.block_bytes;
+        match (first..).zip(lengths).find(|&(_, length)| length != expected) {
+            Some((block, given)) => Err(BlocksError::Length { block, expected, given }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What a stripe is made of: its data blocks and its parity.
+
+use crate::{Member, MemberSet};
+use std::fmt;
+use thiserror::Error;
+
+/// The parity that a stripe carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StripeCode {
+    /// One block, the exclusive or of the data blocks: RAID-4, RAID-5 and VRAID-5.
+    Row,
+    /// That block and one of diagonal parity: RAID-DP (row-diagonal parity: Corbett et al.,
+    /// FAST 2004; US 6,993,701).
+    RowDiagonal,
+}
+
+impl StripeCode {
+    /// Parity blocks of a stripe, and so the losses it survives: 1 or 2.
+    #[inline]
+    pub const fn parity_blocks(self) -> u16 {
+        match self {
+            Self::Row => 1,
+            Self::RowDiagonal => 2,
+        }
+    }
+}
+
+impl fmt::Display for StripeCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Row => "row parity",
+            Self::RowDiagonal => "row-diagonal parity",
+        })
+    }
+}
+
+/// The members of a stripe: `data_blocks` of data, then row parity, then for
+/// [`StripeCode::RowDiagonal`] diagonal parity.
+///
+/// Plans are made for a shape, whatever spindles its members lie on: see
+/// [`plan_read`](Self::plan_read), [`plan_update`](Self::plan_update) and
+/// [`plan_rebuild`](Self::plan_rebuild).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StripeShape {
+    code: StripeCode,
+    data_blocks: u16,
+}
+
+/// A stripe of no data blocks, or of more than a [`MemberSet`] can hold.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "a stripe with {code} has 1 to {} data blocks, not {data_blocks}",
+    MemberSet::CAPACITY - .code.parity_blocks()
+)]
+pub struct ShapeError {
+    /// The parity asked for.
+    pub code: StripeCode,
+    /// The data blocks asked for.
+    pub data_blocks: u16,
+}
+
+impl StripeShape {
+    /// A stripe of `data_blocks` and the parity of `code`.
+    ///
+    /// # Errors
+    ///
+    /// [`ShapeError`] when there is no data block, or when there are more than 64 blocks in all.
+    pub const fn new(code: StripeCode, data_blocks: u16) -> Result<Self, ShapeError> {
+        if data_blocks == 0 || data_blocks > MemberSet::CAPACITY - code.parity_blocks() {
+            return Err(ShapeError { code, data_blocks });
+        }
+        Ok(Self { code, data_blocks })
+    }
+
+    /// A shape whose sizes the caller has checked.
+    pub(crate) const fn checked(code: StripeCode, data_blocks: u16) -> Self {
+        Self { code, data_blocks }
+    }
+
+    /// The parity of the stripe.
+    #[inline]
+    pub const fn code(self) -> StripeCode {
+        self.code
+    }
+
+    /// Data blocks of the stripe.
+    #[inline]
+    pub const fn data_blocks(self) -> u16 {
+        self.data_blocks
+    }
+
+    /// Parity blocks of the stripe: 1 or 2.
+    #[inline]
+    pub const fn parity_blocks(self) -> u16 {
+        self.code.parity_blocks()
+    }
+
+    /// Blocks of the stripe, parity included.
+    #[inline]
+    pub const fn blocks(self) -> u16 {
+        self.data_blocks + self.parity_blocks()
+    }
+
+    /// All members.
+    #[inline]
+    pub const fn members(self) -> MemberSet {
+        MemberSet::first(self.blocks())
+    }
+
+    /// The data blocks.
+    #[inline]
+    pub const fn data(self) -> MemberSet {
+        MemberSet::first(self.data_blocks)
+    }
+
+    /// The parity blocks.
+    #[inline]
+    pub const fn parity(self) -> MemberSet {
+        self.members().difference(self.data())
+    }
+
+    /// The block of row parity.
+    #[inline]
+    pub const fn row_parity(self) -> Member {
+        Member(self.data_blocks as u8)
+    }
+
+    /// The block of diagonal parity, if the stripe has one.
+    #[inline]
+    pub const fn diagonal_parity(self) -> Option<Member> {
+        match self.code {
+            StripeCode::Row => None,
+            StripeCode::RowDiagonal => Some(Member(self.data_blocks as u8 + 1)),
+        }
+    }
+}
+
+impl fmt::Display for StripeShape {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}+{}", self.data_blocks, self.parity_blocks())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parity_follows_the_data() {
+        let shape = StripeShape::new(StripeCode::RowDiagonal, 18).unwrap();
+        assert_eq!(shape.to_string(), "18+2");
+        assert_eq!(shape.parity().to_string(), "{18, 19}");
+        assert_eq!(shape.row_parity(), Member(18));
+        assert_eq!(shape.diagonal_parity(), Some(Member(19)));
+        let shape = StripeShape::new(StripeCode::Row, 4).unwrap();
+        assert_eq!(shape.parity().to_string(), "{4}");
+        assert_eq!(shape.diagonal_parity(), None);
+    }
+
+    #[test]
+    fn sizes_that_do_not_fit_are_errors() {
+        assert!(StripeShape::new(StripeCode::Row, 63).is_ok());
+        assert_eq!(
+            StripeShape::new(StripeCode::RowDiagonal, 63).unwrap_err().to_string(),
+            "a stripe with row-diagonal parity has 1 to 62 data blocks, not 63"
+        );
+        assert!(StripeShape::new(StripeCode::Row, 0).is_err());
+    }
+}

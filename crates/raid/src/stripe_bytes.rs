@@ -1,0 +1,218 @@
+//! Plans carried out on bytes.
+
+use crate::codec::{BlockChange, CodecError, StripeCodec};
+use crate::{Member, MemberSet, Step, StripePlan, StripeShape};
+use thiserror::Error;
+
+/// Blocks that a plan needs and that have not been given.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "a plan cannot be carried out without blocks that it reads {not_read} and new contents of \
+     blocks {not_given}"
+)]
+pub struct MissingBlocks {
+    /// Blocks to be read of which there are no old contents.
+    pub not_read: MemberSet,
+    /// Blocks to be changed of which there are no new contents.
+    pub not_given: MemberSet,
+}
+
+/// The blocks of one stripe on their way through a plan.
+///
+/// Give it what the plan reads and the new contents of what changes, let it carry the plan out,
+/// and take from it what the plan writes or was to read. It keeps its memory from stripe to
+/// stripe.
+///
+/// ```
+/// use strewn_raid::{Member, MemberSet, StripeBytes, StripeCode, StripeShape};
+///
+/// let shape = StripeShape::new(StripeCode::RowDiagonal, 4)?;
+/// let mut bytes = StripeBytes::new(shape, 4096)?;
+///
+/// // A full stripe reads nothing.
+/// let plan = shape.plan_update(shape.data(), MemberSet::EMPTY)?;
+/// for member in shape.data().iter() {
+///     bytes.new_contents(member).fill(member.0 + 1);
+/// }
+/// bytes.carry_out(&plan)?;
+/// let on_spindles: Vec<Vec<u8>> =
+///     plan.write.iter().filter_map(|member| bytes.block(member)).map(Vec::from).collect();
+///
+/// // The spindle of data block 2 is lost, and the block is wanted.
+/// let wanted = MemberSet::single(Member(2));
+/// let plan = shape.plan_read(wanted, wanted)?;
+/// bytes.clear();
+/// for member in plan.read.iter() {
+///     bytes.old_contents(member).copy_from_slice(&on_spindles[member.index()]);
+/// }
+/// bytes.carry_out(&plan)?;
+/// assert_eq!(bytes.block(Member(2)), Some(&[3; 4096][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct StripeBytes {
+    shape: StripeShape,
+    codec: StripeCodec,
+    old: Vec<Vec<u8>>,
+    new: Vec<Vec<u8>>,
+    old_held: MemberSet,
+    new_held: MemberSet,
+}
+
+impl StripeBytes {
+    /// Room for the old and the new blocks of a stripe, of `block_bytes` each.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] as [`StripeCodec::new`].
+    pub fn new(shape: StripeShape, block_bytes: usize) -> Result<Self, CodecError> {
+        let blocks = vec![vec![0; block_bytes]; usize::from(shape.blocks())];
+        Ok(Self {
+            shape,
+            codec: StripeCodec::for_shape(shape, block_bytes)?,
+            old: blocks.clone(),
+            new: blocks,
+            old_held: MemberSet::EMPTY,
+            new_held: MemberSet::EMPTY,
+        })
+    }
+
+    /// What computes the parity.
+    pub fn codec(&self) -> &StripeCodec {
+        &self.codec
+    }
+
+    /// The shape of the stripe.
+    pub fn shape(&self) -> StripeShape {
+        self.shape
+    }
+
+    /// Forgets all blocks, for another stripe.
+    pub fn clear(&mut self) {
+        self.old_held = MemberSet::EMPTY;
+        self.new_held = MemberSet::EMPTY;
+    }
+
+    /// Where to put the contents of a block as read from its spindle. The block counts as read.
+    ///
+    /// # Panics
+    ///
+    /// If the stripe has no such member.
+    pub fn old_contents(&mut self, member: Member) -> &mut [u8] {
+        self.old_held = self.old_held.with(member);
+        &mut self.old[member.index()]
+    }
+
+    /// Where to put the new contents of a data block. They count as given.
+    ///
+    /// # Panics
+    ///
+    /// If the stripe has no such member.
+    pub fn new_contents(&mut self, member: Member) -> &mut [u8] {
+        self.new_held = self.new_held.with(member);
+        &mut self.new[member.index()]
+    }
+
+    /// A block as it is now known: with its new contents if it has any, else as it was read or
+    /// reconstructed; `None` if it is not known.
+    pub fn block(&self, member: Member) -> Option<&[u8]> {
+        if self.new_held.contains(member) {
+            Some(&self.new[member.index()])
+        } else {
+            self.old_held.contains(member).then(|| self.old[member.index()].as_slice())
+        }
+    }
+
+    /// Carries out what a plan computes. Then [`block`](Self::block) has every block that the
+    /// plan writes, and every block that it was to read.
+    ///
+    /// # Errors
+    ///
+    /// [`MissingBlocks`] when a block that the plan reads, or the new contents of one that it
+    /// changes, have not been given; nothing has been computed then.
+    ///
+    /// # Panics
+    ///
+    /// If the plan is for a stripe of another shape with more blocks.
+    pub fn carry_out(&mut self, plan: &StripePlan) -> Result<(), MissingBlocks> {
+        let not_read = plan.read.difference(self.old_held);
+        let not_given = plan.changed.difference(self.new_held);
+        if !(not_read.is_empty() && not_given.is_empty()) {
+            return Err(MissingBlocks { not_read, not_given });
+        }
+        for step in plan.steps() {
+            match step {
+                Step::Reconstruct { lost, from } => self.reconstruct(lost, from),
+                Step::Encode { parity } => self.encode(plan.changed, parity),
+                Step::Subtract { changed, parity } => self.subtract(changed, parity),
+            }
+        }
+        Ok(())
+    }
+
+    fn reconstruct(&mut self, lost: MemberSet, from: MemberSet) {
+        let data_blocks = usize::from(self.shape.data_blocks());
+        let mut data_lost = self.shape.data().difference(from).iter().map(Member::index);
+        match (data_lost.next(), data_lost.next()) {
+            (None, _) => {
+                // By way of the new blocks, so that parity that was read stays as it was read.
+                let parity = &mut self.new[data_blocks..];
+                if let [row, diagonal @ ..] = &mut *parity {
+                    let data = self.old[..data_blocks].iter().map(Vec::as_slice);
+                    self.codec.encode_from(data, row, diagonal.first_mut().map(Vec::as_mut_slice));
+                }
+                for member in lost.iter().map(Member::index) {
+                    self.old[member].clone_from(&self.new[member]);
+                }
+            }
+            (Some(block), None) if from.contains(self.shape.row_parity()) => {
+                self.codec.solve_row(&mut self.old, block);
+                if self.shape.diagonal_parity().is_some_and(|diagonal| lost.contains(diagonal)) {
+                    self.codec.encode_diagonal(&mut self.old);
+                }
+            }
+            (Some(block), None) => {
+                self.codec.solve_pair(&mut self.old, [block, data_blocks]);
+            }
+            (Some(low), Some(high)) => self.codec.solve_pair(&mut self.old, [low, high]),
+        }
+        self.old_held = self.old_held.union(lost);
+    }
+
+    fn encode(&mut self, changed: MemberSet, wanted: MemberSet) {
+        let (new_data, parity) = self.new.split_at_mut(usize::from(self.shape.data_blocks()));
+        let old = &self.old;
+        let data = self.shape.data().iter().map(|member| {
+            let contents = if changed.contains(member) { &*new_data } else { old };
+            contents[member.index()].as_slice()
+        });
+        if let [row, diagonal @ ..] = parity {
+            let diagonal = diagonal.first_mut().map(Vec::as_mut_slice);
+            let diagonal_wanted =
+                self.shape.diagonal_parity().is_some_and(|diagonal| wanted.contains(diagonal));
+            self.codec.encode_from(data, row, diagonal.filter(|_| diagonal_wanted));
+        }
+        self.new_held = self.new_held.union(wanted);
+    }
+
+    fn subtract(&mut self, changed: MemberSet, wanted: MemberSet) {
+        let (new_data, parity) = self.new.split_at_mut(usize::from(self.shape.data_blocks()));
+        let (old_data, old_parity) = self.old.split_at(usize::from(self.shape.data_blocks()));
+        let changes = changed.iter().map(|member| {
+            let block = member.index();
+            BlockChange { block, old: &old_data[block], new: &new_data[block] }
+        });
+        let mut parity = parity.iter_mut().zip(old_parity).zip(self.shape.parity().iter()).map(
+            |((new, old), member)| {
+                wanted.contains(member).then(|| {
+                    new.copy_from_slice(old);
+                    new.as_mut_slice()
+                })
+            },
+        );
+        let row = parity.next().flatten();
+        let diagonal = parity.next().flatten();
+        self.codec.subtract_from(changes, row, diagonal);
+        self.new_held = self.new_held.union(wanted);
+    }
+}
