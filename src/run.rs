@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -167,10 +168,38 @@ fn run_arrays(
     observer: &dyn Observer,
 ) -> Result<Vec<Vec<Segment>>, RunError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+    let observer = UntilOneFails { observer, failed: AtomicBool::new(false) };
     let indices = 0..scenario.arrays.len();
     pool.install(|| {
-        indices.into_par_iter().map(|index| run_array(scenario, index, observer)).collect()
+        let run = |index| {
+            let done = run_array(scenario, index, &observer);
+            if done.is_err() {
+                observer.failed.store(true, Ordering::Relaxed);
+            }
+            done
+        };
+        indices.into_par_iter().map(run).collect()
     })
+}
+
+/// Stops all arrays when one of them has failed: nobody waits minutes for what will be thrown away.
+struct UntilOneFails<'a> {
+    observer: &'a dyn Observer,
+    failed: AtomicBool,
+}
+
+impl Observer for UntilOneFails<'_> {
+    fn progress(&self, array: usize, progress: Progress) {
+        self.observer.progress(array, progress);
+    }
+
+    fn segment(&self, array: usize, segment: &Segment) {
+        self.observer.segment(array, segment);
+    }
+
+    fn stop(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) || self.observer.stop()
+    }
 }
 
 /// Runs one array of `scenario` to its end, or until `observer` stops it.

@@ -239,6 +239,29 @@ fn too_little_memory_is_known_before_the_run() {
 }
 
 #[test]
+fn an_aggregate_that_other_data_does_not_fit_is_refused() {
+    let folder = Folder::new();
+    let fullness = include_str!("../../scenarios/fullness.toml");
+    let little = fullness.replace("full_percent = 95.0", "full_percent = 1.0");
+    let much = fullness.replace("reserve_percent = 10.0", "reserve_percent = 0.0");
+    let much = much.replace("full_percent = 95.0", "full_percent = 100.0");
+    let cases = [
+        (
+            little,
+            "4.7 % of `FAS2050, 95 % full`, which other data is to make 1 % full",
+            "smaller file",
+        ),
+        (much, "`FAS2050, 95 % full` 100 % full leaves too little room", "at most 99."),
+    ];
+    for (text, message, remedy) in cases {
+        folder.write("full.toml", &text);
+        let words = ["run", "full.toml", "--out", "out"];
+        folder.strewn(&words).refused(&["full.toml:23:8", message, remedy]);
+        assert!(!folder.path("out").exists());
+    }
+}
+
+#[test]
 fn help_tells_the_exit_codes() {
     let folder = Folder::new();
     for words in [&["--help"][..], &["run", "--help"], &["calibrate", "--help"]] {

@@ -90,6 +90,41 @@ impl Layout {
     }
 }
 
+impl Array {
+    /// Why a file of so many bytes and the array's other data do not go together, and what would; nothing if they do.
+    pub(crate) fn other_data_problem(&self, file_bytes: u64) -> Option<(String, String)> {
+        let Layout::WriteAnywhere(layout) = &self.layout else { return None };
+        let other = layout.other_data?;
+        // Of metadata an indirect block to 510 blocks is most; a hundredth is five times that.
+        let metadata_bytes = file_bytes as f64 / 100.0;
+        let usable = layout.usable().0 as f64;
+        let filled_percent = 100.0 * (file_bytes as f64 + metadata_bytes) / usable;
+        if other.full_percent < filled_percent {
+            return Some((
+                format!(
+                    "with its metadata the file alone may fill {filled_percent:.1} % of `{}`, which other data is to \
+                     make {} % full",
+                    self.name, other.full_percent
+                ),
+                "give a smaller file, or a larger full_percent".to_owned(),
+            ));
+        }
+        let raw = u64::from(layout.data_spindles).saturating_mul(layout.right_sized_bytes) as f64;
+        let held_back = self.lun_bytes as f64 * layout.delayed_free_percent / 100.0;
+        let needed = metadata_bytes + 2.0 * layout.buffer_cache_bytes as f64 + held_back;
+        let most_percent = 100.0 * (raw - needed) / usable;
+        (other.full_percent > most_percent).then(|| {
+            (
+                format!(
+                    "other data that makes `{}` {} % full leaves too little room for what is overwritten and freed",
+                    self.name, other.full_percent
+                ),
+                format!("give a full_percent of at most {:.1}", most_percent.max(0.0)),
+            )
+        })
+    }
+}
+
 /// What reading one array needs to know of the rest.
 pub(crate) struct Context<'c> {
     /// The folder that paths in the scenario start from.

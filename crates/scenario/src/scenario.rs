@@ -197,4 +197,8 @@ fn check_file(section: &Section<'_>, workload: Option<&Workload>, arrays: &[Arra
             format!("give at most {lun}, or enlarge the LUN"),
         );
     }
+    for array in arrays {
+        let Some((message, help)) = array.other_data_problem(workload.file_bytes) else { continue };
+        section.problem_within("workload", "file", message, help);
+    }
 }

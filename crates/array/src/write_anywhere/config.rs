@@ -121,6 +121,16 @@ pub enum WriteAnywhereError {
         /// Metadata, two generations of dirty blocks and the frees that may be held back.
         needed: u64,
     },
+    /// The file alone fills more than the other data is to fill with it.
+    #[error(
+        "the file and its metadata take {used} blocks: with other data the aggregate cannot be only {asked} blocks full"
+    )]
+    FullerAlready {
+        /// Blocks that the file, its metadata and the superblock take.
+        used: u64,
+        /// Blocks in use that were asked for.
+        asked: u64,
+    },
     /// A size that must be at least one is zero.
     #[error("{0} is zero: it must be at least 1")]
     Zero(&'static str),

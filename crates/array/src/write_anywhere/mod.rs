@@ -192,7 +192,10 @@ impl<P: Payload> WriteAnywhere<P> {
         };
         let free = self.aggregate.free_blocks();
         let used = self.aggregate.total_blocks() - free;
-        let share = full_to_blocks.saturating_sub(used) as f64 / free as f64;
+        if full_to_blocks < used {
+            return Err(WriteAnywhereError::FullerAlready { used, asked: full_to_blocks });
+        }
+        let share = ((full_to_blocks - used) as f64 / free as f64).min(1.0);
         let taken = self
             .aggregate
             .set_aside_at_random(share, run_blocks, seed)
