@@ -49,3 +49,8 @@ pub use strewn_scenario as scenario;
 pub use strewn_sim as sim;
 pub use strewn_spindle as spindle;
 pub use strewn_workload as workload;
+
+/// The examples of the README, compiled and run with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

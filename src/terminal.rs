@@ -27,7 +27,9 @@ mod ending;
 mod failure;
 mod interrupt;
 mod progress;
+mod study_progress;
 
 pub use ending::{Ending, exit_code, print};
 pub use failure::Failure;
 pub use progress::Terminal;
+pub use study_progress::StudyTerminal;

@@ -29,6 +29,14 @@ Exit codes:
   130  stopped by Ctrl-C, SIGTERM or SIGHUP: the segments that were complete are printed and
        written, marked as partial; a second signal ends the program at once";
 
+const SPINDLE_EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed on the way: a drive that cannot be read or made out, a file that could not be written
+  2    bad input, and nothing was written: a wrong profile, trace or flag, an output in use, a device
+       that does not rotate
+  130  stopped by Ctrl-C, SIGTERM or SIGHUP: nothing was written";
+
 /// A copy-on-write fragmentation study engine: replays random workloads on write-anywhere and in-place arrays.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
@@ -94,7 +102,7 @@ pub(crate) struct CalibrateArguments {
 /// `strewn spindle`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = EXIT_CODES,
+    after_help = SPINDLE_EXIT_CODES,
     group = ArgGroup::new("load").args(["replay", "closed_loop"])
 )]
 pub(crate) struct SpindleArguments {
@@ -123,7 +131,7 @@ pub(crate) struct SpindleArguments {
     /// How many waiting commands it chooses among, 1 to 256; the rest wait in order of arrival [default: 256]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = depth)]
     depth: Option<u32>,
-    /// Whether the drive's own cache is in use [default: off]
+    /// Whether the drive's own cache is in use, in a study too [default: off]
     #[arg(long, value_name = "on|off")]
     cache: Option<Switch>,
     /// Sectors of each command of a closed loop [default: 8]
@@ -164,19 +172,19 @@ impl SpindleArguments {
             ("--reads", self.reads.is_some()),
             ("--commands", self.commands.is_some()),
         ];
-        let of_a_load = [
-            ("--scheduler", self.scheduler.is_some()),
-            ("--depth", self.depth.is_some()),
-            ("--cache", self.cache.is_some()),
-        ];
+        let of_a_load =
+            [("--scheduler", self.scheduler.is_some()), ("--depth", self.depth.is_some())];
+        let of_a_drive = [("--cache", self.cache.is_some())];
         let given =
             |flags: &[(&'static str, bool)]| flags.iter().find(|(_, given)| *given).copied();
         let stray_of_a_loop = given(&of_a_loop).filter(|_| self.closed_loop.is_none());
         let no_load = self.closed_loop.is_none() && self.replay.is_none();
         let stray_of_a_load = given(&of_a_load).filter(|_| no_load);
+        let stray_of_a_drive = given(&of_a_drive).filter(|_| self.fit.is_some());
         stray_of_a_loop
             .map(|(flag, _)| (flag, "--closed-loop DEPTH"))
             .or(stray_of_a_load.map(|(flag, _)| (flag, "--replay TRACE or --closed-loop DEPTH")))
+            .or(stray_of_a_drive.map(|(flag, _)| (flag, "a PROFILE")))
     }
 
     pub(crate) fn scheduler(&self) -> Scheduler {

@@ -78,26 +78,6 @@ mod measured {
                 "give a block device such as /dev/sdX that you may read, or a file",
             )
         })?;
-        let temporary = Replacement::write(&file, b"").map_err(|error| {
-            let help = "give a file in a directory that can be written to";
-            Failure::bad_input(format!("--out {}: {error}", out.display()), help)
-        })?;
-        drop(temporary);
-
-        let found = measure(&mut drive, device, &name_of(out)).map_err(failure)?;
-        let replacement = Replacement::write(&file, found.toml.as_bytes());
-        replacement.and_then(Replacement::put_in_place).map_err(|error| {
-            Failure::failed(format!("cannot write the profile to {}: {error}", out.display()))
-        })?;
-        terminal::print(&described(&found, &drive, out))?;
-        Ok(Ending::Complete)
-    }
-
-    fn name_of(out: &Path) -> String {
-        out.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
-    fn measure(drive: &mut UnixFile, device: &Path, name: &str) -> Result<Fit, FitError> {
         let mut what = device.display().to_string();
         if let Some(model) = drive.model() {
             let _ = write!(what, " ({model})");
@@ -105,11 +85,40 @@ mod measured {
         if !drive.is_direct() {
             what.push_str(", through the page cache");
         }
+        let text = measure_into(&mut drive, &what, &file, out)?;
+        terminal::print(&text)?;
+        Ok(Ending::Complete)
+    }
+
+    /// Measures `drive`, which is `what`, and writes its profile to `file`, which a person knows as `out`. Returns
+    /// what was found, for that person.
+    pub(super) fn measure_into<D: MeasuredDrive>(
+        drive: &mut D,
+        what: &str,
+        file: &Path,
+        out: &Path,
+    ) -> Result<String, Failure> {
+        // Found out before minutes of measuring, not after.
+        let temporary = Replacement::write(file, b"").map_err(|error| {
+            let help = "give a file in a directory that can be written to";
+            Failure::bad_input(format!("--out {}: {error}", out.display()), help)
+        })?;
+        drop(temporary);
+        let name = out.file_stem().unwrap_or_default().to_string_lossy();
+        let found = measure(drive, what, &name).map_err(|error| failure(what, error))?;
+        let replacement = Replacement::write(file, found.toml.as_bytes());
+        replacement.and_then(Replacement::put_in_place).map_err(|error| {
+            Failure::failed(format!("cannot write the profile to {}: {error}", out.display()))
+        })?;
+        Ok(described(&found, drive, out))
+    }
+
+    fn measure<D: MeasuredDrive>(drive: &mut D, what: &str, name: &str) -> Result<Fit, FitError> {
         // Drawn on standard error, and only if that is a terminal.
         let bar = ProgressBar::new(1000);
         let style = ProgressStyle::with_template("{prefix} [{bar:24}] {msg}, {elapsed}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-        let found = fit::fit(drive, name, &what, &mut |Progress { stage, done, reads }| {
+        let found = fit::fit(drive, name, what, &mut |Progress { stage, done, reads }| {
             bar.set_prefix(match stage {
                 Stage::Rotation => "rotation",
                 Stage::Zones => "zones",
@@ -122,20 +131,22 @@ mod measured {
         found
     }
 
-    fn failure(error: FitError) -> Failure {
+    fn failure(what: &str, error: FitError) -> Failure {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-        let message = format!("{error}{}", cause.unwrap_or_default());
+        let message = format!("{what}: {error}{}", cause.unwrap_or_default());
         match error {
             FitError::DoesNotRotate(_) => Failure::bad_input(
                 message,
-                "only a drive whose platters turn has a profile; nothing was written",
+                "only a drive whose platters turn has a profile: give a whole one; nothing was written",
             ),
             FitError::CacheAnswers(_) => Failure::bad_input(
                 message,
                 "measure a whole device, and its own cache off: on SCSI and SAS drives by `sdparm --set RCD DEVICE`, \
                  and on again by --clear; nothing was written",
             ),
-            FitError::Capacity { .. } => Failure::bad_input(message, "nothing was written"),
+            FitError::Capacity { .. } => {
+                Failure::bad_input(message, "give a whole drive; nothing was written")
+            }
             _ => Failure::failed(message).with_help(
                 "nothing was written; measure a whole device that nothing else uses, its own cache off",
             ),
@@ -143,7 +154,7 @@ mod measured {
     }
 
     /// What was found, for a person.
-    fn described(found: &Fit, drive: &UnixFile, out: &Path) -> String {
+    fn described(found: &Fit, drive: &impl MeasuredDrive, out: &Path) -> String {
         let Fit { profile, reads, drive_ns, .. } = found;
         let Profile { rpm, zones, seek, overhead_ms, .. } = profile;
         let gigabytes = drive.capacity_sectors() as f64 * f64::from(drive.sector_bytes()) / 1e9;
@@ -194,6 +205,27 @@ mod tests {
         let link = directory.path().join("device.toml");
         std::os::unix::fs::symlink("/dev/null", &link).unwrap();
         assert!(profile_file(&link, true).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_measured_is_written_as_a_profile_that_loads() {
+        use std::sync::Arc;
+        use strewn::spindle::fit::SimulatedDrive;
+        use strewn::spindle::{Drive, Profile};
+
+        let directory = tempfile::tempdir().unwrap();
+        let out = directory.path().join("measured.toml");
+        let true_profile = Profile::shipped("seagate-cheetah-x15-st318451fc").unwrap();
+        let drive = Arc::new(Drive::new(&true_profile).unwrap());
+        let mut drive = SimulatedDrive::new(drive).unwrap();
+        let text = measured::measure_into(&mut drive, "a box", &out, &out).unwrap();
+        assert!(text.starts_with("15000 rpm, 18.4 GB, 12 zones of 383 to 289"), "{text}");
+        let profile = crate::command::spindle::load(out.to_str().unwrap()).unwrap();
+        assert_eq!((profile.name.as_str(), profile.rpm), ("measured", 15_000));
+        assert!(profile.credit.contains("a box"), "{}", profile.credit);
+        // Nothing beside it.
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
     #[cfg(unix)]

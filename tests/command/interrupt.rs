@@ -76,3 +76,21 @@ fn a_fit_that_is_stopped_leaves_the_scenario_as_it_is() {
     assert!(ran.stderr.contains("stopped before the fit was done"), "{}", ran.stderr);
     assert_eq!(folder.contents(), before);
 }
+
+#[test]
+fn a_study_of_drives_that_is_stopped_writes_nothing() {
+    let folder = Folder::new();
+    let before = folder.contents();
+    let drive = "nearline-7200-16tb";
+    let child = start(&folder, &["spindle", drive, drive, "--cache", "on", "--out", "out"]);
+    // Two drives take a second or two; the first is under way long before.
+    sleep(Duration::from_millis(300));
+    send("INT", &child);
+    let ran = Ran::of(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(130), ""), "{}", ran.stderr);
+    for part in ["stopping; once more", "stopped before the study was done", "nothing was written"]
+    {
+        assert!(ran.stderr.contains(part), "no {part:?} in {}", ran.stderr);
+    }
+    assert_eq!(folder.contents(), before);
+}

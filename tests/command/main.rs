@@ -11,3 +11,5 @@ mod making_sense_of_wafl_4;
 mod out_directory;
 mod run;
 mod spindle;
+mod spindle_fit;
+mod spindle_study;

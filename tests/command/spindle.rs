@@ -1,4 +1,4 @@
-//! `strewn spindle`: replays, closed loops, the study of drives, and what is refused.
+//! `strewn spindle`: replays, closed loops, and what is refused.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,26 +8,15 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
-use strewn::report::DriveStudy;
 use strewn::spindle::{
     Arrival, Command, Drive, MAX_DEPTH, Operation, Profile, Scheduler, SimulatedSpindle, replay,
 };
 
-use crate::common::{Folder, contents};
+use crate::common::Folder;
 
-const CHEETAH: &str = "seagate-cheetah-15k5-st3146855fc";
+pub(crate) const CHEETAH: &str = "seagate-cheetah-15k5-st3146855fc";
 const CAPACITY_SECTORS: u64 = 286_749_487;
 const HEADER: &str = "id,arrival_ms,lba,sectors,rw";
-const CHARTS: [&str; 8] = [
-    "iops-by-block.svg",
-    "iops-by-depth.svg",
-    "iops-by-span.svg",
-    "response-by-block.svg",
-    "response-by-depth.svg",
-    "response-by-span.svg",
-    "seek.svg",
-    "transfer.svg",
-];
 
 fn cheetah() -> Arc<Drive> {
     Arc::new(Drive::new(&Profile::shipped(CHEETAH).unwrap()).unwrap())
@@ -289,7 +278,7 @@ fn places_that_cannot_be_written_are_refused_before_the_replay() {
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
 }
 
-fn closed_loop(folder: &Folder, words: &[&str]) -> Value {
+pub(crate) fn closed_loop(folder: &Folder, words: &[&str]) -> Value {
     let all = [&["spindle", CHEETAH, "--json", "--closed-loop"], words].concat();
     serde_json::from_str(&folder.strewn(&all).succeeded()).unwrap()
 }
@@ -329,79 +318,6 @@ fn a_closed_loop_answers_from_the_cache_where_it_is_on() {
 }
 
 #[test]
-fn a_study_has_every_table_and_the_same_figures_each_time() {
-    let folder = Folder::new();
-    let tables = folder.strewn(&["spindle", CHEETAH]).succeeded();
-    for part in [
-        "revolution, ms",
-        "Seek, ms",
-        "Sequential read, MB/s",
-        "IOPS by commands outstanding: random reads of 4 KiB",
-        "Mean response, ms, by commands outstanding",
-        "outermost part of the stroke",
-        "c-look",
-        "aged-sptf",
-        "64 KiB",
-    ] {
-        assert!(tables.contains(part), "no {part:?} in\n{tables}");
-    }
-    assert_eq!(tables, folder.strewn(&["spindle", CHEETAH]).succeeded());
-    assert!(tables.lines().all(|line| line.len() <= 160), "{tables}");
-}
-
-#[test]
-fn a_study_is_written_as_json_and_charts() {
-    let folder = Folder::new();
-    let words = ["spindle", CHEETAH, "nearline-7200-16tb", "--json", "--out", "out"];
-    let printed = folder.strewn(&words).succeeded();
-    assert_eq!(folder.read("out/drives.json"), printed);
-    let study: DriveStudy = serde_json::from_str(&printed).unwrap();
-    assert_eq!(study.drives.len(), 2);
-    for drive in &study.drives {
-        assert_eq!((drive.by_depth.len(), drive.by_span.len()), (45, 14));
-        assert_eq!((drive.transfer.len(), drive.by_block.is_empty()), (100, false));
-        assert_eq!(drive.seek.last().unwrap().cylinders, drive.cylinders - 1);
-        let iops = |scheduler: &str, outstanding| {
-            let mut points = drive.by_depth.iter();
-            let found = points.find(|point| {
-                (point.scheduler.as_str(), point.outstanding) == (scheduler, outstanding)
-            });
-            found.unwrap().iops
-        };
-        assert_eq!(iops("fcfs", 1), iops("sptf", 1));
-        assert!(iops("sptf", 64) > 1.2 * iops("sstf", 64));
-        assert!(drive.by_span[0].iops > 1.3 * drive.by_span[6].iops);
-    }
-    let names: Vec<String> = contents(&folder.path("out")).into_iter().map(|file| file.0).collect();
-    assert_eq!(names, [&["drives.json"], &CHARTS[..]].concat());
-    for chart in CHARTS {
-        let text = folder.read(&format!("out/{chart}"));
-        let document = roxmltree::Document::parse(&text).unwrap();
-        assert_eq!(document.root_element().tag_name().name(), "svg");
-        for drive in [CHEETAH, "nearline-7200-16tb"] {
-            assert!(text.contains(drive), "{chart} does not name {drive}");
-        }
-    }
-    // A directory in use is left as it is, unless it is to be replaced.
-    let words = ["spindle", CHEETAH, "--out", "out"];
-    folder.strewn(&words).refused(&["the directory is not empty", "--force"]);
-    assert_eq!(folder.read("out/drives.json"), printed);
-    folder.strewn(&["spindle", CHEETAH, "--out", "out", "--force"]).succeeded();
-    assert_ne!(folder.read("out/drives.json"), printed);
-}
-
-#[test]
-fn every_shipped_profile_can_be_studied_beside_any_other() {
-    let folder = Folder::new();
-    for name in Profile::shipped_names() {
-        let tables = folder.strewn(&["spindle", name, CHEETAH]).succeeded();
-        assert!(
-            tables.contains(&format!("A: {name}")) && tables.contains(&format!("B: {CHEETAH}"))
-        );
-    }
-}
-
-#[test]
 fn profiles_that_are_none() {
     let folder = Folder::new();
     folder.write("bad.toml", "name = 3\n");
@@ -436,7 +352,6 @@ fn flags_that_cannot_be() {
         (&["--replay", "trace.csv", "--seed", "1"], &["cannot be used with"]),
         (&["--replay", "trace.csv", "--sectors", "8"], &["--sectors", "--closed-loop DEPTH"]),
         (&["--scheduler", "sptf"], &["--replay TRACE or --closed-loop DEPTH"]),
-        (&["--cache", "on", "--out", "out"], &["--cache says nothing without"]),
         (&["nearline-7200-16tb", "--depth", "2"], &["--depth says nothing without"]),
         (&["--range", "0%..5%", "--out", "out"], &["--range says nothing without"]),
         (&["--replay", "trace.csv", "--scheduler", "look"], &["c-look, sptf, aged-sptf"]),

@@ -4,7 +4,6 @@ use strewn_raid::{BlockLocation, Dbn, SpindleIndex, Vbn};
 
 use crate::aggregate::{Aggregate, Group, OutOfSpace, Taken};
 use crate::free_map::ROW_STRIPES;
-use crate::policy::NEAR_STRIPES;
 use crate::tetris::{GroupIndex, OpenTetris};
 
 impl<T: Copy> Aggregate<T> {
@@ -83,7 +82,8 @@ impl<T: Copy> Aggregate<T> {
     fn free_close_behind(&self, group: GroupIndex, behind: BlockLocation) -> Option<u64> {
         let map = &self.groups[group.index()].map;
         let from = behind.dbn.0 + 1;
-        let end = (from + NEAR_STRIPES).min(map.group().stripes());
+        // Past its chunk, the next is another spindle's turn.
+        let end = from.next_multiple_of(self.options.shape.chunk_blocks).min(map.group().stripes());
         let dbn = map.next_stripe(behind.spindle, from, end, true)?;
         (!map.areas().withheld().contains(&map.area_of(dbn))).then_some(dbn)
     }

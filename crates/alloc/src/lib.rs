@@ -65,7 +65,7 @@ pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub use free_map::FreeMap;
 pub use layout::{FileLayout, FreeSpace};
 pub use options::{AggregateError, AggregateOptions, AllocationShape, BlockSize, MOST_BLOCKS};
-pub use policy::{NEAR_STRIPES, Policy, PolicyName, UnknownPolicy};
+pub use policy::{Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores, ScoresError};
 pub use tetris::{GroupIndex, Run, StripeWrite, Tetris, bits, runs};
 pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};

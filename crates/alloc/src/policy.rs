@@ -32,14 +32,11 @@ pub enum PolicyName {
     SequentialSweep,
     /// `first-fit`: the lowest area with a free block.
     FirstFit,
-    /// `near-neighbours`: a block goes to the free place next behind the block that precedes it in its file, on the
-    /// same spindle and within [`NEAR_STRIPES`]; where there is none, as with `emptiest-area`. What file systems that
-    /// care for read layout above write cost do (in McKusick's Fast File System the block after, if it is free).
+    /// `near-neighbours`: a block goes to the free place next behind the block that precedes it in its file, within the
+    /// same chunk of the same spindle; where there is none, as with `emptiest-area`. What file systems that care for
+    /// read layout above write cost do (in McKusick's Fast File System the block after, if it is free).
     NearNeighbours,
 }
-
-/// How far behind its predecessor a block may lie with [`PolicyName::NearNeighbours`], in stripes: a tetris.
-pub const NEAR_STRIPES: u64 = 64;
 
 impl PolicyName {
     /// All of them.

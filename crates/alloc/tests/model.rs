@@ -256,12 +256,14 @@ impl Modelled {
         Ok(())
     }
 
-    /// The free block next behind `neighbour` on its spindle, within a tetris's length, where areas are not withheld.
+    /// The free block next behind `neighbour` in its chunk, if its area is not withheld.
     fn near(&self, neighbour: Vbn) -> Option<Vbn> {
         let place = self.aggregate.locate(neighbour)?;
         let BlockLocation { spindle, dbn } = place.location;
         let stripes = self.groups[place.group.index()].stripes();
-        (dbn.0 + 1..(dbn.0 + 65).min(stripes))
+        let end = (dbn.0 / self.options.shape.chunk_blocks + 1) * self.options.shape.chunk_blocks;
+        let end = end.min(stripes);
+        (dbn.0 + 1..end)
             .find_map(|dbn| {
                 let vbn = self.vbn(place.group, spindle, dbn);
                 let gone = self.used.contains(&vbn) || self.taken_set.contains(&vbn);

@@ -8,6 +8,7 @@
 
 use crate::axis::Axis;
 use crate::comparison::Metric;
+use crate::legend::{self, Sample};
 use crate::marker::{Appearance, Canvas, Place};
 use crate::results::{ArrayResults, Results};
 use plotters::chart::ChartBuilder;
@@ -163,7 +164,7 @@ impl Sheet<'_> {
     ) -> Result<String, ChartError> {
         let ChartSize { width_px, height_px } = self.size;
         let top_px = 32 + SUBTITLE_PX * to_px(self.subtitles.len()) + 16;
-        let legend_px = LEGEND_ROW_PX * to_px(self.legend_rows) + 12;
+        let legend_px = legend::ROW_PX * to_px(self.legend_rows) + 12;
         if to_px(height_px as usize) - top_px - legend_px < 200 {
             return Err(ChartError::Crowded { height_px, arrays: self.legend_rows });
         }
@@ -305,7 +306,6 @@ impl Picture {
 }
 
 pub(crate) const SUBTITLE_PX: i32 = 18;
-pub(crate) const LEGEND_ROW_PX: i32 = 22;
 
 /// What a mark stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -324,6 +324,14 @@ impl Kind {
         }
     }
 
+    const fn sample(self) -> Sample {
+        match self {
+            Self::Predicted => Sample::Filled,
+            Self::Fitted => Sample::Hollow,
+            Self::Published => Sample::Published,
+        }
+    }
+
     fn is_in(self, series: &Series<'_>) -> bool {
         match self {
             Self::Predicted => series.simulated.iter().any(|point| !point.2),
@@ -337,28 +345,20 @@ impl Kind {
 fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(), ChartError> {
     let name_px =
         series.iter().map(|series| width_px(series.name, 12)).collect::<Result<Vec<_>, _>>()?;
-    let first_px = 16 + name_px.into_iter().max().unwrap_or_default() + 24;
+    let first_px = legend::LEFT_PX + name_px.into_iter().max().unwrap_or_default() + 24;
     // A kind has its column in every row, unless no array has it.
     let mut kinds = vec![Kind::Predicted, Kind::Fitted, Kind::Published];
     kinds.retain(|kind| series.iter().any(|series| kind.is_in(series)));
     for (row, series) in series.iter().enumerate() {
-        let middle_px = top_px + LEGEND_ROW_PX * to_px(row) + LEGEND_ROW_PX / 2;
-        let at = |x_px: i32| (x_px * PIXEL, middle_px * PIXEL);
-        text(canvas, series.name, (16, middle_px), 12, VPos::Center)?;
-        let appearance = series.appearance;
+        let middle_px = top_px + legend::ROW_PX * to_px(row) + legend::ROW_PX / 2;
+        text(canvas, series.name, (legend::LEFT_PX, middle_px), 12, VPos::Center)?;
         let mut x_px = first_px;
         for kind in &kinds {
             if kind.is_in(series) {
-                let mark = at(x_px + 15);
-                if *kind == Kind::Published {
-                    appearance.published(canvas, mark, PIXEL)?;
-                } else {
-                    appearance.line(canvas, vec![at(x_px), at(x_px + 30)], PIXEL)?;
-                    appearance.simulated(canvas, mark, *kind == Kind::Fitted, PIXEL)?;
-                }
-                text(canvas, kind.words(), (x_px + 38, middle_px), 12, VPos::Center)?;
+                let place = (x_px, middle_px);
+                legend::entry(canvas, series.appearance, kind.sample(), kind.words(), place)?;
             }
-            x_px += 38 + width_px(kind.words(), 12)? + 24;
+            x_px += legend::entry_px(kind.words())?;
         }
     }
     Ok(())

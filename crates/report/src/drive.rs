@@ -4,7 +4,7 @@ use crate::results::{ResponseTime, ResultsError};
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout of [`DriveStudy`] as JSON.
-pub const DRIVE_STUDY_SCHEMA: u32 = 1;
+pub const DRIVE_STUDY_SCHEMA: u32 = 2;
 
 /// What drives do by distance, place, load and size of command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct DriveStudy {
     pub strewn: String,
     /// Random commands were drawn from this.
     pub seed: u64,
+    /// Whether the drives' caches were in use: `on` or `off`.
+    pub cache: String,
     /// Bytes of a command where its size is not what is studied.
     pub block_bytes: u32,
     /// The drives, to be shown side by side.
@@ -50,12 +52,12 @@ pub struct DriveFigures {
     pub seek: Vec<SeekPoint>,
     /// Sequential read rate by place, ascending.
     pub transfer: Vec<TransferPoint>,
-    /// Random reads over the whole drive, by scheduler and queue depth.
-    pub by_depth: Vec<DepthPoint>,
-    /// Random reads within the outermost part, by load and size of the part.
-    pub by_span: Vec<SpanPoint>,
-    /// Random reads over the whole drive, by load and size of command.
-    pub by_block: Vec<BlockPoint>,
+    /// Commands over the whole drive, by operation, scheduler and queue depth.
+    pub by_depth: Vec<LoopPoint>,
+    /// Commands within the outermost part, by operation, load and size of the part.
+    pub by_span: Vec<LoopPoint>,
+    /// Commands over the whole drive, by operation, load and size of command.
+    pub by_block: Vec<LoopPoint>,
 }
 
 /// How long the heads take over a distance.
@@ -78,43 +80,43 @@ pub struct TransferPoint {
     pub mb_per_s: f64,
 }
 
-/// A closed loop by queue depth.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DepthPoint {
-    /// Which command goes next.
-    pub scheduler: String,
-    /// Commands at the drive, the one in service included.
-    pub outstanding: u32,
-    /// Commands a second.
-    pub iops: f64,
-    /// Mean response time in milliseconds.
-    pub response_ms: f64,
+/// What commands at random are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DriveOperation {
+    /// Reads all.
+    Read,
+    /// Writes all.
+    Write,
 }
 
-/// A closed loop by span.
+impl DriveOperation {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Read, Self::Write];
+
+    /// `reads` or `writes`.
+    #[must_use]
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+        }
+    }
+}
+
+/// A closed loop of commands at random: each completion brings another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SpanPoint {
+pub struct LoopPoint {
+    /// What the commands are.
+    pub operation: DriveOperation,
     /// Which command goes next.
     pub scheduler: String,
     /// Commands at the drive, the one in service included.
     pub outstanding: u32,
-    /// The outermost cylinders, in percent of all.
+    /// Where commands lie: the outermost cylinders, in percent of all.
     pub span_percent: u32,
     /// The first address past them.
     pub end_lba: u64,
-    /// Commands a second.
-    pub iops: f64,
-    /// Mean response time in milliseconds.
-    pub response_ms: f64,
-}
-
-/// A closed loop by size of command.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BlockPoint {
-    /// Which command goes next.
-    pub scheduler: String,
-    /// Commands at the drive, the one in service included.
-    pub outstanding: u32,
     /// Sectors of a command.
     pub sectors: u32,
     /// The same in bytes.

@@ -1,21 +1,28 @@
 //! Charts of what drives do: a colour for each scheduler or load, the second drive's markers hollow.
 
 use crate::chart::{ChartError, ChartSize};
-use crate::drive::{DriveFigures, DriveStudy};
+use crate::drive::{DriveFigures, DriveOperation, DriveStudy, LoopPoint};
 use crate::drive_table::bytes;
 use crate::line_chart::{Across, Line, LineChart, Up};
 use crate::marker::Appearance;
 
+/// By span and by size, of schedulers only this is drawn: the tables have the others, and the charts by depth compare
+/// them.
+const DRAWN_SCHEDULER: &str = "sptf";
+
 /// Every chart of drives, in the order in which a reader wants them.
-pub const DRIVE_CHARTS: [DriveChart; 8] = [
+pub const DRIVE_CHARTS: [DriveChart; 11] = [
     DriveChart::Seek,
     DriveChart::Transfer,
-    DriveChart::IopsByDepth,
-    DriveChart::ResponseByDepth,
+    DriveChart::IopsByDepthReads,
+    DriveChart::IopsByDepthWrites,
+    DriveChart::ResponseByDepthReads,
+    DriveChart::ResponseByDepthWrites,
     DriveChart::IopsBySpan,
     DriveChart::ResponseBySpan,
     DriveChart::IopsByBlock,
     DriveChart::ResponseByBlock,
+    DriveChart::RateByBlock,
 ];
 
 /// A chart of drives.
@@ -25,19 +32,28 @@ pub enum DriveChart {
     Seek,
     /// Sequential read rate by address.
     Transfer,
-    /// Commands a second by queue depth, for each scheduler.
-    IopsByDepth,
-    /// Mean response time by queue depth, for each scheduler.
-    ResponseByDepth,
-    /// Commands a second by span.
+    /// Reads a second by queue depth, for each scheduler.
+    IopsByDepthReads,
+    /// Writes a second by queue depth, for each scheduler.
+    IopsByDepthWrites,
+    /// Mean response time of reads by queue depth, for each scheduler.
+    ResponseByDepthReads,
+    /// Mean response time of writes by queue depth, for each scheduler.
+    ResponseByDepthWrites,
+    /// Commands a second by span, reads and writes.
     IopsBySpan,
-    /// Mean response time by span.
+    /// Mean response time by span, of reads and writes.
     ResponseBySpan,
-    /// Commands a second by size of command.
+    /// Commands a second by size of command, reads and writes.
     IopsByBlock,
-    /// Mean response time by size of command.
+    /// Mean response time by size of command, of reads and writes.
     ResponseByBlock,
+    /// Megabytes a second by size of command, reads and writes.
+    RateByBlock,
 }
+
+const IOPS: Up = Up::FromZero("commands per second (IOPS)");
+const RESPONSE: Up = Up::Logarithmic("mean response time (ms), logarithmic");
 
 impl DriveChart {
     /// Name of the chart's file.
@@ -46,12 +62,15 @@ impl DriveChart {
         match self {
             Self::Seek => "seek.svg",
             Self::Transfer => "transfer.svg",
-            Self::IopsByDepth => "iops-by-depth.svg",
-            Self::ResponseByDepth => "response-by-depth.svg",
+            Self::IopsByDepthReads => "iops-by-depth-reads.svg",
+            Self::IopsByDepthWrites => "iops-by-depth-writes.svg",
+            Self::ResponseByDepthReads => "response-by-depth-reads.svg",
+            Self::ResponseByDepthWrites => "response-by-depth-writes.svg",
             Self::IopsBySpan => "iops-by-span.svg",
             Self::ResponseBySpan => "response-by-span.svg",
             Self::IopsByBlock => "iops-by-block.svg",
             Self::ResponseByBlock => "response-by-block.svg",
+            Self::RateByBlock => "rate-by-block.svg",
         }
     }
 
@@ -61,122 +80,202 @@ impl DriveChart {
     ///
     /// If there is nothing to draw, a figure cannot be drawn, or the size is out of bounds.
     pub fn draw(self, study: &DriveStudy, size: ChartSize) -> Result<String, ChartError> {
-        let lines = Lines { study, loads: Vec::new() };
-        let (title, across, up, lines) = match self {
-            Self::Seek if study.drives.len() == 1 => (
-                "Seek time by distance",
-                Across::FromZero("distance (cylinders)"),
-                Up::FromZero("seek (ms)"),
-                lines.by_drive(|drive| {
-                    drive.seek.iter().map(|point| (point.cylinders.into(), point.ms)).collect()
-                }),
-            ),
-            // Drives have different cylinders, and the same way from one end to the other.
-            Self::Seek => (
-                "Seek time by distance",
-                Across::FromZero("distance (% of the stroke)"),
-                Up::FromZero("seek (ms)"),
-                lines.by_drive(|drive| {
-                    let stroke = f64::from(drive.cylinders.saturating_sub(1).max(1));
-                    let share = |cylinders: u32| 100.0 * f64::from(cylinders) / stroke;
-                    drive.seek.iter().map(|point| (share(point.cylinders), point.ms)).collect()
-                }),
-            ),
-            Self::Transfer => (
-                "Sequential read rate by address",
-                Across::FromZero("first sector (% of the addresses)"),
-                Up::FromZero("rate (MB/s)"),
-                lines.by_drive(|drive| {
-                    let points = drive.transfer.iter();
-                    points.map(|point| (point.lba_percent, point.mb_per_s)).collect()
-                }),
-            ),
-            Self::IopsByDepth => (
-                "Throughput by queue depth",
-                outstanding(study),
-                Up::FromZero("commands per second (IOPS)"),
-                lines.by_depth(|point| point.iops),
-            ),
-            Self::ResponseByDepth => (
-                "Response time by queue depth",
-                outstanding(study),
-                Up::Logarithmic("mean response time (ms), logarithmic"),
-                lines.by_depth(|point| point.response_ms),
-            ),
-            Self::IopsBySpan => (
-                "Throughput by span",
-                spans(study),
-                Up::FromZero("commands per second (IOPS)"),
-                lines.by_span(|point| point.iops),
-            ),
-            Self::ResponseBySpan => (
-                "Response time by span",
-                spans(study),
-                Up::Logarithmic("mean response time (ms), logarithmic"),
-                lines.by_span(|point| point.response_ms),
-            ),
-            Self::IopsByBlock => (
-                "Throughput by size of command",
-                sizes(study),
-                Up::FromZero("commands per second (IOPS)"),
-                lines.by_block(|point| point.iops),
-            ),
-            Self::ResponseByBlock => (
-                "Response time by size of command",
-                sizes(study),
-                Up::Logarithmic("mean response time (ms), logarithmic"),
-                lines.by_block(|point| point.response_ms),
-            ),
-        };
+        let Picture { title, across, up, lines, load } = self.picture(study);
         let names: Vec<&str> = study.drives.iter().map(|drive| drive.profile.as_str()).collect();
         let mut subtitles = vec![names.join(" beside ")];
-        if let Some(load) = self.load(study) {
-            subtitles.push(load);
-        }
+        subtitles.extend(load);
         // A row for each load and a column for each drive, or all in one row.
         let legend_columns = if names.len() == 1 { lines.len() } else { names.len() };
         LineChart { title, subtitles, across, up, lines, legend_columns }.draw(size)
     }
 
-    /// What the drives were given.
-    fn load(self, study: &DriveStudy) -> Option<String> {
-        let size = bytes(study.block_bytes);
-        let where_and_what = match self {
-            Self::Seek | Self::Transfer => return None,
-            Self::IopsByDepth | Self::ResponseByDepth => {
-                format!("random reads of {size} over the whole drive")
+    fn picture(self, study: &DriveStudy) -> Picture {
+        match self {
+            Self::Seek => seek(study),
+            Self::Transfer => transfer(study),
+            Self::IopsByDepthReads | Self::IopsByDepthWrites => {
+                by_depth(study, self.operation(), "Throughput by queue depth", IOPS, |point| {
+                    point.iops
+                })
             }
-            Self::IopsBySpan | Self::ResponseBySpan => {
-                format!("random reads of {size} within the outermost cylinders")
+            Self::ResponseByDepthReads | Self::ResponseByDepthWrites => by_depth(
+                study,
+                self.operation(),
+                "Response time by queue depth",
+                RESPONSE,
+                |point| point.response_ms,
+            ),
+            Self::IopsBySpan => by_span(study, "Throughput by span", IOPS, |point| point.iops),
+            Self::ResponseBySpan => {
+                by_span(study, "Response time by span", RESPONSE, |point| point.response_ms)
             }
-            Self::IopsByBlock | Self::ResponseByBlock => {
-                "random reads over the whole drive".to_owned()
+            Self::IopsByBlock => {
+                by_block(study, "Throughput by size of command", IOPS, |point| point.iops)
             }
-        };
-        Some(format!("{where_and_what}, cache off, seed {}", study.seed))
+            Self::ResponseByBlock => {
+                by_block(study, "Response time by size of command", RESPONSE, |point| {
+                    point.response_ms
+                })
+            }
+            Self::RateByBlock => {
+                let up = Up::FromZero("rate (MB/s)");
+                by_block(study, "Transfer rate by size of command", up, |point| point.mb_per_s)
+            }
+        }
+    }
+
+    fn operation(self) -> DriveOperation {
+        match self {
+            Self::IopsByDepthWrites | Self::ResponseByDepthWrites => DriveOperation::Write,
+            _ => DriveOperation::Read,
+        }
     }
 }
 
-fn outstanding(study: &DriveStudy) -> Across {
-    let points = study.drives.iter().flat_map(|drive| &drive.by_depth);
-    let depths = points.map(|point| point.outstanding);
-    Across::Doubling(
-        "commands outstanding, the one in service included",
-        ticks(depths, |depth| depth.to_string()),
-    )
+/// What a chart is of.
+struct Picture {
+    title: &'static str,
+    across: Across,
+    up: Up,
+    lines: Vec<Line>,
+    /// What the drives were given, if anything.
+    load: Option<String>,
 }
 
-fn spans(study: &DriveStudy) -> Across {
-    let points = study.drives.iter().flat_map(|drive| &drive.by_span);
-    let spans = points.map(|point| point.span_percent);
-    Across::Doubling("span (% of the stroke)", ticks(spans, |percent| percent.to_string()))
+fn seek(study: &DriveStudy) -> Picture {
+    let alone = study.drives.len() == 1;
+    let lines = by_drive(study, |drive| {
+        // Drives have different cylinders, and the same way from one end to the other.
+        let stroke = f64::from(drive.cylinders.saturating_sub(1).max(1));
+        let unit = if alone { 1.0 } else { stroke / 100.0 };
+        drive.seek.iter().map(|point| (f64::from(point.cylinders) / unit, point.ms)).collect()
+    });
+    Picture {
+        title: "Seek time by distance",
+        across: Across::FromZero(match alone {
+            true => "distance (cylinders)",
+            false => "distance (% of the stroke)",
+        }),
+        up: Up::FromZero("seek (ms)"),
+        lines,
+        load: None,
+    }
 }
 
-fn sizes(study: &DriveStudy) -> Across {
+fn transfer(study: &DriveStudy) -> Picture {
+    Picture {
+        title: "Sequential read rate by address",
+        across: Across::FromZero("first sector (% of the addresses)"),
+        up: Up::FromZero("rate (MB/s)"),
+        lines: by_drive(study, |drive| {
+            let points = drive.transfer.iter();
+            let ends = drive.transfer.last().map(|point| (100.0, point.mb_per_s));
+            points.map(|point| (point.lba_percent, point.mb_per_s)).chain(ends).collect()
+        }),
+        load: None,
+    }
+}
+
+fn by_depth(
+    study: &DriveStudy,
+    operation: DriveOperation,
+    title: &'static str,
+    up: Up,
+    figure: fn(&LoopPoint) -> f64,
+) -> Picture {
+    let points = |drive: &DriveFigures| -> Vec<LoopPoint> {
+        let points = drive.by_depth.iter();
+        points.filter(|point| point.operation == operation).cloned().collect()
+    };
+    let depths = study.drives.iter().flat_map(points).map(|point| point.outstanding);
+    let (commands, size) = (operation.plural(), bytes(study.block_bytes));
+    Picture {
+        title,
+        across: Across::Doubling(
+            "commands outstanding, the one in service included",
+            ticks(depths, |depth| depth.to_string()),
+        ),
+        up,
+        lines: by_load(
+            study,
+            points,
+            |point| point.scheduler.clone(),
+            |point| (f64::from(point.outstanding), figure(point)),
+        ),
+        load: Some(under(study, &format!("random {commands} of {size} over the whole drive"))),
+    }
+}
+
+fn by_span(
+    study: &DriveStudy,
+    title: &'static str,
+    up: Up,
+    figure: fn(&LoopPoint) -> f64,
+) -> Picture {
+    let spans = study.drives.iter().flat_map(|drive| &drive.by_span);
+    let spans = spans.map(|point| point.span_percent);
+    let size = bytes(study.block_bytes);
+    Picture {
+        title,
+        across: Across::Doubling(
+            "span (% of the stroke)",
+            ticks(spans, |percent| percent.to_string()),
+        ),
+        up,
+        lines: by_load(
+            study,
+            |drive| drawn(&drive.by_span),
+            load,
+            |point| (f64::from(point.span_percent), figure(point)),
+        ),
+        load: Some(under(
+            study,
+            &format!("random commands of {size} within the outermost cylinders"),
+        )),
+    }
+}
+
+fn by_block(
+    study: &DriveStudy,
+    title: &'static str,
+    up: Up,
+    figure: fn(&LoopPoint) -> f64,
+) -> Picture {
     // Those of the smallest sectors: the others' sizes are among them, or lie between if sectors are odd.
     let finest = study.drives.iter().min_by_key(|drive| drive.sector_bytes);
-    let points = finest.into_iter().flat_map(|drive| &drive.by_block);
-    Across::Doubling("size of a command", ticks(points.map(|point| point.bytes), bytes))
+    let sizes = finest.into_iter().flat_map(|drive| &drive.by_block).map(|point| point.bytes);
+    Picture {
+        title,
+        across: Across::Doubling("size of a command", ticks(sizes, bytes)),
+        up,
+        lines: by_load(
+            study,
+            |drive| drawn(&drive.by_block),
+            load,
+            |point| (f64::from(point.bytes), figure(point)),
+        ),
+        load: Some(under(study, "random commands over the whole drive")),
+    }
+}
+
+/// What drives were given, with what holds for the whole study.
+fn under(study: &DriveStudy, load: &str) -> String {
+    format!("{load}, cache {}, seed {}", study.cache, study.seed)
+}
+
+/// One command alone, and many under one scheduler.
+fn drawn(points: &[LoopPoint]) -> Vec<LoopPoint> {
+    let is_drawn =
+        |point: &&LoopPoint| point.outstanding == 1 || point.scheduler == DRAWN_SCHEDULER;
+    points.iter().filter(is_drawn).cloned().collect()
+}
+
+fn load(point: &LoopPoint) -> String {
+    let LoopPoint { operation, scheduler, outstanding, .. } = point;
+    match outstanding {
+        1 => format!("{}, 1 outstanding", operation.plural()),
+        _ => format!("{}, {outstanding} outstanding, {scheduler}", operation.plural()),
+    }
 }
 
 fn ticks(values: impl Iterator<Item = u32>, label: impl Fn(u32) -> String) -> Vec<(f64, String)> {
@@ -186,97 +285,48 @@ fn ticks(values: impl Iterator<Item = u32>, label: impl Fn(u32) -> String) -> Ve
     values.into_iter().map(|value| (f64::from(value), label(value))).collect()
 }
 
-/// Lines to be, all of them of one chart.
-struct Lines<'a> {
-    study: &'a DriveStudy,
-    loads: Vec<LoadLine>,
+fn by_drive(study: &DriveStudy, points: impl Fn(&DriveFigures) -> Vec<(f64, f64)>) -> Vec<Line> {
+    let line = |(position, drive): (usize, &DriveFigures)| Line {
+        name: drive.profile.clone(),
+        appearance: Appearance::of(position),
+        hollow: false,
+        points: points(drive),
+    };
+    study.drives.iter().enumerate().map(line).collect()
 }
 
-/// The line of a drive under a load.
-struct LoadLine {
-    load: String,
-    drive: usize,
-    points: Vec<(f64, f64)>,
-}
-
-impl Lines<'_> {
-    fn by_drive(self, points: impl Fn(&DriveFigures) -> Vec<(f64, f64)>) -> Vec<Line> {
-        let drives = self.study.drives.iter().enumerate();
-        let line = |(position, drive): (usize, &DriveFigures)| Line {
-            name: drive.profile.clone(),
-            appearance: Appearance::of(position),
-            hollow: false,
-            points: points(drive),
-        };
-        drives.map(line).collect()
+/// A line for each load on each drive: one colour for a load on every drive, a row of the legend for each load, a
+/// column for each drive.
+fn by_load(
+    study: &DriveStudy,
+    points: impl Fn(&DriveFigures) -> Vec<LoopPoint>,
+    load: impl Fn(&LoopPoint) -> String,
+    place: impl Fn(&LoopPoint) -> (f64, f64),
+) -> Vec<Line> {
+    let points: Vec<Vec<LoopPoint>> = study.drives.iter().map(points).collect();
+    let mut loads: Vec<String> = Vec::new();
+    for name in points.iter().flatten().map(&load) {
+        if !loads.contains(&name) {
+            loads.push(name);
+        }
     }
-
-    fn by_depth(mut self, figure: impl Fn(&crate::drive::DepthPoint) -> f64) -> Vec<Line> {
-        for (position, drive) in self.study.drives.iter().enumerate() {
-            for point in &drive.by_depth {
-                let place = (f64::from(point.outstanding), figure(point));
-                self.add(position, &point.scheduler, place);
+    let mut lines = Vec::with_capacity(loads.len() * points.len());
+    for (position, name) in loads.iter().enumerate() {
+        for (number, (drive, points)) in study.drives.iter().zip(&points).enumerate() {
+            let points = points.iter().filter(|point| load(point) == *name);
+            let points: Vec<(f64, f64)> = points.map(&place).collect();
+            if !points.is_empty() {
+                lines.push(Line {
+                    name: match study.drives.len() {
+                        1 => name.clone(),
+                        _ => format!("{name}: {}", drive.profile),
+                    },
+                    appearance: Appearance::of(position),
+                    hollow: number > 0,
+                    points,
+                });
             }
         }
-        self.in_rows()
     }
-
-    fn by_span(mut self, figure: impl Fn(&crate::drive::SpanPoint) -> f64) -> Vec<Line> {
-        for (position, drive) in self.study.drives.iter().enumerate() {
-            for point in &drive.by_span {
-                let place = (f64::from(point.span_percent), figure(point));
-                self.add(position, &load(&point.scheduler, point.outstanding), place);
-            }
-        }
-        self.in_rows()
-    }
-
-    fn by_block(mut self, figure: impl Fn(&crate::drive::BlockPoint) -> f64) -> Vec<Line> {
-        for (position, drive) in self.study.drives.iter().enumerate() {
-            for point in &drive.by_block {
-                let place = (f64::from(point.bytes), figure(point));
-                self.add(position, &load(&point.scheduler, point.outstanding), place);
-            }
-        }
-        self.in_rows()
-    }
-
-    /// Adds a point to the line of this drive and load.
-    fn add(&mut self, drive: usize, load: &str, point: (f64, f64)) {
-        let found = self.loads.iter_mut().find(|line| line.drive == drive && line.load == load);
-        match found {
-            Some(line) => line.points.push(point),
-            None => self.loads.push(LoadLine { load: load.to_owned(), drive, points: vec![point] }),
-        }
-    }
-
-    /// One colour for a load on every drive; a row of the legend for each load, a column for each drive.
-    fn in_rows(self) -> Vec<Line> {
-        let mut loads: Vec<&str> = Vec::new();
-        for line in &self.loads {
-            if !loads.contains(&line.load.as_str()) {
-                loads.push(&line.load);
-            }
-        }
-        let drives = &self.study.drives;
-        let lines = loads.iter().enumerate().flat_map(|(position, load)| {
-            self.loads.iter().filter(|line| line.load == **load).map(move |line| Line {
-                name: match drives.len() {
-                    1 => line.load.clone(),
-                    _ => format!("{load}: {}", drives[line.drive].profile),
-                },
-                appearance: Appearance::of(position),
-                hollow: line.drive > 0,
-                points: line.points.clone(),
-            })
-        });
-        lines.collect()
-    }
-}
-
-fn load(scheduler: &str, outstanding: u32) -> String {
-    match outstanding {
-        1 => "1 outstanding".to_owned(),
-        _ => format!("{outstanding} outstanding, {scheduler}"),
-    }
+    lines
 }

@@ -1,6 +1,8 @@
 //! What drives do as tables of plain text, two drives side by side.
 
-use crate::drive::{ClosedLoopFigures, DriveFigures, DriveStudy, ReplayFigures};
+use crate::drive::{
+    ClosedLoopFigures, DriveFigures, DriveOperation, DriveStudy, LoopPoint, ReplayFigures,
+};
 use crate::table::{Columns, fixed};
 
 /// Distances of the seek table, as far as the drives reach; the longest seek stands below.
@@ -57,26 +59,78 @@ pub fn drive_tables(study: &DriveStudy) -> String {
         "Sequential read, MB/s, from the start of each tenth of the addresses",
         transfer(drives),
     );
-    let load = format!("random reads of {size} over the whole drive");
-    section(
-        &format!("IOPS by commands outstanding: {load}"),
-        by_depth(drives, |point| fixed(point.iops, 1)),
-    );
-    section(
-        &format!("Mean response, ms, by commands outstanding: {load}"),
-        by_depth(drives, |point| fixed(point.response_ms, 2)),
-    );
-    section(
-        &format!(
-            "Random reads of {size} within the outermost part of the stroke, by scheduler and commands outstanding"
-        ),
-        by_span(drives),
-    );
-    section(
-        "Random reads over the whole drive by size, scheduler and commands outstanding",
-        by_block(drives),
-    );
+    for operation in DriveOperation::ALL {
+        let commands = operation.plural();
+        let whole = format!("random {commands} of {size} over the whole drive");
+        let outermost = format!("random {commands} of {size} within the outermost cylinders");
+        let any_size = format!("random {commands} over the whole drive");
+        for (axis, by, load) in [
+            (&BY_DEPTH, "commands outstanding", whole),
+            (&BY_SPAN, "span, commands outstanding and scheduler", outermost),
+            (&BY_BLOCK, "size, commands outstanding and scheduler", any_size),
+        ] {
+            let cache = &study.cache;
+            for figure in axis.figures {
+                let title = format!("{} by {by}: {load}, cache {cache}", figure.words);
+                section(&title, loops(drives, axis, operation, figure.show));
+            }
+        }
+    }
     all
+}
+
+/// A figure of a closed loop, and how it is shown.
+struct Figure {
+    words: &'static str,
+    show: fn(&LoopPoint) -> String,
+}
+
+const IOPS: Figure = Figure { words: "IOPS", show: |point| fixed(point.iops, 1) };
+const RESPONSE: Figure =
+    Figure { words: "Mean response, ms,", show: |point| fixed(point.response_ms, 2) };
+const RATE: Figure = Figure { words: "MB/s", show: |point| fixed(point.mb_per_s, 1) };
+
+/// What closed loops are shown by: a row for each of its values, a column for each load.
+struct LoopAxis {
+    points: fn(&DriveFigures) -> &[LoopPoint],
+    header: &'static str,
+    row: fn(&LoopPoint) -> u32,
+    row_words: fn(u32) -> String,
+    column: fn(&LoopPoint) -> String,
+    figures: &'static [Figure],
+}
+
+const BY_DEPTH: LoopAxis = LoopAxis {
+    points: |drive| &drive.by_depth,
+    header: "outstanding",
+    row: |point| point.outstanding,
+    row_words: |outstanding| outstanding.to_string(),
+    column: |point| point.scheduler.clone(),
+    figures: &[IOPS, RESPONSE],
+};
+const BY_SPAN: LoopAxis = LoopAxis {
+    points: |drive| &drive.by_span,
+    header: "stroke\n%",
+    row: |point| point.span_percent,
+    row_words: |percent| percent.to_string(),
+    column: load_header,
+    figures: &[IOPS, RESPONSE],
+};
+const BY_BLOCK: LoopAxis = LoopAxis {
+    points: |drive| &drive.by_block,
+    header: "size",
+    row: |point| point.bytes,
+    row_words: bytes,
+    column: load_header,
+    figures: &[IOPS, RESPONSE, RATE],
+};
+
+/// One command alone leaves nothing to choose.
+fn load_header(point: &LoopPoint) -> String {
+    match point.outstanding {
+        1 => "1".to_owned(),
+        outstanding => format!("{outstanding}\n{}", point.scheduler),
+    }
 }
 
 /// The drive at `position` in a header: nothing if it is the only one.
@@ -168,118 +222,42 @@ fn transfer(drives: &[DriveFigures]) -> String {
     columns.render(&rows)
 }
 
-fn by_depth(
+/// One figure of all closed loops of an operation.
+fn loops(
     drives: &[DriveFigures],
-    show: impl Fn(&crate::drive::DepthPoint) -> String + Copy + 'static,
+    axis: &LoopAxis,
+    operation: DriveOperation,
+    show: fn(&LoopPoint) -> String,
 ) -> String {
-    let mut rows: Vec<u32> =
-        drives.iter().flat_map(|drive| &drive.by_depth).map(|point| point.outstanding).collect();
+    let points = |drive: &DriveFigures| -> Vec<LoopPoint> {
+        let points = (axis.points)(drive).iter();
+        points.filter(|point| point.operation == operation).cloned().collect()
+    };
+    let all: Vec<LoopPoint> = drives.iter().flat_map(points).collect();
+    let mut rows: Vec<u32> = all.iter().map(axis.row).collect();
     rows.sort_unstable();
     rows.dedup();
-    let mut columns = Columns::new().number("outstanding", |row: &u32| row.to_string());
-    let mut schedulers: Vec<&str> = Vec::new();
-    for point in drives.iter().flat_map(|drive| &drive.by_depth) {
-        if !schedulers.contains(&point.scheduler.as_str()) {
-            schedulers.push(&point.scheduler);
+    // In the order of the points.
+    let mut loads: Vec<String> = Vec::new();
+    for load in all.iter().map(axis.column) {
+        if !loads.contains(&load) {
+            loads.push(load);
         }
     }
-    for scheduler in schedulers {
+    let row_words = axis.row_words;
+    let mut columns = Columns::new().number(axis.header, move |row: &u32| row_words(*row));
+    for load in loads {
         for (position, drive) in drives.iter().enumerate() {
-            let points = drive.by_depth.iter().filter(|point| point.scheduler == scheduler);
-            let points: Vec<_> = points.cloned().collect();
-            columns = columns.number(header(scheduler, drives, position), move |row| {
-                let found = points.iter().find(|point| point.outstanding == *row);
+            let mut points = points(drive);
+            points.retain(|point| (axis.column)(point) == load);
+            let row_of = axis.row;
+            columns = columns.number(header(&load, drives, position), move |row| {
+                let found = points.iter().find(|point| row_of(point) == *row);
                 found.map_or_else(|| "-".to_owned(), show)
             });
         }
     }
     columns.render(&rows)
-}
-
-fn by_span(drives: &[DriveFigures]) -> String {
-    let loads = loads(
-        drives
-            .iter()
-            .flat_map(|drive| &drive.by_span)
-            .map(|point| (point.scheduler.clone(), point.outstanding)),
-    );
-    let mut rows: Vec<u32> =
-        drives.iter().flat_map(|drive| &drive.by_span).map(|point| point.span_percent).collect();
-    rows.sort_unstable();
-    rows.dedup();
-    let mut columns = Columns::new().number("stroke\n%", |row: &u32| row.to_string());
-    for (scheduler, outstanding) in loads {
-        for (position, drive) in drives.iter().enumerate() {
-            let points = drive
-                .by_span
-                .iter()
-                .filter(|point| (&point.scheduler, point.outstanding) == (&scheduler, outstanding));
-            let points: Vec<_> = points.cloned().collect();
-            let words = |figure: &str| {
-                header(&format!("{scheduler}, {outstanding}\n{figure}"), drives, position)
-            };
-            let (iops, response) = (points.clone(), points);
-            columns = columns
-                .number(words("IOPS"), move |row| {
-                    let found = iops.iter().find(|point| point.span_percent == *row);
-                    found.map_or_else(|| "-".to_owned(), |point| fixed(point.iops, 1))
-                })
-                .number(words("ms"), move |row| {
-                    let found = response.iter().find(|point| point.span_percent == *row);
-                    found.map_or_else(|| "-".to_owned(), |point| fixed(point.response_ms, 2))
-                });
-        }
-    }
-    columns.render(&rows)
-}
-
-fn by_block(drives: &[DriveFigures]) -> String {
-    let loads = loads(
-        drives
-            .iter()
-            .flat_map(|drive| &drive.by_block)
-            .map(|point| (point.scheduler.clone(), point.outstanding)),
-    );
-    let mut rows: Vec<u32> =
-        drives.iter().flat_map(|drive| &drive.by_block).map(|point| point.bytes).collect();
-    rows.sort_unstable();
-    rows.dedup();
-    let mut columns = Columns::new().number("size", |row: &u32| bytes(*row));
-    for (scheduler, outstanding) in loads {
-        for (position, drive) in drives.iter().enumerate() {
-            let points = drive
-                .by_block
-                .iter()
-                .filter(|point| (&point.scheduler, point.outstanding) == (&scheduler, outstanding));
-            let points: Vec<_> = points.cloned().collect();
-            let words = |figure: &str| {
-                header(&format!("{scheduler}, {outstanding}\n{figure}"), drives, position)
-            };
-            let figure = |show: fn(&crate::drive::BlockPoint) -> String| {
-                let points = points.clone();
-                move |row: &u32| {
-                    let found = points.iter().find(|point| point.bytes == *row);
-                    found.map_or_else(|| "-".to_owned(), show)
-                }
-            };
-            columns = columns
-                .number(words("IOPS"), figure(|point| fixed(point.iops, 1)))
-                .number(words("ms"), figure(|point| fixed(point.response_ms, 2)))
-                .number(words("MB/s"), figure(|point| fixed(point.mb_per_s, 1)));
-        }
-    }
-    columns.render(&rows)
-}
-
-/// Each load once, in the order of the points.
-fn loads(points: impl Iterator<Item = (String, u32)>) -> Vec<(String, u32)> {
-    let mut loads = Vec::new();
-    for load in points {
-        if !loads.contains(&load) {
-            loads.push(load);
-        }
-    }
-    loads
 }
 
 /// A size as a person would write it: `4 KiB`, or `520 B` if it is no whole number of a larger unit.

@@ -69,6 +69,7 @@ pub mod csv;
 pub mod drive;
 mod drive_chart;
 mod drive_table;
+mod legend;
 mod line_chart;
 mod marker;
 pub mod overhead;
@@ -82,8 +83,8 @@ pub use comparison::{
 };
 pub use csv::write_segments_csv;
 pub use drive::{
-    BlockPoint, ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DepthPoint, DriveFigures, DriveStudy,
-    ReplayFigures, SeekPoint, SpanPoint, TransferPoint, drive_json,
+    ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DriveFigures, DriveOperation, DriveStudy, LoopPoint,
+    ReplayFigures, SeekPoint, TransferPoint, drive_json,
 };
 pub use drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use drive_table::{closed_loop_text, drive_tables, replay_text};

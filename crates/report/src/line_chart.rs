@@ -2,21 +2,16 @@
 
 use crate::axis::Axis;
 use crate::chart::{
-    ChartError, ChartSize, GRID, INK, LEGEND_ROW_PX, Margins, PIXEL, Sheet, register_the_font,
-    style, text, to_px, width_px,
+    ChartError, ChartSize, GRID, INK, Margins, PIXEL, Sheet, register_the_font, style, to_px,
 };
+use crate::legend::{self, Sample};
 use crate::marker::{Appearance, Canvas};
 use plotters::chart::ChartBuilder;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::style::Color;
-use plotters::style::text_anchor::VPos;
 
 /// A line of more points than this has no markers: they would cover it.
 const MOST_MARKERS: usize = 24;
-/// In the legend: a line and its marker, the words beside, and the room to the next.
-const SAMPLE_PX: i32 = 30;
-const WORDS_PX: i32 = 38;
-const APART_PX: i32 = 24;
 
 /// A chart of lines.
 pub(crate) struct LineChart {
@@ -25,7 +20,7 @@ pub(crate) struct LineChart {
     pub(crate) across: Across,
     pub(crate) up: Up,
     pub(crate) lines: Vec<Line>,
-    /// Columns of the legend, which goes row by row.
+    /// Columns of the legend, which goes row by row; fewer if there is no room for so many.
     pub(crate) legend_columns: usize,
 }
 
@@ -67,15 +62,16 @@ impl LineChart {
         if points().next().is_none() || !points().all(drawable) {
             return Err(ChartError::NoFigures { title: self.title });
         }
+        let legend = self.legend(to_px(size.width_px as usize))?;
         let sheet = Sheet {
             size,
             title: self.title,
             subtitles: self.subtitles.clone(),
-            legend_rows: self.lines.len().div_ceil(self.legend_columns.max(1)),
+            legend_rows: legend.rows(),
         };
         sheet.draw(|canvas, margins| {
             self.plot(canvas, margins)?;
-            self.legend(canvas, to_px(size.height_px as usize) - margins.legend_px)
+            legend.draw(canvas, to_px(size.height_px as usize) - margins.legend_px)
         })
     }
 
@@ -167,22 +163,52 @@ impl LineChart {
         Ok(())
     }
 
-    /// The lines' names below the plot, row by row.
-    fn legend(&self, canvas: &Canvas<'_>, top_px: i32) -> Result<(), ChartError> {
-        let names = self.lines.iter().map(|line| width_px(&line.name, 12));
-        let widest_px = names.collect::<Result<Vec<_>, _>>()?.into_iter().max().unwrap_or_default();
-        let columns = self.legend_columns.max(1);
+    /// The lines' names, in as many columns as are wanted and fit. A line alone needs none: the subtitle names it.
+    fn legend(&self, chart_px: i32) -> Result<Legend<'_>, ChartError> {
+        let lines = if self.lines.len() > 1 { &self.lines[..] } else { &[] };
+        let widths = lines.iter().map(|line| legend::entry_px(&line.name));
+        let widths = widths.collect::<Result<Vec<i32>, _>>()?;
+        // What one column takes, another need not: each is as wide as its widest.
+        let in_columns = |columns: usize| -> Vec<i32> {
+            let of = |column| widths.iter().skip(column).step_by(columns).copied().max();
+            (0..columns).filter_map(of).collect()
+        };
+        let fits = |columns: &usize| {
+            legend::LEFT_PX + in_columns(*columns).into_iter().sum::<i32>() <= chart_px
+        };
+        let most = (1..=self.legend_columns).rev().find(fits).unwrap_or(1);
+        // No row with a name by itself where the names would spread evenly.
+        let rows = lines.len().div_ceil(most).max(1);
+        let columns = lines.len().div_ceil(rows).max(1);
+        let columns = if fits(&columns) { columns } else { most };
+        Ok(Legend { lines, columns_px: in_columns(columns), columns })
+    }
+}
+
+/// The names below the plot, row by row.
+struct Legend<'a> {
+    lines: &'a [Line],
+    columns: usize,
+    /// Width of each column.
+    columns_px: Vec<i32>,
+}
+
+impl Legend<'_> {
+    fn rows(&self) -> usize {
+        self.lines.len().div_ceil(self.columns)
+    }
+
+    fn draw(&self, canvas: &Canvas<'_>, top_px: i32) -> Result<(), ChartError> {
         for (position, line) in self.lines.iter().enumerate() {
-            let (row, column) = (position / columns, position % columns);
-            let x_px = 16 + to_px(column) * (WORDS_PX + widest_px + APART_PX);
-            let middle_px = top_px + LEGEND_ROW_PX * to_px(row) + LEGEND_ROW_PX / 2;
-            let at = |x_px: i32| (x_px * PIXEL, middle_px * PIXEL);
-            line.appearance.line(canvas, vec![at(x_px), at(x_px + SAMPLE_PX)], PIXEL)?;
-            if line.has_markers() {
-                let middle = at(x_px + SAMPLE_PX / 2);
-                line.appearance.simulated(canvas, middle, line.hollow, PIXEL)?;
-            }
-            text(canvas, &line.name, (x_px + WORDS_PX, middle_px), 12, VPos::Center)?;
+            let (row, column) = (position / self.columns, position % self.columns);
+            let x_px = legend::LEFT_PX + self.columns_px.iter().take(column).sum::<i32>();
+            let middle_px = top_px + legend::ROW_PX * to_px(row) + legend::ROW_PX / 2;
+            let sample = match line.has_markers() {
+                true if line.hollow => Sample::Hollow,
+                true => Sample::Filled,
+                false => Sample::Line,
+            };
+            legend::entry(canvas, line.appearance, sample, &line.name, (x_px, middle_px))?;
         }
         Ok(())
     }

@@ -1,24 +1,27 @@
 //! The drive's own cache: segments, read-ahead, writes acknowledged before they are on the medium.
 //!
-//! The rules are those that the reference simulator's times for the Cheetah 15K.5 show, as far as
-//! they show them:
+//! The rules are those that the reference simulator's times for the Cheetah 15K.5 show:
 //!
-//! - A read that lies in one segment costs its overhead and moves nothing. Any other read goes to
-//!   the medium whole, continues the segment that it continues in address, or else takes the one
-//!   used least recently.
-//! - After a read the drive reads on into the segment: until the track ends on which the read
-//!   began, or the next one if the segment came from the track before, and no further than the
-//!   segment's size from the read. Any command but a read of that segment stops it, when the sector
-//!   under the head has passed.
+//! - A read that lies in one segment costs its overhead and moves nothing. A read whose first
+//!   sectors lie in a segment has the rest read into it. Any other read goes to the medium whole
+//!   and takes a segment of its own, in place of the one used least recently.
+//! - After a read of the medium the drive reads on: to the end of the track of the read's last
+//!   sector, and if the segment began on an earlier track to the end of the track after it. What
+//!   it reads past the size of the segment replaces the segment's oldest sectors, also such as
+//!   nobody has asked for. Any command but a read of that segment stops it, when the sector under
+//!   the head has passed.
 //! - With write-back, a write is acknowledged when its overhead has passed, and goes to the medium
 //!   at once. Anything but a write that continues it waits until it is there. A failure of power
 //!   loses one run of sectors, therefore.
 //!
 //! Which command goes next is decided without a look at the cache.
 
+use std::ops::Range;
+
 use crate::geometry::Track;
 use crate::mechanics::{Command, Drive, Operation, Transfer};
 use crate::profile::{Cache, ReadAhead};
+use crate::rotation::TICKS_PER_REVOLUTION;
 
 /// Consecutive sectors that are in the cache.
 #[derive(Clone, Copy, Debug)]
@@ -32,9 +35,8 @@ impl Segment {
         self.first_lba <= first_lba && end_lba <= self.end_lba
     }
 
-    /// Whether sectors from `lba` on would continue it.
-    fn reaches(&self, lba: u64) -> bool {
-        self.first_lba <= lba && lba <= self.end_lba
+    fn holds_sector(&self, lba: u64) -> bool {
+        self.first_lba <= lba && lba < self.end_lba
     }
 
     fn overlaps(&self, other: &Self) -> bool {
@@ -130,28 +132,58 @@ impl CacheState {
         command: &Command,
         transfer: &Transfer,
     ) -> Served {
-        let end_lba = command.lba + u64::from(command.sectors);
-        // What is on its way to the medium goes there first.
+        let (lba, end_lba) = (command.lba, command.lba + u64::from(command.sectors));
+        let overhead = drive.overhead_ticks(arm.before)[Operation::Read as usize];
+        // What is on its way to the medium goes there first, and a read that waits for it has the
+        // overhead of a miss meanwhile, wherever its sectors are.
         let start_ns = now_ns.max(self.written_ns);
-        let hit_ns = start_ns + hit_ns;
-        if let Some(buffered_ns) = self.buffered_ns(drive, start_ns, command.lba, end_lba) {
+        let hit_ns = if now_ns < self.written_ns {
+            start_ns.max(now_ns + drive.rotation().ns(u64::from(overhead)))
+        } else {
+            now_ns + hit_ns
+        };
+        if let Some(buffered_ns) = self.buffered_ns(drive, start_ns, lba, end_lba) {
             return Served { completion_ns: hit_ns.max(buffered_ns), hit: true, arm };
         }
-        let (start_ns, arm) = self.stop_reading(drive, start_ns, arm);
-        let found = self.segments.iter().position(|held| held.holds(command.lba, end_lba));
-        if let Some(found) = found {
-            let mut segment = self.segments.remove(found);
-            segment.first_lba = command.lba;
+        let (at_ns, arm) = self.stop_reading(drive, start_ns, arm);
+        if let Some(found) = self.latest(|held| held.holds(lba, end_lba)) {
+            let segment = self.segments.remove(found);
             self.segments.push(segment);
-            let arm = self.resume_reading(drive, start_ns, arm, command.lba);
             return Served { completion_ns: hit_ns, hit: true, arm };
         }
-        let overhead = drive.overhead_ticks(arm.before)[Operation::Read as usize];
-        let completion_ns = medium_ns(drive, start_ns, overhead, arm, Operation::Read, transfer);
-        let stream = self.segments.iter().position(|held| held.reaches(command.lba));
-        let first_lba = stream.map_or(command.lba, |stream| self.segments[stream].first_lba);
+        if let Some(begun) = self.latest(|held| held.holds_sector(lba)) {
+            let segment = self.segments.remove(begun);
+            let sectors = (end_lba - segment.end_lba) as u32;
+            let rest = Command { lba: segment.end_lba, sectors, ..*command };
+            if let Ok(transfer) = drive.transfer(&rest) {
+                let completion_ns =
+                    medium_ns(drive, at_ns, overhead, arm, Operation::Read, &transfer);
+                let read = lba..end_lba;
+                return self.read_into(drive, segment.first_lba, read, completion_ns, &transfer);
+            }
+        }
+        let completion_ns = medium_ns(drive, at_ns, overhead, arm, Operation::Read, transfer);
+        self.read_into(drive, lba, lba..end_lba, completion_ns, transfer)
+    }
+
+    /// The segment used last of those that are `suitable`.
+    fn latest(&self, suitable: impl Fn(&Segment) -> bool) -> Option<usize> {
+        self.segments.iter().rposition(suitable)
+    }
+
+    /// A read has come off the medium into the segment that begins at `first_lba`: the drive reads
+    /// on.
+    fn read_into(
+        &mut self,
+        drive: &Drive,
+        first_lba: u64,
+        read: Range<u64>,
+        completion_ns: u64,
+        transfer: &Transfer,
+    ) -> Served {
+        let ahead_lba = self.ahead_lba(drive, first_lba, &read);
+        let end_lba = read.end;
         self.insert(Segment { first_lba, end_lba });
-        let ahead_lba = self.ahead_lba(drive, first_lba, command.lba);
         self.reading = (ahead_lba > end_lba).then_some(Reading {
             from_ns: completion_ns,
             from_lba: end_lba,
@@ -161,43 +193,23 @@ impl CacheState {
         Served { completion_ns, hit: false, arm }
     }
 
-    /// Where reading on ends after a read at `lba` into a segment that starts at `first_lba`.
-    fn ahead_lba(&self, drive: &Drive, first_lba: u64, lba: u64) -> u64 {
+    /// Where reading on ends after a read into a segment that begins at `first_lba`.
+    fn ahead_lba(&self, drive: &Drive, first_lba: u64, read: &Range<u64>) -> u64 {
         let capacity_sectors = drive.capacity_sectors();
-        let full_lba = (lba + u64::from(self.rules.segment_sectors)).min(capacity_sectors);
         match self.rules.read_ahead {
-            ReadAhead::None => lba,
-            ReadAhead::Segment => full_lba,
+            ReadAhead::None => read.end,
+            ReadAhead::Segment => {
+                (read.start + u64::from(self.rules.segment_sectors)).min(capacity_sectors)
+            }
             ReadAhead::Track => {
-                let track = drive.track_sectors(lba);
-                let end_lba = if first_lba < track.start && track.end < capacity_sectors {
+                let track = drive.track_sectors(read.end - 1);
+                if first_lba < track.start && track.end < capacity_sectors {
                     drive.track_sectors(track.end).end
                 } else {
                     track.end
-                };
-                end_lba.min(full_lba)
+                }
             }
         }
-    }
-
-    /// Reads on from the end of the segment used last, after a read at `lba` that was found in it.
-    fn resume_reading(&mut self, drive: &Drive, now_ns: u64, arm: Arm, lba: u64) -> Arm {
-        let Some(&segment) = self.segments.last() else { return arm };
-        let end_lba = self.ahead_lba(drive, segment.first_lba, lba);
-        if end_lba <= segment.end_lba {
-            return arm;
-        }
-        let rotation = drive.rotation();
-        let from = drive.locate(segment.end_lba);
-        let [overhead, _] = drive.overhead_ticks(arm.before);
-        let angle = rotation.angle_at(now_ns);
-        let way = drive.positioning(overhead, arm.track, angle, from);
-        self.reading = Some(Reading {
-            from_ns: now_ns + rotation.ns(u64::from(way.ticks())),
-            from_lba: segment.end_lba,
-            end_lba,
-        });
-        Arm { track: from.track, before: Operation::Read }
     }
 
     fn write(
@@ -210,16 +222,19 @@ impl CacheState {
         transfer: &Transfer,
     ) -> Served {
         let end_lba = command.lba + u64::from(command.sectors);
+        let written = Segment { first_lba: command.lba, end_lba };
         let appends = self.segments.last().is_some_and(|last| last.end_lba == command.lba);
         if self.rules.write_back && appends && now_ns < self.written_ns {
+            self.forget(&written);
             self.extend(end_lba);
-            self.written_ns += passing_ns(drive, command.lba, end_lba);
+            self.written_ns = appended_ns(drive, self.written_ns, arm.track, transfer);
             let arm = Arm { track: transfer.end_track, before: Operation::Write };
             return Served { completion_ns: now_ns + hit_ns, hit: true, arm };
         }
         let start_ns = now_ns.max(self.written_ns);
         let (start_ns, from) = self.stop_reading(drive, start_ns, arm);
-        self.insert(Segment { first_lba: command.lba, end_lba });
+        self.forget(&written);
+        self.insert(written);
         let arm = Arm { track: transfer.end_track, before: Operation::Write };
         if self.rules.write_back {
             // The overhead of the answer is that of the writing too.
@@ -247,11 +262,15 @@ impl CacheState {
             }
             reading.from_ns + passing_ns(drive, reading.from_lba, lba)
         };
-        (passed_ns(first_lba + 1) <= now_ns).then(|| passed_ns(end_lba))
+        // Neither still to come nor replaced by what came after it.
+        let kept = u64::from(self.rules.segment_sectors);
+        let replaced_by_lba = first_lba + kept + 1;
+        let replaced = replaced_by_lba <= reading.end_lba && passed_ns(replaced_by_lba) <= now_ns;
+        (passed_ns(first_lba + 1) <= now_ns && !replaced).then(|| passed_ns(end_lba))
     }
 
-    /// Stops reading on at `now_ns`, or when the sector under way has passed, and says when that
-    /// is; what has passed whole stays in the segment.
+    /// Stops reading on at `now_ns`, or when the sector under the head has passed, and says when
+    /// that is. What had passed whole by `now_ns` stays in the segment.
     fn stop_reading(&mut self, drive: &Drive, now_ns: u64, arm: Arm) -> (u64, Arm) {
         let Some(reading) = self.reading.take() else { return (now_ns, arm) };
         if now_ns < reading.from_ns {
@@ -267,13 +286,16 @@ impl CacheState {
                 unread_lba = middle_lba;
             }
         }
-        let mut stop_ns = now_ns;
-        if read_lba < reading.end_lba {
-            read_lba += 1;
-            stop_ns = passed_ns(read_lba).max(now_ns);
-        }
         self.extend(read_lba);
-        (stop_ns, Arm { track: drive.locate(read_lba - 1).track, ..arm })
+        let let_pass_lba = (read_lba + 1).min(reading.end_lba);
+        let at_ns = passed_ns(let_pass_lba).max(now_ns);
+        let arm = Arm { track: drive.locate(let_pass_lba - 1).track, ..arm };
+        (at_ns, arm)
+    }
+
+    /// Drops what a write has made stale.
+    fn forget(&mut self, written: &Segment) {
+        self.segments.retain(|held| !held.overlaps(written));
     }
 
     /// Lengthens the segment used last; it keeps no more than its size, from the end.
@@ -285,17 +307,27 @@ impl CacheState {
         }
     }
 
-    /// Adds a segment as the one used last, in place of what it makes stale and, when all are in
-    /// use, of the one used first. A segment keeps no more than its size, from the end.
+    /// Adds a segment as the one used last, when all are in use in place of the one used least
+    /// recently. A segment keeps no more than its size, from the end.
     fn insert(&mut self, mut segment: Segment) {
         let kept = u64::from(self.rules.segment_sectors);
         segment.first_lba = segment.first_lba.max(segment.end_lba.saturating_sub(kept));
-        self.segments.retain(|held| !held.overlaps(&segment));
         if self.segments.len() >= self.rules.segments as usize {
             self.segments.remove(0);
         }
         self.segments.push(segment);
     }
+}
+
+/// When a write is on the medium that continues one which is there at `written_ns`.
+///
+/// The drive turns to it when the sectors before it have passed, which is too late for its first:
+/// on the same track it waits a revolution.
+fn appended_ns(drive: &Drive, written_ns: u64, from: Track, transfer: &Transfer) -> u64 {
+    let rotation = drive.rotation();
+    let way = drive.positioning(0, from, rotation.angle_at(written_ns), transfer.start);
+    let missed = if from == transfer.start.track { TICKS_PER_REVOLUTION } else { 0 };
+    written_ns + rotation.ns(u64::from(way.ticks() + missed) + transfer.ticks)
 }
 
 /// When a transfer that the drive turns to at `start_ns` is done.

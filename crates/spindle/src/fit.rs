@@ -200,10 +200,10 @@ pub fn fit<D: MeasuredDrive>(
     let sector_bytes = drive.sector_bytes();
     let refuse = |reason| Err(FitError::Capacity { capacity_sectors, reason });
     if capacity_sectors < 1 << 17 {
-        return refuse("there is no room for tracks to show");
+        return refuse("in fewer than 131,072 tracks do not show");
     }
     if capacity_sectors > u64::from(u32::MAX) {
-        return refuse("a profile counts sectors in 32 bits");
+        return refuse("a profile has fewer than 4,294,967,296");
     }
     let mut timing = Timing::new(drive, report);
     timing.find_revolution()?;

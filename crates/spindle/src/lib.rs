@@ -7,7 +7,8 @@
 //! does twice the work. How much a fragmented file costs is decided here.
 //!
 //! A [`Profile`] is what somebody measured about a drive; six ship with the crate, of
-//! which one was measured throughout and five are outlines of published figures. A [`Drive`] is
+//! which one was measured throughout and five are outlines of data sheets. Each number of a
+//! profile says where it comes from. A [`Drive`] is
 //! the tables made from it, shared by all spindles of the kind. A [`SimulatedSpindle`] is one
 //! drive at work: it holds commands, chooses by its [`Scheduler`], and says when each is done.
 //! Time is in whole nanoseconds and belongs to the caller.
@@ -72,7 +73,7 @@ pub use geometry::{Location, Track};
 pub use mechanics::{Command, CommandError, Drive, Operation, Positioning, Transfer};
 pub use outline::{Outline, SeekFigures};
 pub use profile::{Cache, Overheads, Profile, ProfileError, ReadAhead, Zone};
-pub use provenance::{NUMBERS, Provenance, Provenances};
+pub use provenance::{Provenance, Provenances};
 pub use queue::MAX_DEPTH;
 pub use replay::{Arrival, Throughput, closed_loop, one_at_a_time, replay};
 pub use rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};

@@ -1,14 +1,15 @@
 //! What is measured about a drive, as a TOML file.
 //!
-//! A [`Profile`] is numbers and their source, nothing derived. [`Profile::validate`] finds the
-//! mistakes that a hand-written profile is likely to hold and names the field of each.
+//! A [`Profile`] is numbers and their source, nothing derived but what an [`Outline`] leaves open.
+//! [`Profile::validate`] finds the mistakes that a hand-written profile is likely to hold and names
+//! the field of each.
 
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::outline::Outline;
-use crate::provenance::{Provenances, unknown};
+use crate::provenance::Provenances;
 
 /// Profiles that ship with the crate, by name: the measured one first.
 macro_rules! shipped {
@@ -85,6 +86,7 @@ pub struct Profile {
     #[serde(default)]
     pub zero_latency_write: bool,
     /// `(cylinders, ms)` in ascending cylinders; linear between points.
+    #[serde(default)]
     pub seek: Vec<(u32, f64)>,
     /// Delay before the head moves.
     pub overhead_ms: Overheads,
@@ -94,11 +96,14 @@ pub struct Profile {
     /// The drive's own cache, if it has one. It is in use only where it is asked for.
     #[serde(default)]
     pub cache: Option<Cache>,
-    /// Where its numbers come from, by field: see [`NUMBERS`](crate::NUMBERS).
+    /// Where each of [its numbers](Profile::numbers) comes from.
     #[serde(default)]
     pub provenance: Provenances,
+    /// What `seek` and `zones` were made from, where only a data sheet's figures are known.
+    #[serde(default)]
+    pub outline: Option<Outline>,
     /// Zones from the outermost inward, which is also in LBA order.
-    #[serde(rename = "zone")]
+    #[serde(default, rename = "zone")]
     pub zones: Vec<Zone>,
 }
 
@@ -138,7 +143,8 @@ pub struct Cache {
 pub enum ReadAhead {
     /// Not at all.
     None,
-    /// To the end of the track on which the read started, or until the segment is full.
+    /// To the end of the track of the read's last sector, and one track further if what the segment holds began on an
+    /// earlier one. A segment goes round: what is read past its size replaces its oldest sectors.
     Track,
     /// Until the segment is full.
     Segment,
@@ -239,21 +245,25 @@ impl Profile {
         Self::from_toml(&text, &origin)
     }
 
-    /// Parses and validates a profile, or an [`Outline`] and makes a profile of it; `origin` names
-    /// the text in errors. An outline has the field `zones`, a number; a profile has a list, `zone`.
+    /// Parses and validates a profile; `origin` names the text in errors. A profile holds the list
+    /// `seek` and the tables `zone`, or the table `outline`, of which they are made.
     ///
     /// # Errors
     ///
     /// The text does not parse or holds a value that cannot be.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self, ProfileError> {
-        let parse_error =
-            |source| ProfileError::Parse { origin: origin.to_owned(), source: Box::new(source) };
-        let table: toml::Table = toml::from_str(text).map_err(parse_error)?;
-        if table.contains_key("zones") {
-            let outline: Outline = toml::from_str(text).map_err(parse_error)?;
-            return outline.profile();
+        let mut profile: Self = toml::from_str(text).map_err(|source| ProfileError::Parse {
+            origin: origin.to_owned(),
+            source: Box::new(source),
+        })?;
+        if let Some(outline) = profile.outline.clone() {
+            let alone = profile.seek.is_empty() && profile.zones.is_empty();
+            profile.check("outline", alone, || {
+                "stands in place of seek and zone: leave them out, or the outline".to_owned()
+            })?;
+            profile.check_scalars()?;
+            outline.complete(&mut profile)?;
         }
-        let profile: Self = toml::from_str(text).map_err(parse_error)?;
         profile.validate()?;
         Ok(profile)
     }
@@ -275,6 +285,16 @@ impl Profile {
     ///
     /// [`ProfileError::Invalid`], naming the first field that does not.
     pub fn validate(&self) -> Result<(), ProfileError> {
+        self.check_scalars()?;
+        if let Some((field, reason)) = self.provenance_fault() {
+            return self.check(&field, false, || reason);
+        }
+        self.validate_seek()?;
+        self.validate_zones()
+    }
+
+    /// Checks everything but `seek` and `zones`.
+    fn check_scalars(&self) -> Result<(), ProfileError> {
         self.check("rpm", (1..=MAX_RPM).contains(&self.rpm), || {
             format!("{} is not in 1..={MAX_RPM}", self.rpm)
         })?;
@@ -297,9 +317,6 @@ impl Profile {
         self.check_delay("head_switch_ms", self.head_switch_ms)?;
         self.check_delay("write_settle_ms", self.write_settle_ms)?;
         self.check_overheads("overhead_ms", &self.overhead_ms)?;
-        if let Some(field) = unknown(&self.provenance) {
-            return self.check("provenance", false, || format!("no number is called \"{field}\""));
-        }
         if let Some(rate) = self.bus_mb_per_s {
             self.check("bus_mb_per_s", (1.0..=1e6).contains(&rate), || {
                 format!("{rate} is not in 1..=1000000")
@@ -308,8 +325,7 @@ impl Profile {
         if let Some(cache) = &self.cache {
             self.validate_cache(cache)?;
         }
-        self.validate_seek()?;
-        self.validate_zones()
+        Ok(())
     }
 
     fn validate_cache(&self, cache: &Cache) -> Result<(), ProfileError> {
@@ -337,7 +353,9 @@ impl Profile {
     }
 
     fn validate_seek(&self) -> Result<(), ProfileError> {
-        self.check("seek", !self.seek.is_empty(), || "needs at least one point".to_owned())?;
+        self.check("seek", !self.seek.is_empty(), || {
+            "needs at least one point, unless there is an [outline]".to_owned()
+        })?;
         self.check("seek[0]", self.seek[0].0 == 1, || {
             format!("the first point is for 1 cylinder, not {}", self.seek[0].0)
         })?;
@@ -453,7 +471,7 @@ impl Profile {
         })
     }
 
-    fn check(
+    pub(crate) fn check(
         &self,
         field: &str,
         holds: bool,

@@ -16,13 +16,27 @@ rpm = 7200
 heads = 2
 sector_bytes = 520
 capacity_sectors = 400000
-zones = 2
-sectors_per_track = [200, 100]
 band_cylinders = 16
 head_switch_ms = 0.3
 write_settle_ms = 0.4
-seek_ms = { track_to_track = 0.4, average = 4.0, full_stroke = 9.0 }
 overhead_ms = { read_after_read = 0.1, read_after_write = 0.1, write_after_read = 0.1, write_after_write = 0.1 }
+[outline]
+zones = 2
+sectors_per_track = [200, 100]
+seek_ms = { track_to_track = 0.4, average = 4.0, full_stroke = 9.0 }
+[provenance]
+rpm = { inferred = "made up" }
+heads = { inferred = "made up" }
+sector_bytes = { inferred = "made up" }
+capacity_sectors = { inferred = "made up" }
+band_cylinders = { inferred = "made up" }
+head_switch_ms = { inferred = "made up" }
+write_settle_ms = { inferred = "made up" }
+zero_latency = { inferred = "made up" }
+overhead_ms = { inferred = "made up" }
+zones = { inferred = "made up" }
+sectors_per_track = { inferred = "made up" }
+seek_ms = { inferred = "made up" }
 "#;
 
 const PROFILE: &str = r#"
@@ -37,6 +51,18 @@ head_switch_ms = 0.3
 write_settle_ms = 0.4
 seek = [[1, 0.5], [9, 2.5]]
 overhead_ms = { read_after_read = 0.1, read_after_write = 0.1, write_after_read = 0.1, write_after_write = 0.1 }
+[provenance]
+rpm = { inferred = "made up" }
+heads = { inferred = "made up" }
+sector_bytes = { inferred = "made up" }
+capacity_sectors = { inferred = "made up" }
+band_cylinders = { inferred = "made up" }
+head_switch_ms = { inferred = "made up" }
+write_settle_ms = { inferred = "made up" }
+zero_latency = { inferred = "made up" }
+overhead_ms = { inferred = "made up" }
+seek = { inferred = "made up" }
+zone = { inferred = "made up" }
 [[zone]]
 first_cylinder = 0
 last_cylinder = 9

@@ -4,7 +4,9 @@
 use std::io;
 use std::sync::Arc;
 
-use rand_core::{Rng, SeedableRng};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use strewn_spindle::fit::{Fit, FitError, MeasuredDrive, SimulatedDrive, fit};
 use strewn_spindle::{
@@ -15,6 +17,7 @@ use strewn_spindle::{
 const TOLERANCE_PERCENT: f64 = 3.0;
 
 /// A drive described in a few numbers.
+#[derive(Debug)]
 struct Synthetic {
     name: &'static str,
     rpm: u32,
@@ -27,34 +30,86 @@ struct Synthetic {
     track_skew_rev: f64,
     turn_skew_rev: f64,
     /// Cylinders and sectors per track.
-    zones: &'static [(u32, u32)],
+    zones: Vec<(u32, u32)>,
 }
 
-const NEARLINE: Synthetic = Synthetic {
-    name: "synthetic-7200",
-    rpm: 7200,
-    heads: 8,
-    band_cylinders: 120,
-    overhead_ms: 0.18,
-    head_switch_ms: 0.9,
-    seek_ms: [0.7, 0.021, 0.000_038],
-    track_skew_rev: 0.13,
-    turn_skew_rev: 0.19,
-    zones: &[(40_000, 1411), (45_000, 1120), (30_000, 803)],
-};
+fn nearline() -> Synthetic {
+    Synthetic {
+        name: "synthetic-7200",
+        rpm: 7200,
+        heads: 8,
+        band_cylinders: 120,
+        overhead_ms: 0.18,
+        head_switch_ms: 0.9,
+        seek_ms: [0.7, 0.021, 0.000_038],
+        track_skew_rev: 0.13,
+        turn_skew_rev: 0.19,
+        zones: vec![(40_000, 1411), (45_000, 1120), (30_000, 803)],
+    }
+}
 
-const ENTERPRISE: Synthetic = Synthetic {
-    name: "synthetic-10000",
-    rpm: 10_000,
-    heads: 4,
-    band_cylinders: 65,
-    overhead_ms: 0.05,
-    head_switch_ms: 0.45,
-    seek_ms: [0.4, 0.008, 0.000_055],
-    track_skew_rev: 0.09,
-    turn_skew_rev: 0.16,
-    zones: &[(9000, 964), (8000, 920), (12_000, 867), (7000, 790), (11_000, 702), (9000, 611)],
-};
+fn enterprise() -> Synthetic {
+    Synthetic {
+        name: "synthetic-10000",
+        rpm: 10_000,
+        heads: 4,
+        band_cylinders: 65,
+        overhead_ms: 0.05,
+        head_switch_ms: 0.45,
+        seek_ms: [0.4, 0.008, 0.000_055],
+        track_skew_rev: 0.09,
+        turn_skew_rev: 0.16,
+        zones: vec![
+            (9000, 964),
+            (8000, 920),
+            (12_000, 867),
+            (7000, 790),
+            (11_000, 702),
+            (9000, 611),
+        ],
+    }
+}
+
+/// Made up after the method was done, and not looked at while it was made, as [`stack`].
+fn laptop() -> Synthetic {
+    Synthetic {
+        name: "synthetic-5400",
+        rpm: 5400,
+        heads: 2,
+        band_cylinders: 33,
+        overhead_ms: 0.35,
+        head_switch_ms: 1.8,
+        seek_ms: [1.4, 0.035, 0.000_02],
+        track_skew_rev: 0.31,
+        turn_skew_rev: 0.42,
+        zones: vec![(60_000, 1823), (52_000, 1607), (47_000, 1324), (30_000, 977)],
+    }
+}
+
+fn stack() -> Synthetic {
+    Synthetic {
+        name: "synthetic-15000",
+        rpm: 15_000,
+        heads: 12,
+        band_cylinders: 17,
+        overhead_ms: 0.02,
+        head_switch_ms: 0.3,
+        seek_ms: [0.25, 0.011, 0.000_04],
+        track_skew_rev: 0.11,
+        turn_skew_rev: 0.27,
+        zones: vec![
+            (3000, 611),
+            (3100, 596),
+            (2500, 571),
+            (2800, 540),
+            (3300, 507),
+            (2900, 462),
+            (3000, 421),
+            (2700, 388),
+            (2600, 343),
+        ],
+    }
+}
 
 impl Synthetic {
     fn profile(&self) -> Profile {
@@ -83,13 +138,29 @@ impl Synthetic {
             first_cylinder += cylinders;
             first_lba += u64::from(cylinders * heads) * u64::from(*sectors);
         }
+        let provenance = [
+            "rpm",
+            "heads",
+            "sector_bytes",
+            "capacity_sectors",
+            "band_cylinders",
+            "head_switch_ms",
+            "write_settle_ms",
+            "zero_latency",
+            "overhead_ms",
+            "seek",
+            "zone",
+        ]
+        .map(|number| format!("{number} = {{ inferred = \"made up\" }}\n"))
+        .concat();
         let text = format!(
             "name = \"{name}\"\ncredit = \"made up\"\nrpm = {rpm}\nheads = {heads}\n\
              sector_bytes = 512\ncapacity_sectors = {first_lba}\n\
              band_cylinders = {band_cylinders}\nhead_switch_ms = {head_switch_ms}\n\
              write_settle_ms = 0.1\nseek = [{seek}]\n[overhead_ms]\n\
              read_after_read = {overhead_ms}\nread_after_write = {overhead_ms}\n\
-             write_after_read = {overhead_ms}\nwrite_after_write = {overhead_ms}\n{zones}",
+             write_after_read = {overhead_ms}\nwrite_after_write = {overhead_ms}\n\
+             [provenance]\n{provenance}{zones}",
         );
         Profile::from_toml(&text, name).unwrap()
     }
@@ -184,25 +255,33 @@ fn predicts(profile: &Profile, lateness: Lateness) {
 
 #[test]
 fn a_nearline_drive_is_predicted_from_its_times() {
-    predicts(&NEARLINE.profile(), NEVER);
-    predicts(&NEARLINE.profile(), BY_MICROSECONDS);
+    predicts(&nearline().profile(), NEVER);
+    predicts(&nearline().profile(), BY_MICROSECONDS);
 }
 
 #[test]
 fn an_enterprise_drive_is_predicted_from_its_times() {
-    predicts(&ENTERPRISE.profile(), NEVER);
-    predicts(&ENTERPRISE.profile(), BY_MICROSECONDS);
+    predicts(&enterprise().profile(), NEVER);
+    predicts(&enterprise().profile(), BY_MICROSECONDS);
+}
+
+#[test]
+fn drives_that_the_method_was_not_made_on_are_predicted() {
+    for synthetic in [laptop(), stack()] {
+        predicts(&synthetic.profile(), NEVER);
+        predicts(&synthetic.profile(), BY_MICROSECONDS);
+    }
 }
 
 #[test]
 fn a_host_that_stalls_now_and_then_does_not_spoil_it() {
-    predicts(&NEARLINE.profile(), WITH_STALLS);
-    predicts(&ENTERPRISE.profile(), WITH_STALLS);
+    predicts(&nearline().profile(), WITH_STALLS);
+    predicts(&enterprise().profile(), WITH_STALLS);
 }
 
 #[test]
 fn a_name_of_any_letters_makes_a_file() {
-    let drive = Arc::new(Drive::new(&ENTERPRISE.profile()).unwrap());
+    let drive = Arc::new(Drive::new(&enterprise().profile()).unwrap());
     let (name, device) = ("odd \"name\" \\", "a\ndevice\t'\"\"\"\u{7f}");
     let found = fit(&mut SimulatedDrive::new(drive).unwrap(), name, device, &mut |_| ()).unwrap();
     assert_eq!(found.profile.name, name);
@@ -218,7 +297,7 @@ fn shipped_drives_are_predicted_from_their_times() {
 
 #[test]
 fn geometry_is_found_as_it_is() {
-    for synthetic in [NEARLINE, ENTERPRISE] {
+    for synthetic in [nearline(), enterprise()] {
         let true_profile = synthetic.profile();
         let found = measured(&true_profile, BY_MICROSECONDS).profile;
         assert_eq!(found.rpm, true_profile.rpm);
@@ -316,6 +395,53 @@ fn a_failed_read_names_its_sector() {
     }
     let error = fit(&mut Broken, "none", "none", &mut |_| ()).unwrap_err();
     assert_eq!(error.to_string(), "cannot read sector 100000");
+}
+
+/// Drives that are no drive's likeness but have tracks in a row.
+fn any_drive() -> impl Strategy<Value = Synthetic> {
+    let mechanics = (3600..=15_000_u32, 0.0..0.6, 0.1..2.0);
+    let layout = (1..=16_u32, 8..=300_u32, 0.05..0.45, 0.05..0.45);
+    let seek = (0.2..2.0, 0.002..0.03, 0.0..0.000_05);
+    let zones = prop::collection::vec((2000..30_000_u32, 300..2500_u32), 1..10);
+    (mechanics, layout, seek, zones).prop_map(|(mechanics, layout, seek, mut zones)| {
+        // The outermost has the most sectors, and each has its own number.
+        zones.sort_unstable_by_key(|zone| std::cmp::Reverse(zone.1));
+        zones.dedup_by_key(|zone| zone.1 / 25);
+        Synthetic {
+            name: "any",
+            rpm: mechanics.0,
+            overhead_ms: mechanics.1,
+            head_switch_ms: mechanics.2,
+            heads: layout.0,
+            band_cylinders: layout.1,
+            track_skew_rev: layout.2,
+            turn_skew_rev: layout.3,
+            seek_ms: [seek.0, seek.1, seek.2],
+            zones,
+        }
+    })
+}
+
+proptest! {
+    // The same drives each time: their predictions are held to a tolerance.
+    #![proptest_config(ProptestConfig {
+        cases: 60,
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn drives_at_random_are_predicted_from_their_times(synthetic in any_drive()) {
+        let profile = synthetic.profile();
+        let found = measured(&profile, BY_MICROSECONDS).profile;
+        for depth in [1, 8] {
+            let true_iops = random_reads_per_second(&profile, depth);
+            let error_percent = 100.0 * (random_reads_per_second(&found, depth) / true_iops - 1.0);
+            println!("depth {depth}: {true_iops:.2} IOPS, predicted {error_percent:+.2} %");
+            prop_assert!(error_percent.abs() <= TOLERANCE_PERCENT, "{error_percent} % at {depth}");
+        }
+    }
 }
 
 #[cfg(unix)]

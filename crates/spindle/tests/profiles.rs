@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use strewn_spindle::{
-    Command, Drive, Operation, Profile, ProfileError, TICKS_PER_REVOLUTION, Track,
+    Command, Drive, Operation, Profile, ProfileError, Provenance, TICKS_PER_REVOLUTION, Track,
 };
 
 fn cheetah() -> Profile {
@@ -72,14 +72,36 @@ fn unknown_fields_and_bad_toml_name_the_place() {
 }
 
 #[test]
-fn every_shipped_profile_says_where_its_numbers_come_from() {
+fn every_shipped_profile_says_where_each_number_comes_from() {
     for name in Profile::shipped_names() {
         let profile = Profile::shipped(name).unwrap();
-        for number in strewn_spindle::NUMBERS {
-            let given = number != "bus_mb_per_s" || profile.bus_mb_per_s.is_some();
-            assert!(!given || profile.provenance.contains_key(number), "{name}: {number}");
-        }
+        let given: Vec<&str> = profile.provenance.keys().map(String::as_str).collect();
+        let mut numbers: Vec<&str> = profile.numbers().collect();
+        numbers.sort_unstable();
+        assert_eq!(given, numbers, "{name}");
     }
+}
+
+#[test]
+fn a_number_without_provenance_is_named_with_what_to_write() {
+    for number in cheetah().numbers() {
+        let mut profile = cheetah();
+        profile.provenance.remove(number);
+        let message = profile.validate().unwrap_err().to_string();
+        let remedy = format!("write {number} = {{ measured =");
+        assert!(message.contains(&format!("provenance.{number}: ")), "{message}");
+        assert!(message.contains(&remedy), "{message}");
+        profile.provenance.insert(number.to_owned(), Provenance::Published(" ".to_owned()));
+        assert!(profile.validate().is_err(), "{number} may say nothing");
+    }
+}
+
+#[test]
+fn an_outline_and_what_it_stands_for_are_not_both_given() {
+    let text = include_str!("../profiles/seagate-cheetah-15k4-st3146854fc.toml");
+    let text = format!("seek = [[1, 0.5]]\n{text}");
+    let error = Profile::from_toml(&text, "both.toml").unwrap_err().to_string();
+    assert!(error.contains("outline: stands in place of seek and zone"), "{error}");
 }
 
 /// Each case: a name, what to replace in the outline of the 15K.4, by what, and the field that is
@@ -99,15 +121,19 @@ macro_rules! broken_outline {
 }
 
 broken_outline! {
-    an_outline_without_zones: "zones = 16" => "zones = 0", "zones";
+    an_outline_without_zones: "zones = 16" => "zones = 0", "outline.zones";
     an_outline_of_no_heads: "heads = 8" => "heads = 0", "heads";
     an_outline_that_stands_still: "rpm = 15000" => "rpm = 0", "rpm";
-    tracks_longer_inside: "[750, 453]" => "[453, 750]", "sectors_per_track";
-    a_mean_seek_past_the_longest: "average = 3.5" => "average = 8.5", "seek_ms";
-    a_seek_that_is_no_number: "full_stroke = 7.0" => "full_stroke = inf", "seek_ms.full_stroke";
+    tracks_longer_inside: "[750, 453]" => "[453, 750]", "outline.sectors_per_track";
+    a_mean_seek_past_the_longest: "average = 3.5" => "average = 8.5", "outline.seek_ms";
+    a_seek_that_is_no_number: "full_stroke = 7.0" => "full_stroke = inf", "outline.seek_ms.full_stroke";
     more_cylinders_than_any_drive: "[750, 453]" => "[2, 2]", "capacity_sectors";
     a_sector_of_a_strange_size: "sector_bytes = 512" => "sector_bytes = 513", "sector_bytes";
-    a_number_from_nowhere: "rpm = \"published\"" => "mood = \"inferred\"", "provenance";
+    a_number_from_nowhere: "zero_latency = {" => "mood = {", "provenance.zero_latency";
+    provenance_of_no_number: "[provenance]" => "[provenance]\nmood = { inferred = \"x\" }",
+        "provenance.mood";
+    provenance_of_nothing: "{ published = \"the drive's name\" }" => "{ published = \"\" }",
+        "provenance.rpm";
     a_cache_of_no_segments: "segments = 16" => "segments = 0", "cache.segments";
     a_bus_that_stands_still: "bus_mb_per_s = 200" => "bus_mb_per_s = 0", "bus_mb_per_s";
 }

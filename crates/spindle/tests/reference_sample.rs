@@ -85,8 +85,7 @@ fn the_cache_finds_what_the_reference_finds() {
         ("rand4k_read_100ps", 128),
         ("burst32_rand4k_read", 128),
         ("mixed_80r20w_100ps", 128),
-        // The rule of its read-ahead is not wholly known: see docs/spindle.md.
-        ("seqstreams_3r1w_64k_100ps", 60),
+        ("seqstreams_3r1w_64k_100ps", 128),
     ] {
         let rows = rows(trace);
         let reference_ms: Vec<f64> = rows.iter().map(|row| row.on_fcfs_ms).collect();

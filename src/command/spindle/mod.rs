@@ -16,6 +16,10 @@ use strewn::terminal::{Ending, Failure};
 use super::arguments::SpindleArguments;
 use super::spindle_fit;
 pub(crate) use lba_range::LbaRange;
+#[cfg(all(test, unix))]
+pub(crate) use profile::load;
+
+const NO_CACHE_HELP: &str = "leave --cache on out, or add a [cache] table to the profile";
 
 /// Measures a drive, replays a trace, keeps a closed loop, or studies one drive or two.
 pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
@@ -54,7 +58,7 @@ fn idle_spindle<T: Copy>(
     };
     made.map_err(|error| {
         let help = match error {
-            SpindleError::NoCache => "leave --cache on out, or add a [cache] table to the profile",
+            SpindleError::NoCache => NO_CACHE_HELP,
             SpindleError::Depth { .. } => "give a --depth that is",
         };
         Failure::bad_input(format!("{}: {error}", drive.name()), help)

@@ -2,9 +2,10 @@
 
 use strewn::report::{self, ChartSize, DRIVE_CHARTS};
 use strewn::spindle::Profile;
-use strewn::study::{StudyError, study};
-use strewn::terminal::{self, Ending, Failure};
+use strewn::study::{StudyError, StudyOptions, study};
+use strewn::terminal::{self, Ending, Failure, StudyTerminal};
 
+use super::NO_CACHE_HELP;
 use crate::command::arguments::SpindleArguments;
 use crate::command::out_directory::OutDirectory;
 
@@ -24,12 +25,18 @@ pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<
     let out = arguments.out.as_deref();
     let out = out.map(|path| OutDirectory::check(path, arguments.force, &NAMES)).transpose()?;
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
-    let study = study(profiles, arguments.seed()).map_err(|error| match error {
+    let options = StudyOptions { seed: arguments.seed(), cache: arguments.cache_is_on() };
+    let terminal = StudyTerminal::watch();
+    let studied = study(profiles, &options, &terminal);
+    drop(terminal);
+    let study = studied.map_err(|error| match error {
         StudyError::Profile(error) => error.into(),
         StudyError::TooSmall { .. } => Failure::bad_input(
             error.to_string(),
             "give --closed-loop with a --range and --sectors that fit, or a larger drive",
         ),
+        StudyError::NoCache { .. } => Failure::bad_input(error.to_string(), NO_CACHE_HELP),
+        StudyError::Stopped => Failure::stopped(error.to_string()),
         _ => failed(&error),
     })?;
     let json = report::drive_json(&study).map_err(|error| failed(&error))?;

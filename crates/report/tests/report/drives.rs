@@ -1,21 +1,32 @@
 use roxmltree::Document;
 use strewn_report::{
-    BlockPoint, ChartError, ChartSize, DRIVE_CHARTS, DRIVE_STUDY_SCHEMA, DepthPoint, DriveChart,
-    DriveFigures, DriveStudy, ResultsError, SeekPoint, SpanPoint, TransferPoint, drive_json,
+    ChartError, ChartSize, DRIVE_CHARTS, DRIVE_STUDY_SCHEMA, DriveChart, DriveFigures,
+    DriveOperation, DriveStudy, LoopPoint, ResultsError, SeekPoint, TransferPoint, drive_json,
     drive_tables,
 };
 
+/// A closed loop whose figures are made up.
+fn point(operation: DriveOperation, scheduler: &str, outstanding: u32) -> LoopPoint {
+    LoopPoint {
+        operation,
+        scheduler: scheduler.to_owned(),
+        outstanding,
+        span_percent: 100,
+        end_lba: 1_000_000,
+        sectors: 8,
+        bytes: 4096,
+        iops: if operation == DriveOperation::Read { 200.0 } else { 150.0 },
+        response_ms: f64::from(outstanding) * 5.0,
+        mb_per_s: 1.0,
+    }
+}
+
 /// A drive whose figures are made up.
 fn drive(profile: &str, sector_bytes: u32) -> DriveFigures {
-    let loads = ["fcfs", "sptf"];
-    let by_depth = |(position, scheduler): (usize, &&str)| {
-        [1, 2, 4].map(|outstanding| DepthPoint {
-            scheduler: (*scheduler).to_owned(),
-            outstanding,
-            iops: 100.0 + 10.0 * position as f64,
-            response_ms: f64::from(outstanding) * 10.0,
-        })
+    let both = |make: &dyn Fn(DriveOperation) -> Vec<LoopPoint>| -> Vec<LoopPoint> {
+        DriveOperation::ALL.into_iter().flat_map(make).collect()
     };
+    let loads = [("fcfs", 1), ("fcfs", 16), ("sptf", 16)];
     DriveFigures {
         profile: profile.to_owned(),
         credit: "made up".to_owned(),
@@ -36,34 +47,43 @@ fn drive(profile: &str, sector_bytes: u32) -> DriveFigures {
                 mb_per_s: 100.0,
             })
             .collect(),
-        by_depth: loads.iter().enumerate().flat_map(by_depth).collect(),
-        by_span: [1, 100]
-            .map(|span_percent| SpanPoint {
-                scheduler: "fcfs".to_owned(),
-                outstanding: 1,
-                span_percent,
-                end_lba: 10_000 * u64::from(span_percent),
-                iops: 200.0,
-                response_ms: 5.0,
-            })
-            .to_vec(),
-        by_block: [1, 2, 4]
-            .map(|sectors| BlockPoint {
-                scheduler: "fcfs".to_owned(),
-                outstanding: 1,
-                sectors,
-                bytes: sectors * sector_bytes,
-                iops: 200.0,
-                response_ms: 5.0,
-                mb_per_s: 1.0,
-            })
-            .to_vec(),
+        by_depth: both(&|operation| {
+            let depths = [1, 2, 4];
+            let of = |scheduler| depths.map(|depth| point(operation, scheduler, depth));
+            [of("fcfs"), of("sptf")].concat()
+        }),
+        by_span: both(&|operation| {
+            let spans = loads.iter().flat_map(|load| [1, 100].map(|percent| (load, percent)));
+            spans
+                .map(|((scheduler, outstanding), span_percent)| LoopPoint {
+                    span_percent,
+                    end_lba: 10_000 * u64::from(span_percent),
+                    ..point(operation, scheduler, *outstanding)
+                })
+                .collect()
+        }),
+        by_block: both(&|operation| {
+            let sizes = loads.iter().flat_map(|load| [1, 2, 4].map(|sectors| (load, sectors)));
+            sizes
+                .map(|((scheduler, outstanding), sectors)| LoopPoint {
+                    sectors,
+                    bytes: sectors * sector_bytes,
+                    ..point(operation, scheduler, *outstanding)
+                })
+                .collect()
+        }),
     }
 }
 
 fn study(drives: Vec<DriveFigures>) -> DriveStudy {
-    let strewn = "0.1.0".to_owned();
-    DriveStudy { schema: DRIVE_STUDY_SCHEMA, strewn, seed: 1, block_bytes: 4096, drives }
+    DriveStudy {
+        schema: DRIVE_STUDY_SCHEMA,
+        strewn: "0.1.0".to_owned(),
+        seed: 1,
+        cache: "off".to_owned(),
+        block_bytes: 4096,
+        drives,
+    }
 }
 
 #[test]
@@ -76,7 +96,7 @@ fn every_chart_names_the_drives_and_draws_a_mark_for_each_figure() {
         let all: String = document.descendants().filter_map(|node| node.text()).collect();
         assert!(all.contains("one <fast>") && all.contains("two"), "{chart:?}");
     }
-    let svg = DriveChart::IopsByDepth.draw(&two, ChartSize::default()).unwrap();
+    let svg = DriveChart::IopsByDepthReads.draw(&two, ChartSize::default()).unwrap();
     let document = Document::parse(&svg).unwrap();
     let circles = |fill: &str| {
         let circles = document
@@ -89,6 +109,25 @@ fn every_chart_names_the_drives_and_draws_a_mark_for_each_figure() {
 }
 
 #[test]
+fn reads_and_writes_are_told_apart_and_one_scheduler_is_drawn_by_span_and_size() {
+    let one = study(vec![drive("one", 512)]);
+    let words = |chart: DriveChart| -> String {
+        let svg = chart.draw(&one, ChartSize::default()).unwrap();
+        let document = Document::parse(&svg).unwrap();
+        document.descendants().filter_map(|node| node.text()).collect()
+    };
+    assert!(words(DriveChart::IopsByDepthWrites).contains("random writes of 4 KiB"));
+    for chart in [DriveChart::IopsBySpan, DriveChart::ResponseByBlock, DriveChart::RateByBlock] {
+        let words = words(chart);
+        for operation in ["reads", "writes"] {
+            assert!(words.contains(&format!("{operation}, 1 outstanding")), "{words}");
+            assert!(words.contains(&format!("{operation}, 16 outstanding, sptf")), "{words}");
+        }
+        assert!(!words.contains("fcfs") && words.contains("cache off"), "{words}");
+    }
+}
+
+#[test]
 fn figures_that_cannot_be_drawn_are_errors() {
     let none = study(Vec::new());
     let mut wrong = study(vec![drive("one", 512)]);
@@ -97,7 +136,7 @@ fn figures_that_cannot_be_drawn_are_errors() {
     for chart in DRIVE_CHARTS {
         assert!(matches!(chart.draw(&none, size), Err(ChartError::NoFigures { .. })));
         // A logarithmic axis has no zero.
-        assert_eq!(chart.draw(&wrong, size).is_err(), chart == DriveChart::ResponseByDepth);
+        assert_eq!(chart.draw(&wrong, size).is_err(), chart == DriveChart::ResponseByDepthReads);
     }
     wrong.drives[0].by_depth[0].iops = f64::INFINITY;
     assert!(matches!(drive_json(&wrong), Err(ResultsError::NotFinite)));
@@ -106,7 +145,15 @@ fn figures_that_cannot_be_drawn_are_errors() {
 #[test]
 fn tables_tell_two_drives_apart_and_leave_out_what_one_lacks() {
     let tables = drive_tables(&study(vec![drive("one", 512), drive("two", 520)]));
-    for part in ["A: one", "B: two", "520 B", "2 KiB"] {
+    for part in [
+        "A: one",
+        "B: two",
+        "520 B",
+        "2 KiB",
+        "IOPS by commands outstanding: random writes of 4 KiB over the whole drive, cache off",
+        "Mean response, ms, by span, commands outstanding and scheduler: random reads of 4 KiB",
+        "MB/s by size, commands outstanding and scheduler: random writes over the whole drive",
+    ] {
         assert!(tables.contains(part), "no {part:?} in\n{tables}");
     }
     let row = tables.lines().find(|line| line.trim_start().starts_with("520 B")).unwrap();

@@ -22,17 +22,30 @@ const WHAT_IS_WHAT: &str = "\
 
 ";
 
-/// Where each number comes from.
-const PROVENANCE: [(&str, Provenance); 9] = [
-    ("rpm", Provenance::Measured),
-    ("heads", Provenance::Inferred),
-    ("sector_bytes", Provenance::Published),
-    ("capacity_sectors", Provenance::Published),
-    ("seek", Provenance::Measured),
-    ("head_switch_ms", Provenance::Measured),
-    ("write_settle_ms", Provenance::Inferred),
-    ("overhead_ms", Provenance::Measured),
-    ("zone", Provenance::Measured),
+/// Measured, published or inferred.
+type Kind = fn(String) -> Provenance;
+
+/// Where each number comes from: how, and by what rule.
+const PROVENANCE: [(&str, Kind, &str); 11] = [
+    ("rpm", Provenance::Measured, "one sector read again and again"),
+    (
+        "heads",
+        Provenance::Inferred,
+        "as few as hold the tracks: which head reads which is not known",
+    ),
+    ("sector_bytes", Provenance::Published, "as the device says of itself"),
+    ("capacity_sectors", Provenance::Published, "as the device says of itself"),
+    (
+        "band_cylinders",
+        Provenance::Inferred,
+        "a profile of so many heads holds such: bands were not looked for",
+    ),
+    ("seek", Provenance::Measured, "the sector that is just reached, by distance"),
+    ("head_switch_ms", Provenance::Measured, "as a seek to the next track"),
+    ("write_settle_ms", Provenance::Inferred, "writes as reads, for want of writing"),
+    ("zero_latency", Provenance::Inferred, "neither, for want of long reads and of writing"),
+    ("overhead_ms", Provenance::Measured, "the sector that is just reached, the arm staying"),
+    ("zone", Provenance::Measured, "sectors per track and skew; angles between zones are not"),
 ];
 
 /// Everything measured. Prints as the text of a profile.
@@ -99,8 +112,8 @@ impl fmt::Display for Found<'_> {
             writeln!(text, "{field} = {overhead_ms:.5}")?;
         }
         writeln!(text, "\n[provenance]")?;
-        for (number, provenance) in PROVENANCE {
-            writeln!(text, "{number} = \"{provenance}\"")?;
+        for (number, kind, source) in PROVENANCE {
+            writeln!(text, "{number} = {}", kind(source.to_owned()))?;
         }
         let mut first_cylinder = 0;
         for zone in &self.layout.zones {

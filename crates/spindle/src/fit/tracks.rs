@@ -82,7 +82,7 @@ pub(super) fn find_layout<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
 ) -> Result<Layout, FitError> {
     let capacity_sectors = timing.capacity_sectors();
-    let mut sector_ns = first_sector_ns(timing)?;
+    let mut sector_ns = sector_width_ns(timing, 0)?;
     let mut places: Vec<Place> = Vec::new();
     for number in 0..=PLACES {
         timing.report(Stage::Zones, number as f64 / (PLACES + 1) as f64);
@@ -98,12 +98,17 @@ pub(super) fn find_layout<D: MeasuredDrive>(
     Ok(Layout { zones: zones_from(&places, capacity_sectors) })
 }
 
-/// The width of a sector at the start of the drive, in nanoseconds, to a few per cent: the angle
-/// over twice as many sectors each time, until it is a fair part of a revolution.
-fn first_sector_ns<D: MeasuredDrive>(timing: &mut Timing<'_, D>) -> Result<f64, FitError> {
+/// The width of a sector from `first_lba` on, in nanoseconds, to a few per cent: the angle over
+/// twice as many sectors each time, until it is a fair part of a revolution.
+fn sector_width_ns<D: MeasuredDrive>(
+    timing: &mut Timing<'_, D>,
+    first_lba: u64,
+) -> Result<f64, FitError> {
+    // As far as the reads below reach.
+    let first_lba = first_lba.min(timing.capacity_sectors().saturating_sub(1 << 15));
     let mut widths_ns = Vec::new();
     for attempt in 0..9 {
-        let lba = attempt * 997;
+        let lba = first_lba + attempt * 997;
         for sectors in (0..14).map(|power| 1_u64 << power) {
             let from = timing.read(lba)?;
             let to = timing.read(lba + sectors)?;
@@ -117,7 +122,7 @@ fn first_sector_ns<D: MeasuredDrive>(timing: &mut Timing<'_, D>) -> Result<f64, 
     }
     // A track's end in the way makes the width too large, and seldom is.
     let width_ns = quantile(widths_ns, 0.35);
-    if width_ns > 0.0 { Ok(width_ns) } else { Err(FitError::NoTracks { lba: 0 }) }
+    if width_ns > 0.0 { Ok(width_ns) } else { Err(FitError::NoTracks { lba: first_lba }) }
 }
 
 /// Measures between two places of different zones until the boundary is known well enough.
@@ -170,22 +175,37 @@ fn measure_place<D: MeasuredDrive>(
     lba: u64,
     sector_ns: &mut f64,
 ) -> Result<Place, FitError> {
-    let track_sectors = timing.revolution_ns() / *sector_ns;
+    let place = match measure_near(timing, lba, *sector_ns)? {
+        Some(place) => place,
+        // The zone is so unlike the one before that its width is no guide.
+        None => {
+            let width_ns = sector_width_ns(timing, lba)?;
+            measure_near(timing, lba, width_ns)?.ok_or(FitError::NoTracks { lba })?
+        }
+    };
+    *sector_ns = timing.revolution_ns() / place.sectors_per_track;
+    Ok(Place { lba, ..place })
+}
+
+/// Measures a track at `lba` or near it, one with a skew if there is any.
+fn measure_near<D: MeasuredDrive>(
+    timing: &mut Timing<'_, D>,
+    lba: u64,
+    sector_ns: f64,
+) -> Result<Option<Place>, FitError> {
+    let track_sectors = timing.revolution_ns() / sector_ns;
     let last_lba = timing.capacity_sectors().saturating_sub((4.0 * track_sectors) as u64 + STEPS);
     let mut without_skew = None;
     for attempt in 0..TRIES {
         let near_lba = (lba + (attempt as f64 * 2.3 * track_sectors) as u64)
             .min(last_lba.saturating_sub((attempt as f64 * 2.3 * track_sectors) as u64));
-        let Some(place) = measure_track(timing, near_lba, *sector_ns)? else { continue };
+        let Some(place) = measure_track(timing, near_lba, sector_ns)? else { continue };
         if place.skew_rev.is_some() {
-            *sector_ns = timing.revolution_ns() / place.sectors_per_track;
-            return Ok(Place { lba, ..place });
+            return Ok(Some(place));
         }
         without_skew.get_or_insert(place);
     }
-    let place = without_skew.ok_or(FitError::NoTracks { lba })?;
-    *sector_ns = timing.revolution_ns() / place.sectors_per_track;
-    Ok(Place { lba, ..place })
+    Ok(without_skew)
 }
 
 /// Measures the first whole track after `lba`. None if the angles make no sense there.

@@ -105,10 +105,14 @@ impl UnixFile {
         let said = |attribute| {
             kind.is_block_device().then(|| device_attribute(metadata.rdev(), attribute)).flatten()
         };
-        let sector_bytes = said("queue/logical_block_size").and_then(|bytes| bytes.parse().ok());
-        let sector_bytes = sector_bytes.unwrap_or(FILE_SECTOR_BYTES);
+        let said_bytes = |attribute| said(attribute).and_then(|bytes| bytes.parse::<u32>().ok());
         // The length of a device is not in its metadata.
         let bytes = file.seek(SeekFrom::End(0)).map_err(refused)?;
+        let sector_bytes = sector_bytes(
+            bytes,
+            said_bytes("queue/logical_block_size"),
+            said_bytes("queue/physical_block_size"),
+        );
         Ok(Self {
             file,
             direct,
@@ -156,6 +160,18 @@ impl MeasuredDrive for UnixFile {
     }
 }
 
+/// The sector to measure in: the one that the device answers to, or, where there would be more of
+/// those than a profile counts, the larger one that it writes, as drives with 4 KiB sectors that
+/// answer to 512 bytes have it.
+fn sector_bytes(bytes: u64, logical: Option<u32>, physical: Option<u32>) -> u32 {
+    let logical = logical.filter(|&logical| logical > 0).unwrap_or(FILE_SECTOR_BYTES);
+    let too_many = bytes / u64::from(logical) > u64::from(u32::MAX);
+    match physical {
+        Some(FILE_SECTOR_BYTES) if too_many => FILE_SECTOR_BYTES,
+        _ => logical,
+    }
+}
+
 /// Some file systems let a file be opened past the page cache, and then refuse to read it.
 fn can_be_read(mut file: &File) -> bool {
     let mut buffer = vec![0; 2 * BUFFER_ALIGNMENT];
@@ -177,4 +193,20 @@ fn device_attribute(device: u64, attribute: &str) -> Option<String> {
         let path = format!("/sys/dev/block/{major}:{minor}/{from}{attribute}");
         Some(fs::read_to_string(path).ok()?.trim().to_owned())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_drive_is_measured_in_the_sectors_that_it_writes() {
+        let terabytes = |count: u64| count * 1_000_000_000_000;
+        assert_eq!(sector_bytes(terabytes(2), Some(512), Some(4096)), 512);
+        assert_eq!(sector_bytes(terabytes(16), Some(512), Some(4096)), 4096);
+        assert_eq!(sector_bytes(terabytes(16), Some(512), Some(512)), 512);
+        assert_eq!(sector_bytes(terabytes(16), Some(4096), Some(4096)), 4096);
+        assert_eq!(sector_bytes(terabytes(1), None, None), 4096);
+        assert_eq!(sector_bytes(terabytes(1), Some(0), None), 4096);
+    }
 }

@@ -103,6 +103,10 @@ fn replay_ms(
 /// Requests whose angles are compared for one point of the slip.
 const NEAR: usize = 250;
 
+/// Times nearer than this are those of commands answered from the cache, and say nothing of where
+/// the platter is.
+const SAME_MS: f64 = 1e-5;
+
 /// How far the reference's platter lies behind its clock, found from where requests that take a
 /// time of their own end in both: points of (time, slip), in nanoseconds.
 ///
@@ -116,8 +120,13 @@ fn slip(rows: &[TraceRow], ours_ms: &[f64], reference_ms: &[f64]) -> Vec<(f64, f
     for near in (0..rows.len()).collect::<Vec<_>>().chunks(NEAR) {
         let mut off_rev: Vec<f64> = near
             .iter()
-            .map(|&index| wrap((reference_ms[index] - ours_ms[index]) / revolution_ms - slip_rev))
+            .map(|&index| reference_ms[index] - ours_ms[index])
+            .filter(|off_ms| off_ms.abs() > SAME_MS)
+            .map(|off_ms| wrap(off_ms / revolution_ms - slip_rev))
             .collect();
+        if off_rev.is_empty() {
+            continue;
+        }
         off_rev.sort_by(f64::total_cmp);
         slip_rev += off_rev[off_rev.len() / 2];
         let at_ns = rows[near[near.len() / 2]].arrival_ns as f64;
