@@ -77,6 +77,7 @@
 mod buffer_cache;
 mod counters;
 mod driver;
+mod failure;
 pub mod in_place;
 mod nvram_log;
 mod payload;
@@ -87,5 +88,6 @@ pub use counters::Counters;
 pub use driver::{
     Acknowledge, Array, Direction, Driver, HostOperation, Layout, OperationId, SpindleCommand, Tag,
 };
+pub use failure::{DataLost, Failure, Rebuild};
 pub use payload::{Contents, Payload};
 pub use processor::ProcessorCosts;
