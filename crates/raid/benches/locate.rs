@@ -4,7 +4,9 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
-use strewn_raid::{Parity, ParityGroup, SpindleSet, Vbn, VraidConfig, VraidLayout};
+use strewn_raid::{
+    Member, MemberSet, Parity, ParityGroup, SpindleSet, Vbn, VraidConfig, VraidLayout,
+};
 
 /// An odd stride visits addresses in no order that a cache or a predictor could learn.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -34,6 +36,15 @@ fn locate(criterion: &mut Criterion) {
     let mut bits = scattered(1 << 18);
     criterion.bench_function("plan_stripe", |bencher| {
         bencher.iter(|| group.plan_stripe(SpindleSet(black_box(bits()))));
+    });
+
+    let shape = group.stripe_shape();
+    let lost = [Member(3), Member(9)].into_iter().collect();
+    criterion.bench_function("plan_update_two_lost", |bencher| {
+        bencher.iter(|| shape.plan_update(MemberSet(black_box(bits())), black_box(lost)));
+    });
+    criterion.bench_function("plan_read_two_lost", |bencher| {
+        bencher.iter(|| shape.plan_read(MemberSet(black_box(bits())), black_box(lost)));
     });
 }
 

@@ -92,10 +92,10 @@ pub struct BlockChange<'a> {
 
 /// Computes the parity of stripes of one shape and size of block.
 ///
-/// Blocks are given in the order of the stripe: data, row parity, diagonal parity. They are any
-/// type that is a slice of bytes. A spindle that a group does not have, or not yet, may be left
-/// out at the end of the data: it counts as zero, and parity is the same as with a block of
-/// zeros.
+/// Blocks are given in the order of the stripe: data, row parity, diagonal parity. They are of any
+/// type that is a slice of bytes. A data block that a group does not have counts as zero: when a
+/// spindle of zeros joins the end of the data, the codec for one more block finds the parity as it
+/// should be.
 ///
 /// ```
 /// use strewn_raid::{StripeCode, StripeCodec};

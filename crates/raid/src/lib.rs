@@ -1,13 +1,14 @@
-//! Where a block lies, and what a stripe update must read and write.
+//! Where a block lies, what a stripe update must read and write, and parity over bytes.
 //!
 //! Two families of arrays are described. A write-anywhere array keeps its blocks in a
 //! [`ParityGroup`]: some data spindles and one or two whole spindles of parity. An array that
 //! updates in place spreads a LUN over the spindles of its redundancy sets in groups of four
 //! data segments and one of parity: a [`VraidLayout`].
 //!
-//! Nothing here holds or moves bytes. The crate answers two questions, both on the hot path of
-//! a simulation: *which spindle and where on it*, and *which spindles must be read and written
-//! when these blocks of a stripe change*.
+//! The crate answers two questions on the hot path of a simulation, without any bytes: *which
+//! spindle and where on it*, and *which spindles must be read and written when these blocks of a
+//! stripe change*, or are wanted, or lost. And it does with bytes what the answers say: computes
+//! parity, and brings blocks back.
 //!
 //! # A parity group
 //!
@@ -53,6 +54,47 @@
 //! );
 //! # Ok::<(), strewn_raid::VraidError>(())
 //! ```
+//!
+//! # Any layout, with spindles lost
+//!
+//! [`StripedLayout`] is one description of RAID-4, RAID-DP, RAID-5 ([`Raid5Group`]) and VRAID-5. A
+//! [`StripeShape`] says what a stripe is made of and makes plans by member: to read, to update, to
+//! rebuild, whatever is lost. A [`StripePlan`] is good without bytes; [`StripeBytes`] carries it
+//! out on bytes.
+//!
+//! ```
+//! use strewn_raid::{
+//!     Member, MemberSet, Parity, ParityGroup, StripeBytes, StripedLayout,
+//! };
+//!
+//! let group = ParityGroup::new(Parity::RaidDp, 18, 136_000 * 256)?;
+//! let stripe = group.stripe(1_000_000);
+//! let shape = stripe.shape();
+//!
+//! // Spindles 3 and 9 have failed, and the block on spindle 3 is wanted.
+//! let lost = stripe.members_on(|spindle| [3, 9].contains(&spindle.0));
+//! let plan = shape.plan_read(MemberSet::single(Member(3)), lost)?;
+//! assert_eq!(plan.read.len(), 18);
+//!
+//! // With bytes: read what the plan reads, and take what was wanted.
+//! let mut bytes = StripeBytes::new(shape, 4096)?;
+//! for member in plan.read.iter() {
+//!     let unit = stripe.unit(member);
+//!     assert_eq!(unit.sector, 8_000_000);
+//!     bytes.old_contents(member).fill(0); // from spindle unit.spindle
+//! }
+//! bytes.carry_out(&plan)?;
+//! assert_eq!(bytes.block(Member(3)), Some(&[0; 4096][..]));
+//!
+//! // A third failure, and what is gone is named.
+//! let lost = lost.with(Member(0));
+//! let loss = shape.plan_read(MemberSet::single(Member(3)), lost).unwrap_err();
+//! assert_eq!(loss.gone.to_string(), "{0, 3, 9}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`StripeCodec`] is what is under it: parity of any blocks, and [`RowDiagonal`] how blocks are
+//! cut for diagonal parity. `docs/raid.md` has the format on spindles and what it all costs.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -74,6 +116,7 @@ mod stripe_bytes;
 mod stripe_plan;
 mod vraid;
 mod vraid_config;
+mod vraid_spares;
 mod xor;
 
 pub use address::{BLOCK_BYTES, Dbn, SECTOR_BYTES, SpindleIndex, Vbn};
@@ -92,3 +135,4 @@ pub use stripe_bytes::{MissingBlocks, StripeBytes};
 pub use stripe_plan::{DataLoss, Step, StripePlan};
 pub use vraid::{ChunkLocation, StripeMember, VraidLayout};
 pub use vraid_config::{VraidConfig, VraidError};
+pub use vraid_spares::SpareSegments;

@@ -113,7 +113,9 @@ impl RowDiagonal {
     /// [`RowDiagonalError::NotPrime`] and [`RowDiagonalError::Indivisible`].
     pub fn with_prime(block_bytes: usize, prime: usize) -> Result<Self, RowDiagonalError> {
         let odd_prime = prime > 2
-            && (2..).take_while(|factor| factor * factor <= prime).all(|factor| prime % factor > 0);
+            && (2..)
+                .take_while(|factor| factor * factor <= prime)
+                .all(|factor| !prime.is_multiple_of(factor));
         if !odd_prime {
             return Err(RowDiagonalError::NotPrime { prime });
         }

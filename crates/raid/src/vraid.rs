@@ -221,6 +221,22 @@ impl VraidLayout {
         Some(StripeMember::Data { lun_sector })
     }
 
+    /// Segments of each spindle that a LUN of `lun_sectors` uses: five for each round that it
+    /// begins.
+    pub(crate) fn segments_used(&self, lun_sectors: u64) -> u64 {
+        let round_sectors = self.rstores_per_round.divisor() << self.rstore_shift();
+        lun_sectors.div_ceil(round_sectors) * u64::from(MEMBERS)
+    }
+
+    /// The spindles of the redundancy set that `spindle` belongs to.
+    pub(crate) fn set_of(
+        &self,
+        spindle: SpindleIndex,
+    ) -> impl Iterator<Item = SpindleIndex> + use<> {
+        let slot = &self.slots[usize::from(self.slot_of_spindle[spindle.index()])];
+        (slot.first_spindle..slot.first_spindle + slot.spindles).map(SpindleIndex)
+    }
+
     #[inline]
     fn stripe_shift(&self) -> u32 {
         self.chunk_shift + DATA_MEMBERS.trailing_zeros()

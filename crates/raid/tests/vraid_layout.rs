@@ -4,7 +4,9 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use strewn_raid::{SpindleIndex, StripeMember, VraidConfig, VraidLayout};
+use strewn_raid::{
+    Member, SpindleIndex, StripeMember, StripeUnit, StripedLayout, VraidConfig, VraidLayout,
+};
 
 /// A small layout with the structure of a real one: 16 stripes an RStore, two sectors a chunk.
 fn small(redundancy_sets: Vec<u16>, rounds: u64) -> VraidLayout {
@@ -247,6 +249,35 @@ proptest! {
             prop_assert_eq!(members.len(), 5);
             let sets_met = members.iter().map(|spindle| sets[spindle.index()]);
             prop_assert_eq!(sets_met.collect::<BTreeSet<_>>().len(), 1);
+        }
+    }
+}
+
+/// The members of a stripe lie where its sectors are located, and a spindle knows them again.
+#[test]
+fn stripes_are_where_their_sectors_are() {
+    for sets in [vec![5], vec![10, 10], vec![6, 5, 16]] {
+        let layout = small(sets, 7);
+        let chunk_sectors = layout.config().chunk_sectors();
+        assert_eq!(layout.stripes() * stripe_sectors(&layout), layout.lun_capacity_sectors());
+        for number in 0..layout.stripes() {
+            let stripe = layout.stripe(number);
+            for (member, unit) in stripe.units() {
+                let StripeUnit { spindle, sector } = unit;
+                assert_eq!(layout.stripe_on(spindle, sector + 1), Some((number, member)));
+                let Member(position) = member;
+                if member == stripe.shape().row_parity() {
+                    continue;
+                }
+                let first = number * stripe_sectors(&layout) + u64::from(position) * chunk_sectors;
+                let place = layout.locate(first);
+                assert_eq!((place.spindle, place.sector_on_spindle), (spindle, sector));
+                let parity = stripe.unit(stripe.shape().row_parity());
+                assert_eq!(
+                    (place.parity_spindle, place.parity_sector),
+                    (parity.spindle, parity.sector)
+                );
+            }
         }
     }
 }

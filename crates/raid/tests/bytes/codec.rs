@@ -97,6 +97,21 @@ proptest! {
     }
 }
 
+/// Blocks of 4 KiB as arrays have them: every width, and every pair of losses.
+#[test]
+fn every_width_and_every_pair() {
+    for data_blocks in 1..=28 {
+        let codec = StripeCodec::new(StripeCode::RowDiagonal, data_blocks, 4096).unwrap();
+        let stripe = stripe_from(&codec, data_blocks as u64);
+        let mut damaged = stripe.clone();
+        for lost in losses(&codec) {
+            lost.iter().for_each(|&block| damaged[block].fill(0x0f));
+            codec.reconstruct(&mut damaged, &lost).unwrap();
+            assert!(damaged == stripe, "{lost:?} of {data_blocks}");
+        }
+    }
+}
+
 /// As many data blocks as the prime allows, and every pair of losses among them.
 #[test]
 fn full_width_of_small_primes() {

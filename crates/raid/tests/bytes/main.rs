@@ -27,11 +27,17 @@ fn data_from(seed: u64, blocks: usize, block_bytes: usize) -> Vec<Vec<u8>> {
     (0..blocks).map(|block| bytes_from(seed.wrapping_add(block as u64), block_bytes)).collect()
 }
 
+/// The parity that a codec computes, over whatever was there.
+fn parity_of_codec(codec: &StripeCodec, data: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut parity = vec![vec![0xee; codec.block_bytes()]; codec.parity_blocks()];
+    codec.encode(data, &mut parity).unwrap();
+    parity
+}
+
 /// A stripe of random data with its parity.
 fn stripe_from(codec: &StripeCodec, seed: u64) -> Vec<Vec<u8>> {
     let data = data_from(seed, codec.data_blocks(), codec.block_bytes());
-    let mut parity = vec![vec![0xee; codec.block_bytes()]; codec.parity_blocks()];
-    codec.encode(&data, &mut parity).unwrap();
+    let parity = parity_of_codec(codec, &data);
     [data, parity].concat()
 }
 

@@ -203,6 +203,24 @@ fn missing_blocks_are_named() {
     assert_eq!(bytes.block(Member(3)), None);
 }
 
+/// New contents of a block that the plan does not change stay out of parity.
+#[test]
+fn only_what_the_plan_changes_counts() {
+    let shape = StripeShape::new(StripeCode::RowDiagonal, 3).unwrap();
+    for method in [UpdateMethod::Subtraction, UpdateMethod::Recalculation] {
+        let mut spindles = Spindles::new(shape, 96, 5);
+        let changed = MemberSet::single(Member(0));
+        let plan = shape.plan_update_by(method, changed, MemberSet::EMPTY).unwrap();
+        let new = crate::data_from(6, 3, 96);
+        let expected = spindles.carry_out(&plan, &new, shape.parity());
+        spindles.bytes.new_contents(Member(1)).fill(9);
+        spindles.bytes.carry_out(&plan).unwrap();
+        for (member, block) in expected {
+            assert_eq!(spindles.bytes.block(member), Some(block.as_slice()));
+        }
+    }
+}
+
 /// A stripe and what happens to it: losses, and changes with random methods.
 fn any_history() -> impl Strategy<Value = (StripeShape, Vec<(u64, u64, u8)>, u64)> {
     let shape = (any::<bool>(), 1..=28_u16).prop_map(|(row_diagonal, data_blocks)| {

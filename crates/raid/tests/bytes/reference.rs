@@ -97,27 +97,30 @@ fn diagonals_of_the_paper() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn codec_agrees_with_the_paper(data_blocks in 1..=28_usize, seed: u64, pair: (u8, u8)) {
-        for codec in codecs(data_blocks) {
-            let Some(diagonal) = codec.diagonal() else { continue };
-            let prime = diagonal.prime();
-            let data = data_from(seed, data_blocks, codec.block_bytes());
-            let stripe = stripe_from(&codec, seed);
-            prop_assert_eq!(&stripe[data_blocks..], parity_of(prime, &data), "p = {}", prime);
+    fn codec_agrees_with_the_paper(
+        data_blocks in 1..=28_usize, seed: u64, pair: (u8, u8), which: prop::sample::Index,
+    ) {
+        let mut codecs = codecs(data_blocks);
+        codecs.retain(|codec| codec.diagonal().is_some() && codec.block_bytes() <= 8192);
+        let codec = which.get(&codecs);
+        let diagonal = codec.diagonal().unwrap();
+        let prime = diagonal.prime();
+        let data = data_from(seed, data_blocks, codec.block_bytes());
+        let stripe = stripe_from(codec, seed);
+        prop_assert_eq!(&stripe[data_blocks..], parity_of(prime, &data), "p = {}", prime);
 
-            let lost = [pair.0, pair.1].map(|block| usize::from(block) % codec.blocks());
-            let mut with_holes = stripe.iter().cloned().map(Some).collect::<Vec<_>>();
-            let mut by_codec = stripe.clone();
-            for block in lost {
-                with_holes[block] = None;
-                by_codec[block].fill(0x55);
-            }
-            let reference = Reference { prime, element_bytes: diagonal.sub_block_bytes() };
-            codec.reconstruct(&mut by_codec, &lost).unwrap();
-            prop_assert_eq!(Some(by_codec), reference.recover(&with_holes), "{:?} lost", lost);
+        let lost = [pair.0, pair.1].map(|block| usize::from(block) % codec.blocks());
+        let mut with_holes = stripe.iter().cloned().map(Some).collect::<Vec<_>>();
+        let mut by_codec = stripe.clone();
+        for block in lost {
+            with_holes[block] = None;
+            by_codec[block].fill(0x55);
         }
+        let reference = Reference { prime, element_bytes: diagonal.sub_block_bytes() };
+        codec.reconstruct(&mut by_codec, &lost).unwrap();
+        prop_assert_eq!(Some(by_codec), reference.recover(&with_holes), "{:?} lost", lost);
     }
 }

@@ -106,6 +106,38 @@ fn what_cannot_be_told_is_not_told() {
     assert_eq!(raid4.scrub(&stripe, of_data).unwrap(), ScrubFinding::Unresolved { blocks });
 }
 
+/// Stale parity with a checksum of its own time, beside data that its checksums vouch for: one of
+/// the two missed a write, and nothing says which.
+#[test]
+fn checksums_that_contradict_each_other_settle_nothing() {
+    for code in [StripeCode::Row, StripeCode::RowDiagonal] {
+        let codec = StripeCodec::new(code, 4, 4096).unwrap();
+        let mut stripe = stripe_from(&codec, 1);
+        stripe[4] = stripe_from(&codec, 2)[4].clone();
+        let found = stripe.clone();
+        let finding = codec.scrub(&stripe, |block, bytes| Some(bytes == found[block].as_slice()));
+        assert_eq!(finding.unwrap(), ScrubFinding::Unresolved { blocks: vec![] });
+    }
+}
+
+/// A block and its checksum are both wrong: row-diagonal parity still points to the block, and
+/// parity that differs from data that is vouched for is wrong whatever its checksum says.
+#[test]
+fn a_wrong_checksum_of_a_wrong_block() {
+    let raid_dp = StripeCodec::new(StripeCode::RowDiagonal, 4, 4096).unwrap();
+    let right = stripe_from(&raid_dp, 5);
+    for block in 0..6 {
+        let mut stripe = right.clone();
+        damage(&mut stripe, &[block]);
+        let finding = raid_dp.scrub(&stripe, |at, bytes| Some(at != block && bytes == right[at]));
+        let expected = match block {
+            0..4 => ScrubFinding::Likely { block },
+            _ => split(4, &[block]),
+        };
+        assert_eq!(finding.unwrap(), expected);
+    }
+}
+
 /// A checksum of one data block is missing, another is wrong: two wrong blocks are not claimed.
 #[test]
 fn a_missing_checksum_proves_nothing() {
