@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 use strewn_raid::{
-    Member, MemberSet, SECTOR_BYTES, SpindleIndex, StripePlan, StripedLayout, VraidLayout,
+    Member, MemberSet, SECTOR_BYTES, SpareSegments, SpindleIndex, StripePlan, StripedLayout,
+    VraidLayout,
 };
 
 use crate::driver::{Direction, Driver, SpindleCommand, Tag};
@@ -30,8 +31,8 @@ pub(super) struct Degraded<P> {
     /// Recoveries that wait for a destage, in order.
     waiting: VecDeque<usize>,
     pub(super) steps: Slab<Step>,
-    /// By spindle, the first segment that nothing was put into.
-    pub(super) free_segments: Vec<u64>,
+    /// Room for what is lost.
+    pub(super) spares: SpareSegments,
     /// Failures that there is reserve for.
     reserve: u16,
 }
@@ -268,14 +269,14 @@ impl<P: Payload> InPlace<P> {
         let layout = &self.config.layout;
         assert!(spindle.0 < layout.spindles(), "{spindle} is not the array's");
         let mut degraded = self.degraded.take().unwrap_or_else(|| {
-            let used = self.segments_used();
+            let spares = SpareSegments::new(layout, self.config.lun_sectors);
             Box::new(Degraded {
                 lost: Vec::new(),
                 failures: Vec::new(),
                 recoveries: Slab::new(),
                 waiting: VecDeque::new(),
                 steps: Slab::new(),
-                free_segments: vec![used; layout.spindles().into()],
+                spares,
                 reserve: self.rebuild.spares,
             })
         });
@@ -292,7 +293,7 @@ impl<P: Payload> InPlace<P> {
                 degraded.reserve -= 1;
                 failure.rebuild_began_ns = Some(now_ns);
             }
-            let segments = self.segments_of(spindle);
+            let segments = Segments::lost(layout, degraded.spares.segments_used());
             let failure_index = degraded.failures.len();
             degraded.failures.push(failure);
             degraded.lost.push(LostSpindle {

@@ -1,16 +1,17 @@
 //! The rebuild of lost segments onto the distributed reserve.
 //!
-//! An array without spare drives keeps room for rebuilds spread over all of them. A lost segment goes to a spindle of
-//! its redundancy set that has none of the five segments of its RStore, to the one with the most room left; if there is
-//! no such spindle, to one of another set. Rebuilt is what the LUN takes up: the rest of a disk group holds nothing, not
-//! even parity. The room taken lies behind the LUN's own segments.
+//! An array without spare drives keeps room for rebuilds spread over all of them: [`SpareSegments`] says where a lost
+//! segment goes. Rebuilt is what the LUN takes up: the rest of a disk group holds nothing, not even parity. What there is
+//! no room for stays lost, and is computed whenever it is read.
+//!
+//! [`SpareSegments`]: strewn_raid::SpareSegments
 //!
 //! A set number of segments is under way at once, each a quarter of a MiB at a time. Their RStores are not destaged to
 //! until they are whole again.
 
 use std::ops::Range;
 
-use strewn_raid::{MemberSet, SpindleIndex, StripedLayout};
+use strewn_raid::{MemberSet, SpindleIndex, StripeUnit, StripedLayout, VraidLayout};
 
 use crate::driver::{Direction, Driver, SpindleCommand, Tag};
 use crate::payload::Payload;
@@ -37,6 +38,12 @@ enum Place {
 }
 
 impl Segments {
+    /// So many segments of a layout, all of them lost.
+    pub(super) fn lost(layout: &VraidLayout, segments: u64) -> Self {
+        let shift = layout.config().segment_sectors().trailing_zeros();
+        Self { shift, places: vec![Place::Lost; segments as usize], rebuilt: 0, next: 0 }
+    }
+
     pub(super) fn place(&self, sector: u64) -> Option<(SpindleIndex, u64)> {
         match self.places.get((sector >> self.shift) as usize)? {
             Place::Lost => None,
@@ -72,7 +79,7 @@ pub(super) struct Step {
     first_stripe: u64,
     end_stripe: u64,
     /// Where it goes.
-    target: (SpindleIndex, u64),
+    target: StripeUnit,
     /// Sectors of the segment that are done.
     done_sectors: u64,
     stage: Stage,
@@ -101,33 +108,6 @@ impl Step {
 }
 
 impl<P: Payload> InPlace<P> {
-    /// Segments of each spindle that the LUN takes up, in whole rounds of the layout.
-    pub(super) fn segments_used(&self) -> u64 {
-        let layout = &self.config.layout;
-        let units = layout.stripe(self.stripe_of(self.config.lun_sectors - 1).0);
-        let highest = units.units().map(|(_, unit)| unit.sector).max().unwrap_or(0);
-        let members = u64::from(layout.shape().blocks());
-        (highest / layout.config().segment_sectors() / members + 1) * members
-    }
-
-    /// The segments of `spindle` that the LUN takes up, all of them lost.
-    pub(super) fn segments_of(&self, spindle: SpindleIndex) -> Segments {
-        let layout = &self.config.layout;
-        let segment_sectors = layout.config().segment_sectors();
-        let (last_stripe, _) = self.stripe_of(self.config.lun_sectors - 1);
-        let is_used = |segment: &u64| {
-            let member = layout.stripe_on(spindle, segment * segment_sectors);
-            member.is_some_and(|(stripe, _)| stripe <= last_stripe)
-        };
-        let used = (0..self.segments_used()).rev().find(is_used).map_or(0, |last| last + 1);
-        Segments {
-            shift: segment_sectors.trailing_zeros(),
-            places: vec![Place::Lost; used as usize],
-            rebuilt: 0,
-            next: 0,
-        }
-    }
-
     /// Begins the steps that may begin.
     pub(super) fn advance_rebuild(&mut self, driver: &mut impl Driver<P>) {
         loop {
@@ -182,7 +162,11 @@ impl<P: Payload> InPlace<P> {
             };
             // Segment and RStore have their first chunk in the same stripe.
             let end_stripe = stripe + segment_sectors / layout.unit_sectors();
-            let Some(target) = self.take_room(spindle, stripe) else { continue };
+            let failed: Vec<SpindleIndex> = degraded.lost.iter().map(|lost| lost.spindle).collect();
+            let is_lost = |spindle: SpindleIndex| failed.contains(&spindle);
+            let Some(target) = degraded.spares.replace(layout, spindle, segment, is_lost) else {
+                continue;
+            };
             return Some(Step {
                 spindle,
                 segment,
@@ -195,34 +179,6 @@ impl<P: Payload> InPlace<P> {
                 given_up: false,
             });
         }
-    }
-
-    /// Takes a segment of reserve for one that `spindle` has lost of the RStore of `stripe`.
-    fn take_room(&mut self, spindle: SpindleIndex, stripe: u64) -> Option<(SpindleIndex, u64)> {
-        let layout = &self.config.layout;
-        let taken = self.places_of(stripe, layout.shape().members(), 0);
-        let degraded = self.degraded.as_mut()?;
-        let segment_sectors = layout.config().segment_sectors();
-        let segments = self.config.spindle_sectors / segment_sectors;
-        let sets = &layout.config().redundancy_sets;
-        let set_of = |spindle: u16| {
-            let mut end = 0;
-            sets.iter().position(|size| {
-                end += size;
-                spindle < end
-            })
-        };
-        let own_set = set_of(spindle.0);
-        let target = (0..layout.spindles())
-            .filter(|other| degraded.lost.iter().all(|lost| lost.spindle.0 != *other))
-            .filter(|other| taken.iter().all(|(spindle, _)| spindle.0 != *other))
-            .filter(|other| degraded.free_segments[usize::from(*other)] < segments)
-            .min_by_key(|other| {
-                (set_of(*other) != own_set, degraded.free_segments[usize::from(*other)])
-            })?;
-        let free = &mut degraded.free_segments[usize::from(target)];
-        *free += 1;
-        Some((SpindleIndex(target), (*free - 1) * segment_sectors))
     }
 
     /// Reads what the next part of a segment is computed from.
@@ -286,7 +242,7 @@ impl<P: Payload> InPlace<P> {
             self.stripes_are_free(driver);
             return;
         }
-        let (spindle, first_sector) = step.target;
+        let StripeUnit { spindle, sector: first_sector } = step.target;
         if step.stage == Stage::Reading {
             let place = (spindle, first_sector + step.done_sectors);
             self.counters.rebuild_writes += 1;
