@@ -164,9 +164,15 @@ impl<P: Payload> InPlace<P> {
             let end_stripe = stripe + segment_sectors / layout.unit_sectors();
             let failed: Vec<SpindleIndex> = degraded.lost.iter().map(|lost| lost.spindle).collect();
             let is_lost = |spindle: SpindleIndex| failed.contains(&spindle);
-            let Some(target) = degraded.spares.replace(layout, spindle, segment, is_lost) else {
-                continue;
+            // A step that was given up has its room already, unless that was lost since.
+            let sector = segment * segment_sectors;
+            let before = degraded.spares.now_at(layout, StripeUnit { spindle, sector });
+            let target = if is_lost(before.spindle) {
+                degraded.spares.replace(layout, spindle, segment, is_lost)
+            } else {
+                Some(before)
             };
+            let Some(target) = target else { continue };
             return Some(Step {
                 spindle,
                 segment,
