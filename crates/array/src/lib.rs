@@ -5,6 +5,9 @@
 //! acknowledgement for the host, a timer. Whoever implements `Driver` decides what a spindle is and what time is: a
 //! simulation, or real drives. [`write_anywhere`] never overwrites, [`in_place`] always does.
 //!
+//! A spindle may fail ([`Array::spindle_failed`]): the array then reads lost blocks from the rest of their stripes, plans
+//! updates around them, and rebuilds what was lost where it has a spare or reserve ([`Rebuild`]).
+//!
 //! What the data are is a type parameter, [`Payload`]; for `()` there are none, and the array only says where they
 //! would go. Here a write of 4 KiB comes in, and everything it leads to is printed:
 //!
