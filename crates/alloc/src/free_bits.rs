@@ -13,8 +13,9 @@ pub(crate) const WORD_BITS: u64 = 64;
 /// Memory: a bit a block, a sixty-third of that for the levels.
 #[derive(Debug, Clone)]
 pub(crate) struct FreeBits {
-    /// `levels[0]` holds the blocks; each further level one bit for each word of the one below.
-    levels: Vec<Vec<u64>>,
+    words: Vec<u64>,
+    /// The first level holds a bit for each of the words; each further level one for each word of the one below.
+    marks: Vec<Vec<u64>>,
 }
 
 impl FreeBits {
@@ -25,36 +26,38 @@ impl FreeBits {
 
     /// Words that were kept elsewhere: a set bit is a block in use.
     pub(crate) fn from_words(words: Vec<u64>) -> Self {
-        let mut levels = vec![words];
-        while levels[levels.len() - 1].len() > 1 {
-            let above = levels[levels.len() - 1].len().div_ceil(WORD_BITS as usize);
-            levels.push(vec![0; above]);
+        let mut marks = Vec::new();
+        let mut below = words.len();
+        while below > 1 {
+            below = below.div_ceil(WORD_BITS as usize);
+            marks.push(vec![0; below]);
         }
-        Self { levels }
+        Self { words, marks }
     }
 
     /// The words themselves.
     pub(crate) fn words(&self) -> &[u64] {
-        &self.levels[0]
+        &self.words
     }
 
     /// The free blocks of `word`.
     #[inline]
     pub(crate) fn free(&self, word: u64) -> u64 {
-        !self.levels[0][word as usize]
+        !self.words[word as usize]
     }
 
     /// Marks free blocks as used.
     #[inline]
     pub(crate) fn take(&mut self, word: u64, mask: u64) {
-        self.levels[0][word as usize] |= mask;
+        self.words[word as usize] |= mask;
     }
 
     /// Marks used blocks as free; those of `mask` that were in use.
     #[inline]
     pub(crate) fn release(&mut self, word: u64, mask: u64) -> u64 {
-        let used = self.levels[0][word as usize];
-        self.levels[0][word as usize] = used & !mask;
+        let place = &mut self.words[word as usize];
+        let used = *place;
+        *place = used & !mask;
         if used == u64::MAX {
             self.no_longer_full(word);
         }
@@ -68,7 +71,7 @@ impl FreeBits {
     pub(crate) fn next_with_free(&mut self, from: u64, end: u64) -> Option<u64> {
         let mut word = from;
         while word < end {
-            if self.levels[0][word as usize] != u64::MAX {
+            if self.words[word as usize] != u64::MAX {
                 return Some(word);
             }
             self.mark_full(word);
@@ -82,8 +85,8 @@ impl FreeBits {
         let mut at = from;
         let mut level = 1;
         // Up while the rest of a word of marks is full, down to the first gap.
-        while level < self.levels.len() {
-            let marks = &self.levels[level];
+        while level <= self.marks.len() {
+            let marks = &self.marks[level - 1];
             let Some(&word) = marks.get((at / WORD_BITS) as usize) else { return end };
             let gaps = !word & (u64::MAX << (at % WORD_BITS));
             if gaps == 0 {
@@ -99,12 +102,12 @@ impl FreeBits {
             at *= WORD_BITS;
         }
         // One word has no level above it, and the top level had no gap otherwise.
-        if self.levels.len() == 1 { at.min(end) } else { end }
+        if self.marks.is_empty() { at.min(end) } else { end }
     }
 
     fn mark_full(&mut self, word: u64) {
         let mut at = word;
-        for level in &mut self.levels[1..] {
+        for level in &mut self.marks {
             let marks = &mut level[(at / WORD_BITS) as usize];
             *marks |= 1 << (at % WORD_BITS);
             if *marks != u64::MAX {
@@ -116,7 +119,7 @@ impl FreeBits {
 
     fn no_longer_full(&mut self, word: u64) {
         let mut at = word;
-        for level in &mut self.levels[1..] {
+        for level in &mut self.marks {
             let marks = &mut level[(at / WORD_BITS) as usize];
             let was_full = *marks == u64::MAX;
             *marks &= !(1 << (at % WORD_BITS));
@@ -129,12 +132,12 @@ impl FreeBits {
 
     /// The first word that is marked full and has a free block, if there is one.
     pub(crate) fn wrongly_marked(&self) -> Option<u64> {
-        for (above, marks) in self.levels.iter().enumerate().skip(1) {
-            let below = &self.levels[above - 1];
+        let below = std::iter::once(&self.words).chain(&self.marks);
+        for (level, (marks, below)) in self.marks.iter().zip(below).enumerate() {
             for (index, word) in below.iter().enumerate() {
                 let marked = marks[index / WORD_BITS as usize] >> (index as u64 % WORD_BITS) & 1;
                 if marked == 1 && *word != u64::MAX {
-                    return Some((index as u64) << (6 * (above - 1)));
+                    return Some((index as u64) << (6 * level));
                 }
             }
         }
@@ -143,7 +146,7 @@ impl FreeBits {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> u64 {
-        self.levels.iter().map(|level| level.len() as u64 * 8).sum()
+        std::iter::once(&self.words).chain(&self.marks).map(|level| level.len() as u64 * 8).sum()
     }
 }
 

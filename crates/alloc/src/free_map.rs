@@ -6,6 +6,7 @@ use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex};
 
 use crate::areas::{AreaOrder, Areas};
 use crate::free_bits::{FreeBits, WORD_BITS};
+use crate::group_index::GroupIndex;
 
 /// Stripes in a row of words: one word a data spindle.
 pub(crate) const ROW_STRIPES: u64 = WORD_BITS;
@@ -20,8 +21,42 @@ pub struct FreeMap {
     group: ParityGroup,
     spindles: u64,
     area_rows: u32,
+    /// Words of map in an area.
+    area_words: u32,
     bits: FreeBits,
     areas: Areas,
+}
+
+/// Blocks whose words are read together. They lie all over the map, so that each is a wait for memory: in a loop that
+/// does nothing but read them, the processor waits for many at once.
+pub(crate) const BATCH: usize = 256;
+
+/// A block by its bit in the map of its group: the group in the upper 16 bits, word and bit in the others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MapPlace(u64);
+
+impl MapPlace {
+    const POSITION_BITS: u32 = 48;
+
+    #[inline]
+    pub(crate) fn new(group: GroupIndex, word: u64, bit: u64) -> Self {
+        Self((u64::from(group.0) << Self::POSITION_BITS) | (word * WORD_BITS) | bit)
+    }
+
+    #[inline]
+    pub(crate) fn group(self) -> GroupIndex {
+        GroupIndex((self.0 >> Self::POSITION_BITS) as u16)
+    }
+
+    #[inline]
+    fn word(self) -> u64 {
+        (self.0 & ((1 << Self::POSITION_BITS) - 1)) / WORD_BITS
+    }
+
+    #[inline]
+    fn bit(self) -> u32 {
+        (self.0 % WORD_BITS) as u32
+    }
 }
 
 /// How many words of map a group has.
@@ -65,10 +100,12 @@ impl FreeMap {
     ) -> Self {
         let spindles = u64::from(group.data_spindles());
         let largest = (area_stripes * spindles) as u32;
+        let area_rows = (area_stripes / ROW_STRIPES) as u32;
         Self {
             group,
             spindles,
-            area_rows: (area_stripes / ROW_STRIPES) as u32,
+            area_rows,
+            area_words: area_rows * group.data_spindles() as u32,
             bits,
             areas: Areas::new(scores, largest, order),
         }
@@ -130,6 +167,13 @@ impl FreeMap {
         self.bits.free(self.word(spindle, row))
     }
 
+    /// [`free_word`](Self::free_word) of each data spindle.
+    #[inline]
+    pub(crate) fn free_words(&self, row: u64) -> impl Iterator<Item = u64> + '_ {
+        let first = (row * self.spindles) as usize;
+        self.words()[first..first + self.spindles as usize].iter().map(|used| !used)
+    }
+
     /// The words, row by row (64 stripes), a word a data spindle in each: a set bit is a block in use. Bits past the
     /// last stripe are set. What [`Aggregate::mount`](crate::Aggregate::mount) takes.
     #[must_use]
@@ -159,7 +203,6 @@ impl FreeMap {
     }
 
     /// Makes the used blocks of `mask` free; how many there were.
-    #[inline]
     pub(crate) fn release_mask(&mut self, spindle: SpindleIndex, row: u64, mask: u64) -> u32 {
         let released = self.bits.release(self.word(spindle, row), mask).count_ones();
         if released > 0 {
@@ -168,11 +211,34 @@ impl FreeMap {
         released
     }
 
-    /// Makes the block at `location` free; whether it was in use.
-    #[inline]
-    pub(crate) fn release(&mut self, location: BlockLocation) -> bool {
-        let Dbn(dbn) = location.dbn;
-        self.release_mask(location.spindle, dbn / ROW_STRIPES, 1 << (dbn % ROW_STRIPES)) == 1
+    /// Makes the blocks at `places` free; how many were in use.
+    pub(crate) fn release_all(&mut self, places: &[MapPlace]) -> u64 {
+        let mut released = 0;
+        for batch in places.chunks(BATCH) {
+            // Their words come into the cache.
+            std::hint::black_box(self.all_used(batch));
+            for place in batch {
+                if self.bits.release(place.word(), 1 << place.bit()) != 0 {
+                    self.areas.add(self.area_of_word(place.word()), 1);
+                    released += 1;
+                }
+            }
+        }
+        released
+    }
+
+    /// Whether all blocks at `places` are in use.
+    pub(crate) fn all_used(&self, places: &[MapPlace]) -> bool {
+        let words = self.bits.words();
+        let all = |all, place: &MapPlace| all & words[place.word() as usize] >> place.bit();
+        places.iter().fold(1, all) & 1 == 1
+    }
+
+    /// The spindle and DBN of the block at `place`.
+    pub(crate) fn location(&self, place: MapPlace) -> BlockLocation {
+        let (row, spindle) = (place.word() / self.spindles, place.word() % self.spindles);
+        let dbn = Dbn(row * ROW_STRIPES + u64::from(place.bit()));
+        BlockLocation { spindle: SpindleIndex(spindle as u16), dbn }
     }
 
     /// The runs of free blocks of one spindle among `stripes`, in ascending order.
@@ -249,17 +315,23 @@ impl FreeMap {
         words[first..(first + count).min(words.len())].iter().map(|word| word.count_zeros()).sum()
     }
 
+    /// The word that holds the blocks of `spindle` in `row`.
     #[inline]
-    fn word(&self, spindle: SpindleIndex, row: u64) -> u64 {
+    pub(crate) fn word(&self, spindle: SpindleIndex, row: u64) -> u64 {
         row * self.spindles + u64::from(spindle.0)
     }
 
     #[inline]
     fn area_of_row(&self, row: u64) -> u32 {
-        // Both fit: an area has at least one row, and there are at most 2^32 areas.
-        match u32::try_from(row) {
-            Ok(row) => row / self.area_rows,
-            Err(_) => (row / u64::from(self.area_rows)) as u32,
+        self.area_of_word(row * self.spindles)
+    }
+
+    #[inline]
+    fn area_of_word(&self, word: u64) -> u32 {
+        // It fits: an area has at least one word, and there are at most 2^32 areas.
+        match u32::try_from(word) {
+            Ok(word) => word / self.area_words,
+            Err(_) => (word / u64::from(self.area_words)) as u32,
         }
     }
 }

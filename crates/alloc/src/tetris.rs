@@ -3,18 +3,7 @@
 use strewn_raid::{Dbn, ParityGroup, SpindleIndex, SpindleSet, StripeUpdate};
 
 use crate::free_map::ROW_STRIPES;
-
-/// A parity group of an aggregate, counted from 0 in the order in which they were added.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct GroupIndex(pub u16);
-
-impl GroupIndex {
-    /// The same number, to index a slice with one entry a group.
-    #[must_use]
-    pub fn index(self) -> usize {
-        usize::from(self.0)
-    }
-}
+use crate::group_index::GroupIndex;
 
 /// Blocks to be written together: up to 64 consecutive stripes of a parity group, with what is written on each spindle.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -158,7 +158,8 @@ impl Areas {
 
     #[inline]
     fn mark_changed(&mut self, area: u32) {
-        if self.is_changed.insert(u64::from(area)) {
+        if !self.is_changed.contains(u64::from(area)) {
+            self.is_changed.insert(u64::from(area));
             self.changed.push(area);
         }
     }

@@ -18,8 +18,8 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, PolicyName,
-    REGION_BLOCKS, Region, SummaryBitmap, VirtualSpace,
+    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, REGION_BLOCKS,
+    Region, SummaryBitmap, VirtualSpace,
 };
 use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
 
@@ -175,6 +175,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.aggregate.begin(u64::from(self.keys.end()))?;
         for key in 0..self.keys.indirect().end {
             self.place(key)?;
+            // What goes where is of no interest here, and would take four bytes a block until the commit.
+            while self.aggregate.next_tetris().is_some() {}
         }
         // Of the volume's bitmap and the container map, what describes the numbers given out so far.
         let used = (0..self.volume.regions() as u16)
@@ -236,7 +238,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Gives block `key` a new place in the aggregate, and a new number in the volume if it belongs to it.
     fn place(&mut self, key: u32) -> Result<Placed, NoRoom> {
-        let vbn = if self.config.policy == PolicyName::NearNeighbours {
+        let vbn = if self.aggregate.keeps_near() {
             let neighbour = key.checked_sub(1).and_then(|before| self.map.get(before));
             self.aggregate.allocate_behind(key, neighbour)?
         } else {

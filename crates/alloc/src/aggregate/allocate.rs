@@ -2,9 +2,10 @@
 
 use strewn_raid::{BlockLocation, Dbn, SpindleIndex, Vbn};
 
-use crate::aggregate::{Aggregate, Group, OutOfSpace, Taken};
+use super::{Aggregate, Group, OutOfSpace, Taken};
 use crate::free_map::ROW_STRIPES;
-use crate::tetris::{GroupIndex, OpenTetris};
+use crate::group_index::GroupIndex;
+use crate::tetris::OpenTetris;
 
 impl<T: Copy> Aggregate<T> {
     /// Takes the next free block, to hold `what`.
@@ -172,7 +173,7 @@ impl<T: Copy> Aggregate<T> {
             cursor.next_stripe = first + depth;
             cursor.row = row;
             cursor.window = window;
-            if free_in_window(map, row, window) > 0 {
+            if any_free_in_window(map, row, window) {
                 return Ok(());
             }
         }
@@ -209,7 +210,7 @@ impl<T: Copy> Aggregate<T> {
     }
 }
 
-impl crate::aggregate::Cursor {
+impl super::Cursor {
     fn is_between_tetrises(&self, tetris_stripes: u64) -> bool {
         self.next_stripe.is_multiple_of(tetris_stripes) || self.next_stripe >= self.area_end
     }
@@ -243,10 +244,11 @@ fn window_for(map: &crate::FreeMap, first: u64, depth: u64, rest: u64) -> (u64, 
 }
 
 fn free_in_window(map: &crate::FreeMap, row: u64, window: u64) -> u64 {
-    (0..map.group().data_spindles())
-        .map(|spindle| map.free_word(SpindleIndex(spindle), row) & window)
-        .map(|free| u64::from(free.count_ones()))
-        .sum()
+    map.free_words(row).map(|free| u64::from((free & window).count_ones())).sum()
+}
+
+fn any_free_in_window(map: &crate::FreeMap, row: u64, window: u64) -> bool {
+    map.free_words(row).any(|free| free & window != 0)
 }
 
 /// The bits of `depth` stripes from `first` on, within the row that `first` lies in.

@@ -1,43 +1,25 @@
 //! An aggregate: the blocks of its parity groups, taken and given back in consistency points.
 
+mod allocate;
+mod consistency_point;
+mod error;
+mod set_aside;
+mod verify;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, Vbn};
-use thiserror::Error;
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
-use crate::free_map::{FreeMap, MapViolation, ROW_STRIPES};
+use crate::free_map::{FreeMap, MapPlace, ROW_STRIPES};
+use crate::group_index::GroupIndex;
 use crate::options::{AggregateError, AggregateOptions, MOST_BLOCKS};
 use crate::policy::Policy;
-use crate::random::Random;
 use crate::saved_scores::{MountError, SavedScores};
-use crate::tetris::{GroupIndex, OpenTetris, Tetris, bits};
+use crate::tetris::{OpenTetris, Tetris};
 
-/// Fewer blocks are free than are needed. Nothing was taken for what was asked last; what the open consistency point
-/// took before is still its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("no room: {needed} blocks are needed, {free} are free")]
-pub struct OutOfSpace {
-    /// Blocks asked for.
-    pub needed: u64,
-    /// Blocks that can be taken.
-    pub free: u64,
-}
-
-/// A consistency point is open: commit or abandon it first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("a consistency point is open: commit or abandon it first")]
-pub struct CheckpointOpen;
-
-/// A block cannot be given back: it is not in use, or there is no such block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{0} is not in use")]
-pub struct NotInUse(pub Vbn);
-
-/// A block cannot be set aside: it is in use, or there is no such block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{0} is not free")]
-pub struct NotFree(pub Vbn);
+pub use error::{CheckpointOpen, NotFree, NotInUse, OutOfSpace};
+pub use verify::AggregateViolation;
 
 /// A block, by group, spindle and place on the spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,7 +102,7 @@ pub struct Aggregate<T> {
     pub(crate) scattered: BTreeMap<(GroupIndex, u64), OpenTetris<T>>,
     pub(crate) closed: VecDeque<Tetris<T>>,
     pub(crate) taken: Vec<Taken>,
-    freed: Vec<Vbn>,
+    freed: Vec<MapPlace>,
     delayed: Option<DelayedFrees>,
     pub(crate) expected_blocks: u64,
     pub(crate) allocated_blocks: u64,
@@ -242,6 +224,14 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
+    /// Whether the policy keeps blocks near their neighbours, so that
+    /// [`allocate_behind`](Self::allocate_behind) needs to know them.
+    #[inline]
+    #[must_use]
+    pub fn keeps_near(&self) -> bool {
+        self.keeps_near
+    }
+
     /// How the aggregate was made.
     #[must_use]
     pub fn options(&self) -> &AggregateOptions {
@@ -294,16 +284,19 @@ impl<T: Copy> Aggregate<T> {
     #[inline]
     #[must_use]
     pub fn locate(&self, vbn: Vbn) -> Option<Place> {
+        (vbn.0 < self.total_blocks()).then(|| self.place_of(vbn))
+    }
+
+    /// Where `vbn` lies, of which there must be one.
+    #[inline]
+    fn place_of(&self, vbn: Vbn) -> Place {
         let index = match self.groups.len() {
             1 => 0,
             _ => self.groups.partition_point(|group| group.first_vbn <= vbn.0) - 1,
         };
         let group = &self.groups[index];
-        let within = vbn.0 - group.first_vbn;
-        (within < group.map.group().total_blocks()).then(|| Place {
-            group: GroupIndex(index as u16),
-            location: group.map.group().locate(Vbn(within)),
-        })
+        let location = group.map.group().locate(Vbn(vbn.0 - group.first_vbn));
+        Place { group: GroupIndex(index as u16), location }
     }
 
     /// The number of the block at `place`.
@@ -339,161 +332,15 @@ impl<T: Copy> Aggregate<T> {
         idle.then_some(()).ok_or(CheckpointOpen)
     }
 
-    /// Begins a consistency point that will take about `expected_blocks`: its last tetrises are made as shallow as
-    /// what then remains, so that their stripes are full though they are not. Blocks given back since the last commit
-    /// belong to it.
-    ///
-    /// # Errors
-    /// If one is open.
-    pub fn begin(&mut self, expected_blocks: u64) -> Result<(), CheckpointOpen> {
-        self.nothing_open()?;
-        self.expected_blocks = expected_blocks;
-        self.allocated_blocks = 0;
-        Ok(())
-    }
-
-    /// Gives back a block that the consistency point stops using; it becomes free with the commit, or later if frees
-    /// are delayed. A block given back twice in one consistency point is freed once.
-    ///
-    /// # Errors
-    /// If it is not in use.
-    #[inline]
-    pub fn free_at_commit(&mut self, vbn: Vbn) -> Result<(), NotInUse> {
-        let used = self.locate(vbn).is_some_and(|place| self.is_used(place));
-        if !used {
-            return Err(NotInUse(vbn));
-        }
-        self.freed.push(vbn);
-        Ok(())
-    }
-
-    /// The next tetris that is complete, in the order in which they were filled.
-    pub fn next_tetris(&mut self) -> Option<Tetris<T>> {
-        self.closed.pop_front()
-    }
-
-    /// Ends allocation for the open consistency point: tetrises being filled are complete as they are.
-    pub fn finish(&mut self) {
-        self.close_tetris();
-        for (_, open) in std::mem::take(&mut self.scattered) {
-            self.closed.push_back(open.close());
-        }
-        for group in &mut self.groups {
-            // Holes that the last chunk left stay free until their area is chosen again.
-            group.cursor.available = 0;
-            group.cursor.spindle = group.map.group().data_spindles();
-        }
-    }
-
-    /// Makes the consistency point real: what it gave back is free, but for what is held back. Its tetrises are taken
-    /// for written. Returns how many blocks became free.
-    pub fn commit(&mut self) -> u64 {
-        self.finish();
-        self.closed.clear();
-        self.taken.clear();
-        self.consistency_points += 1;
-        let mut freed = std::mem::take(&mut self.freed);
-        let mut released = 0;
-        match self.delayed.take() {
-            None => {
-                for vbn in freed.drain(..) {
-                    released += u64::from(self.release(vbn));
-                }
-            }
-            Some(mut delayed) => {
-                for vbn in freed.drain(..) {
-                    delayed.hold_back((vbn.0 / REGION_BLOCKS) as u32, vbn);
-                }
-                while let Some((_, blocks)) = delayed.reclaim(self.options.delayed_frees) {
-                    for vbn in blocks {
-                        released += u64::from(self.release(vbn));
-                    }
-                }
-                self.delayed = Some(delayed);
-            }
-        }
-        // Its memory serves the next consistency point.
-        self.freed = freed;
-        released
-    }
-
-    /// Drops the open consistency point: what it took is free again, what it gave back is still used.
-    pub fn abandon(&mut self) {
-        self.finish();
-        self.closed.clear();
-        self.freed.clear();
-        for Taken { group, spindle, row, mask } in std::mem::take(&mut self.taken) {
-            self.groups[group.index()].map.release_mask(spindle, row, mask);
-        }
-    }
-
-    #[inline]
-    fn release(&mut self, vbn: Vbn) -> bool {
-        let Some(place) = self.locate(vbn) else { return false };
-        self.groups[place.group.index()].map.release(place.location)
-    }
-
-    /// Sets aside a block that something else uses, outside of any consistency point: a superblock, say.
-    ///
-    /// # Errors
-    /// If it is in use or does not exist.
-    pub fn set_aside(&mut self, vbn: Vbn) -> Result<(), NotFree> {
-        let place = self.locate(vbn).ok_or(NotFree(vbn))?;
-        if self.is_used(place) {
-            return Err(NotFree(vbn));
-        }
-        let (row, bit) = (place.location.dbn.0 / ROW_STRIPES, place.location.dbn.0 % ROW_STRIPES);
-        self.set_mask_aside(place.group, place.location.spindle, row, 1 << bit);
-        Ok(())
-    }
-
-    /// Sets aside `share` (0 to 1, in steps of 1/65,536) of the free blocks at random: other data, scattered in runs
-    /// of `run_blocks` (a power of two, at most 64) on a spindle. The same seed gives the same blocks. Returns how
-    /// many.
-    ///
-    /// # Errors
-    /// If a consistency point is open.
-    pub fn set_aside_at_random(
-        &mut self,
-        share: f64,
-        run_blocks: u32,
-        seed: u64,
-    ) -> Result<u64, CheckpointOpen> {
-        self.nothing_open()?;
-        let before = self.free_blocks();
-        let mut random = Random::new(seed);
-        for index in 0..self.groups.len() {
-            let group = GroupIndex(index as u16);
-            let (rows, spindles) = {
-                let group = self.groups[index].map.group();
-                (group.stripes().div_ceil(ROW_STRIPES), group.data_spindles())
-            };
-            for row in 0..rows {
-                for spindle in (0..spindles).map(SpindleIndex) {
-                    let mask = random.bits_in_runs(share, run_blocks)
-                        & self.groups[index].map.free_word(spindle, row);
-                    if mask != 0 {
-                        self.set_mask_aside(group, spindle, row, mask);
-                    }
-                }
-            }
-        }
-        Ok(before - self.free_blocks())
-    }
-
-    fn set_mask_aside(&mut self, group: GroupIndex, spindle: SpindleIndex, row: u64, mask: u64) {
-        let Group { map, cursor, .. } = &mut self.groups[group.index()];
-        map.take_mask(spindle, row, mask);
-        map.blocks_taken(row, mask.count_ones());
-        if cursor.row == row && cursor.spindle == spindle.0 {
-            cursor.available &= !mask;
-        }
-    }
-
     /// Puts nothing into `area` of `group` from now on, so that it can be emptied; blocks that are nowhere else to be
     /// had are taken from it all the same.
     pub fn withhold_area(&mut self, group: GroupIndex, area: u32) {
-        self.groups[group.index()].map.areas_mut().withhold(area);
+        let Group { map, cursor, .. } = &mut self.groups[group.index()];
+        map.areas_mut().withhold(area);
+        // If it is being filled, that ends with the window.
+        if cursor.area_end > 0 && map.area_of(cursor.area_end - 1) == area {
+            cursor.area_end = 0;
+        }
     }
 
     /// Puts blocks into `area` of `group` again.
@@ -516,36 +363,6 @@ impl<T: Copy> Aggregate<T> {
     pub fn map_bytes(&self) -> u64 {
         self.free_maps().map(FreeMap::bytes).sum()
     }
-
-    /// Proves that counts equal maps, that what the open consistency point took is in use, and that blocks given back
-    /// are. Reads all maps.
-    ///
-    /// # Errors
-    /// The first violation, with its place.
-    pub fn verify(&self) -> Result<(), AggregateViolation> {
-        for (index, group) in self.groups.iter().enumerate() {
-            let index = GroupIndex(index as u16);
-            group.map.verify().map_err(|found| AggregateViolation::of_map(index, found))?;
-        }
-        for Taken { group, spindle, row, mask } in &self.taken {
-            let free = self.groups[group.index()].map.free_word(*spindle, *row) & mask;
-            if let Some(bit) = bits(free).next() {
-                let stripe = row * ROW_STRIPES + u64::from(bit);
-                return Err(AggregateViolation::TakenIsFree {
-                    group: *group,
-                    spindle: *spindle,
-                    stripe,
-                });
-            }
-        }
-        let held_back = self.delayed.iter().flat_map(DelayedFrees::iter);
-        for vbn in self.freed.iter().copied().chain(held_back) {
-            if self.is_free(vbn) {
-                return Err(AggregateViolation::GivenBackIsFree(vbn));
-            }
-        }
-        Ok(())
-    }
 }
 
 fn check_group(group: &ParityGroup, options: &AggregateOptions) -> Result<(), AggregateError> {
@@ -563,64 +380,4 @@ fn check_group(group: &ParityGroup, options: &AggregateOptions) -> Result<(), Ag
         return Err(AggregateError::TooManyBlocks(group.total_blocks()));
     }
     Ok(())
-}
-
-/// What [`Aggregate::verify`] found wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum AggregateViolation {
-    /// A level of the map says that there is nothing free where there is.
-    #[error("group {} at stripe {stripe}: marked full, but has a free block", .group.0)]
-    MarkedFull {
-        /// The group.
-        group: GroupIndex,
-        /// The first stripe that the mark covers.
-        stripe: u64,
-    },
-    /// An area's score is not what its map holds.
-    #[error("group {}, allocation area {area}: {counted} free blocks counted, its map holds {held}", .group.0)]
-    AreaCount {
-        /// The group.
-        group: GroupIndex,
-        /// The area.
-        area: u32,
-        /// What its score says.
-        counted: u32,
-        /// What its map says.
-        held: u32,
-    },
-    /// A group's count is not the sum of its areas'.
-    #[error("group {}: {counted} free blocks counted, its areas have {held}", .group.0)]
-    GroupCount {
-        /// The group.
-        group: GroupIndex,
-        /// What the group says.
-        counted: u64,
-        /// What the areas say.
-        held: u64,
-    },
-    /// A block taken by the open consistency point is free.
-    #[error("group {}, {spindle}, stripe {stripe}: taken by the open consistency point, but free", .group.0)]
-    TakenIsFree {
-        /// The group.
-        group: GroupIndex,
-        /// The spindle.
-        spindle: SpindleIndex,
-        /// The stripe (and DBN).
-        stripe: u64,
-    },
-    /// A block that was given back and is not yet free, is.
-    #[error("{0}: given back and not yet to be taken, but free")]
-    GivenBackIsFree(Vbn),
-}
-
-impl AggregateViolation {
-    fn of_map(group: GroupIndex, found: MapViolation) -> Self {
-        match found {
-            MapViolation::MarkedFull { stripe } => Self::MarkedFull { group, stripe },
-            MapViolation::AreaCount { area, counted, held } => {
-                Self::AreaCount { group, area, counted, held }
-            }
-            MapViolation::Total { counted, held } => Self::GroupCount { group, counted, held },
-        }
-    }
 }

@@ -1,0 +1,149 @@
+//! The consistency point: begun, given blocks back to, finished, committed or abandoned.
+
+use strewn_raid::{BlockLocation, Vbn};
+
+use super::{Aggregate, CheckpointOpen, NotInUse, Place, Taken};
+use crate::delayed_frees::REGION_BLOCKS;
+use crate::free_map::{BATCH, MapPlace, ROW_STRIPES};
+use crate::tetris::Tetris;
+
+impl<T: Copy> Aggregate<T> {
+    /// Begins a consistency point that will take about `expected_blocks`: its last tetrises are made as shallow as
+    /// what then remains, so that their stripes are full though they are not. Blocks given back since the last commit
+    /// belong to it.
+    ///
+    /// # Errors
+    /// If one is open.
+    pub fn begin(&mut self, expected_blocks: u64) -> Result<(), CheckpointOpen> {
+        self.nothing_open()?;
+        self.expected_blocks = expected_blocks;
+        self.allocated_blocks = 0;
+        Ok(())
+    }
+
+    /// Gives back a block that the consistency point stops using; it becomes free with the commit, or later if frees
+    /// are delayed. A block given back twice in one consistency point is freed once.
+    ///
+    /// # Errors
+    /// If it is not in use.
+    #[inline]
+    pub fn free_at_commit(&mut self, vbn: Vbn) -> Result<(), NotInUse> {
+        let place = self.locate(vbn).filter(|place| self.is_used(*place)).ok_or(NotInUse(vbn))?;
+        self.freed.push(self.map_place(place));
+        Ok(())
+    }
+
+    /// Gives back all of `blocks`, as [`free_at_commit`](Self::free_at_commit) does one; where there are many,
+    /// faster.
+    ///
+    /// # Errors
+    /// The first that is not in use. Then none is given back.
+    pub fn free_all_at_commit(&mut self, blocks: &[Vbn]) -> Result<(), NotInUse> {
+        let before = self.freed.len();
+        let found = blocks.chunks(BATCH).try_for_each(|batch| self.give_back(batch));
+        if found.is_err() {
+            self.freed.truncate(before);
+        }
+        found
+    }
+
+    fn give_back(&mut self, batch: &[Vbn]) -> Result<(), NotInUse> {
+        let before = self.freed.len();
+        let first_unused = |aggregate: &Self| {
+            let used = |vbn| aggregate.locate(vbn).is_some_and(|place| aggregate.is_used(place));
+            batch.iter().find(|vbn| !used(**vbn)).map_or(Ok(()), |vbn| Err(NotInUse(*vbn)))
+        };
+        let total = self.total_blocks();
+        if batch.iter().any(|vbn| vbn.0 >= total) {
+            return first_unused(self);
+        }
+        let mut freed = std::mem::take(&mut self.freed);
+        freed.extend(batch.iter().map(|vbn| self.map_place(self.place_of(*vbn))));
+        self.freed = freed;
+        let mut groups = self.freed[before..].chunk_by(|one, next| one.group() == next.group());
+        if groups.all(|places| self.groups[places[0].group().index()].map.all_used(places)) {
+            return Ok(());
+        }
+        // Some were taken for the tetris that is being filled, which the map does not know yet, or are not in use.
+        first_unused(self)
+    }
+
+    #[inline]
+    fn map_place(&self, place: Place) -> MapPlace {
+        let BlockLocation { spindle, dbn } = place.location;
+        let map = &self.groups[place.group.index()].map;
+        MapPlace::new(place.group, map.word(spindle, dbn.0 / ROW_STRIPES), dbn.0 % ROW_STRIPES)
+    }
+
+    pub(super) fn vbn_at(&self, place: MapPlace) -> Vbn {
+        let location = self.groups[place.group().index()].map.location(place);
+        self.vbn(Place { group: place.group(), location })
+    }
+
+    /// The next tetris that is complete, in the order in which they were filled.
+    pub fn next_tetris(&mut self) -> Option<Tetris<T>> {
+        self.closed.pop_front()
+    }
+
+    /// Ends allocation for the open consistency point: tetrises being filled are complete as they are.
+    pub fn finish(&mut self) {
+        self.close_tetris();
+        for (_, open) in std::mem::take(&mut self.scattered) {
+            self.closed.push_back(open.close());
+        }
+        for group in &mut self.groups {
+            // Holes that the last chunk left stay free until their area is chosen again.
+            group.cursor.available = 0;
+            group.cursor.spindle = group.map.group().data_spindles();
+        }
+    }
+
+    /// Makes the consistency point real: what it gave back is free, but for what is held back. Its tetrises are taken
+    /// for written. Returns how many blocks became free.
+    pub fn commit(&mut self) -> u64 {
+        self.finish();
+        self.closed.clear();
+        self.taken.clear();
+        self.consistency_points += 1;
+        let mut freed = std::mem::take(&mut self.freed);
+        let mut released = 0;
+        match self.delayed.take() {
+            None => {
+                released = self.release_all(&freed);
+                freed.clear();
+            }
+            Some(mut delayed) => {
+                for place in freed.drain(..) {
+                    let vbn = self.vbn_at(place);
+                    delayed.hold_back((vbn.0 / REGION_BLOCKS) as u32, vbn);
+                }
+                while let Some((_, blocks)) = delayed.reclaim(self.options.delayed_frees) {
+                    let places = blocks.iter().filter_map(|vbn| self.locate(*vbn));
+                    freed.extend(places.map(|place| self.map_place(place)));
+                    released += self.release_all(&freed);
+                    freed.clear();
+                }
+                self.delayed = Some(delayed);
+            }
+        }
+        // Its memory serves the next consistency point.
+        self.freed = freed;
+        released
+    }
+
+    /// Drops the open consistency point: what it took is free again, what it gave back is still used.
+    pub fn abandon(&mut self) {
+        self.finish();
+        self.closed.clear();
+        self.freed.clear();
+        for Taken { group, spindle, row, mask } in std::mem::take(&mut self.taken) {
+            self.groups[group.index()].map.release_mask(spindle, row, mask);
+        }
+    }
+
+    /// Makes blocks free; how many were not.
+    fn release_all(&mut self, places: &[MapPlace]) -> u64 {
+        let groups = places.chunk_by(|one, next| one.group() == next.group());
+        groups.map(|places| self.groups[places[0].group().index()].map.release_all(places)).sum()
+    }
+}

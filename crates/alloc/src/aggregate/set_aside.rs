@@ -1,0 +1,67 @@
+//! Blocks that something else uses.
+
+use strewn_raid::{SpindleIndex, Vbn};
+
+use super::{Aggregate, CheckpointOpen, Group, NotFree};
+use crate::free_map::ROW_STRIPES;
+use crate::group_index::GroupIndex;
+use crate::random::Random;
+
+impl<T: Copy> Aggregate<T> {
+    /// Sets aside a block that something else uses, outside of any consistency point: a superblock, say.
+    ///
+    /// # Errors
+    /// If it is in use or does not exist.
+    pub fn set_aside(&mut self, vbn: Vbn) -> Result<(), NotFree> {
+        let place = self.locate(vbn).ok_or(NotFree(vbn))?;
+        if self.is_used(place) {
+            return Err(NotFree(vbn));
+        }
+        let (row, bit) = (place.location.dbn.0 / ROW_STRIPES, place.location.dbn.0 % ROW_STRIPES);
+        self.set_mask_aside(place.group, place.location.spindle, row, 1 << bit);
+        Ok(())
+    }
+
+    /// Sets aside `share` (0 to 1, in steps of 1/65,536) of the free blocks at random: other data, scattered in runs
+    /// of `run_blocks` (a power of two, at most 64) on a spindle. The same seed gives the same blocks. Returns how
+    /// many.
+    ///
+    /// # Errors
+    /// If a consistency point is open.
+    pub fn set_aside_at_random(
+        &mut self,
+        share: f64,
+        run_blocks: u32,
+        seed: u64,
+    ) -> Result<u64, CheckpointOpen> {
+        self.nothing_open()?;
+        let before = self.free_blocks();
+        let mut random = Random::new(seed);
+        for index in 0..self.groups.len() {
+            let group = GroupIndex(index as u16);
+            let (rows, spindles) = {
+                let group = self.groups[index].map.group();
+                (group.stripes().div_ceil(ROW_STRIPES), group.data_spindles())
+            };
+            for row in 0..rows {
+                for spindle in (0..spindles).map(SpindleIndex) {
+                    let mask = random.bits_in_runs(share, run_blocks)
+                        & self.groups[index].map.free_word(spindle, row);
+                    if mask != 0 {
+                        self.set_mask_aside(group, spindle, row, mask);
+                    }
+                }
+            }
+        }
+        Ok(before - self.free_blocks())
+    }
+
+    fn set_mask_aside(&mut self, group: GroupIndex, spindle: SpindleIndex, row: u64, mask: u64) {
+        let Group { map, cursor, .. } = &mut self.groups[group.index()];
+        map.take_mask(spindle, row, mask);
+        map.blocks_taken(row, mask.count_ones());
+        if cursor.row == row && cursor.spindle == spindle.0 {
+            cursor.available &= !mask;
+        }
+    }
+}

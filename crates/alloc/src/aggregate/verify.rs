@@ -1,0 +1,102 @@
+//! Proof that counts equal maps.
+
+use strewn_raid::{SpindleIndex, Vbn};
+use thiserror::Error;
+
+use super::{Aggregate, Taken};
+use crate::delayed_frees::DelayedFrees;
+use crate::free_map::{MapViolation, ROW_STRIPES};
+use crate::group_index::GroupIndex;
+use crate::tetris::bits;
+
+impl<T: Copy> Aggregate<T> {
+    /// Proves that counts equal maps, that what the open consistency point took is in use, and that blocks given back
+    /// are. Reads all maps.
+    ///
+    /// # Errors
+    /// The first violation, with its place.
+    pub fn verify(&self) -> Result<(), AggregateViolation> {
+        for (index, group) in self.groups.iter().enumerate() {
+            let index = GroupIndex(index as u16);
+            group.map.verify().map_err(|found| AggregateViolation::of_map(index, found))?;
+        }
+        for Taken { group, spindle, row, mask } in &self.taken {
+            let free = self.groups[group.index()].map.free_word(*spindle, *row) & mask;
+            if let Some(bit) = bits(free).next() {
+                let stripe = row * ROW_STRIPES + u64::from(bit);
+                return Err(AggregateViolation::TakenIsFree {
+                    group: *group,
+                    spindle: *spindle,
+                    stripe,
+                });
+            }
+        }
+        let held_back = self.delayed.iter().flat_map(DelayedFrees::iter);
+        for vbn in self.freed.iter().map(|place| self.vbn_at(*place)).chain(held_back) {
+            if self.is_free(vbn) {
+                return Err(AggregateViolation::GivenBackIsFree(vbn));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What [`Aggregate::verify`] found wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum AggregateViolation {
+    /// A level of the map says that there is nothing free where there is.
+    #[error("group {} at stripe {stripe}: marked full, but has a free block", .group.0)]
+    MarkedFull {
+        /// The group.
+        group: GroupIndex,
+        /// The first stripe that the mark covers.
+        stripe: u64,
+    },
+    /// An area's score is not what its map holds.
+    #[error("group {}, allocation area {area}: {counted} free blocks counted, its map holds {held}", .group.0)]
+    AreaCount {
+        /// The group.
+        group: GroupIndex,
+        /// The area.
+        area: u32,
+        /// What its score says.
+        counted: u32,
+        /// What its map says.
+        held: u32,
+    },
+    /// A group's count is not the sum of its areas'.
+    #[error("group {}: {counted} free blocks counted, its areas have {held}", .group.0)]
+    GroupCount {
+        /// The group.
+        group: GroupIndex,
+        /// What the group says.
+        counted: u64,
+        /// What the areas say.
+        held: u64,
+    },
+    /// A block taken by the open consistency point is free.
+    #[error("group {}, {spindle}, stripe {stripe}: taken by the open consistency point, but free", .group.0)]
+    TakenIsFree {
+        /// The group.
+        group: GroupIndex,
+        /// The spindle.
+        spindle: SpindleIndex,
+        /// The stripe (and DBN).
+        stripe: u64,
+    },
+    /// A block that was given back and is not yet free, is.
+    #[error("{0}: given back and not yet to be taken, but free")]
+    GivenBackIsFree(Vbn),
+}
+
+impl AggregateViolation {
+    fn of_map(group: GroupIndex, found: MapViolation) -> Self {
+        match found {
+            MapViolation::MarkedFull { stripe } => Self::MarkedFull { group, stripe },
+            MapViolation::AreaCount { area, counted, held } => {
+                Self::AreaCount { group, area, counted, held }
+            }
+            MapViolation::Total { counted, held } => Self::GroupCount { group, counted, held },
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! How a file lies on the spindles.
+
+use strewn_raid::Vbn;
+
+use super::requests::{RequestMix, RequestSums};
+use super::{Estimate, FEWEST_DRAWN, FileBlocks, Geometry, draw, is_behind};
+use crate::group_index::GroupIndex;
+use crate::options::BlockSize;
+
+/// How a file lies on the spindles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FileLayout {
+    /// Layout score (Smith and Seltzer, "File System Aging", SIGMETRICS 1997): the share of a file's blocks, the first
+    /// left out, that lie right behind the block before them. 1 is contiguous.
+    pub score: f64,
+    /// Runs of blocks that lie one behind the other on one spindle.
+    pub extents: u64,
+    /// Blocks that lie anywhere at all.
+    pub blocks: u64,
+    /// The part of the spindles, from the lowest DBN in use by the file to the highest: 0 to 1. With several parity
+    /// groups, those parts together, of all spindles of the groups that the file lies in.
+    pub span: f64,
+}
+
+impl FileLayout {
+    /// Measures the first `file_blocks` blocks of a file in one pass.
+    ///
+    /// `blocks` says where they are, `geometry` where that is: a [`BlockMap`](crate::BlockMap) and a parity group, say,
+    /// or a closure and an [`Aggregate`](crate::Aggregate).
+    #[must_use]
+    pub fn measure(
+        blocks: &impl FileBlocks,
+        file_blocks: impl Into<u64>,
+        geometry: &impl Geometry,
+    ) -> Self {
+        let mut pass = FilePass::new(file_blocks);
+        pass.step(blocks, geometry, u64::MAX);
+        pass.layout(geometry)
+    }
+
+    /// Estimates the score from `windows` (at least 30) windows of [`WINDOW_BLOCKS`](SampledLayout::WINDOW_BLOCKS)
+    /// blocks, drawn at random without being put back. The same seed draws the same. O(windows).
+    #[must_use]
+    pub fn sampled(
+        blocks: &impl FileBlocks,
+        file_blocks: impl Into<u64>,
+        geometry: &impl Geometry,
+        windows: u64,
+        seed: u64,
+    ) -> SampledLayout {
+        let file_blocks = file_blocks.into();
+        let population = file_blocks.div_ceil(SampledLayout::WINDOW_BLOCKS);
+        if windows.max(FEWEST_DRAWN) >= population {
+            let score = Estimate::exact(Self::measure(blocks, file_blocks, geometry).score);
+            return SampledLayout { score, blocks_read: file_blocks };
+        }
+        let drawn = draw(windows.max(FEWEST_DRAWN), population, seed);
+        let (mut units, mut read) = (Vec::with_capacity(drawn.len()), 0);
+        for window in drawn {
+            let first = window * SampledLayout::WINDOW_BLOCKS;
+            let mut previous = first.checked_sub(1).and_then(|before| blocks.vbn(before));
+            let (mut follow, mut written) = (0u64, 0u64);
+            for block in first..(first + SampledLayout::WINDOW_BLOCKS).min(file_blocks) {
+                let here = blocks.vbn(block);
+                if let Some(vbn) = here {
+                    written += 1;
+                    follow += u64::from(is_behind(geometry, previous, vbn));
+                }
+                previous = here;
+                read += 1;
+            }
+            // The first block of the file has nothing to follow.
+            let counted = if first == 0 { written.saturating_sub(1) } else { written };
+            units.push((follow as f64, counted as f64));
+        }
+        let mut score = Estimate::of_ratio(&units, population);
+        if units.iter().all(|(_, counted)| *counted == 0.0) {
+            score.value = 1.0;
+        }
+        SampledLayout { score, blocks_read: read }
+    }
+
+    /// Extents a GiB of what lies anywhere at all. Contiguous is 1 a file, however long.
+    #[must_use]
+    pub fn extents_per_gib(&self, block_size: BlockSize) -> f64 {
+        let blocks = self.blocks.max(1) as f64;
+        self.extents as f64 / blocks * block_size.blocks_per_gib() as f64
+    }
+}
+
+/// How a part of a file lies, and what that says of the whole.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampledLayout {
+    /// [`FileLayout::score`].
+    pub score: Estimate,
+    /// Blocks of the file that were looked at.
+    pub blocks_read: u64,
+}
+
+impl SampledLayout {
+    /// Blocks of a file in a window.
+    pub const WINDOW_BLOCKS: u64 = 256;
+
+    /// [`FileLayout::extents_per_gib`]: what does not lie right behind the block before begins an extent.
+    #[must_use]
+    pub fn extents_per_gib(&self, block_size: BlockSize) -> Estimate {
+        let broken = Estimate { value: 1.0 - self.score.value, ..self.score };
+        broken.scaled(block_size.blocks_per_gib() as f64)
+    }
+}
+
+/// A pass over a file, in steps of as many blocks as there is time for.
+///
+/// A file that changes meanwhile is measured as each block was when the pass came by.
+#[derive(Debug, Clone)]
+pub struct FilePass {
+    next: u64,
+    end: u64,
+    previous: Option<Vbn>,
+    counter: LayoutCounter,
+    /// The lowest and the highest DBN in each group.
+    spans: Vec<Option<(u64, u64)>>,
+    /// First block of the extent that the pass is in.
+    extent_first: u64,
+    requests: Option<(RequestMix, RequestSums)>,
+}
+
+impl FilePass {
+    /// A pass over the first `file_blocks` blocks of a file.
+    #[must_use]
+    pub fn new(file_blocks: impl Into<u64>) -> Self {
+        Self {
+            next: 0,
+            end: file_blocks.into(),
+            previous: None,
+            counter: LayoutCounter::default(),
+            spans: Vec::new(),
+            extent_first: 0,
+            requests: None,
+        }
+    }
+
+    /// Counts the commands of `mix` too.
+    #[must_use]
+    pub fn with_requests(mut self, mix: RequestMix) -> Self {
+        let sums = RequestSums::new(&mix);
+        self.requests = Some((mix, sums));
+        self
+    }
+
+    /// Goes on by `blocks` blocks; whether all are done.
+    pub fn step(
+        &mut self,
+        blocks_of: &impl FileBlocks,
+        geometry: &impl Geometry,
+        blocks: u64,
+    ) -> bool {
+        let stop = self.next.saturating_add(blocks).min(self.end);
+        for block in self.next..stop {
+            let here = blocks_of.vbn(block);
+            let place = here.and_then(|vbn| geometry.place(vbn));
+            // As `is_behind` has it, the place being known.
+            let follows = place.is_some_and(|place| place.location.dbn.0 != 0)
+                && self.previous.is_some_and(|vbn| here == Some(Vbn(vbn.0 + 1)));
+            if let Some(place) = place {
+                self.counter.blocks += 1;
+                self.counter.follow += u64::from(follows);
+                self.note_span(place.group, place.location.dbn.0);
+            }
+            if !follows {
+                self.end_extent(block);
+            }
+            self.previous = place.and(here);
+        }
+        self.next = stop;
+        if self.next == self.end {
+            self.end_extent(self.end);
+            self.previous = None;
+        }
+        self.next == self.end
+    }
+
+    fn note_span(&mut self, group: GroupIndex, dbn: u64) {
+        if self.spans.len() <= group.index() {
+            self.spans.resize(group.index() + 1, None);
+        }
+        let span = &mut self.spans[group.index()];
+        *span = Some(span.map_or((dbn, dbn), |(low, high)| (low.min(dbn), high.max(dbn))));
+    }
+
+    /// The blocks from `extent_first` to `end` are one extent, if they lie anywhere.
+    fn end_extent(&mut self, end: u64) {
+        let first = std::mem::replace(&mut self.extent_first, end);
+        if let Some((mix, sums)) = &mut self.requests
+            && self.previous.is_some()
+        {
+            sums.add(mix, first..end, self.end);
+        }
+    }
+
+    /// What the pass has found so far.
+    #[must_use]
+    pub fn layout(&self, geometry: &impl Geometry) -> FileLayout {
+        let (mut covered, mut whole) = (0.0, 0.0);
+        for (index, span) in self.spans.iter().enumerate() {
+            if let (Some((low, high)), Some(group)) =
+                (span, geometry.group(GroupIndex(index as u16)))
+            {
+                let spindles = f64::from(group.data_spindles());
+                covered += (high - low + 1) as f64 * spindles;
+                whole += group.stripes() as f64 * spindles;
+            }
+        }
+        FileLayout {
+            score: self.counter.score(),
+            extents: self.counter.extents(),
+            blocks: self.counter.blocks,
+            span: if whole == 0.0 { 0.0 } else { covered / whole },
+        }
+    }
+
+    /// Spindle commands a request of the mix takes ([`RequestMix`]), once the pass is done; nothing without a mix, or
+    /// if none of its requests fits the file.
+    #[must_use]
+    pub fn commands_per_request(&self) -> Option<f64> {
+        let (mix, sums) = self.requests.as_ref()?;
+        sums.commands_per_request(mix, self.end)
+    }
+}
+
+/// A file's layout score and extents, kept up as its blocks move. O(1) a block.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LayoutCounter {
+    blocks: u64,
+    follow: u64,
+}
+
+impl LayoutCounter {
+    /// Takes note that `block` of the file is about to lie at `to`, or nowhere. `blocks` is the file as it still is.
+    pub fn replace(
+        &mut self,
+        blocks: &impl FileBlocks,
+        geometry: &impl Geometry,
+        block: u64,
+        to: Option<Vbn>,
+    ) {
+        let before = block.checked_sub(1).and_then(|before| blocks.vbn(before));
+        let after = blocks.vbn(block + 1);
+        let in_order = |here: Option<Vbn>| {
+            u64::from(here.is_some_and(|here| is_behind(geometry, before, here)))
+                + u64::from(after.is_some_and(|after| is_behind(geometry, here, after)))
+        };
+        let from = blocks.vbn(block);
+        self.follow = self.follow + in_order(to) - in_order(from);
+        self.blocks = self.blocks + u64::from(to.is_some()) - u64::from(from.is_some());
+    }
+
+    /// [`FileLayout::score`].
+    #[must_use]
+    pub fn score(&self) -> f64 {
+        if self.blocks < 2 { 1.0 } else { self.follow as f64 / (self.blocks - 1) as f64 }
+    }
+
+    /// [`FileLayout::extents`].
+    #[must_use]
+    pub fn extents(&self) -> u64 {
+        self.blocks - self.follow
+    }
+
+    /// [`FileLayout::blocks`].
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+}

@@ -1,0 +1,274 @@
+//! How free space lies on the spindles.
+
+use strewn_raid::SpindleIndex;
+
+use super::{Estimate, FEWEST_DRAWN, draw};
+use crate::aggregate::Aggregate;
+use crate::free_map::{FreeMap, ROW_STRIPES};
+use crate::tetris::runs;
+
+/// How free space lies on the spindles.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FreeSpace {
+    /// Free-space score, the layout score of free space (Smith and Seltzer, SIGMETRICS 1997, for files): the share of
+    /// free blocks, the first of each spindle left out, that lie right behind another free block. 1 is one run a
+    /// spindle.
+    pub score: f64,
+    /// The longest run of free blocks on one spindle.
+    pub largest_run_blocks: u64,
+    /// Free blocks.
+    pub free_blocks: u64,
+    /// The runs by length.
+    pub runs: RunHistogram,
+}
+
+impl FreeSpace {
+    /// Measures one parity group in a pass over the words of its map.
+    #[must_use]
+    pub fn measure(map: &FreeMap) -> Self {
+        let mut pass = FreeSpacePass::default();
+        pass.step([map], u64::MAX);
+        pass.free_space()
+    }
+
+    /// Measures all groups of `aggregate` in a pass over their maps. For steps see [`FreeSpacePass`].
+    #[must_use]
+    pub fn of<T: Copy>(aggregate: &Aggregate<T>) -> Self {
+        let mut pass = FreeSpacePass::default();
+        pass.step(aggregate.free_maps(), u64::MAX);
+        pass.free_space()
+    }
+
+    /// Estimates from `areas` (at least 30) allocation areas of `aggregate`, drawn at random without being put back.
+    /// The same seed draws the same. O(blocks of those areas): at most [`LONGEST_SAMPLED_RUN`] stripes are read behind
+    /// each.
+    ///
+    /// [`LONGEST_SAMPLED_RUN`]: SampledFreeSpace::LONGEST_SAMPLED_RUN
+    #[must_use]
+    pub fn sampled<T: Copy>(aggregate: &Aggregate<T>, areas: u64, seed: u64) -> SampledFreeSpace {
+        let population = aggregate.free_maps().map(|map| u64::from(map.areas().count())).sum();
+        if areas.max(FEWEST_DRAWN) >= population {
+            let all = Self::of(aggregate);
+            return SampledFreeSpace {
+                score: Estimate::exact(all.score),
+                largest_run_blocks: all.largest_run_blocks,
+                free_blocks: all.free_blocks,
+                runs: all.runs,
+                areas_read: population,
+            };
+        }
+        let mut units = Vec::new();
+        let mut found = RunHistogram::default();
+        let mut largest = 0;
+        for drawn in draw(areas.max(FEWEST_DRAWN), population, seed) {
+            let mut area = drawn;
+            let owner = aggregate.free_maps().find(|map| {
+                let areas = u64::from(map.areas().count());
+                let here = area < areas;
+                area -= if here { 0 } else { areas };
+                here
+            });
+            let Some(map) = owner else { continue };
+            let (follow, free) = sample_area(map, area as u32, &mut found, &mut largest);
+            units.push((follow as f64, free as f64));
+        }
+        let free_blocks: u64 = aggregate.free_maps().map(FreeMap::free_blocks).sum();
+        let follow = Estimate::of_ratio(&units, population);
+        // The first of each spindle has nothing to follow, which only a nearly full aggregate makes felt.
+        let spindles: u64 =
+            aggregate.free_maps().map(|map| u64::from(map.group().data_spindles())).sum();
+        let score = match free_blocks.saturating_sub(spindles) {
+            0 => Estimate { value: 1.0, ..follow },
+            others => follow.scaled(free_blocks as f64 / others as f64),
+        };
+        let areas_read = units.len() as u64;
+        SampledFreeSpace {
+            score: Estimate { value: score.value.min(1.0), ..score },
+            largest_run_blocks: largest,
+            free_blocks,
+            runs: found.scaled(population as f64 / areas_read.max(1) as f64),
+            areas_read,
+        }
+    }
+}
+
+/// How a part of free space lies, and what that says of the whole.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampledFreeSpace {
+    /// [`FreeSpace::score`].
+    pub score: Estimate,
+    /// The longest run that begins in an area that was read: there may be longer ones.
+    pub largest_run_blocks: u64,
+    /// Free blocks: exact, since the areas' scores are.
+    pub free_blocks: u64,
+    /// The runs that began in the areas read, times all areas by those.
+    pub runs: RunHistogram,
+    /// Areas that were looked at.
+    pub areas_read: u64,
+}
+
+impl SampledFreeSpace {
+    /// How far a sample follows a run behind the area it begins in, in stripes. Longer runs are counted as that long.
+    pub const LONGEST_SAMPLED_RUN: u64 = 1 << 18;
+}
+
+/// Classes of a [`RunHistogram`].
+pub const RUN_CLASSES: usize = 41;
+
+/// Runs of free blocks, by powers of two: class `n` holds those of `2^n` to `2^(n+1) - 1` blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunHistogram(pub [u64; RUN_CLASSES]);
+
+impl Default for RunHistogram {
+    fn default() -> Self {
+        Self([0; RUN_CLASSES])
+    }
+}
+
+impl RunHistogram {
+    fn add(&mut self, blocks: u64) {
+        self.0[(blocks.ilog2() as usize).min(RUN_CLASSES - 1)] += 1;
+    }
+
+    /// Runs of any length.
+    #[must_use]
+    pub fn runs(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The classes that hold any: the shortest run of the class, and how many runs.
+    pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let all = self.0.iter().enumerate().map(|(class, runs)| (1 << class, *runs));
+        all.filter(|(_, runs)| *runs > 0)
+    }
+
+    fn scaled(&self, factor: f64) -> Self {
+        Self(self.0.map(|runs| (runs as f64 * factor).round() as u64))
+    }
+}
+
+/// A pass over the maps of free space, in steps of as many rows (64 stripes of a group) as there is time for.
+///
+/// What is taken or becomes free meanwhile is measured as it was when the pass came by.
+#[derive(Debug, Clone, Default)]
+pub struct FreeSpacePass {
+    group: usize,
+    row: u64,
+    /// Free blocks right before `row` on each spindle of the group.
+    open: Vec<u64>,
+    /// Spindles of the group on which a run has ended.
+    with_run: Vec<bool>,
+    free_blocks: u64,
+    spindles_with_free: u64,
+    largest: u64,
+    runs: RunHistogram,
+}
+
+impl FreeSpacePass {
+    /// Goes on by `rows` rows of `maps`, which are the same every time
+    /// ([`Aggregate::free_maps`]); whether all are done.
+    pub fn step<'a>(&mut self, maps: impl IntoIterator<Item = &'a FreeMap>, rows: u64) -> bool {
+        let mut left = rows;
+        for map in maps.into_iter().skip(self.group) {
+            let spindles = map.group().data_spindles();
+            self.open.resize(usize::from(spindles), 0);
+            self.with_run.resize(usize::from(spindles), false);
+            let end = map.group().stripes().div_ceil(ROW_STRIPES);
+            while self.row < end {
+                if left == 0 {
+                    return false;
+                }
+                left -= 1;
+                for spindle in 0..spindles {
+                    self.read(usize::from(spindle), map.free_word(SpindleIndex(spindle), self.row));
+                }
+                self.row += 1;
+            }
+            for spindle in 0..usize::from(spindles) {
+                self.end_run(spindle);
+                self.spindles_with_free += u64::from(self.with_run[spindle]);
+            }
+            self.open.clear();
+            self.with_run.clear();
+            self.row = 0;
+            self.group += 1;
+        }
+        true
+    }
+
+    #[inline]
+    fn read(&mut self, spindle: usize, free: u64) {
+        if free == u64::MAX {
+            self.open[spindle] += ROW_STRIPES;
+            self.free_blocks += ROW_STRIPES;
+            return;
+        }
+        self.free_blocks += u64::from(free.count_ones());
+        if free & 1 == 0 {
+            self.end_run(spindle);
+        }
+        for (first, blocks) in runs(free) {
+            self.open[spindle] += u64::from(blocks);
+            if first + blocks < u64::BITS {
+                self.end_run(spindle);
+            }
+        }
+    }
+
+    #[inline]
+    fn end_run(&mut self, spindle: usize) {
+        let blocks = std::mem::take(&mut self.open[spindle]);
+        if blocks > 0 {
+            self.runs.add(blocks);
+            self.largest = self.largest.max(blocks);
+            self.with_run[spindle] = true;
+        }
+    }
+
+    /// What the pass has found, once it is done; amid a pass, runs that have ended.
+    #[must_use]
+    pub fn free_space(&self) -> FreeSpace {
+        let others = self.free_blocks - self.spindles_with_free.min(self.free_blocks);
+        let follow = self.free_blocks - self.runs.runs().min(self.free_blocks);
+        FreeSpace {
+            score: if others == 0 { 1.0 } else { follow as f64 / others as f64 },
+            largest_run_blocks: self.largest,
+            free_blocks: self.free_blocks,
+            runs: self.runs,
+        }
+    }
+}
+
+/// Adds the runs that begin in `area`; its free blocks that lie right behind another, and its free blocks.
+fn sample_area(
+    map: &FreeMap,
+    area: u32,
+    found: &mut RunHistogram,
+    largest: &mut u64,
+) -> (u64, u64) {
+    let stripes = map.stripes_of_area(area);
+    let reach = (stripes.end + SampledFreeSpace::LONGEST_SAMPLED_RUN).min(map.group().stripes());
+    let (mut follow, mut free) = (0, 0);
+    for spindle in (0..map.group().data_spindles()).map(SpindleIndex) {
+        let goes_on = stripes
+            .start
+            .checked_sub(1)
+            .is_some_and(|before| map.next_stripe(spindle, before, stripes.start, true).is_some());
+        for run in map.free_runs(spindle, stripes.clone()) {
+            let blocks = run.end - run.start;
+            free += blocks;
+            if goes_on && run.start == stripes.start {
+                follow += blocks;
+                continue;
+            }
+            follow += blocks - 1;
+            let end = match run.end {
+                end if end < stripes.end => end,
+                end => map.next_stripe(spindle, end, reach, false).unwrap_or(reach),
+            };
+            found.add(end - run.start);
+            *largest = (*largest).max(end - run.start);
+        }
+    }
+    (follow, free)
+}

@@ -1,0 +1,152 @@
+//! What has become of the layout of files, and of free space.
+//!
+//! Counters that are kept up as things change cost next to nothing: [`LayoutCounter`], [`FullStripes`] and the areas'
+//! scores. Passes over a file or over the maps are exact and can be made in steps of as many blocks or rows as the
+//! caller has time for: [`FilePass`], [`FreeSpacePass`]. Samples read a bounded part, and say how far off they may be:
+//! [`Estimate`].
+
+mod file;
+mod free_space;
+mod requests;
+mod stripes;
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use strewn_raid::{ParityGroup, Vbn};
+
+use crate::aggregate::{Aggregate, Place};
+use crate::block_map::BlockMap;
+use crate::group_index::GroupIndex;
+use crate::random::Random;
+
+pub use file::{FileLayout, FilePass, LayoutCounter, SampledLayout};
+pub use free_space::{FreeSpace, FreeSpacePass, RUN_CLASSES, RunHistogram, SampledFreeSpace};
+pub use requests::{RequestMix, RequestMixError};
+pub use stripes::FullStripes;
+
+/// Where the blocks of a file lie: a [`BlockMap`], or a closure from the number of a block in its file.
+pub trait FileBlocks {
+    /// Where `block` of the file lies; nothing if it was never written.
+    fn vbn(&self, block: u64) -> Option<Vbn>;
+}
+
+impl<F: Fn(u64) -> Option<Vbn>> FileBlocks for F {
+    fn vbn(&self, block: u64) -> Option<Vbn> {
+        self(block)
+    }
+}
+
+impl FileBlocks for BlockMap {
+    fn vbn(&self, block: u64) -> Option<Vbn> {
+        u32::try_from(block).ok().and_then(|block| self.get(block))
+    }
+}
+
+/// Where VBNs lie: an [`Aggregate`], or the one parity group there is.
+pub trait Geometry {
+    /// Where `vbn` lies; nothing if there is no such block.
+    fn place(&self, vbn: Vbn) -> Option<Place>;
+
+    /// The parity group `group`; nothing if there is no such group.
+    fn group(&self, group: GroupIndex) -> Option<&ParityGroup>;
+}
+
+impl Geometry for ParityGroup {
+    fn place(&self, vbn: Vbn) -> Option<Place> {
+        let exists = vbn.0 < self.total_blocks();
+        exists.then(|| Place { group: GroupIndex(0), location: self.locate(vbn) })
+    }
+
+    fn group(&self, group: GroupIndex) -> Option<&ParityGroup> {
+        (group.0 == 0).then_some(self)
+    }
+}
+
+impl<T: Copy> Geometry for Aggregate<T> {
+    fn place(&self, vbn: Vbn) -> Option<Place> {
+        self.locate(vbn)
+    }
+
+    fn group(&self, group: GroupIndex) -> Option<&ParityGroup> {
+        self.free_maps().nth(group.index()).map(|map| map.group())
+    }
+}
+
+/// Whether `next` lies right behind `previous` on the same spindle.
+fn is_behind(geometry: &impl Geometry, previous: Option<Vbn>, next: Vbn) -> bool {
+    // The first block of a spindle has the number after the last block of the one before.
+    previous.is_some_and(|previous| previous.0 + 1 == next.0)
+        && geometry.place(next).is_some_and(|place| place.location.dbn.0 != 0)
+}
+
+/// A number that a sample gives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The number itself.
+    pub value: f64,
+    /// What the exact one differs by at most, in 95 of 100 samples. 0 when all was read.
+    pub error_95: f64,
+}
+
+impl Estimate {
+    /// All was read: the number is exact.
+    #[must_use]
+    pub fn exact(value: f64) -> Self {
+        Self { value, error_95: 0.0 }
+    }
+
+    /// Where the exact number lies in 95 of 100 samples.
+    #[must_use]
+    pub fn interval(&self) -> RangeInclusive<f64> {
+        self.value - self.error_95..=self.value + self.error_95
+    }
+
+    /// The same number in another unit.
+    #[must_use]
+    fn scaled(self, factor: f64) -> Self {
+        Self { value: self.value * factor, error_95: self.error_95 * factor.abs() }
+    }
+
+    /// `sum(part) / sum(whole)` over all `population` units, from some of them that were drawn without being put back
+    /// (Cochran, "Sampling Techniques", third edition, 1977, equation 6.13: a ratio estimate, its error the normal
+    /// distribution's).
+    ///
+    /// If the units do not differ, those that do are less than `3 / units` of all in 95 of 100 samples ("rule of three",
+    /// Hanley and Lippman-Hand, 1983), and that is the error; the ratio is taken to be between 0 and 1.
+    fn of_ratio(units: &[(f64, f64)], population: u64) -> Self {
+        let drawn = units.len() as f64;
+        let part: f64 = units.iter().map(|(part, _)| part).sum();
+        let whole: f64 = units.iter().map(|(_, whole)| whole).sum();
+        let ratio = if whole == 0.0 { 0.0 } else { part / whole };
+        let squares: f64 = units.iter().map(|(part, whole)| (part - ratio * whole).powi(2)).sum();
+        let left_out = 1.0 - drawn / population as f64;
+        let variance = left_out * squares / (drawn - 1.0) * drawn / (whole * whole);
+        let error_95 = 1.96 * variance.sqrt();
+        Self { value: ratio, error_95: if error_95 > 0.0 { error_95 } else { 3.0 / drawn } }
+    }
+
+    /// The mean of a variable from independent draws of it.
+    fn of_mean(sum: f64, squares: f64, drawn: f64) -> Self {
+        let mean = sum / drawn;
+        let variance = (squares / drawn - mean * mean).max(0.0) / (drawn - 1.0);
+        Self { value: mean, error_95: 1.96 * variance.sqrt() }
+    }
+}
+
+/// The fewest units that a sample reads: what its error is computed by needs some.
+const FEWEST_DRAWN: u64 = 30;
+
+/// `count` different numbers below `bound`, in ascending order, each set of them as likely as any other (Floyd's
+/// algorithm: Bentley and Floyd, Communications of the ACM 30:9, 1987).
+fn draw(count: u64, bound: u64, seed: u64) -> BTreeSet<u64> {
+    let mut random = Random::new(seed);
+    let mut drawn = BTreeSet::new();
+    for last in bound.saturating_sub(count)..bound {
+        let number = random.below(last + 1);
+        if !drawn.insert(number) {
+            drawn.insert(last);
+        }
+    }
+    drawn
+}

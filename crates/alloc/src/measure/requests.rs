@@ -1,0 +1,202 @@
+//! What a mix of requests costs in spindle commands.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use super::{Estimate, FEWEST_DRAWN, FileBlocks, FilePass, Geometry, is_behind};
+use crate::random::Random;
+
+/// Requests to a file, by length.
+///
+/// A request begins at a block drawn at random, all at which it fits the file being equally likely. It takes a spindle
+/// command for each run of its blocks that lie one behind the other on one spindle, and another for every
+/// [`longest_command`](Self::longest_command) blocks that such a run is longer. Blocks that were never written take
+/// none. Nothing is cached.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestMix {
+    lengths: Vec<(u64, f64)>,
+    longest_command: u64,
+}
+
+/// Why there is no such mix of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+pub enum RequestMixError {
+    /// A request of no blocks.
+    #[error("a request of no blocks")]
+    NoBlocks,
+    /// A share is not a positive number, or there is no request at all.
+    #[error("shares of requests must be positive numbers, and there must be one")]
+    Share,
+    /// A command of no blocks.
+    #[error("the longest command must have a block")]
+    LongestCommand,
+}
+
+impl RequestMix {
+    /// Requests of so many blocks, each with its share: in any unit, since only their proportions matter. Commands have
+    /// at most `longest_command` blocks.
+    ///
+    /// # Errors
+    /// If a length is 0, a share is not a positive number, or no command is long enough for a block.
+    pub fn new(
+        lengths: impl IntoIterator<Item = (u32, f64)>,
+        longest_command: u32,
+    ) -> Result<Self, RequestMixError> {
+        let lengths: Vec<(u64, f64)> =
+            lengths.into_iter().map(|(blocks, share)| (u64::from(blocks), share)).collect();
+        if lengths.iter().any(|(blocks, _)| *blocks == 0) {
+            return Err(RequestMixError::NoBlocks);
+        }
+        if lengths.is_empty()
+            || lengths.iter().any(|(_, share)| !share.is_finite() || *share <= 0.0)
+        {
+            return Err(RequestMixError::Share);
+        }
+        if longest_command == 0 {
+            return Err(RequestMixError::LongestCommand);
+        }
+        Ok(Self { lengths, longest_command: u64::from(longest_command) })
+    }
+
+    /// The most blocks of a command.
+    #[must_use]
+    pub fn longest_command(&self) -> u64 {
+        self.longest_command
+    }
+
+    /// Spindle commands a request takes, over all places at which it can begin; nothing if no request fits the file.
+    /// One pass over the file; for steps see [`FilePass`].
+    #[must_use]
+    pub fn commands_per_request(
+        &self,
+        blocks: &impl FileBlocks,
+        file_blocks: impl Into<u64>,
+        geometry: &impl Geometry,
+    ) -> Option<f64> {
+        let mut pass = FilePass::new(file_blocks).with_requests(self.clone());
+        pass.step(blocks, geometry, u64::MAX);
+        pass.commands_per_request()
+    }
+
+    /// The same from `requests` (at least 30) drawn at random; nothing if no request fits the file. The same seed draws
+    /// the same. O(blocks requested).
+    #[must_use]
+    pub fn sampled_commands_per_request(
+        &self,
+        blocks: &impl FileBlocks,
+        file_blocks: impl Into<u64>,
+        geometry: &impl Geometry,
+        requests: u64,
+        seed: u64,
+    ) -> Option<Estimate> {
+        let file_blocks = file_blocks.into();
+        let shares: f64 = self.fitting(file_blocks).map(|(_, share)| share).sum();
+        let (mut sum, mut squares) = (0.0, 0.0);
+        let mut random = Random::new(seed);
+        let requests = requests.max(FEWEST_DRAWN);
+        for _ in 0..requests {
+            // The last is taken too should the shares not quite sum up.
+            let mut left = random.below(1 << 53) as f64 / (1u64 << 53) as f64 * shares;
+            let chosen = self.fitting(file_blocks).find(|(_, share)| {
+                left -= share;
+                left < 0.0
+            });
+            let (length, _) = chosen.or_else(|| self.fitting(file_blocks).last())?;
+            let first = random.below(file_blocks - length + 1);
+            let commands = self.commands_of(blocks, geometry, first..first + length) as f64;
+            sum += commands;
+            squares += commands * commands;
+        }
+        Some(Estimate::of_mean(sum, squares, requests as f64))
+    }
+
+    /// Commands of one request.
+    fn commands_of(
+        &self,
+        blocks: &impl FileBlocks,
+        geometry: &impl Geometry,
+        request: Range<u64>,
+    ) -> u64 {
+        let (mut commands, mut run) = (0, 0);
+        let mut previous = None;
+        for here in request.map(|block| blocks.vbn(block)) {
+            if let Some(vbn) = here {
+                let goes_on = run < self.longest_command && is_behind(geometry, previous, vbn);
+                commands += u64::from(!goes_on);
+                run = if goes_on { run + 1 } else { 1 };
+            }
+            previous = here;
+        }
+        commands
+    }
+
+    fn fitting(&self, file_blocks: u64) -> impl Iterator<Item = (u64, f64)> + '_ {
+        self.lengths.iter().copied().filter(move |(length, _)| *length <= file_blocks)
+    }
+}
+
+/// Commands of all requests that begin anywhere, for each length of a mix.
+#[derive(Debug, Clone)]
+pub(super) struct RequestSums(Vec<u128>);
+
+impl RequestSums {
+    pub(super) fn new(mix: &RequestMix) -> Self {
+        Self(vec![0; mix.lengths.len()])
+    }
+
+    /// Adds the commands that all requests need for their part of `extent`. O(lengths), however long it is.
+    pub(super) fn add(&mut self, mix: &RequestMix, extent: Range<u64>, file_blocks: u64) {
+        for (sum, (length, _)) in self.0.iter_mut().zip(&mix.lengths) {
+            if *length <= file_blocks {
+                *sum += commands_in(&extent, *length, file_blocks, mix.longest_command);
+            }
+        }
+    }
+
+    pub(super) fn commands_per_request(&self, mix: &RequestMix, file_blocks: u64) -> Option<f64> {
+        let (mut commands, mut shares) = (0.0, 0.0);
+        for (sum, (length, share)) in self.0.iter().zip(&mix.lengths) {
+            if *length <= file_blocks {
+                commands += share * *sum as f64 / (file_blocks - length + 1) as f64;
+                shares += share;
+            }
+        }
+        (shares > 0.0).then(|| commands / shares)
+    }
+}
+
+/// Commands that the requests of `length` blocks, one from each block at which it fits, need within `extent`.
+///
+/// What a request has in common with the extent grows by a block with each first block, up to the shorter of both, and
+/// shrinks again.
+fn commands_in(extent: &Range<u64>, length: u64, file_blocks: u64, longest: u64) -> u128 {
+    let [start, end, length] = [extent.start, extent.end, length].map(|blocks| blocks as i64);
+    let first = (start - length + 1).max(0);
+    let last = (end - 1).min(file_blocks as i64 - length);
+    let (whole_from, whole_to) = (start.min(end - length), start.max(end - length));
+    let growing = first..=(whole_from - 1).min(last);
+    let whole = first.max(whole_from)..=last.min(whole_to);
+    let shrinking = first.max(whole_to + 1)..=last;
+    let mut commands = 0;
+    if !growing.is_empty() {
+        commands += commands_up_to(growing.end() + length - start, longest)
+            - commands_up_to(growing.start() + length - start - 1, longest);
+    }
+    if !whole.is_empty() {
+        let each = ((end - start).min(length) as u64).div_ceil(longest);
+        commands += u128::from(each) * (whole.end() - whole.start() + 1) as u128;
+    }
+    if !shrinking.is_empty() {
+        commands += commands_up_to(end - shrinking.start(), longest)
+            - commands_up_to(end - shrinking.end() - 1, longest);
+    }
+    commands
+}
+
+/// Commands of runs of 1, 2, … `blocks` blocks, one of each.
+fn commands_up_to(blocks: i64, longest: u64) -> u128 {
+    let (blocks, longest) = (blocks.max(0) as u128, u128::from(longest));
+    let (full, rest) = (blocks / longest, blocks % longest);
+    longest * full * (full + 1) / 2 + rest * (full + 1)
+}

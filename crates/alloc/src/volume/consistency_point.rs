@@ -1,0 +1,367 @@
+//! Changing files in consistency points.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use strewn_raid::Vbn;
+
+use super::background::give_back;
+use super::container::{Entry, Local};
+use super::error::VolumeError;
+use super::flexible::{Inode, Volume};
+use super::names::{BlockName, Contents, Fbn, FileId, VirtualVbn, VolumeId};
+use super::volumes::{Phase, Volumes};
+use crate::aggregate::OutOfSpace;
+use crate::mending::Move;
+use crate::tetris::Tetris;
+
+impl Volumes {
+    /// Begins a consistency point that will write about `expected_blocks`;
+    /// [`Aggregate::begin`](crate::Aggregate::begin) says what that is for.
+    ///
+    /// # Errors
+    /// If one is open.
+    pub fn begin(&mut self, expected_blocks: u64) -> Result<(), VolumeError> {
+        self.between_consistency_points()?;
+        self.give_back_forgotten_areas();
+        self.aggregate.begin(expected_blocks)?;
+        self.phase = Phase::Open;
+        Ok(())
+    }
+
+    /// Makes a new empty file in `volume`.
+    ///
+    /// # Errors
+    /// Outside of a consistency point; if there is no such volume.
+    pub fn create_file(&mut self, id: VolumeId) -> Result<FileId, VolumeError> {
+        self.in_consistency_point()?;
+        let volume = self.volume_mut(id)?;
+        volume.touch();
+        let file = volume.next_file;
+        volume.next_file += 1;
+        volume.files.replace(file, Arc::default());
+        Ok(FileId(file))
+    }
+
+    /// Deletes a file. What no snapshot holds of it is free with the commit. O(blocks of the file): to bound a step,
+    /// [`punch`](Self::punch) a large file a range at a time before.
+    ///
+    /// # Errors
+    /// Outside of a consistency point; if there is no such file.
+    pub fn delete_file(&mut self, id: VolumeId, file: FileId) -> Result<(), VolumeError> {
+        self.punch(id, file, Fbn(0)..Fbn(u64::MAX))?;
+        self.punch_one(id, file, Fbn(u64::MAX))?;
+        self.volume_mut(id)?.files.remove(file.0);
+        Ok(())
+    }
+
+    /// Writes a block; where it will lie. Equal to [`write_all`](Self::write_all) of one block.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write(&mut self, id: VolumeId, file: FileId, fbn: Fbn) -> Result<Vbn, VolumeError> {
+        self.write_all(id, file, &[fbn])?;
+        let inode = self.volume(id)?.files.get(file.0);
+        let number = inode.and_then(|inode| inode.blocks.get(fbn.0));
+        let found = number.and_then(|slot| self.resolve(id, (*slot).into()));
+        found.map(|(_, _, entry)| entry.vbn()).ok_or(VolumeError::NoSuchFile(id, file))
+    }
+
+    /// Writes blocks of a file, in the order given: that is the order in which they are laid out. A block that the
+    /// same consistency point has written already keeps its place.
+    ///
+    /// O(log₆₄) a block; each node of the file's tree (64 entries, 512 bytes) that it is the first to touch in the
+    /// consistency point is copied.
+    ///
+    /// # Errors
+    /// With nothing changed: outside of a consistency point; if there is no such file; [`VolumeError::VolumeFull`];
+    /// [`VolumeError::OutOfSpace`] when what is free and not promised to other volumes does not hold them all.
+    pub fn write_all(
+        &mut self,
+        id: VolumeId,
+        file: FileId,
+        fbns: &[Fbn],
+    ) -> Result<(), VolumeError> {
+        self.in_consistency_point()?;
+        let new = self.not_yet_written(id, file, fbns)?;
+        let needed = new.len() as u64;
+        let volume = self.volume(id)?;
+        let room = volume.container.numbers().free_blocks();
+        if needed > room {
+            return Err(VolumeError::VolumeFull { volume: id, needed, free: room });
+        }
+        let free = self.aggregate.free_blocks() - (self.promised - volume.promised);
+        if needed > free {
+            return Err(OutOfSpace { needed, free }.into());
+        }
+        let places = self.places(id, file, &new)?;
+
+        let Self { aggregate, volumes, promised, .. } = self;
+        let volume = volumes.get_mut(&id).ok_or(VolumeError::NoSuchVolume(id))?;
+        let mut locals: Vec<Local> = Vec::with_capacity(new.len());
+        volume.touch();
+        volume.container.take_numbers(new.len(), |local| locals.push(local))?;
+        let own_promise = volume.promised.min(needed);
+        volume.promised -= own_promise;
+        *promised -= own_promise;
+        for ((fbn, vbn), local) in new.iter().zip(places).zip(locals) {
+            volume.container.put(local, Entry::written(vbn, volume.time));
+            volume.touch().written.push(local);
+            let number = volume.container.number(local);
+            let inode = volume.files.get_mut(file.0).map(Arc::make_mut);
+            let inode = inode.ok_or(VolumeError::NoSuchFile(id, file))?;
+            match inode.blocks.replace(fbn.0, number.into()) {
+                None => {
+                    inode.mapped += 1;
+                    volume.mapped += 1;
+                }
+                Some(before) => {
+                    if let Some(vbn) = volume.block_dies(before.into()) {
+                        give_back(aggregate, vbn);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of `fbns` that need a place, each once, in their order.
+    fn not_yet_written(
+        &self,
+        id: VolumeId,
+        file: FileId,
+        fbns: &[Fbn],
+    ) -> Result<Vec<Fbn>, VolumeError> {
+        let volume = self.volume(id)?;
+        let inode = volume.files.get(file.0).ok_or(VolumeError::NoSuchFile(id, file))?;
+        let is_written_now = |fbn: &Fbn| {
+            let number = inode.blocks.get(fbn.0).map(|slot| VirtualVbn::from(*slot));
+            let local = number.and_then(|number| volume.container.local(number));
+            let entry = local.and_then(|local| volume.container.get(local));
+            entry.is_some_and(Entry::is_written_now)
+        };
+        let mut new: Vec<Fbn> = fbns.iter().copied().filter(|fbn| !is_written_now(fbn)).collect();
+        if !new.is_sorted_by(|before, after| before < after) {
+            let mut seen = HashSet::new();
+            new.retain(|fbn| seen.insert(*fbn));
+        }
+        Ok(new)
+    }
+
+    /// Takes a block of the aggregate for each of `fbns`.
+    fn places(
+        &mut self,
+        id: VolumeId,
+        file: FileId,
+        fbns: &[Fbn],
+    ) -> Result<Vec<Vbn>, VolumeError> {
+        let name = |fbn| Contents::Written(BlockName { volume: id, file, fbn });
+        if !self.aggregate.keeps_near {
+            let contents: Vec<Contents> = fbns.iter().map(|fbn| name(*fbn)).collect();
+            let mut places = Vec::with_capacity(fbns.len());
+            self.aggregate.allocate_all(&contents, |_, vbn| places.push(vbn))?;
+            return Ok(places);
+        }
+        let mut places: Vec<Vbn> = Vec::with_capacity(fbns.len());
+        for (index, fbn) in fbns.iter().enumerate() {
+            let follows_last = index > 0 && fbns[index - 1].0.checked_add(1) == Some(fbn.0);
+            let neighbour = match (follows_last, fbn.0.checked_sub(1)) {
+                (true, _) => places.last().copied(),
+                (false, Some(before)) => self.place_of(id, file, Fbn(before)),
+                (false, None) => None,
+            };
+            self.place_behind(name(*fbn), neighbour, &mut places)?;
+        }
+        Ok(places)
+    }
+
+    fn place_of(&self, id: VolumeId, file: FileId, fbn: Fbn) -> Option<Vbn> {
+        let inode = self.volumes.get(&id)?.files.get(file.0)?;
+        let (_, _, entry) = self.resolve(id, (*inode.blocks.get(fbn.0)?).into())?;
+        Some(entry.vbn())
+    }
+
+    /// Takes one more place; if there is none after all, gives back those before it.
+    fn place_behind(
+        &mut self,
+        contents: Contents,
+        neighbour: Option<Vbn>,
+        places: &mut Vec<Vbn>,
+    ) -> Result<(), OutOfSpace> {
+        match self.aggregate.allocate_behind(contents, neighbour) {
+            Ok(vbn) => {
+                places.push(vbn);
+                Ok(())
+            }
+            Err(out_of_space) => {
+                places.drain(..).for_each(|vbn| give_back(&mut self.aggregate, vbn));
+                Err(out_of_space)
+            }
+        }
+    }
+
+    /// Takes a range of blocks out of a file (trim, hole punching). How many lay anywhere. O(log₆₄) for each of them.
+    ///
+    /// # Errors
+    /// Outside of a consistency point; if there is no such file.
+    pub fn punch(
+        &mut self,
+        id: VolumeId,
+        file: FileId,
+        fbns: Range<Fbn>,
+    ) -> Result<u64, VolumeError> {
+        self.in_consistency_point()?;
+        let Self { aggregate, volumes, .. } = self;
+        let volume = open_volume(volumes.get_mut(&id), id)?;
+        if volume.files.get(file.0).is_none() {
+            return Err(VolumeError::NoSuchFile(id, file));
+        }
+        volume.touch();
+        let mut from = fbns.start.0;
+        let mut punched = 0;
+        while let Some((fbn, slot)) = volume.files.get(file.0).and_then(|inode| {
+            let (fbn, slot) = inode.blocks.next_from(from)?;
+            (fbn < fbns.end.0).then_some((fbn, *slot))
+        }) {
+            if let Some(inode) = volume.files.get_mut(file.0).map(Arc::make_mut) {
+                remove_block(inode, fbn);
+            }
+            volume.mapped -= 1;
+            punched += 1;
+            from = fbn + 1;
+            if let Some(vbn) = volume.block_dies(slot.into()) {
+                give_back(aggregate, vbn);
+            }
+        }
+        Ok(punched)
+    }
+
+    /// The same for a single block, which a range cannot name if it is the last there is.
+    fn punch_one(&mut self, id: VolumeId, file: FileId, fbn: Fbn) -> Result<(), VolumeError> {
+        let Self { aggregate, volumes, .. } = self;
+        let volume = open_volume(volumes.get_mut(&id), id)?;
+        let inode = volume.files.get(file.0).ok_or(VolumeError::NoSuchFile(id, file))?;
+        let Some(slot) = inode.blocks.get(fbn.0).copied() else { return Ok(()) };
+        if let Some(inode) = volume.files.get_mut(file.0).map(Arc::make_mut) {
+            remove_block(inode, fbn.0);
+        }
+        volume.mapped -= 1;
+        if let Some(vbn) = volume.block_dies(slot.into()) {
+            give_back(aggregate, vbn);
+        }
+        Ok(())
+    }
+
+    /// Cuts a file off: `fbn` and all that follow are gone. How many lay anywhere.
+    ///
+    /// # Errors
+    /// Outside of a consistency point; if there is no such file.
+    pub fn truncate(&mut self, id: VolumeId, file: FileId, fbn: Fbn) -> Result<u64, VolumeError> {
+        let before = self.image(id)?.blocks_of(file);
+        self.punch(id, file, fbn..Fbn(u64::MAX))?;
+        self.punch_one(id, file, Fbn(u64::MAX))?;
+        Ok(before - self.image(id)?.blocks_of(file))
+    }
+
+    /// Moves blocks to new places in the order given: for their files, and all snapshots and clones that have them.
+    /// Those that do not lie any more where the move says, and those that the same consistency point has written or
+    /// moved, stay. How many were moved. O(1) a block.
+    ///
+    /// # Errors
+    /// With nothing changed: outside of a consistency point; [`VolumeError::OutOfSpace`] when what is free and not
+    /// promised does not hold them all.
+    pub fn relocate(&mut self, moves: &[Move]) -> Result<u64, VolumeError> {
+        self.in_consistency_point()?;
+        let mut seen = HashSet::new();
+        let still_there = |one: &&Move| {
+            let container = &self.volume(one.volume).ok()?.container;
+            let entry = container.get(container.local(one.number)?)?;
+            Some(entry.vbn() == one.from && entry.is_settled())
+        };
+        let moves: Vec<Move> = moves
+            .iter()
+            .filter(|one| still_there(one) == Some(true) && seen.insert(one.from))
+            .copied()
+            .collect();
+        let (needed, free) = (moves.len() as u64, self.aggregate.free_blocks() - self.promised);
+        if needed > free {
+            return Err(OutOfSpace { needed, free }.into());
+        }
+        let contents: Vec<Contents> = moves.iter().map(|one| Contents::Moved(one.from)).collect();
+        let mut places = Vec::with_capacity(moves.len());
+        // Whatever the policy: what lies behind a neighbour is seldom in one piece, emptiest areas are.
+        self.aggregate.allocate_all(&contents, |_, vbn| places.push(vbn))?;
+        for (one, vbn) in moves.iter().zip(places) {
+            let volume = open_volume(self.volumes.get_mut(&one.volume), one.volume)?;
+            let Some(local) = volume.container.local(one.number) else { continue };
+            let Some(entry) = volume.container.get(local) else { continue };
+            volume.touch().moved.push((local, one.from));
+            volume.container.put(local, entry.moved_to(vbn));
+            give_back(&mut self.aggregate, one.from);
+        }
+        Ok(needed)
+    }
+
+    /// Ends what the consistency point changes, and gives what it writes: tetris by tetris, in the order in which they
+    /// were filled. Blocks written twice come once: they hold what was written last.
+    ///
+    /// # Errors
+    /// Outside of a consistency point; if it is finished already.
+    pub fn finish(&mut self) -> Result<Vec<Tetris<Contents>>, VolumeError> {
+        self.in_consistency_point()?;
+        self.phase = Phase::Finished;
+        self.aggregate.finish();
+        Ok(std::iter::from_fn(|| self.aggregate.next_tetris()).collect())
+    }
+
+    /// Makes the consistency point real. Returns how many blocks became free.
+    ///
+    /// # Errors
+    /// If none is open.
+    pub fn commit(&mut self) -> Result<u64, VolumeError> {
+        if self.phase == Phase::Closed {
+            return Err(VolumeError::NoCheckpoint);
+        }
+        self.volumes.values_mut().for_each(Volume::commit);
+        self.given_back.clear();
+        self.phase = Phase::Closed;
+        Ok(self.aggregate.commit())
+    }
+
+    /// Drops the consistency point: everything is as it was when it began.
+    ///
+    /// # Errors
+    /// If none is open.
+    pub fn abandon(&mut self) -> Result<(), VolumeError> {
+        if self.phase == Phase::Closed {
+            return Err(VolumeError::NoCheckpoint);
+        }
+        self.aggregate.abandon();
+        self.promised += self.volumes.values_mut().map(Volume::abandon).sum::<u64>();
+        // What was given back before it began still is.
+        for vbn in &self.given_back {
+            give_back(&mut self.aggregate, *vbn);
+        }
+        self.phase = Phase::Closed;
+        Ok(())
+    }
+
+    fn in_consistency_point(&self) -> Result<(), VolumeError> {
+        match self.phase {
+            Phase::Open => Ok(()),
+            Phase::Closed => Err(VolumeError::NoCheckpoint),
+            Phase::Finished => Err(VolumeError::Finished),
+        }
+    }
+}
+
+fn open_volume(volume: Option<&mut Volume>, id: VolumeId) -> Result<&mut Volume, VolumeError> {
+    volume.filter(|volume| !volume.is_destroyed).ok_or(VolumeError::NoSuchVolume(id))
+}
+
+fn remove_block(inode: &mut Inode, fbn: u64) {
+    if inode.blocks.remove(fbn).is_some() {
+        inode.mapped -= 1;
+    }
+}

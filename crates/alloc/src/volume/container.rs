@@ -1,0 +1,214 @@
+//! From the block numbers of a volume to those of the aggregate.
+
+use strewn_raid::{Parity, ParityGroup, Vbn};
+
+use super::names::VirtualVbn;
+use crate::aggregate::{Aggregate, OutOfSpace};
+use crate::delayed_frees::REGION_BLOCKS;
+use crate::options::{AggregateError, AggregateOptions, AllocationShape};
+
+/// The latest time of a volume: what its snapshots can be counted to.
+pub(crate) const LATEST_TIME: u32 = (1 << BIRTH_BITS) - 1;
+
+const VBN_BITS: u32 = 40;
+const BIRTH_BITS: u32 = 22;
+const WRITTEN_NOW: u64 = 1 << VBN_BITS;
+const MOVED_NOW: u64 = 1 << (VBN_BITS + 1);
+const BIRTH_SHIFT: u32 = VBN_BITS + 2;
+
+/// Where a block of a volume lies and since when it has been there, in 8 bytes: 40 bits of VBN, one that says that the
+/// open consistency point wrote it and one that it moved it, 22 of birth. All zeros are no block: births begin at 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry(u64);
+
+impl Entry {
+    pub(crate) fn written(vbn: Vbn, birth: u32) -> Self {
+        Self(u64::from(birth) << BIRTH_SHIFT | WRITTEN_NOW | vbn.0)
+    }
+
+    pub(crate) fn vbn(self) -> Vbn {
+        Vbn(self.0 & (WRITTEN_NOW - 1))
+    }
+
+    /// The volume's time when it was written: it is in the snapshots taken from then on.
+    pub(crate) fn birth(self) -> u32 {
+        (self.0 >> BIRTH_SHIFT) as u32
+    }
+
+    /// Whether the open consistency point wrote it.
+    pub(crate) fn is_written_now(self) -> bool {
+        self.0 & WRITTEN_NOW != 0
+    }
+
+    /// Whether it lies where the last commit left it.
+    pub(crate) fn is_settled(self) -> bool {
+        self.0 & (WRITTEN_NOW | MOVED_NOW) == 0
+    }
+
+    /// The same block, moved by the open consistency point.
+    pub(crate) fn moved_to(self, vbn: Vbn) -> Self {
+        Self(self.0 >> VBN_BITS << VBN_BITS | MOVED_NOW | vbn.0)
+    }
+
+    /// The same block, back at `vbn`, where the last commit left it.
+    pub(crate) fn back_at(self, vbn: Vbn) -> Self {
+        self.moved_to(vbn).settled()
+    }
+
+    fn settled(self) -> Self {
+        Self(self.0 & !(WRITTEN_NOW | MOVED_NOW))
+    }
+}
+
+/// The block numbers of a volume: which are free, and what lies behind those that are not.
+///
+/// Numbers are taken like blocks of an aggregate of one spindle, from the emptiest area of 32,768 numbers, so that new
+/// blocks are neighbours in the container map however the volume has aged; numbers given back are free with the commit.
+///
+/// Memory: 8 bytes a number of each region of 32,768 that was ever used, a bit a number of the volume.
+#[derive(Debug)]
+pub(crate) struct Container {
+    /// The first number of the volume's own; those below belong to the volume it was cloned from.
+    first: u64,
+    numbers: Aggregate<()>,
+    size: u64,
+    regions: Vec<Vec<u64>>,
+    blocks: u64,
+}
+
+/// A number counted from the first of the volume's own.
+pub(crate) type Local = u64;
+
+impl Container {
+    pub(crate) fn new(first: u64, size: u64) -> Result<Self, AggregateError> {
+        let group = ParityGroup::new(Parity::Raid4, 1, size);
+        let group = group.map_err(|_| match size {
+            0 => AggregateError::NoGroup,
+            _ => AggregateError::TooManyBlocks(size),
+        })?;
+        let shape = AllocationShape { area_stripes: REGION_BLOCKS, ..Default::default() };
+        let numbers = Aggregate::new([group], AggregateOptions { shape, ..Default::default() })?;
+        Ok(Self { first, numbers, size, regions: Vec::new(), blocks: 0 })
+    }
+
+    /// The first number after the volume's own.
+    pub(crate) fn end(&self) -> u64 {
+        self.first + self.size
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Blocks the volume owns.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    pub(crate) fn numbers(&self) -> &Aggregate<()> {
+        &self.numbers
+    }
+
+    /// Which of the volume's own `number` is; nothing if it is inherited.
+    pub(crate) fn local(&self, number: VirtualVbn) -> Option<Local> {
+        number.0.checked_sub(self.first)
+    }
+
+    pub(crate) fn number(&self, local: Local) -> VirtualVbn {
+        VirtualVbn(self.first + local)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, local: Local) -> Option<Entry> {
+        let region = self.regions.get((local / REGION_BLOCKS) as usize)?;
+        let entry = *region.get((local % REGION_BLOCKS) as usize)?;
+        (entry != 0).then_some(Entry(entry))
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, local: Local, entry: Entry) {
+        let region = (local / REGION_BLOCKS) as usize;
+        while self.regions.len() <= region {
+            let rest = self.size - self.regions.len() as u64 * REGION_BLOCKS;
+            self.regions.push(vec![0; rest.min(REGION_BLOCKS) as usize]);
+        }
+        let slot = &mut self.regions[region][(local % REGION_BLOCKS) as usize];
+        self.blocks += u64::from(*slot == 0);
+        *slot = entry.0;
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, local: Local) -> Option<Entry> {
+        let entry = self.get(local)?;
+        self.regions[(local / REGION_BLOCKS) as usize][(local % REGION_BLOCKS) as usize] = 0;
+        self.blocks -= 1;
+        Some(entry)
+    }
+
+    /// At most `most` slots of the map from `local` on: those in use, and where to go on, if there is more.
+    pub(crate) fn scan(
+        &self,
+        local: Local,
+        most: u64,
+    ) -> (impl Iterator<Item = (Local, Entry)> + '_, Option<Local>) {
+        let mapped = (self.regions.len() as u64 * REGION_BLOCKS).min(self.size);
+        let end = local.saturating_add(most).min(mapped);
+        let found = (local..end).filter_map(|local| Some((local, self.get(local)?)));
+        (found, (end < mapped).then_some(end))
+    }
+
+    pub(crate) fn begin(&mut self) {
+        // Nothing is open: every consistency point that begins is committed or abandoned.
+        let begun = self.numbers.begin(0);
+        debug_assert!(begun.is_ok(), "{begun:?}");
+    }
+
+    /// Takes `count` numbers; `taken` is told of each.
+    pub(crate) fn take_numbers(
+        &mut self,
+        count: usize,
+        mut taken: impl FnMut(Local),
+    ) -> Result<(), OutOfSpace> {
+        // No further than that: what lies between would be left out until its area is chosen again.
+        self.numbers.expected_blocks = self.numbers.allocated_blocks + count as u64;
+        self.numbers.allocate_all(&vec![(); count], |(), number| taken(number.0))
+    }
+
+    /// Gives `local` back, to be free with the commit.
+    pub(crate) fn give_number_back(&mut self, local: Local) {
+        // It is in use: whoever calls this has just removed it from the map, or did so before an abandoned commit.
+        let given = self.numbers.free_at_commit(Vbn(local));
+        debug_assert!(given.is_ok(), "{given:?}");
+    }
+
+    /// `placed` were written or moved.
+    pub(crate) fn commit(&mut self, placed: impl Iterator<Item = Local>) {
+        for local in placed {
+            if let Some(entry) = self.get(local) {
+                self.put(local, entry.settled());
+            }
+        }
+        self.numbers.commit();
+    }
+
+    pub(crate) fn abandon(&mut self) {
+        self.numbers.abandon();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_holds_the_last_block_and_the_last_birth() {
+        let last = Vbn(crate::MOST_BLOCKS - 1);
+        let entry = Entry::written(last, LATEST_TIME);
+        assert_eq!((entry.vbn(), entry.birth(), entry.is_written_now()), (last, LATEST_TIME, true));
+        let moved = entry.settled().moved_to(Vbn(7));
+        assert_eq!((moved.vbn(), moved.birth()), (Vbn(7), LATEST_TIME));
+        assert!(!moved.is_written_now() && !moved.is_settled() && !entry.is_settled());
+        assert_eq!(moved.back_at(last), entry.settled());
+        assert_eq!(Entry::written(Vbn(0), 1).settled().vbn(), Vbn(0));
+    }
+}

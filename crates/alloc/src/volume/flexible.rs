@@ -1,0 +1,201 @@
+//! One volume: its files, its snapshots, its container map.
+
+use std::sync::Arc;
+
+use strewn_raid::Vbn;
+
+use super::container::{Container, Entry, Local};
+use super::names::{Slot, SnapshotId, VirtualVbn, VolumeId};
+use super::tree::Tree;
+
+/// A file as the inode file holds it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Inode {
+    pub(crate) blocks: Tree<Slot>,
+    /// Blocks that lie anywhere.
+    pub(crate) mapped: u64,
+}
+
+/// The inode file.
+pub(crate) type Files = Tree<Arc<Inode>>;
+
+/// A flexible volume.
+///
+/// Each block it owns is in its active image or in exactly one dead list: the list of the image (a snapshot, or the
+/// active one) that was the first to be without it. Who is the last to hold a block follows from its birth alone, so
+/// that no map of what snapshots hold is kept (ZFS; Ahrens, "Is It Magic? Snapshots and Dead Lists", 2005 on).
+#[derive(Debug)]
+pub(crate) struct Volume {
+    pub(crate) container: Container,
+    /// The snapshot it was cloned from.
+    pub(crate) origin: Option<(VolumeId, SnapshotId)>,
+    pub(crate) files: Files,
+    pub(crate) next_file: u64,
+    /// Blocks of the files of the active image, inherited ones too.
+    pub(crate) mapped: u64,
+    /// In the order in which they were taken.
+    pub(crate) snapshots: Vec<Snapshot>,
+    /// Owned blocks that the latest snapshot has and the active image has not.
+    pub(crate) dead: Vec<Local>,
+    /// Blocks on all dead lists.
+    pub(crate) dead_blocks: u64,
+    /// What blocks written now are born at, and the next snapshot's number.
+    pub(crate) time: u32,
+    /// The time of the latest snapshot that is not being deleted; 0 without one.
+    pub(crate) kept_since: u32,
+    /// Free blocks promised to it.
+    pub(crate) promised: u64,
+    pub(crate) is_destroyed: bool,
+    /// What the open consistency point did to it.
+    pub(crate) undo: Option<Undo>,
+    /// Numbers given back between consistency points since the last commit.
+    pub(crate) given_back: Vec<Local>,
+}
+
+/// A snapshot: the root of the inode file as it was.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// Blocks born until then and not dead by then are in it.
+    pub(crate) time: u32,
+    pub(crate) files: Files,
+    pub(crate) mapped: u64,
+    /// Owned blocks that the snapshot before has and this one has not.
+    pub(crate) dead: Vec<Local>,
+    pub(crate) clones: u32,
+    pub(crate) is_deleted: bool,
+}
+
+/// A volume as the last commit left it, and what has changed in its container map since.
+#[derive(Debug)]
+pub(crate) struct Undo {
+    pub(crate) files: Files,
+    pub(crate) next_file: u64,
+    pub(crate) mapped: u64,
+    pub(crate) promised: u64,
+    pub(crate) dead: usize,
+    pub(crate) written: Vec<Local>,
+    pub(crate) moved: Vec<(Local, Vbn)>,
+    pub(crate) freed: Vec<(Local, Entry)>,
+}
+
+impl Volume {
+    pub(crate) fn new(container: Container) -> Self {
+        Self {
+            container,
+            origin: None,
+            files: Files::default(),
+            next_file: 0,
+            mapped: 0,
+            snapshots: Vec::new(),
+            dead: Vec::new(),
+            dead_blocks: 0,
+            time: 1,
+            kept_since: 0,
+            promised: 0,
+            is_destroyed: false,
+            undo: None,
+            given_back: Vec::new(),
+        }
+    }
+
+    pub(crate) fn snapshot(&self, snapshot: SnapshotId) -> Option<&Snapshot> {
+        let index = self.index_of(snapshot)?;
+        Some(&self.snapshots[index]).filter(|snapshot| !snapshot.is_deleted)
+    }
+
+    /// Where a snapshot is, also one that is being deleted.
+    pub(crate) fn index_of(&self, snapshot: SnapshotId) -> Option<usize> {
+        self.snapshots.binary_search_by_key(&snapshot.0, |snapshot| snapshot.time).ok()
+    }
+
+    /// The time of the latest snapshot before the image at `index` that is not being deleted; 0 without one.
+    pub(crate) fn kept_before(&self, index: usize) -> u32 {
+        let before = self.snapshots[..index].iter().rev();
+        before.clone().find(|snapshot| !snapshot.is_deleted).map_or(0, |snapshot| snapshot.time)
+    }
+
+    /// The dead list of the image at `index`: a snapshot, or after the last the active image.
+    pub(crate) fn dead_list(&self, index: usize) -> &Vec<Local> {
+        self.snapshots.get(index).map_or(&self.dead, |snapshot| &snapshot.dead)
+    }
+
+    pub(crate) fn dead_list_mut(&mut self, index: usize) -> &mut Vec<Local> {
+        self.snapshots.get_mut(index).map_or(&mut self.dead, |snapshot| &mut snapshot.dead)
+    }
+
+    /// Notes how the last commit left the volume, if this is the first that the open consistency point does to it.
+    pub(crate) fn touch(&mut self) -> &mut Undo {
+        self.undo.get_or_insert_with(|| {
+            self.container.begin();
+            Undo {
+                files: self.files.clone(),
+                next_file: self.next_file,
+                mapped: self.mapped,
+                promised: self.promised,
+                dead: self.dead.len(),
+                written: Vec::new(),
+                moved: Vec::new(),
+                freed: Vec::new(),
+            }
+        })
+    }
+
+    /// The active image is without `number` from now on, which the caller has taken out of its maps. Where the block
+    /// lies that nothing holds any more, if it is one.
+    pub(crate) fn block_dies(&mut self, number: VirtualVbn) -> Option<Vbn> {
+        // What is inherited belongs to the origin.
+        let local = self.container.local(number)?;
+        let entry = self.container.get(local)?;
+        if entry.birth() <= self.kept_since {
+            self.dead.push(local);
+            self.dead_blocks += 1;
+            return None;
+        }
+        self.container.remove(local);
+        self.container.give_number_back(local);
+        if let Some(undo) = &mut self.undo {
+            undo.freed.push((local, entry));
+        }
+        Some(entry.vbn())
+    }
+
+    /// Makes what the open consistency point did to it last.
+    pub(crate) fn commit(&mut self) {
+        let undo = self.undo.take();
+        if undo.is_some() || !self.given_back.is_empty() {
+            let placed = undo.iter().flat_map(|undo| {
+                undo.written.iter().copied().chain(undo.moved.iter().map(|(local, _)| *local))
+            });
+            self.container.commit(placed);
+            self.given_back.clear();
+        }
+    }
+
+    /// Puts everything back as the open consistency point found it. How many promised blocks came back.
+    pub(crate) fn abandon(&mut self) -> u64 {
+        let Some(undo) = self.undo.take() else { return 0 };
+        self.files = undo.files;
+        self.next_file = undo.next_file;
+        self.mapped = undo.mapped;
+        self.dead_blocks -= (self.dead.len() - undo.dead) as u64;
+        self.dead.truncate(undo.dead);
+        for (local, entry) in undo.freed {
+            self.container.put(local, entry);
+        }
+        for (local, vbn) in undo.moved {
+            if let Some(entry) = self.container.get(local) {
+                self.container.put(local, entry.back_at(vbn));
+            }
+        }
+        for local in undo.written {
+            self.container.remove(local);
+        }
+        self.container.abandon();
+        for local in &self.given_back {
+            self.container.give_number_back(*local);
+        }
+        let returned = undo.promised - self.promised;
+        self.promised = undo.promised;
+        returned
+    }
+}

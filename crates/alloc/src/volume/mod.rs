@@ -1,0 +1,21 @@
+//! Flexible volumes: files, snapshots and clones in an aggregate.
+
+mod background;
+mod consistency_point;
+mod container;
+mod error;
+mod flexible;
+mod image;
+mod names;
+mod space;
+mod tree;
+mod verify;
+mod volumes;
+
+pub use error::VolumeError;
+pub use image::Image;
+pub use names::{BlockName, Contents, Fbn, FileId, SnapshotId, VirtualVbn, VolumeId};
+pub use space::{Space, VolumeSpace};
+pub use verify::VolumeViolation;
+pub use volumes::Volumes;
+pub(crate) use volumes::Withheld;

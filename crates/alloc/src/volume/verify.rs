@@ -1,0 +1,303 @@
+//! Proving that maps, lists and counts fit each other.
+
+use strewn_raid::Vbn;
+use thiserror::Error;
+
+use super::flexible::{Files, Volume};
+use super::names::{BlockName, FileId, SnapshotId, VirtualVbn, VolumeId};
+use super::volumes::Volumes;
+use crate::aggregate::AggregateViolation;
+use crate::bitmap::SummaryBitmap;
+
+/// What [`Volumes::verify`] found wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum VolumeViolation {
+    /// The aggregate is wrong in itself.
+    #[error(transparent)]
+    Aggregate(#[from] AggregateViolation),
+    /// The map of free block numbers of a volume is wrong in itself.
+    #[error("block numbers of {0}: {1}")]
+    Numbers(VolumeId, AggregateViolation),
+    /// A container map has an entry for a number that is free, or more or fewer entries than numbers are in use.
+    #[error("{0}: {1} is free, but has a place, or is used and has none")]
+    Number(VolumeId, VirtualVbn),
+    /// A block of a container map is free in the aggregate.
+    #[error("{0}, {1}: lies at {2}, which is free")]
+    NotAllocated(VolumeId, VirtualVbn, Vbn),
+    /// A block of the aggregate has two owners.
+    #[error("{0}, {1}: lies at {2}, which another block has too")]
+    OwnedTwice(VolumeId, VirtualVbn, Vbn),
+    /// A file's map leads to a number that is not in use.
+    #[error("{}, {}, {}: leads to a block that does not exist", .0.volume, .0.file, .0.fbn)]
+    Dangling(BlockName),
+    /// A file's map leads to a number that another file, or another block of it, or a dead list has too.
+    #[error("{}, {}, {}: leads to a block that is used twice", .0.volume, .0.file, .0.fbn)]
+    UsedTwice(BlockName),
+    /// A file has more or fewer blocks than are counted.
+    #[error("{0}, {1}: {2} blocks counted, its map has {3}")]
+    FileCount(VolumeId, FileId, u64, u64),
+    /// The files of an image have more or fewer blocks than are counted.
+    #[error("{0}: {1} blocks counted in an image, its files have {2}")]
+    ImageCount(VolumeId, u64, u64),
+    /// A dead list has a block that does not exist, that the active image has, or that no snapshot holds.
+    #[error("{0}, {1}: on a dead list, but in use or held by no snapshot")]
+    NotDead(VolumeId, VirtualVbn),
+    /// A block is neither in the active image nor on a dead list.
+    #[error("{0}, {1}: leads nowhere from the active image or a snapshot")]
+    Lost(VolumeId, VirtualVbn),
+    /// A snapshot's map leads to a block that was written, or had died, at another time.
+    #[error("{0}, {1}: leads to {2}, which was not there when it was taken")]
+    NotInSnapshot(VolumeId, SnapshotId, VirtualVbn),
+    /// Blocks on dead lists are not as many as counted.
+    #[error("{0}: {1} blocks counted on dead lists, there are {2}")]
+    DeadCount(VolumeId, u64, u64),
+    /// A snapshot's clones are not as many as counted.
+    #[error("{0}, {1}: {2} clones counted, there are {3}")]
+    Clones(VolumeId, SnapshotId, u32, u32),
+    /// More is promised than is free, or than the volumes were promised.
+    #[error("{0} blocks are promised, {1} to volumes, {2} are free")]
+    Promised(u64, u64, u64),
+}
+
+/// What has a block of a volume: the active image, the dead list of an image, or nothing yet.
+const NOBODY: u32 = 0;
+const ACTIVE: u32 = u32::MAX;
+
+impl Volumes {
+    /// Proves, at any time, that no block of the aggregate has two owners, that every entry of every map leads to a
+    /// block in use (snapshots and clones included), that each block is in the active image or on one dead list and
+    /// held by a snapshot, and that counts equal maps. O(blocks of all images).
+    ///
+    /// # Errors
+    /// The first violation, with its place.
+    pub fn verify(&self) -> Result<(), VolumeViolation> {
+        self.aggregate.verify()?;
+        let mut owned = SummaryBitmap::new(self.aggregate.total_blocks());
+        for vbn in &self.given_back {
+            owned.insert(vbn.0);
+        }
+        for (id, volume) in &self.volumes {
+            self.verify_container(*id, volume, &mut owned)?;
+            if !volume.is_destroyed {
+                self.verify_images(*id, volume)?;
+            }
+        }
+        let promised = self.volumes.values().map(|volume| volume.promised).sum();
+        let free = self.aggregate.free_blocks();
+        if self.promised != promised || promised > free {
+            return Err(VolumeViolation::Promised(self.promised, promised, free));
+        }
+        Ok(())
+    }
+
+    fn verify_container(
+        &self,
+        id: VolumeId,
+        volume: &Volume,
+        owned: &mut SummaryBitmap,
+    ) -> Result<(), VolumeViolation> {
+        let container = &volume.container;
+        let numbers = container.numbers();
+        numbers.verify().map_err(|found| VolumeViolation::Numbers(id, found))?;
+        let mut blocks = 0;
+        for (local, entry) in container.scan(0, u64::MAX).0 {
+            let (number, vbn) = (container.number(local), entry.vbn());
+            blocks += 1;
+            if numbers.is_free(Vbn(local)) {
+                return Err(VolumeViolation::Number(id, number));
+            }
+            if vbn.0 >= self.aggregate.total_blocks() || self.aggregate.is_free(vbn) {
+                return Err(VolumeViolation::NotAllocated(id, number, vbn));
+            }
+            if !owned.insert(vbn.0) {
+                return Err(VolumeViolation::OwnedTwice(id, number, vbn));
+            }
+        }
+        if blocks != container.blocks() || blocks != numbers.counts().used {
+            return Err(VolumeViolation::Number(id, container.number(blocks)));
+        }
+        Ok(())
+    }
+
+    fn verify_images(&self, id: VolumeId, volume: &Volume) -> Result<(), VolumeViolation> {
+        let container = &volume.container;
+        // Of each number, who has it: the active image, or the dead list of image `holder - 1`.
+        let numbers = container.scan(0, u64::MAX).0.last().map_or(0, |(local, _)| local + 1);
+        let mut holders = vec![NOBODY; numbers as usize];
+        self.verify_image(id, &volume.files, volume.mapped, |name, number| {
+            let Some(local) = container.local(number) else { return Ok(()) };
+            let holder = &mut holders[local as usize];
+            if *holder != NOBODY {
+                return Err(VolumeViolation::UsedTwice(name));
+            }
+            *holder = ACTIVE;
+            Ok(())
+        })?;
+        let mut dead = 0;
+        for image in 0..=volume.snapshots.len() {
+            let taken_before = image.checked_sub(1).map_or(0, |last| volume.snapshots[last].time);
+            for local in volume.dead_list(image) {
+                let birth = container.get(*local).map(|entry| entry.birth());
+                let is_held = birth.is_some_and(|birth| birth <= taken_before);
+                if !is_held || holders[*local as usize] != NOBODY {
+                    return Err(VolumeViolation::NotDead(id, container.number(*local)));
+                }
+                holders[*local as usize] = image as u32 + 1;
+                dead += 1;
+            }
+        }
+        if dead != volume.dead_blocks {
+            return Err(VolumeViolation::DeadCount(id, volume.dead_blocks, dead));
+        }
+        for (local, _) in container.scan(0, u64::MAX).0 {
+            if holders[local as usize] == NOBODY {
+                return Err(VolumeViolation::Lost(id, container.number(local)));
+            }
+        }
+        for (index, snapshot) in volume.snapshots.iter().enumerate() {
+            let snapshot_id = SnapshotId(snapshot.time);
+            if snapshot.is_deleted {
+                continue;
+            }
+            self.verify_image(id, &snapshot.files, snapshot.mapped, |_, number| {
+                let Some(local) = container.local(number) else { return Ok(()) };
+                let birth = container.get(local).map_or(u32::MAX, |entry| entry.birth());
+                // On the list of a later image, or alive.
+                let died_later = holders[local as usize] as usize > index + 1;
+                if birth > snapshot.time || !died_later {
+                    return Err(VolumeViolation::NotInSnapshot(id, snapshot_id, number));
+                }
+                Ok(())
+            })?;
+            let clones =
+                self.volumes.values().filter(|clone| clone.origin == Some((id, snapshot_id)));
+            let clones = clones.count() as u32;
+            if clones != snapshot.clones {
+                return Err(VolumeViolation::Clones(id, snapshot_id, snapshot.clones, clones));
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_image(
+        &self,
+        id: VolumeId,
+        files: &Files,
+        counted: u64,
+        mut check: impl FnMut(BlockName, VirtualVbn) -> Result<(), VolumeViolation>,
+    ) -> Result<(), VolumeViolation> {
+        let mut in_files = 0;
+        for (file, inode) in files.iter_from(0) {
+            let mut mapped = 0;
+            for (fbn, slot) in inode.blocks.iter_from(0) {
+                let name = BlockName { volume: id, file: FileId(file), fbn: super::Fbn(fbn) };
+                let number = VirtualVbn::from(*slot);
+                self.resolve(id, number).ok_or(VolumeViolation::Dangling(name))?;
+                check(name, number)?;
+                mapped += 1;
+            }
+            if mapped != inode.mapped {
+                return Err(VolumeViolation::FileCount(id, FileId(file), inode.mapped, mapped));
+            }
+            in_files += mapped;
+        }
+        if in_files != counted {
+            return Err(VolumeViolation::ImageCount(id, counted, in_files));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::{Fbn, Volumes};
+    use super::*;
+    use crate::{Aggregate, AggregateOptions};
+    use strewn_raid::{Parity, ParityGroup};
+
+    const VOLUME: VolumeId = VolumeId(0);
+
+    /// A file of 8 blocks, four of them rewritten after a snapshot.
+    fn volumes() -> Volumes {
+        let group = ParityGroup::new(Parity::RaidDp, 2, 256).unwrap();
+        let mut volumes =
+            Volumes::new(Aggregate::new([group], AggregateOptions::default()).unwrap()).unwrap();
+        let volume = volumes.create_volume(100).unwrap();
+        volumes.begin(8).unwrap();
+        let file = volumes.create_file(volume).unwrap();
+        volumes.write_all(volume, file, &Vec::from_iter((0..8).map(Fbn))).unwrap();
+        volumes.commit().unwrap();
+        volumes.snapshot(volume).unwrap();
+        volumes.begin(4).unwrap();
+        volumes.write_all(volume, file, &Vec::from_iter((0..4).map(Fbn))).unwrap();
+        volumes.commit().unwrap();
+        assert_eq!(volumes.verify(), Ok(()));
+        volumes
+    }
+
+    /// What is found after `harm`.
+    fn found(harm: impl FnOnce(&mut Volumes, &mut Volume)) -> VolumeViolation {
+        let mut volumes = volumes();
+        let mut volume = volumes.volumes.remove(&VOLUME).unwrap();
+        harm(&mut volumes, &mut volume);
+        volumes.volumes.insert(VOLUME, volume);
+        volumes.verify().unwrap_err()
+    }
+
+    #[test]
+    fn the_violation_is_named() {
+        let name = |fbn| BlockName { volume: VOLUME, file: FileId(0), fbn: Fbn(fbn) };
+        let number = VirtualVbn;
+        let lies = |volume: &Volume, local| volume.container.get(local).unwrap().vbn();
+
+        let twice = found(|_, volume| {
+            let moved = volume.container.get(1).unwrap().moved_to(lies(volume, 0));
+            volume.container.put(1, moved);
+        });
+        assert!(matches!(twice, VolumeViolation::OwnedTwice(VOLUME, VirtualVbn(1), _)), "{twice}");
+        let free = found(|volumes, volume| {
+            volumes.aggregate.free_at_commit(lies(volume, 5)).unwrap();
+            volumes.aggregate.commit();
+        });
+        assert!(matches!(free, VolumeViolation::NotAllocated(VOLUME, VirtualVbn(5), _)), "{free}");
+        let dangling = found(|_, volume| {
+            volume.container.remove(6);
+            volume.container.give_number_back(6);
+        });
+        assert_eq!(dangling, VolumeViolation::Dangling(name(6)));
+        let used_twice = found(|_, volume| {
+            let inode = Arc::make_mut(volume.files.get_mut(0).unwrap());
+            inode.blocks.replace(7, number(6).into());
+        });
+        assert_eq!(used_twice, VolumeViolation::UsedTwice(name(7)));
+        let lost = found(|_, volume| {
+            volume.dead.pop();
+            volume.dead_blocks -= 1;
+        });
+        assert_eq!(lost, VolumeViolation::Lost(VOLUME, number(3)));
+        assert_eq!(
+            found(|_, volume| volume.dead.push(9)),
+            VolumeViolation::NotDead(VOLUME, number(9)),
+            "born after the snapshot"
+        );
+        assert_eq!(
+            found(|_, volume| volume.dead_blocks += 1),
+            VolumeViolation::DeadCount(VOLUME, 5, 4)
+        );
+        assert_eq!(
+            found(|_, volume| volume.snapshots[0].files = volume.files.clone()),
+            VolumeViolation::NotInSnapshot(VOLUME, SnapshotId(1), number(8))
+        );
+        assert_eq!(
+            found(|_, volume| volume.mapped += 1),
+            VolumeViolation::ImageCount(VOLUME, 9, 8)
+        );
+        assert_eq!(
+            found(|_, volume| volume.snapshots[0].clones += 1),
+            VolumeViolation::Clones(VOLUME, SnapshotId(1), 1, 0)
+        );
+        assert_eq!(found(|_, volume| volume.promised += 1), VolumeViolation::Promised(0, 1, 500));
+    }
+}

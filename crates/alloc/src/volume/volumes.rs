@@ -1,0 +1,286 @@
+//! The volumes of an aggregate: made, cloned, snapshotted, destroyed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Weak;
+
+use strewn_raid::{ParityGroup, Vbn};
+
+use super::background::Job;
+use super::container::{Container, Entry, LATEST_TIME, Local};
+use super::error::VolumeError;
+use super::flexible::{Snapshot, Volume};
+use super::names::{Contents, SnapshotId, VirtualVbn, VolumeId};
+use crate::aggregate::{Aggregate, CheckpointOpen};
+use crate::group_index::GroupIndex;
+use crate::options::AggregateError;
+
+/// Areas that nothing is put into for as long as somebody holds the token.
+#[derive(Debug)]
+pub(crate) struct Withheld {
+    pub(crate) token: Weak<()>,
+    pub(crate) areas: Vec<(GroupIndex, u32)>,
+}
+
+/// How far the consistency point has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Closed,
+    Open,
+    Finished,
+}
+
+/// An aggregate and the flexible volumes in it: files, snapshots and clones, written in consistency points.
+///
+/// Files change between [`begin`](Self::begin) and [`commit`](Self::commit), of all volumes in the same consistency
+/// point; [`finish`](Self::finish) gives what is to be written where. Volumes, snapshots and clones come and go between
+/// consistency points. They take effect at once, and last with the next commit.
+///
+/// Two numbers lead to a block (Edwards et al., USENIX 2008): a file's map gives the [`VirtualVbn`], the volume's
+/// container map the VBN. So a block is moved for its file and all its snapshots and clones by one change in one place.
+///
+/// ```
+/// use strewn_alloc::{Aggregate, AggregateOptions, Fbn, Volumes};
+/// use strewn_raid::{Parity, ParityGroup};
+///
+/// let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+/// let mut volumes = Volumes::new(Aggregate::new([group], AggregateOptions::default())?)?;
+/// let volume = volumes.create_volume(100_000)?;
+///
+/// volumes.begin(3)?;
+/// let lun = volumes.create_file(volume)?;
+/// volumes.write_all(volume, lun, &[Fbn(0), Fbn(1), Fbn(2)])?;
+/// for tetris in volumes.finish()? {
+///     // Write the runs of the tetris.
+/// }
+/// volumes.commit()?;
+/// let before = volumes.image(volume)?.locate(lun, Fbn(1));
+/// let snapshot = volumes.snapshot(volume)?;
+///
+/// volumes.begin(1)?;
+/// volumes.write(volume, lun, Fbn(1))?;
+/// volumes.commit()?;
+/// assert_ne!(volumes.image(volume)?.locate(lun, Fbn(1)), before);
+/// assert_eq!(volumes.image_of(volume, snapshot)?.locate(lun, Fbn(1)), before);
+/// assert_eq!(volumes.space_of(volume)?.snapshots, 1);
+///
+/// // What only the snapshot held comes back in bounded steps, and is free with the next commit.
+/// volumes.delete_snapshot(volume, snapshot)?;
+/// while volumes.background_step(1_000)? > 0 {}
+/// assert_eq!(volumes.space_of(volume)?.snapshots, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Memory: 8 bytes a mapped block in the trees of the files and 8 in the container map; a snapshot shares the nodes of
+/// trees (64 entries) that did not change after it, and 8 bytes for each block that died after it.
+#[derive(Debug)]
+pub struct Volumes {
+    pub(crate) aggregate: Aggregate<Contents>,
+    pub(crate) volumes: BTreeMap<VolumeId, Volume>,
+    next_volume: u32,
+    pub(crate) phase: Phase,
+    pub(crate) jobs: VecDeque<Job>,
+    /// Free blocks promised to volumes.
+    pub(crate) promised: u64,
+    /// Blocks given back between consistency points since the last commit.
+    pub(crate) given_back: Vec<Vbn>,
+    pub(crate) withheld: Vec<Withheld>,
+}
+
+impl Volumes {
+    /// No volumes yet, in `aggregate`. Blocks that it has in use already stay in use: they are
+    /// [`elsewhere`](crate::Space::elsewhere).
+    ///
+    /// # Errors
+    /// If the aggregate has a consistency point open.
+    pub fn new(aggregate: Aggregate<Contents>) -> Result<Self, CheckpointOpen> {
+        aggregate.scores()?;
+        Ok(Self {
+            aggregate,
+            volumes: BTreeMap::new(),
+            next_volume: 0,
+            phase: Phase::Closed,
+            jobs: VecDeque::new(),
+            promised: 0,
+            given_back: Vec::new(),
+            withheld: Vec::new(),
+        })
+    }
+
+    /// The aggregate.
+    #[must_use]
+    pub fn aggregate(&self) -> &Aggregate<Contents> {
+        &self.aggregate
+    }
+
+    /// Adds an empty parity group to the aggregate, also amid a consistency point.
+    ///
+    /// # Errors
+    /// As [`Aggregate::add_group`].
+    pub fn add_group(&mut self, group: ParityGroup) -> Result<GroupIndex, AggregateError> {
+        self.aggregate.add_group(group)
+    }
+
+    /// The volumes, without those being destroyed.
+    pub fn ids(&self) -> impl Iterator<Item = VolumeId> + '_ {
+        self.volumes.iter().filter(|(_, volume)| !volume.is_destroyed).map(|(id, _)| *id)
+    }
+
+    /// A new empty volume with room for `blocks`, those that snapshots alone hold included. They are not set aside:
+    /// volumes may have more room than the aggregate.
+    ///
+    /// # Errors
+    /// Amid a consistency point; if `blocks` is 0 or more than 2^40.
+    pub fn create_volume(&mut self, blocks: u64) -> Result<VolumeId, VolumeError> {
+        self.between_consistency_points()?;
+        let container = Container::new(0, blocks)?;
+        Ok(self.insert(Volume::new(container)))
+    }
+
+    /// A new volume that begins as `snapshot` of `volume` was, sharing its blocks, with room for `blocks` of its own.
+    /// O(1), but for a bit a block of room. The snapshot cannot be deleted while the clone exists.
+    ///
+    /// # Errors
+    /// Amid a consistency point; if there is no such snapshot; if `blocks` is 0 or more than 2^40.
+    pub fn clone_volume(
+        &mut self,
+        volume: VolumeId,
+        snapshot: SnapshotId,
+        blocks: u64,
+    ) -> Result<VolumeId, VolumeError> {
+        self.between_consistency_points()?;
+        let parent = self.volume_mut(volume)?;
+        let index = parent.index_of(snapshot).filter(|index| !parent.snapshots[*index].is_deleted);
+        let index = index.ok_or(VolumeError::NoSuchSnapshot(volume, snapshot))?;
+        let mut clone = Volume::new(Container::new(parent.container.end(), blocks)?);
+        let next_file = parent.next_file;
+        let origin = &mut parent.snapshots[index];
+        origin.clones += 1;
+        clone.origin = Some((volume, snapshot));
+        clone.files = origin.files.clone();
+        clone.mapped = origin.mapped;
+        // More than the snapshot's at most: no file of the clone gets a number that one of the parent's had.
+        clone.next_file = next_file;
+        Ok(self.insert(clone))
+    }
+
+    fn insert(&mut self, volume: Volume) -> VolumeId {
+        let id = VolumeId(self.next_volume);
+        self.next_volume += 1;
+        self.volumes.insert(id, volume);
+        id
+    }
+
+    /// Destroys a volume with its snapshots. It is gone at once; its blocks come back by
+    /// [`background_step`](Self::background_step).
+    ///
+    /// # Errors
+    /// Amid a consistency point; if there is no such volume; if one of its snapshots has clones.
+    pub fn destroy_volume(&mut self, id: VolumeId) -> Result<(), VolumeError> {
+        self.between_consistency_points()?;
+        let volume = self.volume_mut(id)?;
+        if let Some(snapshot) = volume.snapshots.iter().find(|snapshot| snapshot.clones > 0) {
+            return Err(VolumeError::HasClones(id, SnapshotId(snapshot.time), snapshot.clones));
+        }
+        volume.is_destroyed = true;
+        let promised = std::mem::take(&mut volume.promised);
+        self.promised -= promised;
+        self.jobs.push_back(Job::destroy(id));
+        Ok(())
+    }
+
+    /// Takes a snapshot of `volume` as the last commit left it. O(1).
+    ///
+    /// # Errors
+    /// Amid a consistency point; if there is no such volume; after 4,194,303 snapshots of it.
+    pub fn snapshot(&mut self, id: VolumeId) -> Result<SnapshotId, VolumeError> {
+        self.between_consistency_points()?;
+        let volume = self.volume_mut(id)?;
+        if volume.time >= LATEST_TIME {
+            return Err(VolumeError::TooManySnapshots(id));
+        }
+        let time = volume.time;
+        volume.time += 1;
+        volume.kept_since = time;
+        let dead = std::mem::take(&mut volume.dead);
+        let (files, mapped) = (volume.files.clone(), volume.mapped);
+        let snapshot = Snapshot { time, files, mapped, dead, clones: 0, is_deleted: false };
+        volume.snapshots.push(snapshot);
+        Ok(SnapshotId(time))
+    }
+
+    /// Deletes a snapshot. It is gone at once; the blocks that it alone held come back by
+    /// [`background_step`](Self::background_step).
+    ///
+    /// # Errors
+    /// Amid a consistency point; if there is no such snapshot; if it has clones.
+    pub fn delete_snapshot(
+        &mut self,
+        id: VolumeId,
+        snapshot: SnapshotId,
+    ) -> Result<(), VolumeError> {
+        self.between_consistency_points()?;
+        let volume = self.volume_mut(id)?;
+        let index = volume.index_of(snapshot);
+        let doomed =
+            index.map(|index| &mut volume.snapshots[index]).filter(|doomed| !doomed.is_deleted);
+        let doomed = doomed.ok_or(VolumeError::NoSuchSnapshot(id, snapshot))?;
+        if doomed.clones > 0 {
+            return Err(VolumeError::HasClones(id, snapshot, doomed.clones));
+        }
+        doomed.is_deleted = true;
+        volume.kept_since = volume.kept_before(volume.snapshots.len());
+        self.jobs.push_back(Job::delete(id, snapshot));
+        Ok(())
+    }
+
+    /// The snapshots of `volume`, the oldest first, without those being deleted.
+    ///
+    /// # Errors
+    /// If there is no such volume.
+    pub fn snapshots(
+        &self,
+        volume: VolumeId,
+    ) -> Result<impl Iterator<Item = SnapshotId> + '_, VolumeError> {
+        let snapshots = self.volume(volume)?.snapshots.iter();
+        Ok(snapshots
+            .filter(|snapshot| !snapshot.is_deleted)
+            .map(|snapshot| SnapshotId(snapshot.time)))
+    }
+
+    /// The snapshot that `volume` was cloned from, if it was.
+    ///
+    /// # Errors
+    /// If there is no such volume.
+    pub fn origin(&self, volume: VolumeId) -> Result<Option<(VolumeId, SnapshotId)>, VolumeError> {
+        Ok(self.volume(volume)?.origin)
+    }
+
+    pub(crate) fn between_consistency_points(&self) -> Result<(), CheckpointOpen> {
+        if self.phase == Phase::Closed { Ok(()) } else { Err(CheckpointOpen) }
+    }
+
+    pub(crate) fn volume(&self, id: VolumeId) -> Result<&Volume, VolumeError> {
+        let volume = self.volumes.get(&id).filter(|volume| !volume.is_destroyed);
+        volume.ok_or(VolumeError::NoSuchVolume(id))
+    }
+
+    pub(crate) fn volume_mut(&mut self, id: VolumeId) -> Result<&mut Volume, VolumeError> {
+        let volume = self.volumes.get_mut(&id).filter(|volume| !volume.is_destroyed);
+        volume.ok_or(VolumeError::NoSuchVolume(id))
+    }
+
+    /// Who owns `number` of `volume`, and what lies behind it. O(generations of clones).
+    pub(crate) fn resolve(
+        &self,
+        mut volume: VolumeId,
+        number: VirtualVbn,
+    ) -> Option<(VolumeId, Local, Entry)> {
+        loop {
+            let found = self.volumes.get(&volume)?;
+            match found.container.local(number) {
+                Some(local) => return Some((volume, local, found.container.get(local)?)),
+                None => volume = found.origin?.0,
+            }
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! How a fresh file lies, and that what is measured of files and free space is what a count by hand gives.
+
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use strewn_alloc::{
+    Aggregate, AggregateOptions, AllocationShape, AreaOrder, BlockMap, BlockSize, Estimate,
+    FileLayout, FilePass, FreeSpace, FreeSpacePass, FullStripes, GroupIndex, LayoutCounter,
+    RequestMix, RequestMixError, RunHistogram, Tetris, TooManyBlocks,
+};
+use strewn_raid::{BlockLocation, Parity, ParityGroup, Vbn};
+
+/// A file of `blocks` blocks laid out in one consistency point of an empty aggregate.
+fn lay_out(
+    group: ParityGroup,
+    shape: AllocationShape,
+    blocks: u32,
+) -> (BlockMap, Vec<Tetris<u32>>) {
+    let options = AggregateOptions { shape, ..AggregateOptions::default() };
+    let mut aggregate = Aggregate::new([group], options).unwrap();
+    let mut map = BlockMap::new(blocks.into(), group.total_blocks()).unwrap();
+    aggregate.begin(blocks.into()).unwrap();
+    for block in 0..blocks {
+        assert_eq!(map.replace(block, aggregate.allocate(block).unwrap()), None);
+    }
+    aggregate.finish();
+    let tetrises = std::iter::from_fn(|| aggregate.next_tetris()).collect();
+    aggregate.commit();
+    (map, tetrises)
+}
+
+proptest! {
+    #[test]
+    fn a_fresh_file_is_contiguous_but_for_the_ends_of_chunks(
+        data_spindles in 1..=26u16,
+        blocks in 2..30_000u32,
+        tetris in 0..=6u32,
+        shallower in 0..=6u32,
+    ) {
+        let chunk_blocks = 1u64 << tetris.saturating_sub(shallower);
+        let shape = AllocationShape { area_stripes: 128, tetris_stripes: 1 << tetris, chunk_blocks };
+        let spindles = u64::from(data_spindles);
+        let stripes = (u64::from(blocks).div_ceil(spindles) + 128).next_multiple_of(128);
+        let group = ParityGroup::new(Parity::RaidDp, data_spindles, stripes).unwrap();
+        let (map, tetrises) = lay_out(group, shape, blocks);
+
+        // Rounds of one chunk a spindle, then as shallow a round as holds the rest.
+        let (rounds, rest) = (
+            u64::from(blocks) / (spindles * chunk_blocks),
+            u64::from(blocks) % (spindles * chunk_blocks),
+        );
+        let rest_depth = rest.div_ceil(spindles);
+        let extents = match (spindles, rest) {
+            (1, _) => 1,
+            (_, 0) => rounds * spindles,
+            _ => rounds * spindles + rest.div_ceil(rest_depth),
+        };
+        let layout = FileLayout::measure(&map, blocks, &group);
+        prop_assert_eq!(layout.blocks, u64::from(blocks));
+        prop_assert_eq!(layout.extents, extents);
+        let score = 1.0 - (extents - 1) as f64 / f64::from(blocks - 1);
+        prop_assert!((layout.score - score).abs() < 1e-12, "{} is not {}", layout.score, score);
+        let span = (rounds * chunk_blocks + rest_depth) as f64 / stripes as f64;
+        prop_assert!((layout.span - span).abs() < 1e-12, "{} is not {}", layout.span, span);
+
+        let (_, all_but_last) = tetrises.split_last().unwrap();
+        for tetris in all_but_last {
+            prop_assert_eq!(tetris.stripes_full(), tetris.stripes_touched());
+            prop_assert_eq!(u64::from(tetris.stripes_full().count_ones()), shape.tetris_stripes);
+        }
+        let total: u32 = tetrises.iter().map(Tetris::blocks).sum();
+        prop_assert_eq!(total, blocks);
+    }
+
+    #[test]
+    fn stripes_are_full_up_to_the_last_tetris_of_every_consistency_point(
+        data_spindles in 1..=26u16,
+        sizes in prop::collection::vec(1..3_000u64, 1..8),
+    ) {
+        let group = ParityGroup::new(Parity::RaidDp, data_spindles, 24_000).unwrap();
+        let mut aggregate = Aggregate::new([group], AggregateOptions::default()).unwrap();
+        let mut full = FullStripes::default();
+        for size in sizes {
+            aggregate.begin(size).unwrap();
+            for _ in 0..size {
+                aggregate.allocate(()).unwrap();
+            }
+            aggregate.finish();
+            let tetrises: Vec<Tetris<()>> = std::iter::from_fn(|| aggregate.next_tetris()).collect();
+            aggregate.commit();
+            let counted = full;
+            tetrises.iter().for_each(|tetris| full.add(tetris));
+            let (last, before) = tetrises.split_last().unwrap();
+            for tetris in before {
+                prop_assert_eq!(tetris.stripes_full(), tetris.stripes_touched());
+            }
+            // The last is as shallow as what remains.
+            let rest = u64::from(last.blocks());
+            let chunk_ends = u64::from(last.stripes_touched().count_ones());
+            prop_assert_eq!(chunk_ends, rest.div_ceil(data_spindles.into()));
+            // One stripe of a consistency point may be cut short.
+            prop_assert_eq!(full.written - counted.written, size.div_ceil(data_spindles.into()));
+            let cut = u64::from(size % u64::from(data_spindles) != 0);
+            prop_assert!(full.written - full.full <= counted.written - counted.full + rest.min(64) * cut);
+        }
+    }
+
+    #[test]
+    fn a_files_layout_is_what_a_count_by_hand_gives(
+        data_spindles in 1..=5u16,
+        stripes in 1..40u64,
+        // One of many maps with a good part of the neighbours in place.
+        places in prop::collection::vec(prop_oneof![
+            3 => Just(Place::Next), 1 => any::<u64>().prop_map(Place::At), 1 => Just(Place::Nowhere),
+        ], 0..120),
+    ) {
+        let group = ParityGroup::new(Parity::RaidDp, data_spindles, stripes).unwrap();
+        let total = group.total_blocks();
+        let mut map = BlockMap::new(places.len() as u64, total).unwrap();
+        let mut file: Vec<Option<BlockLocation>> = Vec::new();
+        let mut last = 0;
+        for (block, place) in places.iter().enumerate() {
+            let vbn = match place {
+                Place::Next => Some((last + 1) % total),
+                Place::At(anywhere) => Some(anywhere % total),
+                Place::Nowhere => None,
+            };
+            last = vbn.unwrap_or(last);
+            if let Some(vbn) = vbn {
+                map.replace(block as u32, Vbn(vbn));
+            }
+            file.push(vbn.map(|vbn| group.locate(Vbn(vbn))));
+        }
+
+        let here: Vec<BlockLocation> = file.iter().flatten().copied().collect();
+        let follows = file
+            .windows(2)
+            .filter_map(|pair| Some((pair[0]?, pair[1]?)))
+            .filter(|(one, next)| one.spindle == next.spindle && one.dbn.0 + 1 == next.dbn.0)
+            .count() as u64;
+        let blocks = here.len() as u64;
+        let layout = FileLayout::measure(&map, places.len() as u32, &group);
+        prop_assert_eq!(layout.blocks, blocks);
+        prop_assert_eq!(layout.extents, blocks - follows);
+        let score = if blocks < 2 { 1.0 } else { follows as f64 / (blocks - 1) as f64 };
+        prop_assert_eq!(layout.score, score);
+        let dbns = here.iter().map(|place| place.dbn.0);
+        let span = match (dbns.clone().min(), dbns.max()) {
+            (Some(low), Some(high)) => (high + 1 - low) as f64 / stripes as f64,
+            _ => 0.0,
+        };
+        prop_assert_eq!(layout.span, span);
+    }
+
+    #[test]
+    fn free_space_is_what_a_count_by_hand_gives(
+        data_spindles in 1..=5u16,
+        stripes in 1..300u64,
+        free in prop::collection::vec((any::<u64>(), 1..70u64), 0..40),
+        step in 1..10u64,
+    ) {
+        let group = ParityGroup::new(Parity::RaidDp, data_spindles, stripes).unwrap();
+        let total = group.total_blocks();
+        let mut aggregate = Aggregate::new([group], AggregateOptions::default()).unwrap();
+        aggregate.begin(total).unwrap();
+        while aggregate.allocate(()).is_ok() {}
+        aggregate.commit();
+        let mut is_free = vec![false; total as usize];
+        for (first, blocks) in free {
+            let first = first % total;
+            for vbn in first..(first + blocks).min(total) {
+                if !std::mem::replace(&mut is_free[vbn as usize], true) {
+                    aggregate.free_at_commit(Vbn(vbn)).unwrap();
+                }
+            }
+        }
+        aggregate.commit();
+
+        let (mut free_blocks, mut firsts, mut follows, mut largest) = (0u64, 0u64, 0u64, 0u64);
+        let mut histogram = RunHistogram::default();
+        for spindle in is_free.chunks(stripes as usize) {
+            free_blocks += spindle.iter().filter(|free| **free).count() as u64;
+            firsts += u64::from(spindle.contains(&true));
+            follows += spindle.windows(2).filter(|pair| pair[0] && pair[1]).count() as u64;
+            let runs = spindle.split(|free| !free).map(<[bool]>::len);
+            for blocks in runs.filter(|blocks| *blocks > 0) {
+                histogram.0[blocks.ilog2() as usize] += 1;
+                largest = largest.max(blocks as u64);
+            }
+        }
+        let measured = FreeSpace::measure(aggregate.free_map(GroupIndex(0)));
+        prop_assert_eq!(measured.free_blocks, free_blocks);
+        prop_assert_eq!(measured.largest_run_blocks, largest);
+        let others = free_blocks - firsts;
+        let score = if others == 0 { 1.0 } else { follows as f64 / others as f64 };
+        prop_assert_eq!(measured.score, score);
+        prop_assert_eq!(measured.runs, histogram);
+        prop_assert_eq!(FreeSpace::of(&aggregate), measured);
+        prop_assert_eq!(FreeSpace::sampled(&aggregate, 1, 0).score, Estimate::exact(score));
+
+        let mut pass = FreeSpacePass::default();
+        while !pass.step(aggregate.free_maps(), step) {}
+        prop_assert_eq!(pass.free_space(), measured);
+    }
+
+    #[test]
+    fn commands_of_requests_are_what_asking_at_every_place_gives(
+        places in places(),
+        lengths in prop::collection::vec((1..40u32, 0.1..3.0f64), 1..4),
+        longest in 1..20u32,
+    ) {
+        let group = ParityGroup::new(Parity::RaidDp, 3, 50).unwrap();
+        let file = file_at(&places, group.total_blocks());
+        let map = |block: u64| file.get(block as usize).copied().flatten();
+        let mix = RequestMix::new(lengths.clone(), longest).unwrap();
+
+        let (mut commands, mut shares) = (0.0, 0.0);
+        for (length, share) in lengths {
+            let requests: Vec<&[Option<Vbn>]> = file.windows(length as usize).collect();
+            let of_all: u64 = requests.iter().map(|blocks| commands_of(blocks, &group, longest)).sum();
+            if !requests.is_empty() {
+                commands += share * of_all as f64 / requests.len() as f64;
+                shares += share;
+            }
+        }
+        let expected = (shares > 0.0).then(|| commands / shares);
+        let found = mix.commands_per_request(&map, places.len() as u64, &group);
+        prop_assert_eq!(found.is_some(), expected.is_some());
+        if let (Some(found), Some(expected)) = (found, expected) {
+            prop_assert!((found - expected).abs() < 1e-9, "{} is not {}", found, expected);
+        }
+    }
+
+    #[test]
+    fn a_pass_in_steps_and_a_counter_kept_up_give_what_a_pass_at_once_gives(
+        places in places(),
+        step in 1..50u64,
+        moves in prop::collection::vec((any::<prop::sample::Index>(), prop::option::of(0..150u64)), 0..60),
+    ) {
+        let group = ParityGroup::new(Parity::RaidDp, 3, 50).unwrap();
+        let mut file: Vec<Option<Vbn>> = vec![None; places.len()];
+        let mut counter = LayoutCounter::default();
+        let laid_out = file_at(&places, group.total_blocks()).into_iter().enumerate();
+        let moved = moves.into_iter().filter(|_| !places.is_empty());
+        let moved = moved.map(|(block, to)| (block.index(places.len()), to.map(Vbn)));
+        for (block, to) in laid_out.chain(moved) {
+            let map = |block: u64| file.get(block as usize).copied().flatten();
+            counter.replace(&map, &group, block as u64, to);
+            file[block] = to;
+        }
+        let map = |block: u64| file.get(block as usize).copied().flatten();
+        let layout = FileLayout::measure(&map, file.len() as u64, &group);
+        prop_assert_eq!(
+            (counter.score(), counter.extents(), counter.blocks()),
+            (layout.score, layout.extents, layout.blocks)
+        );
+        let mut pass = FilePass::new(file.len() as u64);
+        while !pass.step(&map, &group, step) {}
+        prop_assert_eq!(pass.layout(&group), layout);
+    }
+}
+
+/// Commands of a request for `blocks`, counted block by block.
+fn commands_of(blocks: &[Option<Vbn>], group: &ParityGroup, longest: u32) -> u64 {
+    let place = |vbn: Option<Vbn>| vbn.map(|vbn| group.locate(vbn));
+    let (mut commands, mut run) = (0, 0);
+    for (index, here) in blocks.iter().enumerate() {
+        let before = if index == 0 { None } else { place(blocks[index - 1]) };
+        let behind = matches!((before, place(*here)), (Some(before), Some(here))
+            if before.spindle == here.spindle && before.dbn.0 + 1 == here.dbn.0);
+        run = if behind && run < longest { run + 1 } else { 1 };
+        commands += u64::from(here.is_some() && run == 1);
+    }
+    commands
+}
+
+/// Places of a file's blocks, a good part of the neighbours in place.
+fn places() -> impl Strategy<Value = Vec<Place>> {
+    let place = prop_oneof![
+        6 => Just(Place::Next), 1 => any::<u64>().prop_map(Place::At), 1 => Just(Place::Nowhere),
+    ];
+    prop::collection::vec(place, 0..150)
+}
+
+fn file_at(places: &[Place], total: u64) -> Vec<Option<Vbn>> {
+    let mut last = 0;
+    let vbn = |place: &Place| {
+        last = match place {
+            Place::Next => (last + 1) % total,
+            Place::At(anywhere) => anywhere % total,
+            Place::Nowhere => return None,
+        };
+        Some(Vbn(last))
+    };
+    places.iter().map(vbn).collect()
+}
+
+/// An aggregate of three groups, unlike each other, with `share` of its blocks in use in runs of `run_blocks`.
+fn used_at_random(share: f64, run_blocks: u32) -> Aggregate<u64> {
+    let group = |spindles, stripes| ParityGroup::new(Parity::RaidDp, spindles, stripes).unwrap();
+    let shape = AllocationShape { area_stripes: 256, ..AllocationShape::default() };
+    let options = AggregateOptions { shape, ..AggregateOptions::default() };
+    let groups = [group(4, 40_000), group(9, 30_000), group(1, 50_000)];
+    let mut aggregate = Aggregate::new(groups, options).unwrap();
+    aggregate.set_aside_at_random(share, run_blocks, 7).unwrap();
+    aggregate
+}
+
+/// How many of 400 samples have the exact number within the error they state.
+fn within_error(exact: f64, sample: impl Fn(u64) -> Estimate) -> usize {
+    (0..400).filter(|seed| sample(*seed).interval().contains(&exact)).count()
+}
+
+#[test]
+fn samples_of_free_space_state_their_error() {
+    for (share, run_blocks) in [(0.05, 1), (0.5, 8), (0.9, 1), (0.98, 1)] {
+        let aggregate = used_at_random(share, run_blocks);
+        let exact = FreeSpace::of(&aggregate);
+        let within = within_error(exact.score, |seed| {
+            let sample = FreeSpace::sampled(&aggregate, 60, seed);
+            assert_eq!(sample.free_blocks, exact.free_blocks);
+            assert_eq!(sample.areas_read, 60);
+            assert!(sample.largest_run_blocks <= exact.largest_run_blocks);
+            let runs = sample.runs.runs() as f64 / exact.runs.runs() as f64;
+            assert!((0.5..1.5).contains(&runs), "{runs} of the runs");
+            sample.score
+        });
+        assert!((368..=396).contains(&within), "{within} of 400 at {share} in {run_blocks}");
+    }
+}
+
+#[test]
+fn samples_of_a_file_state_their_error() {
+    for (share, run_blocks) in [(0.05, 1), (0.5, 8), (0.9, 1)] {
+        let mut aggregate = used_at_random(share, run_blocks);
+        let mut file = Vec::new();
+        let blocks: Vec<u64> = (0..40_000).collect();
+        aggregate.begin(40_000).unwrap();
+        aggregate.allocate_all(&blocks, |_, vbn| file.push(vbn)).unwrap();
+        aggregate.commit();
+        let map = |block: u64| file.get(block as usize).copied();
+        let exact = FileLayout::measure(&map, 40_000u32, &aggregate);
+        assert_eq!(exact.blocks, 40_000);
+        assert!(exact.span > 0.0 && exact.span <= 1.0);
+        let within = within_error(exact.score, |seed| {
+            FileLayout::sampled(&map, 40_000u32, &aggregate, 50, seed).score
+        });
+        assert!((368..=396).contains(&within), "{within} of 400 score {}", exact.score);
+
+        let mix = RequestMix::new([(1, 0.6), (16, 0.3), (64, 0.1)], 32).unwrap();
+        let exact = mix.commands_per_request(&map, 40_000u32, &aggregate).unwrap();
+        let within = within_error(exact, |seed| {
+            mix.sampled_commands_per_request(&map, 40_000u32, &aggregate, 1_000, seed).unwrap()
+        });
+        assert!((366..=396).contains(&within), "{within} of 400 at {exact} commands a request");
+    }
+}
+
+#[test]
+fn a_sample_of_what_is_all_alike_does_not_claim_to_be_exact() {
+    let group = ParityGroup::new(Parity::RaidDp, 1, 1 << 20).unwrap();
+    let contiguous = |block: u64| Some(Vbn(block));
+    let sample = FileLayout::sampled(&contiguous, 1u32 << 20, &group, 100, 1);
+    assert_eq!(sample.score, Estimate { value: 1.0, error_95: 0.03 });
+    assert_eq!(sample.blocks_read, 25_600);
+    let extents = sample.extents_per_gib(BlockSize::default());
+    assert_eq!((extents.value, extents.error_95), (0.0, 0.03 * 262_144.0));
+    let whole = FileLayout::measure(&contiguous, 1u32 << 20, &group);
+    assert_eq!(whole.extents_per_gib(BlockSize::default()), 0.25);
+}
+
+#[test]
+fn a_mix_needs_requests_that_can_be() {
+    assert_eq!(RequestMix::new([(0, 1.0)], 16), Err(RequestMixError::NoBlocks));
+    assert_eq!(RequestMix::new([(4, 0.0)], 16), Err(RequestMixError::Share));
+    assert_eq!(RequestMix::new([(4, f64::NAN)], 16), Err(RequestMixError::Share));
+    assert_eq!(RequestMix::new([], 16), Err(RequestMixError::Share));
+    assert_eq!(RequestMix::new([(4, 1.0)], 0), Err(RequestMixError::LongestCommand));
+}
+
+#[test]
+fn maps_and_scores_take_at_most_a_tenth_more_than_a_bit_a_block() {
+    for order in [AreaOrder::Exact, AreaOrder::Binned] {
+        for (spindles, stripes) in [(1, 1 << 28), (18, 14_913_024), (26, 1 << 22)] {
+            let group = ParityGroup::new(Parity::RaidDp, spindles, stripes).unwrap();
+            let options = AggregateOptions { order, ..AggregateOptions::default() };
+            let aggregate: Aggregate<()> = Aggregate::new([group], options).unwrap();
+            let bits = aggregate.map_bytes() as f64 * 8.0 / aggregate.total_blocks() as f64;
+            println!("{spindles:>2} spindles, {order:?}: {bits:.3} bits a block");
+            assert!(bits <= 1.1, "{bits} bits a block: {spindles} spindles, {order:?}");
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// Right behind the block before.
+    Next,
+    At(u64),
+    Nowhere,
+}
+
+#[test]
+fn a_map_names_at_most_as_many_blocks_as_32_bits_do() {
+    assert!(BlockMap::new(1, u64::from(u32::MAX)).is_ok());
+    let refused = BlockMap::new(1, u64::from(u32::MAX) + 1).map(|_| ());
+    assert_eq!(refused, Err(TooManyBlocks(1 << 32)));
+}
+
+#[test]
+fn a_map_says_where_a_block_lay_before() {
+    let mut map = BlockMap::new(2, 100).unwrap();
+    assert_eq!((map.get(0), map.get(1)), (None, None));
+    assert_eq!(map.replace(1, Vbn(99)), None);
+    assert_eq!(map.replace(1, Vbn(0)), Some(Vbn(99)));
+    assert_eq!((map.get(0), map.get(1)), (None, Some(Vbn(0))));
+}
