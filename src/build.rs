@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use strewn_alloc::AllocationShape;
-use strewn_array::ProcessorCosts;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
+use strewn_array::{ProcessorCosts, Rebuild};
 use strewn_raid::{
     BLOCK_BYTES, GeometryError, ParityGroup, SECTOR_BYTES, VraidConfig, VraidError, VraidLayout,
 };
@@ -63,6 +63,7 @@ pub(crate) enum BuiltArray {
 /// Sets up one array of a scenario.
 pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, BuildError> {
     let processor = processor_costs(&array.processor);
+    let steps_in_flight = array.rebuild_steps_in_flight;
     Ok(match &array.layout {
         Layout::WriteAnywhere(layout) => {
             let file_bytes = scenario.workload.file_bytes;
@@ -80,7 +81,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 layout.right_sized_bytes / BLOCK_BYTES / u64::from(scenario.spindle_stretch),
             )?;
             let usable = group.total_blocks() as f64 * (1.0 - layout.reserve_percent / 100.0);
-            BuiltArray::WriteAnywhere(Box::new(WriteAnywhere::new(WriteAnywhereConfig {
+            let built = WriteAnywhere::new(WriteAnywhereConfig {
                 group,
                 shape: AllocationShape {
                     area_stripes: layout.area_stripes.into(),
@@ -112,7 +113,11 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     strewn_scenario::CacheStart::Metadata => CacheStart::Metadata,
                 },
                 processor,
-            })?))
+            })?;
+            let spares = layout.spares;
+            BuiltArray::WriteAnywhere(Box::new(
+                built.with_rebuild(Rebuild { spares, steps_in_flight }),
+            ))
         }
         Layout::InPlace(layout) => {
             let config = VraidConfig {
@@ -124,7 +129,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 drive(&array.spindle)?.capacity_sectors() / u64::from(scenario.spindle_stretch);
             let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
             let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
-            BuiltArray::InPlace(Box::new(InPlace::new(InPlaceConfig {
+            let built = InPlace::new(InPlaceConfig {
                 layout: VraidLayout::new(config, spindle_sectors * SECTOR_BYTES)?,
                 lun_sectors: array.lun_bytes / SECTOR_BYTES,
                 file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
@@ -134,7 +139,10 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     / 100.0) as u64,
                 destages_in_flight: (in_flight.round() as u32).max(1),
                 processor,
-            })?))
+            })?;
+            // Two drives' worth are kept for each failure.
+            let spares = layout.protection_level.reserved_drives() / 2;
+            BuiltArray::InPlace(Box::new(built.with_rebuild(Rebuild { spares, steps_in_flight })))
         }
     })
 }

@@ -1,6 +1,7 @@
 //! Fitting: the few numbers of a scenario that are declared as fitted, to the published segments they may look at.
 
 use rayon::prelude::*;
+use strewn_array::DataLost;
 use strewn_report::{Metric, PublishedArray, SIGNIFICANT_DIGITS, rounded};
 use strewn_scenario::{Fitted, ParameterError, ParameterUnit, Scenario};
 use thiserror::Error;
@@ -79,6 +80,14 @@ pub enum CalibrateError {
     /// A simulation failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// An array lost data before its last segment.
+    #[error("array \"{array}\" loses data in the segments that are fitted: {lost}")]
+    DataLost {
+        /// The array.
+        array: String,
+        /// What it lost.
+        lost: DataLost,
+    },
     /// The observer stopped it.
     #[error("stopped before the fit was done")]
     Stopped,
@@ -186,7 +195,11 @@ impl<'a> Fit<'a> {
             self.scenario.set_parameter(&array, name, *value)?;
         }
         self.simulations += 1;
-        let segments = run::run_array(&self.scenario, self.index, self.observer)?;
+        let done = run::run_array(&self.scenario, self.index, self.observer)?;
+        if let Some(lost) = done.data_loss {
+            return Err(CalibrateError::DataLost { array, lost });
+        }
+        let segments = done.segments;
         if segments.len() < self.scenario.segments as usize {
             return Err(CalibrateError::Stopped);
         }

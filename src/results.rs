@@ -1,14 +1,17 @@
 //! From what a simulation measured to what a report says.
 
+use strewn_array::Failure;
 use strewn_report::{
-    ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, FreeSpace, LayoutKind,
-    OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, Parameter, ResponseTime,
-    SIGNIFICANT_DIGITS, SegmentLayout, SpindleCommands, Spindles, Utilization, rounded,
+    ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace, LayoutKind,
+    OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, Parameter, Redundancy,
+    ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, SpindleCommands, SpindleFailure, Spindles,
+    Utilization, rounded,
 };
 use strewn_scenario::{Array, Layout, Scenario};
 use strewn_sim::Segment;
 
 use crate::build;
+use crate::run::ArrayRun;
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
@@ -17,7 +20,7 @@ const MIB: f64 = (1 << 20) as f64;
 const BLOCKS_PER_GIB: f64 = (1 << 18) as f64;
 
 /// What one array did, as results.
-pub(crate) fn of_array(scenario: &Scenario, array: &Array, segments: &[Segment]) -> ArrayResults {
+pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> ArrayResults {
     let bought = scenario.overhead.as_ref().and_then(|overhead| {
         overhead.configurations.iter().find(|one| one.array == array.name && one.used_by_results)
     });
@@ -29,15 +32,56 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, segments: &[Segment])
         ),
         Layout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles), 0),
     };
-    let (spare, root) = bought.map_or((0, 0), |one| (one.spare, one.root));
+    // What is bought may say more than what the array has at hand.
+    let at_hand = match &array.layout {
+        Layout::WriteAnywhere(layout) => u32::from(layout.spares),
+        Layout::InPlace(_) => 0,
+    };
+    let (spare, root) = bought.map_or((at_hand, 0), |one| (one.spare.max(at_hand), one.root));
     ArrayResults {
         name: array.name.clone(),
         layout,
         outstanding: array.outstanding,
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
         parameters: parameters(scenario, array),
-        segments: segments.iter().map(of_segment).collect(),
+        segments: done.segments.iter().map(of_segment).collect(),
+        failures: done.failures.iter().map(of_failure).collect(),
+        data_loss: done.data_loss.as_ref().map(|lost| DataLoss {
+            at_seconds: rounded(lost.at_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
+            spindles: lost.spindles.iter().map(|spindle| spindle.0).collect(),
+            stripes: lost.stripes,
+            stripes_in_all: lost.stripes_in_all,
+            lun_bytes: lost.lun_bytes,
+        }),
     }
+}
+
+fn of_failure(failure: &Failure) -> SpindleFailure {
+    let seconds = |ns: u64| ns as f64 / NS_PER_S;
+    let took = failure.rebuild_began_ns.zip(failure.rebuilt_ns);
+    SpindleFailure {
+        spindle: failure.spindle.0,
+        at_seconds: seconds(failure.at_ns),
+        rebuild_began_at_seconds: failure.rebuild_began_ns.map(seconds),
+        rebuilt_at_seconds: failure.rebuilt_ns.map(seconds),
+        rebuild_seconds: took.map(|(began_ns, ended_ns)| seconds(ended_ns - began_ns)),
+        rebuilt_percent: failure.rebuilt * 100.0,
+    }
+    .rounded(SIGNIFICANT_DIGITS)
+}
+
+/// What was lost by the end of a segment and what was done about it; nothing as long as no spindle has failed.
+fn redundancy(segment: &Segment) -> Option<Redundancy> {
+    let (failures, counters) = (&segment.failures, &segment.counters);
+    let rebuilt: f64 = failures.iter().map(|failure| failure.rebuilt).sum();
+    (!failures.is_empty()).then(|| Redundancy {
+        lost_spindles: failures.iter().filter(|failure| failure.is_open()).count() as u32,
+        rebuilt_percent: 100.0 * rebuilt / failures.len() as f64,
+        degraded_reads: counters.degraded_reads,
+        recovery_reads: counters.recovery_reads,
+        rebuild_reads: counters.rebuild_reads,
+        rebuild_writes: counters.rebuild_writes,
+    })
 }
 
 /// Every number that the array was configured with; those that were fitted say so.
@@ -129,6 +173,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
             littles_law_error_percent: segment.laws.littles_law_error * 100.0,
             utilization_law_error_percent: segment.laws.utilization_law_error * 100.0,
         },
+        redundancy: redundancy(segment),
     }
     .rounded(SIGNIFICANT_DIGITS)
 }

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
+use strewn_array::{DataLost, Failure};
+use strewn_raid::SpindleIndex;
 use strewn_report::{ArrayResults, Published, PublishedError, Results, SCHEMA, Scaled};
 use strewn_scenario::Scenario;
 use strewn_sim::{Progress, Segment, Simulation, SimulationError};
@@ -107,7 +109,7 @@ pub enum RunError {
 ///
 /// # Errors
 /// See [`RunError`]. When `observer` stops the run, that is no error: the results hold the segments that are
-/// complete and are marked as partial.
+/// complete and are marked as partial. Nor is it one when an array loses data: its results end there and say so.
 pub fn run(
     scenario: &Scenario,
     options: &RunOptions,
@@ -122,13 +124,13 @@ pub fn run(
         (None, scenario.clone())
     };
     memory::check(&scenario)?;
-    let segments = run_arrays(&scenario, options.jobs, observer)?;
+    let done = run_arrays(&scenario, options.jobs, observer)?;
 
     let mut arrays: Vec<ArrayResults> = Vec::new();
-    for (array, segments) in scenario.arrays.iter().zip(&segments) {
-        arrays.push(results::of_array(&scenario, array, segments));
+    for (array, done) in scenario.arrays.iter().zip(&done) {
+        arrays.push(results::of_array(&scenario, array, done));
     }
-    let partial = segments.iter().any(|done| done.len() < scenario.segments as usize);
+    let partial = done.iter().any(|done| done.segments.len() < scenario.segments as usize);
     let fitted = strewn_report::fitted_segments_by_array(&arrays);
     let overhead = results::overhead(&scenario, &arrays)?;
     Ok(Results {
@@ -136,7 +138,11 @@ pub fn run(
         scenario: scenario.name.clone(),
         seed: scenario.seed,
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
-        host_ops: segments.iter().flatten().map(|segment| segment.operations).sum(),
+        host_ops: done
+            .iter()
+            .flat_map(|done| &done.segments)
+            .map(|segment| segment.operations)
+            .sum(),
         partial,
         scaled,
         published: published
@@ -161,12 +167,22 @@ pub(crate) fn read_published(scenario: &Scenario) -> Result<Option<Published>, R
     Ok(Some(Published::from_toml(&text, path)?))
 }
 
-/// The segments that each array completed.
+/// What an array came to.
+pub(crate) struct ArrayRun {
+    /// The segments that it completed.
+    pub(crate) segments: Vec<Segment>,
+    /// The spindles that failed.
+    pub(crate) failures: Vec<Failure>,
+    /// What ended the run before its last segment, if data loss did.
+    pub(crate) data_loss: Option<DataLost>,
+}
+
+/// What each array came to.
 fn run_arrays(
     scenario: &Scenario,
     jobs: usize,
     observer: &dyn Observer,
-) -> Result<Vec<Vec<Segment>>, RunError> {
+) -> Result<Vec<ArrayRun>, RunError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
     let observer = UntilOneFails { observer, failed: AtomicBool::new(false) };
     let indices = 0..scenario.arrays.len();
@@ -202,12 +218,12 @@ impl Observer for UntilOneFails<'_> {
     }
 }
 
-/// Runs one array of `scenario` to its end, or until `observer` stops it.
+/// Runs one array of `scenario` to its end, or until data are lost or `observer` stops it.
 pub(crate) fn run_array(
     scenario: &Scenario,
     index: usize,
     observer: &dyn Observer,
-) -> Result<Vec<Segment>, RunError> {
+) -> Result<ArrayRun, RunError> {
     let array = &scenario.arrays[index];
     let failed = |source| RunError::Build { array: array.name.clone(), source };
     let spindles = build::spindles(scenario, array).map_err(failed)?;
@@ -231,9 +247,13 @@ fn run_segments<A: strewn_array::Array<()>>(
     index: usize,
     mut simulation: Simulation<A>,
     observer: &dyn Observer,
-) -> Result<Vec<Segment>, RunError> {
+) -> Result<ArrayRun, RunError> {
     let array = scenario.arrays[index].name.clone();
+    for failure in &scenario.arrays[index].failures {
+        simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
+    }
     let mut segments = Vec::new();
+    let mut data_loss = None;
     for _ in 0..scenario.segments {
         let mut look = |progress| {
             observer.progress(index, progress);
@@ -253,8 +273,13 @@ fn run_segments<A: strewn_array::Array<()>>(
                 segments.push(segment);
             }
             Err(SimulationError::Stopped) => break,
+            Err(SimulationError::DataLost(lost)) => {
+                data_loss = Some(lost);
+                break;
+            }
             Err(source) => return Err(RunError::Simulation { array, source }),
         }
     }
-    Ok(segments)
+    let failures = simulation.array().failures().to_vec();
+    Ok(ArrayRun { segments, failures, data_loss })
 }

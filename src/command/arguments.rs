@@ -26,6 +26,8 @@ Exit codes:
   1    failed on the way: a law broken, a simulation stuck, a file that could not be written
   2    bad input, and nothing was written: a wrong scenario or flag, an output directory in use,
        too little memory
+  3    more spindles of an array failed than its parity makes good: the segments that were complete
+       are printed and written, marked as partial, with what was lost
   130  stopped by Ctrl-C, SIGTERM or SIGHUP: the segments that were complete are printed and
        written, marked as partial; a second signal ends the program at once";
 

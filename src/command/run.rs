@@ -1,7 +1,7 @@
 //! `strewn run`.
 
 use strewn::RunOptions;
-use strewn::report;
+use strewn::report::{self, ArrayResults};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 
 use super::arguments::RunArguments;
@@ -31,7 +31,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     // Its bars are gone before anything is said.
     drop(terminal);
     let results = results?;
-    if results.arrays.iter().all(|array| array.segments.is_empty()) {
+    let nothing_to_show =
+        |array: &ArrayResults| array.segments.is_empty() && array.data_loss.is_none();
+    if results.arrays.iter().all(nothing_to_show) {
         return Err(Failure::stopped("stopped before any segment was complete"));
     }
 

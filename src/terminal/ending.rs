@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
-use strewn_report::Results;
+use strewn_report::{ArrayResults, Results};
 
 use crate::terminal::Failure;
 use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
@@ -13,11 +13,16 @@ use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
 /// A report that nobody watches is not wrapped at a terminal's width, so that searching a log finds whole lines.
 const LOG_COLUMNS: usize = 400;
 
+/// Exit code of a run in which an array lost data.
+const DATA_LOST: u8 = 3;
+
 /// How a program that did not fail ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     /// It did all it was asked to: exit code 0.
     Complete,
+    /// An array lost data, as the sentences say, and what was complete by then is there: exit code 3.
+    DataLost(Vec<String>),
     /// It was told to stop, and what was complete by then is there: exit code 130.
     Interrupted,
 }
@@ -26,7 +31,15 @@ impl Ending {
     /// How the run of these results ended.
     #[must_use]
     pub fn of(results: &Results) -> Self {
-        if results.partial { Self::Interrupted } else { Self::Complete }
+        let lost: Vec<String> =
+            results.arrays.iter().filter_map(ArrayResults::data_loss_sentence).collect();
+        if !lost.is_empty() {
+            Self::DataLost(lost)
+        } else if results.partial {
+            Self::Interrupted
+        } else {
+            Self::Complete
+        }
     }
 }
 
@@ -35,6 +48,10 @@ impl Ending {
 pub fn exit_code(ended: Result<Ending, Failure>) -> ExitCode {
     match ended {
         Ok(Ending::Complete) => ExitCode::SUCCESS,
+        Ok(Ending::DataLost(sentences)) => {
+            sentences.iter().for_each(|sentence| say(sentence));
+            ExitCode::from(DATA_LOST)
+        }
         Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED_EXIT_CODE),
         Err(failure) => {
             say(&Shown(failure.diagnostic()).to_string());

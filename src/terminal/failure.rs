@@ -129,6 +129,9 @@ impl From<CalibrateError> for Failure {
                 BAD_INPUT,
                 "fit to segments that are published, or add the figure to the published file",
             ),
+            CalibrateError::DataLost { .. } => {
+                (BAD_INPUT, "fit to segments before the failures, or take the failures out")
+            }
             CalibrateError::Parameter(_) => (
                 FAILED,
                 "start nearer: give the parameter a value that comes closer to what is published",

@@ -6,6 +6,7 @@
 mod bad_input;
 mod calibrate;
 mod common;
+mod failures;
 mod interrupt;
 mod making_sense_of_wafl_4;
 mod out_directory;

@@ -37,6 +37,15 @@ pub struct Counters {
     pub destages: u64,
     /// Host sectors that were overwritten in the write cache before they were written back.
     pub coalesced_sectors: u64,
+    /// Of the reads of data, edges and metadata: those that wanted blocks which are lost, and were answered from the
+    /// rest of their stripes.
+    pub degraded_reads: u64,
+    /// Spindle reads in the stead of those.
+    pub recovery_reads: u64,
+    /// Spindle reads of a rebuild.
+    pub rebuild_reads: u64,
+    /// Spindle writes of a rebuild.
+    pub rebuild_writes: u64,
 }
 
 macro_rules! each_count {
@@ -53,19 +62,22 @@ impl Counters {
             data_reads, edge_reads, metadata_reads, parity_update_reads, data_writes, parity_writes,
             cache_lookups, cache_hits, stalled_writes, checkpoints, back_to_back_checkpoints,
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
-            coalesced_sectors,
+            coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
         )
     }
 
     /// Spindle reads of any kind.
     #[must_use]
     pub fn spindle_reads(&self) -> u64 {
-        self.data_reads + self.edge_reads + self.metadata_reads + self.parity_update_reads
+        let asked_for =
+            self.data_reads + self.edge_reads + self.metadata_reads + self.parity_update_reads;
+        // A read that became degraded is as many recovery reads as it took, and no other.
+        asked_for - self.degraded_reads + self.recovery_reads + self.rebuild_reads
     }
 
     /// Spindle writes of any kind.
     #[must_use]
     pub fn spindle_writes(&self) -> u64 {
-        self.data_writes + self.parity_writes
+        self.data_writes + self.parity_writes + self.rebuild_writes
     }
 }

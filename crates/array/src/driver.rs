@@ -6,6 +6,7 @@ use strewn_alloc::{FileLayout, FreeSpace};
 use strewn_raid::SpindleIndex;
 
 use crate::counters::Counters;
+use crate::failure::{DataLost, Failure};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
 
@@ -80,6 +81,11 @@ pub trait Driver<P> {
     fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, payload: P);
     /// Wants [`Array::timer_fired`] at `at_ns`; an array has one timer, the last setting counts.
     fn set_timer(&mut self, at_ns: u64);
+    /// A spare takes the place of a spindle that failed: commands for `spindle` go to it from now on. An array
+    /// without spares never asks.
+    fn take_spare(&mut self, spindle: SpindleIndex) {
+        let _ = spindle;
+    }
 }
 
 /// What has become of an array's layout.
@@ -116,6 +122,29 @@ pub trait Array<P: Payload> {
 
     /// A spindle has done a command; a read's payload is what was read.
     fn command_completed(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>);
+
+    /// A spindle is lost with all it held. The driver then gives back every command that the spindle has not done,
+    /// through [`command_failed`](Self::command_failed), and gets no other for it until [`Driver::take_spare`].
+    ///
+    /// # Errors
+    /// When more is lost than parity makes good. The array is not to be used any further.
+    fn spindle_failed(
+        &mut self,
+        now_ns: u64,
+        spindle: SpindleIndex,
+        driver: &mut impl Driver<P>,
+    ) -> Result<(), DataLost>;
+
+    /// A command was not done, because its spindle is lost; whether anything of it was is not known.
+    fn command_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        driver: &mut impl Driver<P>,
+    );
+
+    /// The spindles that failed, in the order in which they did.
+    fn failures(&self) -> &[Failure];
 
     /// The timer last set has run out.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);

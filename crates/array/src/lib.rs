@@ -5,6 +5,9 @@
 //! acknowledgement for the host, a timer. Whoever implements `Driver` decides what a spindle is and what time is: a
 //! simulation, or real drives. [`write_anywhere`] never overwrites, [`in_place`] always does.
 //!
+//! A spindle may fail ([`Array::spindle_failed`]): the array then reads lost blocks from the rest of their stripes, plans
+//! updates around them, and rebuilds what was lost where it has a spare or reserve ([`Rebuild`]).
+//!
 //! What the data are is a type parameter, [`Payload`]; for `()` there are none, and the array only says where they
 //! would go. Here a write of 4 KiB comes in, and everything it leads to is printed:
 //!
@@ -77,6 +80,7 @@
 mod buffer_cache;
 mod counters;
 mod driver;
+mod failure;
 pub mod in_place;
 mod nvram_log;
 mod payload;
@@ -87,5 +91,6 @@ pub use counters::Counters;
 pub use driver::{
     Acknowledge, Array, Direction, Driver, HostOperation, Layout, OperationId, SpindleCommand, Tag,
 };
+pub use failure::{DataLost, Failure, Rebuild};
 pub use payload::{Contents, Payload};
 pub use processor::ProcessorCosts;

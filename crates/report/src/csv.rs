@@ -74,17 +74,40 @@ const COLUMNS: &[Column] = &[
     }),
 ];
 
+/// The columns behind those, in the results of a run in which a spindle failed.
+const FAILURE_COLUMNS: &[Column] = &[
+    ("lost_spindles", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.lost_spindles).to_string()
+    }),
+    ("rebuilt_percent", |_, segment| optional(segment.redundancy.map(|now| now.rebuilt_percent))),
+    ("degraded_reads", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.degraded_reads).to_string()
+    }),
+    ("recovery_reads", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.recovery_reads).to_string()
+    }),
+    ("rebuild_reads", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.rebuild_reads).to_string()
+    }),
+    ("rebuild_writes", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.rebuild_writes).to_string()
+    }),
+];
+
 /// Writes one row per array and segment, after a row of column names.
 ///
 /// # Errors
 ///
 /// [`ResultsError::Write`] if `writer` fails.
 pub fn write_segments_csv(results: &Results, mut writer: impl Write) -> Result<(), ResultsError> {
+    let any_failure = results.arrays.iter().any(|array| !array.failures.is_empty());
+    let of_failures = if any_failure { FAILURE_COLUMNS } else { &[] };
+    let columns = || COLUMNS.iter().chain(of_failures);
     let mut text = String::new();
-    append_row(&mut text, COLUMNS.iter().map(|(name, _)| (*name).to_owned()));
+    append_row(&mut text, columns().map(|(name, _)| (*name).to_owned()));
     for array in &results.arrays {
         for segment in &array.segments {
-            append_row(&mut text, COLUMNS.iter().map(|(_, value)| value(array, segment)));
+            append_row(&mut text, columns().map(|(_, value)| value(array, segment)));
         }
     }
     writer.write_all(text.as_bytes())?;

@@ -29,7 +29,7 @@
 //! #     response_ms: ResponseTime { mean: 150.0 / iops, ..Default::default() },
 //! #     utilization: Default::default(), spindle_commands: Default::default(),
 //! #     cache: Default::default(), layout: Default::default(), free_space: None, consistency_points: None,
-//! #     checks: Default::default(),
+//! #     checks: Default::default(), redundancy: None,
 //! # };
 //! # let array = ArrayResults {
 //! #     name: "A".into(), layout: LayoutKind::WriteAnywhere, outstanding: 150,
@@ -39,6 +39,7 @@
 //! #         fitted_to_segments: vec![1], source: String::new(),
 //! #     }],
 //! #     segments: vec![segment(1, 4000.0), segment(2, 3030.0)],
+//! #     failures: vec![], data_loss: None,
 //! # };
 //! # let mut results = Results {
 //! #     schema: SCHEMA, scenario: "s".into(), seed: 1, strewn: "0.1.0".into(), wall_seconds: 0.0,
@@ -74,6 +75,7 @@ mod line_chart;
 mod marker;
 pub mod overhead;
 pub mod published;
+pub mod redundancy;
 pub mod results;
 pub mod table;
 
@@ -92,6 +94,7 @@ pub use overhead::{
     CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, overhead,
 };
 pub use published::{Published, PublishedArray, PublishedError, PublishedRatio};
+pub use redundancy::{DataLoss, Redundancy, SpindleFailure, failures_table};
 pub use results::{
     ArrayResults, Cache, Checks, ConsistencyPoints, FreeSpace, LayoutKind, Parameter, ResponseTime,
     Results, ResultsError, SCHEMA, SIGNIFICANT_DIGITS, Scaled, Segment, SegmentLayout,

@@ -6,6 +6,7 @@
 
 use crate::comparison::{PublishedComparison, Ratio};
 use crate::overhead::OverheadRow;
+use crate::redundancy::{DataLoss, Redundancy, SpindleFailure};
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout of `results.json` that this crate writes, and the only one it reads.
@@ -49,7 +50,7 @@ pub struct Results {
     pub wall_seconds: f64,
     /// Host operations completed, all arrays and segments together.
     pub host_ops: u64,
-    /// Whether the run was stopped before its last segment.
+    /// Whether the run was stopped before its last segment, or an array lost data.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
     /// What was made smaller for a quick run; absent at full scale.
@@ -92,6 +93,12 @@ pub struct ArrayResults {
     pub parameters: Vec<Parameter>,
     /// Measurements, in order of `index`.
     pub segments: Vec<Segment>,
+    /// Spindles that failed, in the order in which they did; absent if none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<SpindleFailure>,
+    /// What was lost for good; absent if nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_loss: Option<DataLoss>,
 }
 
 /// Where an array puts a block that is overwritten.
@@ -167,6 +174,9 @@ pub struct Segment {
     pub consistency_points: Option<ConsistencyPoints>,
     /// How far the measurements are from laws that they must obey.
     pub checks: Checks,
+    /// What was lost and what was done about it; absent as long as no spindle has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redundancy: Option<Redundancy>,
 }
 
 /// Response time of host operations, milliseconds.
@@ -366,7 +376,8 @@ impl Results {
         if let Some(Scaled { by, .. }) = &self.scaled {
             caveats.push(format!("Not at full scale but 1/{by} of it."));
         }
-        if self.partial {
+        caveats.extend(self.arrays.iter().filter_map(ArrayResults::data_loss_sentence));
+        if self.partial && self.arrays.iter().all(|array| array.data_loss.is_none()) {
             caveats.push("The run was stopped before its last segment.".to_owned());
         }
         caveats
@@ -458,6 +469,7 @@ impl Segment {
             free_space,
             consistency_points,
             checks: Checks { littles_law_error_percent, utilization_law_error_percent },
+            redundancy,
         } = &mut self;
         let always = [
             seconds,
@@ -484,7 +496,8 @@ impl Segment {
         let points = consistency_points
             .iter_mut()
             .flat_map(|points| [&mut points.blocks_per_cp, &mut points.full_stripe_percent]);
-        let sometimes = parity_spindles.iter_mut().chain(rewritten_percent);
+        let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
+        let sometimes = parity_spindles.iter_mut().chain(rewritten_percent).chain(rebuilt);
         for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
             *figure = rounded(*figure, significant_digits);
         }

@@ -4,6 +4,7 @@
 
 use crate::comparison::{Metric, PublishedComparison, Ratio};
 use crate::overhead::OverheadRow;
+use crate::redundancy::failures_table;
 use crate::results::{ArrayResults, Parameter, Results, Segment};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
@@ -134,7 +135,11 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
     };
     let rows: Vec<SegmentRow> = array.segments.iter().map(row).collect();
     let writes_anywhere = array.segments.iter().any(|row| row.consistency_points.is_some());
-    segment_columns(!comparisons.is_empty(), writes_anywhere).render(&rows)
+    let mut columns = segment_columns(!comparisons.is_empty(), writes_anywhere);
+    if array.segments.iter().any(|segment| segment.redundancy.is_some()) {
+        columns = redundancy_columns(columns);
+    }
+    columns.render(&rows)
 }
 
 fn segment_columns(any_published: bool, writes_anywhere: bool) -> Columns<SegmentRow> {
@@ -181,6 +186,17 @@ fn segment_columns(any_published: bool, writes_anywhere: bool) -> Columns<Segmen
         .number("parity\nreads\nper op", |row| {
             let reads = row.segment.spindle_commands.parity_update_reads as f64;
             fixed(reads / row.segment.ops.max(1) as f64, 2)
+        })
+}
+
+/// What is added once a spindle has failed.
+fn redundancy_columns(columns: Columns<SegmentRow>) -> Columns<SegmentRow> {
+    columns
+        .number("spin-\ndles\nlost", |row| {
+            row.segment.redundancy.map_or(0, |now| now.lost_spindles).to_string()
+        })
+        .number("re-\nbuilt\n%", |row| {
+            optional(row.segment.redundancy.map(|now| now.rebuilt_percent), |share| fixed(share, 1))
         })
 }
 
@@ -334,6 +350,7 @@ pub fn all_tables(results: &Results) -> String {
         );
         section(&title, &segments_table(results, array));
     }
+    section("Spindles that failed", &failures_table(results));
     section("Simulated beside published", &summary_table(results));
     section(
         "Fitted to published figures; every other number is the scenario's",

@@ -8,12 +8,16 @@ use strewn_spindle::{Profile, ProfileError, Scheduler};
 use toml::Spanned;
 
 use crate::catalog;
+use crate::failure::SpindleFailure;
 use crate::in_place::InPlace;
 use crate::parameter;
 use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::value;
 use crate::write_anywhere::WriteAnywhere;
+
+/// Steps of a rebuild under way at once where a scenario does not say.
+const DEFAULT_REBUILD_STEPS: u32 = 2;
 
 /// An array under test.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +41,10 @@ pub struct Array {
     pub fitted: Option<Fitted>,
     /// How blocks are laid out.
     pub layout: Layout,
+    /// Spindles that fail in the course of the run, in the order of the file.
+    pub failures: Vec<SpindleFailure>,
+    /// Steps of a rebuild under way at once: its priority over the host.
+    pub rebuild_steps_in_flight: u32,
 }
 
 /// Which drive an array's spindles are.
@@ -131,6 +139,8 @@ pub(crate) struct Context<'c> {
     pub(crate) folder: &'c Path,
     /// The scenario's segments, if they are known.
     pub(crate) segments: Option<u32>,
+    /// The length of the run in nanoseconds, if it is known.
+    pub(crate) length_ns: Option<u64>,
 }
 
 impl Array {
@@ -149,6 +159,12 @@ impl Array {
         let processor = section.section("processor").and_then(Processor::read);
         let (spindle, drive_bytes) = spindle.unzip();
         let layout = Layout::read(&mut section, drive_bytes);
+        let failures = SpindleFailure::read_all(&mut section, layout.as_ref(), context.length_ns);
+        let steps = section.optional_or(
+            "rebuild_steps_in_flight",
+            DEFAULT_REBUILD_STEPS,
+            value::positive_count,
+        );
         let fitted_is_given = section.has("fitted");
         let fitted = section
             .section("fitted")
@@ -167,6 +183,8 @@ impl Array {
             processor: processor?,
             fitted: if fitted_is_given { Some(fitted?) } else { None },
             layout: layout?,
+            failures: failures?,
+            rebuild_steps_in_flight: steps?,
         })
     }
 }

@@ -77,6 +77,7 @@
 
 mod array;
 mod catalog;
+mod failure;
 mod in_place;
 mod nearest;
 mod overhead;
@@ -92,6 +93,7 @@ mod workload;
 mod write_anywhere;
 
 pub use array::{Array, Fitted, Layout, Processor, SpindleChoice};
+pub use failure::SpindleFailure;
 pub use in_place::{InPlace, Vraid};
 pub use overhead::{Overhead, OverheadConfiguration};
 pub use parameter::{ParameterError, ParameterUnit};

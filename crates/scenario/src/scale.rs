@@ -9,7 +9,8 @@ const BLOCK_BYTES: u64 = 4096;
 
 impl Scenario {
     /// The scenario with everything that its length is owed to divided by `by`, and what was done,
-    /// in words: the file, LUNs, segments and buffer caches.
+    /// in words: the file, LUNs, segments, times of failures and buffer caches. Spindles have
+    /// as many blocks less, so that a rebuild is as much shorter.
     ///
     /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`
     /// only. A consistency point takes as long as a spindle does, which stays, and must not outlast
@@ -60,6 +61,10 @@ impl Scale<'_> {
         self.size(&format!("LUN of {name}"), &mut array.lun_bytes);
         if let Layout::WriteAnywhere(layout) = &mut array.layout {
             self.size(&format!("buffer cache of {name}"), &mut layout.buffer_cache_bytes);
+        }
+        for failure in &mut array.failures {
+            let what = format!("failure of spindle {} of {name}", failure.spindle);
+            self.time(&what, &mut failure.at_ns);
         }
         let mut root = Scale { by: self.by.isqrt().max(1), changes: &mut *self.changes };
         match &mut array.layout {

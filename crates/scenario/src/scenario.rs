@@ -112,7 +112,10 @@ impl Scenario {
                 format!("give at most {}", u64::MAX / segment.max(1)),
             );
         }
-        let (names, arrays) = read_arrays(s, &Context { folder, segments });
+        let length_ns = segments
+            .zip(segment_ns)
+            .and_then(|(segments, segment_ns)| u64::from(segments).checked_mul(segment_ns));
+        let (names, arrays) = read_arrays(s, &Context { folder, segments, length_ns });
         check_file(s, workload.as_ref(), &arrays);
         let overhead_is_given = s.has("overhead");
         let known = ArrayNames { names: &names, arrays: &arrays };

@@ -184,6 +184,20 @@ pub(crate) fn queue_depth(value: &DeValue<'_>) -> Reading<u32> {
     Ok(depth)
 }
 
+/// The number of a spindle, counted from 0.
+pub(crate) fn spindle(value: &DeValue<'_>) -> Reading<u16> {
+    let number = count(value)?;
+    match u16::try_from(number) {
+        Ok(spindle) => Ok(spindle),
+        Err(_) => wrong(format!("is {number}"), format!("give at most {}", u16::MAX)),
+    }
+}
+
+/// How many spares there are, which may be none.
+pub(crate) fn spares(value: &DeValue<'_>) -> Reading<u16> {
+    spindle(value)
+}
+
 /// A number of spindles, one or more.
 pub(crate) fn positive_spindles(value: &DeValue<'_>) -> Reading<u16> {
     let number = positive_count(value)?;

@@ -46,6 +46,8 @@ pub struct WriteAnywhere {
     pub delayed_free_percent: f64,
     /// What the buffer cache holds at the start.
     pub cache_start: CacheStart,
+    /// Spare spindles, each of which takes the place of one that fails.
+    pub spares: u16,
 }
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
@@ -124,6 +126,7 @@ impl WriteAnywhere {
         let delayed_free = s.required("delayed_free_percent", "1.0", value::percent);
         let cache_start =
             s.required("cache_start", "\"metadata\"", |v| value::choice(v, &CACHE_START_WORDS));
+        let spares = s.optional_or("spares", 0, value::spares);
 
         if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
             check_group(s, parity, data_spindles);
@@ -199,6 +202,7 @@ impl WriteAnywhere {
             dirty_limit_percent: dirty_limit?,
             delayed_free_percent: delayed_free?,
             cache_start: cache_start?,
+            spares: spares?,
         })
     }
 }

@@ -299,6 +299,35 @@ const CASES: &[Case] = &cases! {
     "fitted segment zero":
         "segments = [1, 2]" => "segments = [0]", "segments = [",
         "array[anywhere].fitted.segments", "is zero", "give one or more";
+    "a failure after the end":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.failure]]\nat = \"280 min\"\nspindle = 4\n\n[[array]]\nname = \"inplace\"",
+        "at = ", "array[anywhere].failure[1].at", "is 280 min, and the run ends at 280 min",
+        "give a time before 280 min";
+    "a failure of a spindle that is not there":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.failure]]\nat = \"2 h\"\nspindle = 20\n\n[[array]]\nname = \"inplace\"",
+        "spindle = ", "array[anywhere].failure[1].spindle", "there is no spindle 20",
+        "the array has spindles 0 to 19, those from 18 on for parity";
+    "a failure without a time":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.failure]]\nspindle = 4\n\n[[array]]\nname = \"inplace\"",
+        "[[array.failure]]", "array[anywhere].failure[1].at", "is missing", "at = \"2 h\"";
+    "a spindle that fails twice":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.failure]]\nat = \"1 h\"\nspindle = 4\n[[array.failure]]\nat = \"2 h\"\nspindle = 4 # again\n\n[[array]]\nname = \"inplace\"",
+        "spindle = 4 # again", "array[anywhere].failure[2].spindle", "spindle 4 fails twice",
+        "a spindle fails once";
+    "a failure that is no table":
+        "scheduler = \"sptf\"" => "scheduler = \"sptf\"\nfailure = 4", "failure = 4",
+        "array[anywhere].failure", "is not a list of tables", "write [[array[anywhere].failure]]";
+    "a rebuild that never moves":
+        "scheduler = \"sptf\"" => "scheduler = \"sptf\"\nrebuild_steps_in_flight = 0",
+        "rebuild_steps_in_flight", "array[anywhere].rebuild_steps_in_flight", "is zero",
+        "give one or more";
+    "spares of a fraction":
+        "tetrises_in_flight = 2" => "tetrises_in_flight = 2\nspares = 0.5", "spares",
+        "array[anywhere].write_anywhere.spares", "is a float, not a whole number", "whole number";
     "not TOML":
         "seed = 7" => "seed = ?", "seed", "", "must be quoted", "the text must be TOML";
     "a key given twice":

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use common::{GOOD, changed, good};
 use strewn_scenario::{
     AccessSpecificationChoice, Fitted, Layout, Parity, Processor, ProtectionLevel, Scenario,
-    SpindleChoice,
+    SpindleChoice, SpindleFailure,
 };
 
 #[test]
@@ -90,6 +90,32 @@ fn parts_may_be_left_out() {
     assert_eq!(scenario.overhead, None);
     assert_eq!(scenario.arrays[1].fitted, None);
     assert_eq!(scenario.published, None);
+}
+
+#[test]
+fn spindles_may_fail_and_are_scaled_with_the_segments() {
+    let text = changed(
+        "\n[[array]]\nname = \"inplace\"",
+        "spares = 1\n\n[[array.failure]]\nat = \"2 h\"\nspindle = 4\n[[array.failure]]\nat = \"3 h\"\n\
+         spindle = 19\n\n[[array]]\nname = \"inplace\"",
+    );
+    let scenario = Scenario::parse(&text, common::NAME).unwrap();
+    let [anywhere, inplace] = &scenario.arrays[..] else { panic!("{:?}", scenario.arrays) };
+    assert!(inplace.failures.is_empty());
+    assert_eq!(anywhere.rebuild_steps_in_flight, 2);
+    let Layout::WriteAnywhere(layout) = &anywhere.layout else { panic!("{anywhere:?}") };
+    assert_eq!(layout.spares, 1);
+    let hour_ns = 3_600_000_000_000;
+    assert_eq!(anywhere.failures[0], SpindleFailure { at_ns: 2 * hour_ns, spindle: 4 });
+    let (smaller, what) = scenario.scaled_down(8);
+    assert_eq!(
+        smaller.arrays[0].failures[1],
+        SpindleFailure { at_ns: 3 * hour_ns / 8, spindle: 19 }
+    );
+    assert!(
+        what.iter().any(|one| one.starts_with("failure of spindle 19 of anywhere")),
+        "{what:?}"
+    );
 }
 
 #[test]

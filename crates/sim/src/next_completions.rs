@@ -21,6 +21,11 @@ impl NextCompletions {
         self.latest_first.pop()
     }
 
+    /// A spindle has nothing to do any more.
+    pub(crate) fn remove(&mut self, spindle: u16) {
+        self.latest_first.retain(|entry| entry.1 != spindle);
+    }
+
     /// A spindle that was idle has something to do until `at_ns`.
     #[inline]
     pub(crate) fn put(&mut self, at_ns: u64, spindle: u16) {
@@ -43,5 +48,9 @@ mod tests {
         let order: Vec<_> = std::iter::from_fn(|| next.take_earliest()).collect();
         assert_eq!(order, [(20, 2), (20, 9), (50, 1), (50, 3), (70, 0)]);
         assert_eq!(next.earliest_ns(), u64::MAX);
+        next.put(10, 4);
+        next.put(20, 5);
+        next.remove(4);
+        assert_eq!(next.take_earliest(), Some((20, 5)));
     }
 }

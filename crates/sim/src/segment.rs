@@ -1,6 +1,6 @@
 //! What is measured in a segment, and the laws that it must obey.
 
-use strewn_array::{Counters, Layout};
+use strewn_array::{Counters, Failure, Layout};
 
 /// A span of virtual time, measured.
 #[derive(Debug, Clone)]
@@ -25,6 +25,8 @@ pub struct Segment {
     pub parity_spindles: SpindleGroup,
     /// How data and free space lie at the end.
     pub layout: Layout,
+    /// The spindles that have failed by the end, and how far they were rebuilt.
+    pub failures: Vec<Failure>,
     /// How far the measurements are from the laws.
     pub laws: Laws,
 }

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use strewn_array::{Array, Counters};
+use strewn_array::{Array, Counters, DataLost};
+use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleError};
 use strewn_workload::AccessStream;
 use thiserror::Error;
@@ -37,6 +38,9 @@ pub enum SimulationError {
     /// A spindle refused a command of the array.
     #[error("a spindle refused a command: {0}")]
     Command(#[from] CommandError),
+    /// More spindles failed than parity makes good.
+    #[error(transparent)]
+    DataLost(#[from] DataLost),
     /// Operations are outstanding, but nothing is left that could answer them.
     #[error("nothing is left to happen at {at_ns} ns while operations are outstanding")]
     Stuck {
@@ -79,6 +83,8 @@ pub struct Simulation<A> {
     outstanding: u32,
     processor_before: ProcessorAt,
     completed: Vec<SpindleGroup>,
+    /// Failures to come, the first of them last.
+    failures: Vec<(u64, SpindleIndex)>,
 }
 
 impl<A: Array<()>> Simulation<A> {
@@ -109,6 +115,7 @@ impl<A: Array<()>> Simulation<A> {
             outstanding,
             processor_before: ProcessorAt::default(),
             completed: vec![SpindleGroup { spindles: 1, ..SpindleGroup::default() }; count],
+            failures: Vec::new(),
         };
         simulation.array.start(0, &mut simulation.world);
         for id in simulation.host.slots() {
@@ -116,6 +123,16 @@ impl<A: Array<()>> Simulation<A> {
             simulation.array.host_operation(0, operation, &mut simulation.world);
         }
         Ok(simulation)
+    }
+
+    /// Has a spindle fail at `at_ns` of virtual time, or at once if that is over.
+    ///
+    /// # Panics
+    /// If the array has no such spindle.
+    pub fn fail_at(&mut self, at_ns: u64, spindle: SpindleIndex) {
+        assert!(spindle.index() < self.world.spindles.len(), "the array has no {spindle}");
+        let later = self.failures.partition_point(|failure| failure.0 > at_ns);
+        self.failures.insert(later, (at_ns, spindle));
     }
 
     /// The array.
@@ -128,13 +145,29 @@ impl<A: Array<()>> Simulation<A> {
     /// come and may stop it.
     ///
     /// # Errors
-    /// If a spindle refuses a command, nothing is left to happen, or the observer stops the run.
+    /// If a spindle refuses a command, data are lost, nothing is left to happen, or the observer stops the run.
     pub fn run_segment(
         &mut self,
         length_ns: u64,
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
+        // Up to each failure on its own, so that no step has to look whether there is one.
+        while let Some((at_ns, spindle)) = self.failures.pop_if(|failure| failure.0 < end_ns) {
+            self.run_until(at_ns, observer)?;
+            self.fail(at_ns.max(self.segment_start_ns), spindle)?;
+        }
+        self.run_until(end_ns, observer)?;
+        let segment = self.measure(end_ns);
+        self.look(end_ns, observer)?;
+        Ok(segment)
+    }
+
+    fn run_until(
+        &mut self,
+        end_ns: u64,
+        observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), SimulationError> {
         let (mut events, mut looked_ns) = (0, u64::MAX);
         while self.step(end_ns)? {
             events += 1;
@@ -147,9 +180,19 @@ impl<A: Array<()>> Simulation<A> {
                 self.look(now_ns, observer)?;
             }
         }
-        let segment = self.measure(end_ns);
-        self.look(end_ns, observer)?;
-        Ok(segment)
+        Ok(())
+    }
+
+    fn fail(&mut self, now_ns: u64, spindle: SpindleIndex) -> Result<(), SimulationError> {
+        self.world.now_ns = now_ns;
+        let (commands, served_ns) = self.world.fail(spindle);
+        // It was busy for that long, and no completion will say so.
+        self.completed[spindle.index()].service_ns += served_ns;
+        self.array.spindle_failed(now_ns, spindle, &mut self.world)?;
+        for command in commands {
+            self.array.command_failed(now_ns, command, &mut self.world);
+        }
+        self.answer_ready(now_ns)
     }
 
     fn look(
@@ -195,14 +238,21 @@ impl<A: Array<()>> Simulation<A> {
             world.timer_ns = u64::MAX;
             self.array.timer_fired(next_ns, world);
         }
+        self.answer_ready(next_ns)?;
+        Ok(true)
+    }
+
+    /// The host hears of what was acknowledged, and issues as many operations anew.
+    #[inline]
+    fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
         while let Some(id) = self.world.ready.pop() {
-            self.host.answered(next_ns, id);
-            let operation = self.host.issue(next_ns, id);
-            self.array.host_operation(next_ns, operation, &mut self.world);
+            self.host.answered(now_ns, id);
+            let operation = self.host.issue(now_ns, id);
+            self.array.host_operation(now_ns, operation, &mut self.world);
         }
         match self.world.refused.take() {
             Some(error) => Err(error.into()),
-            None => Ok(true),
+            None => Ok(()),
         }
     }
 
@@ -286,6 +336,7 @@ impl<A: Array<()>> Simulation<A> {
             data_spindles,
             parity_spindles,
             layout: self.array.layout(),
+            failures: self.array.failures().to_vec(),
             laws,
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use strewn_array::{Acknowledge, Direction, Driver, OperationId, SpindleCommand, Tag};
+use strewn_raid::SpindleIndex;
 use strewn_spindle::{Command, CommandError, Completion, Operation, SimulatedSpindle};
 
 use crate::next_completions::NextCompletions;
@@ -27,6 +28,8 @@ pub(crate) struct World {
     pub(crate) ready: Vec<OperationId>,
     pub(crate) timer_ns: u64,
     stretch: u64,
+    /// The spindles that failed and have no spare in their place.
+    lost: Vec<SpindleIndex>,
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
 }
@@ -81,8 +84,31 @@ impl World {
             ready: Vec::new(),
             timer_ns: u64::MAX,
             stretch: stretch.into(),
+            lost: Vec::new(),
             refused: None,
         }
+    }
+
+    /// A spindle fails: the commands that it has not done, and for how long it had served the one in service.
+    pub(crate) fn fail(&mut self, index: SpindleIndex) -> (Vec<SpindleCommand<()>>, u64) {
+        self.completions.remove(index.0);
+        self.lost.push(index);
+        let replaced = self.spindles[index.index()].replace(self.now_ns);
+        let commands = replaced.commands.into_iter().map(|(command, tag)| {
+            let unit = STRETCH_UNIT_SECTORS * self.stretch;
+            SpindleCommand {
+                tag,
+                spindle: index,
+                direction: match command.operation {
+                    Operation::Read => Direction::Read,
+                    Operation::Write => Direction::Write,
+                },
+                first_sector: command.lba / unit * STRETCH_UNIT_SECTORS + command.lba % unit,
+                sectors: command.sectors,
+                payload: (),
+            }
+        });
+        (commands.collect(), replaced.served_ns)
     }
 
     /// Takes the completion of the spindle that is done first; it has begun its next command.
@@ -109,6 +135,7 @@ impl Driver<()> for World {
 
     #[inline]
     fn command(&mut self, command: SpindleCommand<()>) {
+        debug_assert!(!self.lost.contains(&command.spindle), "{} is lost", command.spindle);
         self.sent.add(command.sectors);
         let first = command.first_sector;
         // A stretched spindle keeps its chunks and moves them apart, so that a small file is sought over as far as
@@ -148,5 +175,9 @@ impl Driver<()> for World {
 
     fn set_timer(&mut self, at_ns: u64) {
         self.timer_ns = at_ns;
+    }
+
+    fn take_spare(&mut self, spindle: SpindleIndex) {
+        self.lost.retain(|lost| *lost != spindle);
     }
 }

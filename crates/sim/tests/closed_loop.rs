@@ -12,10 +12,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use strewn_array::in_place::{InPlace, InPlaceConfig};
 use strewn_array::{
-    Acknowledge, Array, Counters, Driver, HostOperation, Layout, OperationId, ProcessorCosts,
-    SpindleCommand, Tag,
+    Acknowledge, Array, Counters, DataLost, Driver, Failure, HostOperation, Layout, OperationId,
+    ProcessorCosts, SpindleCommand, Tag,
 };
-use strewn_raid::{VraidConfig, VraidLayout};
+use strewn_raid::{SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles};
 use strewn_spindle::{Drive, Profile, Scheduler};
 use strewn_workload::{AccessSpecification, AccessStream};
@@ -60,6 +60,9 @@ impl<D: Driver<()>> Driver<()> for WatchedDriver<'_, D> {
     }
     fn set_timer(&mut self, at_ns: u64) {
         self.driver.set_timer(at_ns);
+    }
+    fn take_spare(&mut self, spindle: SpindleIndex) {
+        self.driver.take_spare(spindle);
     }
 }
 
@@ -114,6 +117,29 @@ impl<A: Array<()>> Array<()> for Watched<A> {
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         self.at(now_ns);
         self.array.timer_fired(now_ns, &mut WatchedDriver { driver, seen: &self.seen });
+    }
+    fn spindle_failed(
+        &mut self,
+        now_ns: u64,
+        spindle: SpindleIndex,
+        driver: &mut impl Driver<()>,
+    ) -> Result<(), DataLost> {
+        self.at(now_ns);
+        let mut driver = WatchedDriver { driver, seen: &self.seen };
+        self.array.spindle_failed(now_ns, spindle, &mut driver)
+    }
+    fn command_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<()>,
+        driver: &mut impl Driver<()>,
+    ) {
+        self.at(now_ns);
+        let mut driver = WatchedDriver { driver, seen: &self.seen };
+        self.array.command_failed(now_ns, command, &mut driver);
+    }
+    fn failures(&self) -> &[Failure] {
+        self.array.failures()
     }
     fn processor_costs(&self) -> &ProcessorCosts {
         self.array.processor_costs()

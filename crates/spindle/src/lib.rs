@@ -78,4 +78,4 @@ pub use queue::MAX_DEPTH;
 pub use replay::{Arrival, Throughput, closed_loop, one_at_a_time, replay};
 pub use rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
 pub use scheduler::{ParseSchedulerError, Scheduler};
-pub use simulated::{Completion, SimulatedSpindle, SpindleError, Statistics};
+pub use simulated::{Completion, Replaced, SimulatedSpindle, SpindleError, Statistics};

@@ -46,6 +46,15 @@ pub struct Completion<T> {
     pub operation: Operation,
 }
 
+/// What a drive that broke leaves behind.
+#[derive(Clone, Debug)]
+pub struct Replaced<T> {
+    /// Commands that were not done, each with what was submitted with it.
+    pub commands: Vec<(Command, T)>,
+    /// Nanoseconds for which the command in service had been served.
+    pub served_ns: u64,
+}
+
 /// What a spindle has done so far. Every number only grows. Times are in nanoseconds and are
 /// counted in full when a command's service starts, except residence, counted at completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,6 +125,8 @@ pub struct SimulatedSpindle<T> {
 #[derive(Clone, Copy, Debug)]
 struct InService<T> {
     arrival_ns: u64,
+    lba: u64,
+    sectors: u32,
     operation: Operation,
     tag: T,
 }
@@ -286,6 +297,8 @@ impl<T: Copy> SimulatedSpindle<T> {
         counters.transfer_ticks += transfer_ticks;
         self.in_service = Some(InService {
             arrival_ns: command.arrival_ns,
+            lba: command.lba,
+            sectors: command.sectors,
             operation: command.operation,
             tag: command.tag,
         });
@@ -308,7 +321,41 @@ impl<T: Copy> SimulatedSpindle<T> {
         counters.sectors[operation as usize] += u64::from(sectors);
         counters.busy_ns += self.service_ns;
         counters.cache_hits += u64::from(served.hit);
-        self.in_service = Some(InService { arrival_ns, operation, tag });
+        self.in_service = Some(InService { arrival_ns, lba, sectors, operation, tag });
+    }
+
+    /// The drive breaks at `now_ns`, and a new one of its kind is put in its place: idle, and with its heads at the
+    /// beginning. What the old one had not done comes back: the command in service, those it chose among, and those
+    /// that waited. Counts go on as those of one spindle.
+    pub fn replace(&mut self, now_ns: u64) -> Replaced<T> {
+        let served_ns = match self.in_service {
+            Some(_) => {
+                let ahead_ns = self.completion_ns.saturating_sub(now_ns).min(self.service_ns);
+                self.counters.busy_ns -= ahead_ns;
+                self.service_ns - ahead_ns
+            }
+            None => 0,
+        };
+        let in_service = self.in_service.take().map(|command| {
+            let InService { lba, sectors, operation, tag, .. } = command;
+            (Command { lba, sectors, operation }, tag)
+        });
+        let mut commands: Vec<_> = in_service.into_iter().collect();
+        let heads = Heads { now_ns, track: self.track, before: self.before };
+        let admitted =
+            std::iter::from_fn(|| self.admitted.take(Scheduler::Fcfs, &self.drive, heads));
+        commands.extend(admitted.chain(self.waiting.drain(..)).map(|command| {
+            let Admitted { lba, sectors, operation, tag, .. } = command;
+            (Command { lba, sectors, operation }, tag)
+        }));
+        self.completion_ns = u64::MAX;
+        self.latest_completion_ns = now_ns;
+        self.track = Track::new(0, 0);
+        self.before = Operation::Read;
+        if self.cache.is_some() {
+            self.cache = self.drive.empty_cache().map(Box::new);
+        }
+        Replaced { commands, served_ns }
     }
 
     /// What the spindle has done so far.

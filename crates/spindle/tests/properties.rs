@@ -57,6 +57,43 @@ proptest! {
     }
 
     #[test]
+    fn a_drive_that_is_replaced_gives_back_what_it_has_not_done(
+        scheduler in schedulers(),
+        depth in 1..20_u32,
+        commands in prop::collection::vec((commands(), 0..3_000_000_u64), 1..60),
+        completed in 0..60_usize,
+        after_ns in 0..20_000_000_u64,
+    ) {
+        let mut spindle = SimulatedSpindle::new(Arc::clone(&CHEETAH), scheduler, depth).unwrap();
+        let mut arrival_ns = 0;
+        for (tag, (command, gap_ns)) in commands.iter().enumerate() {
+            arrival_ns += gap_ns;
+            spindle.submit(arrival_ns, *command, tag).unwrap();
+        }
+        let mut done = HashSet::new();
+        let mut service_ns = 0;
+        let mut now_ns = 0;
+        for completion in std::iter::from_fn(|| spindle.complete()).take(completed) {
+            done.insert(completion.tag);
+            service_ns += completion.service_ns;
+            now_ns = completion.at_ns;
+        }
+        now_ns = (now_ns + after_ns).min(spindle.next_completion_ns());
+        let replaced = spindle.replace(now_ns);
+        for (command, tag) in &replaced.commands {
+            prop_assert!(done.insert(*tag), "{tag} is done and given back");
+            prop_assert_eq!(command, &commands[*tag].0);
+        }
+        prop_assert_eq!(done.len(), commands.len());
+        prop_assert_eq!(spindle.busy_ns_until(now_ns), service_ns + replaced.served_ns);
+
+        // The new one begins where a new one does.
+        prop_assert_eq!((spindle.outstanding(), spindle.next_completion_ns()), (0, u64::MAX));
+        spindle.submit(arrival_ns.max(now_ns), commands[0].0, 0).unwrap();
+        prop_assert_eq!(spindle.complete().map(|completion| completion.tag), Some(0));
+    }
+
+    #[test]
     fn each_command_completes_once_and_time_adds_up(
         scheduler in schedulers(),
         depth in 1..=64_u32,

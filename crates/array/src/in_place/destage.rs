@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strewn_raid::ChunkLocation;
+use strewn_raid::{ChunkLocation, MemberSet, StripedLayout};
 
 use crate::driver::{Direction, Driver, SpindleCommand, Tag};
 use crate::payload::{Contents, Payload};
@@ -14,10 +14,12 @@ const SEARCH_CHUNKS: u32 = 16;
 
 /// An extent on its way back: old data and old parity are read, then both are written.
 pub(super) struct Destage<P> {
-    sectors: Range<u64>,
+    pub(super) sectors: Range<u64>,
     place: ChunkLocation,
     writing: bool,
     awaited: u32,
+    /// A spindle was lost under its reads: they do not do.
+    again: bool,
     /// What will be written.
     data: P,
 }
@@ -31,11 +33,16 @@ impl<P: Payload> InPlace<P> {
             self.cache.begin_destage(sectors.clone());
             let count = (sectors.end - sectors.start) as u32;
             let data = self.contents.load(sectors.start, count);
-            let slot =
-                self.destages.insert(Destage { sectors, place, writing: false, awaited: 0, data });
-            self.send_pair(slot, Direction::Read, driver);
-            self.counters.parity_update_reads += 2;
+            let slot = self.destages.insert(Destage {
+                sectors,
+                place,
+                writing: false,
+                awaited: 0,
+                again: false,
+                data,
+            });
             self.counters.destages += 1;
+            self.send_reads(slot, driver);
         }
     }
 
@@ -45,24 +52,27 @@ impl<P: Payload> InPlace<P> {
             || !self.waiting_for_room.is_empty()
     }
 
-    /// A command of a destage has completed; whether that ended the destage.
+    /// A command of a destage has completed, or failed; whether that ended the destage. A write that fails has its
+    /// contents in the parity that is written with it, or is of parity alone.
     pub(super) fn destage_progress(
         &mut self,
         tag: Tag,
-        _old: P,
+        done: bool,
         driver: &mut impl Driver<P>,
     ) -> bool {
         let slot = (tag.0 >> 32) as usize;
         let destage = &mut self.destages[slot];
         destage.awaited -= 1;
+        destage.again |= !done && !destage.writing;
         if destage.awaited > 0 {
             return false;
         }
         if !destage.writing {
-            destage.writing = true;
-            self.send_pair(slot, Direction::Write, driver);
-            self.counters.data_writes += 1;
-            self.counters.parity_writes += 1;
+            if std::mem::take(&mut destage.again) {
+                self.send_reads(slot, driver);
+            } else {
+                self.send_writes(slot, driver);
+            }
             return false;
         }
         let Destage { sectors, .. } = self.destages.remove(slot);
@@ -82,6 +92,20 @@ impl<P: Payload> InPlace<P> {
             let first = self.cache.next_dirty()?;
             let place = self.config.layout.locate(first);
             let chunk_end = first + u64::from(place.sectors_left_in_chunk);
+            if let Some(degraded) = &self.degraded {
+                let (stripe, _) = self.stripe_of(first);
+                if let Some(end) = degraded.end_of_step(stripe) {
+                    let layout = &self.config.layout;
+                    let data = u64::from(layout.shape().data_blocks());
+                    let next = end * data * layout.unit_sectors();
+                    self.cache.sweep_on_to(next.min(self.config.lun_sectors));
+                    continue;
+                }
+                if degraded.is_read(stripe) {
+                    self.cache.sweep_on_to(chunk_end);
+                    continue;
+                }
+            }
             if self.parity_is_busy(&place) {
                 self.cache.sweep_on_to(chunk_end);
                 continue;
@@ -98,6 +122,72 @@ impl<P: Payload> InPlace<P> {
             |place: &ChunkLocation| (place.parity_spindle, place.parity_sector / chunk);
         let wanted = parity_chunk(place);
         self.destages.iter().any(|(_, destage)| parity_chunk(&destage.place) == wanted)
+    }
+
+    /// Reads the old extent and the parity that covers it; or, where something is lost, what is planned instead.
+    fn send_reads(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        if self.degraded.is_some() {
+            let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
+            let plan = self.plan_of_update(stripe, member);
+            if plan.read.is_empty() {
+                // Parity is lost: the extent is written, and nothing else.
+                self.send_writes(slot, driver);
+            } else {
+                self.counters.parity_update_reads += u64::from(plan.read.len());
+                self.send_planned(slot, stripe, plan.read, Direction::Read, driver);
+            }
+            return;
+        }
+        self.send_pair(slot, Direction::Read, driver);
+        self.counters.parity_update_reads += 2;
+    }
+
+    /// Writes the extent and its parity; or what of the two is not lost.
+    fn send_writes(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        self.destages[slot].writing = true;
+        if self.degraded.is_some() {
+            let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
+            let write = self.plan_of_update(stripe, member).write;
+            let data = u64::from(write.contains(member));
+            self.counters.data_writes += data;
+            self.counters.parity_writes += u64::from(write.len()) - data;
+            self.send_planned(slot, stripe, write, Direction::Write, driver);
+            return;
+        }
+        self.send_pair(slot, Direction::Write, driver);
+        self.counters.data_writes += 1;
+        self.counters.parity_writes += 1;
+    }
+
+    /// Reads or writes what members of a stripe have at the extent's place in their chunks.
+    fn send_planned(
+        &mut self,
+        slot: usize,
+        stripe: u64,
+        members: MemberSet,
+        direction: Direction,
+        driver: &mut impl Driver<P>,
+    ) {
+        let first = self.destages[slot].sectors.start;
+        let (_, changed) = self.stripe_of(first);
+        let offset = first % self.config.layout.unit_sectors();
+        let sectors = (self.destages[slot].sectors.end - first) as u32;
+        self.destages[slot].awaited = members.len().into();
+        for member in members.iter() {
+            let places = self.places_of(stripe, MemberSet::single(member), offset);
+            for (spindle, first_sector) in places {
+                let is_extent = member == changed && direction == Direction::Write;
+                let payload = if is_extent {
+                    std::mem::take(&mut self.destages[slot].data)
+                } else {
+                    P::default()
+                };
+                let tag = Tag((slot as u64) << 32 | DESTAGE);
+                let command =
+                    SpindleCommand { tag, spindle, direction, first_sector, sectors, payload };
+                self.send(driver, command);
+            }
+        }
     }
 
     /// Reads or writes the extent and the parity that covers it.

@@ -5,7 +5,9 @@
 //! command for each chunk it touches, however long the array has been in use.
 
 mod config;
+mod degraded;
 mod destage;
+mod rebuild;
 mod write_cache;
 
 use std::collections::VecDeque;
@@ -13,15 +15,18 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::FileLayout;
+use strewn_raid::SpindleIndex;
 
 use crate::counters::Counters;
 use crate::driver::{
     Acknowledge, Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag,
 };
+use crate::failure::{DataLost, Failure, Rebuild};
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
 
 pub use config::{InPlaceConfig, InPlaceError};
+use degraded::Degraded;
 use destage::Destage;
 use write_cache::WriteCache;
 
@@ -32,6 +37,10 @@ const BLOCK_SECTORS: u64 = 8;
 /// operation the command's sectors begin.
 const DESTAGE: u64 = 1;
 
+/// The tag's bit 31 tells what is read and written because something is lost from the rest: a recovery without, a step
+/// of a rebuild with [`DESTAGE`]. Of a recovery, bit 1 says that what comes is part of its answer.
+const REDUNDANCY: u64 = 1 << 31;
+
 /// An in-place array.
 pub struct InPlace<P: Payload> {
     config: InPlaceConfig,
@@ -40,6 +49,9 @@ pub struct InPlace<P: Payload> {
     reads: Slab<HostRead<P>>,
     destages: Slab<Destage<P>>,
     waiting_for_room: VecDeque<HostOperation<P>>,
+    rebuild: Rebuild,
+    /// Nothing until a spindle fails: what an array without failures does must not depend on it.
+    degraded: Option<Box<Degraded<P>>>,
     counters: Counters,
 }
 
@@ -80,9 +92,17 @@ impl<P: Payload> InPlace<P> {
             reads: Slab::new(),
             destages: Slab::new(),
             waiting_for_room: VecDeque::new(),
+            rebuild: Rebuild::default(),
+            degraded: None,
             counters: Counters::default(),
             config,
         })
+    }
+
+    /// The same array with distributed reserve for `rebuild.spares` failures, and a priority for the rebuild onto it.
+    #[must_use]
+    pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
+        Self { rebuild, ..self }
     }
 
     fn read(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
@@ -102,19 +122,17 @@ impl<P: Payload> InPlace<P> {
             } else {
                 let tag = Tag((slot as u64) << 32 | u64::from(from_sector) << 1);
                 let (spindle, first_sector) = (place.spindle, place.sector_on_spindle);
-                self.send(
-                    driver,
-                    SpindleCommand {
-                        tag,
-                        spindle,
-                        direction: Direction::Read,
-                        first_sector,
-                        sectors: (end - at) as u32,
-                        payload: P::default(),
-                    },
-                );
                 self.counters.data_reads += 1;
                 self.reads[slot].awaited += 1;
+                let command = SpindleCommand {
+                    tag,
+                    spindle,
+                    direction: Direction::Read,
+                    first_sector,
+                    sectors: (end - at) as u32,
+                    payload: P::default(),
+                };
+                self.send_read(command, driver);
                 if P::CARRIES_DATA {
                     for held in self.cache.held(at..end) {
                         let part = self.contents.load(held.start, (held.end - held.start) as u32);
@@ -158,6 +176,16 @@ impl<P: Payload> InPlace<P> {
         self.contents.store(host.first_sector, host.sectors, &host.payload);
         driver.acknowledge(host.id, when, P::default());
         Ok(())
+    }
+
+    /// There is room in the cache, and a stripe that others may have waited for.
+    fn destage_ended(&mut self, driver: &mut impl Driver<P>) {
+        self.admit_waiting(driver);
+        if self.degraded.is_some() {
+            self.stripes_are_free(driver);
+        } else {
+            self.destage(driver);
+        }
     }
 
     fn admit_waiting(&mut self, driver: &mut impl Driver<P>) {
@@ -238,17 +266,43 @@ impl<P: Payload> Array<P> for InPlace<P> {
 
     fn command_completed(
         &mut self,
-        _now_ns: u64,
+        now_ns: u64,
         tag: Tag,
         payload: P,
         driver: &mut impl Driver<P>,
     ) {
-        if tag.0 & DESTAGE == 0 {
-            self.read_progress(tag, &payload, driver);
-        } else if self.destage_progress(tag, payload, driver) {
-            self.admit_waiting(driver);
-            self.destage(driver);
+        match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
+            (false, false) => self.read_progress(tag, &payload, driver),
+            (false, true) => {
+                if self.destage_progress(tag, true, driver) {
+                    self.destage_ended(driver);
+                }
+            }
+            (true, false) => self.recovery_progress(tag, Some(&payload), driver),
+            (true, true) => self.rebuild_progress(now_ns, tag, driver),
         }
+    }
+
+    fn spindle_failed(
+        &mut self,
+        now_ns: u64,
+        spindle: SpindleIndex,
+        driver: &mut impl Driver<P>,
+    ) -> Result<(), DataLost> {
+        self.lose(now_ns, spindle, driver)
+    }
+
+    fn command_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        self.failed(now_ns, &command, driver);
+    }
+
+    fn failures(&self) -> &[Failure] {
+        self.degraded.as_ref().map_or(&[], |degraded| &degraded.failures)
     }
 
     fn timer_fired(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}

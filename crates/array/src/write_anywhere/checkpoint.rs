@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{GroupIndex, SummaryBitmap, Tetris, bits, runs};
-use strewn_raid::{SpindleIndex, Vbn};
+use strewn_raid::{SpindleIndex, SpindleSet, Vbn};
 
 use crate::driver::{Direction, Driver};
 use crate::payload::{Contents, Payload};
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
+use super::degraded::ROW_STRIPES;
 use super::tag::{Owner, TagFields};
 use super::{BLOCK_SECTORS, NoRoom, Placed, Run, SUPERBLOCK, WriteAnywhere};
 
@@ -39,6 +40,15 @@ struct TetrisInFlight {
     tetris: Tetris<u32>,
     reading: bool,
     awaited: u32,
+    /// A spindle was lost under its reads: they do not do.
+    again: bool,
+}
+
+impl<P> Checkpoint<P> {
+    /// The rows that tetrises are at work on.
+    pub(super) fn rows_in_flight(&self) -> Vec<u64> {
+        self.in_flight.iter().map(|(_, one)| one.tetris.first_stripe / ROW_STRIPES).collect()
+    }
 }
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -179,27 +189,34 @@ impl<P: Payload> WriteAnywhere<P> {
         self.advance_checkpoint(now_ns, driver);
     }
 
-    /// A command of a tetris has completed.
+    /// A command of a tetris has completed, or failed. A write that fails has its contents in the parity that the same
+    /// tetris writes.
     pub(super) fn tetris_progress(
         &mut self,
         now_ns: u64,
         fields: TagFields,
+        done: bool,
         driver: &mut impl Driver<P>,
     ) {
         let Some(mut checkpoint) = self.checkpoint.take() else { return };
         let slot = fields.slot as usize;
         let tetris = &mut checkpoint.in_flight[slot];
         tetris.awaited -= 1;
-        let done = tetris.awaited == 0;
         let was_reading = tetris.reading;
-        if done && was_reading {
+        tetris.again |= was_reading && !done;
+        let all_done = tetris.awaited == 0;
+        if all_done && std::mem::take(&mut tetris.again) {
+            self.read_for_tetris(&mut checkpoint, fields.slot, driver);
+        } else if all_done && was_reading {
             self.write_tetris(&mut checkpoint, fields.slot, driver);
-        } else if done {
-            checkpoint.in_flight.remove(slot);
+        } else if all_done {
+            let written = checkpoint.in_flight.remove(slot);
+            self.has_written(written.tetris.first_stripe);
         }
         self.checkpoint = Some(checkpoint);
-        if done && !was_reading {
+        if all_done && !was_reading {
             self.advance_checkpoint(now_ns, driver);
+            self.rows_are_free(now_ns, driver);
         }
     }
 
@@ -216,20 +233,26 @@ impl<P: Payload> WriteAnywhere<P> {
                 blocks: 1,
                 odd: false,
             };
-            self.send(driver, fields, Direction::Read, self.run_at(vbn), P::default());
+            self.send_read(driver, fields, self.run_at(vbn));
             self.counters.metadata_reads += 1;
             checkpoint.reads_out += 1;
         }
         if checkpoint.reads_out == 0 {
             while checkpoint.in_flight.len() < self.config.tetrises_in_flight as usize {
+                let Some(next) = checkpoint.tetrises.front() else { break };
+                if !self.may_write(next.first_stripe) {
+                    break;
+                }
                 let Some(tetris) = checkpoint.tetrises.pop_front() else { break };
                 self.begin_tetris(&mut checkpoint, tetris, driver);
             }
-            if checkpoint.in_flight.is_empty() {
+            if checkpoint.in_flight.is_empty() && checkpoint.tetrises.is_empty() {
                 if !checkpoint.superblock_written {
-                    checkpoint.superblock_written = true;
                     let superblock = self.superblock_tetris();
-                    self.begin_tetris(&mut checkpoint, superblock, driver);
+                    if self.may_write(superblock.first_stripe) {
+                        checkpoint.superblock_written = true;
+                        self.begin_tetris(&mut checkpoint, superblock, driver);
+                    }
                 } else if self.reads.are_back() {
                     self.commit(now_ns, checkpoint, driver);
                     return;
@@ -262,15 +285,28 @@ impl<P: Payload> WriteAnywhere<P> {
         let full = tetris.stripes_full();
         self.counters.stripes_written += u64::from(touched.count_ones());
         self.counters.full_stripes += u64::from(full.count_ones());
-        let mut read = vec![0u64; self.group().spindles().into()];
+        let in_flight = TetrisInFlight { tetris, reading: true, awaited: 0, again: false };
+        let slot = checkpoint.in_flight.insert(in_flight) as u32;
+        self.read_for_tetris(checkpoint, slot, driver);
+    }
+
+    /// Reads what parity needs; if nothing, writes at once.
+    fn read_for_tetris(
+        &mut self,
+        checkpoint: &mut Checkpoint<P>,
+        slot: u32,
+        driver: &mut impl Driver<P>,
+    ) {
+        let tetris = &checkpoint.in_flight[slot as usize].tetris;
         let first_stripe = tetris.first_stripe;
-        for stripe in bits(touched & !full) {
-            for spindle in self.group().plan_stripe(tetris.changed_in(stripe)).read.iter() {
+        // A tetris lies in one row, in which the same spindles are lost from end to end.
+        let lost = self.lost_at(first_stripe);
+        let mut read = vec![0u64; self.group().spindles().into()];
+        for stripe in bits(tetris.stripes_touched() & !tetris.stripes_full()) {
+            for spindle in self.reads_of_update(tetris.changed_in(stripe), lost).iter() {
                 read[spindle.index()] |= 1 << stripe;
             }
         }
-        let slot = checkpoint.in_flight.insert(TetrisInFlight { tetris, reading: true, awaited: 0 })
-            as u32;
         let mut commands = 0;
         for (spindle, mask) in read.into_iter().enumerate() {
             for (bit, blocks) in runs(mask) {
@@ -289,7 +325,19 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Writes a tetris: one command for each run of blocks on each spindle, parity included.
+    /// The spindles to read before the blocks of `changed` are written to a stripe that has lost those of `lost`.
+    fn reads_of_update(&self, changed: SpindleSet, lost: SpindleSet) -> SpindleSet {
+        let group = self.group();
+        if lost.is_empty() {
+            return group.plan_stripe(changed).read;
+        }
+        let shape = group.stripe_shape();
+        let plan = shape.plan_update(group.members_on(changed), group.members_on(lost));
+        // A loss that parity does not make good has ended the run.
+        group.spindles_of(plan.unwrap_or_else(|loss| unreachable!("{loss}")).read)
+    }
+
+    /// Writes a tetris: one command for each run of blocks on each spindle that is there, parity included.
     fn write_tetris(
         &mut self,
         checkpoint: &mut Checkpoint<P>,
@@ -303,10 +351,14 @@ impl<P: Payload> WriteAnywhere<P> {
         let written = in_flight.tetris.written.clone();
         let mut payloads = self.payloads_of(checkpoint, slot);
         let group = *self.group();
+        let lost = self.lost_at(first_stripe);
         let parity = (group.data_spindles()..group.spindles()).map(|_| touched);
         let mut commands = 0;
         for (spindle, mask) in written.into_iter().chain(parity).enumerate() {
             let spindle = SpindleIndex(spindle as u16);
+            if lost.contains(spindle) {
+                continue;
+            }
             let is_data = spindle.0 < group.data_spindles();
             for (bit, blocks) in runs(mask) {
                 let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };

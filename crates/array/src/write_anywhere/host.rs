@@ -291,8 +291,8 @@ impl<P: Payload> WriteAnywhere<P> {
     fn read_run_for(&mut self, slot: u32, first_key: u32, run: Run, driver: &mut impl Driver<P>) {
         let (blocks, odd) = (run.blocks, self.reads.sent());
         let fields = TagFields { owner: Owner::Operation, slot, first_key, blocks, odd };
-        self.send(driver, fields, Direction::Read, run, P::default());
         self.operations[slot as usize].awaited += 1;
+        self.send_read(driver, fields, run);
     }
 }
 

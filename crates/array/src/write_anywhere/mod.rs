@@ -7,8 +7,10 @@
 mod block_keys;
 mod checkpoint;
 mod config;
+mod degraded;
 mod host;
 mod reads;
+mod rebuild;
 mod tag;
 
 use std::collections::VecDeque;
@@ -24,6 +26,7 @@ use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
 use crate::driver::{Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag};
+use crate::failure::{DataLost, Failure, Rebuild};
 use crate::nvram_log::NvramLog;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
@@ -31,6 +34,7 @@ use crate::processor::ProcessorCosts;
 use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, WriteAnywhereConfig, WriteAnywhereError};
+use degraded::Degraded;
 use host::Operation;
 use reads::Reads;
 use tag::{Owner, TagFields};
@@ -65,6 +69,9 @@ pub struct WriteAnywhere<P: Payload> {
     waiting_for_log: VecDeque<u32>,
     checkpoint: Option<Checkpoint<P>>,
     checkpoint_due_ns: u64,
+    rebuild: Rebuild,
+    /// Nothing until a spindle fails: what an array without failures does must not depend on it.
+    degraded: Option<Box<Degraded<P>>>,
     counters: Counters,
 }
 
@@ -117,6 +124,8 @@ impl<P: Payload> WriteAnywhere<P> {
             waiting_for_log: VecDeque::new(),
             checkpoint: None,
             checkpoint_due_ns: 0,
+            rebuild: Rebuild::default(),
+            degraded: None,
             counters: Counters::default(),
             keys,
             config,
@@ -136,6 +145,12 @@ impl<P: Payload> WriteAnywhere<P> {
             array.warm_metadata();
         }
         Ok(array)
+    }
+
+    /// The same array with spares, and a priority for the rebuild onto them.
+    #[must_use]
+    pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
+        Self { rebuild, ..self }
     }
 
     /// The allocator, with its free map.
@@ -304,6 +319,18 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    /// A command has completed, or what was read in its stead; `payload` is what it brings.
+    fn completed(&mut self, now_ns: u64, tag: Tag, payload: &P, driver: &mut impl Driver<P>) {
+        let fields = TagFields::unpack(tag);
+        match fields.owner {
+            Owner::Operation => self.operation_progress(now_ns, fields, payload, driver),
+            Owner::CheckpointRead => self.metadata_read(now_ns, fields, payload, driver),
+            Owner::Tetris => self.tetris_progress(now_ns, fields, true, driver),
+            Owner::Recovery => self.recovery_progress(now_ns, fields, Some(payload), driver),
+            Owner::Rebuild => self.rebuild_progress(now_ns, fields, driver),
+        }
+    }
+
     fn processor(&self) -> &ProcessorCosts {
         &self.config.processor
     }
@@ -370,12 +397,29 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         payload: P,
         driver: &mut impl Driver<P>,
     ) {
-        let fields = TagFields::unpack(tag);
-        match fields.owner {
-            Owner::Operation => self.operation_progress(now_ns, fields, &payload, driver),
-            Owner::CheckpointRead => self.metadata_read(now_ns, fields, &payload, driver),
-            Owner::Tetris => self.tetris_progress(now_ns, fields, driver),
-        }
+        self.completed(now_ns, tag, &payload, driver);
+    }
+
+    fn spindle_failed(
+        &mut self,
+        now_ns: u64,
+        spindle: SpindleIndex,
+        driver: &mut impl Driver<P>,
+    ) -> Result<(), DataLost> {
+        self.lose(now_ns, spindle, driver)
+    }
+
+    fn command_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        self.failed(now_ns, &command, driver);
+    }
+
+    fn failures(&self) -> &[Failure] {
+        self.degraded.as_ref().map_or(&[], |degraded| &degraded.failures)
     }
 
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {

@@ -11,6 +11,11 @@ pub(super) enum Owner {
     CheckpointRead,
     /// The tetris in slot `slot` of the consistency point in progress.
     Tetris,
+    /// The recovery in slot `slot`; `first_key` says where in its answer the blocks go, see
+    /// [`degraded`](super::degraded).
+    Recovery,
+    /// The step of a rebuild whose number ends in `slot`.
+    Rebuild,
 }
 
 /// A tag's fields: what is waited for, and the blocks that a read brings. 64 bits in all, so that nothing has to be
@@ -30,7 +35,8 @@ pub(super) struct TagFields {
 impl TagFields {
     pub(super) fn pack(self) -> Tag {
         debug_assert!(self.slot < 1 << 20 && self.blocks < 1 << 8);
-        Tag((self.owner as u64)
+        Tag((self.owner as u64 & 3)
+            | (self.owner as u64 >> 2) << 31
             | u64::from(self.blocks) << 2
             | u64::from(self.slot) << 10
             | u64::from(self.odd) << 30
@@ -39,10 +45,12 @@ impl TagFields {
 
     pub(super) fn unpack(tag: Tag) -> Self {
         Self {
-            owner: match tag.0 & 3 {
+            owner: match tag.0 & 3 | tag.0 >> 29 & 4 {
                 0 => Owner::Operation,
                 1 => Owner::CheckpointRead,
-                _ => Owner::Tetris,
+                2 => Owner::Tetris,
+                3 => Owner::Recovery,
+                _ => Owner::Rebuild,
             },
             blocks: (tag.0 >> 2) as u32 & 0xFF,
             slot: (tag.0 >> 10) as u32 & 0xF_FFFF,
@@ -60,7 +68,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_tag_keeps_its_fields(
-            owner in prop_oneof![Just(Owner::Operation), Just(Owner::CheckpointRead), Just(Owner::Tetris)],
+            owner in prop_oneof![
+                Just(Owner::Operation),
+                Just(Owner::CheckpointRead),
+                Just(Owner::Tetris),
+                Just(Owner::Recovery),
+                Just(Owner::Rebuild),
+            ],
             slot in 0u32..1 << 20,
             first_key: u32,
             blocks in 0u32..256,

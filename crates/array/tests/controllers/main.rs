@@ -5,6 +5,7 @@
 
 mod bench;
 mod bytes;
+mod failures;
 mod host;
 mod in_place;
 mod read_your_writes;

@@ -78,6 +78,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         free_space: None,
         consistency_points: None,
         checks: Checks { littles_law_error_percent: 0.01, utilization_law_error_percent: -0.02 },
+        redundancy: None,
     }
     .rounded(SIGNIFICANT_DIGITS)
 }
@@ -124,6 +125,8 @@ fn write_anywhere() -> ArrayResults {
             parameter("processor.per_kib", "us", 0.5, &[]),
         ],
         segments: segments.collect(),
+        failures: Vec::new(),
+        data_loss: None,
     }
 }
 
@@ -138,6 +141,8 @@ fn in_place() -> ArrayResults {
             .zip(EVA_IOPS)
             .map(|(index, iops)| segment(index, iops, 170, 1.53))
             .collect(),
+        failures: Vec::new(),
+        data_loss: None,
     }
 }
 

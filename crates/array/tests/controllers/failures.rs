@@ -1,0 +1,307 @@
+//! Spindles that fail at any moment, commands that complete in any order: no command goes to a spindle that is lost,
+//! nothing is read from a spare or from reserve before it was written there, and every operation is answered.
+//!
+//! Without bytes: parity payloads are empty, and what lost blocks hold cannot be looked at.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_array::in_place::{InPlace, InPlaceConfig};
+use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{
+    Acknowledge, Array, DataLost, Direction, Driver, HostOperation, OperationId, ProcessorCosts,
+    Rebuild, SpindleCommand,
+};
+use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
+
+/// Spindles that can be lost, and remember what was written where it matters.
+struct World {
+    lost: BTreeSet<u16>,
+    /// Spares: all that is read of them must have been written.
+    spares: BTreeSet<u16>,
+    /// From this sector on all spindles hold nothing at first.
+    reserve_from: u64,
+    written: BTreeSet<(u16, u64)>,
+    outstanding: Vec<SpindleCommand<()>>,
+    unanswered: BTreeSet<u32>,
+    timer_ns: Option<u64>,
+}
+
+impl Driver<()> for World {
+    fn processor(&mut self, _cost_ns: u64) {}
+
+    fn command(&mut self, command: SpindleCommand<()>) {
+        let spindle = command.spindle.0;
+        assert!(!self.lost.contains(&spindle), "a command for the lost {}", command.spindle);
+        if command.direction == Direction::Read {
+            let sectors = command.first_sector..command.first_sector + u64::from(command.sectors);
+            for sector in sectors {
+                let must_be_written = self.spares.contains(&spindle) || sector >= self.reserve_from;
+                assert!(
+                    !must_be_written || self.written.contains(&(spindle, sector)),
+                    "sector {sector} of {} is read before it is written",
+                    command.spindle
+                );
+            }
+        }
+        self.outstanding.push(command);
+    }
+
+    fn acknowledge(&mut self, operation: OperationId, _when: Acknowledge, _payload: ()) {
+        assert!(self.unanswered.remove(&operation.0), "{operation:?} is answered twice");
+    }
+
+    fn set_timer(&mut self, at_ns: u64) {
+        self.timer_ns = Some(at_ns);
+    }
+
+    fn take_spare(&mut self, spindle: SpindleIndex) {
+        assert!(self.lost.remove(&spindle.0), "a spare for {spindle}, which is not lost");
+        self.spares.insert(spindle.0);
+        self.written.retain(|(other, _)| *other != spindle.0);
+    }
+}
+
+struct Bench<A> {
+    array: A,
+    world: World,
+    now_ns: u64,
+    operations: u32,
+    lun_sectors: u64,
+}
+
+/// What happens next; numbers choose among what there is.
+#[derive(Debug, Clone)]
+enum Step {
+    Read(u64, u32),
+    Write(u64, u32),
+    Complete(usize),
+    Timer,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        2 => (any::<u64>(), 1..140u32).prop_map(|(at, sectors)| Step::Read(at, sectors)),
+        2 => (any::<u64>(), 1..140u32).prop_map(|(at, sectors)| Step::Write(at, sectors)),
+        12 => any::<usize>().prop_map(Step::Complete),
+        1 => Just(Step::Timer),
+    ]
+}
+
+impl<A: Array<()>> Bench<A> {
+    fn new(mut array: A, lun_sectors: u64, reserve_from: u64) -> Self {
+        let mut world = World {
+            lost: BTreeSet::new(),
+            spares: BTreeSet::new(),
+            reserve_from,
+            written: BTreeSet::new(),
+            outstanding: Vec::new(),
+            unanswered: BTreeSet::new(),
+            timer_ns: None,
+        };
+        array.start(0, &mut world);
+        Self { array, world, now_ns: 0, operations: 0, lun_sectors }
+    }
+
+    fn take(&mut self, step: &Step) {
+        self.now_ns += 1_000;
+        match *step {
+            Step::Read(at, sectors) => self.submit(Direction::Read, at, sectors),
+            Step::Write(at, sectors) => self.submit(Direction::Write, at, sectors),
+            Step::Complete(which) if !self.world.outstanding.is_empty() => {
+                self.complete(which % self.world.outstanding.len());
+            }
+            Step::Complete(_) => {}
+            Step::Timer => {
+                if let Some(at_ns) = self.world.timer_ns.take() {
+                    self.now_ns = self.now_ns.max(at_ns);
+                    self.array.timer_fired(self.now_ns, &mut self.world);
+                }
+            }
+        }
+    }
+
+    fn submit(&mut self, direction: Direction, at: u64, sectors: u32) {
+        let first_sector = at % (self.lun_sectors - u64::from(sectors));
+        let id = OperationId(self.operations);
+        self.operations += 1;
+        self.world.unanswered.insert(id.0);
+        let operation = HostOperation { id, direction, first_sector, sectors, payload: () };
+        self.array.host_operation(self.now_ns, operation, &mut self.world);
+    }
+
+    fn complete(&mut self, index: usize) {
+        let command = self.world.outstanding.remove(index);
+        if command.direction == Direction::Write {
+            let sectors = command.first_sector..command.first_sector + u64::from(command.sectors);
+            self.world.written.extend(sectors.map(|sector| (command.spindle.0, sector)));
+        }
+        self.array.command_completed(self.now_ns, command.tag, (), &mut self.world);
+    }
+
+    fn fail(&mut self, spindle: u16) -> Result<(), DataLost> {
+        let outstanding = std::mem::take(&mut self.world.outstanding);
+        let (failed, left) = outstanding.into_iter().partition(|one| one.spindle.0 == spindle);
+        self.world.outstanding = left;
+        self.world.lost.insert(spindle);
+        self.world.spares.remove(&spindle);
+        self.array.spindle_failed(self.now_ns, SpindleIndex(spindle), &mut self.world)?;
+        let failed: Vec<SpindleCommand<()>> = failed;
+        for command in failed {
+            self.array.command_failed(self.now_ns, command, &mut self.world);
+        }
+        Ok(())
+    }
+
+    /// Completes the oldest command until there is none, with a timer now and then.
+    fn settle(&mut self) {
+        for _ in 0..4 {
+            for done in 0.. {
+                assert!(done < 1_000_000, "the array never comes to rest");
+                if self.world.outstanding.is_empty() {
+                    break;
+                }
+                self.now_ns += 1_000;
+                self.complete(0);
+            }
+            self.take(&Step::Timer);
+        }
+        assert_eq!(self.world.unanswered, BTreeSet::new(), "never answered");
+    }
+}
+
+fn write_anywhere(parity: Parity, rebuild: Rebuild) -> Bench<WriteAnywhere<()>> {
+    let (file_blocks, stripes) = (600, 500);
+    let array = WriteAnywhere::new(WriteAnywhereConfig {
+        group: ParityGroup::new(parity, 4, stripes).unwrap(),
+        shape: AllocationShape { area_stripes: 64, tetris_stripes: 16, chunk_blocks: 8 },
+        policy: PolicyName::FirstFit,
+        other_data: None,
+        volume_blocks: 32_000,
+        file_blocks,
+        log_half_bytes: 200_000,
+        log_record_header_bytes: 160,
+        checkpoint_interval_ns: 1_000_000,
+        cache_blocks: 100,
+        protected_blocks: 40,
+        dirty_limit_blocks: 60,
+        tetrises_in_flight: 2,
+        delayed_free_blocks: 20,
+        cache_start: CacheStart::Empty,
+        processor: ProcessorCosts::default(),
+    });
+    Bench::new(array.unwrap().with_rebuild(rebuild), u64::from(file_blocks) * 8, u64::MAX)
+}
+
+fn in_place(sets: Vec<u16>, rebuild: Rebuild) -> Bench<InPlace<()>> {
+    let chunk_bytes = 8 * 512;
+    let config =
+        VraidConfig { redundancy_sets: sets.clone(), chunk_bytes, segment_bytes: 8 * chunk_bytes };
+    let layout = VraidLayout::new(config, 40 * 8 * chunk_bytes).unwrap();
+    // Three rounds of RStores; the reserve is behind them.
+    let lun_sectors = u64::from(sets.iter().sum::<u16>()) * 3 * 8 * 8 * 4;
+    let array = InPlace::new(InPlaceConfig {
+        layout,
+        lun_sectors,
+        file_sectors: lun_sectors,
+        spindle_sectors: 40 * 64,
+        write_cache_sectors: 800,
+        destage_low_sectors: 100,
+        destages_in_flight: 6,
+        processor: ProcessorCosts::default(),
+    });
+    Bench::new(array.unwrap().with_rebuild(rebuild), lun_sectors, 3 * 5 * 64)
+}
+
+fn rebuilds() -> impl Strategy<Value = Rebuild> {
+    (0..3u16, 1..5u32).prop_map(|(spares, steps_in_flight)| Rebuild { spares, steps_in_flight })
+}
+
+/// The array goes through `steps`, and at the given ones spindles fail.
+fn run<A: Array<()>>(bench: &mut Bench<A>, steps: &[Step], failures: &[(usize, u16)]) {
+    for (number, step) in steps.iter().enumerate() {
+        for (_, spindle) in failures.iter().filter(|(at, _)| *at == number) {
+            bench.fail(*spindle).unwrap();
+        }
+        bench.take(step);
+    }
+    bench.settle();
+}
+
+/// In a set of six there is but one spindle to rebuild a segment onto: a step that is begun anew goes to the same.
+#[test]
+fn regression_a_step_that_is_given_up_keeps_its_room() {
+    let mut bench = in_place(vec![6, 8], Rebuild { spares: 1, steps_in_flight: 3 });
+    bench.fail(3).unwrap();
+    bench.take(&Step::Complete(0));
+    bench.fail(8).unwrap();
+    bench.settle();
+    let [first, second] = bench.array.failures() else { panic!("{:?}", bench.array.failures()) };
+    assert!(!first.is_open() && second.is_open(), "{first:?}, {second:?}");
+}
+
+proptest! {
+    #[test]
+    fn write_anywhere_lives_with_as_many_losses_as_parities(
+        steps in prop::collection::vec(any_step(), 300),
+        raid_dp: bool,
+        spindles in prop::sample::subsequence((0..5u16).collect::<Vec<_>>(), 2),
+        times in prop::array::uniform2(0..300usize),
+        rebuild in rebuilds(),
+    ) {
+        let parity = if raid_dp { Parity::RaidDp } else { Parity::Raid4 };
+        let failures: Vec<_> =
+            times.into_iter().zip(spindles).take(parity.spindles().into()).collect();
+        let mut bench = write_anywhere(parity, rebuild);
+        run(&mut bench, &steps, &failures);
+        // What there was a spare for is whole: every sector of the spare has been written.
+        let rebuilt: Vec<_> =
+            bench.array.failures().iter().filter(|failure| !failure.is_open()).collect();
+        prop_assert_eq!(rebuilt.len(), failures.len().min(rebuild.spares.into()));
+        for failure in rebuilt {
+            let of_spare = bench.world.written.iter().filter(|one| one.0 == failure.spindle.0);
+            prop_assert_eq!(of_spare.count(), 500 * 8);
+        }
+    }
+
+    #[test]
+    fn a_spare_may_fail_too(
+        steps in prop::collection::vec(any_step(), 300),
+        spindle in 0..6u16,
+        times in prop::array::uniform3(0..300usize),
+        rebuild in rebuilds(),
+    ) {
+        let mut bench = write_anywhere(Parity::RaidDp, rebuild);
+        let failures = times.map(|time| (time, spindle));
+        run(&mut bench, &steps, &failures);
+        let whole = bench.array.failures().iter().any(|failure| !failure.is_open());
+        prop_assert!(whole || rebuild.spares < 3);
+    }
+
+    #[test]
+    fn in_place_lives_with_a_loss_in_every_set(
+        steps in prop::collection::vec(any_step(), 300),
+        spindles in (0..6u16, 6..14u16),
+        times in prop::array::uniform2(0..300usize),
+        rebuild in rebuilds(),
+    ) {
+        let mut bench = in_place(vec![6, 8], rebuild);
+        let failures = [(times[0], spindles.0), (times[1], spindles.1)];
+        run(&mut bench, &steps, &failures);
+        let rebuilt = bench.array.failures().iter().filter(|failure| !failure.is_open()).count();
+        prop_assert_eq!(rebuilt, usize::from(rebuild.spares.min(2)), "{:?}", bench.array.failures());
+    }
+
+    #[test]
+    fn what_is_on_reserve_may_be_lost_with_its_new_spindle(
+        steps in prop::collection::vec(any_step(), 200),
+        order in prop::sample::subsequence((0..8u16).collect::<Vec<_>>(), 2).prop_shuffle(),
+    ) {
+        let mut bench = in_place(vec![8], Rebuild { spares: 2, steps_in_flight: 2 });
+        run(&mut bench, &steps, &[(20, order[0])]);
+        prop_assert!(!bench.array.failures()[0].is_open());
+        run(&mut bench, &steps, &[(20, order[1])]);
+        prop_assert!(bench.array.failures().iter().all(|failure| !failure.is_open()));
+    }
+}

@@ -1,0 +1,86 @@
+//! Spindles that fail in the course of a run.
+
+use crate::array::Layout;
+use crate::quantity::Nanoseconds;
+use crate::section::Section;
+use crate::value;
+
+/// A spindle of an array that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpindleFailure {
+    /// When it fails, in nanoseconds from the start of the run.
+    pub at_ns: u64,
+    /// Which spindle, counted from 0: those of data first, then those of parity.
+    pub spindle: u16,
+}
+
+impl SpindleFailure {
+    /// Reads every `[[array.failure]]`; none is none. `length_ns` is the run's, if it is known.
+    pub(crate) fn read_all(
+        section: &mut Section<'_>,
+        layout: Option<&Layout>,
+        length_ns: Option<u64>,
+    ) -> Option<Vec<Self>> {
+        let is_given = section.has("failure");
+        let sections = section.sections("failure");
+        if !is_given {
+            return Some(Vec::new());
+        }
+        let mut failures: Vec<Self> = Vec::new();
+        let mut all_good = true;
+        for mut section in sections? {
+            let at_ns = section.required("at", "\"2 h\"", value::nanoseconds);
+            let spindle = section.required("spindle", "4", value::spindle);
+            if let (Some(at_ns), Some(length_ns)) = (at_ns, length_ns) {
+                check_time(&section, at_ns, length_ns);
+            }
+            if let (Some(spindle), Some(layout)) = (spindle, layout) {
+                check_spindle(&section, spindle, layout);
+            }
+            if let Some(spindle) = spindle
+                && failures.iter().any(|failure| failure.spindle == spindle)
+            {
+                section.problem(
+                    "spindle",
+                    format!("spindle {spindle} fails twice"),
+                    "a spindle fails once, and the spare in its place does not: give another",
+                );
+            }
+            section.finish();
+            match (at_ns, spindle) {
+                (Some(at_ns), Some(spindle)) => failures.push(Self { at_ns, spindle }),
+                _ => all_good = false,
+            }
+        }
+        all_good.then_some(failures)
+    }
+}
+
+fn check_time(section: &Section<'_>, at_ns: u64, length_ns: u64) {
+    if at_ns >= length_ns {
+        let length = Nanoseconds(length_ns);
+        section.problem(
+            "at",
+            format!("is {}, and the run ends at {length}", Nanoseconds(at_ns)),
+            format!("give a time before {length}, or more segments"),
+        );
+    }
+}
+
+fn check_spindle(section: &Section<'_>, spindle: u16, layout: &Layout) {
+    let (spindles, parts) = match layout {
+        Layout::WriteAnywhere(layout) => {
+            let data = layout.data_spindles;
+            let spindles = data.saturating_add(layout.parity.spindles());
+            (spindles, format!(", those from {data} on for parity"))
+        }
+        Layout::InPlace(layout) => (layout.spindles, String::new()),
+    };
+    if spindle >= spindles {
+        section.problem(
+            "spindle",
+            format!("there is no spindle {spindle}"),
+            format!("the array has spindles 0 to {}{parts}", spindles.saturating_sub(1)),
+        );
+    }
+}
