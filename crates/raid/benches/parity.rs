@@ -107,5 +107,86 @@ fn reconstruct(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, encode, update, reconstruct);
+/// Stripes of units from 4 KiB to 4 MiB: the whole stripe from a near cache, from a far one, and from memory. Throughput
+/// is of the data of the stripe. `memcpy` copies the data, `memcpy_unit` one unit: the limits of reading and of writing.
+fn sizes(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("parity");
+    for unit_kib in [4, 16, 64, 256, 4096] {
+        let unit = unit_kib << 10;
+        let id = |what| BenchmarkId::new(what, format!("{unit_kib}KiB"));
+        group.throughput(Throughput::Bytes((DATA_BLOCKS * unit) as u64));
+        for (name, code) in
+            [("raid4_encode", StripeCode::Row), ("raid_dp_encode", StripeCode::RowDiagonal)]
+        {
+            let codec = StripeCodec::new(code, DATA_BLOCKS, unit).expect("18 units");
+            let data = vec![vec![0x5a_u8; unit]; DATA_BLOCKS];
+            let mut parity = vec![vec![0_u8; unit]; codec.blocks() - DATA_BLOCKS];
+            group.bench_function(id(name), |bencher| {
+                bencher.iter(|| codec.encode(black_box(&data), black_box(&mut parity)));
+            });
+        }
+        let codec = StripeCodec::new(StripeCode::RowDiagonal, DATA_BLOCKS, unit).expect("18 units");
+        let mut blocks = vec![vec![0x5a_u8; unit]; codec.blocks()];
+        group.bench_function(id("raid_dp_two_back"), |bencher| {
+            bencher.iter(|| codec.reconstruct(black_box(&mut blocks), black_box(&[3, 7])));
+        });
+        let mut copies = blocks.clone();
+        group.bench_function(id("memcpy"), |bencher| {
+            bencher.iter(|| {
+                for (copy, block) in copies.iter_mut().zip(&blocks[..DATA_BLOCKS]) {
+                    black_box(copy).copy_from_slice(black_box(block));
+                }
+            });
+        });
+        #[cfg(feature = "isal")]
+        for (name, parity) in [("isal_xor", 1), ("isal_pq", 2)] {
+            let mut stripe = isal::Stripe::new(DATA_BLOCKS, parity, unit);
+            group.bench_function(id(name), |bencher| bencher.iter(|| stripe.encode()));
+        }
+    }
+    group.finish();
+}
+
+/// Intel's library, called as its documentation says: `xor_gen` and `pq_gen` over blocks aligned to 64 bytes.
+#[cfg(feature = "isal")]
+#[allow(unsafe_code)]
+mod isal {
+    use std::ffi::{c_int, c_void};
+
+    #[link(name = "isal")]
+    unsafe extern "C" {
+        fn xor_gen(blocks: c_int, length: c_int, array: *mut *mut c_void) -> c_int;
+        fn pq_gen(blocks: c_int, length: c_int, array: *mut *mut c_void) -> c_int;
+    }
+
+    #[derive(Clone, Copy)]
+    #[repr(align(64))]
+    struct Line([u8; 64]);
+
+    pub struct Stripe {
+        blocks: Vec<Vec<Line>>,
+        parity: usize,
+        unit: usize,
+    }
+
+    impl Stripe {
+        pub fn new(data: usize, parity: usize, unit: usize) -> Self {
+            let blocks = vec![vec![Line([0x5a; 64]); unit / 64]; data + parity];
+            assert!(blocks.iter().all(|block| block[0].0[0] == 0x5a));
+            Self { blocks, parity, unit }
+        }
+
+        pub fn encode(&mut self) {
+            let mut array: Vec<*mut c_void> =
+                self.blocks.iter_mut().map(|block| block.as_mut_ptr().cast()).collect();
+            let (count, length) = (array.len() as c_int, self.unit as c_int);
+            let generate = if self.parity == 1 { xor_gen } else { pq_gen };
+            // SAFETY: `array` has `count` blocks of `length` bytes each, aligned to 64 bytes, the last of them parity.
+            let failed = unsafe { generate(count, length, array.as_mut_ptr()) };
+            assert_eq!(failed, 0);
+        }
+    }
+}
+
+criterion_group!(benches, encode, update, reconstruct, sizes);
 criterion_main!(benches);
