@@ -86,7 +86,7 @@ impl<T: Copy> Aggregate<T> {
         // Past its chunk, the next is another spindle's turn.
         let end = from.next_multiple_of(self.options.shape.chunk_blocks).min(map.group().stripes());
         let dbn = map.next_stripe(behind.spindle, from, end, true)?;
-        (!map.areas().withheld().contains(&map.area_of(dbn))).then_some(dbn)
+        (!map.areas().is_withheld(map.area_of(dbn))).then_some(dbn)
     }
 
     /// Notes that `mask` of the current spindle and row is taken for `contents`; the VBN that bit 0 stands for.

@@ -90,9 +90,7 @@ impl Areas {
     pub fn emptiest(&mut self) -> Option<(u32, u32)> {
         self.settle();
         let Self { scores, withheld, order, .. } = self;
-        let score = |area: u32| {
-            if withheld.binary_search(&area).is_ok() { 0 } else { scores[area as usize] }
-        };
+        let score = |area| offered(scores, withheld, area);
         let (area, free) = match order {
             Order::Exact(tournament) => tournament.winner(score),
             Order::Binned(binned) => binned.best(score),
@@ -106,7 +104,7 @@ impl Areas {
         let mut from = u64::from(from);
         loop {
             let area = self.with_free.next_member(from)? as u32;
-            if self.withheld.binary_search(&area).is_err() {
+            if !self.is_withheld(area) {
                 return Some(area);
             }
             from = u64::from(area) + 1;
@@ -127,6 +125,11 @@ impl Areas {
             self.withheld.remove(place);
             self.mark_changed(area);
         }
+    }
+
+    /// Whether nothing is put into `area`.
+    pub(crate) fn is_withheld(&self, area: u32) -> bool {
+        self.withheld.binary_search(&area).is_ok()
     }
 
     /// The areas that are withheld.
@@ -167,9 +170,7 @@ impl Areas {
     /// Brings the order up to date with the scores.
     fn settle(&mut self) {
         let Self { scores, withheld, order, changed, is_changed, .. } = self;
-        let score = |area: u32| {
-            if withheld.binary_search(&area).is_ok() { 0 } else { scores[area as usize] }
-        };
+        let score = |area| offered(scores, withheld, area);
         match order {
             Order::Exact(tournament) => tournament.replay(changed, score),
             Order::Binned(binned) => binned.update(changed, score),
@@ -187,6 +188,11 @@ impl Areas {
         };
         self.scores.len() as u64 * 4 + self.with_free.bytes() + self.is_changed.bytes() + order
     }
+}
+
+/// What `area` is ordered by: its free blocks, none while it is withheld.
+fn offered(scores: &[u32], withheld: &[u32], area: u32) -> u32 {
+    if withheld.binary_search(&area).is_ok() { 0 } else { scores[area as usize] }
 }
 
 #[cfg(test)]
