@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use strewn_memory::{prefetch, zeroed_words};
+
 /// Bits of one level summarised by one bit of the level above.
 const FAN_OUT: u64 = 64;
 
@@ -26,7 +28,7 @@ impl SummaryBitmap {
         let mut bits = len.max(1);
         loop {
             let words = bits.div_ceil(FAN_OUT);
-            levels.push(vec![0u64; words as usize]);
+            levels.push(zeroed_words(words as usize));
             if words == 1 {
                 break;
             }
@@ -66,6 +68,13 @@ impl SummaryBitmap {
     #[must_use]
     pub fn contains(&self, bit: u64) -> bool {
         self.levels[0][(bit / FAN_OUT) as usize] >> (bit % FAN_OUT) & 1 == 1
+    }
+
+    /// Announces that it will be asked whether `bit` is in the set, or that it will be added or taken out. It may be
+    /// any number.
+    #[inline]
+    pub fn prefetch(&self, bit: u64) {
+        prefetch(&self.levels[0], (bit / FAN_OUT) as usize);
     }
 
     /// Adds `bit`; whether it was new.

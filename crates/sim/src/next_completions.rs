@@ -16,6 +16,12 @@ impl NextCompletions {
         self.latest_first.last().map_or(u64::MAX, |entry| entry.0)
     }
 
+    /// The spindle that is done first.
+    #[inline]
+    pub(crate) fn earliest(&self) -> Option<u16> {
+        self.latest_first.last().map(|entry| entry.1)
+    }
+
     #[inline]
     pub(crate) fn take_earliest(&mut self) -> Option<(u64, u16)> {
         self.latest_first.pop()

@@ -111,6 +111,12 @@ impl World {
         (commands.collect(), replaced.served_ns)
     }
 
+    /// The tag of the command that will complete first.
+    #[inline]
+    pub(crate) fn coming_completion(&self) -> Option<Tag> {
+        self.spindles[usize::from(self.completions.earliest()?)].in_service().copied()
+    }
+
     /// Takes the completion of the spindle that is done first; it has begun its next command.
     #[inline]
     pub(crate) fn complete_earliest(&mut self) -> Option<(u16, Completion<Tag>)> {
