@@ -112,6 +112,27 @@ impl SummaryBitmap {
             .sum()
     }
 
+    /// Whether each number of `range` is in this set or in `other`.
+    #[inline]
+    #[must_use]
+    pub fn covers_with(&self, other: &Self, range: Range<u64>) -> bool {
+        words_of(range)
+            .all(|(word, mask)| (self.levels[0][word] | other.levels[0][word]) & mask == mask)
+    }
+
+    /// The first number of the 64 among which the smallest member at or above `from` is, or of others below it: found
+    /// without a look at the members, of which a large set has most outside of the processor's caches.
+    #[must_use]
+    pub fn next_member_is_near(&self, from: u64) -> u64 {
+        let word = from / FAN_OUT;
+        let Some(marks) = self.levels.get(1).and_then(|level| level.get((word / FAN_OUT) as usize))
+        else {
+            return from;
+        };
+        let rest = marks >> (word % FAN_OUT);
+        if rest == 0 { from } else { (word + u64::from(rest.trailing_zeros())) * FAN_OUT }
+    }
+
     /// The smallest member that is at least `from`.
     #[must_use]
     pub fn next_member(&self, from: u64) -> Option<u64> {

@@ -27,17 +27,15 @@ const EVICTIONS_AHEAD: usize = 12;
 /// A list is cleaned of what is out of date when that is this many times what is not.
 const STALE_PER_LISTED: usize = 6;
 
-/// Four of them are a cache line.
+/// A buffer but for its key.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(16))]
 struct Buffer {
-    key: u32,
     flags: u32,
     /// Which of its uses is the last, or [`UNLISTED`].
     stamp: u32,
 }
 
-const EMPTY: Buffer = Buffer { key: NONE, flags: 0, stamp: UNLISTED };
+const EMPTY: Buffer = Buffer { flags: 0, stamp: UNLISTED };
 
 impl Buffer {
     #[inline]
@@ -63,14 +61,16 @@ pub(crate) struct Evicted(pub Option<u32>);
 /// that is used again moves to the protected segment, so that a stream of blocks used once does not push out the
 /// indirect blocks that every operation needs.
 ///
-/// What it costs is waiting for memory, so a look at a buffer is one cache line and no more: the table is searched
-/// linearly from where a key belongs, and the lists are queues of uses beside it.
+/// What it costs is waiting for memory. So the table is searched linearly from where a key belongs, the keys apart from
+/// the rest, sixteen in a cache line: a search seldom looks at a second one. And the lists are queues of uses.
 #[derive(Debug)]
 pub(crate) struct BufferCache {
     capacity: usize,
     protected_capacity: usize,
-    /// Linear probing, at most half full; a power of two.
-    table: Vec<Buffer>,
+    /// Keys by place: linear probing, at most half full; a power of two.
+    keys: Vec<u32>,
+    /// What else there is of the buffer at a place.
+    buffers: Vec<Buffer>,
     blocks: usize,
     /// One bit a key: most lookups miss, and this answers them from a few megabytes.
     resident: Vec<u64>,
@@ -84,10 +84,12 @@ impl BufferCache {
     /// A cache of `capacity` blocks for keys below `keys`, of which at most `protected_capacity` are protected.
     pub(crate) fn new(keys: u64, capacity: u32, protected_capacity: u32) -> Self {
         let capacity = capacity as usize;
+        let places = (2 * capacity).next_power_of_two().max(8);
         Self {
             capacity,
             protected_capacity: protected_capacity as usize,
-            table: filled(EMPTY, (2 * capacity).next_power_of_two().max(8)),
+            keys: filled(NONE, places),
+            buffers: filled(EMPTY, places),
             blocks: 0,
             resident: zeroed_words(keys.div_ceil(64) as usize),
             probation: List::default(),
@@ -111,7 +113,9 @@ impl BufferCache {
     /// Announces a use or a change of `key`.
     #[inline]
     pub(crate) fn prefetch_buffer(&self, key: u32) {
-        prefetch(&self.table, self.home(key));
+        let home = self.home(key);
+        prefetch(&self.keys, home);
+        prefetch(&self.buffers, home);
     }
 
     /// Whether `key` is here, without using it.
@@ -127,11 +131,11 @@ impl BufferCache {
             return false;
         }
         let at = self.find(key);
-        if !self.table[at].is_pinned() {
+        if !self.buffers[at].is_pinned() {
             self.unlist(at);
         }
-        self.table[at].flags |= PROTECTED;
-        if !self.table[at].is_pinned() {
+        self.buffers[at].flags |= PROTECTED;
+        if !self.buffers[at].is_pinned() {
             self.list(at);
         }
         true
@@ -152,13 +156,13 @@ impl BufferCache {
     pub(crate) fn write(&mut self, key: u32) -> (bool, Evicted) {
         if self.contains(key) {
             let at = self.find(key);
-            if self.table[at].flags & DIRTY != 0 {
+            if self.buffers[at].flags & DIRTY != 0 {
                 return (false, Evicted(None));
             }
-            if !self.table[at].is_pinned() {
+            if !self.buffers[at].is_pinned() {
                 self.unlist(at);
             }
-            self.table[at].flags |= DIRTY;
+            self.buffers[at].flags |= DIRTY;
             self.dirty += 1;
             return (true, Evicted(None));
         }
@@ -171,57 +175,57 @@ impl BufferCache {
     /// A consistency point takes the dirty block `key`.
     pub(crate) fn begin_flush(&mut self, key: u32) {
         let at = self.find(key);
-        debug_assert_eq!(self.table[at].flags & (DIRTY | FLUSHING), DIRTY);
-        self.table[at].flags ^= DIRTY | FLUSHING;
+        debug_assert_eq!(self.buffers[at].flags & (DIRTY | FLUSHING), DIRTY);
+        self.buffers[at].flags ^= DIRTY | FLUSHING;
         self.dirty -= 1;
     }
 
     /// The consistency point has written `key`: clean, unless it was written to meanwhile.
     pub(crate) fn end_flush(&mut self, key: u32) -> Evicted {
         let at = self.find(key);
-        self.table[at].flags &= !FLUSHING;
+        self.buffers[at].flags &= !FLUSHING;
         self.unpinned(at)
     }
 
     /// An operation needs `key`, which is here, to stay until it lets go.
     pub(crate) fn hold(&mut self, key: u32) {
         let at = self.find(key);
-        if !self.table[at].is_pinned() {
+        if !self.buffers[at].is_pinned() {
             self.unlist(at);
         }
-        self.table[at].flags += HOLD;
+        self.buffers[at].flags += HOLD;
     }
 
     /// The operation that held `key` needs it no longer.
     pub(crate) fn let_go(&mut self, key: u32) -> Evicted {
         let at = self.find(key);
-        debug_assert!(self.table[at].flags >= HOLD);
-        self.table[at].flags -= HOLD;
+        debug_assert!(self.buffers[at].flags >= HOLD);
+        self.buffers[at].flags -= HOLD;
         self.unpinned(at)
     }
 
     /// Whether a consistency point is writing `key`.
     pub(crate) fn is_flushing(&self, key: u32) -> bool {
-        self.contains(key) && self.table[self.find(key)].flags & FLUSHING != 0
+        self.contains(key) && self.buffers[self.find(key)].flags & FLUSHING != 0
     }
 
-    /// Where the search for `key` begins. Four keys in a row belong to one cache line: the blocks of an operation come
-    /// and go together.
+    /// Where the search for `key` begins. Keys in a row are kept in a row by fours: the blocks of an operation come and
+    /// go together.
     #[inline]
     fn home(&self, key: u32) -> usize {
         // Fibonacci hashing: block numbers are distinct and without a pattern to defend against.
         let line = u64::from(key / 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let home = (line >> 32) as usize * 4 + key as usize % 4;
-        home & (self.table.len() - 1)
+        home & (self.keys.len() - 1)
     }
 
     /// Where `key`, which is here, lies.
     #[inline]
     fn find(&self, key: u32) -> usize {
-        let mask = self.table.len() - 1;
+        let mask = self.keys.len() - 1;
         let mut at = self.home(key);
-        while self.table[at].key != key {
-            debug_assert_ne!(self.table[at].key, NONE, "the resident bit of {key} is wrong");
+        while self.keys[at] != key {
+            debug_assert_ne!(self.keys[at], NONE, "the resident bit of {key} is wrong");
             at = (at + 1) & mask;
         }
         at
@@ -231,11 +235,11 @@ impl BufferCache {
     /// protected list spills into probation.
     #[inline]
     fn list(&mut self, at: usize) {
-        let protected = self.table[at].flags & PROTECTED != 0;
+        let protected = self.buffers[at].flags & PROTECTED != 0;
         self.use_now(at, protected);
         if protected && self.protected.len > self.protected_capacity {
             let Some(spilled) = self.take_oldest(true) else { return };
-            self.table[spilled].flags &= !PROTECTED;
+            self.buffers[spilled].flags &= !PROTECTED;
             self.use_now(spilled, false);
         }
     }
@@ -244,10 +248,10 @@ impl BufferCache {
     fn use_now(&mut self, at: usize, protected: bool) {
         // Stamps come round to old ones after four billion uses; no use stays in a list for as long.
         self.last_stamp = self.last_stamp.wrapping_add(1).max(UNLISTED + 1);
-        self.table[at].stamp = self.last_stamp;
+        self.buffers[at].stamp = self.last_stamp;
         let list = if protected { &mut self.protected } else { &mut self.probation };
         list.len += 1;
-        list.uses.push_back((self.table[at].key, self.last_stamp));
+        list.uses.push_back((self.keys[at], self.last_stamp));
         if list.uses.len() > 1_024 + list.len * (1 + STALE_PER_LISTED) {
             self.drop_stale(protected);
         }
@@ -256,7 +260,7 @@ impl BufferCache {
     /// Takes the buffer at `at` out of the list that it is in.
     #[inline]
     fn unlist(&mut self, at: usize) {
-        let buffer = &mut self.table[at];
+        let buffer = &mut self.buffers[at];
         buffer.stamp = UNLISTED;
         let protected = buffer.flags & PROTECTED != 0;
         let list = if protected { &mut self.protected } else { &mut self.probation };
@@ -283,15 +287,15 @@ impl BufferCache {
     /// Where `key` lies, if it is here and was used last at `stamp`.
     #[inline]
     fn find_used(&self, key: u32, stamp: u32) -> Option<usize> {
-        let mask = self.table.len() - 1;
+        let mask = self.keys.len() - 1;
         let mut at = self.home(key);
-        while self.table[at].key != key {
-            if self.table[at].key == NONE {
+        while self.keys[at] != key {
+            if self.keys[at] == NONE {
                 return None;
             }
             at = (at + 1) & mask;
         }
-        (self.table[at].stamp == stamp).then_some(at)
+        (self.buffers[at].stamp == stamp).then_some(at)
     }
 
     /// Drops the uses of a list that are not the last of their buffers. It is done seldom enough to cost less than the
@@ -319,7 +323,7 @@ impl BufferCache {
     /// A reason to pin the buffer at `at` is gone. Pinned blocks may have exceeded the capacity: one less can.
     #[inline]
     fn unpinned(&mut self, at: usize) -> Evicted {
-        if self.table[at].is_pinned() {
+        if self.buffers[at].is_pinned() {
             return Evicted(None);
         }
         self.list(at);
@@ -335,29 +339,30 @@ impl BufferCache {
     /// Drops the least recently used block that is not pinned.
     fn evict(&mut self) -> Option<u32> {
         let victim = self.take_oldest(false).or_else(|| self.take_oldest(true))?;
-        let key = self.table[victim].key;
+        let key = self.keys[victim];
         self.remove(victim);
         self.resident[(key / 64) as usize] &= !(1 << (key % 64));
         Some(key)
     }
 
     fn add(&mut self, key: u32, flags: u32) -> usize {
-        if 2 * (self.blocks + 1) > self.table.len() {
+        if 2 * (self.blocks + 1) > self.keys.len() {
             self.grow();
         }
         self.blocks += 1;
         self.resident[(key / 64) as usize] |= 1 << (key % 64);
-        self.place(Buffer { key, flags, stamp: UNLISTED })
+        self.place(key, Buffer { flags, stamp: UNLISTED })
     }
 
     #[inline]
-    fn place(&mut self, buffer: Buffer) -> usize {
-        let mask = self.table.len() - 1;
-        let mut at = self.home(buffer.key);
-        while self.table[at].key != NONE {
+    fn place(&mut self, key: u32, buffer: Buffer) -> usize {
+        let mask = self.keys.len() - 1;
+        let mut at = self.home(key);
+        while self.keys[at] != NONE {
             at = (at + 1) & mask;
         }
-        self.table[at] = buffer;
+        self.keys[at] = key;
+        self.buffers[at] = buffer;
         at
     }
 
@@ -365,30 +370,33 @@ impl BufferCache {
     #[inline]
     fn remove(&mut self, mut hole: usize) {
         self.blocks -= 1;
-        let mask = self.table.len() - 1;
+        let mask = self.keys.len() - 1;
         let mut at = hole;
         loop {
             at = (at + 1) & mask;
-            let next = self.table[at];
-            if next.key == NONE {
+            let key = self.keys[at];
+            if key == NONE {
                 break;
             }
             // From its home to where it lies: if the hole is on the way, it is found in the hole as well.
-            let way = at.wrapping_sub(self.home(next.key)) & mask;
+            let way = at.wrapping_sub(self.home(key)) & mask;
             if at.wrapping_sub(hole) & mask <= way {
-                self.table[hole] = next;
+                self.keys[hole] = key;
+                self.buffers[hole] = self.buffers[at];
                 hole = at;
             }
         }
-        self.table[hole] = EMPTY;
+        self.keys[hole] = NONE;
     }
 
     #[cold]
     fn grow(&mut self) {
-        let larger = filled(EMPTY, self.table.len() * 2);
-        for buffer in std::mem::replace(&mut self.table, larger) {
-            if buffer.key != NONE {
-                self.place(buffer);
+        let places = 2 * self.keys.len();
+        let keys = std::mem::replace(&mut self.keys, filled(NONE, places));
+        let buffers = std::mem::replace(&mut self.buffers, filled(EMPTY, places));
+        for (key, buffer) in keys.into_iter().zip(buffers) {
+            if key != NONE {
+                self.place(key, buffer);
             }
         }
     }
