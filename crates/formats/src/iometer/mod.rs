@@ -1,0 +1,1 @@
+//! Iometer's files: configurations and results.
