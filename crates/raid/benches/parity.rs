@@ -107,51 +107,102 @@ fn reconstruct(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Stripes of units from 4 KiB to 4 MiB: the whole stripe from a near cache, from a far one, and from memory. Throughput
-/// is of the data of the stripe. `memcpy` copies the data, `memcpy_unit` one unit: the limits of reading and of writing.
-fn sizes(criterion: &mut Criterion) {
+/// Units of a stripe, each beginning on a page, as buffers for direct input and output do.
+struct Units {
+    buffers: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Units {
+    const PAGE_BYTES: usize = 4096;
+
+    fn new(count: usize, bytes: usize) -> Self {
+        let buffers = (0..count).map(|unit| vec![unit as u8 + 1; bytes + Self::PAGE_BYTES]);
+        Self { buffers: buffers.collect(), bytes }
+    }
+
+    fn slices(&mut self) -> Vec<&mut [u8]> {
+        let unit = |buffer| {
+            let buffer: &mut Vec<u8> = buffer;
+            let start = buffer.as_ptr().align_offset(Self::PAGE_BYTES);
+            &mut buffer[start..start + self.bytes]
+        };
+        self.buffers.iter_mut().map(unit).collect()
+    }
+}
+
+/// Stripes of units from 4 KiB to 4 MiB, so that the whole stripe is in a near cache, in a far one, or in memory. A unit
+/// is a chain of blocks of 4 KiB, one of each stripe after another, as the arrays write them. Throughput is of the data.
+/// `memcpy` copies the data, and is the limit of what memory gives.
+fn units(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("parity");
     for unit_kib in [4, 16, 64, 256, 4096] {
         let unit = unit_kib << 10;
         let id = |what| BenchmarkId::new(what, format!("{unit_kib}KiB"));
         group.throughput(Throughput::Bytes((DATA_BLOCKS * unit) as u64));
+        let mut units = Units::new(DATA_BLOCKS + 2, unit);
+        let mut units = units.slices();
         for (name, code) in
             [("raid4_encode", StripeCode::Row), ("raid_dp_encode", StripeCode::RowDiagonal)]
         {
-            let codec = StripeCodec::new(code, DATA_BLOCKS, unit).expect("18 units");
-            let data = vec![vec![0x5a_u8; unit]; DATA_BLOCKS];
-            let mut parity = vec![vec![0_u8; unit]; codec.blocks() - DATA_BLOCKS];
+            let codec = codec(code);
+            let (data, parity) = units.split_at_mut(DATA_BLOCKS);
             group.bench_function(id(name), |bencher| {
-                bencher.iter(|| codec.encode(black_box(&data), black_box(&mut parity)));
+                bencher.iter(|| {
+                    for at in (0..unit).step_by(BLOCK_BYTES) {
+                        let block = at..at + BLOCK_BYTES;
+                        let data: [_; DATA_BLOCKS] =
+                            std::array::from_fn(|unit| &data[unit][block.clone()]);
+                        let [row, diagonal] = &mut *parity else { unreachable!("two parities") };
+                        let mut parity = [&mut row[block.clone()], &mut diagonal[block]];
+                        let parity = &mut parity[..codec.parity_blocks()];
+                        codec.encode(black_box(&data), black_box(parity)).expect("a stripe");
+                    }
+                });
             });
         }
-        let codec = StripeCodec::new(StripeCode::RowDiagonal, DATA_BLOCKS, unit).expect("18 units");
-        let mut blocks = vec![vec![0x5a_u8; unit]; codec.blocks()];
+        let codec = codec(StripeCode::RowDiagonal);
         group.bench_function(id("raid_dp_two_back"), |bencher| {
-            bencher.iter(|| codec.reconstruct(black_box(&mut blocks), black_box(&[3, 7])));
+            bencher.iter(|| {
+                for at in (0..unit).step_by(BLOCK_BYTES) {
+                    let mut blocks = units.iter_mut().map(|unit| &mut unit[at..at + BLOCK_BYTES]);
+                    let mut stripe: [_; DATA_BLOCKS + 2] =
+                        std::array::from_fn(|_| blocks.next().expect("20 units"));
+                    codec
+                        .reconstruct(black_box(&mut stripe), black_box(&[3, 7]))
+                        .expect("a stripe");
+                }
+            });
         });
-        let mut copies = blocks.clone();
+        let mut copies = Units::new(DATA_BLOCKS, unit);
+        let mut copies = copies.slices();
         group.bench_function(id("memcpy"), |bencher| {
             bencher.iter(|| {
-                for (copy, block) in copies.iter_mut().zip(&blocks[..DATA_BLOCKS]) {
-                    black_box(copy).copy_from_slice(black_box(block));
+                for (copy, unit) in copies.iter_mut().zip(&units[..DATA_BLOCKS]) {
+                    black_box(copy).copy_from_slice(black_box(unit));
                 }
             });
         });
         #[cfg(feature = "isal")]
-        for (name, parity) in [("isal_xor", 1), ("isal_pq", 2)] {
-            let mut stripe = isal::Stripe::new(DATA_BLOCKS, parity, unit);
-            group.bench_function(id(name), |bencher| bencher.iter(|| stripe.encode()));
+        {
+            group.bench_function(id("isal_xor"), |bencher| {
+                bencher.iter(|| isal::xor(black_box(&mut units[..=DATA_BLOCKS])));
+            });
+            group.bench_function(id("isal_pq"), |bencher| {
+                bencher.iter(|| isal::pq(black_box(&mut units)));
+            });
         }
     }
     group.finish();
 }
 
-/// Intel's library, called as its documentation says: `xor_gen` and `pq_gen` over blocks aligned to 64 bytes.
+/// Intel's library, called as its documentation says.
 #[cfg(feature = "isal")]
 #[allow(unsafe_code)]
 mod isal {
     use std::ffi::{c_int, c_void};
+
+    type Generate = unsafe extern "C" fn(c_int, c_int, *mut *mut c_void) -> c_int;
 
     #[link(name = "isal")]
     unsafe extern "C" {
@@ -159,34 +210,36 @@ mod isal {
         fn pq_gen(blocks: c_int, length: c_int, array: *mut *mut c_void) -> c_int;
     }
 
-    #[derive(Clone, Copy)]
-    #[repr(align(64))]
-    struct Line([u8; 64]);
-
-    pub struct Stripe {
-        blocks: Vec<Vec<Line>>,
-        parity: usize,
-        unit: usize,
+    /// The last unit becomes the sum of the others.
+    pub fn xor(units: &mut [&mut [u8]]) {
+        // SAFETY: `xor_gen` writes the last unit.
+        unsafe { generate(xor_gen, units) }
     }
 
-    impl Stripe {
-        pub fn new(data: usize, parity: usize, unit: usize) -> Self {
-            let blocks = vec![vec![Line([0x5a; 64]); unit / 64]; data + parity];
-            assert!(blocks.iter().all(|block| block[0].0[0] == 0x5a));
-            Self { blocks, parity, unit }
-        }
+    /// The last two units become the two parities of the others.
+    pub fn pq(units: &mut [&mut [u8]]) {
+        // SAFETY: `pq_gen` writes the last two units.
+        unsafe { generate(pq_gen, units) }
+    }
 
-        pub fn encode(&mut self) {
-            let mut array: Vec<*mut c_void> =
-                self.blocks.iter_mut().map(|block| block.as_mut_ptr().cast()).collect();
-            let (count, length) = (array.len() as c_int, self.unit as c_int);
-            let generate = if self.parity == 1 { xor_gen } else { pq_gen };
-            // SAFETY: `array` has `count` blocks of `length` bytes each, aligned to 64 bytes, the last of them parity.
-            let failed = unsafe { generate(count, length, array.as_mut_ptr()) };
-            assert_eq!(failed, 0);
-        }
+    /// # Safety
+    ///
+    /// `generate` takes a number of blocks, their length, which is the same for all and a multiple of 32, and where they
+    /// are, aligned to 32 bytes, and writes to no more than those.
+    unsafe fn generate(generate: Generate, units: &mut [&mut [u8]]) {
+        let length = units[0].len();
+        let mut array: Vec<*mut c_void> = units
+            .iter_mut()
+            .map(|unit| {
+                assert!(unit.len() == length && unit.as_ptr().align_offset(32) == 0);
+                unit.as_mut_ptr().cast()
+            })
+            .collect();
+        // SAFETY: there are that many, of that length and alignment.
+        let failed = unsafe { generate(array.len() as c_int, length as c_int, array.as_mut_ptr()) };
+        assert_eq!(failed, 0);
     }
 }
 
-criterion_group!(benches, encode, update, reconstruct, sizes);
+criterion_group!(benches, encode, update, reconstruct, units);
 criterion_main!(benches);

@@ -1,7 +1,8 @@
 //! Parity computed over bytes, and blocks brought back from it.
 
 use crate::row_diagonal::{RowDiagonal, RowDiagonalError};
-use crate::{StripeCode, StripeShape, xor};
+use crate::xor::{self, Start};
+use crate::{StripeCode, StripeShape};
 use thiserror::Error;
 
 /// Why parity cannot be computed for stripes of a size.
@@ -310,36 +311,16 @@ impl StripeCodec {
     /// Parity from data, all of it.
     pub(crate) fn encode_from<'a>(
         &self,
-        mut data: impl Iterator<Item = &'a [u8]>,
+        data: impl Iterator<Item = &'a [u8]>,
         row: &mut [u8],
         diagonal: Option<&mut [u8]>,
     ) {
-        row.fill(0);
         let Some((code, diagonal)) = self.diagonal.zip(diagonal) else {
-            return xor::add_all(row, data);
+            return xor::add_all(row, Start::Zero, data);
         };
-        diagonal.fill(0);
-        // Four blocks go into both parities while they are in the processor's nearest cache.
-        let mut column = 0;
-        while let Some(first) = data.next() {
-            match (data.next(), data.next(), data.next()) {
-                (Some(second), Some(third), Some(fourth)) => {
-                    let blocks = [first, second, third, fourth];
-                    xor::add_four(row, blocks);
-                    code.add_four(
-                        diagonal,
-                        [0, 1, 2, 3].map(|index| (column + index, blocks[index])),
-                    );
-                }
-                (second, third, fourth) => {
-                    let blocks = [Some(first), second, third, fourth];
-                    xor::add_all(row, blocks.into_iter().flatten());
-                    code.add(diagonal, (column..).zip(blocks.into_iter().flatten()));
-                }
-            }
-            column += xor::GROUP;
-        }
-        code.add(diagonal, std::iter::once((code.row_parity_column(), &*row)));
+        code.add_up(Some(row), diagonal, Start::Zero, (0..).zip(data));
+        let row_parity = (code.row_parity_column(), &*row);
+        code.add_up(None, diagonal, Start::Held, std::iter::once(row_parity));
     }
 
     /// Subtraction for the parity blocks that are there. The change of row parity, which
@@ -350,16 +331,19 @@ impl StripeCodec {
         row: Option<&mut [u8]>,
         diagonal: Option<&mut [u8]>,
     ) {
-        if let Some(row) = row {
-            xor::add_all(row, changes.clone().flat_map(|change| [change.old, change.new]));
-        }
-        if let Some((code, diagonal)) = self.diagonal.zip(diagonal) {
-            let row_parity = code.row_parity_column();
-            for BlockChange { block, old, new } in changes {
-                let members = [(block, old), (block, new), (row_parity, old), (row_parity, new)];
-                code.add_four(diagonal, members);
+        let Some((code, diagonal)) = self.diagonal.zip(diagonal) else {
+            if let Some(row) = row {
+                let both = changes.flat_map(|change| [change.old, change.new]);
+                xor::add_all(row, Start::Held, both);
             }
-        }
+            return;
+        };
+        let blocks = changes.clone().flat_map(|change| [change.old, change.new]);
+        let members =
+            changes.flat_map(|BlockChange { block, old, new }| [(block, old), (block, new)]);
+        code.add_up(row, diagonal, Start::Held, members);
+        let row_parity = std::iter::repeat(code.row_parity_column());
+        code.add_up(None, diagonal, Start::Held, row_parity.zip(blocks));
     }
 
     /// Diagonal parity from data and row parity.
@@ -367,8 +351,7 @@ impl StripeCodec {
         let (others, diagonal) = blocks.split_at_mut(self.data_blocks + 1);
         if let (Some(code), [diagonal]) = (self.diagonal, diagonal) {
             let diagonal = diagonal.as_mut();
-            diagonal.fill(0);
-            code.add(diagonal, self.columns(code, others));
+            code.add_up(None, diagonal, Start::Zero, self.columns(code, others));
         }
     }
 
@@ -377,8 +360,7 @@ impl StripeCodec {
         let (before, from) = blocks[..=self.data_blocks].split_at_mut(lost);
         if let [lost, after @ ..] = from {
             let sum = lost.as_mut();
-            sum.fill(0);
-            xor::add_all(sum, before.iter().chain(&*after).map(AsRef::as_ref));
+            xor::add_all(sum, Start::Zero, before.iter().chain(&*after).map(AsRef::as_ref));
         }
     }
 
@@ -392,17 +374,19 @@ impl StripeCodec {
         let Some(code) = self.diagonal else { return };
         let [low, high] = lost;
         let mut sums = blocks[self.data_blocks + 1].as_ref().to_vec();
-        for block in lost {
-            blocks[block].as_mut().fill(0);
-        }
-        code.add(&mut sums, self.columns(code, &blocks[..=self.data_blocks]));
         let (before, from_high) = blocks[..=self.data_blocks].split_at_mut(high);
         let (before, from_low) = before.split_at_mut(low);
         if let ([first, between @ ..], [second, after @ ..]) = (from_low, from_high) {
-            let others = before.iter().chain(&*between).chain(&*after).map(AsRef::as_ref);
-            xor::add_all(first.as_mut(), others);
-            let columns = lost.map(|block| self.column(code, block));
-            code.solve(columns, first.as_mut(), second.as_mut(), &sums);
+            let (first, second) = (first.as_mut(), second.as_mut());
+            let parts = [(0, &*before), (low + 1, &*between), (high + 1, &*after)];
+            let others = parts.into_iter().flat_map(|(start, blocks)| {
+                (start..)
+                    .map(|block| self.column(code, block))
+                    .zip(blocks.iter().map(AsRef::as_ref))
+            });
+            first.fill(0);
+            code.add_up(Some(first), &mut sums, Start::Held, others);
+            code.solve(lost.map(|block| self.column(code, block)), first, second, &sums);
         }
     }
 

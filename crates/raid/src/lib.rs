@@ -96,7 +96,6 @@
 //! [`StripeCodec`] is what is under it: parity of any blocks, and [`RowDiagonal`] how blocks are
 //! cut for diagonal parity. `docs/raid.md` has the format on spindles and what it all costs.
 
-#![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod address;

@@ -18,7 +18,9 @@
 //! the number of data blocks, so a data spindle of zeros can join a group and every parity block
 //! stays as it is.
 
-use crate::xor;
+use crate::xor::{self, Start, SubBlock, Sum};
+use std::iter::Peekable;
+use std::ops::Range;
 use thiserror::Error;
 
 /// The largest prime that [`RowDiagonal::new`] takes: that of the published implementation, 256
@@ -27,6 +29,25 @@ const LARGEST_PRIME: usize = 257;
 
 /// Bytes of which a sub-block is a multiple: exclusive or works on whole words.
 const WORD_BYTES: usize = 8;
+
+/// Blocks that are added at a time. See [`xor::STAIRCASE`] for why not more.
+const GROUP: usize = 6;
+
+/// Columns that blocks added together may lie apart, so that the diagonals to be added one by
+/// one, between the first of them and the last, are few.
+const GROUP_SPAN: usize = 8;
+
+/// Calls a method for the widest lane in which sub-blocks can be worked on.
+macro_rules! by_lane {
+    ($self:ident.$method:ident($($argument:expr),*)) => {
+        match $self.sub_block_bytes {
+            bytes if bytes % 64 == 0 => $self.$method::<64>($($argument),*),
+            bytes if bytes % 32 == 0 => $self.$method::<32>($($argument),*),
+            bytes if bytes % 16 == 0 => $self.$method::<16>($($argument),*),
+            _ => $self.$method::<WORD_BYTES>($($argument),*),
+        }
+    };
+}
 
 /// Why blocks cannot be cut into the rows of row-diagonal parity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -146,67 +167,200 @@ impl RowDiagonal {
         self.prime - 1
     }
 
-    /// Adds blocks, each with its column, to diagonal parity.
-    pub(crate) fn add<'a>(
+    /// Adds up blocks, each with its column, in diagonal parity, and, where `rows` is given, in
+    /// the sums of the rows too. Quick where columns ascend.
+    pub(crate) fn add_up<'a>(
         self,
-        diagonal: &mut [u8],
-        mut blocks: impl Iterator<Item = (usize, &'a [u8])>,
+        rows: Option<&mut [u8]>,
+        diagonals: &mut [u8],
+        start: Start,
+        blocks: impl Iterator<Item = (usize, &'a [u8])>,
+    ) {
+        let blocks = blocks.peekable();
+        match rows {
+            Some(rows) if self.sub_block_bytes == size_of::<SubBlock>() => {
+                self.add_up_staircases(rows, diagonals, start, blocks);
+            }
+            rows => self.add_up_runs(rows, diagonals, start, blocks),
+        }
+    }
+
+    /// For the published size of block. Columns that are next to each other are added together.
+    fn add_up_staircases<'a>(
+        self,
+        rows: &mut [u8],
+        diagonals: &mut [u8],
+        mut start: Start,
+        mut blocks: Peekable<impl Iterator<Item = (usize, &'a [u8])>>,
+    ) {
+        if start == Start::Zero {
+            diagonals.fill(0);
+        }
+        let (rows, _) = rows.as_chunks_mut();
+        let (diagonals, _) = diagonals.as_chunks_mut();
+        while let Some((first, block)) = blocks.next() {
+            let mut columns: [&[SubBlock]; xor::STAIRCASE] = [&[]; xor::STAIRCASE];
+            (columns[0], _) = block.as_chunks();
+            let mut count = 1;
+            while let Some((_, block)) =
+                blocks.next_if(|next| count < xor::STAIRCASE && next.0 == first + count)
+            {
+                (columns[count], _) = block.as_chunks();
+                count += 1;
+            }
+            self.add_staircase(rows, diagonals, start, first, &columns[..count]);
+            start = Start::Held;
+        }
+    }
+
+    /// Adds columns that are next to each other, `first` the number of the first. Their upper rows
+    /// meet the diagonals from `first` on, and their lower ones those from 0 on. Between them are
+    /// the rows in which some have met diagonal `p - 1`, which is not stored, and others have not.
+    fn add_staircase(
+        self,
+        rows: &mut [SubBlock],
+        diagonals: &mut [SubBlock],
+        start: Start,
+        first: usize,
+        columns: &[&[SubBlock]],
+    ) {
+        let end = self.prime - 1;
+        let upper = 0..(self.prime - first).saturating_sub(columns.len());
+        let lower = (self.prime - first).min(end)..end;
+        let between = upper.end..lower.start;
+        for (run, diagonal) in [(upper, first), (lower, 0)] {
+            if run.is_empty() {
+                continue;
+            }
+            let mut of_run: [&[SubBlock]; xor::STAIRCASE] = [&[]; xor::STAIRCASE];
+            for (of_run, column) in of_run.iter_mut().zip(columns) {
+                *of_run = &column[run.clone()];
+            }
+            let met = &mut diagonals[diagonal..diagonal + run.len() + columns.len() - 1];
+            xor::add_staircase(&mut rows[run], met, &of_run[..columns.len()], start);
+        }
+        for row in between {
+            let mut sum = if start == Start::Held { rows[row] } else { [0; size_of::<SubBlock>()] };
+            for (column, block) in (first..).zip(columns) {
+                sum = exclusive_or(sum, block[row]);
+                if let Some(diagonal) = diagonals.get_mut(self.diagonal(row, column)) {
+                    *diagonal = exclusive_or(*diagonal, block[row]);
+                }
+            }
+            rows[row] = sum;
+        }
+    }
+
+    /// For other sizes of block, and for diagonals alone. A few blocks are added at a time, to
+    /// both sums at once: their bytes, read for the rows, are still in the processor's nearest
+    /// cache when the diagonals need them.
+    fn add_up_runs<'a>(
+        self,
+        mut rows: Option<&mut [u8]>,
+        diagonals: &mut [u8],
+        mut start: Start,
+        mut blocks: Peekable<impl Iterator<Item = (usize, &'a [u8])>>,
     ) {
         while let Some(first) = blocks.next() {
-            match (blocks.next(), blocks.next(), blocks.next()) {
-                (Some(second), Some(third), Some(fourth)) => {
-                    self.add_four(diagonal, [first, second, third, fourth]);
+            let mut group = [first; GROUP];
+            let mut count = 1;
+            while let Some(next) =
+                blocks.next_if(|next| count < GROUP && next.0.wrapping_sub(first.0) < GROUP_SPAN)
+            {
+                group[count] = next;
+                count += 1;
+            }
+            self.add_group(rows.as_deref_mut(), diagonals, start, &group[..count]);
+            start = Start::Held;
+        }
+    }
+
+    /// Adds a few blocks. The rows of a column from 0 on meet the diagonals from the column's
+    /// number on, as far as they are stored; the row after those lies on the diagonal that is
+    /// not stored; the rest meet the diagonals from 0 on. The diagonal before the column's number
+    /// would meet row `p - 1`, which does not exist.
+    ///
+    /// So but for the diagonals near the numbers of the columns, each block is added in two long
+    /// runs.
+    fn add_group(
+        self,
+        mut rows: Option<&mut [u8]>,
+        diagonals: &mut [u8],
+        start: Start,
+        group: &[(usize, &[u8])],
+    ) {
+        let columns = || group.iter().map(|&(column, _)| column);
+        let first = columns().min().unwrap_or(0);
+        let near = first.saturating_sub(1)..columns().max().unwrap_or(0);
+        let bytes = |sub_blocks: &Range<usize>| {
+            sub_blocks.start * self.sub_block_bytes..sub_blocks.end * self.sub_block_bytes
+        };
+        for (run, before) in [(0..near.start, self.prime), (near.end..self.prime - 1, 0)] {
+            if run.is_empty() {
+                continue;
+            }
+            let length = run.len() * self.sub_block_bytes;
+            let (mut of_rows, mut of_diagonals) = ([&[][..]; GROUP], [&[][..]; GROUP]);
+            for (index, (column, block)) in group.iter().enumerate() {
+                of_rows[index] = &block[bytes(&run)];
+                let row = (run.start + before - column) * self.sub_block_bytes;
+                of_diagonals[index] = &block[row..row + length];
+            }
+            let sum = &mut diagonals[bytes(&run)];
+            let diagonals = Sum { sum, sources: &of_diagonals[..group.len()] };
+            match rows.as_deref_mut() {
+                None => xor::add_up([diagonals], start),
+                Some(rows) => {
+                    let sum = &mut rows[bytes(&run)];
+                    let rows = Sum { sum, sources: &of_rows[..group.len()] };
+                    xor::add_up([rows, diagonals], start);
                 }
-                (second, third, fourth) => {
-                    self.add_one(diagonal, first);
-                    for block in [second, third, fourth].into_iter().flatten() {
-                        self.add_one(diagonal, block);
-                    }
-                }
+            }
+        }
+        if let Some(rows) = rows {
+            let sources = group.iter().map(|(_, block)| &block[bytes(&near)]);
+            xor::add_all(&mut rows[bytes(&near)], start, sources);
+        }
+        by_lane!(self.add_near(near, diagonals, start, group));
+    }
+
+    /// Adds a few blocks to the diagonals that lie near the numbers of their columns, one by one.
+    fn add_near<const LANE: usize>(
+        self,
+        near: Range<usize>,
+        diagonals: &mut [u8],
+        start: Start,
+        group: &[(usize, &[u8])],
+    ) {
+        let (sums, _) = diagonals.as_chunks_mut::<LANE>();
+        let lanes = self.sub_block_bytes / LANE;
+        for diagonal in near {
+            for lane in 0..lanes {
+                let sum = &mut sums[diagonal * lanes + lane];
+                let held = if start == Start::Held { *sum } else { [0; LANE] };
+                *sum = group.iter().fold(held, |sum, (column, block)| {
+                    let row = self.row(diagonal, *column);
+                    // Row p - 1, which does not exist, would end the block.
+                    let (sub_blocks, _) = block.as_chunks::<LANE>();
+                    sub_blocks
+                        .get(row * lanes + lane)
+                        .map_or(sum, |&sub_block| exclusive_or(sum, sub_block))
+                });
             }
         }
     }
 
-    /// Adds one block: its rows from 0 on meet the diagonals from `column` on, as far as they are
-    /// stored; the row after those lies on the diagonal that is not stored; the rest meet the
-    /// diagonals from 0 on. Diagonal `column - 1` would meet row `p - 1`, which does not exist.
-    fn add_one(self, diagonal: &mut [u8], (column, block): (usize, &[u8])) {
-        let shift = column * self.sub_block_bytes;
-        let straight = block.len() - shift;
-        xor::add(&mut diagonal[shift..], &block[..straight]);
-        if column > 1 {
-            let wrapped = &block[straight + self.sub_block_bytes..];
-            xor::add(&mut diagonal[..wrapped.len()], wrapped);
-        }
-    }
-
-    /// Adds four blocks. Between the diagonals where one of them begins anew, each is a run, and
-    /// one pass adds all.
-    pub(crate) fn add_four(self, diagonal: &mut [u8], blocks: [(usize, &[u8]); xor::GROUP]) {
-        let rows = self.prime - 1;
-        let mut start = 0;
-        while start < rows {
-            let breaks = blocks.iter().flat_map(|&(column, _)| [column.wrapping_sub(1), column]);
-            let end = breaks.filter(|&at| at > start).fold(rows, usize::min);
-            let sum = &mut diagonal[start * self.sub_block_bytes..end * self.sub_block_bytes];
-            match blocks.map(|block| self.run(block, start, end)) {
-                [Some(first), Some(second), Some(third), Some(fourth)] => {
-                    xor::add_four(sum, [first, second, third, fourth]);
-                }
-                some => some.into_iter().flatten().for_each(|run| xor::add(sum, run)),
-            }
-            start = end;
-        }
-    }
-
-    /// The sub-blocks of a block that meet diagonals `start` to `end - 1`, between which the
-    /// block does not begin anew; `None` at the one diagonal that it misses.
+    /// The diagonal that a column meets in a row.
     #[inline]
-    fn run(self, (column, block): (usize, &[u8]), start: usize, end: usize) -> Option<&[u8]> {
-        let first_row = if start >= column { start - column } else { start + self.prime - column };
-        let run =
-            first_row * self.sub_block_bytes..(first_row + end - start) * self.sub_block_bytes;
-        (first_row < self.prime - 1).then(|| &block[run])
+    const fn diagonal(self, row: usize, column: usize) -> usize {
+        let sum = row + column;
+        if sum < self.prime { sum } else { sum - self.prime }
+    }
+
+    /// The row in which a column meets a diagonal.
+    #[inline]
+    const fn row(self, diagonal: usize, column: usize) -> usize {
+        if diagonal >= column { diagonal - column } else { diagonal + self.prime - column }
     }
 
     /// Brings back two lost columns, `columns[0] < columns[1]`, row parity being column `p - 1`.
@@ -225,12 +379,7 @@ impl RowDiagonal {
         second: &mut [u8],
         diagonal: &[u8],
     ) {
-        match self.sub_block_bytes {
-            bytes if bytes % 64 == 0 => self.solve_lanes::<64>(columns, first, second, diagonal),
-            bytes if bytes % 32 == 0 => self.solve_lanes::<32>(columns, first, second, diagonal),
-            bytes if bytes % 16 == 0 => self.solve_lanes::<16>(columns, first, second, diagonal),
-            _ => self.solve_lanes::<WORD_BYTES>(columns, first, second, diagonal),
-        }
+        by_lane!(self.solve_lanes(columns, first, second, diagonal));
     }
 
     fn solve_lanes<const LANE: usize>(
@@ -276,13 +425,10 @@ impl RowDiagonal {
         // Column 0 is missed only by the diagonal that is not stored: no walk starts there.
         let mut diagonal = (from + self.prime - 1) % self.prime;
         while diagonal < self.prime - 1 {
-            let row = if diagonal >= to { diagonal - to } else { diagonal + self.prime - to };
+            let row = self.row(diagonal, to);
             let of_to = exclusive_or(diagonals[diagonal * lanes + lane], of_from);
             of_from = visit(row * lanes + lane, of_to);
-            diagonal = row + from;
-            if diagonal >= self.prime {
-                diagonal -= self.prime;
-            }
+            diagonal = self.diagonal(row, from);
         }
     }
 }
@@ -340,18 +486,48 @@ mod tests {
     }
 
     #[test]
-    fn four_at_a_time_as_one_by_one() {
-        let code = RowDiagonal::new(512).unwrap();
-        let block =
-            |seed: usize| (0..512).map(|at| (at * 7 + seed * 131) as u8).collect::<Vec<_>>();
-        let blocks = [block(1), block(2), block(3), block(4)];
-        for columns in [[0, 1, 2, 3], [0, 0, 16, 16], [13, 14, 15, 16], [9, 2, 0, 7], [1, 1, 1, 1]]
-        {
-            let members = [0, 1, 2, 3].map(|index| (columns[index], blocks[index].as_slice()));
-            let (mut together, mut apart) = (vec![0; 512], vec![0; 512]);
-            code.add_four(&mut together, members);
-            members.into_iter().for_each(|member| code.add_one(&mut apart, member));
-            assert_eq!(together, apart, "{columns:?}");
+    fn together_as_one_by_one() {
+        for block_bytes in [16, 512, 2048, 4096] {
+            let code = RowDiagonal::new(block_bytes).unwrap();
+            let block = |seed: usize| -> Vec<u8> {
+                (0..block_bytes).map(|at| (at * 7 + at / 251 + seed * 131) as u8).collect()
+            };
+            let last = code.row_parity_column();
+            for columns in [
+                &[0, 1, 2][..],
+                &[0, 0, last, last],
+                &[last - 1, last],
+                &[2, 1, 0],
+                &[1, 1, 1, 1, 1, 1, 1],
+            ] {
+                let blocks: Vec<_> =
+                    columns.iter().map(|&column| (column, block(column))).collect();
+                let members = || blocks.iter().map(|(column, block)| (*column, block.as_slice()));
+                let sums = || (vec![0x5a; block_bytes], vec![0x5a; block_bytes]);
+                let (mut rows, mut diagonals) = sums();
+                code.add_up(Some(&mut rows), &mut diagonals, Start::Held, members());
+                let (mut rows_apart, mut diagonals_apart) = sums();
+                for (column, block) in members() {
+                    for row in 0..code.prime - 1 {
+                        let sub_block = |row: usize| {
+                            row * code.sub_block_bytes..(row + 1) * code.sub_block_bytes
+                        };
+                        let add = |sum: &mut [u8]| {
+                            sum.iter_mut().zip(&block[sub_block(row)]).for_each(|(a, b)| *a ^= b);
+                        };
+                        add(&mut rows_apart[sub_block(row)]);
+                        let diagonal = (row + column) % code.prime;
+                        if diagonal < code.prime - 1 {
+                            add(&mut diagonals_apart[sub_block(diagonal)]);
+                        }
+                    }
+                }
+                assert_eq!(rows, rows_apart, "{block_bytes} bytes, {columns:?}");
+                assert_eq!(diagonals, diagonals_apart, "{block_bytes} bytes, {columns:?}");
+                let (_, mut diagonals_alone) = sums();
+                code.add_up(None, &mut diagonals_alone, Start::Held, members());
+                assert_eq!(diagonals_alone, diagonals, "{block_bytes} bytes, {columns:?}");
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Whether the parity of a stripe holds, and which block is wrong when it does not.
 
+use crate::xor::{self, Start};
 use crate::{BlocksError, StripeCodec};
 
 /// Whether the parity of a stripe agrees with its data.
@@ -64,13 +65,13 @@ impl StripeCodec {
         self.check_stripe(blocks)?;
         let (with_row, diagonal) = blocks.split_at(self.data_blocks() + 1);
         let mut sum = vec![0; self.block_bytes()];
-        crate::xor::add_all(&mut sum, with_row.iter().map(AsRef::as_ref));
-        let row_holds = crate::xor::is_zero(&sum);
+        xor::add_all(&mut sum, Start::Zero, with_row.iter().map(AsRef::as_ref));
+        let row_holds = xor::is_zero(&sum);
         let diagonal_holds = match (self.diagonal(), diagonal) {
             (Some(code), [diagonal]) => {
                 sum.copy_from_slice(diagonal.as_ref());
-                code.add(&mut sum, self.columns(code, with_row));
-                crate::xor::is_zero(&sum)
+                code.add_up(None, &mut sum, Start::Held, self.columns(code, with_row));
+                xor::is_zero(&sum)
             }
             _ => true,
         };
