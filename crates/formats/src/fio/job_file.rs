@@ -19,6 +19,8 @@ use super::{
 
 /// fio runs no more.
 const MOST_JOBS: usize = 4096;
+/// fio cuts longer ones.
+const LONGEST_NAME_BYTES: usize = 255;
 
 /// A job file.
 ///
@@ -310,6 +312,10 @@ fn sections(reader: impl BufRead, file: &Option<Arc<str>>) -> Result<Vec<Section
                 let message = format!("there are more than {MOST_JOBS} jobs");
                 let help = "split the file; fio runs no more either";
                 return Err(line.error(ErrorKind::Limit, message, help));
+            }
+            if name.len() > LONGEST_NAME_BYTES {
+                let message = format!("the name is longer than {LONGEST_NAME_BYTES} bytes");
+                return Err(line.error_of(name, ErrorKind::Limit, message, "shorten it"));
             }
             let (name, number) = (name.to_owned(), line.number);
             sections.push(Section { name, number, options: Vec::new() });
