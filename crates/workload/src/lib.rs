@@ -56,6 +56,7 @@
 
 mod distribution;
 mod draw;
+mod gaps;
 mod pattern;
 mod random_map;
 mod shipped;
@@ -63,6 +64,7 @@ mod specification;
 mod stream;
 
 pub use distribution::{Distribution, ZoneShare};
+pub use gaps::ExponentialGaps;
 pub use pattern::{PacedAccess, Pattern, PatternError, PatternLine, PatternStream, Sequence};
 pub use shipped::shipped_names;
 pub use specification::{AccessLine, AccessSpecification, SECTOR_BYTES, SpecificationError};
