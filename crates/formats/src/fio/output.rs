@@ -230,7 +230,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// None that a caller could cause: the type is that of [`Output::write_json`].
+    /// [`WriteError::NotRepresentable`] when a figure is not finite.
     pub fn to_json(&self) -> Result<String, WriteError> {
         let mut json = Vec::new();
         self.write_json(&mut json)?;
@@ -241,11 +241,20 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`WriteError::Io`] when the output refuses it.
+    /// [`WriteError::NotRepresentable`] when a figure is not finite, [`WriteError::Io`] when the
+    /// output refuses it.
     pub fn write_json(&self, mut output: impl io::Write) -> Result<(), WriteError> {
         let formatter = FioFormatter::default();
         let mut serializer = serde_json::Serializer::with_formatter(&mut output, formatter);
-        self.serialize(&mut serializer).map_err(io::Error::from)?;
+        match self.serialize(&mut serializer).map_err(io::Error::from) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(WriteError::not_representable(
+                    "a figure that is not finite",
+                    "JSON has no such numbers; leave the figure out",
+                ));
+            }
+            written => written?,
+        }
         output.write_all(b"\n")?;
         Ok(())
     }
@@ -503,6 +512,11 @@ struct FioFormatter {
 impl serde_json::ser::Formatter for FioFormatter {
     fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         write!(writer, "{value:.6}")
+    }
+
+    /// No value is null, so that this is a number which is not finite.
+    fn write_null<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
+        Err(io::ErrorKind::InvalidData.into())
     }
 
     fn begin_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {

@@ -418,7 +418,11 @@ fn unnamed_specifications(cursor: &mut Cursor) -> Result<Vec<AccessSpecification
             if is_at_section(&line) {
                 break;
             }
+            let is_end = text.eq_ignore_ascii_case("'END access specifications");
             cursor.pass();
+            if is_end {
+                break;
+            }
             continue;
         }
         let fields: Vec<&str> = text.split_ascii_whitespace().collect();

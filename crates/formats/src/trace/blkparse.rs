@@ -66,6 +66,10 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
             .ok_or_else(|| line.error(ErrorKind::Syntax, format!("{name} is missing"), FIELDS))
     };
     let plus = next("+")?;
+    // A command that was passed through has its bytes where others have sectors.
+    if plus.starts_with('(') {
+        return Ok(Parsed::NoData);
+    }
     if plus != "+" {
         let message = format!("there is {} where a + is due", quoted(plus));
         return Err(line.error_of(plus, ErrorKind::Syntax, message, FIELDS));
