@@ -125,7 +125,7 @@ fn configurations_of_iometer() {
             ),
             (
                 "Version 1.1.0\n'MANAGER LIST ==\n'Manager ID, manager name\n\t1,HOST\n'Worker\n\tW\n'Assigned access specs\n\tx\n'End worker\n",
-                "a.icf:9:1: the list of assigned access specs has no key `'End worker`; did you mean `'End worker`?",
+                "a.icf:9:1: the list of assigned access specs has no key `'End worker`; its place is elsewhere: is the end of what stands before it missing?",
             ),
         ],
         read,

@@ -68,11 +68,11 @@ fn action() -> impl Strategy<Value = IologAction> {
     prop_oneof![
         Just(IologAction::Sync),
         Just(IologAction::DataSync),
-        range.clone().prop_map(|(offset_bytes, length)| IologAction::Read {
+        range.prop_map(|(offset_bytes, length)| IologAction::Read {
             offset_bytes,
             length_bytes: length.into()
         }),
-        range.clone().prop_map(|(offset_bytes, length)| IologAction::Write {
+        range.prop_map(|(offset_bytes, length)| IologAction::Write {
             offset_bytes,
             length_bytes: length.into()
         }),
