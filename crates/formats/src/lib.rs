@@ -55,4 +55,9 @@ pub mod iometer;
 mod text;
 pub mod trace;
 
+/// The example of the README is one that compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use text::{ErrorKind, FormatError, Place, WriteError};

@@ -13,10 +13,12 @@ mod duration;
 mod iolog;
 mod job;
 mod job_file;
+mod json;
 mod latency;
 mod option;
 mod output;
 mod per_direction;
+mod setting;
 mod size;
 mod split;
 

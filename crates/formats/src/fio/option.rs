@@ -1,6 +1,6 @@
 //! The options of fio, and what becomes of each.
 
-use super::job_file::Apply;
+use super::setting::Apply;
 
 /// What becomes of an option.
 #[derive(Clone, Copy)]

@@ -1,14 +1,14 @@
 //! Results in the shape of `fio --output-format=json` and `json+`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::ser::{SerializeMap, Serializer};
+use serde::de::Deserializer;
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 use super::LatencyBins;
+use super::json::{FioFormatter, in_order};
 use crate::text::WriteError;
 
 /// Results of fio, or of whatever is to be read as such.
@@ -46,7 +46,11 @@ pub struct Output {
     /// The same for people.
     pub time: String,
     /// Options that hold for all jobs.
-    #[serde(rename = "global options", with = "pairs", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        rename = "global options",
+        with = "super::json::pairs",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub global_options: Vec<(String, String)>,
     /// The jobs, or, with `group_reporting`, their groups.
     pub jobs: Vec<JobResult>,
@@ -67,7 +71,11 @@ pub struct JobResult {
     /// Seconds that it took, begun ones included.
     pub elapsed: u64,
     /// Options of its own.
-    #[serde(rename = "job options", with = "pairs", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        rename = "job options",
+        with = "super::json::pairs",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub job_options: Vec<(String, String)>,
     /// Its reads.
     pub read: DirectionResult,
@@ -189,7 +197,7 @@ pub struct LatencyStatistics {
     #[serde(rename = "N")]
     pub n: u64,
     /// Percentages, and the latencies that so many do not exceed.
-    #[serde(with = "percentiles", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "super::json::percentiles", skip_serializing_if = "Option::is_none")]
     pub percentile: Option<Vec<(f64, u64)>>,
     /// How many fell into each bin, which only `json+` has.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -230,7 +238,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// None that a caller could cause: the type is that of [`Output::write_json`].
+    /// [`WriteError::NotRepresentable`] when a figure is not finite.
     pub fn to_json(&self) -> Result<String, WriteError> {
         let mut json = Vec::new();
         self.write_json(&mut json)?;
@@ -241,11 +249,20 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`WriteError::Io`] when the output refuses it.
+    /// [`WriteError::NotRepresentable`] when a figure is not finite, [`WriteError::Io`] when the
+    /// output refuses it.
     pub fn write_json(&self, mut output: impl io::Write) -> Result<(), WriteError> {
         let formatter = FioFormatter::default();
         let mut serializer = serde_json::Serializer::with_formatter(&mut output, formatter);
-        self.serialize(&mut serializer).map_err(io::Error::from)?;
+        match self.serialize(&mut serializer).map_err(io::Error::from) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(WriteError::not_representable(
+                    "a figure that is not finite",
+                    "JSON has no such numbers; leave the figure out",
+                ));
+            }
+            written => written?,
+        }
         output.write_all(b"\n")?;
         Ok(())
     }
@@ -419,133 +436,5 @@ impl Serialize for DistributionPercent {
 impl<'de> Deserialize<'de> for DistributionPercent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         in_order(deserializer).map(Self)
-    }
-}
-
-/// A map whose entries keep their order.
-fn in_order<'de, V, D>(deserializer: D) -> Result<Vec<(String, V)>, D::Error>
-where
-    V: Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    struct InOrder<V>(std::marker::PhantomData<V>);
-    impl<'de, V: Deserialize<'de>> Visitor<'de> for InOrder<V> {
-        type Value = Vec<(String, V)>;
-
-        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            formatter.write_str("a map")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut entries = Vec::new();
-            while let Some(entry) = map.next_entry()? {
-                entries.push(entry);
-            }
-            Ok(entries)
-        }
-    }
-    deserializer.deserialize_map(InOrder(std::marker::PhantomData))
-}
-
-/// Options as a map.
-mod pairs {
-    use super::*;
-
-    pub(super) fn serialize<S: Serializer>(
-        pairs: &[(String, String)],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<(String, String)>, D::Error> {
-        in_order(deserializer)
-    }
-}
-
-/// Percentages as keys with six decimals.
-mod percentiles {
-    use super::*;
-    use serde::de::Error;
-
-    pub(super) fn serialize<S: Serializer>(
-        percentiles: &Option<Vec<(f64, u64)>>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let percentiles = percentiles.as_deref().unwrap_or_default();
-        let mut map = serializer.serialize_map(Some(percentiles.len()))?;
-        for (percent, ns) in percentiles {
-            map.serialize_entry(&format!("{percent:.6}"), ns)?;
-        }
-        map.end()
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Vec<(f64, u64)>>, D::Error> {
-        let entries = in_order::<u64, D>(deserializer)?.into_iter();
-        let percentiles = entries.map(|(percent, ns)| match percent.parse() {
-            Ok(percent) => Ok((percent, ns)),
-            Err(_) => Err(D::Error::custom(format!("`{percent}` is not a percentage"))),
-        });
-        percentiles.collect::<Result<_, _>>().map(Some)
-    }
-}
-
-/// JSON as fio lays it out.
-#[derive(Default)]
-struct FioFormatter {
-    pretty: serde_json::ser::PrettyFormatter<'static>,
-}
-
-impl serde_json::ser::Formatter for FioFormatter {
-    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        write!(writer, "{value:.6}")
-    }
-
-    fn begin_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.pretty.begin_array(writer)
-    }
-
-    fn end_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.pretty.end_array(writer)
-    }
-
-    fn begin_array_value<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.pretty.begin_array_value(writer, first)
-    }
-
-    fn end_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.pretty.end_array_value(writer)
-    }
-
-    fn begin_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.pretty.begin_object(writer)
-    }
-
-    fn end_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.pretty.end_object(writer)
-    }
-
-    fn begin_object_key<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        self.pretty.begin_object_key(writer, first)
-    }
-
-    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b" : ")
-    }
-
-    fn end_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.pretty.end_object_value(writer)
     }
 }

@@ -160,7 +160,12 @@ impl Cursor {
         let otherwise = "Iometer reads no such line either: take it out";
         if text.starts_with('\'') {
             let message = format!("{section} has no key {}", quoted(text));
-            let help = did_you_mean(text, KEYS.iter().copied(), otherwise);
+            let is_known = KEYS.iter().any(|key| text.eq_ignore_ascii_case(key));
+            let help = if is_known {
+                "its place is elsewhere: is the end of what stands before it missing?".to_owned()
+            } else {
+                did_you_mean(text, KEYS.iter().copied(), otherwise)
+            };
             line.error_of(text, ErrorKind::UnknownName, message, help)
         } else {
             let message = format!("{} belongs to no key of {section}", quoted(text));

@@ -17,6 +17,8 @@ mod cursor;
 mod feature;
 mod read;
 mod read_managers;
+mod read_specifications;
+mod result_cells;
 mod result_columns;
 mod result_row;
 mod results;

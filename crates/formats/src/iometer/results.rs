@@ -61,7 +61,7 @@ impl Results {
     /// # Errors
     ///
     /// [`WriteError::NotRepresentable`] when a name or a time has a line end in it, begins with a
-    /// quote or has spaces at an end; [`WriteError::Io`] when the output refuses it.
+    /// quote or has spaces at an end, or when a figure is not finite; [`WriteError::Io`] when the output refuses it.
     pub fn write(&self, mut output: impl Write) -> Result<(), WriteError> {
         let mut line = |text: &str| write!(output, "{text}\r\n");
         let description = self.description.replace(',', "-");
@@ -89,7 +89,16 @@ impl Results {
             line(&header())?;
             for row in &test.rows {
                 name("the name", &row.name)?;
-                line(&row.cells().join(","))?;
+                let cells = row.cells();
+                // The others are NaN and inf.
+                let is_number = |cell: &String| !cell.contains(['N', 'n']);
+                if !cells[3..].iter().all(is_number) {
+                    return Err(WriteError::not_representable(
+                        format!("a figure of {:?} that is not finite", row.name),
+                        "readers take numbers only; leave the figure out",
+                    ));
+                }
+                line(&cells.join(","))?;
             }
             line("'Time Stamp")?;
             line(name("the time", &test.finished)?)?;

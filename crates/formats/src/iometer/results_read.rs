@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::text::{ErrorKind, FormatError, Limits, Line, Lines, Place, quoted};
 
 use super::cursor::{Value, begins};
-use super::read::{access_line, name_and_assignment};
+use super::read_specifications::{access_line, name_and_assignment};
 use super::result_columns::position;
 use super::{AccessSpecification, RESULT_COLUMNS, ResultRow, Results, TestResults, TestType};
 

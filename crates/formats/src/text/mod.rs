@@ -11,4 +11,5 @@ pub use error::{ErrorKind, FormatError, Place, WriteError};
 
 pub(crate) use lines::{Limits, Line, Lines};
 pub(crate) use nearest::{did_you_mean, nearest};
-pub(crate) use number::{Decimal, decimal, quoted, unsigned, unsigned_up_to};
+pub(crate) use number::{Decimal, decimal, is_digits, quoted, unsigned, unsigned_up_to};
+pub(crate) use source::open;

@@ -15,6 +15,11 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("`{shown}`")
 }
 
+/// Whether a text is a whole number without a sign.
+pub(crate) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// A whole number without a sign, in `field`, a part of `line`. `name` says which it is, `help`
 /// what to write.
 pub(crate) fn unsigned(

@@ -1,8 +1,12 @@
 //! The bytes of a file: counted, and decompressed where they are gzip.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
+
+use super::error::{ErrorKind, FormatError, Place};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -82,4 +86,13 @@ impl<R: BufRead> Source<R> {
             Self::Gzip(decoder) => decoder.take(most).read_until(b'\n', line),
         }
     }
+}
+
+/// Opens the file at `path`, which errors call `name`; `help` says what it should have been.
+pub(crate) fn open(path: &Path, name: &str, help: &str) -> Result<BufReader<File>, FormatError> {
+    File::open(path).map(BufReader::new).map_err(|error| {
+        let place = Place::new(Some(name.into()), 0, 0);
+        FormatError::new(ErrorKind::Io, place, format!("cannot read: {error}"), help)
+            .caused_by(error)
+    })
 }

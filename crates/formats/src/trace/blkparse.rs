@@ -1,6 +1,8 @@
 //! blkparse's default output: a header of seven fields, and what depends on the action.
 
-use crate::text::{Decimal, ErrorKind, FormatError, Line, decimal, quoted, unsigned_up_to};
+use crate::text::{
+    Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
+};
 
 use super::{BlkparseAction, Operation, Parsed, RawRecord, SECTOR_BYTES};
 
@@ -66,6 +68,10 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
             .ok_or_else(|| line.error(ErrorKind::Syntax, format!("{name} is missing"), FIELDS))
     };
     let plus = next("+")?;
+    // A command that was passed through has its bytes where others have sectors.
+    if plus.starts_with('(') {
+        return Ok(Parsed::NoData);
+    }
     if plus != "+" {
         let message = format!("there is {} where a + is due", quoted(plus));
         return Err(line.error_of(plus, ErrorKind::Syntax, message, FIELDS));
@@ -94,11 +100,12 @@ fn is_summary(line: &str) -> bool {
 /// Whether a line of a trace of unknown format is of this one.
 pub(super) fn recognises(line: &str) -> bool {
     let fields: Vec<&str> = line.split_ascii_whitespace().take(7).collect();
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match fields.as_slice() {
         [device, cpu, sequence, time, pid, ..] => {
-            device.split_once(',').is_some_and(|(major, minor)| digits(major) && digits(minor))
-                && [cpu, sequence, pid].into_iter().all(|field| digits(field))
+            device
+                .split_once(',')
+                .is_some_and(|(major, minor)| is_digits(major) && is_digits(minor))
+                && [cpu, sequence, pid].into_iter().all(|field| is_digits(field))
                 && time.parse::<f64>().is_ok()
         }
         _ => false,

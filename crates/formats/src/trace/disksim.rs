@@ -1,6 +1,8 @@
 //! `time device block blocks flags`.
 
-use crate::text::{Decimal, ErrorKind, FormatError, Line, decimal, quoted, unsigned_up_to};
+use crate::text::{
+    Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
+};
 
 use super::{Operation, Parsed, RawRecord, SECTOR_BYTES};
 
@@ -54,12 +56,11 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
 /// Whether a line of a trace of unknown format is of this one.
 pub(super) fn recognises(line: &str) -> bool {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match fields.as_slice() {
         [time, device, block, blocks, flags] => {
             time.contains('.')
                 && time.parse::<f64>().is_ok()
-                && [device, block, blocks].into_iter().all(|field| digits(field))
+                && [device, block, blocks].into_iter().all(|field| is_digits(field))
                 && u64::from_str_radix(flags.trim_start_matches("0x"), 16).is_ok()
         }
         _ => false,

@@ -1,6 +1,6 @@
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
 
-use crate::text::{ErrorKind, FormatError, Line, quoted, unsigned, unsigned_up_to};
+use crate::text::{ErrorKind, FormatError, Line, is_digits, quoted, unsigned, unsigned_up_to};
 
 use super::{Operation, Parsed, RawRecord};
 
@@ -63,15 +63,14 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
 /// Whether a line of a trace of unknown format is of this one.
 pub(super) fn recognises(line: &str) -> bool {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match fields.as_slice() {
         ["Timestamp", "Hostname", ..] => true,
         [timestamp, _, disk, kind, offset, size] | [timestamp, _, disk, kind, offset, size, _] => {
-            digits(timestamp)
-                && digits(disk)
+            is_digits(timestamp)
+                && is_digits(disk)
                 && ["read", "write"].contains(&kind.to_ascii_lowercase().as_str())
-                && digits(offset)
-                && digits(size)
+                && is_digits(offset)
+                && is_digits(size)
         }
         _ => false,
     }

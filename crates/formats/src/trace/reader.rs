@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::fio::{IologAction, IologParser};
-use crate::text::{ErrorKind, FormatError, Limits, Line, Lines, Place};
+use crate::text::{self, ErrorKind, FormatError, Limits, Line, Lines};
 
 use super::columns::Columns;
 use super::{
@@ -78,16 +78,8 @@ impl TraceReader<BufReader<File>> {
     pub fn open(path: impl AsRef<Path>, mut options: TraceOptions) -> Result<Self, FormatError> {
         let path = path.as_ref();
         let name = options.name.get_or_insert_with(|| path.display().to_string());
-        let file = File::open(path).map_err(|error| {
-            FormatError::new(
-                ErrorKind::Io,
-                Place::new(Some(Arc::from(name.as_str())), 0, 0),
-                format!("cannot read: {error}"),
-                "give the path of a trace, plain or gzip",
-            )
-            .caused_by(error)
-        })?;
-        Self::new(BufReader::new(file), options)
+        let file = text::open(path, name, "give the path of a trace, plain or gzip")?;
+        Self::new(file, options)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `ASU,LBA,Size,Opcode,Timestamp` and optional fields.
 
 use crate::text::{
-    Decimal, ErrorKind, FormatError, Line, decimal, quoted, unsigned, unsigned_up_to,
+    Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned, unsigned_up_to,
 };
 
 use super::{Operation, Parsed, RawRecord, SECTOR_BYTES};
@@ -50,12 +50,11 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
 /// Whether a line of a trace of unknown format is of this one.
 pub(super) fn recognises(line: &str) -> bool {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match fields.as_slice() {
         [unit, block, size, opcode, timestamp, ..] => {
-            digits(unit)
-                && digits(block)
-                && digits(size)
+            is_digits(unit)
+                && is_digits(block)
+                && is_digits(size)
                 && ["r", "R", "w", "W"].contains(opcode)
                 && timestamp.parse::<f64>().is_ok()
         }
