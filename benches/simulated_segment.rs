@@ -14,7 +14,7 @@ fn simulated_segment(criterion: &mut Criterion) {
         Err(error) => panic!("{error:?}"),
     };
     scenario.segments = 1;
-    let options = RunOptions { jobs: 1, scale_down: SCALE_DOWN };
+    let options = RunOptions { jobs: 1, scale_down: SCALE_DOWN, ..RunOptions::default() };
     let mut group = criterion.benchmark_group("simulated_segment");
     group.sample_size(10);
     for array in scenario.arrays.clone() {

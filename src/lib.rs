@@ -21,7 +21,8 @@
 //!
 //! The parts stand alone, each with a front page that teaches it: [`alloc`] is the write-anywhere allocator, [`raid`]
 //! says where a block lies and what a stripe update needs, [`spindle`] is one drive, [`workload`] draws accesses,
-//! [`array`](mod@array) has the controllers as state machines, [`sim`] runs them in virtual time, [`scenario`] reads
+//! [`formats`] reads and writes the files of Iometer, fio and traces, which a [`Load`] runs in place of a scenario's
+//! workload, [`array`](mod@array) has the controllers as state machines, [`sim`] runs them in virtual time, [`scenario`] reads
 //! experiments, [`report`] writes results.
 
 #![forbid(unsafe_code)]
@@ -29,6 +30,7 @@
 
 mod build;
 mod calibrate;
+mod load;
 mod memory;
 mod results;
 mod run;
@@ -38,11 +40,13 @@ pub mod terminal;
 
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
+pub use load::{Load, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, needed_bytes};
 pub use run::{Observer, RunError, RunOptions, run};
 
 pub use strewn_alloc as alloc;
 pub use strewn_array as array;
+pub use strewn_formats as formats;
 pub use strewn_raid as raid;
 pub use strewn_report as report;
 pub use strewn_scenario as scenario;

@@ -10,10 +10,11 @@ use strewn_array::{DataLost, Failure};
 use strewn_raid::SpindleIndex;
 use strewn_report::{ArrayResults, Published, PublishedError, Results, SCHEMA, Scaled};
 use strewn_scenario::Scenario;
-use strewn_sim::{Progress, Segment, Simulation, SimulationError};
+use strewn_sim::{ClosedLoop, Host, Progress, Segment, Simulation, SimulationError};
 use thiserror::Error;
 
 use crate::build::{self, BuildError, BuiltArray};
+use crate::load::{BuiltHost, Load, LoadError};
 use crate::memory::{self, NotEnoughMemory};
 use crate::results;
 
@@ -45,6 +46,8 @@ pub struct RunOptions {
     pub jobs: usize,
     /// Run at a scale this many times smaller (see [`Scenario::scaled_down`]); 0 and 1 for full scale.
     pub scale_down: u32,
+    /// The workload to run in place of the scenario's; the published figures are then of another one, and are left out.
+    pub load: Option<Load>,
 }
 
 /// Why a run cannot be made or trusted.
@@ -81,6 +84,9 @@ pub enum RunError {
         /// How far the utilization law is off, in percent.
         utilization_percent: f64,
     },
+    /// The workload that is to be run in place of the scenario's cannot be.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// The published figures cannot be read.
     #[error("{}: the published figures cannot be read: {source}", .path.display())]
     PublishedFile {
@@ -116,7 +122,8 @@ pub fn run(
     observer: &dyn Observer,
 ) -> Result<Results, RunError> {
     let started = Instant::now();
-    let published = read_published(scenario)?;
+    let load = options.load.as_ref();
+    let published = if load.is_some() { None } else { read_published(scenario)? };
     let (scaled, scenario) = if options.scale_down > 1 {
         let (smaller, what) = scenario.scaled_down(options.scale_down);
         (Some(Scaled { by: options.scale_down, what }), smaller)
@@ -124,13 +131,24 @@ pub fn run(
         (None, scenario.clone())
     };
     memory::check(&scenario)?;
-    let done = run_arrays(&scenario, options.jobs, observer)?;
+    if let Some(load) = load {
+        load.check(&scenario)?;
+    }
+    let done = run_arrays(&scenario, load, options.jobs, observer)?;
 
     let mut arrays: Vec<ArrayResults> = Vec::new();
     for (array, done) in scenario.arrays.iter().zip(&done) {
         arrays.push(results::of_array(&scenario, array, done));
     }
-    let partial = done.iter().any(|done| done.segments.len() < scenario.segments as usize);
+    if let Some(load) = load {
+        for (index, array) in arrays.iter_mut().enumerate() {
+            array.outstanding = load.outstanding(&scenario, index);
+        }
+    }
+    let ended = done.iter().all(|done| done.host_is_done);
+    let workload = load.map(|load| load.described(&scenario, ended)).transpose()?;
+    let short = |done: &ArrayRun| done.segments.len() < scenario.segments as usize;
+    let partial = done.iter().any(|done| short(done) && !done.host_is_done);
     let fitted = strewn_report::fitted_segments_by_array(&arrays);
     let overhead = results::overhead(&scenario, &arrays)?;
     Ok(Results {
@@ -145,6 +163,7 @@ pub fn run(
             .sum(),
         partial,
         scaled,
+        workload,
         published: published
             .as_ref()
             .map(|figures| strewn_report::compare(figures, &arrays, &fitted))
@@ -175,11 +194,14 @@ pub(crate) struct ArrayRun {
     pub(crate) failures: Vec<Failure>,
     /// What ended the run before its last segment, if data loss did.
     pub(crate) data_loss: Option<DataLost>,
+    /// Whether the host came to its end; a closed loop has none.
+    pub(crate) host_is_done: bool,
 }
 
 /// What each array came to.
 fn run_arrays(
     scenario: &Scenario,
+    load: Option<&Load>,
     jobs: usize,
     observer: &dyn Observer,
 ) -> Result<Vec<ArrayRun>, RunError> {
@@ -188,7 +210,7 @@ fn run_arrays(
     let indices = 0..scenario.arrays.len();
     pool.install(|| {
         let run = |index| {
-            let done = run_array(scenario, index, &observer);
+            let done = run_array(scenario, load, index, &observer);
             if done.is_err() {
                 observer.failed.store(true, Ordering::Relaxed);
             }
@@ -221,31 +243,40 @@ impl Observer for UntilOneFails<'_> {
 /// Runs one array of `scenario` to its end, or until data are lost or `observer` stops it.
 pub(crate) fn run_array(
     scenario: &Scenario,
+    load: Option<&Load>,
     index: usize,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
     let array = &scenario.arrays[index];
     let failed = |source| RunError::Build { array: array.name.clone(), source };
     let spindles = build::spindles(scenario, array).map_err(failed)?;
-    let accesses = build::accesses(scenario, index).map_err(failed)?;
+    let host = match load {
+        Some(load) => load.host(scenario, index, build::seed(scenario, index))?,
+        None => {
+            let accesses = build::accesses(scenario, index).map_err(failed)?;
+            BuiltHost::ClosedLoop(ClosedLoop::new(accesses, array.outstanding))
+        }
+    };
     let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
-    // One loop for each kind of array: the compiler sees through to the spindles in both.
+    // One loop for each kind of array and host: the compiler sees through to the spindles in each.
     macro_rules! simulate {
-        ($built:expr) => {{
-            let simulation = Simulation::new(*$built, &spindles, accesses, array.outstanding);
+        ($built:expr, $host:expr) => {{
+            let simulation = Simulation::with_host(*$built, &spindles, $host);
             run_segments(scenario, index, simulation.map_err(in_simulation)?, observer)
         }};
     }
-    match build::array(scenario, array).map_err(failed)? {
-        BuiltArray::WriteAnywhere(built) => simulate!(built),
-        BuiltArray::InPlace(built) => simulate!(built),
+    match (build::array(scenario, array).map_err(failed)?, host) {
+        (BuiltArray::WriteAnywhere(built), BuiltHost::ClosedLoop(host)) => simulate!(built, host),
+        (BuiltArray::WriteAnywhere(built), BuiltHost::Workers(host)) => simulate!(built, host),
+        (BuiltArray::InPlace(built), BuiltHost::ClosedLoop(host)) => simulate!(built, host),
+        (BuiltArray::InPlace(built), BuiltHost::Workers(host)) => simulate!(built, host),
     }
 }
 
-fn run_segments<A: strewn_array::Array<()>>(
+fn run_segments<A: strewn_array::Array<()>, H: Host>(
     scenario: &Scenario,
     index: usize,
-    mut simulation: Simulation<A>,
+    mut simulation: Simulation<A, H>,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
     let array = scenario.arrays[index].name.clone();
@@ -255,6 +286,9 @@ fn run_segments<A: strewn_array::Array<()>>(
     let mut segments = Vec::new();
     let mut data_loss = None;
     for _ in 0..scenario.segments {
+        if simulation.is_done() {
+            break;
+        }
         let mut look = |progress| {
             observer.progress(index, progress);
             if observer.stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -281,5 +315,6 @@ fn run_segments<A: strewn_array::Array<()>>(
         }
     }
     let failures = simulation.array().failures().to_vec();
-    Ok(ArrayRun { segments, failures, data_loss })
+    let host_is_done = simulation.is_done();
+    Ok(ArrayRun { segments, failures, data_loss, host_is_done })
 }

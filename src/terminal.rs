@@ -27,9 +27,11 @@ mod ending;
 mod failure;
 mod interrupt;
 mod progress;
+mod reading;
 mod study_progress;
 
-pub use ending::{Ending, exit_code, print};
+pub use ending::{Ending, exit_code, print, say};
 pub use failure::Failure;
 pub use progress::Terminal;
+pub use reading::ReadingTerminal;
 pub use study_progress::StudyTerminal;

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod calibrate;
+mod load;
 mod out_directory;
 mod output_files;
 mod replace_file;

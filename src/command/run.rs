@@ -6,7 +6,7 @@ use strewn::terminal::{self, Ending, Failure, Terminal};
 
 use super::arguments::RunArguments;
 use super::out_directory::OutDirectory;
-use super::{output_files, scenario_file};
+use super::{load, output_files, scenario_file};
 
 /// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
 /// full-scale curves (docs/model.md says how near).
@@ -20,10 +20,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         .map(|path| OutDirectory::check(path, arguments.force, &output_files::NAMES))
         .transpose()?;
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
-    scenario.segments = arguments.segments.unwrap_or(scenario.segments);
+    let load = load::read(arguments, &scenario)?;
+    let own = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns));
+    scenario.segments = arguments.segments.or(own).unwrap_or(scenario.segments);
     let options = RunOptions {
         jobs: arguments.jobs.unwrap_or_default(),
         scale_down: if arguments.quick { QUICK_SCALE_DOWN } else { 1 },
+        load,
     };
 
     let terminal = Terminal::of_run(&scenario, &options);

@@ -29,7 +29,7 @@
 //! #     response_ms: ResponseTime { mean: 150.0 / iops, ..Default::default() },
 //! #     utilization: Default::default(), spindle_commands: Default::default(),
 //! #     cache: Default::default(), layout: Default::default(), free_space: None, consistency_points: None,
-//! #     checks: Default::default(), redundancy: None,
+//! #     checks: Default::default(), redundancy: None, host: None,
 //! # };
 //! # let array = ArrayResults {
 //! #     name: "A".into(), layout: LayoutKind::WriteAnywhere, outstanding: 150,
@@ -43,7 +43,7 @@
 //! # };
 //! # let mut results = Results {
 //! #     schema: SCHEMA, scenario: "s".into(), seed: 1, strewn: "0.1.0".into(), wall_seconds: 0.0,
-//! #     host_ops: 2, partial: false, scaled: None, arrays: vec![array], published: vec![],
+//! #     host_ops: 2, partial: false, scaled: None, workload: None, arrays: vec![array], published: vec![],
 //! #     ratios: vec![], overhead: vec![],
 //! # };
 //!
@@ -78,6 +78,7 @@ pub mod published;
 pub mod redundancy;
 pub mod results;
 pub mod table;
+pub mod workload;
 
 pub use chart::{ChartError, ChartSize, iops_chart, response_chart};
 pub use comparison::{
@@ -101,3 +102,6 @@ pub use results::{
     SpindleCommands, Spindles, Utilization, rounded,
 };
 pub use table::{all_tables, fitted_table, overhead_table, segments_table, summary_table};
+pub use workload::{
+    HostFigures, Ignored, OperationFigures, TraceReplay, Workload, WorkloadKind, WorkloadWorker,
+};
