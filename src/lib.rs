@@ -32,6 +32,7 @@ mod build;
 mod calibrate;
 mod load;
 mod memory;
+mod record;
 mod results;
 mod run;
 pub mod study;
@@ -42,6 +43,7 @@ pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
 pub use load::{Load, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, needed_bytes};
+pub use record::{RecordError, iolog_of_array};
 pub use run::{Observer, RunError, RunOptions, run};
 
 pub use strewn_alloc as alloc;

@@ -37,7 +37,7 @@ use std::path::Path;
 use strewn_formats::FormatError;
 use strewn_report::{Ignored, Workload, WorkloadKind, WorkloadWorker};
 use strewn_scenario::{Bytes, Scenario};
-use strewn_sim::{ClosedLoop, Outstanding, Worker, Workers};
+use strewn_sim::{ClosedLoop, Host, Outstanding, Watch, Watched, Worker, Workers};
 use strewn_workload::{AccessStream, Pattern, PatternStream};
 use thiserror::Error;
 
@@ -96,8 +96,18 @@ impl From<FormatError> for LoadError {
 pub(crate) enum BuiltHost {
     /// The plain closed loop.
     ClosedLoop(ClosedLoop),
-    /// Anything else.
-    Workers(Workers),
+    /// Anything else, of which each operation costs a call.
+    Other(Box<dyn Host>),
+}
+
+impl BuiltHost {
+    /// The same, with reads and writes measured apart and every operation told of.
+    pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
+        Self::Other(match self {
+            Self::ClosedLoop(host) => Box::new(Watched::new(host, watch)),
+            Self::Other(host) => Box::new(Watched::new(host, watch)),
+        })
+    }
 }
 
 impl Load {
@@ -193,11 +203,8 @@ impl Load {
         match &self.kind {
             Kind::Trace(trace) if trace.replays_by_the_clock() => 0,
             Kind::Trace(_) => of_scenario,
-            _ => {
-                let workers = self.workers(scenario).unwrap_or_default();
-                let of = |worker: &WorkloadWorker| worker.outstanding.unwrap_or(of_scenario);
-                workers.iter().map(of).sum()
-            }
+            Kind::AccessSpecification(specifications) => specifications.outstanding(of_scenario),
+            Kind::FioJobs(jobs) => fio::outstanding(jobs),
         }
     }
 
@@ -230,7 +237,7 @@ impl Load {
                 format!("{MOST_OUTSTANDING} are the most; give fewer jobs or a smaller depth"),
             ));
         }
-        Ok(BuiltHost::Workers(Workers::new(workers)))
+        Ok(BuiltHost::Other(Box::new(Workers::new(workers))))
     }
 
     fn workers(&self, scenario: &Scenario) -> Result<Vec<WorkloadWorker>, LoadError> {

@@ -105,6 +105,8 @@ fn host(segment: &Segment) -> Option<HostFigures> {
         mean_outstanding: segment.mean_outstanding,
         reads: figures(reads),
         writes: figures(writes),
+        littles_law_unexplained_percent: segment.laws.littles_law_unexplained * 100.0,
+        utilization_law_unexplained_percent: segment.laws.utilization_law_unexplained * 100.0,
     })
 }
 

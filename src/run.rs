@@ -16,6 +16,7 @@ use thiserror::Error;
 use crate::build::{self, BuildError, BuiltArray};
 use crate::load::{BuiltHost, Load, LoadError};
 use crate::memory::{self, NotEnoughMemory};
+use crate::record::{self, RecordError, Recording};
 use crate::results;
 
 /// What a run is told and asked while it runs; called from several threads.
@@ -48,6 +49,12 @@ pub struct RunOptions {
     pub scale_down: u32,
     /// The workload to run in place of the scenario's; the published figures are then of another one, and are left out.
     pub load: Option<Load>,
+    /// Measure reads and writes apart ([`Segment::by_direction`]) where the load is a plain closed loop too, which then
+    /// costs more.
+    pub by_direction: bool,
+    /// Log every host operation into this file as fio's iolog; with several arrays, into one for each, its name before
+    /// the extension.
+    pub record_iolog: Option<PathBuf>,
 }
 
 /// Why a run cannot be made or trusted.
@@ -87,6 +94,9 @@ pub enum RunError {
     /// The workload that is to be run in place of the scenario's cannot be.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The operations cannot be logged.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// The published figures cannot be read.
     #[error("{}: the published figures cannot be read: {source}", .path.display())]
     PublishedFile {
@@ -134,7 +144,7 @@ pub fn run(
     if let Some(load) = load {
         load.check(&scenario)?;
     }
-    let done = run_arrays(&scenario, load, options.jobs, observer)?;
+    let done = run_arrays(&scenario, options, observer)?;
 
     let mut arrays: Vec<ArrayResults> = Vec::new();
     for (array, done) in scenario.arrays.iter().zip(&done) {
@@ -201,16 +211,15 @@ pub(crate) struct ArrayRun {
 /// What each array came to.
 fn run_arrays(
     scenario: &Scenario,
-    load: Option<&Load>,
-    jobs: usize,
+    options: &RunOptions,
     observer: &dyn Observer,
 ) -> Result<Vec<ArrayRun>, RunError> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build()?;
     let observer = UntilOneFails { observer, failed: AtomicBool::new(false) };
     let indices = 0..scenario.arrays.len();
     pool.install(|| {
         let run = |index| {
-            let done = run_array(scenario, load, index, &observer);
+            let done = run_array(scenario, options, index, &observer);
             if done.is_err() {
                 observer.failed.store(true, Ordering::Relaxed);
             }
@@ -243,19 +252,27 @@ impl Observer for UntilOneFails<'_> {
 /// Runs one array of `scenario` to its end, or until data are lost or `observer` stops it.
 pub(crate) fn run_array(
     scenario: &Scenario,
-    load: Option<&Load>,
+    options: &RunOptions,
     index: usize,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
     let array = &scenario.arrays[index];
     let failed = |source| RunError::Build { array: array.name.clone(), source };
     let spindles = build::spindles(scenario, array).map_err(failed)?;
-    let host = match load {
+    let host = match &options.load {
         Some(load) => load.host(scenario, index, build::seed(scenario, index))?,
         None => {
             let accesses = build::accesses(scenario, index).map_err(failed)?;
             BuiltHost::ClosedLoop(ClosedLoop::new(accesses, array.outstanding))
         }
+    };
+    let recording = options.record_iolog.as_ref().map(|path| {
+        Recording::begin(record::iolog_of_array(path, &array.name, scenario.arrays.len()))
+    });
+    let recording = recording.transpose()?;
+    let host = match &recording {
+        None if !options.by_direction => host,
+        recording => host.watched(recording.as_ref().map(Recording::watch)),
     };
     let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
     // One loop for each kind of array and host: the compiler sees through to the spindles in each.
@@ -265,12 +282,16 @@ pub(crate) fn run_array(
             run_segments(scenario, index, simulation.map_err(in_simulation)?, observer)
         }};
     }
-    match (build::array(scenario, array).map_err(failed)?, host) {
+    let done = match (build::array(scenario, array).map_err(failed)?, host) {
         (BuiltArray::WriteAnywhere(built), BuiltHost::ClosedLoop(host)) => simulate!(built, host),
-        (BuiltArray::WriteAnywhere(built), BuiltHost::Workers(host)) => simulate!(built, host),
+        (BuiltArray::WriteAnywhere(built), BuiltHost::Other(host)) => simulate!(built, host),
         (BuiltArray::InPlace(built), BuiltHost::ClosedLoop(host)) => simulate!(built, host),
-        (BuiltArray::InPlace(built), BuiltHost::Workers(host)) => simulate!(built, host),
+        (BuiltArray::InPlace(built), BuiltHost::Other(host)) => simulate!(built, host),
+    }?;
+    if let Some(recording) = recording {
+        recording.finish()?;
     }
+    Ok(done)
 }
 
 fn run_segments<A: strewn_array::Array<()>, H: Host>(

@@ -122,6 +122,10 @@ pub(crate) struct RunArguments {
     /// Replay the records of this device of the trace alone: the disk, application storage unit or device number
     #[arg(long, value_name = "N", requires = "trace", help_heading = LOADS)]
     pub(crate) trace_device: Option<u32>,
+    /// Log every host operation into this file as fio's iolog; with several arrays, into one for each, its name before
+    /// the extension
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record_iolog: Option<PathBuf>,
 }
 
 /// `strewn calibrate`.

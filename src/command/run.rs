@@ -1,7 +1,10 @@
 //! `strewn run`.
 
+use std::path::Path;
+
 use strewn::RunOptions;
 use strewn::report::{self, ArrayResults};
+use strewn::scenario::Scenario;
 use strewn::terminal::{self, Ending, Failure, Terminal};
 
 use super::arguments::RunArguments;
@@ -19,6 +22,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let out = out
         .map(|path| OutDirectory::check(path, arguments.force, &output_files::NAMES))
         .transpose()?;
+    if let Some(log) = &arguments.record_iolog {
+        check_log(log, &scenario)?;
+    }
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     let load = load::read(arguments, &scenario)?;
     let own = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns));
@@ -27,6 +33,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         jobs: arguments.jobs.unwrap_or_default(),
         scale_down: if arguments.quick { QUICK_SCALE_DOWN } else { 1 },
         load,
+        by_direction: false,
+        record_iolog: arguments.record_iolog.clone(),
     };
 
     let terminal = Terminal::of_run(&scenario, &options);
@@ -46,4 +54,26 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     }
     terminal::print(&if arguments.json { json } else { report::all_tables(&results) })?;
     Ok(Ending::of(&results))
+}
+
+/// That the logs of operations can be written where nothing is yet.
+fn check_log(log: &Path, scenario: &Scenario) -> Result<(), Failure> {
+    let shown = log.display();
+    let folder = log.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if log.file_name().is_none() || folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Failure::bad_input(
+            format!("--record-iolog {shown}: there is no such directory"),
+            "give a file in a directory that is there",
+        ));
+    }
+    for array in &scenario.arrays {
+        let file = strewn::iolog_of_array(log, &array.name, scenario.arrays.len());
+        if file.symlink_metadata().is_ok() {
+            return Err(Failure::bad_input(
+                format!("--record-iolog {shown}: {} is there already", file.display()),
+                "give another name, or move it away",
+            ));
+        }
+    }
+    Ok(())
 }

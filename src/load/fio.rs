@@ -325,6 +325,13 @@ pub(super) fn described(
     Ok(described)
 }
 
+/// Accesses outstanding at a time, at the most.
+pub(super) fn outstanding(jobs: &[JobPlan]) -> u32 {
+    let groups = jobs.chunk_by(|one, next| one.group == next.group);
+    let of = |plan: &JobPlan| plan.job.outstanding().saturating_mul(plan.job.clones);
+    groups.map(|group| group.iter().map(of).sum()).max().unwrap_or(0)
+}
+
 /// How long the jobs take at the most; none if some end by what they have done alone.
 pub(super) fn about_ns(jobs: &[JobPlan]) -> Option<u64> {
     let groups = jobs.chunk_by(|one, next| one.group == next.group);

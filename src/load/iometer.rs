@@ -290,7 +290,18 @@ impl Specifications {
         };
         let workers = self.workers.iter().enumerate().map(worker);
         let host = Workers::new(workers.collect::<Result<_, LoadError>>()?);
-        Ok(BuiltHost::Workers(host.with_depths(self.depths.clone())))
+        Ok(BuiltHost::Other(Box::new(host.with_depths(self.depths.clone()))))
+    }
+
+    /// Operations outstanding at a time, at the most.
+    pub(super) fn outstanding(&self, of_scenario: u32) -> u32 {
+        match self.depths.iter().max() {
+            Some(depth) => depth * self.workers.len() as u32,
+            None => {
+                let own = self.workers.iter().map(|worker| worker.outstanding);
+                own.map(|own| own.unwrap_or(of_scenario)).sum()
+            }
+        }
     }
 
     pub(super) fn described(

@@ -121,6 +121,11 @@ pub struct HostFigures {
     pub reads: OperationFigures,
     /// Writes.
     pub writes: OperationFigures,
+    /// What is left of the error of Little's law when operations under way at the ends of the segment are counted, in
+    /// percent.
+    pub littles_law_unexplained_percent: f64,
+    /// The same of the utilization law, with the commands in service at the ends.
+    pub utilization_law_unexplained_percent: f64,
 }
 
 impl HostFigures {
@@ -129,6 +134,8 @@ impl HostFigures {
     pub fn rounded(mut self, significant_digits: usize) -> Self {
         let round = |value: &mut f64| *value = crate::rounded(*value, significant_digits);
         round(&mut self.mean_outstanding);
+        round(&mut self.littles_law_unexplained_percent);
+        round(&mut self.utilization_law_unexplained_percent);
         for figures in [&mut self.reads, &mut self.writes] {
             let OperationFigures { mib, mean_ms, p95_ms, max_ms, .. } = figures;
             [mib, mean_ms, p95_ms, max_ms].into_iter().for_each(round);

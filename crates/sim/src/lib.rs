@@ -49,6 +49,7 @@ mod next_completions;
 mod pace;
 mod segment;
 mod simulation;
+mod watched;
 mod workers;
 mod world;
 
@@ -57,4 +58,5 @@ pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved};
 pub use pace::Rate;
 pub use segment::{Laws, Response, Segment, SpindleGroup};
 pub use simulation::{Progress, Simulation, SimulationError, Spindles};
+pub use watched::{Watch, Watched};
 pub use workers::{Accesses, Outstanding, ThinkTime, TimedAccess, Worker, Workers};

@@ -145,7 +145,10 @@ struct State {
     outstanding: u32,
     issued: u64,
     issued_bytes: u64,
+    /// It issues nothing more.
     exhausted: bool,
+    /// It was found to be done.
+    counted_done: bool,
 }
 
 impl State {
@@ -256,6 +259,7 @@ impl Workers {
             issued: 0,
             issued_bytes: 0,
             exhausted: false,
+            counted_done: false,
         };
         let workers: Vec<State> = workers.into_iter().map(state).collect();
         Self {
@@ -290,7 +294,6 @@ impl Workers {
     /// Works out when a worker is due, and whether it is done.
     fn settle(&mut self, now_ns: u64, index: usize) {
         let state = &mut self.workers[index];
-        let was_done = state.is_done();
         self.due_ns[index] = match state.due_ns(now_ns) {
             Ok(due_ns) => due_ns,
             Err(failure) => {
@@ -299,7 +302,7 @@ impl Workers {
                 now_ns
             }
         };
-        if !was_done && state.is_done() {
+        if state.is_done() && !std::mem::replace(&mut state.counted_done, true) {
             self.unfinished -= 1;
         }
     }
