@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use strewn_memory::{prefetch, zeroed_words};
+
 /// Bits of one level summarised by one bit of the level above.
 const FAN_OUT: u64 = 64;
 
@@ -26,7 +28,7 @@ impl SummaryBitmap {
         let mut bits = len.max(1);
         loop {
             let words = bits.div_ceil(FAN_OUT);
-            levels.push(vec![0u64; words as usize]);
+            levels.push(zeroed_words(words as usize));
             if words == 1 {
                 break;
             }
@@ -68,6 +70,13 @@ impl SummaryBitmap {
         self.levels[0][(bit / FAN_OUT) as usize] >> (bit % FAN_OUT) & 1 == 1
     }
 
+    /// Announces that it will be asked whether `bit` is in the set, or that it will be added or taken out. It may be
+    /// any number.
+    #[inline]
+    pub fn prefetch(&self, bit: u64) {
+        prefetch(&self.levels[0], (bit / FAN_OUT) as usize);
+    }
+
     /// Adds `bit`; whether it was new.
     #[inline]
     pub fn insert(&mut self, bit: u64) -> bool {
@@ -101,6 +110,27 @@ impl SummaryBitmap {
         words_of(range)
             .map(|(word, mask)| u64::from((self.levels[0][word] & mask).count_ones()))
             .sum()
+    }
+
+    /// Whether each number of `range` is in this set or in `other`.
+    #[inline]
+    #[must_use]
+    pub fn covers_with(&self, other: &Self, range: Range<u64>) -> bool {
+        words_of(range)
+            .all(|(word, mask)| (self.levels[0][word] | other.levels[0][word]) & mask == mask)
+    }
+
+    /// The first number of the 64 among which the smallest member at or above `from` is, or of others below it: found
+    /// without a look at the members, of which a large set has most outside of the processor's caches.
+    #[must_use]
+    pub fn next_member_is_near(&self, from: u64) -> u64 {
+        let word = from / FAN_OUT;
+        let Some(marks) = self.levels.get(1).and_then(|level| level.get((word / FAN_OUT) as usize))
+        else {
+            return from;
+        };
+        let rest = marks >> (word % FAN_OUT);
+        if rest == 0 { from } else { (word + u64::from(rest.trailing_zeros())) * FAN_OUT }
     }
 
     /// The smallest member that is at least `from`.

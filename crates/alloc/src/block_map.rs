@@ -1,5 +1,6 @@
 //! Where each block of a file lies.
 
+use strewn_memory::{filled, prefetch};
 use strewn_raid::Vbn;
 use thiserror::Error;
 
@@ -26,7 +27,7 @@ impl BlockMap {
         if aggregate_blocks > u64::from(NOWHERE) {
             return Err(TooManyBlocks(aggregate_blocks));
         }
-        Ok(Self { entries: vec![NOWHERE; blocks as usize] })
+        Ok(Self { entries: filled(NOWHERE, blocks as usize) })
     }
 
     /// Blocks the map has room for.
@@ -47,6 +48,12 @@ impl BlockMap {
     pub fn get(&self, block: u32) -> Option<Vbn> {
         let entry = self.entries[block as usize];
         (entry != NOWHERE).then_some(Vbn(u64::from(entry)))
+    }
+
+    /// Announces that it will be asked where `block` lies, or that it will be moved. It may be any number.
+    #[inline]
+    pub fn prefetch(&self, block: u32) {
+        prefetch(&self.entries, block as usize);
     }
 
     /// Moves `block` to `vbn`; returns where it lay.

@@ -21,7 +21,7 @@ pub(crate) struct FreeBits {
 impl FreeBits {
     /// `words` words of 64 free blocks.
     pub(crate) fn all_free(words: u64) -> Self {
-        Self::from_words(vec![0; words as usize])
+        Self::from_words(strewn_memory::zeroed_words(words as usize))
     }
 
     /// Words that were kept elsewhere: a set bit is a block in use.

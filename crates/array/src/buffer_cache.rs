@@ -1,8 +1,10 @@
 //! The buffer cache that data and metadata share.
 
-use hashbrown::HashTable;
+use std::collections::VecDeque;
 
-/// No slot: the end of a list.
+use strewn_memory::{filled, prefetch, zeroed_words};
+
+/// No key: the place is empty.
 const NONE: u32 = u32::MAX;
 
 /// A block's buffer holds data that no consistency point has taken yet.
@@ -16,26 +18,39 @@ const HOLD: u32 = 8;
 /// Dirty, flushing and held buffers are in no list: they cannot be evicted.
 const PINNED: u32 = DIRTY | FLUSHING | !(HOLD - 1);
 
+/// The stamp of a buffer that is in no list.
+const UNLISTED: u32 = 0;
+
+/// How many uses ahead of the next eviction buffers are brought near.
+const EVICTIONS_AHEAD: usize = 12;
+
+/// A list is cleaned of what is out of date when that is this many times what is not.
+const STALE_PER_LISTED: usize = 6;
+
+/// A buffer but for its key.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
-    key: u32,
-    previous: u32,
-    next: u32,
+struct Buffer {
     flags: u32,
+    /// Which of its uses is the last, or [`UNLISTED`].
+    stamp: u32,
 }
 
-impl Slot {
+const EMPTY: Buffer = Buffer { flags: 0, stamp: UNLISTED };
+
+impl Buffer {
+    #[inline]
     fn is_pinned(&self) -> bool {
         self.flags & PINNED != 0
     }
 }
 
-/// Most recently used first.
-#[derive(Debug, Clone, Copy)]
+/// Uses of buffers, the least recent first. Only the use that a buffer has the stamp of counts: so a buffer leaves a
+/// list, or moves to its end, without a look at its neighbours, which are somewhere else in memory.
+#[derive(Debug, Default)]
 struct List {
-    head: u32,
-    tail: u32,
-    len: u32,
+    uses: VecDeque<(u32, u32)>,
+    /// Buffers in the list.
+    len: usize,
 }
 
 /// What had to be dropped to keep to the capacity.
@@ -45,33 +60,41 @@ pub(crate) struct Evicted(pub Option<u32>);
 /// Blocks in memory, least recently used out first, in two segments (segmented LRU, Karedla et al., 1994): a block
 /// that is used again moves to the protected segment, so that a stream of blocks used once does not push out the
 /// indirect blocks that every operation needs.
+///
+/// What it costs is waiting for memory. So the table is searched linearly from where a key belongs, the keys apart from
+/// the rest, sixteen in a cache line: a search seldom looks at a second one. And the lists are queues of uses.
 #[derive(Debug)]
 pub(crate) struct BufferCache {
-    capacity: u32,
-    protected_capacity: u32,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-    index: HashTable<u32>,
+    capacity: usize,
+    protected_capacity: usize,
+    /// Keys by place: linear probing, at most half full; a power of two.
+    keys: Vec<u32>,
+    /// What else there is of the buffer at a place.
+    buffers: Vec<Buffer>,
+    blocks: usize,
     /// One bit a key: most lookups miss, and this answers them from a few megabytes.
     resident: Vec<u64>,
     probation: List,
     protected: List,
+    last_stamp: u32,
     dirty: u32,
 }
 
 impl BufferCache {
     /// A cache of `capacity` blocks for keys below `keys`, of which at most `protected_capacity` are protected.
     pub(crate) fn new(keys: u64, capacity: u32, protected_capacity: u32) -> Self {
-        let empty = List { head: NONE, tail: NONE, len: 0 };
+        let capacity = capacity as usize;
+        let places = (2 * capacity).next_power_of_two().max(8);
         Self {
             capacity,
-            protected_capacity,
-            slots: Vec::with_capacity(capacity as usize),
-            free: Vec::new(),
-            index: HashTable::with_capacity(capacity as usize),
-            resident: vec![0; keys.div_ceil(64) as usize],
-            probation: empty,
-            protected: empty,
+            protected_capacity: protected_capacity as usize,
+            keys: filled(NONE, places),
+            buffers: filled(EMPTY, places),
+            blocks: 0,
+            resident: zeroed_words(keys.div_ceil(64) as usize),
+            probation: List::default(),
+            protected: List::default(),
+            last_stamp: UNLISTED,
             dirty: 0,
         }
     }
@@ -79,6 +102,20 @@ impl BufferCache {
     /// Blocks that are dirty and not yet part of a consistency point.
     pub(crate) fn dirty_blocks(&self) -> u32 {
         self.dirty
+    }
+
+    /// Announces that it will be asked whether `key` is here.
+    #[inline]
+    pub(crate) fn prefetch_resident(&self, key: u32) {
+        prefetch(&self.resident, (key / 64) as usize);
+    }
+
+    /// Announces a use or a change of `key`.
+    #[inline]
+    pub(crate) fn prefetch_buffer(&self, key: u32) {
+        let home = self.home(key);
+        prefetch(&self.keys, home);
+        prefetch(&self.buffers, home);
     }
 
     /// Whether `key` is here, without using it.
@@ -93,8 +130,14 @@ impl BufferCache {
         if !self.contains(key) {
             return false;
         }
-        let slot = self.find(key);
-        self.touch_slot(slot);
+        let at = self.find(key);
+        if !self.buffers[at].is_pinned() {
+            self.unlist(at);
+        }
+        self.buffers[at].flags |= PROTECTED;
+        if !self.buffers[at].is_pinned() {
+            self.list(at);
+        }
         true
     }
 
@@ -104,22 +147,22 @@ impl BufferCache {
             return Evicted(None);
         }
         let evicted = self.make_room();
-        let slot = self.add(key, 0);
-        self.push_front(slot);
+        let at = self.add(key, 0);
+        self.list(at);
         Evicted(evicted)
     }
 
     /// Marks `key` dirty, putting it in if it is not here; whether it was clean (or absent, or flushing) before.
     pub(crate) fn write(&mut self, key: u32) -> (bool, Evicted) {
         if self.contains(key) {
-            let slot = self.find(key);
-            if self.slots[slot as usize].flags & DIRTY != 0 {
+            let at = self.find(key);
+            if self.buffers[at].flags & DIRTY != 0 {
                 return (false, Evicted(None));
             }
-            if !self.slots[slot as usize].is_pinned() {
-                self.unlink(slot);
+            if !self.buffers[at].is_pinned() {
+                self.unlist(at);
             }
-            self.slots[slot as usize].flags |= DIRTY;
+            self.buffers[at].flags |= DIRTY;
             self.dirty += 1;
             return (true, Evicted(None));
         }
@@ -131,155 +174,232 @@ impl BufferCache {
 
     /// A consistency point takes the dirty block `key`.
     pub(crate) fn begin_flush(&mut self, key: u32) {
-        let slot = self.find(key) as usize;
-        debug_assert_eq!(self.slots[slot].flags & (DIRTY | FLUSHING), DIRTY);
-        self.slots[slot].flags ^= DIRTY | FLUSHING;
+        let at = self.find(key);
+        debug_assert_eq!(self.buffers[at].flags & (DIRTY | FLUSHING), DIRTY);
+        self.buffers[at].flags ^= DIRTY | FLUSHING;
         self.dirty -= 1;
     }
 
     /// The consistency point has written `key`: clean, unless it was written to meanwhile.
     pub(crate) fn end_flush(&mut self, key: u32) -> Evicted {
-        let slot = self.find(key);
-        self.slots[slot as usize].flags &= !FLUSHING;
-        self.unpinned(slot)
+        let at = self.find(key);
+        self.buffers[at].flags &= !FLUSHING;
+        self.unpinned(at)
     }
 
     /// An operation needs `key`, which is here, to stay until it lets go.
     pub(crate) fn hold(&mut self, key: u32) {
-        let slot = self.find(key);
-        if !self.slots[slot as usize].is_pinned() {
-            self.unlink(slot);
+        let at = self.find(key);
+        if !self.buffers[at].is_pinned() {
+            self.unlist(at);
         }
-        self.slots[slot as usize].flags += HOLD;
+        self.buffers[at].flags += HOLD;
     }
 
     /// The operation that held `key` needs it no longer.
     pub(crate) fn let_go(&mut self, key: u32) -> Evicted {
-        let slot = self.find(key);
-        debug_assert!(self.slots[slot as usize].flags >= HOLD);
-        self.slots[slot as usize].flags -= HOLD;
-        self.unpinned(slot)
+        let at = self.find(key);
+        debug_assert!(self.buffers[at].flags >= HOLD);
+        self.buffers[at].flags -= HOLD;
+        self.unpinned(at)
     }
 
     /// Whether a consistency point is writing `key`.
     pub(crate) fn is_flushing(&self, key: u32) -> bool {
-        self.contains(key) && self.slots[self.find(key) as usize].flags & FLUSHING != 0
+        self.contains(key) && self.buffers[self.find(key)].flags & FLUSHING != 0
+    }
+
+    /// Where the search for `key` begins. Keys in a row are kept in a row by fours: the blocks of an operation come and
+    /// go together.
+    #[inline]
+    fn home(&self, key: u32) -> usize {
+        // Fibonacci hashing: block numbers are distinct and without a pattern to defend against.
+        let line = u64::from(key / 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let home = (line >> 32) as usize * 4 + key as usize % 4;
+        home & (self.keys.len() - 1)
+    }
+
+    /// Where `key`, which is here, lies.
+    #[inline]
+    fn find(&self, key: u32) -> usize {
+        let mask = self.keys.len() - 1;
+        let mut at = self.home(key);
+        while self.keys[at] != key {
+            debug_assert_ne!(self.keys[at], NONE, "the resident bit of {key} is wrong");
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    /// Puts the buffer at `at`, which is in no list and not pinned, at the end of the list that its flags name; the
+    /// protected list spills into probation.
+    #[inline]
+    fn list(&mut self, at: usize) {
+        let protected = self.buffers[at].flags & PROTECTED != 0;
+        self.use_now(at, protected);
+        if protected && self.protected.len > self.protected_capacity {
+            let Some(spilled) = self.take_oldest(true) else { return };
+            self.buffers[spilled].flags &= !PROTECTED;
+            self.use_now(spilled, false);
+        }
     }
 
     #[inline]
-    fn find(&self, key: u32) -> u32 {
-        let found = self.index.find(hash(key), |slot| self.slots[*slot as usize].key == key);
-        // The resident bit is set only while the index has the key.
-        *found.unwrap_or(&NONE)
-    }
-
-    fn touch_slot(&mut self, slot: u32) {
-        if self.slots[slot as usize].is_pinned() {
-            self.slots[slot as usize].flags |= PROTECTED;
-            return;
-        }
-        self.unlink(slot);
-        self.slots[slot as usize].flags |= PROTECTED;
-        self.push_front(slot);
-    }
-
-    /// Puts an unpinned slot in front of the list its flags name; the protected list spills into probation.
-    fn push_front(&mut self, slot: u32) {
-        let protected = self.slots[slot as usize].flags & PROTECTED != 0;
+    fn use_now(&mut self, at: usize, protected: bool) {
+        // Stamps come round to old ones after four billion uses; no use stays in a list for as long.
+        self.last_stamp = self.last_stamp.wrapping_add(1).max(UNLISTED + 1);
+        self.buffers[at].stamp = self.last_stamp;
         let list = if protected { &mut self.protected } else { &mut self.probation };
-        link_front(&mut self.slots, list, slot);
-        if protected && self.protected.len > self.protected_capacity {
-            let spilled = self.protected.tail;
-            self.unlink(spilled);
-            self.slots[spilled as usize].flags &= !PROTECTED;
-            link_front(&mut self.slots, &mut self.probation, spilled);
+        list.len += 1;
+        list.uses.push_back((self.keys[at], self.last_stamp));
+        if list.uses.len() > 1_024 + list.len * (1 + STALE_PER_LISTED) {
+            self.drop_stale(protected);
         }
     }
 
-    fn unlink(&mut self, slot: u32) {
-        let Slot { previous, next, flags, .. } = self.slots[slot as usize];
-        let list = if flags & PROTECTED != 0 { &mut self.protected } else { &mut self.probation };
+    /// Takes the buffer at `at` out of the list that it is in.
+    #[inline]
+    fn unlist(&mut self, at: usize) {
+        let buffer = &mut self.buffers[at];
+        buffer.stamp = UNLISTED;
+        let protected = buffer.flags & PROTECTED != 0;
+        let list = if protected { &mut self.protected } else { &mut self.probation };
         list.len -= 1;
-        match previous {
-            NONE => list.head = next,
-            before => self.slots[before as usize].next = next,
-        }
-        match next {
-            NONE => list.tail = previous,
-            after => self.slots[after as usize].previous = previous,
+    }
+
+    /// Takes the least recently used buffer out of a list; where it lies.
+    #[inline]
+    fn take_oldest(&mut self, protected: bool) -> Option<usize> {
+        loop {
+            let list = if protected { &mut self.protected } else { &mut self.probation };
+            let (key, stamp) = list.uses.pop_front()?;
+            if let Some(&(coming, _)) = list.uses.get(EVICTIONS_AHEAD) {
+                self.prefetch_buffer(coming);
+                self.prefetch_resident(coming);
+            }
+            if let Some(at) = self.find_used(key, stamp) {
+                self.unlist(at);
+                return Some(at);
+            }
         }
     }
 
-    /// A reason to pin `slot` is gone. Pinned blocks may have exceeded the capacity: one less can.
-    fn unpinned(&mut self, slot: u32) -> Evicted {
-        if self.slots[slot as usize].is_pinned() {
+    /// Where `key` lies, if it is here and was used last at `stamp`.
+    #[inline]
+    fn find_used(&self, key: u32, stamp: u32) -> Option<usize> {
+        let mask = self.keys.len() - 1;
+        let mut at = self.home(key);
+        while self.keys[at] != key {
+            if self.keys[at] == NONE {
+                return None;
+            }
+            at = (at + 1) & mask;
+        }
+        (self.buffers[at].stamp == stamp).then_some(at)
+    }
+
+    /// Drops the uses of a list that are not the last of their buffers. It is done seldom enough to cost less than the
+    /// uses did.
+    #[cold]
+    fn drop_stale(&mut self, protected: bool) {
+        let list = if protected { &mut self.protected } else { &mut self.probation };
+        let mut uses = std::mem::take(&mut list.uses);
+        let count = uses.len();
+        for index in 0..count {
+            if let Some(&(coming, _)) = uses.get(EVICTIONS_AHEAD) {
+                self.prefetch_buffer(coming);
+            }
+            debug_assert!(index < count);
+            if let Some(one) = uses.pop_front()
+                && self.find_used(one.0, one.1).is_some()
+            {
+                uses.push_back(one);
+            }
+        }
+        let list = if protected { &mut self.protected } else { &mut self.probation };
+        list.uses = uses;
+    }
+
+    /// A reason to pin the buffer at `at` is gone. Pinned blocks may have exceeded the capacity: one less can.
+    #[inline]
+    fn unpinned(&mut self, at: usize) -> Evicted {
+        if self.buffers[at].is_pinned() {
             return Evicted(None);
         }
-        self.push_front(slot);
-        let over = self.blocks() > self.capacity as usize;
-        Evicted(if over { self.evict() } else { None })
+        self.list(at);
+        Evicted(if self.blocks > self.capacity { self.evict() } else { None })
     }
 
     /// Evicts a block if the cache is full; pinned blocks may exceed the capacity.
+    #[inline]
     fn make_room(&mut self) -> Option<u32> {
-        if self.blocks() < self.capacity as usize { None } else { self.evict() }
-    }
-
-    fn blocks(&self) -> usize {
-        self.slots.len() - self.free.len()
+        if self.blocks < self.capacity { None } else { self.evict() }
     }
 
     /// Drops the least recently used block that is not pinned.
     fn evict(&mut self) -> Option<u32> {
-        let victim = match (self.probation.tail, self.protected.tail) {
-            (NONE, NONE) => return None,
-            (NONE, protected) => protected,
-            (probation, _) => probation,
-        };
-        self.unlink(victim);
-        let key = self.slots[victim as usize].key;
-        if let Ok(entry) = self.index.find_entry(hash(key), |slot| *slot == victim) {
-            entry.remove();
-        }
+        let victim = self.take_oldest(false).or_else(|| self.take_oldest(true))?;
+        let key = self.keys[victim];
+        self.remove(victim);
         self.resident[(key / 64) as usize] &= !(1 << (key % 64));
-        self.free.push(victim);
         Some(key)
     }
 
-    fn add(&mut self, key: u32, flags: u32) -> u32 {
-        let new = Slot { key, previous: NONE, next: NONE, flags };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = new;
-                slot
-            }
-            None => {
-                self.slots.push(new);
-                self.slots.len() as u32 - 1
-            }
-        };
-        let slots = &self.slots;
-        self.index.insert_unique(hash(key), slot, |slot| hash(slots[*slot as usize].key));
+    fn add(&mut self, key: u32, flags: u32) -> usize {
+        if 2 * (self.blocks + 1) > self.keys.len() {
+            self.grow();
+        }
+        self.blocks += 1;
         self.resident[(key / 64) as usize] |= 1 << (key % 64);
-        slot
+        self.place(key, Buffer { flags, stamp: UNLISTED })
     }
-}
 
-fn link_front(slots: &mut [Slot], list: &mut List, slot: u32) {
-    slots[slot as usize].previous = NONE;
-    slots[slot as usize].next = list.head;
-    match list.head {
-        NONE => list.tail = slot,
-        head => slots[head as usize].previous = slot,
+    #[inline]
+    fn place(&mut self, key: u32, buffer: Buffer) -> usize {
+        let mask = self.keys.len() - 1;
+        let mut at = self.home(key);
+        while self.keys[at] != NONE {
+            at = (at + 1) & mask;
+        }
+        self.keys[at] = key;
+        self.buffers[at] = buffer;
+        at
     }
-    list.head = slot;
-    list.len += 1;
-}
 
-/// Fibonacci hashing: keys are block numbers, distinct and without a pattern to defend against.
-#[inline]
-fn hash(key: u32) -> u64 {
-    (u64::from(key) ^ (u64::from(key) << 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    /// Empties the place `hole`, and moves up what lies behind it because it was not empty.
+    #[inline]
+    fn remove(&mut self, mut hole: usize) {
+        self.blocks -= 1;
+        let mask = self.keys.len() - 1;
+        let mut at = hole;
+        loop {
+            at = (at + 1) & mask;
+            let key = self.keys[at];
+            if key == NONE {
+                break;
+            }
+            // From its home to where it lies: if the hole is on the way, it is found in the hole as well.
+            let way = at.wrapping_sub(self.home(key)) & mask;
+            if at.wrapping_sub(hole) & mask <= way {
+                self.keys[hole] = key;
+                self.buffers[hole] = self.buffers[at];
+                hole = at;
+            }
+        }
+        self.keys[hole] = NONE;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let places = 2 * self.keys.len();
+        let keys = std::mem::replace(&mut self.keys, filled(NONE, places));
+        let buffers = std::mem::replace(&mut self.buffers, filled(EMPTY, places));
+        for (key, buffer) in keys.into_iter().zip(buffers) {
+            if key != NONE {
+                self.place(key, buffer);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -326,11 +446,11 @@ mod tests {
             cache.write(key);
             cache.begin_flush(key);
         }
-        assert_eq!(cache.blocks(), 20);
+        assert_eq!(cache.blocks, 20);
         for key in 0..20 {
             cache.end_flush(key);
         }
-        assert_eq!(cache.blocks(), 4);
+        assert_eq!(cache.blocks, 4);
     }
 
     #[derive(Debug, Clone, Copy)]
@@ -473,7 +593,7 @@ mod tests {
                 }
                 let dirty = model.blocks.values().filter(|block| block.dirty).count();
                 prop_assert_eq!(cache.dirty_blocks() as usize, dirty);
-                prop_assert_eq!(cache.blocks(), model.blocks.len());
+                prop_assert_eq!(cache.blocks, model.blocks.len());
                 for key in 0..KEYS {
                     let block = model.blocks.get(&key);
                     prop_assert_eq!(cache.contains(key), block.is_some());

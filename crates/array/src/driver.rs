@@ -123,6 +123,18 @@ pub trait Array<P: Payload> {
     /// A spindle has done a command; a read's payload is what was read.
     fn command_completed(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>);
 
+    /// The host will issue this operation, and it is not long till then: the array may fetch what it will look up for
+    /// it. Nothing that it does later depends on whether it was told.
+    fn operation_is_coming(&self, direction: Direction, first_sector: u64, sectors: u32) {
+        let _ = (direction, first_sector, sectors);
+    }
+
+    /// The command of `tag` will complete, and it is not long till then: as
+    /// [`operation_is_coming`](Self::operation_is_coming).
+    fn completion_is_coming(&self, tag: Tag) {
+        let _ = tag;
+    }
+
     /// A spindle is lost with all it held. The driver then gives back every command that the spindle has not done,
     /// through [`command_failed`](Self::command_failed), and gets no other for it until [`Driver::take_spare`].
     ///

@@ -2,16 +2,22 @@
 
 use hdrhistogram::Histogram;
 use strewn_array::{Direction, HostOperation, OperationId};
-use strewn_workload::{AccessStream, Operation};
+use strewn_workload::{Access, AccessStream, Operation};
 
 use crate::world::Moved;
 
 /// Longest response time that is told apart from longer ones: half an hour.
 const LONGEST_NS: u64 = 1_800_000_000_000;
 
+/// Accesses drawn ahead of the one that is issued: some microseconds, in which memory answers many times over.
+const DRAWN_AHEAD: usize = 16;
+
 /// Iometer's closed loop: no think time, a fixed number of operations outstanding.
 pub(crate) struct Host {
     stream: AccessStream,
+    /// Accesses drawn ahead, in a ring, so that the array can be told of them before they are issued.
+    drawn: [Access; DRAWN_AHEAD],
+    next: usize,
     /// When the operation of each slot was issued, and how many sectors it moves.
     issued: Vec<(u64, u32)>,
     /// Operations issued and their sectors, since the beginning.
@@ -43,9 +49,19 @@ impl HostMeasures {
     }
 }
 
+#[inline]
+pub(crate) fn direction_of(operation: Operation) -> Direction {
+    match operation {
+        Operation::Read => Direction::Read,
+        Operation::Write => Direction::Write,
+    }
+}
+
 impl Host {
-    pub(crate) fn new(stream: AccessStream, outstanding: u32) -> Self {
+    pub(crate) fn new(mut stream: AccessStream, outstanding: u32) -> Self {
         Self {
+            drawn: std::array::from_fn(|_| stream.next_access()),
+            next: 0,
             stream,
             issued: vec![(0, 0); outstanding as usize],
             issued_moved: Moved::default(),
@@ -60,15 +76,19 @@ impl Host {
     /// Draws the operation of a free slot.
     #[inline]
     pub(crate) fn issue(&mut self, now_ns: u64, id: OperationId) -> HostOperation<()> {
-        let access = self.stream.next_access();
+        let access = std::mem::replace(&mut self.drawn[self.next], self.stream.next_access());
+        self.next = (self.next + 1) % DRAWN_AHEAD;
         self.issued_moved.add(access.sectors);
         self.issued[id.0 as usize] = (now_ns, access.sectors);
-        let direction = match access.operation {
-            Operation::Read => Direction::Read,
-            Operation::Write => Direction::Write,
-        };
+        let direction = direction_of(access.operation);
         let (first_sector, sectors) = (access.sector, access.sectors);
         HostOperation { id, direction, first_sector, sectors, payload: () }
+    }
+
+    /// The access drawn last: it will be issued after the others that were drawn ahead.
+    #[inline]
+    pub(crate) fn latest_drawn(&self) -> Access {
+        self.drawn[(self.next + DRAWN_AHEAD - 1) % DRAWN_AHEAD]
     }
 
     /// An operation is answered.

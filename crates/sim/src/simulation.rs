@@ -9,7 +9,7 @@ use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleEr
 use strewn_workload::AccessStream;
 use thiserror::Error;
 
-use crate::host::Host;
+use crate::host::{Host, direction_of};
 use crate::segment::{Laws, Response, Segment, SpindleGroup, ratio};
 use crate::world::{Moved, World};
 
@@ -232,6 +232,10 @@ impl<A: Array<()>> Simulation<A> {
                 completed.commands += 1;
                 completed.service_ns += completion.service_ns;
                 completed.residence_ns += completion.at_ns - completion.arrived_ns;
+                // An event ahead is time enough to fetch what the next completion will look up.
+                if let Some(tag) = world.coming_completion() {
+                    self.array.completion_is_coming(tag);
+                }
                 self.array.command_completed(next_ns, completion.tag, (), world);
             }
         } else {
@@ -248,6 +252,12 @@ impl<A: Array<()>> Simulation<A> {
         while let Some(id) = self.world.ready.pop() {
             self.host.answered(now_ns, id);
             let operation = self.host.issue(now_ns, id);
+            let coming = self.host.latest_drawn();
+            self.array.operation_is_coming(
+                direction_of(coming.operation),
+                coming.sector,
+                coming.sectors,
+            );
             self.array.host_operation(now_ns, operation, &mut self.world);
         }
         match self.world.refused.take() {

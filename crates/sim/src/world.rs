@@ -76,8 +76,8 @@ impl World {
     pub(crate) fn new(spindles: Vec<SimulatedSpindle<Tag>>, stretch: u32) -> Self {
         Self {
             now_ns: 0,
+            completions: NextCompletions::new(spindles.len()),
             spindles,
-            completions: NextCompletions::default(),
             processor: Processor::default(),
             sent: Moved::default(),
             later: VecDeque::new(),
@@ -91,7 +91,7 @@ impl World {
 
     /// A spindle fails: the commands that it has not done, and for how long it had served the one in service.
     pub(crate) fn fail(&mut self, index: SpindleIndex) -> (Vec<SpindleCommand<()>>, u64) {
-        self.completions.remove(index.0);
+        self.completions.set(index.0, u64::MAX);
         self.lost.push(index);
         let replaced = self.spindles[index.index()].replace(self.now_ns);
         let commands = replaced.commands.into_iter().map(|(command, tag)| {
@@ -111,16 +111,19 @@ impl World {
         (commands.collect(), replaced.served_ns)
     }
 
+    /// The tag of the command that will complete first.
+    #[inline]
+    pub(crate) fn coming_completion(&self) -> Option<Tag> {
+        self.spindles[usize::from(self.completions.earliest()?)].in_service().copied()
+    }
+
     /// Takes the completion of the spindle that is done first; it has begun its next command.
     #[inline]
     pub(crate) fn complete_earliest(&mut self) -> Option<(u16, Completion<Tag>)> {
-        let (_, index) = self.completions.take_earliest()?;
+        let index = self.completions.earliest()?;
         let spindle = &mut self.spindles[usize::from(index)];
         let completion = spindle.complete()?;
-        let next_ns = spindle.next_completion_ns();
-        if next_ns != u64::MAX {
-            self.completions.put(next_ns, index);
-        }
+        self.completions.set(index, spindle.next_completion_ns());
         Some((index, completion))
     }
 }
@@ -156,7 +159,7 @@ impl Driver<()> for World {
         let command_for_drive = Command { lba, sectors: command.sectors, operation };
         match spindle.submit(leaves_ns, command_for_drive, command.tag) {
             Ok(()) if was_idle => {
-                self.completions.put(spindle.next_completion_ns(), command.spindle.0);
+                self.completions.set(command.spindle.0, spindle.next_completion_ns());
             }
             Ok(()) => {}
             Err(error) => self.refused = self.refused.take().or(Some(error)),

@@ -1,20 +1,17 @@
 //! The commands that a drive has admitted, and the choice among them.
 //!
-//! Choosing reads every admitted command, so what it reads is kept in arrays of its own, and the
-//! scan has no branch on data: each command becomes one 64-bit key, the least of which wins. The
-//! key holds, from the top, 32 bits of cost, 24 bits of age and 8 bits of slot.
+//! Choosing reads every admitted command, so what it reads is kept apart, twelve bytes a command in
+//! the order of admission, and the scan has no branch on data: each command becomes one 64-bit key,
+//! the least of which wins. The key holds the cost, and below it the place in the order: of equals
+//! the oldest wins. A command taken out has those behind it moved up, which for a queue of sixteen
+//! is one copy of three cache lines.
 
 use crate::geometry::{Location, Track};
 use crate::mechanics::{Drive, Operation, Transfer};
-use crate::rotation::Angle;
 use crate::scheduler::Scheduler;
 
-/// The deepest queue: a slot has eight bits of the key.
-pub const MAX_DEPTH: u32 = 1 << SLOT_BITS;
-
-const SLOT_BITS: u32 = 8;
-const AGE_BITS: u32 = 24;
-const AGE_MASK: u32 = (1 << AGE_BITS) - 1;
+/// The deepest queue: a slot is eight bits.
+pub const MAX_DEPTH: u32 = 1 << 8;
 
 /// Most that waiting can take off a cost: half the range of the key, 8 s on a 15,020 rpm drive.
 const MAX_CREDIT_TICKS: u64 = 1 << 31;
@@ -39,27 +36,33 @@ pub(crate) struct Admitted<T> {
     pub(crate) tag: T,
 }
 
-/// Admitted commands, in no order: a slot that empties is filled from the end.
+/// Admitted commands, the oldest first.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue<T> {
-    tracks: Vec<Track>,
-    angles: Vec<Angle>,
-    operations: Vec<Operation>,
-    /// Admissions so far when this one came, modulo 2³².
-    sequences: Vec<u32>,
-    arrivals_ns: Vec<u64>,
+    waiting: Vec<Waiting>,
     rest: Vec<Rest<T>>,
-    next_sequence: u32,
+    /// Slots of `rest` that are not in use.
+    free: Vec<u8>,
     depth: usize,
+}
+
+/// What the choice depends on.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    start: Location,
+    operation: Operation,
+    /// Where in [`Queue::rest`] the rest is.
+    slot: u8,
 }
 
 /// What only the chosen command needs.
 #[derive(Clone, Copy, Debug)]
 struct Rest<T> {
     transfer_ticks: u64,
+    arrival_ns: u64,
+    lba: u64,
     end_track: Track,
     sectors: u32,
-    lba: u64,
     tag: T,
 }
 
@@ -68,20 +71,16 @@ impl<T: Copy> Queue<T> {
     pub(crate) fn new(depth: u32) -> Self {
         let depth = depth as usize;
         Self {
-            tracks: Vec::with_capacity(depth),
-            angles: Vec::with_capacity(depth),
-            operations: Vec::with_capacity(depth),
-            sequences: Vec::with_capacity(depth),
-            arrivals_ns: Vec::with_capacity(depth),
+            waiting: Vec::with_capacity(depth),
             rest: Vec::with_capacity(depth),
-            next_sequence: 0,
+            free: Vec::with_capacity(depth),
             depth,
         }
     }
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.tracks.len()
+        self.waiting.len()
     }
 
     #[inline]
@@ -93,19 +92,26 @@ impl<T: Copy> Queue<T> {
     #[inline]
     pub(crate) fn admit(&mut self, command: Admitted<T>) {
         debug_assert!(!self.is_full());
-        self.tracks.push(command.transfer.start.track);
-        self.angles.push(command.transfer.start.angle);
-        self.operations.push(command.operation);
-        self.sequences.push(self.next_sequence);
-        self.arrivals_ns.push(command.arrival_ns);
-        self.rest.push(Rest {
+        let rest = Rest {
             transfer_ticks: command.transfer.ticks,
+            arrival_ns: command.arrival_ns,
+            lba: command.lba,
             end_track: command.transfer.end_track,
             sectors: command.sectors,
-            lba: command.lba,
             tag: command.tag,
-        });
-        self.next_sequence = self.next_sequence.wrapping_add(1);
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.rest[usize::from(slot)] = rest;
+                slot
+            }
+            None => {
+                self.rest.push(rest);
+                (self.rest.len() - 1) as u8
+            }
+        };
+        let (start, operation) = (command.transfer.start, command.operation);
+        self.waiting.push(Waiting { start, operation, slot });
     }
 
     /// Takes out the command that `scheduler` chooses, if there is any.
@@ -116,83 +122,66 @@ impl<T: Copy> Queue<T> {
         drive: &Drive,
         heads: Heads,
     ) -> Option<Admitted<T>> {
-        let slot = match self.len() {
+        let chosen = match self.len() {
             0 => return None,
             1 => 0,
             _ => self.choose(scheduler, drive, heads),
         };
-        let rest = self.rest.swap_remove(slot);
-        self.sequences.swap_remove(slot);
+        let Waiting { start, operation, slot } = self.waiting.remove(chosen);
+        self.free.push(slot);
+        let rest = &self.rest[usize::from(slot)];
         Some(Admitted {
-            transfer: Transfer {
-                start: Location {
-                    track: self.tracks.swap_remove(slot),
-                    angle: self.angles.swap_remove(slot),
-                },
-                end_track: rest.end_track,
-                ticks: rest.transfer_ticks,
-            },
-            arrival_ns: self.arrivals_ns.swap_remove(slot),
+            transfer: Transfer { start, end_track: rest.end_track, ticks: rest.transfer_ticks },
+            arrival_ns: rest.arrival_ns,
             lba: rest.lba,
             sectors: rest.sectors,
-            operation: self.operations.swap_remove(slot),
+            operation,
             tag: rest.tag,
         })
     }
 
-    /// The slot that `scheduler` chooses. The queue is not empty.
+    /// The place in the order of the one that `scheduler` chooses. The queue is not empty.
     pub(crate) fn choose(&self, scheduler: Scheduler, drive: &Drive, heads: Heads) -> usize {
         let here = heads.track.cylinder();
         match scheduler {
-            Scheduler::Fcfs => self.least(|_| 0),
-            Scheduler::Sstf => self.least(|slot| self.tracks[slot].cylinder().abs_diff(here)),
+            Scheduler::Fcfs => 0,
+            Scheduler::Sstf => self.least(|one| one.start.cylinder().abs_diff(here)),
             // Below the heads' cylinder the subtraction wraps, which puts the outer ones last and
             // the outermost of them first: the order of the next sweep.
-            Scheduler::CLook => self.least(|slot| self.tracks[slot].cylinder().wrapping_sub(here)),
-            Scheduler::Sptf => {
-                let positioning = self.positioning(drive, heads);
-                self.least(positioning)
-            }
+            Scheduler::CLook => self.least(|one| one.start.cylinder().wrapping_sub(here)),
+            Scheduler::Sptf => self.least(positioning(drive, heads)),
             Scheduler::AgedSptf { credit_us_per_ms } => {
-                let positioning = self.positioning(drive, heads);
+                let positioning = positioning(drive, heads);
                 // Ticks of credit per nanosecond waited, in 2⁻³² ticks.
                 let rate = u64::from(credit_us_per_ms);
                 let rate = drive.rotation().ticks_q32_per_ns().saturating_mul(rate) / 1000;
-                self.least(|slot| {
-                    let waited_ns = heads.now_ns - self.arrivals_ns[slot];
+                self.least(|one| {
+                    let waited_ns = heads.now_ns - self.rest[usize::from(one.slot)].arrival_ns;
                     let credit = (u128::from(waited_ns) * u128::from(rate)) >> 32;
                     let credit = credit.min(u128::from(MAX_CREDIT_TICKS)) as u32;
                     // Positioning is below 2³¹ ticks by the profile's limits on delays.
-                    positioning(slot) + (MAX_CREDIT_TICKS as u32 - credit)
+                    positioning(one) + (MAX_CREDIT_TICKS as u32 - credit)
                 })
             }
         }
     }
 
-    /// Ticks from now to the first sector of the command in a slot.
+    /// The place of the one of least cost, of equals the oldest.
     #[inline]
-    fn positioning(&self, drive: &Drive, heads: Heads) -> impl Fn(usize) -> u32 {
-        let angle = drive.rotation().angle_at(heads.now_ns);
-        let overheads = drive.overhead_ticks(heads.before);
-        move |slot| {
-            let overhead = overheads[self.operations[slot] as usize];
-            let to = Location { track: self.tracks[slot], angle: self.angles[slot] };
-            drive.positioning(overhead, heads.track, angle, to).ticks()
-        }
+    fn least(&self, cost: impl Fn(&Waiting) -> u32) -> usize {
+        let keys = self.waiting.iter().zip(0u64..);
+        let keys = keys.map(|(one, place)| u64::from(cost(one)) << 32 | place);
+        keys.fold(u64::MAX, u64::min) as u32 as usize
     }
+}
 
-    /// The slot of least cost, of equals the oldest.
-    #[inline]
-    fn least(&self, cost: impl Fn(usize) -> u32) -> usize {
-        let mut least = u64::MAX;
-        for slot in 0..self.len() {
-            // Counted from the next admission down, a wrap of the sequence does not show.
-            let age = self.sequences[slot].wrapping_sub(self.next_sequence) & AGE_MASK;
-            let key = u64::from(cost(slot)) << (AGE_BITS + SLOT_BITS)
-                | u64::from(age) << SLOT_BITS
-                | slot as u64;
-            least = least.min(key);
-        }
-        (least & u64::from(MAX_DEPTH - 1)) as usize
+/// Ticks from now to the first sector of a command.
+#[inline]
+fn positioning(drive: &Drive, heads: Heads) -> impl Fn(&Waiting) -> u32 {
+    let angle = drive.rotation().angle_at(heads.now_ns);
+    let overheads = drive.overhead_ticks(heads.before);
+    move |one| {
+        let overhead = overheads[one.operation as usize];
+        drive.positioning(overhead, heads.track, angle, one.start).ticks()
     }
 }

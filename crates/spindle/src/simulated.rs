@@ -224,6 +224,12 @@ impl<T: Copy> SimulatedSpindle<T> {
         self.completion_ns
     }
 
+    /// What was submitted with the command in service.
+    #[inline]
+    pub fn in_service(&self) -> Option<&T> {
+        self.in_service.as_ref().map(|command| &command.tag)
+    }
+
     /// Commands submitted and not yet taken out, the one in service included.
     #[inline]
     pub fn outstanding(&self) -> usize {

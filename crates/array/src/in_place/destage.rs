@@ -31,6 +31,8 @@ impl<P: Payload> InPlace<P> {
         {
             let Some((sectors, place)) = self.next_extent() else { break };
             self.cache.begin_destage(sectors.clone());
+            self.cache.prefetch_next_dirty();
+            self.destaged_stripes.insert(self.stripe_of(sectors.start).0);
             let count = (sectors.end - sectors.start) as u32;
             let data = self.contents.load(sectors.start, count);
             let slot = self.destages.insert(Destage {
@@ -77,6 +79,7 @@ impl<P: Payload> InPlace<P> {
         }
         let Destage { sectors, .. } = self.destages.remove(slot);
         self.cache.end_destage(sectors.clone());
+        self.destaged_stripes.remove(self.stripe_of(sectors.start).0);
         if P::CARRIES_DATA {
             for sector in sectors.filter(|sector| self.cache.is_gone(*sector)) {
                 self.contents.forget(sector, 1);
@@ -106,7 +109,7 @@ impl<P: Payload> InPlace<P> {
                     continue;
                 }
             }
-            if self.parity_is_busy(&place) {
+            if self.destaged_stripes.contains(self.stripe_of(first).0) {
                 self.cache.sweep_on_to(chunk_end);
                 continue;
             }
@@ -114,14 +117,6 @@ impl<P: Payload> InPlace<P> {
             return Some((first..end, place));
         }
         None
-    }
-
-    fn parity_is_busy(&self, place: &ChunkLocation) -> bool {
-        let chunk = self.config.layout.config().chunk_sectors();
-        let parity_chunk =
-            |place: &ChunkLocation| (place.parity_spindle, place.parity_sector / chunk);
-        let wanted = parity_chunk(place);
-        self.destages.iter().any(|(_, destage)| parity_chunk(&destage.place) == wanted)
     }
 
     /// Reads the old extent and the parity that covers it; or, where something is lost, what is planned instead.

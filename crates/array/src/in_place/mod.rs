@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use slab::Slab;
-use strewn_alloc::FileLayout;
-use strewn_raid::SpindleIndex;
+use strewn_alloc::{FileLayout, SummaryBitmap};
+use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::counters::Counters;
 use crate::driver::{
@@ -48,6 +48,8 @@ pub struct InPlace<P: Payload> {
     contents: P::Contents,
     reads: Slab<HostRead<P>>,
     destages: Slab<Destage<P>>,
+    /// The stripes whose parity a destage is about to change: one destage a stripe.
+    destaged_stripes: SummaryBitmap,
     waiting_for_room: VecDeque<HostOperation<P>>,
     rebuild: Rebuild,
     /// Nothing until a spindle fails: what an array without failures does must not depend on it.
@@ -91,6 +93,7 @@ impl<P: Payload> InPlace<P> {
             contents: P::Contents::default(),
             reads: Slab::new(),
             destages: Slab::new(),
+            destaged_stripes: SummaryBitmap::new(config.layout.stripes()),
             waiting_for_room: VecDeque::new(),
             rebuild: Rebuild::default(),
             degraded: None,
@@ -280,6 +283,22 @@ impl<P: Payload> Array<P> for InPlace<P> {
             }
             (true, false) => self.recovery_progress(tag, Some(&payload), driver),
             (true, true) => self.rebuild_progress(now_ns, tag, driver),
+        }
+    }
+
+    #[inline]
+    fn operation_is_coming(&self, _direction: Direction, first_sector: u64, sectors: u32) {
+        // The bits of 512 sectors are a cache line: two for some operations.
+        self.cache.prefetch(first_sector);
+        self.cache.prefetch(first_sector + u64::from(sectors) - 1);
+    }
+
+    #[inline]
+    fn completion_is_coming(&self, tag: Tag) {
+        if tag.0 & (REDUNDANCY | DESTAGE) == DESTAGE
+            && let Some(destage) = self.destages.get((tag.0 >> 32) as usize)
+        {
+            self.cache.prefetch(destage.sectors.start);
         }
     }
 

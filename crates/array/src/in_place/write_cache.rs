@@ -44,10 +44,23 @@ impl WriteCache {
         Some(coalesced)
     }
 
+    /// Announces a question about `sector`, or a change of it.
+    #[inline]
+    pub(super) fn prefetch(&self, sector: u64) {
+        self.dirty.prefetch(sector);
+        self.in_flight.prefetch(sector);
+    }
+
+    /// Announces that the elevator will be asked for more: what it will come to next.
+    #[inline]
+    pub(super) fn prefetch_next_dirty(&self) {
+        self.prefetch(self.dirty.next_member_is_near(self.sweep));
+    }
+
     /// Whether all of `sectors` are here.
     #[inline]
     pub(super) fn holds_all(&self, sectors: Range<u64>) -> bool {
-        sectors.clone().all(|sector| self.holds(sector))
+        self.dirty.covers_with(&self.in_flight, sectors)
     }
 
     /// The runs of `sectors` that are here.

@@ -63,7 +63,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.reads.begin_epoch();
         let data: Vec<u32> = self.dirty.iter().map(|block| block as u32).collect();
         self.dirty.clear();
-        for &block in &data {
+        for (index, &block) in data.iter().enumerate() {
+            self.prefetch_buffer_ahead(&data, index);
             self.cache.begin_flush(block);
             self.rewritten.insert(u64::from(block));
         }
@@ -106,6 +107,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.aggregate.begin(checkpoint.data.len() as u64 * 5 / 4)?;
         for index in 0..checkpoint.data.len() {
             let key = checkpoint.data[index];
+            self.prefetch_place_ahead(&checkpoint.data, index);
             changed.insert(self.keys.indirect_of(key));
             self.place_in(key, &mut changed)?;
         }
@@ -397,7 +399,8 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Everything is on the spindles, the superblock last: what the consistency point stopped using is free.
     fn commit(&mut self, now_ns: u64, checkpoint: Checkpoint<P>, driver: &mut impl Driver<P>) {
         self.aggregate.commit();
-        for &block in &checkpoint.data {
+        for (index, &block) in checkpoint.data.iter().enumerate() {
+            self.prefetch_buffer_ahead(&checkpoint.data, index);
             let evicted = self.cache.end_flush(block);
             self.forget(evicted);
         }

@@ -9,6 +9,7 @@ mod checkpoint;
 mod config;
 mod degraded;
 mod host;
+mod prefetch;
 mod reads;
 mod rebuild;
 mod tag;
@@ -108,7 +109,7 @@ impl<P: Payload> WriteAnywhere<P> {
             aggregate,
             volume,
             map,
-            regions: vec![Region(0); keys.volume().len()],
+            regions: strewn_memory::filled(Region(0), keys.volume().len()),
             superblock: [Vbn(0); 2],
             log: NvramLog::new(config.log_half_bytes),
             cache: BufferCache::new(
@@ -398,6 +399,16 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) {
         self.completed(now_ns, tag, &payload, driver);
+    }
+
+    #[inline]
+    fn operation_is_coming(&self, direction: Direction, first_sector: u64, sectors: u32) {
+        self.prefetch_for_operation(direction, first_sector, sectors);
+    }
+
+    #[inline]
+    fn completion_is_coming(&self, tag: Tag) {
+        self.prefetch_for_completion(TagFields::unpack(tag));
     }
 
     fn spindle_failed(

@@ -1,0 +1,79 @@
+//! What will be looked up is fetched before.
+//!
+//! The block map, the buffer table and the bitmaps of a file of 100 GiB are 200 MB, and every operation looks at places
+//! of its own: half of the time of a simulation was waiting for them. Announced in time they cost next to nothing.
+//! Nothing here changes what the array does.
+
+use crate::driver::Direction;
+use crate::payload::Payload;
+
+use super::tag::{Owner, TagFields};
+use super::{BLOCK_SECTORS, WriteAnywhere};
+
+/// How many blocks ahead of the one it is at work on a consistency point fetches.
+pub(super) const BLOCKS_AHEAD: usize = 16;
+
+/// Buffers that share a cache line.
+const BUFFERS_PER_LINE: usize = 4;
+
+/// Most blocks of an operation or command that are worth it: the largest of the usual mixes have 64 KiB.
+const MOST_BLOCKS: u32 = 20;
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// For an operation that will be issued in a few microseconds: its indirect block's buffer, and of its blocks
+    /// whether they are cached and where they lie.
+    #[inline]
+    pub(super) fn prefetch_for_operation(
+        &self,
+        direction: Direction,
+        first_sector: u64,
+        sectors: u32,
+    ) {
+        let first = (first_sector / u64::from(BLOCK_SECTORS)) as u32;
+        let last = ((first_sector + u64::from(sectors) - 1) / u64::from(BLOCK_SECTORS)) as u32;
+        let last = last.min(first + MOST_BLOCKS);
+        self.cache.prefetch_buffer(self.keys.indirect_of(first));
+        self.cache.prefetch_resident(first);
+        self.map.prefetch(first);
+        self.map.prefetch(last);
+        if direction == Direction::Write {
+            self.dirty.prefetch(u64::from(first));
+            self.prefetch_buffers(first, last);
+        }
+    }
+
+    /// For a command that will complete next: the buffers that its blocks will take.
+    #[inline]
+    pub(super) fn prefetch_for_completion(&self, fields: TagFields) {
+        if fields.owner == Owner::Operation {
+            let first = fields.first_key;
+            self.cache.prefetch_resident(first);
+            self.prefetch_buffers(first, first + fields.blocks.clamp(1, MOST_BLOCKS) - 1);
+        }
+    }
+
+    /// For the block `BLOCKS_AHEAD` behind `data[index]`: its buffer.
+    #[inline]
+    pub(super) fn prefetch_buffer_ahead(&self, data: &[u32], index: usize) {
+        if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
+            self.cache.prefetch_buffer(key);
+        }
+    }
+
+    /// For the block `BLOCKS_AHEAD` behind `data[index]`: where it lies.
+    #[inline]
+    pub(super) fn prefetch_place_ahead(&self, data: &[u32], index: usize) {
+        if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
+            self.map.prefetch(key);
+            strewn_memory::prefetch(&self.regions, key as usize);
+        }
+    }
+
+    #[inline]
+    fn prefetch_buffers(&self, first: u32, last: u32) {
+        for key in (first..=last).step_by(BUFFERS_PER_LINE) {
+            self.cache.prefetch_buffer(key);
+        }
+        self.cache.prefetch_buffer(last);
+    }
+}
