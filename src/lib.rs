@@ -29,6 +29,7 @@
 
 mod build;
 mod calibrate;
+mod cost;
 mod memory;
 mod results;
 mod run;
@@ -38,6 +39,7 @@ pub mod terminal;
 
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
+pub use cost::measure_cost;
 pub use memory::{NotEnoughMemory, needed_bytes};
 pub use run::{Observer, RunError, RunOptions, run};
 

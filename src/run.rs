@@ -224,6 +224,27 @@ pub(crate) fn run_array(
     index: usize,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
+    simulate(scenario, index, Segments { scenario, index, observer })
+}
+
+/// What is done with the simulation of an array, of whichever kind that is.
+pub(crate) trait WithSimulation {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn with<A: strewn_array::Array<()>>(
+        self,
+        simulation: Simulation<A>,
+    ) -> Result<Self::Output, RunError>;
+}
+
+/// Sets up one array of `scenario`, with the failures that it is to meet.
+pub(crate) fn simulate<W: WithSimulation>(
+    scenario: &Scenario,
+    index: usize,
+    with: W,
+) -> Result<W::Output, RunError> {
     let array = &scenario.arrays[index];
     let failed = |source| RunError::Build { array: array.name.clone(), source };
     let spindles = build::spindles(scenario, array).map_err(failed)?;
@@ -233,7 +254,11 @@ pub(crate) fn run_array(
     macro_rules! simulate {
         ($built:expr) => {{
             let simulation = Simulation::new(*$built, &spindles, accesses, array.outstanding);
-            run_segments(scenario, index, simulation.map_err(in_simulation)?, observer)
+            let mut simulation = simulation.map_err(in_simulation)?;
+            for failure in &array.failures {
+                simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
+            }
+            with.with(simulation)
         }};
     }
     match build::array(scenario, array).map_err(failed)? {
@@ -242,44 +267,51 @@ pub(crate) fn run_array(
     }
 }
 
-fn run_segments<A: strewn_array::Array<()>>(
-    scenario: &Scenario,
+/// All segments of a scenario, for the array numbered `index`.
+struct Segments<'a> {
+    scenario: &'a Scenario,
     index: usize,
-    mut simulation: Simulation<A>,
-    observer: &dyn Observer,
-) -> Result<ArrayRun, RunError> {
-    let array = scenario.arrays[index].name.clone();
-    for failure in &scenario.arrays[index].failures {
-        simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
-    }
-    let mut segments = Vec::new();
-    let mut data_loss = None;
-    for _ in 0..scenario.segments {
-        let mut look = |progress| {
-            observer.progress(index, progress);
-            if observer.stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        match simulation.run_segment(scenario.segment_ns, &mut look) {
-            Ok(segment) if !segment.laws.hold() => {
-                return Err(RunError::LawBroken {
-                    array,
-                    segment: segment.index,
-                    littles_percent: segment.laws.littles_law_error * 100.0,
-                    utilization_percent: segment.laws.utilization_law_error * 100.0,
-                });
+    observer: &'a dyn Observer,
+}
+
+impl WithSimulation for Segments<'_> {
+    type Output = ArrayRun;
+
+    fn with<A: strewn_array::Array<()>>(
+        self,
+        mut simulation: Simulation<A>,
+    ) -> Result<ArrayRun, RunError> {
+        let Self { scenario, index, observer } = self;
+        let array = scenario.arrays[index].name.clone();
+        let mut segments = Vec::new();
+        let mut data_loss = None;
+        for _ in 0..scenario.segments {
+            let mut look = |progress| {
+                observer.progress(index, progress);
+                if observer.stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            match simulation.run_segment(scenario.segment_ns, &mut look) {
+                Ok(segment) if !segment.laws.hold() => {
+                    return Err(RunError::LawBroken {
+                        array,
+                        segment: segment.index,
+                        littles_percent: segment.laws.littles_law_error * 100.0,
+                        utilization_percent: segment.laws.utilization_law_error * 100.0,
+                    });
+                }
+                Ok(segment) => {
+                    observer.segment(index, &segment);
+                    segments.push(segment);
+                }
+                Err(SimulationError::Stopped) => break,
+                Err(SimulationError::DataLost(lost)) => {
+                    data_loss = Some(lost);
+                    break;
+                }
+                Err(source) => return Err(RunError::Simulation { array, source }),
             }
-            Ok(segment) => {
-                observer.segment(index, &segment);
-                segments.push(segment);
-            }
-            Err(SimulationError::Stopped) => break,
-            Err(SimulationError::DataLost(lost)) => {
-                data_loss = Some(lost);
-                break;
-            }
-            Err(source) => return Err(RunError::Simulation { array, source }),
         }
+        let failures = simulation.array().failures().to_vec();
+        Ok(ArrayRun { segments, failures, data_loss })
     }
-    let failures = simulation.array().failures().to_vec();
-    Ok(ArrayRun { segments, failures, data_loss })
 }

@@ -31,6 +31,15 @@ Exit codes:
   130  stopped by Ctrl-C, SIGTERM or SIGHUP: the segments that were complete are printed and
        written, marked as partial; a second signal ends the program at once";
 
+const BENCH_EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed on the way
+  2    bad input: a wrong scenario or flag, too little memory
+  130  stopped by Ctrl-C, SIGTERM or SIGHUP
+
+Nothing else should be running: programs on the other cores make memory slower.";
+
 const SPINDLE_EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -54,6 +63,8 @@ pub(crate) enum Action {
     Run(RunArguments),
     /// Fit what a scenario declares as fitted, and write it into the scenario's file
     Calibrate(CalibrateArguments),
+    /// Say what a scenario will cost: simulate a few seconds of it and print rates, memory, and where the time goes
+    Bench(BenchArguments),
     /// Look at a drive: what it does by distance, place, load and size; or give it commands of your own
     Spindle(SpindleArguments),
 }
@@ -99,6 +110,24 @@ pub(crate) struct CalibrateArguments {
     /// Print what fits and leave the scenario's file as it is
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// `strewn bench`.
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_EXIT_CODES)]
+pub(crate) struct BenchArguments {
+    /// The scenario, a TOML file; those that ship are in scenarios/
+    pub(crate) scenario: PathBuf,
+    /// Only the array of this name; given again, that one too [default: every array, one after another]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) array: Vec<String>,
+    /// How long each array is simulated, in seconds of wall time, 0.1 to 3600
+    #[arg(long, value_name = "S", default_value = "5", allow_negative_numbers = true,
+          value_parser = bench_seconds)]
+    pub(crate) seconds: f64,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `strewn spindle`.
@@ -263,6 +292,12 @@ fn jobs(text: &str) -> Result<usize, String> {
         Ok(jobs) => Ok(jobs),
         Err(_) => Err("give a whole number of threads, such as --jobs 2".into()),
     }
+}
+
+fn bench_seconds(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds)).ok_or_else(|| {
+        "give the seconds of wall time for each array, 0.1 to 3600, such as --seconds 5".into()
+    })
 }
 
 fn segments(text: &str) -> Result<u32, String> {

@@ -1,6 +1,7 @@
 //! What the words on the command line do.
 
 mod arguments;
+mod bench;
 mod calibrate;
 mod out_directory;
 mod output_files;
@@ -28,6 +29,7 @@ pub(crate) fn main() -> ExitCode {
     };
     terminal::exit_code(match &arguments.action {
         Action::Run(arguments) => run::run(arguments),
+        Action::Bench(arguments) => bench::bench(arguments),
         Action::Calibrate(arguments) => calibrate::calibrate(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
     })

@@ -66,6 +66,7 @@
 mod axis;
 pub mod chart;
 pub mod comparison;
+mod cost;
 pub mod csv;
 pub mod drive;
 mod drive_chart;
@@ -83,10 +84,11 @@ pub use chart::{ChartError, ChartSize, iops_chart, response_chart};
 pub use comparison::{
     ComparedSegment, Metric, PublishedComparison, Ratio, compare, fitted_segments_by_array, ratios,
 };
+pub use cost::{PartShare, SimulationCost, cost_tables};
 pub use csv::write_segments_csv;
 pub use drive::{
     ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DriveFigures, DriveOperation, DriveStudy, LoopPoint,
-    ReplayFigures, SeekPoint, TransferPoint, drive_json,
+    ReplayFigures, SeekPoint, TransferPoint, figures_json,
 };
 pub use drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use drive_table::{closed_loop_text, drive_tables, replay_text};

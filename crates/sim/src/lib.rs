@@ -44,9 +44,11 @@
 
 mod host;
 mod next_completions;
+mod part;
 mod segment;
 mod simulation;
 mod world;
 
+pub use part::{Part, PartAtWork};
 pub use segment::{Laws, Response, Segment, SpindleGroup};
 pub use simulation::{Progress, Simulation, SimulationError, Spindles};

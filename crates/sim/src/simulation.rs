@@ -10,6 +10,7 @@ use strewn_workload::AccessStream;
 use thiserror::Error;
 
 use crate::host::{Host, direction_of};
+use crate::part::{Part, PartAtWork};
 use crate::segment::{Laws, Response, Segment, SpindleGroup, ratio};
 use crate::world::{Moved, World};
 
@@ -135,6 +136,12 @@ impl<A: Array<()>> Simulation<A> {
         self.failures.insert(later, (at_ns, spindle));
     }
 
+    /// Tells, from another thread too, which part of this simulation is at work.
+    #[must_use]
+    pub fn part_at_work(&self) -> PartAtWork {
+        self.world.parts.at_work()
+    }
+
     /// The array.
     #[must_use]
     pub fn array(&self) -> &A {
@@ -236,10 +243,12 @@ impl<A: Array<()>> Simulation<A> {
                 if let Some(tag) = world.coming_completion() {
                     self.array.completion_is_coming(tag);
                 }
+                world.parts.turn_to(Part::Service);
                 self.array.command_completed(next_ns, completion.tag, (), world);
             }
         } else {
             world.timer_ns = u64::MAX;
+            world.parts.turn_to(Part::Service);
             self.array.timer_fired(next_ns, world);
         }
         self.answer_ready(next_ns)?;
@@ -250,8 +259,10 @@ impl<A: Array<()>> Simulation<A> {
     #[inline]
     fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
         while let Some(id) = self.world.ready.pop() {
+            self.world.parts.turn_to(Part::Host);
             self.host.answered(now_ns, id);
             let operation = self.host.issue(now_ns, id);
+            self.world.parts.turn_to(Part::Service);
             let coming = self.host.latest_drawn();
             self.array.operation_is_coming(
                 direction_of(coming.operation),
@@ -260,6 +271,7 @@ impl<A: Array<()>> Simulation<A> {
             );
             self.array.host_operation(now_ns, operation, &mut self.world);
         }
+        self.world.parts.turn_to(Part::Events);
         match self.world.refused.take() {
             Some(error) => Err(error.into()),
             None => Ok(()),

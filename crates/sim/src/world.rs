@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use strewn_array::{Acknowledge, Direction, Driver, OperationId, SpindleCommand, Tag};
+use strewn_array::{Acknowledge, Direction, Driver, OperationId, SpindleCommand, Tag, Work};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{Command, CommandError, Completion, Operation, SimulatedSpindle};
 
 use crate::next_completions::NextCompletions;
+use crate::part::{Part, Parts};
 
 /// Sectors that stay together when a spindle is stretched: a chunk of 64 blocks.
 const STRETCH_UNIT_SECTORS: u64 = 512;
@@ -32,6 +33,7 @@ pub(crate) struct World {
     lost: Vec<SpindleIndex>,
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
+    pub(crate) parts: Parts,
 }
 
 /// How many operations or commands there were, and how many sectors they moved.
@@ -86,6 +88,7 @@ impl World {
             stretch: stretch.into(),
             lost: Vec::new(),
             refused: None,
+            parts: Parts::new(),
         }
     }
 
@@ -120,6 +123,7 @@ impl World {
     /// Takes the completion of the spindle that is done first; it has begun its next command.
     #[inline]
     pub(crate) fn complete_earliest(&mut self) -> Option<(u16, Completion<Tag>)> {
+        self.parts.turn_to(Part::Spindles);
         let index = self.completions.earliest()?;
         let spindle = &mut self.spindles[usize::from(index)];
         let completion = spindle.complete()?;
@@ -153,6 +157,7 @@ impl Driver<()> for World {
             Direction::Read => Operation::Read,
             Direction::Write => Operation::Write,
         };
+        let before = self.parts.turn_to(Part::Spindles);
         let leaves_ns = self.processor.free_ns.max(self.now_ns);
         let spindle = &mut self.spindles[command.spindle.index()];
         let was_idle = spindle.next_completion_ns() == u64::MAX;
@@ -164,6 +169,7 @@ impl Driver<()> for World {
             Ok(()) => {}
             Err(error) => self.refused = self.refused.take().or(Some(error)),
         }
+        self.parts.turn_to(before);
     }
 
     #[inline]
@@ -173,6 +179,14 @@ impl Driver<()> for World {
             Acknowledge::AfterProcessor => {
                 self.later.push_back((self.processor.free_ns.max(self.now_ns), operation));
             }
+        }
+    }
+
+    #[inline]
+    fn turn_to(&mut self, work: Work) -> Work {
+        match self.parts.turn_to(work.into()) {
+            Part::WriteBack => Work::WriteBack,
+            _ => Work::Service,
         }
     }
 

@@ -39,7 +39,7 @@ pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<
         StudyError::Stopped => Failure::stopped(error.to_string()),
         _ => failed(&error),
     })?;
-    let json = report::drive_json(&study).map_err(|error| failed(&error))?;
+    let json = report::figures_json(&study).map_err(|error| failed(&error))?;
     if let Some(out) = out {
         let mut contents = vec![json.clone().into_bytes()];
         for chart in DRIVE_CHARTS {
