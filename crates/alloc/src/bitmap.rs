@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use strewn_memory::{prefetch, zeroed_words};
 
+use crate::tetris::bits;
+
 /// Bits of one level summarised by one bit of the level above.
 const FAN_OUT: u64 = 64;
 
@@ -136,18 +138,21 @@ impl SummaryBitmap {
     /// The smallest member that is at least `from`.
     #[must_use]
     pub fn next_member(&self, from: u64) -> Option<u64> {
-        if from >= self.len {
-            return None;
-        }
+        self.next_in_level(0, from)
+    }
+
+    /// The smallest number at or above `from` whose bit in `lowest` is set.
+    fn next_in_level(&self, lowest: usize, from: u64) -> Option<u64> {
+        let levels = &self.levels[lowest..];
         let (mut word, mut bit) = ((from / FAN_OUT) as usize, from % FAN_OUT);
-        for level in 0..self.levels.len() {
-            let rest = match self.levels[level].get(word) {
+        for level in 0..levels.len() {
+            let rest = match levels[level].get(word) {
                 Some(&value) if bit < FAN_OUT => value & (u64::MAX << bit),
                 _ => 0,
             };
             if rest != 0 {
                 let mut at = word as u64 * FAN_OUT + u64::from(rest.trailing_zeros());
-                for below in self.levels[..level].iter().rev() {
+                for below in levels[..level].iter().rev() {
                     at = at * FAN_OUT + u64::from(below[at as usize].trailing_zeros());
                 }
                 return Some(at);
@@ -188,11 +193,39 @@ impl SummaryBitmap {
 
     /// Empties the set in time proportional to what it holds.
     pub fn clear(&mut self) {
-        let mut word = self.next_member(0);
-        while let Some(member) = word {
-            let index = member / FAN_OUT;
-            self.remove_mask(index as usize, u64::MAX);
-            word = self.next_member((index + 1) * FAN_OUT);
+        self.drain(|_| {});
+    }
+
+    /// Empties the set, giving its members in ascending order. In a sparse set each lies in a cache line of its own,
+    /// which is fetched while those before it are gone through.
+    pub fn drain(&mut self, mut member: impl FnMut(u64)) {
+        /// Words found by their marks before they are looked at.
+        const AHEAD: usize = 16;
+        let mut found = [0; AHEAD];
+        let mut from = 0;
+        while self.count > 0 {
+            let mut count = 0;
+            while count < AHEAD
+                && let Some(word) = self.next_word(from)
+            {
+                prefetch(&self.levels[0], word as usize);
+                found[count] = word;
+                (count, from) = (count + 1, word + 1);
+            }
+            for &word in &found[..count] {
+                for bit in bits(self.levels[0][word as usize]) {
+                    member(word * FAN_OUT + u64::from(bit));
+                }
+                self.remove_mask(word as usize, u64::MAX);
+            }
+        }
+    }
+
+    /// The first word of members from `from` on that is not empty, by its mark if there is a level of marks.
+    fn next_word(&self, from: u64) -> Option<u64> {
+        match self.levels.len() {
+            1 => (from == 0).then_some(0),
+            _ => self.next_in_level(1, from),
         }
     }
 
@@ -316,12 +349,18 @@ mod tests {
             prop_assert!(bitmap.iter().eq(model.iter().copied()));
             for probe in probes {
                 prop_assert_eq!(bitmap.contains(probe), model.contains(&probe));
+                let near = bitmap.next_member_is_near(probe) / 64;
+                prop_assert!(bitmap.next_member(probe).is_none_or(|member| near <= member / 64));
                 prop_assert_eq!(bitmap.next_member(probe), model.range(probe..).next().copied());
                 let limit = (probe + 150).min(10_000);
                 let end = (probe..limit).find(|bit| !model.contains(bit)).unwrap_or(limit);
                 prop_assert_eq!(bitmap.run_end(probe, limit), end);
                 prop_assert_eq!(bitmap.count_range(probe..limit), model.range(probe..limit).count() as u64);
             }
+            let mut drained = Vec::new();
+            bitmap.drain(|bit| drained.push(bit));
+            prop_assert!(drained.into_iter().eq(model));
+            prop_assert_eq!((bitmap.count(), bitmap.next_member(0)), (0, None));
         }
     }
 

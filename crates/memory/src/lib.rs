@@ -33,40 +33,58 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 /// pages.
 #[must_use]
 pub fn zeroed_words(count: usize) -> Vec<u64> {
-    let words = vec![0; count];
-    advise_large_pages(words.as_ptr(), count);
+    let mut words = vec![0; whole_pages::<u64>(count)];
+    advise_large_pages(&words);
+    words.truncate(count);
     words
 }
 
 /// `count` times `value`, in large pages where the kernel has them.
 #[must_use]
 pub fn filled<T: Copy>(value: T, count: usize) -> Vec<T> {
-    let mut items = Vec::with_capacity(count);
+    let mut items = Vec::with_capacity(whole_pages::<T>(count));
     // Before they are written: pages that are there already stay small.
-    advise_large_pages(items.as_ptr(), count);
+    advise_large_pages(&items);
     items.resize(count, value);
     items
 }
 
-/// Asks for large pages where `count` items from `first` on cover any whole. A table of 100 MiB takes 25,600 pages of
-/// 4 KiB, for which no processor keeps the translations, or 50 of 2 MiB, for which all do.
-fn advise_large_pages<T>(first: *const T, count: usize) {
+const LARGE_PAGE_BYTES: usize = 2 << 20;
+
+/// What an allocator may put before an allocation that has pages of its own.
+const HEADER_BYTES: usize = 64;
+
+/// `count`, and as many more as fill the last large page together with the allocator's header: mappings of whole large
+/// pages are aligned by the kernel, others lose a page. What is not written takes no memory.
+fn whole_pages<T>(count: usize) -> usize {
+    let bytes = count * size_of::<T>();
+    if bytes < LARGE_PAGE_BYTES / 2 {
+        return count;
+    }
+    ((bytes + HEADER_BYTES).next_multiple_of(LARGE_PAGE_BYTES) - HEADER_BYTES) / size_of::<T>()
+}
+
+/// Asks for large pages for what `items` may hold. A table of 100 MiB takes 25,600 pages of 4 KiB, for which no
+/// processor keeps the translations, or 50 of 2 MiB, for which all do.
+fn advise_large_pages<T>(items: &Vec<T>) {
     #[cfg(target_os = "linux")]
     #[allow(unsafe_code)]
     {
         use rustix::mm::{Advice, madvise};
-        const LARGE_PAGE_BYTES: usize = 2 << 20;
-        let start = first.addr().next_multiple_of(LARGE_PAGE_BYTES);
-        let end = (first.addr() + count * size_of::<T>()) / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
-        if start < end {
-            let start_at = first.with_addr(start).cast_mut().cast();
-            // SAFETY: the pages belong to one allocation, and this advice leaves what they hold as it is. A kernel
-            // that has no large pages says so, which changes nothing.
-            let _ = unsafe { madvise(start_at, end - start, Advice::LinuxHugepage) };
+        const PAGE_BYTES: usize = 4 << 10;
+        let bytes = items.capacity() * size_of::<T>();
+        if bytes < LARGE_PAGE_BYTES / 2 {
+            return;
         }
+        // The allocator's header is on the first page.
+        let before = items.as_ptr().addr() % PAGE_BYTES;
+        let first = items.as_ptr().cast::<u8>().wrapping_sub(before).cast_mut();
+        // SAFETY: the advice leaves what the pages hold as it is. A kernel that does not take it says so, and nothing
+        // has changed.
+        let _ = unsafe { madvise(first.cast(), before + bytes, Advice::LinuxHugepage) };
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = (first, count);
+    let _ = items;
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! When each spindle will be done with what it is doing.
 
+use std::hint::select_unpredictable;
+
 /// The spindles, in a knock-out tournament for the one that is done first.
 ///
 /// Every change is a walk from a spindle's leaf to the root, five comparisons for 20 spindles and nine for 320, without
@@ -44,7 +46,8 @@ impl NextCompletions {
         let mut node = self.nodes.len() / 2 + usize::from(spindle);
         while node > 1 {
             self.nodes[node] = winner;
-            winner = winner.min(self.nodes[node ^ 1]);
+            let other = self.nodes[node ^ 1];
+            winner = select_unpredictable(other < winner, other, winner);
             node /= 2;
         }
         self.nodes[1] = winner;

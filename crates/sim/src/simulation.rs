@@ -239,8 +239,9 @@ impl<A: Array<()>> Simulation<A> {
                 completed.commands += 1;
                 completed.service_ns += completion.service_ns;
                 completed.residence_ns += completion.at_ns - completion.arrived_ns;
-                // An event ahead is time enough to fetch what the next completion will look up.
-                if let Some(tag) = world.coming_completion() {
+                // What it has begun is done some events from now, about one a spindle: time enough to fetch what the
+                // array will look up then.
+                if let Some(tag) = world.in_service(spindle) {
                     self.array.completion_is_coming(tag);
                 }
                 world.parts.turn_to(Part::Service);

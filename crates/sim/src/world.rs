@@ -114,10 +114,10 @@ impl World {
         (commands.collect(), replaced.served_ns)
     }
 
-    /// The tag of the command that will complete first.
+    /// The tag of the command that `spindle` is at work on.
     #[inline]
-    pub(crate) fn coming_completion(&self) -> Option<Tag> {
-        self.spindles[usize::from(self.completions.earliest()?)].in_service().copied()
+    pub(crate) fn in_service(&self, spindle: u16) -> Option<Tag> {
+        self.spindles[usize::from(spindle)].in_service().copied()
     }
 
     /// Takes the completion of the spindle that is done first; it has begun its next command.

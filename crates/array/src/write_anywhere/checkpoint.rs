@@ -62,8 +62,8 @@ impl<P: Payload> WriteAnywhere<P> {
         let before = driver.turn_to(Work::WriteBack);
         self.log.switch();
         self.reads.begin_epoch();
-        let data: Vec<u32> = self.dirty.iter().map(|block| block as u32).collect();
-        self.dirty.clear();
+        let mut data = Vec::with_capacity(self.dirty.count() as usize);
+        self.dirty.drain(|block| data.push(block as u32));
         for (index, &block) in data.iter().enumerate() {
             self.prefetch_buffer_ahead(&data, index);
             self.cache.begin_flush(block);
@@ -125,6 +125,9 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let mut placed = MetadataSet::new(metadata);
         while let Some(key) = changed.take_first() {
+            if let Some(next) = changed.first_from(key) {
+                self.prefetch_metadata(next);
+            }
             if !placed.insert(key) {
                 continue;
             }
@@ -406,7 +409,8 @@ impl<P: Payload> WriteAnywhere<P> {
             let evicted = self.cache.end_flush(block);
             self.forget(evicted);
         }
-        for &metadata in &checkpoint.metadata {
+        for (index, &metadata) in checkpoint.metadata.iter().enumerate() {
+            self.prefetch_buffer_ahead(&checkpoint.metadata, index);
             let evicted = self.cache.let_go(metadata);
             self.forget(evicted);
         }
@@ -461,6 +465,11 @@ impl MetadataSet {
     fn take_first(&mut self) -> Option<u32> {
         let first = self.keys.next_member(0)?;
         self.keys.remove(first);
+        Some(first as u32 + self.first_key)
+    }
+
+    fn first_from(&self, key: u32) -> Option<u32> {
+        let first = self.keys.next_member((key - self.first_key).into())?;
         Some(first as u32 + self.first_key)
     }
 }

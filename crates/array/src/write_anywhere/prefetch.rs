@@ -69,6 +69,13 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    /// For a block of metadata that a consistency point comes to next.
+    #[inline]
+    pub(super) fn prefetch_metadata(&self, key: u32) {
+        self.cache.prefetch_buffer(key);
+        self.map.prefetch(key);
+    }
+
     #[inline]
     fn prefetch_buffers(&self, first: u32, last: u32) {
         for key in (first..=last).step_by(BUFFERS_PER_LINE) {
