@@ -41,7 +41,7 @@ pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
 pub use cost::measure_cost;
 pub use memory::{NotEnoughMemory, needed_bytes};
-pub use run::{Observer, RunError, RunOptions, run};
+pub use run::{Observer, RunError, RunOptions, WithSimulation, run, simulate};
 
 pub use strewn_alloc as alloc;
 pub use strewn_array as array;

@@ -227,20 +227,58 @@ pub(crate) fn run_array(
     simulate(scenario, index, Segments { scenario, index, observer })
 }
 
-/// What is done with the simulation of an array, of whichever kind that is.
-pub(crate) trait WithSimulation {
+/// What is done with the simulation of an array, of whichever kind that is. For [`simulate`].
+pub trait WithSimulation {
     /// What comes of it.
     type Output;
 
     /// Does it.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
     fn with<A: strewn_array::Array<()>>(
         self,
         simulation: Simulation<A>,
     ) -> Result<Self::Output, RunError>;
 }
 
-/// Sets up one array of `scenario`, with the failures that it is to meet.
-pub(crate) fn simulate<W: WithSimulation>(
+/// Sets up the array numbered `index` of `scenario`, with the failures that it is to meet, and gives its simulation to
+/// `with`: for a program that would step through it itself. [`run`] is for whole runs.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use strewn::array::Array;
+/// use strewn::scenario::Scenario;
+/// use strewn::sim::Simulation;
+/// use strewn::{RunError, WithSimulation, simulate};
+///
+/// /// How many operations an array answers in its first second.
+/// struct FirstSecond;
+///
+/// impl WithSimulation for FirstSecond {
+///     type Output = u64;
+///
+///     fn with<A: Array<()>>(self, mut simulation: Simulation<A>) -> Result<u64, RunError> {
+///         let segment = simulation.run_segment(1_000_000_000, &mut |_| ControlFlow::Continue(()));
+///         segment.map(|segment| segment.operations).map_err(|source| RunError::Simulation {
+///             array: "the first".into(),
+///             source,
+///         })
+///     }
+/// }
+///
+/// let scenario = Scenario::load("scenarios/making-sense-of-wafl-4.toml")?.scaled_down(64).0;
+/// assert!(simulate(&scenario, 0, FirstSecond)? > 4000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`RunError::Build`] and [`RunError::Simulation`] if the array cannot be set up, and what `with` gives.
+///
+/// # Panics
+/// If the scenario has no such array.
+pub fn simulate<W: WithSimulation>(
     scenario: &Scenario,
     index: usize,
     with: W,

@@ -49,6 +49,7 @@ mod segment;
 mod simulation;
 mod world;
 
+pub use next_completions::NextCompletions;
 pub use part::{Part, PartAtWork};
 pub use segment::{Laws, Response, Segment, SpindleGroup};
 pub use simulation::{Progress, Simulation, SimulationError, Spindles};
