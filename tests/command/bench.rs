@@ -37,5 +37,5 @@ fn what_is_not_there_is_named() {
         let refused = folder.strewn(&["bench", "small.toml", "--seconds", seconds]);
         refused.refused(&["such as --seconds 5"]);
     }
-    folder.strewn(&["bench", "smal.toml"]).refused(&["small.toml"]);
+    folder.strewn(&["bench", "smal.toml"]).refused(&["no scenario smal.toml"]);
 }
