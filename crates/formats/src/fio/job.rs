@@ -1,0 +1,315 @@
+//! What a job of fio asks for.
+
+use super::PerDirection;
+
+/// A job: a section of a job file with the options of the `[global]` sections above it. Options
+/// that were not given have fio's defaults.
+///
+/// What a simulation does not honour must be looked at, not passed over: see the notes of
+/// [`JobFile`](super::JobFile), and the fields here that are not at their defaults.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Job {
+    /// The name of the section, or what `name` says.
+    pub name: String,
+    /// The line of the section, counted from 1.
+    pub line: u64,
+    /// `rw`: reads, writes or both, at random or in order.
+    pub pattern: Pattern,
+    /// `rwmixread`, or what `rwmixwrite` leaves: how many in a hundred accesses of a mixed pattern
+    /// read. 50 unless given.
+    pub read_percent: u8,
+    /// `bs`, `bsrange` or `bssplit`. 4096 unless given.
+    pub block_sizes: PerDirection<BlockSizes>,
+    /// `blockalign`: what random accesses are aligned to; none is the smallest block size.
+    pub alignment_bytes: PerDirection<Option<u64>>,
+    /// `percentage_random`: how many in a hundred accesses of a random pattern are. 100 unless
+    /// given.
+    pub random_percent: PerDirection<u8>,
+    /// `random_distribution`: where random accesses go.
+    pub distribution: PerDirection<Distribution>,
+    /// No `norandommap`: a random pattern touches every block once before it touches one again.
+    /// fio does so only for the uniform distribution.
+    pub covers_every_block: bool,
+    /// `iodepth`: how many accesses are outstanding. See [`Job::outstanding`].
+    pub io_depth: u32,
+    /// `ioengine`, as given. It decides whether `iodepth` has an effect.
+    pub io_engine: Option<String>,
+    /// `numjobs`: how many of this job run side by side.
+    pub clones: u32,
+    /// `size`: of the region that is accessed; none is all of the device.
+    pub size: Option<Extent>,
+    /// `offset`: where the region begins.
+    pub offset: Extent,
+    /// `offset_increment`: how much further the region of the next clone begins.
+    pub offset_increment: Extent,
+    /// `io_size`: how much is transferred, where that is not `size`.
+    pub io_size: Option<Extent>,
+    /// `number_ios`: after how many accesses the job is done at the latest.
+    pub number_ios: Option<u64>,
+    /// `loops`: how often the job is run.
+    pub loops: u64,
+    /// `runtime`, in microseconds: when the job is done at the latest.
+    pub runtime_us: Option<u64>,
+    /// `time_based`: the job goes on until its runtime is over, however much it has transferred.
+    pub time_based: bool,
+    /// `ramp_time`, in microseconds: how long it runs before measurement begins.
+    pub ramp_time_us: u64,
+    /// `startdelay`, in microseconds: how long it waits before it starts.
+    pub start_delay_us: u64,
+    /// `rate_iops`: the most accesses in a second.
+    pub rate_iops: PerDirection<Option<u64>>,
+    /// `rate`: the most bytes in a second.
+    pub rate_bytes: PerDirection<Option<u64>>,
+    /// `rate_process`: how the accesses of a limited rate come.
+    pub rate_process: RateProcess,
+    /// `thinktime` and `thinktime_blocks`: pauses between accesses.
+    pub think_time: Option<ThinkTime>,
+    /// `randseed`.
+    pub seed: Option<u64>,
+    /// `stonewall`: the job starts when all jobs above it are done.
+    pub stonewall: bool,
+}
+
+impl Job {
+    pub(super) fn defaults() -> Self {
+        Self {
+            name: String::new(),
+            line: 0,
+            pattern: Pattern { direction: PatternDirection::Read, random: false, modifier: None },
+            read_percent: 50,
+            block_sizes: PerDirection::same(BlockSizes::DEFAULT),
+            alignment_bytes: PerDirection::same(None),
+            random_percent: PerDirection::same(100),
+            distribution: PerDirection::same(Distribution::Uniform),
+            covers_every_block: true,
+            io_depth: 1,
+            io_engine: None,
+            clones: 1,
+            size: None,
+            offset: Extent::Bytes(0),
+            offset_increment: Extent::Bytes(0),
+            io_size: None,
+            number_ios: None,
+            loops: 1,
+            runtime_us: None,
+            time_based: false,
+            ramp_time_us: 0,
+            start_delay_us: 0,
+            rate_iops: PerDirection::same(None),
+            rate_bytes: PerDirection::same(None),
+            rate_process: RateProcess::Linear,
+            think_time: None,
+            seed: None,
+            stonewall: false,
+        }
+    }
+
+    /// How many accesses the job really has outstanding in fio: its depth, or 1 where its engine
+    /// is synchronous, which fio's default on Linux (`psync`) is.
+    ///
+    /// A simulated host is free to take [`Job::io_depth`] by its word; then it does other than fio
+    /// with the same file.
+    ///
+    /// ```
+    /// use strewn_formats::fio::JobFile;
+    ///
+    /// let file = JobFile::parse(
+    ///     "[a]\niodepth=32\nsize=1m\n[b]\nioengine=libaio\niodepth=32\nsize=1m\n",
+    ///     "a.fio",
+    /// )?;
+    /// assert_eq!((file.jobs[0].io_depth, file.jobs[0].outstanding()), (32, 1));
+    /// assert_eq!((file.jobs[1].io_depth, file.jobs[1].outstanding()), (32, 32));
+    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn outstanding(&self) -> u32 {
+        // Those that `fio --enghelp` lists and that wait for each access.
+        let synchronous = [
+            "sync",
+            "psync",
+            "vsync",
+            "pvsync",
+            "pvsync2",
+            "mmap",
+            "splice",
+            "falloc",
+            "ftruncate",
+        ];
+        match self.io_engine.as_deref() {
+            Some(engine) if !synchronous.contains(&engine) => self.io_depth,
+            _ => 1,
+        }
+    }
+}
+
+/// `rw`: what accesses do and where they go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    /// What they do.
+    pub direction: PatternDirection,
+    /// They go to random places, not one behind the other.
+    pub random: bool,
+    /// The number behind a colon: for a random pattern how many accesses follow each other before
+    /// the next goes to a random place, for a sequential one how many bytes are left out between
+    /// accesses.
+    pub modifier: Option<u64>,
+}
+
+/// What the accesses of a pattern do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PatternDirection {
+    /// They read.
+    Read,
+    /// They write.
+    Write,
+    /// They discard.
+    Trim,
+    /// Some read and some write, by [`Job::read_percent`].
+    ReadWrite,
+    /// Each place is discarded and then written.
+    TrimWrite,
+}
+
+/// How large accesses are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum BlockSizes {
+    /// All of this many bytes.
+    Fixed(u64),
+    /// Multiples of the least size up to the greatest, each as often as the others.
+    Range {
+        /// Bytes of the least.
+        least_bytes: u64,
+        /// Bytes of the greatest.
+        most_bytes: u64,
+    },
+    /// These sizes with these shares, 100 % together.
+    Split(Vec<SizeShare>),
+}
+
+impl BlockSizes {
+    /// fio's own.
+    pub const DEFAULT: Self = Self::Fixed(4096);
+
+    /// Bytes of the smallest.
+    ///
+    /// ```
+    /// use strewn_formats::fio::BlockSizes;
+    ///
+    /// assert_eq!(BlockSizes::DEFAULT.least_bytes(), 4096);
+    /// ```
+    #[must_use]
+    pub fn least_bytes(&self) -> u64 {
+        match self {
+            Self::Fixed(bytes) => *bytes,
+            Self::Range { least_bytes, .. } => *least_bytes,
+            Self::Split(shares) => shares.iter().map(|share| share.bytes).min().unwrap_or(0),
+        }
+    }
+}
+
+/// One size among several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SizeShare {
+    /// Bytes of an access.
+    pub bytes: u64,
+    /// How many in a hundred accesses.
+    pub percent: u8,
+}
+
+/// Where random accesses go.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distribution {
+    /// Anywhere.
+    Uniform,
+    /// Zipf's law.
+    Zipf {
+        /// Its exponent; not 1.
+        theta: f64,
+        /// Where the most accesses go, 0 to 1 of the region; at random when not given.
+        centre: Option<f64>,
+    },
+    /// Pareto's law.
+    Pareto {
+        /// Its power, between 0 and 1.
+        power: f64,
+        /// Where the most accesses go, 0 to 1 of the region; at random when not given.
+        centre: Option<f64>,
+    },
+    /// A normal distribution.
+    Normal {
+        /// Its deviation in percent of the region.
+        deviation_percent: f64,
+        /// Where the most accesses go, 0 to 1 of the region; the middle when not given.
+        centre: Option<f64>,
+    },
+    /// The region falls into zones, one behind the other, each accessed uniformly.
+    Zoned(Vec<ZoneShare>),
+}
+
+/// A zone and its share of the accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ZoneShare {
+    /// How many in a hundred accesses go there.
+    pub access_percent: u8,
+    /// How large it is.
+    pub zone: Zone,
+}
+
+/// How large a zone is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Zone {
+    /// In percent of the region.
+    Percent(u8),
+    /// In bytes.
+    Bytes(u64),
+}
+
+/// A place on the device or a length of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// In bytes.
+    Bytes(u64),
+    /// In percent of the device.
+    Percent(u8),
+}
+
+impl Extent {
+    /// In bytes, on a device of `device_bytes`; a percentage is rounded down.
+    ///
+    /// ```
+    /// use strewn_formats::fio::Extent;
+    ///
+    /// assert_eq!(Extent::Bytes(512).bytes_of(1_000_000), 512);
+    /// assert_eq!(Extent::Percent(20).bytes_of(1_000_000), 200_000);
+    /// ```
+    #[must_use]
+    pub fn bytes_of(self, device_bytes: u64) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            // Up to 255 %, so within 64 bits only when cut to them.
+            Self::Percent(percent) => {
+                let bytes = u128::from(device_bytes) * u128::from(percent) / 100;
+                u64::try_from(bytes).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+/// How the accesses of a limited rate come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RateProcess {
+    /// At equal distances.
+    Linear,
+    /// As a Poisson process.
+    Poisson,
+}
+
+/// Pauses between accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ThinkTime {
+    /// How long one is, in microseconds.
+    pub pause_us: u64,
+    /// After how many accesses there is one.
+    pub accesses: u64,
+}

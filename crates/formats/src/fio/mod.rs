@@ -1,0 +1,38 @@
+//! fio's files: jobs, results as JSON, logs of I/O.
+//!
+//! | file | here |
+//! |---|---|
+//! | job file | [`JobFile`]: every job with its options resolved; what is ignored and what is refused, by name and line |
+//! | `--output-format=json` and `json+` | [`Output`]: written with fio's keys, in fio's order and form; read by `serde` |
+//! | iolog, version 2 and 3 | [`IologReader`], [`IologWriter`] |
+//!
+//! Facts are from the manual page of fio 3.33 and from runs of it. Where the two differ, what it
+//! does is followed, and said where it matters.
+
+mod duration;
+mod iolog;
+mod job;
+mod job_file;
+mod json;
+mod latency;
+mod option;
+mod output;
+mod per_direction;
+mod setting;
+mod size;
+mod split;
+
+pub use iolog::{IologAction, IologEntry, IologReader, IologVersion, IologWriter};
+pub use job::{
+    BlockSizes, Distribution, Extent, Job, Pattern, PatternDirection, RateProcess, SizeShare,
+    ThinkTime, Zone, ZoneShare,
+};
+pub use job_file::{JobFile, OptionNote};
+pub use latency::{LatencyBins, bin_ns};
+pub use output::{
+    DirectionResult, DistributionPercent, JobResult, LatencyStatistics, Output, SyncResult,
+    percentile_list,
+};
+pub use per_direction::PerDirection;
+
+pub(crate) use iolog::{IologParser, is_iolog_header};

@@ -1,0 +1,468 @@
+//! Results in the shape of `fio --output-format=json` and `json+`.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde::de::Deserializer;
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
+
+use super::LatencyBins;
+use super::json::{FioFormatter, in_order};
+use crate::text::WriteError;
+
+/// Results of fio, or of whatever is to be read as such.
+///
+/// The fields are fio 3.33's, in its order, with its units; `disk_util` is left out, as fio leaves
+/// it out where there is no disk of the host. [`Output::to_json`] writes them as fio does:
+/// `"key" : value`, numbers with a fraction to six decimals.
+///
+/// ```
+/// use strewn_formats::fio::{DirectionResult, JobResult, LatencyBins, Output};
+///
+/// let mut latency = LatencyBins::default();
+/// latency.record_many(5_000_000, 1000);
+/// let mut job = JobResult::new("segment-1");
+/// job.read = DirectionResult::new(1000, 4_096_000, 10_000).with_latency(&latency);
+/// job.set_latency_distribution(&latency);
+/// let output = Output::new("2026-11-21T09:54:02Z", 1_795_254_842_760, vec![job]);
+///
+/// let json = output.to_json()?;
+/// assert!(json.contains("\"iops\" : 100.000000"));
+/// let again: Output = serde_json::from_str(&json)?;
+/// assert_eq!(again, output);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Output {
+    /// Readers look for `fio-` and a number, by which they know the shape.
+    #[serde(rename = "fio version")]
+    pub fio_version: String,
+    /// When the results were written, in seconds since 1970.
+    pub timestamp: u64,
+    /// The same in milliseconds.
+    pub timestamp_ms: u64,
+    /// The same for people.
+    pub time: String,
+    /// Options that hold for all jobs.
+    #[serde(
+        rename = "global options",
+        with = "super::json::pairs",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub global_options: Vec<(String, String)>,
+    /// The jobs, or, with `group_reporting`, their groups.
+    pub jobs: Vec<JobResult>,
+}
+
+/// What a job came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobResult {
+    /// Its name.
+    pub jobname: String,
+    /// Its reporting group, counted from 0.
+    pub groupid: u32,
+    /// The first error, 0 for none.
+    pub error: i32,
+    /// Seconds that are left, 0 when it is done.
+    pub eta: u64,
+    /// Seconds that it took, begun ones included.
+    pub elapsed: u64,
+    /// Options of its own.
+    #[serde(
+        rename = "job options",
+        with = "super::json::pairs",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub job_options: Vec<(String, String)>,
+    /// Its reads.
+    pub read: DirectionResult,
+    /// Its writes.
+    pub write: DirectionResult,
+    /// Its trims.
+    pub trim: DirectionResult,
+    /// Its flushes.
+    pub sync: SyncResult,
+    /// How long it ran, in milliseconds.
+    pub job_runtime: u64,
+    /// Processor time in user mode, in percent.
+    pub usr_cpu: f64,
+    /// Processor time in system mode, in percent.
+    pub sys_cpu: f64,
+    /// Context switches.
+    pub ctx: u64,
+    /// Major page faults.
+    pub majf: u64,
+    /// Minor page faults.
+    pub minf: u64,
+    /// How often this many accesses were outstanding.
+    pub iodepth_level: DistributionPercent,
+    /// How many were submitted at a time.
+    pub iodepth_submit: DistributionPercent,
+    /// How many were completed at a time.
+    pub iodepth_complete: DistributionPercent,
+    /// Latencies below a microsecond.
+    pub latency_ns: DistributionPercent,
+    /// Latencies from a microsecond to a millisecond.
+    pub latency_us: DistributionPercent,
+    /// Latencies of a millisecond and more.
+    pub latency_ms: DistributionPercent,
+    /// The depth that a target of latency led to; without one, the depth of the job.
+    pub latency_depth: u64,
+    /// The target of latency in microseconds, 0 for none.
+    pub latency_target: u64,
+    /// The percentage of accesses that must meet it.
+    pub latency_percentile: f64,
+    /// Over how many microseconds.
+    pub latency_window: u64,
+}
+
+/// What the reads, the writes or the trims of a job came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DirectionResult {
+    /// Bytes transferred.
+    pub io_bytes: u64,
+    /// The same in KiB.
+    pub io_kbytes: u64,
+    /// Bytes in a second.
+    pub bw_bytes: u64,
+    /// KiB in a second.
+    pub bw: u64,
+    /// Accesses in a second.
+    pub iops: f64,
+    /// How long there were any, in milliseconds.
+    pub runtime: u64,
+    /// Accesses.
+    pub total_ios: u64,
+    /// Accesses that transferred less than asked for.
+    pub short_ios: u64,
+    /// Accesses that were dropped.
+    pub drop_ios: u64,
+    /// Time from making an access to handing it over.
+    pub slat_ns: LatencyStatistics,
+    /// Time from handing it over to its completion.
+    pub clat_ns: LatencyStatistics,
+    /// The two together.
+    pub lat_ns: LatencyStatistics,
+    /// Least of the samples, in KiB a second.
+    pub bw_min: u64,
+    /// Greatest of the samples, in KiB a second.
+    pub bw_max: u64,
+    /// Share of the group's, in percent.
+    pub bw_agg: f64,
+    /// Mean of the samples, in KiB a second.
+    pub bw_mean: f64,
+    /// Their deviation.
+    pub bw_dev: f64,
+    /// How many samples there are.
+    pub bw_samples: u64,
+    /// Least of the samples, in accesses a second.
+    pub iops_min: u64,
+    /// Greatest of the samples, in accesses a second.
+    pub iops_max: u64,
+    /// Mean of the samples, in accesses a second.
+    pub iops_mean: f64,
+    /// Their deviation.
+    pub iops_stddev: f64,
+    /// How many samples there are.
+    pub iops_samples: u64,
+}
+
+/// What the flushes of a job came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncResult {
+    /// How many there were.
+    pub total_ios: u64,
+    /// How long they took.
+    pub lat_ns: LatencyStatistics,
+}
+
+/// Latencies in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LatencyStatistics {
+    /// The least.
+    pub min: u64,
+    /// The greatest.
+    pub max: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// Their deviation.
+    pub stddev: f64,
+    /// How many there are.
+    #[serde(rename = "N")]
+    pub n: u64,
+    /// Percentages, and the latencies that so many do not exceed.
+    #[serde(with = "super::json::percentiles", skip_serializing_if = "Option::is_none")]
+    pub percentile: Option<Vec<(f64, u64)>>,
+    /// How many fell into each bin, which only `json+` has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bins: Option<BTreeMap<u64, u64>>,
+}
+
+/// Names of ranges, and how many in a hundred fall into each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DistributionPercent(Vec<(String, f64)>);
+
+/// The percentages for which fio gives percentiles unless told otherwise.
+///
+/// ```
+/// assert_eq!(strewn_formats::fio::percentile_list()[11..13], [95.0, 99.0]);
+/// ```
+#[must_use]
+pub fn percentile_list() -> &'static [f64] {
+    &[
+        1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
+        99.95, 99.99,
+    ]
+}
+
+impl Output {
+    /// The version of fio whose shape is written.
+    pub const SHAPE: &'static str = "fio-3.33";
+
+    /// Results written at `time`, which is `timestamp_ms` milliseconds since 1970.
+    #[must_use]
+    pub fn new(time: impl Into<String>, timestamp_ms: u64, jobs: Vec<JobResult>) -> Self {
+        Self {
+            fio_version: Self::SHAPE.to_owned(),
+            timestamp: timestamp_ms / 1000,
+            timestamp_ms,
+            time: time.into(),
+            global_options: Vec::new(),
+            jobs,
+        }
+    }
+
+    /// As fio writes it, with a line end.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NotRepresentable`] when a figure is not finite.
+    pub fn to_json(&self) -> Result<String, WriteError> {
+        let mut json = Vec::new();
+        self.write_json(&mut json)?;
+        Ok(String::from_utf8_lossy(&json).into_owned())
+    }
+
+    /// Writes it as fio does.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NotRepresentable`] when a figure is not finite, [`WriteError::Io`] when the
+    /// output refuses it.
+    pub fn write_json(&self, mut output: impl io::Write) -> Result<(), WriteError> {
+        let formatter = FioFormatter::default();
+        let mut serializer = serde_json::Serializer::with_formatter(&mut output, formatter);
+        match self.serialize(&mut serializer).map_err(io::Error::from) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(WriteError::not_representable(
+                    "a figure that is not finite",
+                    "JSON has no such numbers; leave the figure out",
+                ));
+            }
+            written => written?,
+        }
+        output.write_all(b"\n")?;
+        Ok(())
+    }
+}
+
+impl JobResult {
+    /// A job of this name that did nothing, one access outstanding.
+    #[must_use]
+    pub fn new(jobname: impl Into<String>) -> Self {
+        let [latency_ns, latency_us, latency_ms] = LatencyBins::default().distribution();
+        Self {
+            jobname: jobname.into(),
+            iodepth_level: DistributionPercent::outstanding(1),
+            iodepth_submit: DistributionPercent::at_a_time(),
+            iodepth_complete: DistributionPercent::at_a_time(),
+            latency_ns,
+            latency_us,
+            latency_ms,
+            latency_depth: 1,
+            latency_percentile: 100.0,
+            ..Self::default()
+        }
+    }
+
+    /// Sets the number of accesses that were outstanding all the time.
+    ///
+    /// ```
+    /// use strewn_formats::fio::JobResult;
+    ///
+    /// let mut job = JobResult::new("segment-1");
+    /// job.set_outstanding(150);
+    /// assert_eq!((job.iodepth_level.percent(">=64"), job.latency_depth), (Some(100.0), 150));
+    /// ```
+    pub fn set_outstanding(&mut self, outstanding: u32) {
+        self.iodepth_level = DistributionPercent::outstanding(outstanding);
+        self.latency_depth = outstanding.into();
+    }
+
+    /// Sets the three coarse maps of latencies, which are of reads and writes together.
+    pub fn set_latency_distribution(&mut self, latency: &LatencyBins) {
+        [self.latency_ns, self.latency_us, self.latency_ms] = latency.distribution();
+    }
+}
+
+impl DirectionResult {
+    /// So many accesses, which transferred so many bytes in `runtime_ms`; rates are worked out.
+    #[must_use]
+    pub fn new(total_ios: u64, io_bytes: u64, runtime_ms: u64) -> Self {
+        let per_second = |amount: u64| {
+            let rate = u128::from(amount) * 1000 / u128::from(runtime_ms.max(1));
+            u64::try_from(rate).unwrap_or(u64::MAX)
+        };
+        let bw_bytes = per_second(io_bytes);
+        Self {
+            io_bytes,
+            io_kbytes: io_bytes / 1024,
+            bw_bytes,
+            bw: bw_bytes / 1024,
+            iops: total_ios as f64 * 1000.0 / runtime_ms.max(1) as f64,
+            runtime: runtime_ms,
+            total_ios,
+            ..Self::default()
+        }
+    }
+
+    /// With latencies, all of them between handing over and completion: handing over takes no
+    /// time. Percentiles are of the completion, as in fio.
+    #[must_use]
+    pub fn with_latency(mut self, latency: &LatencyBins) -> Self {
+        self.lat_ns = latency.statistics();
+        self.clat_ns = latency.statistics().with_percentiles(latency);
+        self.slat_ns = LatencyStatistics { n: latency.count(), ..LatencyStatistics::default() };
+        self
+    }
+
+    /// With the bins of latencies, which make it `json+`.
+    ///
+    /// ```
+    /// use strewn_formats::fio::{DirectionResult, LatencyBins};
+    ///
+    /// let mut latency = LatencyBins::default();
+    /// latency.record_many(131, 5);
+    /// let reads = DirectionResult::new(5, 20_480, 1).with_latency(&latency).with_bins(&latency);
+    /// assert_eq!(reads.clat_ns.bins.map(|bins| bins[&131]), Some(5));
+    /// ```
+    #[must_use]
+    pub fn with_bins(mut self, latency: &LatencyBins) -> Self {
+        self.clat_ns.bins = Some(latency.bins());
+        self
+    }
+
+    /// With samples of equal lengths of time: KiB and accesses a second in each.
+    ///
+    /// ```
+    /// use strewn_formats::fio::DirectionResult;
+    ///
+    /// let result = DirectionResult::new(300, 1_228_800, 2_000)
+    ///     .with_samples(&[400.0, 800.0], &[100.0, 200.0]);
+    /// assert_eq!((result.bw_min, result.iops_max, result.iops_mean), (400, 200, 150.0));
+    /// ```
+    #[must_use]
+    pub fn with_samples(mut self, kib_per_second: &[f64], ios_per_second: &[f64]) -> Self {
+        (self.bw_min, self.bw_max, self.bw_mean, self.bw_dev) = sampled(kib_per_second);
+        (self.iops_min, self.iops_max, self.iops_mean, self.iops_stddev) = sampled(ios_per_second);
+        self.bw_samples = kib_per_second.len() as u64;
+        self.iops_samples = ios_per_second.len() as u64;
+        self.bw_agg = if self.io_bytes > 0 { 100.0 } else { 0.0 };
+        self
+    }
+}
+
+/// The least, the greatest, the mean and the deviation.
+fn sampled(samples: &[f64]) -> (u64, u64, f64, f64) {
+    let count = samples.len() as f64;
+    if samples.is_empty() {
+        return (0, 0, 0.0, 0.0);
+    }
+    let least = samples.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = samples.iter().copied().fold(0.0, f64::max);
+    let mean = samples.iter().sum::<f64>() / count;
+    let squares: f64 = samples.iter().map(|sample| (sample - mean).powi(2)).sum();
+    let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
+    (least.max(0.0).round() as u64, most.round() as u64, mean, deviation)
+}
+
+impl LatencyStatistics {
+    /// With fio's percentiles of the latencies in `bins`; none if there are none.
+    #[must_use]
+    pub fn with_percentiles(mut self, bins: &LatencyBins) -> Self {
+        self.percentile = (bins.count() > 0).then(|| bins.percentiles());
+        self
+    }
+}
+
+impl DistributionPercent {
+    /// From names of ranges and percentages.
+    #[must_use]
+    pub fn new(ranges: impl IntoIterator<Item = (String, f64)>) -> Self {
+        Self(ranges.into_iter().collect())
+    }
+
+    /// All of the time, so many outstanding: `iodepth_level`.
+    ///
+    /// ```
+    /// use strewn_formats::fio::DistributionPercent;
+    ///
+    /// let levels = DistributionPercent::outstanding(150);
+    /// assert_eq!(levels.percent(">=64"), Some(100.0));
+    /// assert_eq!(DistributionPercent::outstanding(7).percent("4"), Some(100.0));
+    /// ```
+    #[must_use]
+    pub fn outstanding(outstanding: u32) -> Self {
+        let labels = ["1", "2", "4", "8", "16", "32", ">=64"];
+        let bucket = outstanding.max(1).ilog2().min(6) as usize;
+        Self::of_one(&labels, bucket)
+    }
+
+    /// One submitted or completed at a time: the range up to 4.
+    fn at_a_time() -> Self {
+        Self::of_one(&["0", "4", "8", "16", "32", "64", ">=64"], 1)
+    }
+
+    fn of_one(labels: &[&str], bucket: usize) -> Self {
+        let percent = |at| if at == bucket { 100.0 } else { 0.0 };
+        Self(
+            labels.iter().enumerate().map(|(at, &label)| (label.to_owned(), percent(at))).collect(),
+        )
+    }
+
+    /// The percentage of a range.
+    #[must_use]
+    pub fn percent(&self, range: &str) -> Option<f64> {
+        self.0.iter().find(|(name, _)| name == range).map(|(_, percent)| *percent)
+    }
+
+    /// The ranges in their order.
+    ///
+    /// ```
+    /// use strewn_formats::fio::DistributionPercent;
+    ///
+    /// let halves = DistributionPercent::new([("1".to_owned(), 50.0), ("2".to_owned(), 50.0)]);
+    /// assert_eq!(halves.ranges().map(|(_, percent)| percent).sum::<f64>(), 100.0);
+    /// ```
+    pub fn ranges(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.0.iter().map(|(name, percent)| (name.as_str(), *percent))
+    }
+}
+
+impl Serialize for DistributionPercent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.ranges())
+    }
+}
+
+impl<'de> Deserialize<'de> for DistributionPercent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        in_order(deserializer).map(Self)
+    }
+}

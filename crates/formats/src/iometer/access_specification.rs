@@ -1,0 +1,96 @@
+//! Access specifications: what accesses look like.
+
+/// The name of the specification that Iometer has built in and never saves: no accesses at all.
+pub(super) const IDLE: &str = "Idle";
+
+/// A mix of accesses. Iometer has up to 100 lines in one; their shares are 100 % together.
+///
+/// ```
+/// use strewn_formats::iometer::{AccessLine, AccessSpecification, DefaultAssignment};
+///
+/// let oltp = AccessSpecification {
+///     name: "OLTP".into(),
+///     default_assignment: DefaultAssignment::Disk,
+///     lines: vec![AccessLine { read_percent: 70, ..AccessLine::of_bytes(8192) }],
+/// };
+/// assert!(oltp.features().is_empty(), "a simulator needs nothing unusual for it");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AccessSpecification {
+    /// What it is called.
+    pub name: String,
+    /// Which workers are given it when they are made.
+    pub default_assignment: DefaultAssignment,
+    /// Its lines.
+    pub lines: Vec<AccessLine>,
+}
+
+/// One kind of access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AccessLine {
+    /// "size": bytes of an access. 0 is idle.
+    pub bytes: u32,
+    /// "% of size": how many in a hundred accesses are of this line.
+    pub percent_of_accesses: u8,
+    /// "% reads": how many in a hundred of them read.
+    pub read_percent: u8,
+    /// "% random": how many in a hundred of them go to a random place.
+    pub random_percent: u8,
+    /// "delay": milliseconds between bursts.
+    pub delay_ms: u32,
+    /// "burst": accesses in a burst. Without a delay it has no effect.
+    pub burst_accesses: u32,
+    /// "align": bytes of which accesses start at a multiple; 0 is sectors. Any other number will
+    /// do, not only powers of two.
+    pub alignment_bytes: u32,
+    /// "reply": bytes of the answer over a network; 0 is none.
+    pub reply_bytes: u32,
+}
+
+impl AccessLine {
+    /// All of the accesses: of so many bytes, random reads, aligned to sectors, without delay.
+    ///
+    /// ```
+    /// use strewn_formats::iometer::AccessLine;
+    ///
+    /// let line = AccessLine { read_percent: 80, alignment_bytes: 4096, ..AccessLine::of_bytes(8192) };
+    /// assert_eq!((line.percent_of_accesses, line.burst_accesses), (100, 1));
+    /// ```
+    #[must_use]
+    pub fn of_bytes(bytes: u32) -> Self {
+        Self {
+            bytes,
+            percent_of_accesses: 100,
+            read_percent: 100,
+            random_percent: 100,
+            delay_ms: 0,
+            burst_accesses: 1,
+            alignment_bytes: 0,
+            reply_bytes: 0,
+        }
+    }
+}
+
+/// Which workers are given a specification when they are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DefaultAssignment {
+    /// None.
+    #[default]
+    None,
+    /// All.
+    All,
+    /// Those of disks.
+    Disk,
+    /// Those of networks.
+    Network,
+}
+
+impl DefaultAssignment {
+    /// In a file's words, and as the numbers that results and old files have.
+    pub(super) const WORDS: [(Self, &'static str); 4] =
+        [(Self::None, "NONE"), (Self::All, "ALL"), (Self::Disk, "DISK"), (Self::Network, "NET")];
+
+    pub(super) fn number(self) -> usize {
+        Self::WORDS.iter().position(|(assignment, _)| *assignment == self).unwrap_or(0)
+    }
+}

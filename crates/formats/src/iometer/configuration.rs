@@ -1,0 +1,448 @@
+//! What a configuration says.
+
+use super::{AccessSpecification, Version};
+
+/// An Iometer configuration, an `.icf` file. Any section may be missing.
+///
+/// ```
+/// use strewn_formats::iometer::Configuration;
+///
+/// let text = "\
+/// Version 1.1.0
+/// 'ACCESS SPECIFICATIONS =========================================================
+/// 'Access specification name,default assignment
+/// \t4 KiB; 67% Read; 100% random,NONE
+/// 'size,% of size,% reads,% random,delay,burst,align,reply
+/// \t4096,100,67,100,0,1,4096,0
+/// 'END access specifications
+/// Version 1.1.0
+/// ";
+/// let configuration = Configuration::parse(text, "web.icf")?;
+/// let specification = configuration
+///     .access_specification("4 kib; 67% read; 100% random")
+///     .ok_or("it is there")?;
+/// assert_eq!(specification.lines[0].read_percent, 67);
+/// assert_eq!(configuration.to_icf()?.replace("\r\n", "\n"), text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    /// The version of Iometer that wrote it.
+    pub version: Version,
+    /// How long the test is and what it varies.
+    pub test_setup: Option<TestSetup>,
+    /// What Iometer's window shows.
+    pub results_display: Option<ResultsDisplay>,
+    /// The access specifications that there are, whether or not a worker is given them.
+    pub access_specifications: Option<Vec<AccessSpecification>>,
+    /// Who does the work.
+    pub managers: Option<Vec<Manager>>,
+}
+
+impl Configuration {
+    /// A configuration of these access specifications and nothing else.
+    ///
+    /// ```
+    /// use strewn_formats::iometer::{
+    ///     AccessLine, AccessSpecification, Configuration, DefaultAssignment,
+    /// };
+    ///
+    /// let specification = AccessSpecification {
+    ///     name: "4 KiB random reads".into(),
+    ///     default_assignment: DefaultAssignment::None,
+    ///     lines: vec![AccessLine::of_bytes(4096)],
+    /// };
+    /// let icf = Configuration::of_access_specifications(vec![specification]).to_icf()?;
+    /// assert!(icf.contains("\t4096,100,100,100,0,1,0,0\r\n"));
+    /// # Ok::<(), strewn_formats::WriteError>(())
+    /// ```
+    #[must_use]
+    pub fn of_access_specifications(specifications: Vec<AccessSpecification>) -> Self {
+        Self {
+            version: Version::CURRENT,
+            test_setup: None,
+            results_display: None,
+            access_specifications: Some(specifications),
+            managers: None,
+        }
+    }
+
+    /// The access specification of this name; case does not matter.
+    #[must_use]
+    pub fn access_specification(&self, name: &str) -> Option<&AccessSpecification> {
+        let mut specifications = self.access_specifications.iter().flatten();
+        specifications.find(|specification| specification.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Workers with their managers.
+    pub fn workers(&self) -> impl Iterator<Item = (&Manager, &Worker)> {
+        let managers = self.managers.iter().flatten();
+        managers.flat_map(|manager| manager.workers.iter().map(move |worker| (manager, worker)))
+    }
+
+    /// Names that workers are assigned and that are no access specification: neither one of the
+    /// file's nor `Idle`, which Iometer has built in. Iometer reads such files and complains.
+    ///
+    /// ```
+    /// use strewn_formats::iometer::Configuration;
+    ///
+    /// let text = "Version 1.1.0\n'MANAGER LIST ==\n'Manager ID, manager name\n1,HOST\n'Worker\nW\n\
+    ///     'Assigned access specs\nIdle\nOLTP\n'End assigned access specs\n'End worker\n'End manager\n\
+    ///     'END manager list\n";
+    /// let configuration = Configuration::parse(text, "a.icf")?;
+    /// assert_eq!(configuration.workers().count(), 1);
+    /// assert_eq!(configuration.unknown_assignments(), ["OLTP"]);
+    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn unknown_assignments(&self) -> Vec<&str> {
+        let assigned = self.workers().flat_map(|(_, worker)| worker.assigned_specifications.iter());
+        let names = assigned.flatten().map(String::as_str);
+        let unknown = names.filter(|name| {
+            !name.eq_ignore_ascii_case(super::access_specification::IDLE)
+                && self.access_specification(name).is_none()
+        });
+        unknown.collect()
+    }
+}
+
+/// How long a test is and what it varies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestSetup {
+    /// For people.
+    pub description: String,
+    /// How long each test runs, after ramping up. Zero is until it is stopped.
+    pub run_time: RunTime,
+    /// How long it runs before measurement begins.
+    pub ramp_up_seconds: u32,
+    /// How many disk workers each manager is given.
+    pub disk_workers: WorkerCount,
+    /// How many network workers each manager is given.
+    pub network_workers: WorkerCount,
+    /// What is recorded.
+    pub record_results: RecordResults,
+    /// How the number of workers is varied, if `test_type` says that it is.
+    pub worker_cycling: Cycling,
+    /// How the number of targets is varied, if `test_type` says that it is.
+    pub target_cycling: Cycling,
+    /// How the number of outstanding accesses is varied, if `test_type` says that it is.
+    pub queue_depth_cycling: QueueDepthCycling,
+    /// What is varied from test to test.
+    pub test_type: TestType,
+}
+
+impl Default for TestSetup {
+    /// As Iometer starts up: one test without end.
+    fn default() -> Self {
+        let cycling = Cycling { start: 1, step: 1, step_type: StepType::Linear };
+        Self {
+            description: String::new(),
+            run_time: RunTime::default(),
+            ramp_up_seconds: 0,
+            disk_workers: WorkerCount::OnePerProcessor,
+            network_workers: WorkerCount::Fixed(0),
+            record_results: RecordResults::All,
+            worker_cycling: cycling,
+            target_cycling: cycling,
+            queue_depth_cycling: QueueDepthCycling {
+                start: 1,
+                end: 32,
+                step: 2,
+                step_type: StepType::Exponential,
+            },
+            test_type: TestType::Normal,
+        }
+    }
+}
+
+/// A time as Iometer states it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RunTime {
+    /// Hours.
+    pub hours: u32,
+    /// Minutes.
+    pub minutes: u32,
+    /// Seconds.
+    pub seconds: u32,
+}
+
+impl RunTime {
+    /// In seconds.
+    ///
+    /// ```
+    /// use strewn_formats::iometer::RunTime;
+    ///
+    /// assert_eq!(RunTime { hours: 1, minutes: 20, seconds: 5 }.total_seconds(), 4805);
+    /// ```
+    #[must_use]
+    pub fn total_seconds(self) -> u64 {
+        u64::from(self.hours) * 3600 + u64::from(self.minutes) * 60 + u64::from(self.seconds)
+    }
+}
+
+/// How many workers a manager is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WorkerCount {
+    /// As many as its machine has processors.
+    OnePerProcessor,
+    /// This many.
+    Fixed(u32),
+}
+
+macro_rules! words {
+    ($(#[$about:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident => $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $type {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl $type {
+            /// In a file's words. Old files have the position instead.
+            pub(super) const WORDS: &'static [(Self, &'static str)] =
+                &[$((Self::$variant, $word)),+];
+
+            /// The word that a file has for it.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// What is recorded.
+    RecordResults {
+        /// Everything.
+        All => "ALL",
+        /// Managers and workers.
+        NoTargets => "NO_TARGETS",
+        /// Managers.
+        NoWorkers => "NO_WORKERS",
+        /// The sum of all managers.
+        NoManagers => "NO_MANAGERS",
+        /// Nothing.
+        None => "NONE",
+    }
+}
+
+words! {
+    /// How a number grows from one test to the next.
+    StepType {
+        /// By adding the step.
+        Linear => "LINEAR",
+        /// By multiplying with the step.
+        Exponential => "EXPONENTIAL",
+    }
+}
+
+words! {
+    /// What is varied from test to test.
+    TestType {
+        /// Nothing: each access specification is tested once.
+        Normal => "NORMAL",
+        /// The number of targets of each worker.
+        CycleTargets => "CYCLE_TARGETS",
+        /// The number of workers.
+        CycleWorkers => "CYCLE_WORKERS",
+        /// The number of targets, all workers at a time.
+        IncrementTargetsParallel => "INCREMENT_TARGETS_PARALLEL",
+        /// The number of targets, one worker after the other.
+        IncrementTargetsSerial => "INCREMENT_TARGETS_SERIAL",
+        /// The number of workers, and for each the number of targets.
+        CycleWorkersAndTargets => "CYCLE_WORKERS_AND_TARGETS",
+        /// The number of outstanding accesses.
+        CycleOutstandingIos => "CYCLE_OUTSTANDING_IOS",
+        /// The number of targets, and for each that of outstanding accesses.
+        CycleOutstandingIosAndTargets => "CYCLE_OUTSTANDING_IOS_AND_TARGETS",
+    }
+}
+
+words! {
+    /// Of what the window shows results.
+    UpdateType {
+        /// Of the test from its start.
+        WholeTest => "WHOLE_TEST",
+        /// Since the last time.
+        LastUpdate => "LAST_UPDATE",
+    }
+}
+
+words! {
+    /// What blocks are filled with, with each write or once.
+    DataPattern {
+        /// The same bytes over and over.
+        RepeatingBytes => "0",
+        /// Bytes made anew now and then.
+        PseudoRandom => "1",
+        /// Random bytes.
+        FullRandom => "2",
+    }
+}
+
+/// How the number of workers or targets is varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cycling {
+    /// The first number.
+    pub start: u32,
+    /// By what it grows.
+    pub step: u32,
+    /// How it grows.
+    pub step_type: StepType,
+}
+
+/// How the number of outstanding accesses is varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct QueueDepthCycling {
+    /// The first number.
+    pub start: u32,
+    /// The last number, or above it.
+    pub end: u32,
+    /// By what it grows.
+    pub step: u32,
+    /// How it grows.
+    pub step_type: StepType,
+}
+
+impl QueueDepthCycling {
+    /// The numbers of outstanding accesses, one a test; up to the 1000th, should it not grow.
+    ///
+    /// ```
+    /// use strewn_formats::iometer::{QueueDepthCycling, StepType};
+    ///
+    /// let cycling =
+    ///     QueueDepthCycling { start: 1, end: 32, step: 2, step_type: StepType::Exponential };
+    /// assert_eq!(cycling.depths().collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32]);
+    /// ```
+    pub fn depths(self) -> impl Iterator<Item = u32> {
+        let next = move |depth: &u32| match self.step_type {
+            StepType::Linear => depth.checked_add(self.step),
+            StepType::Exponential => depth.checked_mul(self.step),
+        };
+        std::iter::successors(Some(self.start), next)
+            .take_while(move |depth| *depth <= self.end)
+            .take(1000)
+    }
+}
+
+/// What Iometer's window shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultsDisplay {
+    /// Whether what is shown is recorded too.
+    pub record_last_update: bool,
+    /// How often the window is brought up to date: a position in Iometer's list of times.
+    pub update_frequency: u32,
+    /// Of what it shows results.
+    pub update_type: UpdateType,
+    /// What its bars show.
+    pub bar_charts: Vec<BarChart>,
+}
+
+/// A line about a bar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BarChart {
+    /// Which bar, 1 to 6.
+    pub number: u32,
+    /// What the line says of it.
+    pub item: BarItem,
+}
+
+/// What a line says of a bar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BarItem {
+    /// What it shows.
+    Statistic(String),
+    /// Of which manager.
+    Manager {
+        /// Its number.
+        id: u32,
+        /// Its name.
+        name: String,
+    },
+    /// Of which worker.
+    Worker {
+        /// Its number.
+        id: u32,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// A machine that does the work: a run of Dynamo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manager {
+    /// Its number among those of its name.
+    pub id: u32,
+    /// The name of the machine.
+    pub name: String,
+    /// Where it is in the network, often empty.
+    pub network_address: String,
+    /// Its threads.
+    pub workers: Vec<Worker>,
+}
+
+/// A thread that does the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worker {
+    /// Its name.
+    pub name: String,
+    /// What it accesses.
+    pub kind: WorkerKind,
+    /// How it accesses its targets.
+    pub settings: Option<TargetSettings>,
+    /// The names of the access specifications that it goes through.
+    pub assigned_specifications: Option<Vec<String>>,
+    /// What it accesses.
+    pub targets: Option<Vec<Target>>,
+}
+
+words! {
+    /// What a worker accesses.
+    WorkerKind {
+        /// Disks.
+        Disk => "DISK",
+        /// Another worker by TCP.
+        Tcp => "NETWORK,TCP",
+        /// Another worker by the Virtual Interface Architecture.
+        Vi => "NETWORK,VI",
+    }
+}
+
+/// How a worker accesses its targets.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct TargetSettings {
+    /// Accesses outstanding at each target.
+    pub outstanding_ios: u32,
+    /// Transactions per connection, if connections are closed and opened at all.
+    pub connection_rate: Option<u32>,
+    /// The transactions per connection that the file has while connections stay open.
+    pub idle_transactions_per_connection: u32,
+    /// The seed of random numbers; by the clock when not given.
+    pub fixed_seed: Option<u64>,
+    /// The seed that the file has while it is not used.
+    pub idle_seed: u64,
+    /// Sectors that are accessed; 0 is all of the disk.
+    pub maximum_size_sectors: u64,
+    /// The first sector that is accessed.
+    pub starting_sector: u64,
+    /// What blocks are filled with; none in files that are older than the choice.
+    pub data_pattern: Option<DataPattern>,
+    /// Of a network worker, the interface.
+    pub local_network_interface: Option<String>,
+    /// Of a VI worker, its outstanding sends.
+    pub vi_outstanding_ios: Option<u32>,
+}
+
+/// What a worker accesses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its name, such as `D: "Data"` or `PHYSICALDRIVE:1`.
+    pub name: String,
+    /// What it is.
+    pub kind: WorkerKind,
+    /// The number and the name of the manager at the other end, for a network.
+    pub manager: Option<(u32, String)>,
+}

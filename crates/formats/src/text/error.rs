@@ -1,0 +1,218 @@
+//! Errors that say where, what, and what to do.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// Where something is: a file, a line of it, a column of the line.
+///
+/// It prints as editors and compilers write it, `web.icf:12:7`; without a file, `line 12, column 7`.
+///
+/// ```
+/// use strewn_formats::fio::JobFile;
+///
+/// let error = JobFile::parse("[a]\nrw=raed\n", "web.fio").unwrap_err();
+/// assert_eq!(error.place().to_string(), "web.fio:2:4");
+/// assert_eq!((error.place().line(), error.place().column()), (Some(2), Some(4)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    file: Option<Arc<str>>,
+    /// Counted from 1; 0 is the file as a whole.
+    line: u64,
+    /// Counted from 1, in characters; 0 is the line as a whole.
+    column: u64,
+}
+
+impl Place {
+    pub(crate) fn new(file: Option<Arc<str>>, line: u64, column: u64) -> Self {
+        Self { file, line, column }
+    }
+
+    /// The name that the caller gave the file, if any.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// The line, counted from 1; none when it is about the file as a whole.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        (self.line > 0).then_some(self.line)
+    }
+
+    /// The column in characters, counted from 1; none when it is about the line as a whole.
+    #[must_use]
+    pub fn column(&self) -> Option<u64> {
+        (self.column > 0).then_some(self.column)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line, self.column) {
+            (Some(file), 0, _) => write!(formatter, "{file}"),
+            (Some(file), line, 0) => write!(formatter, "{file}:{line}"),
+            (Some(file), line, column) => write!(formatter, "{file}:{line}:{column}"),
+            (None, 0, _) => formatter.write_str("the input"),
+            (None, line, 0) => write!(formatter, "line {line}"),
+            (None, line, column) => write!(formatter, "line {line}, column {column}"),
+        }
+    }
+}
+
+/// What sort of thing is wrong with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// It cannot be read, or its compressed data is damaged or cut short.
+    Io,
+    /// It is not text in UTF-8.
+    Encoding,
+    /// A line is longer, or there are more of something, than any file of the format has.
+    Limit,
+    /// The structure is not the format's.
+    Syntax,
+    /// A name that the format does not have.
+    UnknownName,
+    /// Something that must be there is not.
+    Missing,
+    /// A value is malformed, out of range, or at odds with another.
+    Value,
+    /// It is right for the tool that the format belongs to, but cannot be honoured here.
+    Refused,
+    /// A record of a trace lies beyond the LUN.
+    BeyondLun,
+}
+
+/// What is wrong with a file: where, what, and what to do about it.
+///
+/// It prints as one line with all three; [`FormatError::problem`] leaves the last out, for callers
+/// that show [`FormatError::help`] in a place of its own.
+///
+/// ```
+/// use strewn_formats::fio::JobFile;
+///
+/// let error = JobFile::parse("[a]\nrw=read\niodpeth=8\n", "web.fio").unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "web.fio:3:1: `iodpeth` is not an option of fio; did you mean `iodepth`?"
+/// );
+/// assert_eq!(error.problem(), "web.fio:3:1: `iodpeth` is not an option of fio");
+/// assert_eq!(error.help(), "did you mean `iodepth`?");
+/// ```
+#[derive(Clone, Debug)]
+pub struct FormatError(Box<Cause>);
+
+#[derive(Clone, Debug)]
+struct Cause {
+    kind: ErrorKind,
+    place: Place,
+    message: String,
+    help: String,
+    source: Option<Arc<io::Error>>,
+}
+
+impl FormatError {
+    pub(crate) fn new(
+        kind: ErrorKind,
+        place: Place,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        let (message, help) = (message.into(), help.into());
+        Self(Box::new(Cause { kind, place, message, help, source: None }))
+    }
+
+    pub(crate) fn caused_by(mut self, source: io::Error) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    /// What sort of thing is wrong.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.0.place
+    }
+
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> &str {
+        &self.0.help
+    }
+
+    /// Where it is and what is wrong.
+    #[must_use]
+    pub fn problem(&self) -> String {
+        format!("{}: {}", self.0.place, self.0.message)
+    }
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cause { place, message, help, .. } = &*self.0;
+        write!(formatter, "{place}: {message}; {help}")
+    }
+}
+
+impl std::error::Error for FormatError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_deref().map(|error| error as &(dyn std::error::Error + 'static))
+    }
+}
+
+/// Why something cannot be written in a format.
+///
+/// ```
+/// use strewn_formats::trace::{Operation, TraceFormat, TraceRecord, TraceWriter};
+///
+/// let mut writer = TraceWriter::new(Vec::new(), TraceFormat::DiskSim)?;
+/// let record = TraceRecord {
+///     arrival_ns: 0,
+///     device: 0,
+///     offset_bytes: 100,
+///     length_bytes: 512,
+///     operation: Operation::Read,
+/// };
+/// assert_eq!(
+///     writer.write(&record).unwrap_err().to_string(),
+///     "the offset of 100 bytes cannot be written: the format counts in sectors of 512 bytes; \
+///      fio-iolog and msr count in bytes"
+/// );
+/// # Ok::<(), strewn_formats::WriteError>(())
+/// ```
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The output refused it.
+    #[error("cannot write: {0}")]
+    Io(#[from] io::Error),
+    /// The format has no way to say it.
+    #[error("{what} cannot be written: {why}")]
+    NotRepresentable {
+        /// What it is, with its value.
+        what: String,
+        /// Why not, and what would do.
+        why: String,
+    },
+}
+
+impl WriteError {
+    pub(crate) fn not_representable(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::NotRepresentable { what: what.into(), why: why.into() }
+    }
+}

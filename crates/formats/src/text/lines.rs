@@ -1,0 +1,368 @@
+//! The lines of a file, one in memory at a time.
+
+use std::io::{self, BufRead, ErrorKind as IoErrorKind};
+use std::sync::Arc;
+
+use super::error::{ErrorKind, FormatError, Place};
+use super::source::Source;
+
+/// What a format has at the most. A file with more is of another format or damaged, and is refused
+/// before it takes memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Bytes of a line without its end.
+    pub(crate) line_bytes: u64,
+    /// Bytes of all lines; decompressed, where the file is compressed.
+    pub(crate) file_bytes: u64,
+}
+
+impl Limits {
+    /// A file that people write, and that is kept in memory: many times what they do.
+    pub(crate) const CONFIGURATION: Self = Self { line_bytes: 1 << 16, file_bytes: 1 << 20 };
+    /// Results that are kept in memory.
+    pub(crate) const RESULTS: Self = Self { line_bytes: 1 << 16, file_bytes: 1 << 26 };
+    /// A file that is read record by record.
+    pub(crate) const STREAM: Self = Self { line_bytes: 1 << 16, file_bytes: u64::MAX };
+}
+
+/// Reads a file line by line. Byte order marks are dealt with, and what is not UTF-8 is refused.
+#[derive(Debug)]
+pub(crate) struct Lines<R: BufRead> {
+    source: Source<R>,
+    file: Option<Arc<str>>,
+    limits: Limits,
+    bytes: Vec<u8>,
+    /// Of the line in `bytes`, counted from 1.
+    number: u64,
+    total_bytes: u64,
+    /// The line in `bytes` is given out once more.
+    held: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Of the file called `file`, which may be gzip.
+    pub(crate) fn new(
+        reader: R,
+        file: Option<Arc<str>>,
+        limits: Limits,
+    ) -> Result<Self, FormatError> {
+        let source = Source::new(reader).map_err(|error| {
+            FormatError::new(
+                ErrorKind::Io,
+                Place::new(file.clone(), 0, 0),
+                format!("cannot read: {error}"),
+                READABLE,
+            )
+            .caused_by(error)
+        })?;
+        let bytes = Vec::new();
+        Ok(Self { source, file, limits, bytes, number: 0, total_bytes: 0, held: false })
+    }
+
+    /// The next line without its end, or none at the end of the file.
+    pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, FormatError> {
+        if self.held {
+            self.held = false;
+        } else if !self.advance()? {
+            return Ok(None);
+        }
+        self.current().map(Some)
+    }
+
+    /// Gives the line that was given out last once more.
+    pub(crate) fn hold(&mut self) {
+        self.held = self.number > 0;
+    }
+
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.source.bytes_read()
+    }
+
+    /// Of the line that was given out last, counted from 1; 0 before the first.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The file as a whole.
+    pub(crate) fn whole(&self) -> Place {
+        Place::new(self.file.clone(), 0, 0)
+    }
+
+    /// The last line that was read, as a whole.
+    pub(crate) fn here(&self) -> Place {
+        Place::new(self.file.clone(), self.number, 0)
+    }
+
+    fn advance(&mut self) -> Result<bool, FormatError> {
+        self.bytes.clear();
+        // One byte more than a line may have tells one that is too long, two the line's own end.
+        let most = self.limits.line_bytes + 2;
+        let read = self.source.read_line(most, &mut self.bytes);
+        self.number += 1;
+        match read {
+            Ok(0) => {
+                self.number -= 1;
+                return Ok(false);
+            }
+            Ok(bytes) => self.total_bytes += bytes as u64,
+            Err(error) => return Err(self.unreadable(error)),
+        }
+        if self.number == 1 {
+            self.strip_byte_order_mark()?;
+        }
+        if self.bytes.last() == Some(&b'\n') {
+            self.bytes.pop();
+            if self.bytes.last() == Some(&b'\r') {
+                self.bytes.pop();
+            }
+        }
+        if self.bytes.len() as u64 > self.limits.line_bytes {
+            let (most, place) = (self.limits.line_bytes, self.here());
+            return Err(FormatError::new(
+                ErrorKind::Limit,
+                place,
+                format!("the line is longer than {most} bytes"),
+                "a text file of this format has shorter lines: check that this is one",
+            ));
+        }
+        if self.total_bytes > self.limits.file_bytes {
+            return Err(FormatError::new(
+                ErrorKind::Limit,
+                self.here(),
+                format!("the file is larger than {} MiB", self.limits.file_bytes >> 20),
+                "no file of this format is that large: check that this is one",
+            ));
+        }
+        Ok(true)
+    }
+
+    fn strip_byte_order_mark(&mut self) -> Result<(), FormatError> {
+        let utf_16 = match self.bytes.as_slice() {
+            [0xff, 0xfe, ..] => "UTF-16LE",
+            [0xfe, 0xff, ..] => "UTF-16BE",
+            bytes => {
+                if bytes.starts_with(b"\xef\xbb\xbf") {
+                    self.bytes.drain(..3);
+                }
+                return Ok(());
+            }
+        };
+        Err(FormatError::new(
+            ErrorKind::Encoding,
+            self.here(),
+            format!("the file is in {utf_16}"),
+            "save it as UTF-8, or convert it with `iconv -f UTF-16 -t UTF-8`",
+        ))
+    }
+
+    /// The line in `bytes` as text.
+    fn current(&self) -> Result<Line<'_>, FormatError> {
+        let text = match std::str::from_utf8(&self.bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let (good, bad) = self.bytes.split_at(error.valid_up_to());
+                let column = characters(good) + 1;
+                let byte = bad.first().copied().unwrap_or_default();
+                return Err(FormatError::new(
+                    ErrorKind::Encoding,
+                    Place::new(self.file.clone(), self.number, column),
+                    format!("byte 0x{byte:02x} is not UTF-8"),
+                    "save the file as UTF-8, or convert it with `iconv -f WINDOWS-1252 -t UTF-8`",
+                ));
+            }
+        };
+        let line = Line { text, number: self.number, file: &self.file };
+        if let Some(at) = text.find('\0') {
+            return Err(line.error_at(
+                at,
+                ErrorKind::Encoding,
+                "there is a NUL byte: this is not text in UTF-8",
+                "give a text file; if it is in UTF-16, convert it with `iconv -f UTF-16 -t UTF-8`",
+            ));
+        }
+        Ok(line)
+    }
+
+    fn unreadable(&self, error: io::Error) -> FormatError {
+        let (message, help) = match error.kind() {
+            IoErrorKind::UnexpectedEof if self.source.is_gzip() => {
+                ("the gzip data ends too early".to_owned(), "the file is cut short: copy it again")
+            }
+            _ if self.source.is_gzip() => (
+                format!("cannot decompress: {error}"),
+                "the gzip data is damaged: copy or compress the file again",
+            ),
+            _ => (format!("cannot read: {error}"), READABLE),
+        };
+        FormatError::new(ErrorKind::Io, self.here(), message, help).caused_by(error)
+    }
+}
+
+const READABLE: &str = "give a file that can be read";
+
+/// How many characters the bytes of a text are.
+fn characters(text: &[u8]) -> u64 {
+    // A byte that continues a character starts none.
+    text.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64
+}
+
+/// A line, and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) text: &'a str,
+    /// Counted from 1.
+    pub(crate) number: u64,
+    file: &'a Option<Arc<str>>,
+}
+
+impl<'a> Line<'a> {
+    pub(crate) fn new(text: &'a str, number: u64, file: &'a Option<Arc<str>>) -> Self {
+        Self { text, number, file }
+    }
+
+    /// The byte of the line at which a part of it begins.
+    pub(crate) fn offset_of(&self, part: &str) -> usize {
+        // A part lies within the line, so that the difference of addresses is an offset; anything
+        // else comes out as the end of the line.
+        let offset = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
+        offset.min(self.text.len())
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place::new(self.file.clone(), self.number, 0)
+    }
+
+    /// Where the byte at `offset` is.
+    pub(crate) fn place_at(&self, offset: usize) -> Place {
+        let before = self.text.as_bytes().get(..offset).unwrap_or(self.text.as_bytes());
+        Place::new(self.file.clone(), self.number, characters(before) + 1)
+    }
+
+    /// Where a part of the line begins.
+    pub(crate) fn place_of(&self, part: &str) -> Place {
+        self.place_at(self.offset_of(part))
+    }
+
+    /// An error about the line as a whole.
+    pub(crate) fn error(
+        &self,
+        kind: ErrorKind,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> FormatError {
+        FormatError::new(kind, self.place(), message, help)
+    }
+
+    pub(crate) fn error_at(
+        &self,
+        offset: usize,
+        kind: ErrorKind,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> FormatError {
+        FormatError::new(kind, self.place_at(offset), message, help)
+    }
+
+    /// An error about a part of the line.
+    pub(crate) fn error_of(
+        &self,
+        part: &str,
+        kind: ErrorKind,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> FormatError {
+        self.error_at(self.offset_of(part), kind, message, help)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    fn all(bytes: &[u8], limits: Limits) -> Result<Vec<String>, FormatError> {
+        let mut lines = Lines::new(bytes, Some("f".into()), limits)?;
+        let mut texts = Vec::new();
+        while let Some(line) = lines.next_line()? {
+            texts.push(line.text.to_owned());
+        }
+        assert_eq!(lines.number(), texts.len() as u64);
+        Ok(texts)
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn ends_of_lines_and_marks_are_no_part_of_them() {
+        let read = |bytes| all(bytes, Limits::STREAM).unwrap();
+        assert_eq!(read(b""), [""; 0]);
+        assert_eq!(read(b"a\r\nb\n\nc"), ["a", "b", "", "c"]);
+        assert_eq!(read(b"\xef\xbb\xbfa\n"), ["a"]);
+        assert_eq!(read(b"a\rb\n"), ["a\rb"]);
+    }
+
+    #[test]
+    fn gzip_of_several_members_is_read_as_one() {
+        let mut bytes = gzip(b"a\nb");
+        bytes.extend(gzip(b"c\nd\n"));
+        assert_eq!(all(&bytes, Limits::STREAM).unwrap(), ["a", "bc", "d"]);
+        let mut lines = Lines::new(bytes.as_slice(), None, Limits::STREAM).unwrap();
+        while lines.next_line().unwrap().is_some() {}
+        assert_eq!(lines.bytes_read(), bytes.len() as u64);
+    }
+
+    #[test]
+    fn what_is_not_text_is_refused_with_a_remedy() {
+        let gzipped = gzip(&[b'a'; 10_000]);
+        let cases: [(&[u8], &str); 8] = [
+            (b"\xff\xfea\0", "f:1: the file is in UTF-16LE; save it as UTF-8"),
+            (b"\xfe\xff\0a", "f:1: the file is in UTF-16BE; save it as UTF-8"),
+            (b"ok\ncaf\xe9\n", "f:2:4: byte 0xe9 is not UTF-8; save the file as UTF-8"),
+            ("\u{e9}\u{e9}\0\n".as_bytes(), "f:1:3: there is a NUL byte"),
+            (&[b'x'; 65_537], "f:1: the line is longer than 65536 bytes"),
+            (&gzipped[..20], "f:1: the gzip data ends too early; the file is cut short"),
+            (b"\x1f\x8bnot gzip at all", "f:1: cannot decompress: "),
+            (b"\x1f", "f:1: the gzip data ends too early"),
+        ];
+        for (bytes, expected) in cases {
+            let error = all(bytes, Limits::STREAM).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_longest_line_is_read() {
+        for end in ["", "\n", "\r\n"] {
+            let text = "x".repeat(65_536) + end;
+            assert_eq!(all(text.as_bytes(), Limits::STREAM).unwrap()[0].len(), 65_536);
+        }
+    }
+
+    #[test]
+    fn a_file_that_expands_without_end_is_refused() {
+        let limits = Limits { line_bytes: 100, file_bytes: 1 << 20 };
+        let bomb = gzip("line\n".repeat(1 << 20).as_bytes());
+        let error = all(&bomb, limits).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.message()),
+            (ErrorKind::Limit, "the file is larger than 1 MiB")
+        );
+    }
+
+    #[test]
+    fn a_held_line_comes_once_more() {
+        let mut lines = Lines::new(&b"a\nb\n"[..], None, Limits::STREAM).unwrap();
+        lines.hold();
+        assert_eq!(lines.next_line().unwrap().unwrap().text, "a");
+        lines.hold();
+        assert_eq!(lines.next_line().unwrap().unwrap().text, "a");
+        assert_eq!(lines.next_line().unwrap().unwrap().text, "b");
+        assert!(lines.next_line().unwrap().is_none());
+    }
+}

@@ -1,0 +1,15 @@
+//! What every reader of this crate shares: lines of bounded length, the places in them, numbers,
+//! and errors that say what to do.
+
+mod error;
+mod lines;
+mod nearest;
+mod number;
+mod source;
+
+pub use error::{ErrorKind, FormatError, Place, WriteError};
+
+pub(crate) use lines::{Limits, Line, Lines};
+pub(crate) use nearest::{did_you_mean, nearest};
+pub(crate) use number::{Decimal, decimal, is_digits, quoted, unsigned, unsigned_up_to};
+pub(crate) use source::open;

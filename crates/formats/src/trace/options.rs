@@ -1,0 +1,167 @@
+//! How a trace is to be read.
+
+use thiserror::Error;
+
+use super::{Lun, TraceFormat};
+
+/// How a trace is to be read. The default reads all of it as it is and recognises its format.
+///
+/// ```
+/// use strewn_formats::trace::{Beyond, Lun, SpeedUp, TraceFormat, TraceOptions, TraceReader};
+///
+/// let options = TraceOptions {
+///     format: Some(TraceFormat::DiskSim),
+///     speed_up: SpeedUp::new(2.0)?,
+///     lun: Some(Lun { bytes: 1 << 20, beyond: Beyond::Wrap }),
+///     ..TraceOptions::default()
+/// };
+/// let trace = "0.0 0 0 8 1\n10.0 0 4097 8 0\n";
+/// let records = TraceReader::new(trace.as_bytes(), options)?.collect::<Result<Vec<_>, _>>()?;
+/// assert_eq!(records[1].arrival_ns, 5_000_000);
+/// assert_eq!(records[1].offset_bytes, 512);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TraceOptions {
+    /// What errors call the trace.
+    pub name: Option<String>,
+    /// Its format; recognised by the first line when not given.
+    pub format: Option<TraceFormat>,
+    /// Which lines of blkparse's output are requests.
+    pub blkparse_action: BlkparseAction,
+    /// How much faster than recorded requests arrive.
+    pub speed_up: SpeedUp,
+    /// What becomes of a record that is earlier than the one ahead of it.
+    pub out_of_order: OutOfOrder,
+    /// The only device whose records count; all do when not given.
+    pub device: Option<u32>,
+    /// The LUN that the trace is replayed on; addresses are not looked at when not given.
+    pub lun: Option<Lun>,
+}
+
+/// Which moment in the life of a request is its arrival in blkparse's output. The lines of the
+/// other moments are left out and counted.
+///
+/// ```
+/// use strewn_formats::trace::{BlkparseAction, TraceOptions, TraceReader};
+///
+/// let text = "8,0 3 1 0.0 697 Q W 223490 + 8 [a]\n8,0 3 2 0.1 697 D W 223490 + 8 [a]\n";
+/// let options = TraceOptions {
+///     blkparse_action: BlkparseAction::Queued,
+///     ..TraceOptions::default()
+/// };
+/// assert_eq!(options.blkparse_action.letter(), 'Q');
+/// let mut reader = TraceReader::new(text.as_bytes(), options)?;
+/// assert_eq!(reader.by_ref().count(), 1);
+/// assert_eq!(reader.skipped().other_actions, 1);
+/// # Ok::<(), strewn_formats::FormatError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BlkparseAction {
+    /// `Q`: the request was made, before the host merged and ordered requests.
+    Queued,
+    /// `D`: the host gave it to the device, which is what an array sees.
+    #[default]
+    Issued,
+    /// `C`: the device was done with it.
+    Completed,
+}
+
+impl BlkparseAction {
+    /// The letter that blkparse prints.
+    #[must_use]
+    pub fn letter(self) -> char {
+        match self {
+            Self::Queued => 'Q',
+            Self::Issued => 'D',
+            Self::Completed => 'C',
+        }
+    }
+}
+
+/// What becomes of a record that is earlier than the one ahead of it. Traces gathered from several
+/// processors or hosts have some.
+///
+/// ```
+/// use strewn_formats::trace::{OutOfOrder, TraceOptions, TraceReader};
+///
+/// let trace = "0,0,512,r,1.0\n0,8,512,r,3.0\n0,16,512,r,2.5\n";
+/// let options =
+///     TraceOptions { out_of_order: OutOfOrder::HoldBack, ..TraceOptions::default() };
+/// let mut reader = TraceReader::new(trace.as_bytes(), options)?;
+/// assert_eq!(reader.by_ref().last().transpose()?.map(|last| last.arrival_ns), Some(2_000_000_000));
+/// assert_eq!(reader.held_back(), 1);
+/// # Ok::<(), strewn_formats::FormatError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OutOfOrder {
+    /// It is an error, with the line.
+    #[default]
+    Refuse,
+    /// It arrives together with the one ahead of it, and is counted.
+    HoldBack,
+}
+
+/// How much faster than recorded requests arrive: 2 halves the time between them.
+///
+/// The factor is kept to a millionth, so that arrivals are whole-number arithmetic and the same on
+/// every machine.
+///
+/// ```
+/// use strewn_formats::trace::SpeedUp;
+///
+/// assert_eq!(SpeedUp::new(1.5)?.factor(), 1.5);
+/// assert!(SpeedUp::new(0.0).is_err() && SpeedUp::new(f64::NAN).is_err());
+/// # Ok::<(), strewn_formats::trace::SpeedUpError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SpeedUp {
+    millionths: u64,
+}
+
+/// A speed-up that is not a positive number within reason.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[error("a speed-up of {factor} is not possible; give a number from 0.000001 to 1000000")]
+pub struct SpeedUpError {
+    factor: f64,
+}
+
+impl SpeedUp {
+    /// As recorded.
+    pub const NONE: Self = Self { millionths: 1_000_000 };
+
+    /// `factor` times as fast as recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`SpeedUpError`] unless the factor is from 0.000001 to 1000000.
+    pub fn new(factor: f64) -> Result<Self, SpeedUpError> {
+        if (1e-6..=1e6).contains(&factor) {
+            Ok(Self { millionths: (factor * 1e6).round() as u64 })
+        } else {
+            Err(SpeedUpError { factor })
+        }
+    }
+
+    /// How many times as fast as recorded.
+    #[must_use]
+    pub fn factor(self) -> f64 {
+        self.millionths as f64 / 1e6
+    }
+
+    /// A time since the first record as it is replayed; none when it passes 2^64 nanoseconds.
+    pub(super) fn apply(self, ns: u128) -> Option<u64> {
+        let scaled = if self == Self::NONE {
+            ns
+        } else {
+            ns.checked_mul(1_000_000)? / u128::from(self.millionths)
+        };
+        u64::try_from(scaled).ok()
+    }
+}
+
+impl Default for SpeedUp {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
