@@ -40,6 +40,17 @@ Exit codes:
 
 Nothing else should be running: programs on the other cores make memory slower.";
 
+const SCHEMA_HELP: &str = "\
+Example: strewn schema > scenario.schema.json, and as the first line of a scenario
+  #:schema scenario.schema.json
+for editors with Even Better TOML or taplo.";
+
+const COMPLETIONS_HELP: &str = "\
+Example: strewn completions bash > ~/.local/share/bash-completion/completions/strewn";
+
+const MAN_HELP: &str = "\
+Example: strewn man > ~/.local/share/man/man1/strewn.1";
+
 const SPINDLE_EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -67,6 +78,22 @@ pub(crate) enum Action {
     Bench(BenchArguments),
     /// Look at a drive: what it does by distance, place, load and size; or give it commands of your own
     Spindle(SpindleArguments),
+    /// Print the JSON schema of scenarios, for editors that check TOML by one
+    #[command(after_help = SCHEMA_HELP)]
+    Schema,
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArguments),
+    /// Print the manual, for man
+    #[command(after_help = MAN_HELP)]
+    Man,
+}
+
+/// `strewn completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// `strewn run`.

@@ -3,6 +3,7 @@
 mod arguments;
 mod bench;
 mod calibrate;
+mod generated;
 mod out_directory;
 mod output_files;
 mod replace_file;
@@ -31,6 +32,9 @@ pub(crate) fn main() -> ExitCode {
         Action::Run(arguments) => run::run(arguments),
         Action::Bench(arguments) => bench::bench(arguments),
         Action::Calibrate(arguments) => calibrate::calibrate(arguments),
+        Action::Schema => generated::schema(),
+        Action::Completions(arguments) => generated::completions(arguments.shell),
+        Action::Man => generated::man(),
         Action::Spindle(arguments) => spindle::spindle(arguments),
     })
 }

@@ -8,6 +8,7 @@ mod bench;
 mod calibrate;
 mod common;
 mod failures;
+mod generated;
 mod interrupt;
 mod making_sense_of_wafl_4;
 mod out_directory;
