@@ -5,7 +5,7 @@
 //! is a scenario, [`run`], and what one wants to see:
 //!
 //! ```
-//! use strewn::{RunOptions, run};
+//! use strewn::{RunOptions, run, run_with_map};
 //! use strewn::scenario::Scenario;
 //!
 //! let mut scenario = Scenario::load("scenarios/making-sense-of-wafl-4.toml")?;
@@ -29,6 +29,7 @@
 
 mod build;
 mod calibrate;
+mod layout_map;
 mod memory;
 mod results;
 mod run;
@@ -39,7 +40,7 @@ pub mod terminal;
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
 pub use memory::{NotEnoughMemory, needed_bytes};
-pub use run::{Observer, RunError, RunOptions, run};
+pub use run::{Observer, RunError, RunOptions, run, run_with_map};
 
 pub use strewn_alloc as alloc;
 pub use strewn_array as array;

@@ -2,9 +2,12 @@
 
 mod arguments;
 mod calibrate;
+mod compare;
 mod out_directory;
 mod output_files;
 mod replace_file;
+mod report;
+mod results_directory;
 mod run;
 mod scenario_file;
 mod spindle;
@@ -29,6 +32,8 @@ pub(crate) fn main() -> ExitCode {
     terminal::exit_code(match &arguments.action {
         Action::Run(arguments) => run::run(arguments),
         Action::Calibrate(arguments) => calibrate::calibrate(arguments),
+        Action::Report(arguments) => report::report(arguments),
+        Action::Compare(arguments) => compare::compare(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
     })
 }

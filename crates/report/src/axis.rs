@@ -31,6 +31,11 @@ impl Axis {
         Self { range: low - room..high + room, ticks }
     }
 
+    /// The values that have ticks, ascending.
+    pub(crate) fn ticks(&self) -> &[f64] {
+        &self.ticks
+    }
+
     /// An axis from 0 to `highest`, with ticks as [`Axis::from_zero_to`] has.
     pub(crate) fn from_zero_to_just(highest: f64) -> Self {
         let Self { range, mut ticks } = Self::from_zero_to(highest);
@@ -78,6 +83,16 @@ impl Axis {
     }
 }
 
+/// A whole number with a comma every three digits, and its sign if it is one of a change.
+pub(crate) fn grouped(figure: f64, is_change: bool) -> String {
+    let text = Axis::format(&figure.abs().round());
+    match figure.round() {
+        whole if whole < 0.0 => format!("\u{2212}{text}"),
+        whole if is_change && whole > 0.0 => format!("+{text}"),
+        _ => text,
+    }
+}
+
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -99,7 +114,7 @@ impl Ranged for Axis {
 impl ValueFormatter<f64> for Axis {
     /// The figure with a comma every three digits, and decimals only where it has any.
     fn format(figure: &f64) -> String {
-        let figure = rounded(*figure, 6).to_string();
+        let figure = rounded(*figure, 7).to_string();
         let (whole, decimals) = figure.split_at(figure.find('.').unwrap_or(figure.len()));
         let mut text = String::new();
         for (position, digit) in whole.chars().enumerate() {
@@ -145,7 +160,7 @@ mod tests {
             (0.0, "0"),
             (500.0, "500"),
             (1000.0, "1,000"),
-            (1_234_567.0, "1,234,570"),
+            (1_234_567.0, "1,234,567"),
             (0.5, "0.5"),
         ] {
             assert_eq!(Axis::format(&figure), text);
