@@ -150,7 +150,8 @@ pub fn loss(array: &ArrayResults) -> Option<Loss> {
         cause: *cause,
         from_us_per_op: rounded(*from_us, SIGNIFICANT_DIGITS),
         to_us_per_op: rounded(*to_us, SIGNIFICANT_DIGITS),
-        iops: rounded(per_us * (to_us - from_us), SIGNIFICANT_DIGITS),
+        // No negative zero.
+        iops: rounded(per_us * (to_us - from_us), SIGNIFICANT_DIGITS) + 0.0,
     });
     Some(Loss {
         array: array.name.clone(),
@@ -197,7 +198,13 @@ fn commands_per_op(segment: &Segment) -> Option<Spent> {
 fn of_controller(array: &ArrayResults, segment: &Segment) -> Option<Spent> {
     let cost_us = |name: &str| {
         let parameter = array.parameters.iter().find(|parameter| parameter.name == name)?;
-        (parameter.unit == "ns").then_some(parameter.value / 1e3)
+        let us = match parameter.unit.as_str() {
+            "ns" => 1e-3,
+            "us" => 1.0,
+            "ms" => 1e3,
+            _ => return None,
+        };
+        Some(parameter.value * us)
     };
     let operation_us = cost_us("processor.host_operation")?;
     let command_us = cost_us("processor.spindle_command")?;
@@ -254,16 +261,19 @@ impl Loss {
         self.parts.iter().filter(|part| part.iops.abs() >= self.from_iops * 1e-4)
     }
 
-    /// What the account is of, in a sentence.
+    /// The difference in a sentence, and what the account is of if there is something to explain.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Self { array, limit, from_segment, to_segment, .. } = self;
+        let account = match self.is_notable() {
+            true => format!(", by how the time of the {} was spent", limit.as_str()),
+            false => String::new(),
+        };
         format!(
-            "{array}, segment {from_segment} to {to_segment}: {} to {} IOPS ({} %), by what the {} spent its time on.",
+            "{array}, segment {from_segment} to {to_segment}: {} to {} IOPS ({} %){account}.",
             fixed(self.from_iops, 0),
             fixed(self.to_iops, 0),
             signed(self.percent(), 1),
-            limit.as_str(),
         )
     }
 }

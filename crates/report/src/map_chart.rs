@@ -25,6 +25,9 @@ const RIGHT_PX: i32 = 32;
 /// Doublings of distance to a colour.
 pub(crate) const DOUBLINGS_PER_COLOUR: f64 = 1.0;
 
+/// What the last colour is for.
+pub(crate) const FARTHEST: &str = "16 MiB";
+
 /// The colour of a level of distance, by its position among [`MAP_COLOURS`].
 pub(crate) fn colour_of(distance_level: f64) -> usize {
     ((distance_level / 2.0 / DOUBLINGS_PER_COLOUR) as usize).min(MAP_COLOURS.len() - 1)
@@ -252,8 +255,8 @@ impl Frame {
                 hex(*colour)
             );
         }
-        for (position, words) in
-            [(0, "right behind"), (4, "64 KiB"), (8, "1 MiB"), (12, "16 MiB and more")]
+        let farthest = format!("{FARTHEST} and more");
+        for (position, words) in [(0, "right behind"), (4, "64 KiB"), (8, "1 MiB"), (12, &farthest)]
         {
             let x_px = left_px + box_px * position;
             let side = if position == 0 { HPos::Left } else { HPos::Center };

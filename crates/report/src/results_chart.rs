@@ -205,7 +205,7 @@ fn loss_rows(results: &Results, loss: &Loss) -> Vec<Row> {
     };
     let of = loss.limit.as_str();
     let mut rows = vec![
-        Row::Heading(format!("{}, by what the {of} spent its time on", loss.array)),
+        Row::Heading(format!("{}, by how the time of the {of} was spent", loss.array)),
         whole(loss.from_segment, loss.from_iops, true),
     ];
     let mut at = loss.from_iops;

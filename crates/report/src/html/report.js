@@ -106,7 +106,7 @@
       return { ...array, at };
     });
     const perColour = +slider.dataset.doublingsPerColour;
-    const LEFT = 76, RIGHT = 8, AXIS = 26;
+    const LEFT = 76, RIGHT = 8, AXIS = 26, ROW = 18;
 
     const prepare = (canvas, rows, rowHeight) => {
       const width = canvas.parentElement.clientWidth || 960;
@@ -129,7 +129,10 @@
       const frame = (canvas, rowHeight, paint) => {
         const { context, width } = prepare(canvas, spindles.length, rowHeight);
         const plot = width - LEFT - RIGHT;
-        const x = (column) => LEFT + Math.min(1, column / array.columns / end) * plot;
+        // On whole pixels of the screen: no seams between columns.
+        const ratio = window.devicePixelRatio || 1;
+        const x = (column) =>
+          Math.round((LEFT + Math.min(1, column / array.columns / end) * plot) * ratio) / ratio;
         context.font = "11px 'DejaVu Sans', Verdana, Arial, sans-serif";
         spindles.forEach((strip, spindle) => {
           const bottom = (spindle + 1) * rowHeight - 1;
@@ -156,7 +159,7 @@
           context.fillText(words, tick === 10 ? at + RIGHT : at, bottom + 8);
         }
       };
-      const row = 14;
+      const row = ROW;
       frame(byId(`map-file-${position}`), row, (context, strip, spindle, bottom, x) => {
         for (let column = 0; column < array.columns && column / array.columns < end; column += 1) {
           if (!strip.file[column]) continue;
@@ -234,7 +237,7 @@
       canvas.addEventListener("pointermove", (event) => {
         const box = canvas.getBoundingClientRect();
         const spindles = array.at[+slider.value];
-        const spindle = Math.floor((event.clientY - box.top) / 14);
+        const spindle = Math.floor((event.clientY - box.top) / ROW);
         const end = whole.checked ? 1 : +whole.dataset.shown;
         const across = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
         const column = Math.floor(across * end * array.columns);

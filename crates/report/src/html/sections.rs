@@ -5,7 +5,7 @@ use super::{Report, ReportError};
 use crate::chart::{ChartError, ChartSize, ChartStyle};
 use crate::comparison::Metric;
 use crate::loss::{self, Loss};
-use crate::map_chart::{DOUBLINGS_PER_COLOUR, shown};
+use crate::map_chart::{DOUBLINGS_PER_COLOUR, FARTHEST, shown};
 use crate::results::{ArrayResults, LayoutKind, Results, Segment};
 use crate::results_chart::ResultsChart;
 use crate::table::{fixed, segment_list, signed};
@@ -182,11 +182,8 @@ fn loss_in_words(loss: &Loss) -> String {
         loss.parts.iter().max_by(|one, other| one.iops.abs().total_cmp(&other.iops.abs()));
     match largest {
         Some(part) if loss.is_notable() => format!(
-            "{change}. What limits it at first is its {}; {} % of the difference is {}.",
-            match limit {
-                loss::Limit::Controller => "controller",
-                loss::Limit::Spindles => "spindles",
-            },
+            "{change}. Its limit at first: the {}. {} % of the difference is {}.",
+            limit.as_str(),
             fixed(100.0 * part.iops / (to_iops - from_iops), 0),
             part.cause.words(*limit)
         ),
@@ -258,7 +255,11 @@ fn losses(report: &Report<'_>) -> Result<String, ReportError> {
                 Cell::words(part.cause.words(loss.limit)),
                 Cell::number(fixed(part.from_us_per_op, 2)),
                 Cell::number(fixed(part.to_us_per_op, 2)),
-                Cell::number(signed(part.iops, 1)),
+                Cell::number(if part.iops.abs() < 0.05 {
+                    "0.0".to_owned()
+                } else {
+                    signed(part.iops, 1)
+                }),
                 Cell::number(fixed(100.0 * part.iops / difference, 1)),
             ]
         };
@@ -273,7 +274,7 @@ fn losses(report: &Report<'_>) -> Result<String, ReportError> {
         ]);
         let of = loss.limit.as_str();
         let table = Table {
-            caption: &format!("{}: what the {of} spent its time on", loss.array),
+            caption: &format!("{}: how the time of the {of} was spent", loss.array),
             headers: &[
                 "cause",
                 &format!("µs per operation, segment {}", loss.from_segment),
@@ -365,7 +366,7 @@ fn map(report: &Report<'_>) -> Result<String, ReportError> {
     let boxes: String = (0..MAP_COLOURS.len())
         .map(|number| format!("<i style=\"background:var(--map-{number})\"></i>"))
         .collect();
-    let most = DOUBLINGS_PER_COLOUR * (MAP_COLOURS.len() - 1) as f64;
+    let most = FARTHEST;
     html.push_str(&format!(
         "<h3>Spindle by spindle</h3>\n\
          <p class=\"no-script\" hidden id=\"map-needs-script\"></p>\n\
@@ -376,8 +377,8 @@ fn map(report: &Report<'_>) -> Result<String, ReportError> {
          <button type=\"button\" id=\"map-play\">Play</button>\n\
          <label><input type=\"checkbox\" id=\"map-whole\" data-shown=\"{part}\"{}> the whole stroke</label>\n\
          </div>\n\
-         <p class=\"scale\">right behind <span class=\"boxes\" aria-hidden=\"true\">{boxes}</span> 2<sup>{most}</sup> blocks and more \
-         (geometric mean of the distance)</p>\n",
+         <p class=\"scale\"><span>right behind</span> <span class=\"boxes\" aria-hidden=\"true\">{boxes}</span> <span>{most} and more: how \
+         far a block lies from the one before it in the file, geometric mean</span></p>\n",
         if part >= 1.0 { " disabled" } else { "" }
     ));
     for (position, array) in map.arrays.iter().enumerate() {
@@ -390,7 +391,7 @@ fn map(report: &Report<'_>) -> Result<String, ReportError> {
         ));
         if allocates {
             html.push_str(&format!(
-                "<p class=\"note\">Free space of {name}: the darker, the more of a column is in use.</p>\n\
+                "<p class=\"note\">Free space of {name}: what is shaded is in use, the stronger the more of it.</p>\n\
                  <div><canvas id=\"map-free-{position}\" role=\"img\" aria-label=\"Free space of {name}; its score is in the table of all \
                  segments\"></canvas></div>\n"
             ));
