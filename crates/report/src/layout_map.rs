@@ -155,6 +155,12 @@ impl LayoutMap {
         Ok(serde_json::from_str(text)?)
     }
 
+    /// The same map with half as many columns: two become one, shares by their mean and distances by where the file is.
+    #[must_use]
+    pub fn halved(&self) -> Self {
+        Self { arrays: self.arrays.iter().map(ArrayMap::halved).collect(), ..self.clone() }
+    }
+
     /// The map of the array of that name.
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&ArrayMap> {
@@ -195,6 +201,41 @@ impl ArrayMap {
             Some(last) if last.spindles == spindles => last.after_segments.push(segment),
             _ => self.snapshots.push(Snapshot { after_segments: vec![segment], spindles }),
         }
+    }
+
+    fn halved(&self) -> Self {
+        let columns = self.columns.div_ceil(2);
+        let pairs = |levels: &Levels, merge: &dyn Fn(usize, u8, u8) -> u8| {
+            let pair = |column: usize| {
+                let (one, other) = (2 * column, (2 * column + 1).min(self.columns as usize - 1));
+                merge(column, levels.level(one), levels.level(other))
+            };
+            Levels::new((0..columns as usize).map(pair).collect())
+        };
+        // As in the whole map: what little there is does not vanish, and all is only all.
+        let share = |_: usize, one: u8, other: u8| match (one, other) {
+            (0, 0) => 0,
+            (63, 63) => 63,
+            _ => (u16::from(one) + u16::from(other)).div_euclid(2).clamp(1, 62) as u8,
+        };
+        let strip = |strip: &Strip| {
+            let distance = |column: usize, one: u8, other: u8| {
+                let weight = |column: usize| u32::from(strip.file.level(column));
+                let (first, second) = (weight(2 * column), weight(2 * column + 1));
+                let sum = first * u32::from(one) + second * u32::from(other);
+                (sum / (first + second).max(1)) as u8
+            };
+            Strip {
+                file: pairs(&strip.file, &share),
+                distance: pairs(&strip.distance, &distance),
+                free: strip.free.as_ref().map(|free| pairs(free, &share)),
+            }
+        };
+        let snapshot = |at: &Snapshot| Snapshot {
+            after_segments: at.after_segments.clone(),
+            spindles: at.spindles.iter().map(strip).collect(),
+        };
+        Self { columns, snapshots: self.snapshots.iter().map(snapshot).collect(), ..self.clone() }
     }
 
     /// The part of a spindle's addresses, 0 to 1, that the file ever lay in.
@@ -395,6 +436,23 @@ mod tests {
         let free = far.free.as_ref().unwrap();
         assert_eq!((free.level(0), free.level(15), free.level(16)), (63, 63, 0));
         assert_eq!(map.span(), 513.0 / 1024.0);
+    }
+
+    #[test]
+    fn half_as_many_columns_show_the_same() {
+        let mut map = ArrayMap::new("a", 4096, None);
+        let mut picture = map.picture(1, true);
+        picture.add_run(0, 0, 12, 1023);
+        picture.add_free_word(0, 4000, 1);
+        map.add(0, &picture);
+        let half = map.halved();
+        assert_eq!(half.columns, 512);
+        let strip = &half.snapshots[0].spindles[0];
+        assert_eq!([0, 1, 2].map(|column| strip.file.level(column)), [63, 31, 0]);
+        assert_eq!([0, 1].map(|column| strip.distance.level(column)), [2, 0]);
+        let free = strip.free.as_ref().unwrap();
+        assert_eq!([499, 500, 501].map(|column| free.level(column)), [0, 7, 0]);
+        assert_eq!(half.span(), 2.0 / 512.0);
     }
 
     proptest! {

@@ -61,7 +61,8 @@ pub enum Cause {
     HostOperations,
     /// What the processor does for each KiB; what is left of its time when all else is taken off.
     DataMoved,
-    /// Seek, rotation and transfer of a spindle command.
+    /// Seek, rotation and transfer of a spindle command: where spindles are the limit what they took longer, where the
+    /// controller is what it waited for them because they took longer.
     ServiceTime,
     /// The limit itself was idle, waiting for others.
     Waiting,
@@ -81,7 +82,8 @@ impl Cause {
             (Self::Recovery, _) => "recovery and rebuild",
             (Self::HostOperations, _) => "host operations",
             (Self::DataMoved, _) => "data moved, and rounding",
-            (Self::ServiceTime, _) => "service time of a command",
+            (Self::ServiceTime, Limit::Controller) => "waiting for longer seeks and service",
+            (Self::ServiceTime, Limit::Spindles) => "service time of a command",
             (Self::Waiting, Limit::Controller) => "controller waiting for spindles",
             (Self::Waiting, Limit::Spindles) => "spindles idle",
         }
@@ -142,7 +144,7 @@ pub fn loss(array: &ArrayResults) -> Option<Loss> {
         Limit::Spindles
     };
     let (from, to) = match limit {
-        Limit::Controller => (of_controller(array, first)?, of_controller(array, last)?),
+        Limit::Controller => both_of_controller(array, first, last)?,
         Limit::Spindles => of_spindles(array, first, last)?,
     };
     let per_us = -first.iops * last.iops / 1e6;
@@ -219,6 +221,36 @@ fn of_controller(array: &ArrayResults, segment: &Segment) -> Option<Spent> {
     spent.push((Cause::DataMoved, busy_us - known_us));
     spent.push((Cause::Waiting, all_us - busy_us));
     Some(spent)
+}
+
+/// The controller's account of both segments, with what it came to wait for slower spindles apart.
+fn both_of_controller(
+    array: &ArrayResults,
+    first: &Segment,
+    last: &Segment,
+) -> Option<(Spent, Spent)> {
+    let (mut from, mut to) = (of_controller(array, first)?, of_controller(array, last)?);
+    let ((_, waited_us), (_, waits_us)) = (from.last()?, to.last_mut()?);
+    let longer_us = (*waits_us - waited_us).max(0.0) * share_of_longer_service(first, last);
+    *waits_us -= longer_us;
+    from.push((Cause::ServiceTime, 0.0));
+    to.push((Cause::ServiceTime, longer_us));
+    Some((from, to))
+}
+
+/// Of the time that the controller waits for spindles in the last segment, the share that it waits because a command takes
+/// longer than in the first, 0 to 1. At the first segment's service time the busiest spindles would be busy for less of the
+/// time between two operations: only as far as that is more than the controller is busy, it is the number of commands that
+/// it waits for.
+fn share_of_longer_service(first: &Segment, last: &Segment) -> f64 {
+    let (before_ms, now_ms) =
+        (first.spindle_commands.mean_service_ms, last.spindle_commands.mean_service_ms);
+    let (spindles, controller) = (busiest_spindles(last), last.utilization.controller);
+    if now_ms <= before_ms || spindles <= controller {
+        return 0.0;
+    }
+    let at_first = spindles * before_ms / now_ms;
+    1.0 - ((at_first - controller) / (spindles - controller)).clamp(0.0, 1.0)
 }
 
 fn of_spindles(array: &ArrayResults, first: &Segment, last: &Segment) -> Option<(Spent, Spent)> {

@@ -43,13 +43,13 @@ pub(crate) enum Dash {
     Solid,
     Dashed,
     Dotted,
-    DashDotted,
+    Mixed,
 }
 
 impl Dash {
     /// The dash of the figure at `position` among those of an array.
     pub(crate) fn of(position: usize) -> Self {
-        [Self::Solid, Self::Dashed, Self::Dotted, Self::DashDotted][position % 4]
+        [Self::Solid, Self::Dashed, Self::Dotted, Self::Mixed][position % 4]
     }
 
     /// Lengths drawn and left out by turns, pixels; a solid line has none.
@@ -58,7 +58,7 @@ impl Dash {
             Self::Solid => &[],
             Self::Dashed => &[9, 5],
             Self::Dotted => &[2, 4],
-            Self::DashDotted => &[10, 4, 2, 4],
+            Self::Mixed => &[10, 4, 2, 4],
         }
     }
 
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn dashes_go_on_around_corners() {
         let line = vec![(0, 0), (10, 0), (10, 20)];
-        assert_eq!(Dash::Solid.pieces(line.clone(), 1), [line.clone()]);
+        assert_eq!(Dash::Solid.pieces(line.clone(), 1), std::slice::from_ref(&line));
         let pieces = Dash::Dashed.pieces(line, 1);
         assert_eq!(
             pieces,

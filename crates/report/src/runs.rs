@@ -1,7 +1,7 @@
 //! Runs side by side: what differs between them, segment by segment, for the arrays that they have in common.
 
 use crate::chart::{ChartError, ChartStyle};
-use crate::comparison::Metric;
+use crate::comparison::{Metric, PublishedComparison};
 use crate::results::{
     ArrayResults, LayoutKind, Results, ResultsError, SIGNIFICANT_DIGITS, Segment, rounded,
 };
@@ -361,25 +361,23 @@ pub fn runs_chart(
     let Some((_, first)) = runs.first() else { return Err(ChartError::NothingToDraw) };
     let mut all = Results { arrays: vec![], published: vec![], ..(*first).clone() };
     let mut subtitles = Vec::new();
+    // The dashes of all runs would lie on each other.
+    let mut shows_published = Vec::new();
     for array in &comparison.arrays {
-        for run in &array.runs {
+        for (position, run) in array.runs.iter().enumerate() {
             let (name, results) = &runs[*run];
             let Some(found) = results.array(&array.name) else { continue };
             let shown = format!("{}, {name}", array.name);
             let published =
                 results.published.iter().filter(|compared| compared.array == array.name);
-            for compared in published {
-                // The dashes of all runs would lie on each other; which segments were fitted is of each run.
-                let mut compared = compared.clone();
-                let seen = |other: &crate::comparison::PublishedComparison| {
-                    other.metric == compared.metric
-                        && other.array.starts_with(&format!("{}, ", array.name))
-                };
-                if all.published.iter().any(seen) {
-                    continue;
-                }
-                compared.array.clone_from(&shown);
-                all.published.push(compared);
+            all.published.extend(
+                published.map(|compared| PublishedComparison {
+                    array: shown.clone(),
+                    ..compared.clone()
+                }),
+            );
+            if position == 0 {
+                shows_published.push(shown.clone());
             }
             all.arrays.push(ArrayResults { name: shown, ..found.clone() });
         }
@@ -393,5 +391,6 @@ pub fn runs_chart(
                 .to_owned(),
         );
     }
-    segment_chart(&all, metric, subtitles, style)
+    let shows = |array: &str| shows_published.iter().any(|name| name == array);
+    segment_chart(&all, metric, subtitles, &shows, style)
 }

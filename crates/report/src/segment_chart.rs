@@ -23,7 +23,7 @@ use plotters::style::text_anchor::VPos;
 ///
 /// If there is no segment to draw, a figure cannot be drawn, or the size is out of bounds.
 pub fn iops_chart(results: &Results, style: impl Into<ChartStyle>) -> Result<String, ChartError> {
-    segment_chart(results, Metric::Iops, subtitles(results), style.into())
+    segment_chart(results, Metric::Iops, subtitles(results), &|_| true, style.into())
 }
 
 /// Mean response time by segment, of all arrays.
@@ -35,14 +35,15 @@ pub fn response_chart(
     results: &Results,
     style: impl Into<ChartStyle>,
 ) -> Result<String, ChartError> {
-    segment_chart(results, Metric::ResponseMs, subtitles(results), style.into())
+    segment_chart(results, Metric::ResponseMs, subtitles(results), &|_| true, style.into())
 }
 
-/// A metric by segment, of all arrays.
+/// A metric by segment, of all arrays; `shows_published` says by an array's name whether what is published of it is drawn.
 pub(crate) fn segment_chart(
     results: &Results,
     metric: Metric,
     subtitles: Vec<String>,
+    shows_published: &dyn Fn(&str) -> bool,
     style: ChartStyle,
 ) -> Result<String, ChartError> {
     let (title, axis) = match metric {
@@ -50,13 +51,14 @@ pub(crate) fn segment_chart(
         Metric::MibPerS => ("Throughput by segment", "host data (MiB/s)"),
         Metric::ResponseMs => ("Response time by segment", "mean response time (ms)"),
     };
-    Picture { title, axis, metric }.draw(results, subtitles, style)
+    Picture { title, axis, metric, shows_published }.draw(results, subtitles, style)
 }
 
-struct Picture {
+struct Picture<'a> {
     title: &'static str,
     axis: &'static str,
     metric: Metric,
+    shows_published: &'a dyn Fn(&str) -> bool,
 }
 
 /// The figures of one array, by segment.
@@ -68,7 +70,7 @@ struct Series<'a> {
     published: Vec<(u32, f64)>,
 }
 
-impl Picture {
+impl Picture<'_> {
     fn draw(
         &self,
         results: &Results,
@@ -112,6 +114,7 @@ impl Picture {
         });
         let published = comparison
             .iter()
+            .filter(|_| (self.shows_published)(&array.name))
             .flat_map(|found| found.segments.iter())
             .map(|segment| Ok((segment.index, figure(segment.index, segment.published)?)));
         Ok(Series {

@@ -2,12 +2,28 @@
 
 use super::sections::{self, Section};
 use super::{Report, ReportError};
+use crate::layout_map::LayoutMap;
 use crate::theme::{Theme, page_variables};
 use crate::value_mark::escaped;
 
 const TEMPLATE: &str = include_str!("report.html");
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
+
+/// A longer text of the map than this gets fewer columns, so that the page stays one that opens at once.
+const LONGEST_MAP_BYTES: usize = 1_200_000;
+/// Fewer columns than this would show nothing.
+const FEWEST_COLUMNS: u32 = 128;
+
+/// The text of the map, as sharp as it can be.
+fn map_text(map: &LayoutMap) -> Result<String, ReportError> {
+    let text = map.to_json_string()?;
+    let columns = map.arrays.iter().map(|array| array.columns).max().unwrap_or_default();
+    if text.len() <= LONGEST_MAP_BYTES || columns / 2 < FEWEST_COLUMNS {
+        return Ok(text);
+    }
+    map_text(&map.halved())
+}
 
 pub(super) fn page(report: &Report<'_>) -> Result<String, ReportError> {
     let results = report.results;
@@ -30,7 +46,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String, ReportError> {
         .iter()
         .map(|words| format!("<p class=\"caveat\">{}</p>\n", escaped(words)))
         .collect();
-    let map = report.map.map(|map| map.to_json_string()).transpose()?;
+    let map = report.map.map(map_text).transpose()?;
     // Without what differs from run to run.
     let text = results.without_wall_time().to_json_string()?;
     Ok(filled(

@@ -76,6 +76,39 @@ fn results_that_do_not_tell_commands_apart_have_no_account() {
     assert!(losses(&results.arrays).is_empty());
 }
 
+/// A controller that comes to wait: for slower spindles as far as they would not be the limit at their old speed.
+#[test]
+fn what_the_controller_waits_for_is_told_apart() {
+    let part = |service_ms: f64, controller: f64, spindles: f64| {
+        let mut results = counted();
+        let array = &mut results.arrays[0];
+        array.segments.truncate(2);
+        array.segments[0].utilization.controller = 1.0;
+        let last = &mut array.segments[1];
+        last.iops = 3000.0;
+        last.spindle_commands.mean_service_ms = service_ms;
+        last.utilization.controller = controller;
+        last.utilization.spindles = spindles;
+        let account = loss(array).unwrap();
+        let sum: f64 = account.parts.iter().map(|part| part.iops).sum();
+        assert!((sum - (account.to_iops - account.from_iops)).abs() < 0.1);
+        [Cause::Waiting, Cause::ServiceTime].map(|cause| {
+            let part = account.parts.iter().find(|part| part.cause == cause).unwrap();
+            part.to_us_per_op * 3000.0 / 1e6
+        })
+    };
+    let close = |found: [f64; 2], expected: [f64; 2]| {
+        let near = found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-4);
+        assert!(near, "{found:?}, not {expected:?}");
+    };
+    // Twice as slow: at the old speed spindles would be half as busy, and the controller the limit.
+    close(part(2.0 * 2.71, 0.7, 1.0), [0.0, 0.3]);
+    // At the old speed they would be busy for 0.8: a third of the wait is for more commands.
+    close(part(2.71 / 0.8, 0.7, 1.0), [0.1, 0.2]);
+    // No slower than before.
+    close(part(2.71, 0.7, 1.0), [0.3, 0.0]);
+}
+
 /// The real thing: at full scale the named causes are the difference, within 2 %.
 #[test]
 fn a_full_run_is_accounted_for_by_what_was_counted() {
