@@ -85,7 +85,7 @@ impl Axis {
 
 /// A whole number with a comma every three digits, and its sign if it is one of a change.
 pub(crate) fn grouped(figure: f64, is_change: bool) -> String {
-    let text = Axis::format(&figure.abs().round());
+    let text = with_commas(&format!("{:.0}", figure.abs()));
     match figure.round() {
         whole if whole < 0.0 => format!("\u{2212}{text}"),
         whole if is_change && whole > 0.0 => format!("+{text}"),
@@ -116,15 +116,20 @@ impl ValueFormatter<f64> for Axis {
     fn format(figure: &f64) -> String {
         let figure = rounded(*figure, 7).to_string();
         let (whole, decimals) = figure.split_at(figure.find('.').unwrap_or(figure.len()));
-        let mut text = String::new();
-        for (position, digit) in whole.chars().enumerate() {
-            if position > 0 && (whole.len() - position).is_multiple_of(3) {
-                text.push(',');
-            }
-            text.push(digit);
-        }
-        text + decimals
+        with_commas(whole) + decimals
     }
+}
+
+/// Digits with a comma every three.
+pub(crate) fn with_commas(digits: &str) -> String {
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -152,6 +157,13 @@ mod tests {
     fn ticks_of_many_segments_stay_apart() {
         assert_eq!(Axis::of_segments(1, 14).ticks.len(), 14);
         assert_eq!(Axis::of_segments(1, 200).ticks.len(), 20);
+    }
+
+    #[test]
+    fn whole_numbers_keep_all_their_digits() {
+        assert_eq!(grouped(165_616_143.0, false), "165,616,143");
+        assert_eq!(grouped(-1298.6, true), "\u{2212}1,299");
+        assert_eq!([grouped(12.2, true), grouped(0.2, true)], ["+12", "0"]);
     }
 
     #[test]

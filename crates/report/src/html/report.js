@@ -212,10 +212,8 @@
     whole.addEventListener("change", update);
     addEventListener("resize", update);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
-    addEventListener("beforeprint", () => {
-      document.documentElement.classList.add("printing");
-      update();
-    });
+    // On paper in the colours of paper.
+    matchMedia("print").addEventListener("change", update);
     let timer = 0;
     const play = byId("map-play");
     const stop = () => { clearInterval(timer); timer = 0; play.textContent = "Play"; };

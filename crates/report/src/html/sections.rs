@@ -369,7 +369,7 @@ fn map(report: &Report<'_>) -> Result<String, ReportError> {
     let most = FARTHEST;
     html.push_str(&format!(
         "<h3>Spindle by spindle</h3>\n\
-         <p class=\"no-script\" hidden id=\"map-needs-script\"></p>\n\
+         <noscript><p class=\"note\">This part needs script; the picture above does not.</p></noscript>\n\
          <div class=\"controls\">\n\
          <label for=\"map-segment\">Segment</label>\n\
          <input type=\"range\" id=\"map-segment\" min=\"0\" max=\"{last}\" value=\"{last}\" step=\"1\" data-doublings-per-colour=\"{DOUBLINGS_PER_COLOUR}\" aria-describedby=\"map-now\">\n\

@@ -1,5 +1,6 @@
 //! Tables of HTML, whose figures say where in the results they come from.
 
+use crate::axis::with_commas;
 use crate::table::fixed;
 use crate::value_mark::escaped;
 
@@ -55,14 +56,7 @@ fn grouped(text: &str) -> String {
     if whole.is_empty() || !whole.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.to_owned();
     }
-    let mut grouped = sign.to_owned();
-    for (position, digit) in whole.chars().enumerate() {
-        if position > 0 && (whole.len() - position).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped + rest
+    format!("{sign}{}{rest}", with_commas(whole))
 }
 
 /// A table: caption, headers, rows of which the first cell names the row.
