@@ -20,7 +20,7 @@ use strewn::scenario::Scenario;
 use strewn::sim::{NextCompletions, Simulation};
 use strewn::spindle::{Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle};
 use strewn::workload::{AccessSpecification, AccessStream};
-use strewn::{RunError, WithSimulation, simulate};
+use strewn::{Mapped, RunError, WithSimulation, simulate};
 
 const SCALE_DOWN: u32 = 64;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -167,7 +167,7 @@ struct Seconds<'a> {
 impl WithSimulation for Seconds<'_> {
     type Output = ();
 
-    fn with<A: Array<()>>(self, mut simulation: Simulation<A>) -> Result<(), RunError> {
+    fn with<A: Array<()> + Mapped>(self, mut simulation: Simulation<A>) -> Result<(), RunError> {
         let mut second = || {
             let segment = simulation.run_segment(SECOND_NS, &mut |_| ControlFlow::Continue(()));
             expected(segment).operations

@@ -195,7 +195,7 @@ impl<'a> Fit<'a> {
             self.scenario.set_parameter(&array, name, *value)?;
         }
         self.simulations += 1;
-        let done = run::run_array(&self.scenario, self.index, self.observer)?;
+        let done = run::run_array(&self.scenario, self.index, false, self.observer)?;
         if let Some(lost) = done.data_loss {
             return Err(CalibrateError::DataLost { array, lost });
         }

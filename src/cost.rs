@@ -10,6 +10,7 @@ use strewn_report::{PartShare, SimulationCost, rounded};
 use strewn_scenario::Scenario;
 use strewn_sim::{Part, PartAtWork, Progress, Simulation, SimulationError};
 
+use crate::layout_map::Mapped;
 use crate::memory;
 use crate::run::{RunError, WithSimulation, simulate};
 
@@ -109,7 +110,7 @@ struct Measured {
 impl WithSimulation for Measure<'_> {
     type Output = Measured;
 
-    fn with<A: strewn_array::Array<()>>(
+    fn with<A: strewn_array::Array<()> + Mapped>(
         self,
         mut simulation: Simulation<A>,
     ) -> Result<Measured, RunError> {

@@ -5,7 +5,7 @@
 //! is a scenario, [`run`], and what one wants to see:
 //!
 //! ```
-//! use strewn::{RunOptions, run};
+//! use strewn::{RunOptions, run, run_with_map};
 //! use strewn::scenario::Scenario;
 //!
 //! let mut scenario = Scenario::load("scenarios/making-sense-of-wafl-4.toml")?;
@@ -30,6 +30,7 @@
 mod build;
 mod calibrate;
 mod cost;
+mod layout_map;
 mod memory;
 mod results;
 mod run;
@@ -40,8 +41,9 @@ pub mod terminal;
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
 pub use cost::measure_cost;
+pub use layout_map::Mapped;
 pub use memory::{NotEnoughMemory, needed_bytes};
-pub use run::{Observer, RunError, RunOptions, WithSimulation, run, simulate};
+pub use run::{Observer, RunError, RunOptions, WithSimulation, run, run_with_map, simulate};
 
 pub use strewn_alloc as alloc;
 pub use strewn_array as array;

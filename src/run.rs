@@ -8,12 +8,16 @@ use std::time::Instant;
 use rayon::prelude::*;
 use strewn_array::{DataLost, Failure};
 use strewn_raid::SpindleIndex;
-use strewn_report::{ArrayResults, Published, PublishedError, Results, SCHEMA, Scaled};
+use strewn_report::{
+    ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA,
+    Scaled,
+};
 use strewn_scenario::Scenario;
 use strewn_sim::{Progress, Segment, Simulation, SimulationError};
 use thiserror::Error;
 
 use crate::build::{self, BuildError, BuiltArray};
+use crate::layout_map::{self, Mapped};
 use crate::memory::{self, NotEnoughMemory};
 use crate::results;
 
@@ -115,6 +119,28 @@ pub fn run(
     options: &RunOptions,
     observer: &dyn Observer,
 ) -> Result<Results, RunError> {
+    Ok(run_and_look(scenario, options, false, observer)?.0)
+}
+
+/// As [`run`], and looks where the file lies before the first segment and after each, a fraction of a second a time for
+/// 100 GiB.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_map(
+    scenario: &Scenario,
+    options: &RunOptions,
+    observer: &dyn Observer,
+) -> Result<(Results, LayoutMap), RunError> {
+    run_and_look(scenario, options, true, observer)
+}
+
+fn run_and_look(
+    scenario: &Scenario,
+    options: &RunOptions,
+    with_map: bool,
+    observer: &dyn Observer,
+) -> Result<(Results, LayoutMap), RunError> {
     let started = Instant::now();
     let published = read_published(scenario)?;
     let (scaled, scenario) = if options.scale_down > 1 {
@@ -124,7 +150,7 @@ pub fn run(
         (None, scenario.clone())
     };
     memory::check(&scenario)?;
-    let done = run_arrays(&scenario, options.jobs, observer)?;
+    let mut done = run_arrays(&scenario, options.jobs, with_map, observer)?;
 
     let mut arrays: Vec<ArrayResults> = Vec::new();
     for (array, done) in scenario.arrays.iter().zip(&done) {
@@ -133,7 +159,13 @@ pub fn run(
     let partial = done.iter().any(|done| done.segments.len() < scenario.segments as usize);
     let fitted = strewn_report::fitted_segments_by_array(&arrays);
     let overhead = results::overhead(&scenario, &arrays)?;
-    Ok(Results {
+    let map = LayoutMap {
+        schema: MAP_SCHEMA,
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        arrays: done.iter_mut().filter_map(|done| done.map.take()).collect(),
+    };
+    let results = Results {
         schema: SCHEMA,
         scenario: scenario.name.clone(),
         seed: scenario.seed,
@@ -154,9 +186,11 @@ pub fn run(
             .map(|figures| strewn_report::ratios(figures, &arrays, &fitted))
             .unwrap_or_default(),
         overhead,
+        losses: strewn_report::losses(&arrays),
         arrays,
         wall_seconds: strewn_report::rounded(started.elapsed().as_secs_f64(), 4),
-    })
+    };
+    Ok((results, map))
 }
 
 /// The published figures that a scenario names.
@@ -175,12 +209,15 @@ pub(crate) struct ArrayRun {
     pub(crate) failures: Vec<Failure>,
     /// What ended the run before its last segment, if data loss did.
     pub(crate) data_loss: Option<DataLost>,
+    /// Where the file lay, if that was asked for.
+    map: Option<ArrayMap>,
 }
 
 /// What each array came to.
 fn run_arrays(
     scenario: &Scenario,
     jobs: usize,
+    with_map: bool,
     observer: &dyn Observer,
 ) -> Result<Vec<ArrayRun>, RunError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
@@ -188,7 +225,7 @@ fn run_arrays(
     let indices = 0..scenario.arrays.len();
     pool.install(|| {
         let run = |index| {
-            let done = run_array(scenario, index, &observer);
+            let done = run_array(scenario, index, with_map, &observer);
             if done.is_err() {
                 observer.failed.store(true, Ordering::Relaxed);
             }
@@ -222,9 +259,10 @@ impl Observer for UntilOneFails<'_> {
 pub(crate) fn run_array(
     scenario: &Scenario,
     index: usize,
+    with_map: bool,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
-    simulate(scenario, index, Segments { scenario, index, observer })
+    simulate(scenario, index, Segments { scenario, index, with_map, observer })
 }
 
 /// What is done with the simulation of an array, of whichever kind that is. For [`simulate`].
@@ -236,7 +274,7 @@ pub trait WithSimulation {
     ///
     /// # Errors
     /// Whatever goes wrong.
-    fn with<A: strewn_array::Array<()>>(
+    fn with<A: strewn_array::Array<()> + Mapped>(
         self,
         simulation: Simulation<A>,
     ) -> Result<Self::Output, RunError>;
@@ -251,7 +289,7 @@ pub trait WithSimulation {
 /// use strewn::array::Array;
 /// use strewn::scenario::Scenario;
 /// use strewn::sim::Simulation;
-/// use strewn::{RunError, WithSimulation, simulate};
+/// use strewn::{Mapped, RunError, WithSimulation, simulate};
 ///
 /// /// How many operations an array answers in its first second.
 /// struct FirstSecond;
@@ -259,7 +297,7 @@ pub trait WithSimulation {
 /// impl WithSimulation for FirstSecond {
 ///     type Output = u64;
 ///
-///     fn with<A: Array<()>>(self, mut simulation: Simulation<A>) -> Result<u64, RunError> {
+///     fn with<A: Array<()> + Mapped>(self, mut simulation: Simulation<A>) -> Result<u64, RunError> {
 ///         let segment = simulation.run_segment(1_000_000_000, &mut |_| ControlFlow::Continue(()));
 ///         segment.map(|segment| segment.operations).map_err(|source| RunError::Simulation {
 ///             array: "the first".into(),
@@ -309,18 +347,28 @@ pub fn simulate<W: WithSimulation>(
 struct Segments<'a> {
     scenario: &'a Scenario,
     index: usize,
+    with_map: bool,
     observer: &'a dyn Observer,
 }
 
 impl WithSimulation for Segments<'_> {
     type Output = ArrayRun;
 
-    fn with<A: strewn_array::Array<()>>(
+    fn with<A: strewn_array::Array<()> + Mapped>(
         self,
         mut simulation: Simulation<A>,
     ) -> Result<ArrayRun, RunError> {
-        let Self { scenario, index, observer } = self;
+        let Self { scenario, index, with_map, observer } = self;
         let array = scenario.arrays[index].name.clone();
+        let file_blocks = layout_map::file_blocks(scenario);
+        let mut map =
+            with_map.then(|| simulation.array().empty_map(scenario, &scenario.arrays[index]));
+        let mut look_at_file = |array: &A, segment: u32| {
+            if let Some(map) = &mut map {
+                map.add(segment, &array.picture(map, file_blocks));
+            }
+        };
+        look_at_file(simulation.array(), 0);
         let mut segments = Vec::new();
         let mut data_loss = None;
         for _ in 0..scenario.segments {
@@ -339,6 +387,7 @@ impl WithSimulation for Segments<'_> {
                 }
                 Ok(segment) => {
                     observer.segment(index, &segment);
+                    look_at_file(simulation.array(), segment.index);
                     segments.push(segment);
                 }
                 Err(SimulationError::Stopped) => break,
@@ -350,6 +399,6 @@ impl WithSimulation for Segments<'_> {
             }
         }
         let failures = simulation.array().failures().to_vec();
-        Ok(ArrayRun { segments, failures, data_loss })
+        Ok(ArrayRun { segments, failures, data_loss, map })
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use strewn::report::{ChartSize, ChartStyle, Theme};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
 
 use super::spindle::LbaRange;
@@ -50,6 +51,12 @@ Example: strewn completions bash > ~/.local/share/bash-completion/completions/st
 
 const MAN_HELP: &str = "\
 Example: strewn man > ~/.local/share/man/man1/strewn.1";
+const REPORT_EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed on the way: a file that could not be written
+  2    bad input, and nothing was written: no results there, results that cannot be read, runs that have no array in
+       common, an output directory in use";
 
 const SPINDLE_EXIT_CODES: &str = "\
 Exit codes:
@@ -76,6 +83,10 @@ pub(crate) enum Action {
     Calibrate(CalibrateArguments),
     /// Say what a scenario will cost: simulate a few seconds of it and print rates, memory, and where the time goes
     Bench(BenchArguments),
+    /// Draw the charts and the report of a directory of results anew
+    Report(ReportArguments),
+    /// Lay runs side by side, with what differs
+    Compare(CompareArguments),
     /// Look at a drive: what it does by distance, place, load and size; or give it commands of your own
     Spindle(SpindleArguments),
     /// Print the JSON schema of scenarios, for editors that check TOML by one
@@ -102,7 +113,7 @@ pub(crate) struct CompletionsArguments {
 pub(crate) struct RunArguments {
     /// The scenario, a TOML file; those that ship are in scenarios/
     pub(crate) scenario: PathBuf,
-    /// Write results.json, segments.csv, iops.svg and response.svg into this directory
+    /// Write results.json, segments.csv, map.json, report.html, charts and a copy of the scenario into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write into DIR though it is not empty: the results in it are replaced, other files stay
@@ -123,6 +134,77 @@ pub(crate) struct RunArguments {
     /// Threads, as many as there are cores if not given; the results do not depend on it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
+}
+
+/// How pictures are drawn.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PictureArguments {
+    /// Size of charts in pixels of 1/96 inch, from 480x320 to 8000x8000; charts of bars and the map are as high as they
+    /// have rows
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "960x560", value_parser = chart_size)]
+    chart_size: ChartSize,
+    /// Colours of the charts; report.html has both
+    #[arg(long, value_enum, default_value = "light")]
+    theme: ThemeArgument,
+    /// Write each chart as PNG too, of twice as many pixels each way
+    #[arg(long)]
+    pub(crate) png: bool,
+}
+
+impl PictureArguments {
+    pub(crate) fn style(&self) -> ChartStyle {
+        let theme = match self.theme {
+            ThemeArgument::Light => Theme::Light,
+            ThemeArgument::Dark => Theme::Dark,
+        };
+        ChartStyle { size: self.chart_size, theme }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ThemeArgument {
+    Light,
+    Dark,
+}
+
+/// `strewn report`.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXIT_CODES)]
+pub(crate) struct ReportArguments {
+    /// A directory that `strewn run --out` wrote; its results.json is read, and its map.json and scenario.toml if they
+    /// are there
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Write into this directory instead of DIR, where report.html, segments.csv and charts are replaced
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write into the directory of --out though it is not empty
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
+}
+
+/// `strewn compare`.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXIT_CODES)]
+pub(crate) struct CompareArguments {
+    /// Directories that `strewn run --out` wrote, or results.json files; the others are compared with the first
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Write comparison.json, comparison.csv and charts into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write into DIR though it is not empty: the comparison in it is replaced, other files stay
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Print the text of comparison.json instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
 }
 
 /// `strewn calibrate`.
@@ -333,6 +415,15 @@ fn segments(text: &str) -> Result<u32, String> {
         Ok(segments) if segments <= MOST_SEGMENTS => Ok(segments),
         _ => Err(format!("give a whole number from 1 to {MOST_SEGMENTS}, such as --segments 14")),
     }
+}
+
+fn chart_size(text: &str) -> Result<ChartSize, String> {
+    let size = text.split_once('x').and_then(|(width, height)| {
+        Some(ChartSize { width_px: width.parse().ok()?, height_px: height.parse().ok()? })
+    });
+    let possible = size.filter(|size| size.check().is_ok());
+    possible
+        .ok_or_else(|| "give width and height from 480x320 to 8000x8000, such as 1200x700".into())
 }
 
 fn whole_number(text: &str, most: u32, example: &str) -> Result<u32, String> {

@@ -3,10 +3,13 @@
 mod arguments;
 mod bench;
 mod calibrate;
+mod compare;
 mod generated;
 mod out_directory;
 mod output_files;
 mod replace_file;
+mod report;
+mod results_directory;
 mod run;
 mod scenario_file;
 mod spindle;
@@ -35,6 +38,8 @@ pub(crate) fn main() -> ExitCode {
         Action::Schema => generated::schema(),
         Action::Completions(arguments) => generated::completions(arguments.shell),
         Action::Man => generated::man(),
+        Action::Report(arguments) => report::report(arguments),
+        Action::Compare(arguments) => compare::compare(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
     })
 }

@@ -5,13 +5,16 @@
 
 mod bad_input;
 mod bench;
+mod browser;
 mod calibrate;
 mod common;
+mod compare;
 mod failures;
 mod generated;
 mod interrupt;
 mod making_sense_of_wafl_4;
 mod out_directory;
+mod report;
 mod run;
 mod spindle;
 mod spindle_fit;
