@@ -195,8 +195,8 @@ impl<'a> Fit<'a> {
             self.scenario.set_parameter(&array, name, *value)?;
         }
         self.simulations += 1;
-        let done =
-            run::run_array(&self.scenario, &RunOptions::default(), self.index, self.observer)?;
+        let options = RunOptions::default();
+        let done = run::run_array(&self.scenario, &options, self.index, false, self.observer)?;
         if let Some(lost) = done.data_loss {
             return Err(CalibrateError::DataLost { array, lost });
         }

@@ -5,7 +5,7 @@
 //! is a scenario, [`run`], and what one wants to see:
 //!
 //! ```
-//! use strewn::{RunOptions, run};
+//! use strewn::{RunOptions, run, run_with_map};
 //! use strewn::scenario::Scenario;
 //!
 //! let mut scenario = Scenario::load("scenarios/making-sense-of-wafl-4.toml")?;
@@ -30,6 +30,8 @@
 
 mod build;
 mod calibrate;
+mod cost;
+mod layout_map;
 mod load;
 mod memory;
 mod record;
@@ -41,10 +43,12 @@ pub mod terminal;
 
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
+pub use cost::measure_cost;
+pub use layout_map::Mapped;
 pub use load::{Load, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, needed_bytes};
 pub use record::{RecordError, iolog_of_array};
-pub use run::{Observer, RunError, RunOptions, run};
+pub use run::{Observer, RunError, RunOptions, WithSimulation, run, run_with_map, simulate};
 
 pub use strewn_alloc as alloc;
 pub use strewn_array as array;

@@ -1,7 +1,7 @@
 //! Whether a run fits the machine's memory, found out before it starts.
 
 use strewn_raid::BLOCK_BYTES;
-use strewn_scenario::{Layout, Scenario};
+use strewn_scenario::{Array, Layout, Scenario};
 use thiserror::Error;
 
 /// What the program needs beside its arrays, in bytes: code, drive tables, results.
@@ -25,8 +25,13 @@ pub struct NotEnoughMemory {
 /// About what a run of `scenario` needs at its peak, in bytes, all arrays at once.
 #[must_use]
 pub fn needed_bytes(scenario: &Scenario) -> u64 {
+    BASE_BYTES + scenario.arrays.iter().map(|array| array_bytes(scenario, array)).sum::<u64>()
+}
+
+/// What one array of it needs, in bytes.
+pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
     let file_bytes = scenario.workload.file_bytes;
-    let arrays = scenario.arrays.iter().map(|array| match &array.layout {
+    match &array.layout {
         Layout::WriteAnywhere(layout) => {
             let file_blocks = file_bytes / BLOCK_BYTES;
             let volume_blocks = array.lun_bytes / BLOCK_BYTES;
@@ -41,8 +46,7 @@ pub fn needed_bytes(scenario: &Scenario) -> u64 {
         }
         // Dirty and in-flight bits of every sector that the file covers.
         Layout::InPlace(_) => file_bytes / 512 / 4,
-    });
-    BASE_BYTES + arrays.sum::<u64>()
+    }
 }
 
 pub(crate) fn check(scenario: &Scenario) -> Result<(), NotEnoughMemory> {

@@ -8,12 +8,16 @@ use std::time::Instant;
 use rayon::prelude::*;
 use strewn_array::{DataLost, Failure};
 use strewn_raid::SpindleIndex;
-use strewn_report::{ArrayResults, Published, PublishedError, Results, SCHEMA, Scaled};
+use strewn_report::{
+    ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA,
+    Scaled,
+};
 use strewn_scenario::Scenario;
 use strewn_sim::{ClosedLoop, Host, Progress, Segment, Simulation, SimulationError};
 use thiserror::Error;
 
 use crate::build::{self, BuildError, BuiltArray};
+use crate::layout_map::{self, Mapped};
 use crate::load::{BuiltHost, Load, LoadError};
 use crate::memory::{self, NotEnoughMemory};
 use crate::record::{self, RecordError, Recording};
@@ -131,6 +135,28 @@ pub fn run(
     options: &RunOptions,
     observer: &dyn Observer,
 ) -> Result<Results, RunError> {
+    Ok(run_and_look(scenario, options, false, observer)?.0)
+}
+
+/// As [`run`], and looks where the file lies before the first segment and after each, a fraction of a second a time for
+/// 100 GiB.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_map(
+    scenario: &Scenario,
+    options: &RunOptions,
+    observer: &dyn Observer,
+) -> Result<(Results, LayoutMap), RunError> {
+    run_and_look(scenario, options, true, observer)
+}
+
+fn run_and_look(
+    scenario: &Scenario,
+    options: &RunOptions,
+    with_map: bool,
+    observer: &dyn Observer,
+) -> Result<(Results, LayoutMap), RunError> {
     let started = Instant::now();
     let load = options.load.as_ref();
     let published = if load.is_some() { None } else { read_published(scenario)? };
@@ -144,7 +170,7 @@ pub fn run(
     if let Some(load) = load {
         load.check(&scenario)?;
     }
-    let done = run_arrays(&scenario, options, observer)?;
+    let mut done = run_arrays(&scenario, options, with_map, observer)?;
 
     let mut arrays: Vec<ArrayResults> = Vec::new();
     for (array, done) in scenario.arrays.iter().zip(&done) {
@@ -161,7 +187,13 @@ pub fn run(
     let partial = done.iter().any(|done| short(done) && !done.host_is_done);
     let fitted = strewn_report::fitted_segments_by_array(&arrays);
     let overhead = results::overhead(&scenario, &arrays)?;
-    Ok(Results {
+    let map = LayoutMap {
+        schema: MAP_SCHEMA,
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        arrays: done.iter_mut().filter_map(|done| done.map.take()).collect(),
+    };
+    let results = Results {
         schema: SCHEMA,
         scenario: scenario.name.clone(),
         seed: scenario.seed,
@@ -183,9 +215,11 @@ pub fn run(
             .map(|figures| strewn_report::ratios(figures, &arrays, &fitted))
             .unwrap_or_default(),
         overhead,
+        losses: strewn_report::losses(&arrays),
         arrays,
         wall_seconds: strewn_report::rounded(started.elapsed().as_secs_f64(), 4),
-    })
+    };
+    Ok((results, map))
 }
 
 /// The published figures that a scenario names.
@@ -204,14 +238,17 @@ pub(crate) struct ArrayRun {
     pub(crate) failures: Vec<Failure>,
     /// What ended the run before its last segment, if data loss did.
     pub(crate) data_loss: Option<DataLost>,
-    /// Whether the host came to its end; a closed loop has none.
-    pub(crate) host_is_done: bool,
+    /// Whether the host came to its end; a plain closed loop has none.
+    host_is_done: bool,
+    /// Where the file lay, if that was asked for.
+    map: Option<ArrayMap>,
 }
 
 /// What each array came to.
 fn run_arrays(
     scenario: &Scenario,
     options: &RunOptions,
+    with_map: bool,
     observer: &dyn Observer,
 ) -> Result<Vec<ArrayRun>, RunError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build()?;
@@ -219,7 +256,7 @@ fn run_arrays(
     let indices = 0..scenario.arrays.len();
     pool.install(|| {
         let run = |index| {
-            let done = run_array(scenario, options, index, &observer);
+            let done = run_array(scenario, options, index, with_map, &observer);
             if done.is_err() {
                 observer.failed.store(true, Ordering::Relaxed);
             }
@@ -249,22 +286,22 @@ impl Observer for UntilOneFails<'_> {
     }
 }
 
-/// Runs one array of `scenario` to its end, or until data are lost or `observer` stops it.
+/// Runs one array of `scenario` to its end, or until its host is done, data are lost or `observer` stops it.
 pub(crate) fn run_array(
     scenario: &Scenario,
     options: &RunOptions,
     index: usize,
+    with_map: bool,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
+    let segments = Segments { scenario, index, with_map, observer };
+    if options.load.is_none() && !options.by_direction && options.record_iolog.is_none() {
+        return simulate(scenario, index, segments);
+    }
     let array = &scenario.arrays[index];
-    let failed = |source| RunError::Build { array: array.name.clone(), source };
-    let spindles = build::spindles(scenario, array).map_err(failed)?;
     let host = match &options.load {
         Some(load) => load.host(scenario, index, build::seed(scenario, index))?,
-        None => {
-            let accesses = build::accesses(scenario, index).map_err(failed)?;
-            BuiltHost::ClosedLoop(ClosedLoop::new(accesses, array.outstanding))
-        }
+        None => BuiltHost::ClosedLoop(closed_loop(scenario, index)?),
     };
     let recording = options.record_iolog.as_ref().map(|path| {
         Recording::begin(record::iolog_of_array(path, &array.name, scenario.arrays.len()))
@@ -274,19 +311,9 @@ pub(crate) fn run_array(
         None if !options.by_direction => host,
         recording => host.watched(recording.as_ref().map(Recording::watch)),
     };
-    let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
-    // One loop for each kind of array and host: the compiler sees through to the spindles in each.
-    macro_rules! simulate {
-        ($built:expr, $host:expr) => {{
-            let simulation = Simulation::with_host(*$built, &spindles, $host);
-            run_segments(scenario, index, simulation.map_err(in_simulation)?, observer)
-        }};
-    }
-    let done = match (build::array(scenario, array).map_err(failed)?, host) {
-        (BuiltArray::WriteAnywhere(built), BuiltHost::ClosedLoop(host)) => simulate!(built, host),
-        (BuiltArray::WriteAnywhere(built), BuiltHost::Other(host)) => simulate!(built, host),
-        (BuiltArray::InPlace(built), BuiltHost::ClosedLoop(host)) => simulate!(built, host),
-        (BuiltArray::InPlace(built), BuiltHost::Other(host)) => simulate!(built, host),
+    let done = match host {
+        BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, host, segments),
+        BuiltHost::Other(host) => simulate_host(scenario, index, host, segments),
     }?;
     if let Some(recording) = recording {
         recording.finish()?;
@@ -294,48 +321,163 @@ pub(crate) fn run_array(
     Ok(done)
 }
 
-fn run_segments<A: strewn_array::Array<()>, H: Host>(
+/// The plain closed loop of the scenario's own workload.
+fn closed_loop(scenario: &Scenario, index: usize) -> Result<ClosedLoop, RunError> {
+    let array = &scenario.arrays[index];
+    let accesses = build::accesses(scenario, index)
+        .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
+    Ok(ClosedLoop::new(accesses, array.outstanding))
+}
+
+/// What is done with the simulation of an array, of whichever kind that is. For [`simulate`].
+pub trait WithSimulation {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
+    fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
+        self,
+        simulation: Simulation<A, H>,
+    ) -> Result<Self::Output, RunError>;
+}
+
+/// Sets up the array numbered `index` of `scenario`, with the failures that it is to meet, and gives its simulation to
+/// `with`: for a program that would step through it itself. [`run`] is for whole runs.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// use strewn::array::Array;
+/// use strewn::scenario::Scenario;
+/// use strewn::sim::{Host, Simulation};
+/// use strewn::{Mapped, RunError, WithSimulation, simulate};
+///
+/// /// How many operations an array answers in its first second.
+/// struct FirstSecond;
+///
+/// impl WithSimulation for FirstSecond {
+///     type Output = u64;
+///
+///     fn with<A: Array<()> + Mapped, H: Host>(
+///         self,
+///         mut simulation: Simulation<A, H>,
+///     ) -> Result<u64, RunError> {
+///         let segment = simulation.run_segment(1_000_000_000, &mut |_| ControlFlow::Continue(()));
+///         segment.map(|segment| segment.operations).map_err(|source| RunError::Simulation {
+///             array: "the first".into(),
+///             source,
+///         })
+///     }
+/// }
+///
+/// let scenario = Scenario::load("scenarios/making-sense-of-wafl-4.toml")?.scaled_down(64).0;
+/// assert!(simulate(&scenario, 0, FirstSecond)? > 4000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`RunError::Build`] and [`RunError::Simulation`] if the array cannot be set up, and what `with` gives.
+///
+/// # Panics
+/// If the scenario has no such array.
+pub fn simulate<W: WithSimulation>(
     scenario: &Scenario,
     index: usize,
-    mut simulation: Simulation<A, H>,
-    observer: &dyn Observer,
-) -> Result<ArrayRun, RunError> {
-    let array = scenario.arrays[index].name.clone();
-    for failure in &scenario.arrays[index].failures {
-        simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
+    with: W,
+) -> Result<W::Output, RunError> {
+    simulate_host(scenario, index, closed_loop(scenario, index)?, with)
+}
+
+fn simulate_host<H: Host, W: WithSimulation>(
+    scenario: &Scenario,
+    index: usize,
+    host: H,
+    with: W,
+) -> Result<W::Output, RunError> {
+    let array = &scenario.arrays[index];
+    let failed = |source| RunError::Build { array: array.name.clone(), source };
+    let spindles = build::spindles(scenario, array).map_err(failed)?;
+    let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
+    // One loop for each kind of array: the compiler sees through to the spindles in both.
+    macro_rules! simulate {
+        ($built:expr) => {{
+            let simulation = Simulation::with_host(*$built, &spindles, host);
+            let mut simulation = simulation.map_err(in_simulation)?;
+            for failure in &array.failures {
+                simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
+            }
+            with.with(simulation)
+        }};
     }
-    let mut segments = Vec::new();
-    let mut data_loss = None;
-    for _ in 0..scenario.segments {
-        if simulation.is_done() {
-            break;
-        }
-        let mut look = |progress| {
-            observer.progress(index, progress);
-            if observer.stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    match build::array(scenario, array).map_err(failed)? {
+        BuiltArray::WriteAnywhere(built) => simulate!(built),
+        BuiltArray::InPlace(built) => simulate!(built),
+    }
+}
+
+/// All segments of a scenario, for the array numbered `index`.
+struct Segments<'a> {
+    scenario: &'a Scenario,
+    index: usize,
+    with_map: bool,
+    observer: &'a dyn Observer,
+}
+
+impl WithSimulation for Segments<'_> {
+    type Output = ArrayRun;
+
+    fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
+        self,
+        mut simulation: Simulation<A, H>,
+    ) -> Result<ArrayRun, RunError> {
+        let Self { scenario, index, with_map, observer } = self;
+        let array = scenario.arrays[index].name.clone();
+        let file_blocks = layout_map::file_blocks(scenario);
+        let mut map =
+            with_map.then(|| simulation.array().empty_map(scenario, &scenario.arrays[index]));
+        let mut look_at_file = |array: &A, segment: u32| {
+            if let Some(map) = &mut map {
+                map.add(segment, &array.picture(map, file_blocks));
+            }
         };
-        match simulation.run_segment(scenario.segment_ns, &mut look) {
-            Ok(segment) if !segment.laws.hold() => {
-                return Err(RunError::LawBroken {
-                    array,
-                    segment: segment.index,
-                    littles_percent: segment.laws.littles_law_error * 100.0,
-                    utilization_percent: segment.laws.utilization_law_error * 100.0,
-                });
-            }
-            Ok(segment) => {
-                observer.segment(index, &segment);
-                segments.push(segment);
-            }
-            Err(SimulationError::Stopped) => break,
-            Err(SimulationError::DataLost(lost)) => {
-                data_loss = Some(lost);
+        look_at_file(simulation.array(), 0);
+        let mut segments = Vec::new();
+        let mut data_loss = None;
+        for _ in 0..scenario.segments {
+            if simulation.is_done() {
                 break;
             }
-            Err(source) => return Err(RunError::Simulation { array, source }),
+            let mut look = |progress| {
+                observer.progress(index, progress);
+                if observer.stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            match simulation.run_segment(scenario.segment_ns, &mut look) {
+                Ok(segment) if !segment.laws.hold() => {
+                    return Err(RunError::LawBroken {
+                        array,
+                        segment: segment.index,
+                        littles_percent: segment.laws.littles_law_error * 100.0,
+                        utilization_percent: segment.laws.utilization_law_error * 100.0,
+                    });
+                }
+                Ok(segment) => {
+                    observer.segment(index, &segment);
+                    look_at_file(simulation.array(), segment.index);
+                    segments.push(segment);
+                }
+                Err(SimulationError::Stopped) => break,
+                Err(SimulationError::DataLost(lost)) => {
+                    data_loss = Some(lost);
+                    break;
+                }
+                Err(source) => return Err(RunError::Simulation { array, source }),
+            }
         }
+        let failures = simulation.array().failures().to_vec();
+        let host_is_done = simulation.is_done();
+        Ok(ArrayRun { segments, failures, data_loss, host_is_done, map })
     }
-    let failures = simulation.array().failures().to_vec();
-    let host_is_done = simulation.is_done();
-    Ok(ArrayRun { segments, failures, data_loss, host_is_done })
 }

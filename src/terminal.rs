@@ -35,3 +35,11 @@ pub use failure::Failure;
 pub use progress::Terminal;
 pub use reading::ReadingTerminal;
 pub use study_progress::StudyTerminal;
+
+/// Watches for Ctrl-C from now on: what is returned says whether it was asked to stop. A second Ctrl-C ends the program
+/// at once.
+#[must_use]
+pub fn stop_when_interrupted() -> fn() -> bool {
+    interrupt::watch();
+    interrupt::asked_to_stop
+}

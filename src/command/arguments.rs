@@ -7,6 +7,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use strewn::formats::trace::{SpeedUp, TraceFormat};
+use strewn::report::{ChartSize, ChartStyle, Theme};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
 
 use super::spindle::LbaRange;
@@ -35,6 +36,32 @@ Exit codes:
   130  stopped by Ctrl-C, SIGTERM or SIGHUP: the segments that were complete are printed and
        written, marked as partial; a second signal ends the program at once";
 
+const BENCH_EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed on the way
+  2    bad input: a wrong scenario or flag, too little memory
+  130  stopped by Ctrl-C, SIGTERM or SIGHUP
+
+Nothing else should be running: programs on the other cores make memory slower.";
+
+const SCHEMA_HELP: &str = "\
+Example: strewn schema > scenario.schema.json, and as the first line of a scenario
+  #:schema scenario.schema.json
+for editors with Even Better TOML or taplo.";
+
+const COMPLETIONS_HELP: &str = "\
+Example: strewn completions bash > ~/.local/share/bash-completion/completions/strewn";
+
+const MAN_HELP: &str = "\
+Example: strewn man > ~/.local/share/man/man1/strewn.1";
+const REPORT_EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed on the way: a file that could not be written
+  2    bad input, and nothing was written: no results there, results that cannot be read, runs that have no array in
+       common, an output directory in use";
+
 const SPINDLE_EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -58,8 +85,30 @@ pub(crate) enum Action {
     Run(RunArguments),
     /// Fit what a scenario declares as fitted, and write it into the scenario's file
     Calibrate(CalibrateArguments),
+    /// Say what a scenario will cost: simulate a few seconds of it and print rates, memory, and where the time goes
+    Bench(BenchArguments),
+    /// Draw the charts and the report of a directory of results anew
+    Report(ReportArguments),
+    /// Lay runs side by side, with what differs
+    Compare(CompareArguments),
     /// Look at a drive: what it does by distance, place, load and size; or give it commands of your own
     Spindle(SpindleArguments),
+    /// Print the JSON schema of scenarios, for editors that check TOML by one
+    #[command(after_help = SCHEMA_HELP)]
+    Schema,
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(CompletionsArguments),
+    /// Print the manual, for man
+    #[command(after_help = MAN_HELP)]
+    Man,
+}
+
+/// `strewn completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// `strewn run`.
@@ -71,7 +120,7 @@ pub(crate) enum Action {
 pub(crate) struct RunArguments {
     /// The scenario, a TOML file; those that ship are in scenarios/
     pub(crate) scenario: PathBuf,
-    /// Write results.json, segments.csv, iops.svg and response.svg into this directory
+    /// Write results.json, segments.csv, map.json, report.html, charts and a copy of the scenario into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write into DIR though it is not empty: the results in it are replaced, other files stay
@@ -126,6 +175,77 @@ pub(crate) struct RunArguments {
     /// the extension
     #[arg(long, value_name = "FILE")]
     pub(crate) record_iolog: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
+}
+
+/// How pictures are drawn.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PictureArguments {
+    /// Size of charts in pixels of 1/96 inch, from 480x320 to 8000x8000; charts of bars and the map are as high as they
+    /// have rows
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "960x560", value_parser = chart_size)]
+    chart_size: ChartSize,
+    /// Colours of the charts; report.html has both
+    #[arg(long, value_enum, default_value = "light")]
+    theme: ThemeArgument,
+    /// Write each chart as PNG too, of twice as many pixels each way
+    #[arg(long)]
+    pub(crate) png: bool,
+}
+
+impl PictureArguments {
+    pub(crate) fn style(&self) -> ChartStyle {
+        let theme = match self.theme {
+            ThemeArgument::Light => Theme::Light,
+            ThemeArgument::Dark => Theme::Dark,
+        };
+        ChartStyle { size: self.chart_size, theme }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ThemeArgument {
+    Light,
+    Dark,
+}
+
+/// `strewn report`.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXIT_CODES)]
+pub(crate) struct ReportArguments {
+    /// A directory that `strewn run --out` wrote; its results.json is read, and its map.json and scenario.toml if they
+    /// are there
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Write into this directory instead of DIR, where report.html, segments.csv and charts are replaced
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write into the directory of --out though it is not empty
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
+}
+
+/// `strewn compare`.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXIT_CODES)]
+pub(crate) struct CompareArguments {
+    /// Directories that `strewn run --out` wrote, or results.json files; the others are compared with the first
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Write comparison.json, comparison.csv and charts into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write into DIR though it is not empty: the comparison in it is replaced, other files stay
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Print the text of comparison.json instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
 }
 
 /// `strewn calibrate`.
@@ -140,6 +260,24 @@ pub(crate) struct CalibrateArguments {
     /// Print what fits and leave the scenario's file as it is
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+/// `strewn bench`.
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_EXIT_CODES)]
+pub(crate) struct BenchArguments {
+    /// The scenario, a TOML file; those that ship are in scenarios/
+    pub(crate) scenario: PathBuf,
+    /// Only the array of this name; given again, that one too [default: every array, one after another]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) array: Vec<String>,
+    /// How long each array is simulated, in seconds of wall time, 0.1 to 3600
+    #[arg(long, value_name = "S", default_value = "5", allow_negative_numbers = true,
+          value_parser = bench_seconds)]
+    pub(crate) seconds: f64,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `strewn spindle`.
@@ -306,6 +444,12 @@ fn jobs(text: &str) -> Result<usize, String> {
     }
 }
 
+fn bench_seconds(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds)).ok_or_else(|| {
+        "give the seconds of wall time for each array, 0.1 to 3600, such as --seconds 5".into()
+    })
+}
+
 fn segments(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(0) => Err("no segments measure nothing; give 1 or more".into()),
@@ -319,6 +463,15 @@ fn speed_up(text: &str) -> Result<SpeedUp, String> {
         .parse()
         .map_err(|_| "give a number such as --speedup 2 or --speedup 0.5".to_owned())?;
     SpeedUp::new(factor).map_err(|error| error.to_string())
+}
+
+fn chart_size(text: &str) -> Result<ChartSize, String> {
+    let size = text.split_once('x').and_then(|(width, height)| {
+        Some(ChartSize { width_px: width.parse().ok()?, height_px: height.parse().ok()? })
+    });
+    let possible = size.filter(|size| size.check().is_ok());
+    possible
+        .ok_or_else(|| "give width and height from 480x320 to 8000x8000, such as 1200x700".into())
 }
 
 fn whole_number(text: &str, most: u32, example: &str) -> Result<u32, String> {

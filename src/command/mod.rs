@@ -1,11 +1,16 @@
 //! What the words on the command line do.
 
 mod arguments;
+mod bench;
 mod calibrate;
+mod compare;
+mod generated;
 mod load;
 mod out_directory;
 mod output_files;
 mod replace_file;
+mod report;
+mod results_directory;
 mod run;
 mod scenario_file;
 mod spindle;
@@ -29,7 +34,13 @@ pub(crate) fn main() -> ExitCode {
     };
     terminal::exit_code(match &arguments.action {
         Action::Run(arguments) => run::run(arguments),
+        Action::Bench(arguments) => bench::bench(arguments),
         Action::Calibrate(arguments) => calibrate::calibrate(arguments),
+        Action::Schema => generated::schema(),
+        Action::Completions(arguments) => generated::completions(arguments.shell),
+        Action::Man => generated::man(),
+        Action::Report(arguments) => report::report(arguments),
+        Action::Compare(arguments) => compare::compare(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
     })
 }

@@ -12,16 +12,15 @@ use super::replace_file::Replacement;
 #[derive(Debug)]
 pub(crate) struct OutDirectory {
     path: PathBuf,
-    names: &'static [&'static str],
+    names: Vec<String>,
 }
+
+/// A file to be written: its name and what is in it.
+pub(crate) type OutFile = (String, Vec<u8>);
 
 impl OutDirectory {
     /// Checks that files of these names can be written into the directory at `path`, which need not be there yet.
-    pub(crate) fn check(
-        path: &Path,
-        force: bool,
-        names: &'static [&'static str],
-    ) -> Result<Self, Failure> {
+    pub(crate) fn check(path: &Path, force: bool, names: Vec<String>) -> Result<Self, Failure> {
         let shown = path.display();
         if path.is_dir() {
             let empty =
@@ -50,19 +49,32 @@ impl OutDirectory {
         Ok(Self { path: path.to_owned(), names })
     }
 
-    /// Writes the files, one for each of the names: all of them beside their places first, then each
-    /// into its place.
-    pub(crate) fn write(&self, contents: &[Vec<u8>]) -> Result<(), Failure> {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes files of the names that were checked: all of them beside their places first, then each into its place.
+    /// Those of the names that are not among them are of other results, and go.
+    pub(crate) fn write(&self, files: &[OutFile]) -> Result<(), Failure> {
         let failed = |error: io::Error| {
             Failure::failed(format!("cannot write results into {}: {error}", self.path.display()))
         };
+        debug_assert!(files.iter().all(|(name, _)| self.names.contains(name)));
         fs::create_dir_all(&self.path).map_err(failed)?;
-        let write = |(name, contents): (&&str, &Vec<u8>)| {
-            Replacement::write(&self.path.join(name), contents)
-        };
+        let write =
+            |(name, contents): &OutFile| Replacement::write(&self.path.join(name), contents);
         let written: Vec<Replacement> =
-            self.names.iter().zip(contents).map(write).collect::<Result<_, _>>().map_err(failed)?;
-        written.into_iter().try_for_each(Replacement::put_in_place).map_err(failed)
+            files.iter().map(write).collect::<Result<_, _>>().map_err(failed)?;
+        written.into_iter().try_for_each(Replacement::put_in_place).map_err(failed)?;
+        let left = self.names.iter().filter(|name| files.iter().all(|(file, _)| file != *name));
+        for name in left {
+            match fs::remove_file(self.path.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,24 +1,94 @@
-//! The files that `--out` asks for, made in memory.
+//! The files that a run and a report write, made in memory.
 
-use strewn::report::{self, ChartSize, Results};
+use strewn::report::{self, ChartError, LayoutMap, RESULTS_CHARTS, Report, Results};
 use strewn::terminal::Failure;
 
-/// Their names, in the order of [`of`].
-pub(crate) const NAMES: [&str; 4] = ["results.json", "segments.csv", "iops.svg", "response.svg"];
+use super::arguments::PictureArguments;
+use super::out_directory::OutFile;
 
-/// The contents of every file for `results`, of which `json` is the text.
-pub(crate) fn of(results: &Results, json: &str) -> Result<[Vec<u8>; 4], Failure> {
+pub(crate) const RESULTS: &str = "results.json";
+pub(crate) const MAP: &str = "map.json";
+pub(crate) const SCENARIO: &str = "scenario.toml";
+const SEGMENTS: &str = "segments.csv";
+const REPORT: &str = "report.html";
+
+/// What files are made from.
+pub(crate) struct Shown<'a> {
+    pub(crate) results: &'a Results,
+    pub(crate) map: Option<&'a LayoutMap>,
+    /// The text of the scenario.
+    pub(crate) scenario: Option<&'a str>,
+}
+
+/// Names of all files that a run may write.
+pub(crate) fn names_of_run(pictures: &PictureArguments) -> Vec<String> {
+    let own = [RESULTS, MAP, SCENARIO].map(str::to_owned);
+    own.into_iter().chain(names_of_report(pictures)).collect()
+}
+
+/// Names of all files that a report may write.
+pub(crate) fn names_of_report(pictures: &PictureArguments) -> Vec<String> {
+    let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
+    let own = [SEGMENTS, REPORT].map(str::to_owned);
+    own.into_iter().chain(charts.flat_map(|stem| picture_names(stem, pictures))).collect()
+}
+
+/// The files of a chart.
+pub(crate) fn picture_names(stem: &str, pictures: &PictureArguments) -> Vec<String> {
+    let endings: &[&str] = if pictures.png { &["svg", "png"] } else { &["svg"] };
+    endings.iter().map(|ending| format!("{stem}.{ending}")).collect()
+}
+
+/// Everything that a run writes; `json` is the text of its results.
+pub(crate) fn of_run(
+    shown: &Shown<'_>,
+    json: &str,
+    pictures: &PictureArguments,
+) -> Result<Vec<OutFile>, Failure> {
+    let mut files = vec![(RESULTS.to_owned(), json.as_bytes().to_vec())];
+    if let Some(map) = shown.map {
+        files.push((MAP.to_owned(), map.to_json_string().map_err(failed)?.into_bytes()));
+    }
+    if let Some(scenario) = shown.scenario {
+        files.push((SCENARIO.to_owned(), scenario.as_bytes().to_vec()));
+    }
+    files.extend(of_report(shown, pictures)?);
+    Ok(files)
+}
+
+/// Everything that is made from results.
+pub(crate) fn of_report(
+    shown: &Shown<'_>,
+    pictures: &PictureArguments,
+) -> Result<Vec<OutFile>, Failure> {
+    let Shown { results, map, scenario } = *shown;
     let mut csv = Vec::new();
-    report::write_segments_csv(results, &mut csv)
-        .map_err(|error| Failure::failed(error.to_string()))?;
-    let size = ChartSize::default();
-    let chart = |drawn: Result<String, report::ChartError>| {
-        drawn.map(String::into_bytes).map_err(|error| Failure::failed(error.to_string()))
-    };
-    Ok([
-        json.as_bytes().to_vec(),
-        csv,
-        chart(report::iops_chart(results, &size))?,
-        chart(report::response_chart(results, &size))?,
-    ])
+    report::write_segments_csv(results, &mut csv).map_err(failed)?;
+    let html = Report { results, map, scenario }.to_html().map_err(failed)?;
+    let mut files = vec![(SEGMENTS.to_owned(), csv), (REPORT.to_owned(), html.into_bytes())];
+    for chart in RESULTS_CHARTS {
+        match chart.draw(results, map, pictures.style()) {
+            Ok(Some(svg)) => files.extend(picture(chart.file_stem(), svg, pictures)?),
+            // A run that lost data in its first segment has nothing to draw.
+            Ok(None) | Err(ChartError::NothingToDraw) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(files)
+}
+
+/// The files of a chart that has been drawn.
+pub(crate) fn picture(
+    stem: &str,
+    svg: String,
+    pictures: &PictureArguments,
+) -> Result<Vec<OutFile>, Failure> {
+    let png = pictures.png.then(|| report::png(&svg)).transpose().map_err(failed)?;
+    let contents = [Some(svg.into_bytes()), png].into_iter().flatten();
+    Ok(picture_names(stem, pictures).into_iter().zip(contents).collect())
+}
+
+/// Why pictures were not made, and what may help.
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::failed(error.to_string())
 }

@@ -9,7 +9,8 @@ use strewn::terminal::{self, Ending, Failure, Terminal};
 
 use super::arguments::RunArguments;
 use super::out_directory::OutDirectory;
-use super::{load, output_files, scenario_file};
+use super::output_files::{self, Shown};
+use super::{load, scenario_file};
 
 /// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
 /// full-scale curves (docs/model.md says how near).
@@ -17,10 +18,16 @@ const QUICK_SCALE_DOWN: u32 = 8;
 
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
-    let mut scenario = scenario_file::load(&arguments.scenario)?;
+    let (mut scenario, text) = scenario_file::load_with_text(&arguments.scenario)?;
     let out = arguments.out.as_deref();
     let out = out
-        .map(|path| OutDirectory::check(path, arguments.force, &output_files::NAMES))
+        .map(|path| {
+            OutDirectory::check(
+                path,
+                arguments.force,
+                output_files::names_of_run(&arguments.pictures),
+            )
+        })
         .transpose()?;
     if let Some(log) = &arguments.record_iolog {
         check_log(log, &scenario)?;
@@ -38,10 +45,14 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     };
 
     let terminal = Terminal::of_run(&scenario, &options);
-    let results = strewn::run(&scenario, &options, &terminal);
+    let ran = match out {
+        Some(_) => strewn::run_with_map(&scenario, &options, &terminal)
+            .map(|(results, map)| (results, Some(map))),
+        None => strewn::run(&scenario, &options, &terminal).map(|results| (results, None)),
+    };
     // Its bars are gone before anything is said.
     drop(terminal);
-    let results = results?;
+    let (results, map) = ran?;
     let nothing_to_show =
         |array: &ArrayResults| array.segments.is_empty() && array.data_loss.is_none();
     if results.arrays.iter().all(nothing_to_show) {
@@ -50,7 +61,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
 
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
     if let Some(out) = out {
-        out.write(&output_files::of(&results, &json)?)?;
+        let shown = Shown { results: &results, map: map.as_ref(), scenario: Some(&text) };
+        out.write(&output_files::of_run(&shown, &json, &arguments.pictures)?)?;
     }
     terminal::print(&if arguments.json { json } else { report::all_tables(&results) })?;
     Ok(Ending::of(&results))

@@ -29,6 +29,15 @@ pub(crate) fn load(path: &Path) -> Result<Scenario, Failure> {
     Ok(Scenario::load(path)?)
 }
 
+/// Loads the scenario in the file at `path`, with its text.
+pub(crate) fn load_with_text(path: &Path) -> Result<(Scenario, String), Failure> {
+    let scenario = load(path)?;
+    // Read again: the loader keeps no text, and says better than we could what is wrong with a file.
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::failed(format!("cannot read {}: {error}", path.display())))?;
+    Ok((scenario, text))
+}
+
 fn directory(path: &Path) -> Failure {
     let inside = scenarios_in(path);
     let help = if inside.is_empty() {

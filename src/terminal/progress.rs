@@ -9,10 +9,13 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use strewn_scenario::Scenario;
 use strewn_sim::Progress;
 
+use crate::cost::wall_for;
 use crate::run::{Observer, RunOptions};
 use crate::terminal::interrupt;
 
 const NS_PER_S: u64 = 1_000_000_000;
+
+const TEMPLATE: &str = "{prefix} [{bar:24}] {msg}";
 
 /// An [`Observer`] for programs on a terminal: it shows a bar for each array, and stops the run on Ctrl-C. The bars
 /// are gone when it is dropped; do that before printing results.
@@ -124,7 +127,7 @@ impl Bar {
             None => ProgressBar::hidden(),
         };
         // The template is a constant that the tests try; the plain style stands in for one that is refused.
-        let style = ProgressStyle::with_template("{prefix} [{bar:24}] {msg}, {eta} left");
+        let style = ProgressStyle::with_template(TEMPLATE);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         bar.set_prefix(name);
         bar.set_message("starting");
@@ -156,16 +159,23 @@ impl Bar {
         }
         // At the very end of a segment it is still that one.
         let segment = progress.now_ns.saturating_sub(1) / self.segment_ns.max(1) + 1;
-        let segment = match plan.segments {
-            Some(segments) => format!("{}/{segments}", segment.min(segments.into())),
-            None => segment.to_string(),
+        let spent = current.since.elapsed();
+        let rate = progress.operations as f64 / spent.as_secs_f64().max(1e-9);
+        let (of_segments, left) = match plan.segments {
+            Some(segments) => {
+                let all_ns = self.segment_ns.saturating_mul(segments.into());
+                let left = Duration::from_nanos(all_ns.saturating_sub(progress.now_ns));
+                let left = wall_for(left, Duration::from_nanos(progress.now_ns), spent);
+                (format!("/{segments}"), format!(", {} left", indicatif::HumanDuration(left)))
+            }
+            None => Default::default(),
         };
-        let rate = progress.operations as f64 / current.since.elapsed().as_secs_f64().max(1e-9);
+        let segment = segment.min(plan.segments.map_or(u64::MAX, u64::from));
         let _ = write!(
             message,
-            "segment {segment}, {} simulated, {:.0} k host operations/s",
+            "segment {segment}{of_segments}, {} simulated, {:.0} k host operations/s{left}",
             simulated(progress.now_ns),
-            rate / 1e3
+            rate / 1e3,
         );
         self.bar.set_message(message);
         self.bar.set_position(progress.now_ns / NS_PER_S);
@@ -183,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_template_is_one() {
-        assert!(ProgressStyle::with_template("{prefix} [{bar:24}] {msg}, {eta} left").is_ok());
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
     }
 
     #[test]

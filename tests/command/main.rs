@@ -4,12 +4,17 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod bench;
+mod browser;
 mod calibrate;
 mod common;
+mod compare;
 mod failures;
+mod generated;
 mod interrupt;
 mod making_sense_of_wafl_4;
 mod out_directory;
+mod report;
 mod run;
 mod spindle;
 mod spindle_fit;

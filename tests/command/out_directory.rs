@@ -5,7 +5,22 @@ use std::fs;
 use crate::common::{Folder, contents};
 use strewn::report::Results;
 
-const FILES: [&str; 4] = ["iops.svg", "response.svg", "results.json", "segments.csv"];
+const FILES: [&str; 14] = [
+    "commands.svg",
+    "iops.svg",
+    "loss.svg",
+    "map.json",
+    "map.svg",
+    "per-spindle.svg",
+    "percentiles.svg",
+    "report.html",
+    "response.svg",
+    "results.json",
+    "scenario.toml",
+    "scores.svg",
+    "segments.csv",
+    "utilization.svg",
+];
 
 fn names(folder: &Folder, directory: &str) -> Vec<String> {
     contents(&folder.path(directory)).into_iter().map(|(name, _)| name).collect()

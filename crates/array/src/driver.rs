@@ -68,6 +68,15 @@ pub enum Acknowledge {
     AfterProcessor,
 }
 
+/// What a controller's own work is for, told to whoever measures where a program's time goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Serving the host: caches, maps, plans of reads.
+    Service,
+    /// Bringing what was written to the spindles: consistency points and their allocation, or destaging.
+    WriteBack,
+}
+
 /// What an array asks of the world: a simulation, or real spindles.
 ///
 /// The controller's processor serves in order. A command leaves when the processor has done everything given to it
@@ -81,6 +90,12 @@ pub trait Driver<P> {
     fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, payload: P);
     /// Wants [`Array::timer_fired`] at `at_ns`; an array has one timer, the last setting counts.
     fn set_timer(&mut self, at_ns: u64);
+    /// The array turns to other work; what it was at is returned, to be turned back to. Of interest only to who
+    /// measures the program.
+    #[inline]
+    fn turn_to(&mut self, work: Work) -> Work {
+        work
+    }
     /// A spare takes the place of a spindle that failed: commands for `spindle` go to it from now on. An array
     /// without spares never asks.
     fn take_spare(&mut self, spindle: SpindleIndex) {

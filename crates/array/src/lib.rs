@@ -90,6 +90,7 @@ pub mod write_anywhere;
 pub use counters::Counters;
 pub use driver::{
     Acknowledge, Array, Direction, Driver, HostOperation, Layout, OperationId, SpindleCommand, Tag,
+    Work,
 };
 pub use failure::{DataLost, Failure, Rebuild};
 pub use payload::{Contents, Payload};

@@ -31,6 +31,11 @@ impl Axis {
         Self { range: low - room..high + room, ticks }
     }
 
+    /// The values that have ticks, ascending.
+    pub(crate) fn ticks(&self) -> &[f64] {
+        &self.ticks
+    }
+
     /// An axis from 0 to `highest`, with ticks as [`Axis::from_zero_to`] has.
     pub(crate) fn from_zero_to_just(highest: f64) -> Self {
         let Self { range, mut ticks } = Self::from_zero_to(highest);
@@ -78,6 +83,16 @@ impl Axis {
     }
 }
 
+/// A whole number with a comma every three digits, and its sign if it is one of a change.
+pub(crate) fn grouped(figure: f64, is_change: bool) -> String {
+    let text = with_commas(&format!("{:.0}", figure.abs()));
+    match figure.round() {
+        whole if whole < 0.0 => format!("\u{2212}{text}"),
+        whole if is_change && whole > 0.0 => format!("+{text}"),
+        _ => text,
+    }
+}
+
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -99,17 +114,22 @@ impl Ranged for Axis {
 impl ValueFormatter<f64> for Axis {
     /// The figure with a comma every three digits, and decimals only where it has any.
     fn format(figure: &f64) -> String {
-        let figure = rounded(*figure, 6).to_string();
+        let figure = rounded(*figure, 7).to_string();
         let (whole, decimals) = figure.split_at(figure.find('.').unwrap_or(figure.len()));
-        let mut text = String::new();
-        for (position, digit) in whole.chars().enumerate() {
-            if position > 0 && (whole.len() - position).is_multiple_of(3) {
-                text.push(',');
-            }
-            text.push(digit);
-        }
-        text + decimals
+        with_commas(whole) + decimals
     }
+}
+
+/// Digits with a comma every three.
+pub(crate) fn with_commas(digits: &str) -> String {
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -140,12 +160,19 @@ mod tests {
     }
 
     #[test]
+    fn whole_numbers_keep_all_their_digits() {
+        assert_eq!(grouped(165_616_143.0, false), "165,616,143");
+        assert_eq!(grouped(-1298.6, true), "\u{2212}1,299");
+        assert_eq!([grouped(12.2, true), grouped(0.2, true)], ["+12", "0"]);
+    }
+
+    #[test]
     fn figures_have_commas_by_thousands() {
         for (figure, text) in [
             (0.0, "0"),
             (500.0, "500"),
             (1000.0, "1,000"),
-            (1_234_567.0, "1,234,570"),
+            (1_234_567.0, "1,234,567"),
             (0.5, "0.5"),
         ] {
             assert_eq!(Axis::format(&figure), text);

@@ -34,6 +34,16 @@ impl Metric {
         }
     }
 
+    /// The unit of its values, for a reader.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Iops => "IOPS",
+            Self::MibPerS => "MiB/s",
+            Self::ResponseMs => "ms",
+        }
+    }
+
     /// The metric's value in a segment, in the metric's unit.
     #[must_use]
     pub const fn of(self, segment: &Segment) -> f64 {

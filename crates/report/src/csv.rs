@@ -118,7 +118,8 @@ fn optional(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-fn append_row(text: &mut String, fields: impl Iterator<Item = String>) {
+/// Appends a row, its end included.
+pub(crate) fn append_row(text: &mut String, fields: impl Iterator<Item = String>) {
     for (position, field) in fields.enumerate() {
         if position > 0 {
             text.push(',');

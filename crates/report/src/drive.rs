@@ -179,13 +179,13 @@ pub struct ClosedLoopFigures {
     pub response_ms: f64,
 }
 
-/// What a drive did as JSON: indented, ending in a newline, the same bytes for equal figures. For the types of
-/// [`crate::drive`], none of which has an optional field.
+/// Figures as JSON: indented, ending in a newline, the same bytes for equal figures. For what a drive did and what a
+/// simulation costs: types without an optional field.
 ///
 /// # Errors
 ///
 /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
-pub fn drive_json(figures: &impl Serialize) -> Result<String, ResultsError> {
+pub fn figures_json(figures: &impl Serialize) -> Result<String, ResultsError> {
     let mut text = serde_json::to_string_pretty(figures)?;
     text.push('\n');
     // What serde_json writes for a figure that is not finite, without an error. A line of text ends in a quote.

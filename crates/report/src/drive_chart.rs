@@ -1,6 +1,6 @@
 //! Charts of what drives do: a colour for each scheduler or load, the second drive's markers hollow.
 
-use crate::chart::{ChartError, ChartSize};
+use crate::chart::{ChartError, ChartStyle};
 use crate::drive::{DriveFigures, DriveOperation, DriveStudy, LoopPoint};
 use crate::drive_table::bytes;
 use crate::line_chart::{Across, Line, LineChart, Up};
@@ -79,14 +79,18 @@ impl DriveChart {
     /// # Errors
     ///
     /// If there is nothing to draw, a figure cannot be drawn, or the size is out of bounds.
-    pub fn draw(self, study: &DriveStudy, size: ChartSize) -> Result<String, ChartError> {
+    pub fn draw(
+        self,
+        study: &DriveStudy,
+        style: impl Into<ChartStyle>,
+    ) -> Result<String, ChartError> {
         let Picture { title, across, up, lines, load } = self.picture(study);
         let names: Vec<&str> = study.drives.iter().map(|drive| drive.profile.as_str()).collect();
         let mut subtitles = vec![names.join(" beside ")];
         subtitles.extend(load);
         // A row for each load and a column for each drive, or all in one row.
         let legend_columns = if names.len() == 1 { lines.len() } else { names.len() };
-        LineChart { title, subtitles, across, up, lines, legend_columns }.draw(size)
+        LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style.into())
     }
 
     fn picture(self, study: &DriveStudy) -> Picture {

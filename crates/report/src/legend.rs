@@ -11,8 +11,8 @@ pub(crate) const ROW_PX: i32 = 22;
 pub(crate) const LEFT_PX: i32 = 16;
 
 /// Length of a sample's line, where the words begin, and the room from their end to the next.
-const SAMPLE_PX: i32 = 30;
-const WORDS_PX: i32 = 38;
+const SAMPLE_PX: i32 = 42;
+const WORDS_PX: i32 = 50;
 const APART_PX: i32 = 24;
 
 /// What a sample shows.

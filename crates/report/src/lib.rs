@@ -44,7 +44,7 @@
 //! # let mut results = Results {
 //! #     schema: SCHEMA, scenario: "s".into(), seed: 1, strewn: "0.1.0".into(), wall_seconds: 0.0,
 //! #     host_ops: 2, partial: false, scaled: None, workload: None, arrays: vec![array], published: vec![],
-//! #     ratios: vec![], overhead: vec![],
+//! #     ratios: vec![], overhead: vec![], losses: vec![],
 //! # };
 //!
 //! // An array that was fitted to segment 1 and did 3030 IOPS in segment 2:
@@ -56,7 +56,7 @@
 //! let json = results.to_json_string()?;
 //! assert_eq!(Results::from_json(&json)?, results);
 //! println!("{}", strewn_report::all_tables(&results));
-//! let svg = strewn_report::iops_chart(&results, &Default::default())?;
+//! let svg = strewn_report::iops_chart(&results, strewn_report::ChartStyle::default())?;
 //! assert!(svg.starts_with("<svg"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -64,36 +64,58 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod axis;
+mod bar_chart;
 pub mod chart;
 pub mod comparison;
+mod cost;
 pub mod csv;
 pub mod drive;
 mod drive_chart;
 mod drive_table;
+pub mod html;
+pub mod layout_map;
 mod legend;
 mod line_chart;
+pub mod loss;
+mod map_chart;
 mod marker;
 pub mod overhead;
+mod plot;
+#[cfg(feature = "png")]
+mod png;
 pub mod published;
 pub mod redundancy;
 pub mod results;
+pub mod results_chart;
+pub mod runs;
+mod segment_chart;
 pub mod table;
+mod theme;
+mod value_mark;
 pub mod workload;
 
-pub use chart::{ChartError, ChartSize, iops_chart, response_chart};
+pub use chart::{ChartError, ChartSize, ChartStyle};
 pub use comparison::{
     ComparedSegment, Metric, PublishedComparison, Ratio, compare, fitted_segments_by_array, ratios,
 };
+pub use cost::{PartShare, SimulationCost, cost_tables};
 pub use csv::write_segments_csv;
 pub use drive::{
     ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DriveFigures, DriveOperation, DriveStudy, LoopPoint,
-    ReplayFigures, SeekPoint, TransferPoint, drive_json,
+    ReplayFigures, SeekPoint, TransferPoint, figures_json,
 };
 pub use drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use drive_table::{closed_loop_text, drive_tables, replay_text};
+pub use html::{Report, ReportError};
+pub use layout_map::{
+    ArrayMap, LayoutMap, Levels, MAP_COLUMNS, MAP_LEVELS, MAP_SCHEMA, MapPicture, Snapshot, Strip,
+};
+pub use loss::{Cause, Limit, Loss, LossPart, loss, loss_table, losses};
 pub use overhead::{
     CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, overhead,
 };
+#[cfg(feature = "png")]
+pub use png::{PNG_SCALE, png};
 pub use published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use redundancy::{DataLoss, Redundancy, SpindleFailure, failures_table};
 pub use results::{
@@ -101,7 +123,14 @@ pub use results::{
     Results, ResultsError, SCHEMA, SIGNIFICANT_DIGITS, Scaled, Segment, SegmentLayout,
     SpindleCommands, Spindles, Utilization, rounded,
 };
+pub use results_chart::{RESULTS_CHARTS, ResultsChart};
+pub use runs::{
+    COMPARISON_SCHEMA, CompareError, ComparedArray, ComparedRun, DifferingParameter, RunFigures,
+    RunsComparison, SegmentOfRuns, compare_runs, runs_chart,
+};
+pub use segment_chart::{iops_chart, response_chart};
 pub use table::{all_tables, fitted_table, overhead_table, segments_table, summary_table};
+pub use theme::Theme;
 pub use workload::{
     HostFigures, Ignored, OperationFigures, TraceReplay, Workload, WorkloadKind, WorkloadWorker,
 };

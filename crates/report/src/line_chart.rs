@@ -1,14 +1,12 @@
 //! Charts of lines as SVG: any figure by any other.
 
 use crate::axis::Axis;
-use crate::chart::{
-    ChartError, ChartSize, GRID, INK, Margins, PIXEL, Sheet, register_the_font, style, to_px,
-};
+use crate::chart::{ChartError, ChartStyle, Margins, PIXEL, Sheet, register_the_font, to_px};
 use crate::legend::{self, Sample};
 use crate::marker::{Appearance, Canvas};
-use plotters::chart::ChartBuilder;
+use crate::plot::{Labelled, Plot};
+use crate::value_mark::ValueMark;
 use plotters::coord::ranged1d::ValueFormatter;
-use plotters::style::Color;
 
 /// A line of more points than this has no markers: they would cover it.
 const MOST_MARKERS: usize = 24;
@@ -30,12 +28,16 @@ pub(crate) enum Across {
     FromZero(&'static str),
     /// Logarithmic, with a tick and what it says at each of these.
     Doubling(&'static str, Vec<(f64, String)>),
+    /// Segments, by number.
+    Segments(String),
 }
 
 /// The axis upward.
 pub(crate) enum Up {
     /// From zero.
     FromZero(&'static str),
+    /// From zero to a figure that none goes above.
+    FromZeroTo(&'static str, f64),
     /// Logarithmic.
     Logarithmic(&'static str),
 }
@@ -50,8 +52,8 @@ pub(crate) struct Line {
 }
 
 impl LineChart {
-    pub(crate) fn draw(&self, size: ChartSize) -> Result<String, ChartError> {
-        size.check()?;
+    pub(crate) fn draw(&self, style: ChartStyle) -> Result<String, ChartError> {
+        // What the legend is laid out with.
         register_the_font()?;
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let drawable = |point: &(f64, f64)| {
@@ -62,16 +64,17 @@ impl LineChart {
         if points().next().is_none() || !points().all(drawable) {
             return Err(ChartError::NoFigures { title: self.title });
         }
-        let legend = self.legend(to_px(size.width_px as usize))?;
+        let legend = self.legend(to_px(style.size.width_px as usize))?;
         let sheet = Sheet {
-            size,
+            style,
             title: self.title,
             subtitles: self.subtitles.clone(),
             legend_rows: legend.rows(),
         };
         sheet.draw(|canvas, margins| {
-            self.plot(canvas, margins)?;
-            legend.draw(canvas, to_px(size.height_px as usize) - margins.legend_px)
+            let marks = self.plot(canvas, margins)?;
+            legend.draw(canvas, to_px(style.size.height_px as usize) - margins.legend_px)?;
+            Ok(marks)
         })
     }
 
@@ -92,10 +95,16 @@ impl LineChart {
             Across::Doubling(_, ticks) => {
                 Axis::of_ticks(ticks.iter().map(|(value, _)| value.log2()).collect())
             }
+            Across::Segments(_) => {
+                let segments = || points().map(|point| point.0 as u32);
+                let first = segments().min().unwrap_or_default();
+                Axis::of_segments(first, segments().max().unwrap_or_default())
+            }
         };
         let top = highest(&mut points().map(|point| point.1));
         let up = match self.up {
             Up::FromZero(_) => Axis::from_zero_to(top),
+            Up::FromZeroTo(_, highest) => Axis::from_zero_to(highest),
             Up::Logarithmic(_) => {
                 let bottom = points().map(|point| point.1).fold(top, f64::min);
                 Axis::logarithms_around(bottom, top)
@@ -104,68 +113,66 @@ impl LineChart {
         (across, up)
     }
 
-    fn plot(&self, canvas: &Canvas<'_>, margins: &Margins) -> Result<(), ChartError> {
+    fn plot(&self, canvas: &Canvas<'_>, margins: &Margins) -> Result<Vec<ValueMark>, ChartError> {
         let (across, up) = self.axes();
-        let mut chart = ChartBuilder::on(canvas)
-            .margin_top(margins.top_px * PIXEL)
-            .margin_bottom((margins.legend_px + 14) * PIXEL)
-            .margin_left(14 * PIXEL)
-            .margin_right(32 * PIXEL)
-            .x_label_area_size(42 * PIXEL)
-            .y_label_area_size(68 * PIXEL)
-            .build_cartesian_2d(across, up)
-            .map_err(ChartError::drawing)?;
-        let (across_words, up_words) = (
-            match self.across {
+        let across = Labelled {
+            axis: across,
+            label: &|value| match &self.across {
+                Across::FromZero(_) | Across::Segments(_) => Axis::format(value),
+                Across::Doubling(_, ticks) => {
+                    let near = |tick: &&(f64, String)| (tick.0.log2() - value).abs() < 1e-9;
+                    ticks.iter().find(near).map(|(_, label)| label.clone()).unwrap_or_default()
+                }
+            },
+            words: match &self.across {
                 Across::FromZero(words) | Across::Doubling(words, _) => words,
+                Across::Segments(words) => words,
             },
-            match self.up {
-                Up::FromZero(words) | Up::Logarithmic(words) => words,
+        };
+        let up = Labelled {
+            axis: up,
+            label: &|value| match self.up {
+                Up::FromZero(_) | Up::FromZeroTo(..) => Axis::format(value),
+                Up::Logarithmic(_) => Axis::format(&10_f64.powf(*value)),
             },
-        );
-        let x_label = |value: &f64| match &self.across {
-            Across::FromZero(_) => Axis::format(value),
-            Across::Doubling(_, ticks) => {
-                let near = |tick: &&(f64, String)| (tick.0.log2() - value).abs() < 1e-9;
-                ticks.iter().find(near).map(|(_, label)| label.clone()).unwrap_or_default()
-            }
+            words: match self.up {
+                Up::FromZero(words) | Up::FromZeroTo(words, _) | Up::Logarithmic(words) => words,
+            },
         };
-        let y_label = |value: &f64| match self.up {
-            Up::FromZero(_) => Axis::format(value),
-            Up::Logarithmic(_) => Axis::format(&10_f64.powf(*value)),
-        };
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .light_line_style(GRID.stroke_width(0))
-            .max_light_lines(0)
-            .bold_line_style(GRID.stroke_width(PIXEL.unsigned_abs()))
-            .axis_style(INK.stroke_width(PIXEL.unsigned_abs()))
-            .set_all_tick_mark_size(5 * PIXEL)
-            .label_style(style(12))
-            .axis_desc_style(style(13))
-            .x_label_formatter(&x_label)
-            .y_label_formatter(&y_label)
-            .x_desc(across_words)
-            .y_desc(up_words)
-            .draw()
-            .map_err(ChartError::drawing)?;
+        let plot = Plot::begin(canvas, margins, across, up)?;
         for line in &self.lines {
-            let places = line.points.iter().map(|point| chart.backend_coord(&self.scaled(*point)));
+            let places = line.points.iter().map(|point| plot.place(self.scaled(*point)));
             line.appearance.line(canvas, places.collect(), PIXEL)?;
         }
+        let mut marks = Vec::new();
         for line in self.lines.iter().filter(|line| line.has_markers()) {
             for point in &line.points {
-                let place = chart.backend_coord(&self.scaled(*point));
+                let place = plot.place(self.scaled(*point));
                 line.appearance.simulated(canvas, place, line.hollow, PIXEL)?;
+                marks.push(ValueMark { place, words: self.words(line, *point) });
             }
         }
-        Ok(())
+        Ok(marks)
     }
 
-    /// The lines' names, in as many columns as are wanted and fit. A line alone needs none: the subtitle names it.
+    /// What a point is, for somebody who points at it.
+    fn words(&self, line: &Line, (x, y): (f64, f64)) -> String {
+        let across = match &self.across {
+            Across::FromZero(_) => Axis::format(&x),
+            Across::Segments(_) => format!("segment {}", Axis::format(&x)),
+            Across::Doubling(_, ticks) => {
+                let tick = ticks.iter().find(|tick| tick.0 == x);
+                tick.map_or_else(|| Axis::format(&x), |(_, label)| label.clone())
+            }
+        };
+        format!("{}, {across}: {}", line.name, Axis::format(&y))
+    }
+
+    /// The lines' names, in as many columns as are wanted and fit. A drive's line alone needs none: the
+    /// subtitle names it.
     fn legend(&self, chart_px: i32) -> Result<Legend<'_>, ChartError> {
-        let lines = if self.lines.len() > 1 { &self.lines[..] } else { &[] };
+        let named = self.lines.len() > 1 || matches!(self.across, Across::Segments(_));
+        let lines = if named { &self.lines[..] } else { &[] };
         let widths = lines.iter().map(|line| legend::entry_px(&line.name));
         let widths = widths.collect::<Result<Vec<i32>, _>>()?;
         // What one column takes, another need not: each is as wide as its widest.

@@ -1,8 +1,9 @@
 //! Colours and shapes that tell the arrays of a chart apart, in colour and in grey.
 
 use crate::chart::ChartError;
+use crate::theme::{COLOURS, INK, PAPER};
 use plotters::coord::Shift;
-use plotters::prelude::{Circle, DrawingArea, PathElement, Polygon, RGBColor, SVGBackend, WHITE};
+use plotters::prelude::{Circle, DrawingArea, PathElement, Polygon, RGBColor, SVGBackend};
 use plotters::style::{Color, ShapeStyle};
 
 /// A place in the drawing, in its units, from the top left.
@@ -10,18 +11,6 @@ pub(crate) type Place = (i32, i32);
 
 /// The whole drawing.
 pub(crate) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
-/// Okabe and Ito, "Color Universal Design" (2008): distinct for all kinds of colour vision. In an
-/// order that alternates dark and light; yellow is left out, too faint for lines on white.
-const COLOURS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(0, 0, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-];
 
 #[derive(Clone, Copy)]
 enum Shape {
@@ -44,6 +33,74 @@ pub(crate) struct Appearance {
     shape: Shape,
     /// Parallel strokes of a published figure.
     strokes: i32,
+    dash: Dash,
+}
+
+/// How a line is broken, so that figures of one array are told apart without their colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Dash {
+    #[default]
+    Solid,
+    Dashed,
+    Dotted,
+    Mixed,
+}
+
+impl Dash {
+    /// The dash of the figure at `position` among those of an array.
+    pub(crate) fn of(position: usize) -> Self {
+        [Self::Solid, Self::Dashed, Self::Dotted, Self::Mixed][position % 4]
+    }
+
+    /// Lengths drawn and left out by turns, pixels; a solid line has none.
+    const fn lengths_px(self) -> &'static [i32] {
+        match self {
+            Self::Solid => &[],
+            Self::Dashed => &[9, 5],
+            Self::Dotted => &[2, 4],
+            Self::Mixed => &[10, 4, 2, 4],
+        }
+    }
+
+    /// The pieces of a line that are drawn.
+    fn pieces(self, places: Vec<Place>, pixel: i32) -> Vec<Vec<Place>> {
+        let lengths = self.lengths_px();
+        if lengths.is_empty() {
+            return vec![places];
+        }
+        let (mut pieces, mut piece, mut turn) = (Vec::new(), Vec::new(), 0);
+        let mut left = f64::from(lengths[0] * pixel);
+        for pair in places.windows(2) {
+            let ((x, y), (to_x, to_y)) = (pair[0], pair[1]);
+            let (across, down) = (f64::from(to_x - x), f64::from(to_y - y));
+            // Not `hypot`, which may differ by machine in the last bit; a square root may not.
+            let length = (across * across + down * down).sqrt();
+            let at = |gone: f64| {
+                let share = if length > 0.0 { gone / length } else { 0.0 };
+                (x + (across * share).round() as i32, y + (down * share).round() as i32)
+            };
+            let mut gone = 0.0;
+            if turn % 2 == 0 {
+                piece.push((x, y));
+            }
+            while length - gone > left {
+                gone += left;
+                piece.push(at(gone));
+                if turn % 2 == 0 {
+                    pieces.push(std::mem::take(&mut piece));
+                }
+                turn += 1;
+                left = f64::from(lengths[turn % lengths.len()] * pixel);
+            }
+            left -= length - gone;
+            if turn % 2 == 0 {
+                piece.push((to_x, to_y));
+            }
+        }
+        pieces.push(piece);
+        pieces.retain(|piece| piece.len() > 1);
+        pieces
+    }
 }
 
 impl Appearance {
@@ -53,7 +110,13 @@ impl Appearance {
             colour: COLOURS[position % COLOURS.len()],
             shape: SHAPES[position % SHAPES.len()],
             strokes: if position.is_multiple_of(2) { 1 } else { 2 },
+            dash: Dash::Solid,
         }
+    }
+
+    /// The same with its lines broken.
+    pub(crate) fn dashed(self, dash: Dash) -> Self {
+        Self { dash, ..self }
     }
 
     /// Draws a simulated figure: a filled marker, or a hollow one if it was `fitted`.
@@ -70,7 +133,7 @@ impl Appearance {
             Shape::Square => pixel * 4,
             Shape::Triangle | Shape::Diamond | Shape::TriangleDown => pixel * 11 / 2,
         };
-        let fill = if fitted { WHITE } else { self.colour };
+        let fill = if fitted { PAPER } else { self.colour };
         let outline = self.colour.stroke_width((2 * pixel).unsigned_abs());
         let at = |across: i32, down: i32| (x + across * radius / 8, y + down * radius / 8);
         let corners = match self.shape {
@@ -101,7 +164,7 @@ impl Appearance {
         pixel: i32,
     ) -> Result<(), ChartError> {
         let half_length = 11 * pixel;
-        let dark = RGBColor(40, 40, 40).stroke_width((2 * pixel).unsigned_abs());
+        let dark = INK.stroke_width((2 * pixel).unsigned_abs());
         let apart = 4 * pixel;
         for stroke in 0..self.strokes {
             let level = y + stroke * apart - (self.strokes - 1) * apart / 2;
@@ -119,6 +182,25 @@ impl Appearance {
         pixel: i32,
     ) -> Result<(), ChartError> {
         let style = self.colour.stroke_width((2 * pixel).unsigned_abs());
-        canvas.draw(&PathElement::new(places, style)).map_err(ChartError::drawing)
+        for piece in self.dash.pieces(places, pixel) {
+            canvas.draw(&PathElement::new(piece, style)).map_err(ChartError::drawing)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_go_on_around_corners() {
+        let line = vec![(0, 0), (10, 0), (10, 20)];
+        assert_eq!(Dash::Solid.pieces(line.clone(), 1), std::slice::from_ref(&line));
+        let pieces = Dash::Dashed.pieces(line, 1);
+        assert_eq!(
+            pieces,
+            [vec![(0, 0), (9, 0)], vec![(10, 4), (10, 13)], vec![(10, 18), (10, 20)]]
+        );
     }
 }

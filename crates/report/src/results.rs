@@ -5,6 +5,7 @@
 //! know; a field that goes, or that changes its meaning, makes a new schema.
 
 use crate::comparison::{PublishedComparison, Ratio};
+use crate::loss::Loss;
 use crate::overhead::OverheadRow;
 use crate::redundancy::{DataLoss, Redundancy, SpindleFailure};
 use crate::workload::{HostFigures, Workload};
@@ -71,6 +72,9 @@ pub struct Results {
     /// What has to be bought for each array.
     #[serde(default)]
     pub overhead: Vec<OverheadRow>,
+    /// Where each array's loss of IOPS came from; absent if there is none of which it can be said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
 }
 
 /// How a quick run differs from full scale.
@@ -315,10 +319,14 @@ pub enum ResultsError {
         message: String,
     },
     /// Written by a version of Strewn with another layout.
-    #[error("results of schema {found} cannot be read, only those of schema {SCHEMA}")]
+    #[error("{what} of schema {found} cannot be read, only those of schema {readable}")]
     Schema {
+        /// What it is: results, a map.
+        what: &'static str,
         /// Schema of the text.
-        found: u32,
+        found: u64,
+        /// The schema that can be read.
+        readable: u32,
     },
     /// JSON has no such numbers.
     #[error("results hold a figure that is infinite or not a number")]
@@ -357,15 +365,7 @@ impl Results {
     /// [`ResultsError::Schema`] for another schema than [`SCHEMA`], [`ResultsError::Json`] for text
     /// that is not JSON or lacks a field.
     pub fn from_json(text: &str) -> Result<Self, ResultsError> {
-        #[derive(Deserialize)]
-        struct SchemaOnly {
-            schema: u32,
-        }
-        // Asked for first: the shape of another schema would only give a puzzling message.
-        let SchemaOnly { schema } = serde_json::from_str(text)?;
-        if schema != SCHEMA {
-            return Err(ResultsError::Schema { found: schema });
-        }
+        check_schema(text, "results", SCHEMA)?;
         Ok(serde_json::from_str(text)?)
     }
 
@@ -515,6 +515,24 @@ impl Segment {
             *figure = rounded(*figure, significant_digits);
         }
         self
+    }
+}
+
+/// Looks at the schema before all else: the shape of another one would only give a puzzling message.
+pub(crate) fn check_schema(
+    text: &str,
+    what: &'static str,
+    readable: u32,
+) -> Result<(), ResultsError> {
+    #[derive(Deserialize)]
+    struct SchemaOnly {
+        schema: u64,
+    }
+    let SchemaOnly { schema: found } = serde_json::from_str(text)?;
+    if found == u64::from(readable) {
+        Ok(())
+    } else {
+        Err(ResultsError::Schema { what, found, readable })
     }
 }
 

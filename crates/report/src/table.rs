@@ -3,6 +3,7 @@
 //! A table has no escape sequences and no letters outside ASCII but what names bring in.
 
 use crate::comparison::{Metric, PublishedComparison, Ratio};
+use crate::loss::loss_table;
 use crate::overhead::OverheadRow;
 use crate::redundancy::failures_table;
 use crate::results::{ArrayResults, Parameter, Results, Segment};
@@ -88,7 +89,7 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if is_zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
-fn signed(value: f64, decimals: usize) -> String {
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     if value > 0.0 { format!("+{text}") } else { text }
 }
@@ -254,7 +255,7 @@ fn ratio_columns() -> Columns<Ratio> {
         .words("", |row| fitted_or_predicted(row.fitted))
 }
 
-fn segment_list(segments: &[u32]) -> String {
+pub(crate) fn segment_list(segments: &[u32]) -> String {
     if segments.is_empty() {
         return "none".to_owned();
     }
@@ -358,6 +359,7 @@ pub fn all_tables(results: &Results) -> String {
         section(&title, &segments_table(results, array));
     }
     section("Spindles that failed", &failures_table(results));
+    section("Where the loss came from", &loss_table(results));
     section("Simulated beside published", &summary_table(results));
     section(
         "Fitted to published figures; every other number is the scenario's",

@@ -105,3 +105,6 @@ pub use strewn_raid::{Parity, ProtectionLevel};
 pub use strewn_workload::AccessLine;
 pub use workload::{AccessSpecificationChoice, Workload};
 pub use write_anywhere::{CacheStart, WriteAnywhere};
+
+/// The JSON schema of a scenario's file, for editors that check TOML by one.
+pub const SCHEMA_JSON: &str = include_str!("scenario.schema.json");

@@ -47,6 +47,7 @@ mod closed_loop;
 mod host;
 mod next_completions;
 mod pace;
+mod part;
 mod segment;
 mod simulation;
 mod watched;
@@ -55,7 +56,9 @@ mod world;
 
 pub use closed_loop::ClosedLoop;
 pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved};
+pub use next_completions::NextCompletions;
 pub use pace::Rate;
+pub use part::{Part, PartAtWork};
 pub use segment::{Laws, Response, Segment, SpindleGroup};
 pub use simulation::{Progress, Simulation, SimulationError, Spindles};
 pub use watched::{Watch, Watched};

@@ -7,8 +7,19 @@ use std::hint::select_unpredictable;
 /// Every change is a walk from a spindle's leaf to the root, five comparisons for 20 spindles and nine for 320, without
 /// a branch on what is compared; a sorted array costs a search, whose branches are guessed wrong, and a move. Of equal
 /// times the lower spindle wins, so that a run repeats exactly.
+///
+/// ```
+/// use strewn_sim::NextCompletions;
+///
+/// let mut next = NextCompletions::new(20);
+/// next.set(7, 5_000);
+/// next.set(3, 2_000);
+/// assert_eq!((next.earliest(), next.earliest_ns()), (Some(3), 2_000));
+/// next.set(3, u64::MAX);
+/// assert_eq!(next.earliest(), Some(7));
+/// ```
 #[derive(Debug)]
-pub(crate) struct NextCompletions {
+pub struct NextCompletions {
     /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, the leaves are the upper half. Each holds
     /// the winner below it: its time, and in the lowest 16 bits its number.
     nodes: Vec<u128>,
@@ -18,7 +29,7 @@ const SPINDLE_BITS: u32 = 16;
 
 impl NextCompletions {
     /// As many idle spindles.
-    pub(crate) fn new(spindles: usize) -> Self {
+    pub fn new(spindles: usize) -> Self {
         let leaves = spindles.next_power_of_two();
         let mut next = Self { nodes: vec![u128::MAX; 2 * leaves] };
         for spindle in 0..spindles {
@@ -29,19 +40,19 @@ impl NextCompletions {
 
     /// When the first spindle is done; `u64::MAX` if all are idle.
     #[inline]
-    pub(crate) fn earliest_ns(&self) -> u64 {
+    pub fn earliest_ns(&self) -> u64 {
         (self.nodes[1] >> SPINDLE_BITS) as u64
     }
 
     /// The spindle that is done first, if any is at work.
     #[inline]
-    pub(crate) fn earliest(&self) -> Option<u16> {
+    pub fn earliest(&self) -> Option<u16> {
         (self.earliest_ns() != u64::MAX).then_some(self.nodes[1] as u16)
     }
 
     /// A spindle has something to do until `at_ns`; `u64::MAX` if it has nothing.
     #[inline]
-    pub(crate) fn set(&mut self, spindle: u16, at_ns: u64) {
+    pub fn set(&mut self, spindle: u16, at_ns: u64) {
         let mut winner = u128::from(at_ns) << SPINDLE_BITS | u128::from(spindle);
         let mut node = self.nodes.len() / 2 + usize::from(spindle);
         while node > 1 {

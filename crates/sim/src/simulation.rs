@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::closed_loop::ClosedLoop;
 use crate::host::{AccessesError, Host, HostMeasures, Moved, direction_of};
+use crate::part::{Part, PartAtWork};
 use crate::segment::{Laws, Response, Segment, SpindleGroup, ratio};
 use crate::world::World;
 
@@ -149,6 +150,12 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         self.failures.insert(later, (at_ns, spindle));
     }
 
+    /// Tells, from another thread too, which part of this simulation is at work.
+    #[must_use]
+    pub fn part_at_work(&self) -> PartAtWork {
+        self.world.parts.at_work()
+    }
+
     /// The array.
     #[must_use]
     pub fn array(&self) -> &A {
@@ -264,15 +271,19 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
                 if let Some(tag) = world.in_service(spindle) {
                     self.array.completion_is_coming(tag);
                 }
+                world.parts.turn_to(Part::Service);
                 self.array.command_completed(next_ns, completion.tag, (), world);
             }
         } else if issue_ns == next_ns && world.timer_ns != next_ns {
+            world.parts.turn_to(Part::Host);
             let issued = self.host.issue_due(next_ns).map_err(SimulationError::Accesses)?;
             if let Some(operation) = issued {
+                world.parts.turn_to(Part::Service);
                 self.array.host_operation(next_ns, operation, world);
             }
         } else {
             world.timer_ns = u64::MAX;
+            world.parts.turn_to(Part::Service);
             self.array.timer_fired(next_ns, world);
         }
         self.answer_ready(next_ns)?;
@@ -283,7 +294,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     #[inline]
     fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
         while let Some(id) = self.world.ready.pop() {
+            self.world.parts.turn_to(Part::Host);
             let Some(operation) = self.host.answered(now_ns, id) else { continue };
+            self.world.parts.turn_to(Part::Service);
             if let Some(coming) = self.host.coming() {
                 self.array.operation_is_coming(
                     direction_of(coming.operation),
@@ -293,6 +306,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             }
             self.array.host_operation(now_ns, operation, &mut self.world);
         }
+        self.world.parts.turn_to(Part::Events);
         match self.world.refused.take() {
             Some(error) => Err(error.into()),
             None => Ok(()),

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use strewn_array::{Acknowledge, Direction, Driver, OperationId, SpindleCommand, Tag};
+use strewn_array::{Acknowledge, Direction, Driver, OperationId, SpindleCommand, Tag, Work};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{Command, CommandError, Completion, Operation, SimulatedSpindle};
 
 use crate::host::Moved;
 use crate::next_completions::NextCompletions;
+use crate::part::{Part, Parts};
 
 /// Sectors that stay together when a spindle is stretched: a chunk of 64 blocks.
 const STRETCH_UNIT_SECTORS: u64 = 512;
@@ -33,6 +34,7 @@ pub(crate) struct World {
     lost: Vec<SpindleIndex>,
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
+    pub(crate) parts: Parts,
 }
 
 /// The controller's processor: a queue served in order.
@@ -68,6 +70,7 @@ impl World {
             stretch: stretch.into(),
             lost: Vec::new(),
             refused: None,
+            parts: Parts::new(),
         }
     }
 
@@ -102,6 +105,7 @@ impl World {
     /// Takes the completion of the spindle that is done first; it has begun its next command.
     #[inline]
     pub(crate) fn complete_earliest(&mut self) -> Option<(u16, Completion<Tag>)> {
+        self.parts.turn_to(Part::Spindles);
         let index = self.completions.earliest()?;
         let spindle = &mut self.spindles[usize::from(index)];
         let completion = spindle.complete()?;
@@ -135,6 +139,7 @@ impl Driver<()> for World {
             Direction::Read => Operation::Read,
             Direction::Write => Operation::Write,
         };
+        let before = self.parts.turn_to(Part::Spindles);
         let leaves_ns = self.processor.free_ns.max(self.now_ns);
         let spindle = &mut self.spindles[command.spindle.index()];
         let was_idle = spindle.next_completion_ns() == u64::MAX;
@@ -146,6 +151,7 @@ impl Driver<()> for World {
             Ok(()) => {}
             Err(error) => self.refused = self.refused.take().or(Some(error)),
         }
+        self.parts.turn_to(before);
     }
 
     #[inline]
@@ -155,6 +161,14 @@ impl Driver<()> for World {
             Acknowledge::AfterProcessor => {
                 self.later.push_back((self.processor.free_ns.max(self.now_ns), operation));
             }
+        }
+    }
+
+    #[inline]
+    fn turn_to(&mut self, work: Work) -> Work {
+        match self.parts.turn_to(work.into()) {
+            Part::WriteBack => Work::WriteBack,
+            _ => Work::Service,
         }
     }
 

@@ -62,7 +62,8 @@ pub(crate) fn run(
         response_ms: measured.response_ms,
     };
     terminal::print(&if arguments.json {
-        strewn::report::drive_json(&figures).map_err(|error| Failure::failed(error.to_string()))?
+        strewn::report::figures_json(&figures)
+            .map_err(|error| Failure::failed(error.to_string()))?
     } else {
         strewn::report::closed_loop_text(&figures)
     })?;

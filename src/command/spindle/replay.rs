@@ -50,7 +50,8 @@ pub(crate) fn run(
         response_ms: response_time(response_ns),
     };
     terminal::print(&if arguments.json {
-        strewn::report::drive_json(&figures).map_err(|error| Failure::failed(error.to_string()))?
+        strewn::report::figures_json(&figures)
+            .map_err(|error| Failure::failed(error.to_string()))?
     } else {
         strewn::report::replay_text(&figures)
     })?;

@@ -9,21 +9,15 @@ use super::NO_CACHE_HELP;
 use crate::command::arguments::SpindleArguments;
 use crate::command::out_directory::OutDirectory;
 
-/// The files of `--out`: the study as JSON, and then a chart for each of [`DRIVE_CHARTS`].
-const NAMES: [&str; 1 + DRIVE_CHARTS.len()] = {
-    let mut names = ["drives.json"; 1 + DRIVE_CHARTS.len()];
-    let mut chart = 0;
-    while chart < DRIVE_CHARTS.len() {
-        names[1 + chart] = DRIVE_CHARTS[chart].file_name();
-        chart += 1;
-    }
-    names
-};
+/// The file of `--out` that is not a chart.
+const STUDY_FILE: &str = "drives.json";
 
 /// Studies the drives; prints tables or JSON, and draws charts.
 pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<Ending, Failure> {
     let out = arguments.out.as_deref();
-    let out = out.map(|path| OutDirectory::check(path, arguments.force, &NAMES)).transpose()?;
+    let charts = DRIVE_CHARTS.iter().map(|chart| chart.file_name().to_owned());
+    let names = || std::iter::once(STUDY_FILE.to_owned()).chain(charts).collect();
+    let out = out.map(|path| OutDirectory::check(path, arguments.force, names())).transpose()?;
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
     let options = StudyOptions { seed: arguments.seed(), cache: arguments.cache_is_on() };
     let terminal = StudyTerminal::watch();
@@ -39,14 +33,14 @@ pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<
         StudyError::Stopped => Failure::stopped(error.to_string()),
         _ => failed(&error),
     })?;
-    let json = report::drive_json(&study).map_err(|error| failed(&error))?;
+    let json = report::figures_json(&study).map_err(|error| failed(&error))?;
     if let Some(out) = out {
-        let mut contents = vec![json.clone().into_bytes()];
+        let mut files = vec![(STUDY_FILE.to_owned(), json.clone().into_bytes())];
         for chart in DRIVE_CHARTS {
             let svg = chart.draw(&study, ChartSize::default()).map_err(|error| failed(&error))?;
-            contents.push(svg.into_bytes());
+            files.push((chart.file_name().to_owned(), svg.into_bytes()));
         }
-        out.write(&contents)?;
+        out.write(&files)?;
     }
     terminal::print(&if arguments.json { json } else { report::drive_tables(&study) })?;
     Ok(Ending::Complete)

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use strewn_raid::{ChunkLocation, MemberSet, StripedLayout};
 
-use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::driver::{Direction, Driver, SpindleCommand, Tag, Work};
 use crate::payload::{Contents, Payload};
 
 use super::{DESTAGE, InPlace};
@@ -27,6 +27,7 @@ pub(super) struct Destage<P> {
 impl<P: Payload> InPlace<P> {
     /// Begins destages while there is enough to write back and not enough on its way.
     pub(super) fn destage(&mut self, driver: &mut impl Driver<P>) {
+        let before = driver.turn_to(Work::WriteBack);
         while self.destages.len() < self.config.destages_in_flight as usize && self.has_to_destage()
         {
             let Some((sectors, place)) = self.next_extent() else { break };
@@ -46,6 +47,7 @@ impl<P: Payload> InPlace<P> {
             self.counters.destages += 1;
             self.send_reads(slot, driver);
         }
+        driver.turn_to(before);
     }
 
     /// Whether there is enough to write back, or a write waits for room that only a destage can make.

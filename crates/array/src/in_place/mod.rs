@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{FileLayout, SummaryBitmap};
-use strewn_raid::{SpindleIndex, StripedLayout};
+use strewn_raid::{SpindleIndex, StripedLayout, VraidLayout};
 
 use crate::counters::Counters;
 use crate::driver::{
@@ -106,6 +106,12 @@ impl<P: Payload> InPlace<P> {
     #[must_use]
     pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
         Self { rebuild, ..self }
+    }
+
+    /// Where the LUN's sectors belong. Those of a failed spindle that were rebuilt lie elsewhere.
+    #[must_use]
+    pub fn vraid(&self) -> &VraidLayout {
+        &self.config.layout
     }
 
     fn read(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {

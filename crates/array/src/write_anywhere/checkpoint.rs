@@ -7,7 +7,7 @@ use slab::Slab;
 use strewn_alloc::{GroupIndex, SummaryBitmap, Tetris, bits, runs};
 use strewn_raid::{SpindleIndex, SpindleSet, Vbn};
 
-use crate::driver::{Direction, Driver};
+use crate::driver::{Direction, Driver, Work};
 use crate::payload::{Contents, Payload};
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
@@ -59,6 +59,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if self.dirty.is_empty() {
             return;
         }
+        let before = driver.turn_to(Work::WriteBack);
         self.log.switch();
         self.reads.begin_epoch();
         let mut data = Vec::with_capacity(self.dirty.count() as usize);
@@ -85,6 +86,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.checkpoint = Some(checkpoint);
         self.advance_checkpoint(now_ns, driver);
+        driver.turn_to(before);
     }
 
     /// Keeps what `block` holds for the consistency point that is writing it, before it is overwritten in memory.

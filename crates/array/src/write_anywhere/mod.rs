@@ -26,7 +26,7 @@ use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
 
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
-use crate::driver::{Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag};
+use crate::driver::{Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag, Work};
 use crate::failure::{DataLost, Failure, Rebuild};
 use crate::nvram_log::NvramLog;
 use crate::payload::{Contents, Payload};
@@ -325,8 +325,16 @@ impl<P: Payload> WriteAnywhere<P> {
         let fields = TagFields::unpack(tag);
         match fields.owner {
             Owner::Operation => self.operation_progress(now_ns, fields, payload, driver),
-            Owner::CheckpointRead => self.metadata_read(now_ns, fields, payload, driver),
-            Owner::Tetris => self.tetris_progress(now_ns, fields, true, driver),
+            Owner::CheckpointRead => {
+                let before = driver.turn_to(Work::WriteBack);
+                self.metadata_read(now_ns, fields, payload, driver);
+                driver.turn_to(before);
+            }
+            Owner::Tetris => {
+                let before = driver.turn_to(Work::WriteBack);
+                self.tetris_progress(now_ns, fields, true, driver);
+                driver.turn_to(before);
+            }
             Owner::Recovery => self.recovery_progress(now_ns, fields, Some(payload), driver),
             Owner::Rebuild => self.rebuild_progress(now_ns, fields, driver),
         }

@@ -152,8 +152,8 @@ pub struct Pattern {
     pub random: bool,
     /// The number behind a colon: for a random pattern how many accesses follow each other before
     /// the next goes to a random place, for a sequential one how many bytes are left out between
-    /// accesses.
-    pub modifier: Option<u64>,
+    /// accesses. Negative, it goes back: `read:-8k` with accesses of 4 KiB reads a file backwards.
+    pub modifier: Option<i64>,
 }
 
 /// What the accesses of a pattern do.

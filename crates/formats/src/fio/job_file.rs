@@ -90,6 +90,14 @@ impl JobFile {
 
     /// Reads the job file at `path`.
     ///
+    /// ```no_run
+    /// use strewn_formats::fio::JobFile;
+    ///
+    /// let file = JobFile::load("database.fio")?;
+    /// file.refuse_unsupported()?;
+    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`FormatError`] when it cannot be read, or as [`JobFile::parse`] has it.
@@ -148,6 +156,16 @@ impl JobFile {
 
     /// The jobs that run side by side, group after group: a group ends before a job with
     /// `stonewall`.
+    ///
+    /// ```
+    /// use strewn_formats::fio::JobFile;
+    ///
+    /// let file = JobFile::parse("[fill]\nrw=write\n[a]\nstonewall\n[b]\n", "a.fio")?;
+    /// let groups: Vec<Vec<&str>> =
+    ///     file.groups().map(|jobs| jobs.iter().map(|job| job.name.as_str()).collect()).collect();
+    /// assert_eq!(groups, [vec!["fill"], vec!["a", "b"]]);
+    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// ```
     pub fn groups(&self) -> impl Iterator<Item = &[Job]> {
         self.jobs.chunk_by(|_, next| !next.stonewall)
     }

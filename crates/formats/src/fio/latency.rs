@@ -45,6 +45,14 @@ impl LatencyBins {
     }
 
     /// Counts a latency that came up `count` times.
+    ///
+    /// ```
+    /// use strewn_formats::fio::LatencyBins;
+    ///
+    /// let mut bins = LatencyBins::default();
+    /// bins.record_many(5_000_000, 1_000);
+    /// assert_eq!((bins.count(), bins.statistics().mean), (1_000, 5_000_000.0));
+    /// ```
     pub fn record_many(&mut self, ns: u64, count: u64) {
         if count == 0 {
             return;
@@ -65,6 +73,16 @@ impl LatencyBins {
     }
 
     /// Counts all that `other` did.
+    ///
+    /// ```
+    /// use strewn_formats::fio::LatencyBins;
+    ///
+    /// let (mut reads, mut writes) = (LatencyBins::default(), LatencyBins::default());
+    /// reads.record(7_000);
+    /// writes.record(300);
+    /// reads.merge(&writes);
+    /// assert_eq!((reads.count(), reads.statistics().min), (2, 300));
+    /// ```
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -154,6 +172,16 @@ impl LatencyBins {
 
     /// `latency_ns`, `latency_us` and `latency_ms`: how many in a hundred are below each bound and
     /// not below the one before.
+    ///
+    /// ```
+    /// use strewn_formats::fio::LatencyBins;
+    ///
+    /// let mut bins = LatencyBins::default();
+    /// bins.record_many(30_800_000, 3);
+    /// bins.record(150_000);
+    /// let [_, microseconds, milliseconds] = bins.distribution();
+    /// assert_eq!((milliseconds.percent("50"), microseconds.percent("250")), (Some(75.0), Some(25.0)));
+    /// ```
     #[must_use]
     pub fn distribution(&self) -> [DistributionPercent; 3] {
         let percent = |bucket: usize| {

@@ -116,7 +116,6 @@ const IGNORED: &[(&[&str], &str)] = &[
             "fadvise_hint",
             "write_hint",
             "sync_file_range",
-            "io_submit_mode",
             "clocksource",
             "gtod_reduce",
             "gtod_cpu",
@@ -297,6 +296,7 @@ const IGNORED: &[(&[&str], &str)] = &[
 ];
 
 const REFUSED: &[(&[&str], &str, &[&str])] = &[
+    (&["io_submit_mode"], "it makes accesses at a rate whatever is still outstanding", &["inline"]),
     (
         &["fsync", "fdatasync", "end_fsync", "write_barrier"],
         "it makes the host wait for flushes, which are not simulated",

@@ -209,6 +209,10 @@ pub struct LatencyStatistics {
 pub struct DistributionPercent(Vec<(String, f64)>);
 
 /// The percentages for which fio gives percentiles unless told otherwise.
+///
+/// ```
+/// assert_eq!(strewn_formats::fio::percentile_list()[11..13], [95.0, 99.0]);
+/// ```
 #[must_use]
 pub fn percentile_list() -> &'static [f64] {
     &[
@@ -288,6 +292,14 @@ impl JobResult {
     }
 
     /// Sets the number of accesses that were outstanding all the time.
+    ///
+    /// ```
+    /// use strewn_formats::fio::JobResult;
+    ///
+    /// let mut job = JobResult::new("segment-1");
+    /// job.set_outstanding(150);
+    /// assert_eq!((job.iodepth_level.percent(">=64"), job.latency_depth), (Some(100.0), 150));
+    /// ```
     pub fn set_outstanding(&mut self, outstanding: u32) {
         self.iodepth_level = DistributionPercent::outstanding(outstanding);
         self.latency_depth = outstanding.into();
@@ -331,6 +343,15 @@ impl DirectionResult {
     }
 
     /// With the bins of latencies, which make it `json+`.
+    ///
+    /// ```
+    /// use strewn_formats::fio::{DirectionResult, LatencyBins};
+    ///
+    /// let mut latency = LatencyBins::default();
+    /// latency.record_many(131, 5);
+    /// let reads = DirectionResult::new(5, 20_480, 1).with_latency(&latency).with_bins(&latency);
+    /// assert_eq!(reads.clat_ns.bins.map(|bins| bins[&131]), Some(5));
+    /// ```
     #[must_use]
     pub fn with_bins(mut self, latency: &LatencyBins) -> Self {
         self.clat_ns.bins = Some(latency.bins());
@@ -422,6 +443,13 @@ impl DistributionPercent {
     }
 
     /// The ranges in their order.
+    ///
+    /// ```
+    /// use strewn_formats::fio::DistributionPercent;
+    ///
+    /// let halves = DistributionPercent::new([("1".to_owned(), 50.0), ("2".to_owned(), 50.0)]);
+    /// assert_eq!(halves.ranges().map(|(_, percent)| percent).sum::<f64>(), 100.0);
+    /// ```
     pub fn ranges(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().map(|(name, percent)| (name.as_str(), *percent))
     }

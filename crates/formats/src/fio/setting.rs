@@ -216,10 +216,7 @@ impl<'l> Setting<'l> {
     fn pattern(&self, base: KbBase) -> Result<Pattern, FormatError> {
         let text = self.text()?;
         let (word, modifier) = match text.split_once(':') {
-            Some((word, modifier)) => {
-                let most = u64::MAX;
-                (word, Some(base.number_within(self.line, modifier, self.name, 1, most)?))
-            }
+            Some((word, modifier)) => (word, Some(self.modifier(base, modifier)?)),
             None => (text, None),
         };
         let known = PATTERNS.iter().find(|(name, ..)| *name == word);
@@ -227,6 +224,17 @@ impl<'l> Setting<'l> {
             return Err(self.not_one_of(word, &PATTERNS.map(|(name, ..)| name)));
         };
         Ok(Pattern { direction: *direction, random: *random, modifier })
+    }
+
+    /// What follows the colon of a pattern: backwards where it is negative.
+    fn modifier(&self, base: KbBase, text: &str) -> Result<i64, FormatError> {
+        let (backwards, digits) = match text.strip_prefix('-') {
+            Some(digits) => (true, digits),
+            None => (false, text),
+        };
+        let most = i64::MAX as u64;
+        let number = base.number_within(self.line, digits, self.name, 1, most)? as i64;
+        Ok(if backwards { -number } else { number })
     }
 
     fn distribution(&self, base: KbBase) -> Result<PerDirection<Distribution>, FormatError> {

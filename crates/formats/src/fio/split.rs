@@ -40,13 +40,19 @@ pub(super) fn block_sizes(
             "make them 100, or leave one empty for what is left",
         ));
     };
-    // Evenly, and what does not divide goes to the first ones.
-    let count = open.len() as u32;
-    for (position, at) in open.into_iter().enumerate() {
-        let extra = u32::from((position as u32) < left % count);
-        shares[at].percent = (left / count + extra) as u8;
+    for (at, percent) in shared_out(left, &open) {
+        shares[at].percent = percent;
     }
     Ok(BlockSizes::Split(shares))
+}
+
+/// What is left in percent, evenly; what does not divide goes to the first ones.
+fn shared_out(left: u32, among: &[usize]) -> impl Iterator<Item = (usize, u8)> {
+    let count = among.len().max(1) as u32;
+    among.iter().enumerate().map(move |(position, at)| {
+        let extra = u32::from((position as u32) < left % count);
+        (*at, (left / count + extra) as u8)
+    })
 }
 
 const DISTRIBUTIONS: [&str; 6] = ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
@@ -140,6 +146,7 @@ fn within(
 }
 
 /// `60/10:40/90`: of the accesses, and of the region in percent or, where `absolute`, in bytes.
+/// Zones without a percentage share what the others leave.
 pub(super) fn zones(
     line: &Line<'_>,
     text: &str,
@@ -148,6 +155,7 @@ pub(super) fn zones(
 ) -> Result<Distribution, FormatError> {
     const OPTION: &str = "random_distribution";
     let mut zones = Vec::new();
+    let mut open = Vec::new();
     let (mut accesses, mut region) = (0, 0);
     for part in text.split(':') {
         if zones.len() == MOST_ZONES {
@@ -163,12 +171,21 @@ pub(super) fn zones(
         accesses += u32::from(access_percent);
         let zone = if absolute {
             Zone::Bytes(base.number_within(line, size, OPTION, 1, u64::MAX)?)
+        } else if size.is_empty() {
+            open.push(zones.len());
+            Zone::Percent(0)
         } else {
             let size = percent(line, size, OPTION)?;
             region += u32::from(size);
             Zone::Percent(size)
         };
         zones.push(ZoneShare { access_percent, zone });
+    }
+    if !open.is_empty() && region <= 100 {
+        for (at, size) in shared_out(100 - region, &open) {
+            zones[at].zone = Zone::Percent(size);
+        }
+        region = 100;
     }
     for (what, sum) in [("accesses", accesses), ("the region", region)] {
         if sum != 100 && !(absolute && what == "the region") {

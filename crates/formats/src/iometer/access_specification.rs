@@ -49,6 +49,13 @@ pub struct AccessLine {
 
 impl AccessLine {
     /// All of the accesses: of so many bytes, random reads, aligned to sectors, without delay.
+    ///
+    /// ```
+    /// use strewn_formats::iometer::AccessLine;
+    ///
+    /// let line = AccessLine { read_percent: 80, alignment_bytes: 4096, ..AccessLine::of_bytes(8192) };
+    /// assert_eq!((line.percent_of_accesses, line.burst_accesses), (100, 1));
+    /// ```
     #[must_use]
     pub fn of_bytes(bytes: u32) -> Self {
         Self {

@@ -41,6 +41,21 @@ pub struct Configuration {
 
 impl Configuration {
     /// A configuration of these access specifications and nothing else.
+    ///
+    /// ```
+    /// use strewn_formats::iometer::{
+    ///     AccessLine, AccessSpecification, Configuration, DefaultAssignment,
+    /// };
+    ///
+    /// let specification = AccessSpecification {
+    ///     name: "4 KiB random reads".into(),
+    ///     default_assignment: DefaultAssignment::None,
+    ///     lines: vec![AccessLine::of_bytes(4096)],
+    /// };
+    /// let icf = Configuration::of_access_specifications(vec![specification]).to_icf()?;
+    /// assert!(icf.contains("\t4096,100,100,100,0,1,0,0\r\n"));
+    /// # Ok::<(), strewn_formats::WriteError>(())
+    /// ```
     #[must_use]
     pub fn of_access_specifications(specifications: Vec<AccessSpecification>) -> Self {
         Self {
@@ -67,6 +82,18 @@ impl Configuration {
 
     /// Names that workers are assigned and that are no access specification: neither one of the
     /// file's nor `Idle`, which Iometer has built in. Iometer reads such files and complains.
+    ///
+    /// ```
+    /// use strewn_formats::iometer::Configuration;
+    ///
+    /// let text = "Version 1.1.0\n'MANAGER LIST ==\n'Manager ID, manager name\n1,HOST\n'Worker\nW\n\
+    ///     'Assigned access specs\nIdle\nOLTP\n'End assigned access specs\n'End worker\n'End manager\n\
+    ///     'END manager list\n";
+    /// let configuration = Configuration::parse(text, "a.icf")?;
+    /// assert_eq!(configuration.workers().count(), 1);
+    /// assert_eq!(configuration.unknown_assignments(), ["OLTP"]);
+    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// ```
     #[must_use]
     pub fn unknown_assignments(&self) -> Vec<&str> {
         let assigned = self.workers().flat_map(|(_, worker)| worker.assigned_specifications.iter());

@@ -28,6 +28,13 @@ impl Configuration {
 
     /// Reads the configuration at `path`.
     ///
+    /// ```no_run
+    /// use strewn_formats::iometer::Configuration;
+    ///
+    /// let configuration = Configuration::load("file-server.icf")?;
+    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`FormatError`] when it cannot be read, or as [`Configuration::parse`] has it.

@@ -176,6 +176,25 @@ impl std::error::Error for FormatError {
 }
 
 /// Why something cannot be written in a format.
+///
+/// ```
+/// use strewn_formats::trace::{Operation, TraceFormat, TraceRecord, TraceWriter};
+///
+/// let mut writer = TraceWriter::new(Vec::new(), TraceFormat::DiskSim)?;
+/// let record = TraceRecord {
+///     arrival_ns: 0,
+///     device: 0,
+///     offset_bytes: 100,
+///     length_bytes: 512,
+///     operation: Operation::Read,
+/// };
+/// assert_eq!(
+///     writer.write(&record).unwrap_err().to_string(),
+///     "the offset of 100 bytes cannot be written: the format counts in sectors of 512 bytes; \
+///      fio-iolog and msr count in bytes"
+/// );
+/// # Ok::<(), strewn_formats::WriteError>(())
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WriteError {

@@ -18,7 +18,7 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// A file that people write, and that is kept in memory: many times what they do.
-    pub(crate) const CONFIGURATION: Self = Self { line_bytes: 1 << 16, file_bytes: 1 << 22 };
+    pub(crate) const CONFIGURATION: Self = Self { line_bytes: 1 << 16, file_bytes: 1 << 20 };
     /// Results that are kept in memory.
     pub(crate) const RESULTS: Self = Self { line_bytes: 1 << 16, file_bytes: 1 << 26 };
     /// A file that is read record by record.

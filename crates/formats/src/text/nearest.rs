@@ -7,9 +7,12 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     if word.len() > 200 {
         return None;
     }
-    let limit = (word.chars().count() / 3).max(1);
+    let letters = word.chars().count();
+    let limit = (letters / 3).max(1);
     known
         .into_iter()
+        // Each letter more or less is an edit, so that most names need not be compared.
+        .filter(|candidate| candidate.chars().count().abs_diff(letters) <= limit)
         .map(|candidate| (distance(word, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)

@@ -41,6 +41,21 @@ pub struct TraceOptions {
 
 /// Which moment in the life of a request is its arrival in blkparse's output. The lines of the
 /// other moments are left out and counted.
+///
+/// ```
+/// use strewn_formats::trace::{BlkparseAction, TraceOptions, TraceReader};
+///
+/// let text = "8,0 3 1 0.0 697 Q W 223490 + 8 [a]\n8,0 3 2 0.1 697 D W 223490 + 8 [a]\n";
+/// let options = TraceOptions {
+///     blkparse_action: BlkparseAction::Queued,
+///     ..TraceOptions::default()
+/// };
+/// assert_eq!(options.blkparse_action.letter(), 'Q');
+/// let mut reader = TraceReader::new(text.as_bytes(), options)?;
+/// assert_eq!(reader.by_ref().count(), 1);
+/// assert_eq!(reader.skipped().other_actions, 1);
+/// # Ok::<(), strewn_formats::FormatError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BlkparseAction {
     /// `Q`: the request was made, before the host merged and ordered requests.
@@ -66,6 +81,18 @@ impl BlkparseAction {
 
 /// What becomes of a record that is earlier than the one ahead of it. Traces gathered from several
 /// processors or hosts have some.
+///
+/// ```
+/// use strewn_formats::trace::{OutOfOrder, TraceOptions, TraceReader};
+///
+/// let trace = "0,0,512,r,1.0\n0,8,512,r,3.0\n0,16,512,r,2.5\n";
+/// let options =
+///     TraceOptions { out_of_order: OutOfOrder::HoldBack, ..TraceOptions::default() };
+/// let mut reader = TraceReader::new(trace.as_bytes(), options)?;
+/// assert_eq!(reader.by_ref().last().transpose()?.map(|last| last.arrival_ns), Some(2_000_000_000));
+/// assert_eq!(reader.held_back(), 1);
+/// # Ok::<(), strewn_formats::FormatError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OutOfOrder {
     /// It is an error, with the line.

@@ -72,6 +72,16 @@ enum Parser {
 impl TraceReader<BufReader<File>> {
     /// Reads the trace at `path`, which names it unless the options do.
     ///
+    /// ```no_run
+    /// use strewn_formats::trace::{TraceOptions, TraceReader};
+    ///
+    /// let trace = TraceReader::open("web_0.csv.gz", TraceOptions::default())?;
+    /// for record in trace {
+    ///     println!("{:?}", record?);
+    /// }
+    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`FormatError`] when the file cannot be read, or as [`TraceReader::new`] has it.
@@ -180,6 +190,16 @@ impl<R: BufRead> TraceReader<R> {
     }
 
     /// The id of the record that was given out last, in a trace of named columns that has them.
+    ///
+    /// ```
+    /// use strewn_formats::trace::{TraceOptions, TraceReader};
+    ///
+    /// let trace = "id,arrival_ms,lba,sectors,rw\nfirst,0.5,2048,8,R\n";
+    /// let mut reader = TraceReader::new(trace.as_bytes(), TraceOptions::default())?;
+    /// reader.next().transpose()?;
+    /// assert_eq!(reader.id(), Some("first"));
+    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         match &self.parser {

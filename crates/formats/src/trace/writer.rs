@@ -70,6 +70,24 @@ impl<W: Write> TraceWriter<W> {
     }
 
     /// A trace as blkparse prints it, of requests at the moment that `action` says.
+    ///
+    /// ```
+    /// use strewn_formats::trace::{BlkparseAction, Operation, TraceRecord, TraceWriter};
+    ///
+    /// let mut writer = TraceWriter::blkparse(Vec::new(), BlkparseAction::Queued);
+    /// writer.write(&TraceRecord {
+    ///     arrival_ns: 1_000,
+    ///     device: 8 << 20,
+    ///     offset_bytes: 4096,
+    ///     length_bytes: 512,
+    ///     operation: Operation::Read,
+    /// })?;
+    /// assert_eq!(
+    ///     String::from_utf8(writer.finish()?)?,
+    ///     "  8,0    0        1     0.000001000     0  Q   R 8 + 1 [strewn]\n"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn blkparse(output: W, action: BlkparseAction) -> Self {
         Self { output: Output::Blkparse(output, action), records: 0 }
     }

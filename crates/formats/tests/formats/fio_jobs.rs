@@ -125,6 +125,9 @@ fn distributions_have_their_parameters() {
     assert_eq!(read("pareto:0.2"), Distribution::Pareto { power: 0.2, centre: None });
     let normal = Distribution::Normal { deviation_percent: 20.0, centre: Some(0.5) };
     assert_eq!(read("normal:20:0.5"), normal);
+    let zone = |access_percent, size| ZoneShare { access_percent, zone: Zone::Percent(size) };
+    let zones = vec![zone(50, 5), zone(30, 15), zone(20, 80)];
+    assert_eq!(read("zoned:50/5:30/15:20/"), Distribution::Zoned(zones));
     let zone = |access_percent, bytes| ZoneShare { access_percent, zone: Zone::Bytes(bytes) };
     let zones = vec![zone(60, 20 << 30), zone(40, 100 << 30)];
     assert_eq!(read("zoned_abs:60/20g:40/100g"), Distribution::Zoned(zones));
@@ -146,4 +149,22 @@ fn several_files_are_not_one_lun() {
             .unwrap();
     assert_eq!((file.refused.len(), file.ignored.len()), (1, 1));
     assert_eq!(file.refused[0].place.to_string(), "a.fio:2:1");
+}
+
+#[test]
+fn what_is_common_in_the_wild_is_read() {
+    let text = "; of old\n[global]\ntimeout=60\nnumjobs=4\t; at the same time\nbsrange=4k-4k\n\
+        [f1]\nrw=read:-8k\nfilename=data.tmp\t; or a disk: /dev/sda\n[f2]\nwait_for_previous\n\
+        io_submit_mode=inline\n[f3]\nio_submit_mode=offload\nthread\nbuffered=0\n";
+    let file = JobFile::parse(text, "old.fio").unwrap();
+    let [f1, f2, f3] = file.jobs.as_slice() else { panic!("three jobs") };
+    assert_eq!((f1.clones, f1.runtime_us), (4, Some(60_000_000)));
+    assert_eq!(f1.pattern.modifier, Some(-8192));
+    assert!(f2.stonewall && !f3.stonewall);
+    let names = |notes: &[strewn_formats::fio::OptionNote]| {
+        notes.iter().map(|note| format!("{}={}", note.name, note.value)).collect::<Vec<_>>()
+    };
+    let ignored = ["filename=data.tmp", "io_submit_mode=inline", "thread=", "buffered=0"];
+    assert_eq!(names(&file.ignored), ignored);
+    assert_eq!(names(&file.refused), ["io_submit_mode=offload"]);
 }

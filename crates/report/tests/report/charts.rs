@@ -3,7 +3,7 @@ use roxmltree::{Document, Node};
 use std::path::Path;
 use strewn_report::{ChartError, ChartSize, Results, iops_chart, response_chart};
 
-type Chart = fn(&Results, &ChartSize) -> Result<String, ChartError>;
+type Chart = fn(&Results, ChartSize) -> Result<String, ChartError>;
 const CHARTS: [(&str, Chart); 2] = [("iops", iops_chart), ("response", response_chart)];
 
 fn count(document: &Document<'_>, wanted: impl Fn(&Node<'_, '_>) -> bool) -> usize {
@@ -13,7 +13,7 @@ fn count(document: &Document<'_>, wanted: impl Fn(&Node<'_, '_>) -> bool) -> usi
 #[test]
 fn marks_are_as_many_as_the_figures() {
     for (name, chart) in CHARTS {
-        let svg = chart(&fixture::results(), &ChartSize::default()).unwrap();
+        let svg = chart(&fixture::results(), ChartSize::default()).unwrap();
         // For looking at.
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.svg"));
         std::fs::write(path, &svg).unwrap();
@@ -49,7 +49,7 @@ fn marks_are_as_many_as_the_figures() {
 #[test]
 fn words_are_there_with_units_and_a_font() {
     for ((_, chart), axis) in CHARTS.into_iter().zip(["(IOPS)", "(ms)"]) {
-        let svg = chart(&fixture::results(), &ChartSize::default()).unwrap();
+        let svg = chart(&fixture::results(), ChartSize::default()).unwrap();
         let document = Document::parse(&svg).unwrap();
         let words: Vec<&str> = document
             .descendants()
@@ -73,8 +73,8 @@ fn words_are_there_with_units_and_a_font() {
 fn the_same_results_give_the_same_bytes_at_the_size_asked_for() {
     let size = ChartSize { width_px: 640, height_px: 400 };
     for (_, chart) in CHARTS {
-        let svg = chart(&fixture::results(), &size).unwrap();
-        assert_eq!(svg, chart(&fixture::results(), &size).unwrap());
+        let svg = chart(&fixture::results(), size).unwrap();
+        assert_eq!(svg, chart(&fixture::results(), size).unwrap());
         let document = Document::parse(&svg).unwrap();
         assert_eq!(document.root_element().attribute("width"), Some("640"));
         assert_eq!(document.root_element().attribute("height"), Some("400"));
@@ -87,7 +87,7 @@ fn names_cannot_break_the_picture_and_caveats_are_in_it() {
     results.scenario = "a < b & \"c\"".to_owned();
     results.arrays[0].name = "<script>&amp;".to_owned();
     results.partial = true;
-    let svg = iops_chart(&results, &ChartSize::default()).unwrap();
+    let svg = iops_chart(&results, ChartSize::default()).unwrap();
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("partial.svg"), &svg).unwrap();
     let document = Document::parse(&svg).unwrap();
     let all: String = document.descendants().filter_map(|node| node.text()).collect();
@@ -104,20 +104,20 @@ fn one_segment_and_many_arrays_are_drawn_and_nothing_is_not() {
     }
     results.arrays = results.arrays.iter().cycle().take(9).cloned().collect();
     let size = ChartSize::default();
-    let svg = iops_chart(&results, &size).unwrap();
+    let svg = iops_chart(&results, size).unwrap();
     Document::parse(&svg).unwrap();
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("nine.svg"), &svg).unwrap();
 
     results.arrays[3].segments[0].iops = f64::NAN;
-    assert!(matches!(iops_chart(&results, &size), Err(ChartError::Figure { segment: 1, .. })));
+    assert!(matches!(iops_chart(&results, size), Err(ChartError::Figure { segment: 1, .. })));
     results.arrays.clear();
-    assert_eq!(iops_chart(&results, &size), Err(ChartError::NothingToDraw));
+    assert_eq!(iops_chart(&results, size), Err(ChartError::NothingToDraw));
     let mut crowd = fixture::results();
     crowd.arrays = crowd.arrays.iter().cycle().take(30).cloned().collect();
-    assert!(matches!(iops_chart(&crowd, &size), Err(ChartError::Crowded { arrays: 30, .. })));
+    assert!(matches!(iops_chart(&crowd, size), Err(ChartError::Crowded { arrays: 30, .. })));
     let small = ChartSize { width_px: 100, height_px: 400 };
     assert!(matches!(
-        iops_chart(&fixture::results(), &small),
+        iops_chart(&fixture::results(), small),
         Err(ChartError::Size { width_px: 100, .. })
     ));
 }

@@ -1,8 +1,8 @@
 use roxmltree::Document;
 use strewn_report::{
     ChartError, ChartSize, DRIVE_CHARTS, DRIVE_STUDY_SCHEMA, DriveChart, DriveFigures,
-    DriveOperation, DriveStudy, LoopPoint, ResultsError, SeekPoint, TransferPoint, drive_json,
-    drive_tables,
+    DriveOperation, DriveStudy, LoopPoint, ResultsError, SeekPoint, TransferPoint, drive_tables,
+    figures_json,
 };
 
 /// A closed loop whose figures are made up.
@@ -139,7 +139,7 @@ fn figures_that_cannot_be_drawn_are_errors() {
         assert_eq!(chart.draw(&wrong, size).is_err(), chart == DriveChart::ResponseByDepthReads);
     }
     wrong.drives[0].by_depth[0].iops = f64::INFINITY;
-    assert!(matches!(drive_json(&wrong), Err(ResultsError::NotFinite)));
+    assert!(matches!(figures_json(&wrong), Err(ResultsError::NotFinite)));
 }
 
 #[test]
@@ -164,6 +164,6 @@ fn tables_tell_two_drives_apart_and_leave_out_what_one_lacks() {
 #[test]
 fn json_reads_back_as_what_was_written() {
     let two = study(vec![drive("\": null", 512), drive("two", 520)]);
-    let text = drive_json(&two).unwrap();
+    let text = figures_json(&two).unwrap();
     assert_eq!(serde_json::from_str::<DriveStudy>(&text).unwrap(), two);
 }

@@ -246,6 +246,7 @@ pub fn results() -> Results {
         published: compare(&published(), &arrays, &fitted),
         ratios: ratios(&published(), &arrays, &fitted),
         overhead: overhead(&overhead_arrays, &overhead_configurations(), 1000.0).unwrap(),
+        losses: vec![],
         arrays,
     }
 }

@@ -1,0 +1,208 @@
+//! What each part of the simulator costs by itself, and a simulated second of the whole arrays of the main job at a
+//! sixty-fourth of full scale.
+//!
+//! Memory is near in all of these; at full scale maps and caches lie far off, which `strewn bench` shows.
+
+#![allow(missing_docs)]
+
+use std::fmt::Display;
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use strewn::alloc::{Aggregate, AggregateOptions};
+use strewn::array::Array;
+use strewn::raid::{Parity, ParityGroup, Vbn, VraidConfig, VraidLayout};
+use strewn::scenario::Scenario;
+use strewn::sim::{Host, NextCompletions, Simulation};
+use strewn::spindle::{Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle};
+use strewn::workload::{AccessSpecification, AccessStream};
+use strewn::{Mapped, RunError, WithSimulation, simulate};
+
+const SCALE_DOWN: u32 = 64;
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn expected<T, E: Display>(result: Result<T, E>) -> T {
+    result.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn random() -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(1)
+}
+
+fn cheetah() -> Arc<Drive> {
+    let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc");
+    Arc::new(expected(Drive::new(&expected(profile.ok_or("the profile ships")))))
+}
+
+/// Each spindle's next completion, and the earliest of them.
+fn event_queue(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("event_queue");
+    for spindles in [20_u16, 80, 320] {
+        let mut next = NextCompletions::new(spindles.into());
+        let mut random = random();
+        (0..spindles).for_each(|spindle| next.set(spindle, random.next_u64() >> 40));
+        group.bench_function(BenchmarkId::from_parameter(spindles), |bencher| {
+            bencher.iter(|| {
+                if let Some(spindle) = next.earliest() {
+                    next.set(spindle, next.earliest_ns() + (random.next_u64() >> 40));
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+/// A command's place on the platters, and the way there from another.
+fn positioning(criterion: &mut Criterion) {
+    let (drive, mut random) = (cheetah(), random());
+    let blocks = drive.capacity_sectors() / 8;
+    let mut here = drive.locate(0);
+    criterion.bench_function("positioning", |bencher| {
+        bencher.iter(|| {
+            let there = drive.locate(random.next_u64() % blocks * 8);
+            let positioning = drive.positioning(0, here.track, here.angle, there);
+            here = there;
+            black_box(positioning)
+        });
+    });
+}
+
+/// One command of a spindle that chooses the shortest positioning time among so many.
+fn dispatch(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("dispatch");
+    group.throughput(Throughput::Elements(1));
+    for depth in [8_u32, 16, 32] {
+        let (drive, mut random) = (cheetah(), random());
+        let blocks = drive.capacity_sectors() / 10 / 8;
+        let spindle = SimulatedSpindle::new(Arc::clone(&drive), Scheduler::Sptf, depth);
+        let mut spindle = expected(spindle);
+        let mut submit = move |spindle: &mut SimulatedSpindle<u32>, at_ns| {
+            let lba = random.next_u64() % blocks * 8;
+            let command = Command { lba, sectors: 8, operation: Operation::Read };
+            expected(spindle.submit(at_ns, command, 0));
+        };
+        (0..depth).for_each(|_| submit(&mut spindle, 0));
+        group.bench_function(BenchmarkId::from_parameter(depth), |bencher| {
+            bencher.iter(|| {
+                if let Some(done) = spindle.complete() {
+                    submit(&mut spindle, done.at_ns);
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+/// A consistency point that moves 8,192 blocks of an aggregate half full of scattered data.
+fn consistency_point(criterion: &mut Criterion) {
+    const MOVED: usize = 8192;
+    let group = expected(ParityGroup::new(Parity::RaidDp, 18, 65_536));
+    let mut aggregate = expected(Aggregate::<u32>::new([group], AggregateOptions::default()));
+    let mut file = Vec::new();
+    let blocks = (aggregate.total_blocks() / 2) as u32;
+    expected(aggregate.begin(blocks.into()));
+    let all = Vec::from_iter(0..blocks);
+    expected(aggregate.allocate_all(&all, |_, vbn: Vbn| file.push(vbn)));
+    aggregate.commit();
+    let mut random = random();
+    let mut draw = || -> Vec<u32> {
+        let mut moved = Vec::from_iter((0..MOVED).map(|_| random.next_u64() as u32 % blocks));
+        moved.sort_unstable();
+        moved.dedup();
+        moved
+    };
+    let mut benchmarks = criterion.benchmark_group("consistency_point");
+    benchmarks.throughput(Throughput::Elements(MOVED as u64));
+    benchmarks.bench_function("8192", |bencher| {
+        bencher.iter_batched(
+            &mut draw,
+            |moved| {
+                expected(aggregate.begin(MOVED as u64));
+                let mut places = Vec::with_capacity(MOVED);
+                expected(aggregate.allocate_all(&moved, |_, vbn| places.push(vbn)));
+                for (block, place) in moved.iter().zip(places) {
+                    let old = std::mem::replace(&mut file[*block as usize], place);
+                    expected(aggregate.free_at_commit(old));
+                }
+                aggregate.finish();
+                while let Some(tetris) = aggregate.next_tetris() {
+                    black_box(tetris.runs().count());
+                }
+                aggregate.commit()
+            },
+            BatchSize::SmallInput,
+        );
+    });
+    benchmarks.finish();
+}
+
+/// Where a sector of a LUN lies in the fixed layout.
+fn vraid_mapping(criterion: &mut Criterion) {
+    let config = VraidConfig::new(vec![10, 10]);
+    let layout = expected(VraidLayout::new(config, 286_749_488 * 512));
+    let (mut random, sectors) = (random(), layout.lun_capacity_sectors());
+    criterion.bench_function("vraid_mapping", |bencher| {
+        bencher.iter(|| black_box(layout.locate(random.next_u64() % sectors)));
+    });
+}
+
+/// An access of the File Server pattern.
+fn drawing(criterion: &mut Criterion) {
+    let specification = AccessSpecification::shipped("file-server");
+    let specification = expected(specification.ok_or("the specification ships"));
+    let mut stream = expected(AccessStream::new(&specification, 0, 100 << 21, 1));
+    criterion.bench_function("drawing", |bencher| bencher.iter(|| stream.next_access()));
+}
+
+/// Simulates an array on and on, a second of virtual time each iteration.
+struct Seconds<'a> {
+    criterion: &'a mut Criterion,
+    array: String,
+}
+
+impl WithSimulation for Seconds<'_> {
+    type Output = ();
+
+    fn with<A: Array<()> + Mapped, H: Host>(
+        self,
+        mut simulation: Simulation<A, H>,
+    ) -> Result<(), RunError> {
+        let mut second = || {
+            let segment = simulation.run_segment(SECOND_NS, &mut |_| ControlFlow::Continue(()));
+            expected(segment).operations
+        };
+        let mut group = self.criterion.benchmark_group("simulated_second");
+        group.throughput(Throughput::Elements(second()));
+        group.bench_function(self.array, |bencher| bencher.iter(&mut second));
+        group.finish();
+        Ok(())
+    }
+}
+
+fn simulated_second(criterion: &mut Criterion) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/making-sense-of-wafl-4.toml");
+    let scenario = match Scenario::load(path) {
+        Ok(scenario) => scenario.scaled_down(SCALE_DOWN).0,
+        Err(error) => panic!("{error:?}"),
+    };
+    for index in 0..scenario.arrays.len() {
+        let array = scenario.arrays[index].name.clone();
+        expected(simulate(&scenario, index, Seconds { criterion, array }));
+    }
+}
+
+criterion_group!(
+    benches,
+    event_queue,
+    positioning,
+    dispatch,
+    consistency_point,
+    vraid_mapping,
+    drawing,
+    simulated_second
+);
+criterion_main!(benches);

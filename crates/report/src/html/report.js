@@ -1,0 +1,292 @@
+"use strict";
+(() => {
+  const problems = [];
+  addEventListener("error", (event) => problems.push(event.message));
+  const byId = (id) => document.getElementById(id);
+  const parsed = (id) => JSON.parse(byId(id).textContent || "null");
+  const results = parsed("results-data");
+  const map = parsed("map-data");
+  const tip = byId("tip");
+
+  // ---- What a chart says of a figure: by pointing at it, or with the arrow keys. ----
+
+  const say = (words, x, y) => {
+    tip.textContent = words;
+    tip.hidden = false;
+    const width = tip.offsetWidth;
+    const right = document.documentElement.clientWidth;
+    tip.style.left = `${scrollX + Math.max(4, Math.min(x + 14, right - width - 8))}px`;
+    tip.style.top = `${scrollY + y + 16}px`;
+  };
+  const hush = () => { tip.hidden = true; };
+
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    const svg = figure.querySelector("svg");
+    const title = svg.querySelector(":scope > title");
+    // A title of the whole would show over every figure in it.
+    if (title) { svg.setAttribute("aria-label", title.textContent); title.remove(); }
+    const marks = [...svg.querySelectorAll(".values circle")].map((circle) => {
+      const words = circle.querySelector("title");
+      const mark = { circle, words: words.textContent, x: +circle.getAttribute("cx"), y: +circle.getAttribute("cy") };
+      words.remove();
+      return mark;
+    });
+    if (!marks.length) continue;
+    figure.tabIndex = 0;
+    let here = -1;
+    const show = (position) => {
+      if (here >= 0) marks[here].circle.classList.remove("here");
+      here = position;
+      if (here < 0) { hush(); return; }
+      marks[here].circle.classList.add("here");
+      const box = marks[here].circle.getBoundingClientRect();
+      say(marks[here].words, box.left + box.width / 2, box.top + box.height / 2);
+    };
+    svg.addEventListener("pointermove", (event) => {
+      const box = svg.getBoundingClientRect();
+      const unit = svg.viewBox.baseVal.width / box.width;
+      const [x, y] = [(event.clientX - box.left) * unit, (event.clientY - box.top) * unit];
+      let [near, least] = [-1, (32 * unit) ** 2];
+      marks.forEach((mark, position) => {
+        // Bars and rows of the map are pointed at by their height alone.
+        const across = figure.dataset.rows ? 0 : mark.x - x;
+        const far = across ** 2 + (mark.y - y) ** 2;
+        if (far < least) { near = position; least = far; }
+      });
+      show(near);
+    });
+    svg.addEventListener("pointerleave", () => show(-1));
+    figure.addEventListener("blur", () => show(-1));
+    figure.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape") show(-1);
+      if (!step) return;
+      event.preventDefault();
+      show((Math.max(here, step > 0 ? -1 : 0) + step + marks.length) % marks.length);
+    });
+  }
+
+  // ---- The map. ----
+
+  const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const LEVEL = Object.fromEntries([...LETTERS].map((letter, level) => [letter, level]));
+  const MOST = LETTERS.length - 1;
+
+  /** One level a column; past the end of the text that of its last letter. */
+  const levels = (text, columns) => {
+    const all = new Uint8Array(columns);
+    if (text) {
+      for (let column = 0; column < columns; column += 1) {
+        all[column] = LEVEL[text[Math.min(column, text.length - 1)]];
+      }
+    }
+    return all;
+  };
+
+  const drawMap = () => {
+    const slider = byId("map-segment");
+    const whole = byId("map-whole");
+    const output = byId("map-now");
+    const colours = () => {
+      const style = getComputedStyle(document.documentElement);
+      const of = (name) => style.getPropertyValue(name).trim();
+      return { ink: of("--chart-ink"), grid: of("--chart-grid"), paper: of("--chart-paper"),
+        ramp: Array.from({ length: 13 }, (_, number) => of(`--map-${number}`)) };
+    };
+    const arrays = map.arrays.map((array) => {
+      const at = {};
+      for (const snapshot of array.snapshots) {
+        const spindles = snapshot.spindles.map((strip) => ({
+          file: levels(strip.file, array.columns),
+          distance: levels(strip.distance, array.columns),
+          free: strip.free === undefined ? null : levels(strip.free, array.columns),
+        }));
+        for (const segment of snapshot.after_segments) at[segment] = spindles;
+      }
+      return { ...array, at };
+    });
+    const perColour = +slider.dataset.doublingsPerColour;
+    const LEFT = 76, RIGHT = 8, AXIS = 26, ROW = 18;
+
+    const prepare = (canvas, rows, rowHeight) => {
+      const width = canvas.parentElement.clientWidth || 960;
+      const height = rows * rowHeight + AXIS;
+      const ratio = window.devicePixelRatio || 1;
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+      canvas.style.height = `${height}px`;
+      const context = canvas.getContext("2d");
+      context.scale(ratio, ratio);
+      context.clearRect(0, 0, width, height);
+      return { context, width, height };
+    };
+
+    const draw = (array, position, segment, end) => {
+      const spindles = array.at[segment];
+      if (!spindles) return;
+      const { ink, grid, ramp } = colours();
+      const parity = array.first_parity_spindle ?? spindles.length;
+      const frame = (canvas, rowHeight, paint) => {
+        const { context, width } = prepare(canvas, spindles.length, rowHeight);
+        const plot = width - LEFT - RIGHT;
+        // On whole pixels of the screen: no seams between columns.
+        const ratio = window.devicePixelRatio || 1;
+        const x = (column) =>
+          Math.round((LEFT + Math.min(1, column / array.columns / end) * plot) * ratio) / ratio;
+        context.font = "11px 'DejaVu Sans', Verdana, Arial, sans-serif";
+        spindles.forEach((strip, spindle) => {
+          const bottom = (spindle + 1) * rowHeight - 1;
+          context.fillStyle = grid;
+          context.fillRect(LEFT, bottom, plot, 1);
+          paint(context, strip, spindle, bottom, x, plot);
+          if (rowHeight >= 10 || spindle === 0 || spindle === parity) {
+            context.fillStyle = ink;
+            context.textAlign = "right";
+            context.textBaseline = "alphabetic";
+            const name = spindle < parity ? `${spindle}` : `parity ${spindle}`;
+            context.fillText(spindle === 0 ? `spindle ${name}` : name, LEFT - 8, Math.max(bottom, 9));
+          }
+        });
+        const bottom = spindles.length * rowHeight;
+        context.fillStyle = ink;
+        context.textAlign = "center";
+        context.textBaseline = "top";
+        for (let tick = 0; tick <= 10; tick += 2) {
+          const at = LEFT + (tick / 10) * plot;
+          context.fillRect(at - 0.5, bottom, 1, 5);
+          const words = `${+(tick * 10 * end).toPrecision(3)} %`;
+          context.textAlign = tick === 10 ? "right" : "center";
+          context.fillText(words, tick === 10 ? at + RIGHT : at, bottom + 8);
+        }
+      };
+      const row = ROW;
+      frame(byId(`map-file-${position}`), row, (context, strip, spindle, bottom, x) => {
+        for (let column = 0; column < array.columns && column / array.columns < end; column += 1) {
+          if (!strip.file[column]) continue;
+          const height = Math.max(1, (strip.file[column] / MOST) * (row - 2));
+          context.fillStyle = ramp[Math.min(ramp.length - 1, Math.floor(strip.distance[column] / 2 / perColour))];
+          context.fillRect(x(column), bottom - height, Math.max(1, x(column + 1) - x(column)), height);
+        }
+      });
+      const free = byId(`map-free-${position}`);
+      if (free) {
+        frame(free, 7, (context, strip, spindle, bottom, x) => {
+          context.fillStyle = ink;
+          for (let column = 0; column < array.columns && column / array.columns < end; column += 1) {
+            const used = 1 - strip.free[column] / MOST;
+            if (used <= 0) continue;
+            context.globalAlpha = 0.15 + 0.85 * used;
+            context.fillRect(x(column), bottom - 6, Math.max(1, x(column + 1) - x(column)), 6);
+          }
+          context.globalAlpha = 1;
+        });
+      }
+    };
+
+    const measured = (name, segment) => {
+      const array = results.arrays.find((one) => one.name === name);
+      return array && array.segments.find((one) => one.index === segment);
+    };
+    const describe = (array, segment) => {
+      const now = measured(array.name, segment);
+      if (!now) return `${array.name} as it was laid out`;
+      const rewritten = now.layout.rewritten_percent;
+      return `${array.name}: layout score ${now.layout.score.toFixed(3)}, `
+        + `the file spans ${now.layout.span_percent.toFixed(1)} % of the stroke`
+        + (rewritten === null ? "" : `, ${rewritten.toFixed(0)} % of it rewritten`);
+    };
+    const update = () => {
+      const segment = +slider.value;
+      const shown = whole.checked ? 1 : +whole.dataset.shown;
+      const words = segment === 0 ? "before segment 1" : `after segment ${segment}`;
+      output.textContent = words;
+      slider.setAttribute("aria-valuetext", words);
+      arrays.forEach((array, position) => {
+        draw(array, position, segment, shown);
+        const described = describe(array, segment);
+        byId(`map-words-${position}`).textContent = described;
+        byId(`map-file-${position}`).setAttribute("aria-label", `Map ${words}. ${described}`);
+      });
+    };
+    slider.addEventListener("input", update);
+    whole.addEventListener("change", update);
+    addEventListener("resize", update);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
+    // On paper in the colours of paper.
+    matchMedia("print").addEventListener("change", update);
+    let timer = 0;
+    const play = byId("map-play");
+    const stop = () => { clearInterval(timer); timer = 0; play.textContent = "Play"; };
+    play.addEventListener("click", () => {
+      if (timer) { stop(); return; }
+      if (slider.value === slider.max) slider.value = slider.min;
+      play.textContent = "Stop";
+      update();
+      timer = setInterval(() => {
+        if (slider.value === slider.max) { stop(); return; }
+        slider.value = +slider.value + 1;
+        update();
+      }, 700);
+    });
+    // What a column of a spindle holds, for somebody who points at it.
+    arrays.forEach((array, position) => {
+      const canvas = byId(`map-file-${position}`);
+      canvas.addEventListener("pointerleave", hush);
+      canvas.addEventListener("pointermove", (event) => {
+        const box = canvas.getBoundingClientRect();
+        const spindles = array.at[+slider.value];
+        const spindle = Math.floor((event.clientY - box.top) / ROW);
+        const end = whole.checked ? 1 : +whole.dataset.shown;
+        const across = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
+        const column = Math.floor(across * end * array.columns);
+        if (!spindles || !spindles[spindle] || across < 0 || column >= array.columns) { hush(); return; }
+        const strip = spindles[spindle];
+        const share = (100 * strip.file[column]) / MOST;
+        const far = strip.distance[column] / 2;
+        const free = strip.free ? `, ${((100 * strip.free[column]) / MOST).toFixed(0)} % free` : "";
+        say(`spindle ${spindle}, ${((100 * (column + 0.5)) / array.columns).toFixed(2)} % of the stroke: `
+          + `${share.toFixed(0)} % of it holds the file${share > 0 ? `, 2^${far} blocks from its predecessors` : ""}${free}`,
+          event.clientX, event.clientY);
+      });
+    });
+    update();
+    return update;
+  };
+  const updateMap = map && byId("map-segment") ? drawMap() : null;
+
+  // ---- A check of itself, for tests: report.html#check leaves its outcome in the document. ----
+
+  const lookUp = (path) => path.split("/").reduce((value, key) => (value ?? {})[key], results);
+  const check = () => {
+    const wrong = [...problems];
+    let compared = 0;
+    for (const cell of document.querySelectorAll("[data-path]")) {
+      const value = lookUp(cell.dataset.path);
+      compared += 1;
+      if (value === undefined || value === null || Number(cell.dataset.value) !== value) {
+        wrong.push(`${cell.dataset.path}: ${cell.dataset.value} in the table, ${value} in the results`);
+      }
+    }
+    const pictures = [];
+    if (updateMap) {
+      const slider = byId("map-segment");
+      for (let segment = +slider.min; segment <= +slider.max; segment += 1) {
+        slider.value = segment;
+        slider.dispatchEvent(new Event("input"));
+        map.arrays.forEach((array, position) => {
+          (pictures[position] ??= new Set()).add(byId(`map-file-${position}`).toDataURL());
+        });
+      }
+      map.arrays.forEach((array, position) => {
+        // Snapshots that differ in nothing but what fewer columns lose would be one picture.
+        if (pictures[position].size > array.snapshots.length || (array.columns >= 1024 && pictures[position].size < array.snapshots.length)) {
+          wrong.push(`${array.name}: ${pictures[position].size} pictures of ${array.snapshots.length} snapshots`);
+        }
+      });
+    }
+    document.documentElement.dataset.compared = compared;
+    document.documentElement.dataset.pictures = pictures.map((set) => set.size).join(" ");
+    document.documentElement.dataset.check = wrong.length ? `wrong: ${wrong.join("; ")}` : "ok";
+  };
+  if (location.hash === "#check") check();
+})();

@@ -1,0 +1,177 @@
+//! Colours of charts: drawn in one set, and put into another when the drawing is done.
+//!
+//! Every colour that a chart is drawn in is in one table here, so that a drawing is recoloured by its text alone: for a
+//! dark page, or with names of CSS variables where a page decides.
+
+use plotters::prelude::RGBColor;
+
+/// What a chart is looked at on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark on white: paper, and most screens.
+    #[default]
+    Light,
+    /// Light on near black.
+    Dark,
+    /// Colours are CSS variables (`--chart-paper`, `--chart-ink`, `--chart-grid`, `--chart-1` to `--chart-7`, `--map-0` to
+    /// `--map-12`) of the
+    /// page that the SVG is part of.
+    Page,
+}
+
+/// Paper, words and axes, lines behind the figures.
+pub(crate) const PAPER: RGBColor = RGBColor(255, 255, 255);
+pub(crate) const INK: RGBColor = RGBColor(40, 40, 40);
+pub(crate) const GRID: RGBColor = RGBColor(225, 225, 225);
+
+/// Okabe and Ito, "Color Universal Design" (2008): distinct for all kinds of colour vision. In an
+/// order that alternates dark and light; yellow is left out, too faint for lines on white.
+pub(crate) const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(0, 0, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(230, 159, 0),
+];
+
+/// From blocks right behind their predecessors to blocks far away: ever darker, so that grey and any kind of colour vision
+/// show the same order. Stops #A9CCEA, #6E93CC, #8560A8, #8E2A5E, #3A0A14, straight between them in Oklab.
+pub(crate) const MAP_COLOURS: [RGBColor; 13] = [
+    RGBColor(169, 204, 234),
+    RGBColor(149, 185, 224),
+    RGBColor(129, 166, 214),
+    RGBColor(110, 147, 204),
+    RGBColor(121, 130, 192),
+    RGBColor(128, 113, 180),
+    RGBColor(133, 96, 168),
+    RGBColor(138, 80, 143),
+    RGBColor(141, 63, 118),
+    RGBColor(142, 42, 94),
+    RGBColor(113, 31, 68),
+    RGBColor(85, 20, 43),
+    RGBColor(58, 10, 20),
+];
+
+/// The same on a dark page, ever lighter. Stops #1F4E7A, #3C6FB5, #A56BB8, #F08C78, #FFF0B8.
+pub(crate) const DARK_MAP_COLOURS: [RGBColor; 13] = [
+    RGBColor(31, 78, 122),
+    RGBColor(41, 89, 141),
+    RGBColor(50, 100, 161),
+    RGBColor(60, 111, 181),
+    RGBColor(102, 111, 182),
+    RGBColor(135, 110, 183),
+    RGBColor(165, 107, 184),
+    RGBColor(189, 120, 166),
+    RGBColor(214, 131, 145),
+    RGBColor(240, 140, 120),
+    RGBColor(247, 174, 141),
+    RGBColor(252, 207, 162),
+    RGBColor(255, 240, 184),
+];
+
+/// A colour as drawn, on a dark page, and as a variable. The dark ones are the same hues, lighter.
+const TABLE: [(RGBColor, &str, &str); 10] = [
+    (PAPER, "#16191D", "var(--chart-paper)"),
+    (INK, "#E4E6E8", "var(--chart-ink)"),
+    (GRID, "#3A3F45", "var(--chart-grid)"),
+    (COLOURS[0], "#56A8E8", "var(--chart-1)"),
+    (COLOURS[1], "#FF8B3D", "var(--chart-2)"),
+    (COLOURS[2], "#2CC79A", "var(--chart-3)"),
+    (COLOURS[3], "#E59CC8", "var(--chart-4)"),
+    (COLOURS[4], "#C8CCD0", "var(--chart-5)"),
+    (COLOURS[5], "#9AD6F8", "var(--chart-6)"),
+    (COLOURS[6], "#F3B82E", "var(--chart-7)"),
+];
+
+/// How the drawing library writes a colour.
+pub(crate) fn hex(RGBColor(red, green, blue): RGBColor) -> String {
+    format!("#{red:02X}{green:02X}{blue:02X}")
+}
+
+impl Theme {
+    /// The drawing in the theme's colours. Only attributes that are a colour and nothing else change.
+    pub(crate) fn recolour(self, svg: String) -> String {
+        if self == Self::Light {
+            return svg;
+        }
+        let mut table: Vec<(String, String)> = TABLE
+            .iter()
+            .map(|(drawn, dark, variable)| {
+                (*drawn, if self == Self::Dark { dark } else { variable })
+            })
+            .map(|(drawn, theirs)| (hex(drawn), (*theirs).to_owned()))
+            .collect();
+        for (number, (drawn, dark)) in MAP_COLOURS.into_iter().zip(DARK_MAP_COLOURS).enumerate() {
+            let variable = || format!("var(--map-{number})");
+            table.push((hex(drawn), if self == Self::Dark { hex(dark) } else { variable() }));
+        }
+        let mut recoloured = String::with_capacity(svg.len() * 11 / 10);
+        let mut rest = svg.as_str();
+        // A colour is the whole of an attribute: ="#RRGGBB".
+        while let Some(at) = rest.find("=\"#") {
+            let (before, from) = rest.split_at(at + 2);
+            recoloured.push_str(before);
+            let colour = from.get(..7).filter(|_| from.as_bytes().get(7) == Some(&b'"'));
+            let found = colour.and_then(|colour| table.iter().find(|(drawn, _)| drawn == colour));
+            if let Some((drawn, theirs)) = found {
+                recoloured.push_str(theirs);
+                rest = &from[drawn.len()..];
+            } else {
+                rest = from;
+            }
+        }
+        recoloured + rest
+    }
+}
+
+/// The variables that [`Theme::Page`] names, with the colours of `theme`, as declarations of CSS.
+pub(crate) fn page_variables(theme: Theme) -> String {
+    let is_dark = theme == Theme::Dark;
+    let mut css = String::new();
+    for (drawn, dark, variable) in TABLE {
+        let name = variable.trim_start_matches("var(").trim_end_matches(')');
+        let colour = if is_dark { dark.to_owned() } else { hex(drawn) };
+        css.push_str(&format!("{name}: {colour}; "));
+    }
+    let ramp = if is_dark { DARK_MAP_COLOURS } else { MAP_COLOURS };
+    for (number, colour) in ramp.into_iter().enumerate() {
+        css.push_str(&format!("--map-{number}: {}; ", hex(colour)));
+    }
+    css.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_change_and_words_do_not() {
+        let svg = "<rect fill=\"#FFFFFF\"/><text fill=\"#282828\">#FFFFFF =\"#12</text>";
+        assert_eq!(Theme::Light.recolour(svg.to_owned()), svg);
+        assert_eq!(
+            Theme::Dark.recolour(svg.to_owned()),
+            "<rect fill=\"#16191D\"/><text fill=\"#E4E6E8\">#FFFFFF =\"#12</text>"
+        );
+        assert!(Theme::Page.recolour(svg.to_owned()).contains("fill=\"var(--chart-ink)\""));
+    }
+
+    #[test]
+    fn every_colour_is_told_from_the_paper_that_it_is_on() {
+        let luminance = |colour: &str| {
+            let part = |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap());
+            let linear = |value: f64| (value / 255.0).powf(2.2);
+            0.2126 * linear(part(1)) + 0.7152 * linear(part(3)) + 0.0722 * linear(part(5))
+        };
+        let contrast = |one: &str, other: &str| {
+            let (one, other) = (luminance(one), luminance(other));
+            (one.max(other) + 0.05) / (one.min(other) + 0.05)
+        };
+        for (drawn, dark, _) in &TABLE[3..] {
+            // Graphical objects, WCAG 2.2 criterion 1.4.11, have markers and dashes besides.
+            assert!(contrast(&hex(*drawn), "#FFFFFF") > 2.1, "{}", hex(*drawn));
+            assert!(contrast(dark, TABLE[0].1) > 4.5, "{dark}");
+        }
+    }
+}

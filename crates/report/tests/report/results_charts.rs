@@ -1,0 +1,71 @@
+use crate::{fixture, html};
+use roxmltree::Document;
+use strewn_report::{ChartSize, ChartStyle, RESULTS_CHARTS, Results, ResultsChart, Theme};
+
+fn full_run() -> Results {
+    Results::from_json(include_str!("full-run.json")).unwrap()
+}
+
+#[test]
+fn every_chart_is_well_formed_in_every_theme_and_the_same_each_time() {
+    let results = full_run();
+    let map = html::map();
+    for chart in RESULTS_CHARTS {
+        for theme in [Theme::Light, Theme::Dark, Theme::Page] {
+            let style = ChartStyle { size: ChartSize::default(), theme };
+            let draw = || chart.draw(&results, Some(&map), style).unwrap().unwrap();
+            let svg = draw();
+            assert_eq!(svg, draw());
+            let document =
+                Document::parse(&svg).unwrap_or_else(|error| panic!("{chart:?}: {error}"));
+            assert_eq!(svg.contains("\"#282828\""), theme == Theme::Light, "{chart:?}");
+            assert_eq!(svg.contains("var(--chart-ink)"), theme == Theme::Page, "{chart:?}");
+            let marks = document
+                .descendants()
+                .filter(|node| node.has_tag_name("circle"))
+                .filter(|node| node.children().any(|child| child.has_tag_name("title")))
+                .count();
+            assert!(marks >= 2, "{chart:?} says nothing of its figures");
+        }
+    }
+}
+
+#[test]
+fn what_is_pointed_at_says_its_figure_and_the_published_one() {
+    let svg = ResultsChart::Iops.draw(&full_run(), None, ChartStyle::default()).unwrap().unwrap();
+    for words in [
+        "FAS2050, segment 1: 4,863.63 IOPS, fitted; published 4,864 IOPS",
+        "FAS2050, segment 14: 3,472",
+        "IOPS, predicted; published 3,449 IOPS",
+    ] {
+        assert!(svg.contains(words), "no {words:?}");
+    }
+}
+
+#[test]
+fn what_results_lack_is_not_drawn() {
+    let mut results = fixture::results();
+    results.overhead.clear();
+    let draw = |chart: ResultsChart| chart.draw(&results, None, ChartStyle::default()).unwrap();
+    for chart in [ResultsChart::Map, ResultsChart::Loss, ResultsChart::PerSpindle] {
+        assert_eq!(draw(chart), None, "{chart:?}");
+    }
+}
+
+#[test]
+fn the_map_has_a_row_each_time_the_file_moved() {
+    let svg = ResultsChart::Map.draw(&full_run(), Some(&html::map()), ChartStyle::default());
+    let svg = svg.unwrap().unwrap();
+    assert_eq!(svg.matches("<title>FAS2050, after segment").count(), 3);
+    assert_eq!(svg.matches("<title>EVA4400, after segment 0 to 2").count(), 1);
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn a_png_has_twice_the_pixels_and_the_same_bytes_each_time() {
+    let svg = ResultsChart::Iops.draw(&full_run(), None, ChartStyle::default()).unwrap().unwrap();
+    let png = strewn_report::png(&svg).unwrap();
+    assert_eq!(png, strewn_report::png(&svg).unwrap());
+    assert_eq!(png[16..24], [1920_u32.to_be_bytes(), 1120_u32.to_be_bytes()].concat()[..]);
+    assert!(strewn_report::png("<svg").is_err());
+}

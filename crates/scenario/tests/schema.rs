@@ -1,0 +1,91 @@
+//! The JSON schema that editors use has the keys that the reader takes, no more and no fewer.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use strewn_scenario::{ProblemKind, SCHEMA_JSON, Scenario};
+
+/// No key is near this one, so the reader answers with the keys that there are.
+const STRANGE: &str = "zzzzzzzzzzzz";
+
+/// Every table there is, each with a strange key alone.
+const EVERY_TABLE: &str = "
+    zzzzzzzzzzzz = 1
+    [workload]
+    zzzzzzzzzzzz = 1
+    [[workload.access]]
+    zzzzzzzzzzzz = 1
+    [[array]]
+    name = 'wa'
+    zzzzzzzzzzzz = 1
+    [array.processor]
+    zzzzzzzzzzzz = 1
+    [array.fitted]
+    zzzzzzzzzzzz = 1
+    [[array.failure]]
+    zzzzzzzzzzzz = 1
+    [array.write_anywhere]
+    zzzzzzzzzzzz = 1
+    [array.write_anywhere.other_data]
+    zzzzzzzzzzzz = 1
+    [[array]]
+    name = 'ip'
+    [array.in_place]
+    zzzzzzzzzzzz = 1
+    [overhead]
+    zzzzzzzzzzzz = 1
+    [[overhead.configuration]]
+    zzzzzzzzzzzz = 1
+";
+
+fn schema() -> Value {
+    serde_json::from_str(SCHEMA_JSON).unwrap()
+}
+
+/// The schema of a table, by the field that a problem names: `array[wa].failure[1]`.
+fn table(field: &str) -> Value {
+    let mut table = schema();
+    for step in field.split('.').filter(|step| !step.is_empty()) {
+        let key = step.split('[').next().unwrap();
+        table = table["properties"][key].clone();
+        if table.get("items").is_some() {
+            table = table["items"].clone();
+        }
+        assert!(table.is_object(), "no {key} of {field} in the schema");
+    }
+    table
+}
+
+#[test]
+fn the_schema_has_the_keys_that_the_reader_takes() {
+    let error = Scenario::parse(EVERY_TABLE, "every.toml").unwrap_err();
+    let mut tables = 0;
+    for problem in error.problems().iter().filter(|one| one.kind() == ProblemKind::UnknownKey) {
+        let field = problem.field().strip_suffix(STRANGE).unwrap().trim_end_matches('.');
+        let keys = problem.help_text().strip_prefix("the keys here are ").unwrap();
+        let read: BTreeSet<&str> = keys.split(", ").collect();
+        let table = table(field);
+        let properties = table["properties"].as_object().unwrap();
+        let written: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
+        assert_eq!(written, read, "keys of [{field}]");
+        assert_eq!(table["additionalProperties"], false, "[{field}]");
+        for required in table["required"].as_array().unwrap() {
+            assert!(written.contains(required.as_str().unwrap()), "{required} of [{field}]");
+        }
+        tables += 1;
+    }
+    assert_eq!(tables, EVERY_TABLE.matches(STRANGE).count());
+}
+
+#[test]
+fn every_key_of_the_schema_is_described() {
+    fn look(at: &Value, path: &str) {
+        for (key, value) in at["properties"].as_object().into_iter().flatten() {
+            assert!(value["description"].is_string(), "{path}.{key}");
+            look(value, &format!("{path}.{key}"));
+            look(&value["items"], &format!("{path}.{key}[]"));
+        }
+    }
+    look(&schema(), "");
+}

@@ -1,0 +1,39 @@
+//! `strewn bench`.
+
+use std::time::Duration;
+
+use strewn::report::{cost_tables, figures_json};
+use strewn::terminal::{self, Ending, Failure};
+
+use super::arguments::BenchArguments;
+use super::scenario_file;
+
+/// Simulates each array for a while and prints what it costs.
+pub(crate) fn bench(arguments: &BenchArguments) -> Result<Ending, Failure> {
+    let scenario = scenario_file::load(&arguments.scenario)?;
+    let names = || scenario.arrays.iter().map(|array| array.name.as_str());
+    if let Some(unknown) = arguments.array.iter().find(|name| !names().any(|known| known == **name))
+    {
+        return Err(Failure::bad_input(
+            format!("the scenario has no array \"{unknown}\""),
+            format!("its arrays are: {}", names().collect::<Vec<_>>().join(", ")),
+        ));
+    }
+    let stop = terminal::stop_when_interrupted();
+    let chosen = |name| arguments.array.is_empty() || arguments.array.iter().any(|one| one == name);
+    let mut costs = Vec::new();
+    for index in (0..scenario.arrays.len()).filter(|&index| chosen(&scenario.arrays[index].name)) {
+        let wall = Duration::from_secs_f64(arguments.seconds);
+        costs.push(strewn::measure_cost(&scenario, index, wall, &stop)?);
+        if stop() {
+            return Err(Failure::stopped("stopped before everything was measured"));
+        }
+    }
+    let text = if arguments.json {
+        figures_json(&costs).map_err(|error| Failure::failed(error.to_string()))?
+    } else {
+        cost_tables(&costs)
+    };
+    terminal::print(&text)?;
+    Ok(Ending::Complete)
+}

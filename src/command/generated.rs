@@ -1,0 +1,41 @@
+//! What is printed for other programs: the schema of scenarios, completions, the manual.
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+use strewn::scenario::SCHEMA_JSON;
+use strewn::terminal::{self, Ending, Failure};
+
+use super::arguments::Arguments;
+
+const NAME: &str = "strewn";
+
+/// Prints the JSON schema of scenarios.
+pub(crate) fn schema() -> Result<Ending, Failure> {
+    print(SCHEMA_JSON.as_bytes())
+}
+
+/// Prints completions for `shell`.
+pub(crate) fn completions(shell: Shell) -> Result<Ending, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), NAME, &mut text);
+    print(&text)
+}
+
+/// Prints the manual: of the command, then of each verb.
+pub(crate) fn man() -> Result<Ending, Failure> {
+    let mut command = Arguments::command();
+    command.build();
+    let mut text = Vec::new();
+    let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help").cloned();
+    for page in std::iter::once(command.clone()).chain(verbs) {
+        clap_mangen::Man::new(page)
+            .render(&mut text)
+            .map_err(|error| Failure::failed(format!("the manual cannot be made: {error}")))?;
+    }
+    print(&text)
+}
+
+fn print(text: &[u8]) -> Result<Ending, Failure> {
+    terminal::print(&String::from_utf8_lossy(text))?;
+    Ok(Ending::Complete)
+}

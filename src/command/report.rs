@@ -1,0 +1,29 @@
+//! `strewn report`.
+
+use strewn::terminal::{self, Ending, Failure};
+
+use super::arguments::ReportArguments;
+use super::out_directory::OutDirectory;
+use super::output_files::{self, Shown};
+use super::results_directory::{self, ResultsDirectory};
+
+/// Draws everything that is made from the results in a directory.
+pub(crate) fn report(arguments: &ReportArguments) -> Result<Ending, Failure> {
+    let ResultsDirectory { results, map, scenario } = results_directory::read(&arguments.results)?;
+    let names = output_files::names_of_report(&arguments.pictures);
+    let out = match &arguments.out {
+        Some(out) => OutDirectory::check(out, arguments.force, names)?,
+        // What a report is made from is not among the names: it stays.
+        None => OutDirectory::check(&arguments.results, true, names)?,
+    };
+    let shown = Shown { results: &results, map: map.as_ref(), scenario: scenario.as_deref() };
+    let files = output_files::of_report(&shown, &arguments.pictures)?;
+    out.write(&files)?;
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    let into = out.path().display();
+    terminal::print(&format!("Written into {into}: {}.\n", names.join(", ")))?;
+    if map.is_none() {
+        terminal::print("No map: the results have no map.json.\n")?;
+    }
+    Ok(Ending::Complete)
+}

@@ -1,0 +1,174 @@
+//! What a scenario costs to simulate, found out by simulating a few seconds of it.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use strewn_raid::BLOCK_BYTES;
+use strewn_report::{PartShare, SimulationCost, rounded};
+use strewn_scenario::Scenario;
+use strewn_sim::{Host, Part, PartAtWork, Progress, Simulation, SimulationError};
+
+use crate::layout_map::Mapped;
+use crate::memory;
+use crate::run::{RunError, WithSimulation, simulate};
+
+/// How often the part at work is looked at. A few thousand looks a second tell shares to a percent, and cost the core
+/// that they are done on next to nothing.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// Significant digits of what is measured; there are not that many to trust.
+const DIGITS: usize = 4;
+
+/// Simulates the array numbered `index` of `scenario` for about `wall`, alone and on one thread, and says what it
+/// costs. The beginning is what is measured: an array that ages takes more spindle commands for each operation later.
+///
+/// # Errors
+/// As [`run`](crate::run()), but that published figures are not read and laws not checked.
+pub fn measure_cost(
+    scenario: &Scenario,
+    index: usize,
+    wall: Duration,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<SimulationCost, RunError> {
+    let array = &scenario.arrays[index];
+    let alone = Scenario { arrays: vec![array.clone()], ..scenario.clone() };
+    memory::check(&alone)?;
+    let began = Instant::now();
+    let segment_ns = scenario.segment_ns;
+    let measure = Measure { array: array.name.clone(), wall, stop, segment_ns };
+    let measured = simulate(scenario, index, measure)?;
+    let Measured { simulated, wall, operations, commands, looks } = measured;
+    let set_up = began.elapsed().saturating_sub(wall);
+
+    let wall_seconds = wall.as_secs_f64().max(1e-9);
+    let memory_bytes = memory::array_bytes(scenario, array);
+    let all_segments = Duration::from_nanos(scenario.segment_ns) * scenario.segments;
+    let whole = set_up + wall_for(all_segments, simulated, wall);
+    let ns_per_operation = wall_seconds * 1e9 / operations.max(1) as f64;
+    let all_looks = looks.values().sum::<u64>().max(1) as f64;
+    let share = |part| {
+        let share = looks.get(&part).copied().unwrap_or(0) as f64 / all_looks;
+        PartShare {
+            part: name(part).to_owned(),
+            percent: rounded(share * 100.0, DIGITS),
+            ns_per_host_op: rounded(share * ns_per_operation, DIGITS),
+        }
+    };
+    Ok(SimulationCost {
+        array: array.name.clone(),
+        set_up_seconds: rounded(set_up.as_secs_f64(), DIGITS),
+        wall_seconds: rounded(wall_seconds, DIGITS),
+        simulated_seconds: rounded(simulated.as_secs_f64(), DIGITS),
+        host_ops: operations,
+        host_ops_per_second: rounded(operations as f64 / wall_seconds, DIGITS),
+        spindle_commands_per_second: rounded(commands as f64 / wall_seconds, DIGITS),
+        ns_per_host_op: rounded(ns_per_operation, DIGITS),
+        memory_bytes,
+        memory_bytes_per_block: rounded(
+            memory_bytes as f64 / (scenario.workload.file_bytes / BLOCK_BYTES).max(1) as f64,
+            DIGITS,
+        ),
+        whole_seconds: rounded(whole.as_secs_f64(), DIGITS),
+        parts: Part::ALL.map(share).to_vec(),
+    })
+}
+
+/// The wall time that `virtual_time` takes, if `simulated` of it took `wall`.
+pub(crate) fn wall_for(virtual_time: Duration, simulated: Duration, wall: Duration) -> Duration {
+    let ratio = wall.as_secs_f64() / simulated.as_secs_f64().max(1e-9);
+    // Beyond what a duration can say nobody waits.
+    Duration::try_from_secs_f64(virtual_time.as_secs_f64() * ratio).unwrap_or(Duration::MAX)
+}
+
+const fn name(part: Part) -> &'static str {
+    match part {
+        Part::Events => "what happens next",
+        Part::Host => "the host: drawing operations, response times",
+        Part::Service => "the array, serving: caches, maps, plans",
+        Part::WriteBack => "the array, writing back: allocation, destaging",
+        Part::Spindles => "the spindles: queues, choice, positions",
+    }
+}
+
+struct Measure<'a> {
+    array: String,
+    wall: Duration,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    segment_ns: u64,
+}
+
+struct Measured {
+    simulated: Duration,
+    wall: Duration,
+    operations: u64,
+    commands: u64,
+    looks: HashMap<Part, u64>,
+}
+
+impl WithSimulation for Measure<'_> {
+    type Output = Measured;
+
+    fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
+        self,
+        mut simulation: Simulation<A, H>,
+    ) -> Result<Measured, RunError> {
+        let at_work = simulation.part_at_work();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let looks = scope.spawn(|| look(&at_work, &done));
+            let began = Instant::now();
+            let mut last = Progress { now_ns: 0, operations: 0 };
+            let mut observe = |progress| {
+                last = progress;
+                if began.elapsed() >= self.wall || (self.stop)() {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            let ended = loop {
+                match simulation.run_segment(self.segment_ns, &mut observe) {
+                    Ok(_) => {}
+                    Err(SimulationError::Stopped) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
+            };
+            let wall = began.elapsed();
+            done.store(true, Ordering::Relaxed);
+            let looks = looks.join().unwrap_or_default();
+            ended.map_err(|source| RunError::Simulation { array: self.array.clone(), source })?;
+            let counters = simulation.array().counters();
+            Ok(Measured {
+                simulated: Duration::from_nanos(last.now_ns),
+                wall,
+                operations: last.operations,
+                commands: counters.spindle_reads() + counters.spindle_writes(),
+                looks,
+            })
+        })
+    }
+}
+
+fn look(at_work: &PartAtWork, done: &AtomicBool) -> HashMap<Part, u64> {
+    let mut looks = HashMap::new();
+    while !done.load(Ordering::Relaxed) {
+        *looks.entry(at_work.now()).or_default() += 1;
+        std::thread::sleep(LOOK);
+    }
+    looks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_follows_from_time_spent() {
+        let seconds = Duration::from_secs;
+        assert_eq!(wall_for(seconds(1200), seconds(60), seconds(3)), seconds(60));
+        assert_eq!(wall_for(seconds(1200), seconds(0), seconds(3)), Duration::MAX);
+        assert_eq!(wall_for(seconds(0), seconds(60), seconds(3)), seconds(0));
+    }
+}

@@ -1,0 +1,41 @@
+//! `strewn bench`: what a scenario will cost.
+
+use crate::common::Folder;
+use serde_json::Value;
+
+#[test]
+fn each_array_has_its_rates_memory_and_parts() {
+    let tables = Folder::new().strewn(&["bench", "small.toml", "--seconds", "0.2"]).succeeded();
+    for part in ["anywhere", "inplace", "bytes/block", "all segments", "the spindles", "% of"] {
+        assert!(tables.contains(part), "no {part:?} in\n{tables}");
+    }
+}
+
+#[test]
+fn json_of_one_array_adds_up() {
+    let words = ["bench", "small.toml", "--array", "inplace", "--seconds", "0.5", "--json"];
+    let json: Value = serde_json::from_str(&Folder::new().strewn(&words).succeeded()).unwrap();
+    let [cost] = json.as_array().unwrap().as_slice() else { panic!("one array, not {json}") };
+    assert_eq!(cost["array"], "inplace");
+    let figure = |name: &str| cost[name].as_f64().unwrap();
+    let rate = figure("host_ops") / figure("wall_seconds");
+    assert!((rate / figure("host_ops_per_second") - 1.0).abs() < 0.01, "{cost}");
+    assert!(figure("spindle_commands_per_second") > figure("host_ops_per_second"), "{cost}");
+    let parts = cost["parts"].as_array().unwrap();
+    let percent: f64 = parts.iter().map(|part| part["percent"].as_f64().unwrap()).sum();
+    assert!((percent - 100.0).abs() < 0.1, "{cost}");
+    let spindles = parts.iter().find(|part| part["part"].as_str().unwrap().contains("spindles"));
+    assert!(spindles.unwrap()["percent"].as_f64().unwrap() > 5.0, "{cost}");
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let folder = Folder::new();
+    let anyhow = folder.strewn(&["bench", "small.toml", "--array", "anyhow"]);
+    anyhow.refused(&["no array \"anyhow\"", "anywhere, inplace"]);
+    for seconds in ["0", "-1", "NaN", "inf", "1e9", "five"] {
+        let refused = folder.strewn(&["bench", "small.toml", "--seconds", seconds]);
+        refused.refused(&["such as --seconds 5"]);
+    }
+    folder.strewn(&["bench", "smal.toml"]).refused(&["no scenario smal.toml"]);
+}

@@ -1,0 +1,100 @@
+//! `report.html` in a browser: skipped where there is no Chromium, and says so.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::Folder;
+use strewn::report::Results;
+
+/// A page that is not done by then never is.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Chromium or Chrome, by what `STREWN_CHROMIUM` says or where it is found.
+fn chromium() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("STREWN_CHROMIUM") {
+        return Some(path.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    std::env::split_paths(&path)
+        .flat_map(|directory| names.map(|name| directory.join(name)))
+        .find(|program| program.is_file())
+}
+
+/// The document after the page at `address` has run, and what the browser said of it.
+fn document_of(program: &Path, address: &str) -> (String, String) {
+    let profile = tempfile::tempdir().unwrap();
+    let (dom, said) = (profile.path().join("dom"), profile.path().join("said"));
+    let mut child = Command::new(program)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"])
+        // Whatever the page would fetch fails, and is logged.
+        .args(["--proxy-server=127.0.0.1:9", "--virtual-time-budget=10000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", profile.path().join("profile").display()))
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(std::fs::File::create(&dom).unwrap())
+        .stderr(std::fs::File::create(&said).unwrap())
+        .spawn()
+        .unwrap();
+    let started = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("the browser was not done after {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let read = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
+    (read(&dom), read(&said))
+}
+
+/// What the attribute of that name says at its first place in `html`.
+fn attribute<'a>(html: &'a str, name: &str) -> Option<&'a str> {
+    let (_, from) = html.split_once(&format!(" {name}=\""))?;
+    from.split('"').next()
+}
+
+#[test]
+fn the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_results() {
+    let Some(program) = chromium() else {
+        eprintln!(
+            "skipped: there is no Chromium on this machine (apt-get install chromium, or set STREWN_CHROMIUM)"
+        );
+        return;
+    };
+    let folder = Folder::new();
+    // A name that would be markup, were it not escaped.
+    let hostile =
+        crate::common::SMALL.replace("\"anywhere\"", "\"any<script>alert(1)</script>{{title}}\"");
+    folder.write("hostile.toml", &hostile);
+    folder.strewn(&["run", "hostile.toml", "--out", "out"]).succeeded();
+    let address = format!("file://{}#check", folder.path("out/report.html").display());
+    let (document, said) = document_of(&program, &address);
+    assert!(!said.contains("CONSOLE"), "the page complains:\n{said}");
+
+    let outcome = attribute(&document, "data-check");
+    assert_eq!(outcome, Some("ok"), "{said}");
+    // Four pictures of the array whose file moves, and one of the other.
+    assert_eq!(attribute(&document, "data-pictures"), Some("4 1"));
+    let compared: usize = attribute(&document, "data-compared").unwrap().parse().unwrap();
+    assert!(compared > 100, "{compared} figures compared");
+
+    // The page compared its tables with the results within it; here they are compared with the file, as they stand.
+    let results = Results::from_json(&folder.read("out/results.json")).unwrap();
+    for (position, array) in results.arrays.iter().enumerate() {
+        for (number, segment) in array.segments.iter().enumerate() {
+            let path = format!("data-path=\"arrays/{position}/segments/{number}/iops\"");
+            let shown: Vec<&str> = document
+                .match_indices(&path)
+                .filter_map(|(at, _)| document[at..].split(['>', '<']).nth(1))
+                .collect();
+            assert!(!shown.is_empty(), "{path} is nowhere");
+            let rounded = format!("{:.0}", segment.iops);
+            for figure in shown {
+                assert_eq!(figure.replace(',', ""), rounded, "{path}");
+            }
+        }
+    }
+}

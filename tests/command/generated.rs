@@ -1,0 +1,37 @@
+//! What is printed for other programs.
+
+use crate::common::Folder;
+use serde_json::Value;
+
+#[test]
+fn the_schema_is_json_and_of_this_version() {
+    let text = Folder::new().strewn(&["schema"]).succeeded();
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(schema["properties"]["schema"]["const"], 1);
+    assert!(schema["properties"]["array"]["items"]["properties"]["write_anywhere"].is_object());
+}
+
+#[test]
+fn completions_and_the_manual_know_every_verb() {
+    let folder = Folder::new();
+    let help = folder.strewn(&["--help"]).succeeded();
+    let verbs = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let verbs: Vec<&str> = verbs
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|verb| *verb != "help")
+        .collect();
+    assert!(verbs.contains(&"run") && verbs.contains(&"bench"), "{verbs:?}");
+    let manual = folder.strewn(&["man"]).succeeded();
+    for verb in &verbs {
+        assert!(manual.contains(&format!(".TH strewn-{verb} 1")), "no page for {verb}");
+    }
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let completions = folder.strewn(&["completions", shell]).succeeded();
+        for verb in &verbs {
+            assert!(completions.contains(verb), "no {verb} for {shell}");
+        }
+    }
+    folder.strewn(&["completions", "fis"]).refused(&["fish"]);
+    folder.strewn(&["completions"]).refused(&["SHELL"]);
+}
