@@ -31,6 +31,7 @@
 mod build;
 mod calibrate;
 mod cost;
+mod export;
 mod layout_map;
 mod load;
 mod memory;
@@ -44,6 +45,7 @@ pub mod terminal;
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
 pub use cost::measure_cost;
+pub use export::{fio_output, iometer_results};
 pub use layout_map::Mapped;
 pub use load::{Load, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, needed_bytes};

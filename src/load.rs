@@ -95,7 +95,7 @@ impl From<FormatError> for LoadError {
 /// A host made for one array.
 pub(crate) enum BuiltHost {
     /// The plain closed loop.
-    ClosedLoop(ClosedLoop),
+    ClosedLoop(Box<ClosedLoop>),
     /// Anything else, of which each operation costs a call.
     Other(Box<dyn Host>),
 }
@@ -104,7 +104,7 @@ impl BuiltHost {
     /// The same, with reads and writes measured apart and every operation told of.
     pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
         Self::Other(match self {
-            Self::ClosedLoop(host) => Box::new(Watched::new(host, watch)),
+            Self::ClosedLoop(host) => Box::new(Watched::new(*host, watch)),
             Self::Other(host) => Box::new(Watched::new(host, watch)),
         })
     }

@@ -301,7 +301,7 @@ pub(crate) fn run_array(
     let array = &scenario.arrays[index];
     let host = match &options.load {
         Some(load) => load.host(scenario, index, build::seed(scenario, index))?,
-        None => BuiltHost::ClosedLoop(closed_loop(scenario, index)?),
+        None => BuiltHost::ClosedLoop(Box::new(closed_loop(scenario, index)?)),
     };
     let recording = options.record_iolog.as_ref().map(|path| {
         Recording::begin(record::iolog_of_array(path, &array.name, scenario.arrays.len()))
@@ -312,7 +312,7 @@ pub(crate) fn run_array(
         recording => host.watched(recording.as_ref().map(Recording::watch)),
     };
     let done = match host {
-        BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, host, segments),
+        BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, *host, segments),
         BuiltHost::Other(host) => simulate_host(scenario, index, host, segments),
     }?;
     if let Some(recording) = recording {

@@ -171,12 +171,23 @@ pub(crate) struct RunArguments {
     /// Replay the records of this device of the trace alone: the disk, application storage unit or device number
     #[arg(long, value_name = "N", requires = "trace", help_heading = LOADS)]
     pub(crate) trace_device: Option<u32>,
+    /// Write what was measured in the shape of another tool too: fio.json as of fio --output-format=json, a job for each
+    /// segment; results.csv as of Iometer, a test for each segment
+    #[arg(long, value_enum, value_name = "TOOL", value_delimiter = ',', requires = "out")]
+    pub(crate) also: Vec<Shape>,
     /// Log every host operation into this file as fio's iolog; with several arrays, into one for each, its name before
     /// the extension
     #[arg(long, value_name = "FILE")]
     pub(crate) record_iolog: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
+}
+
+/// A tool in whose shape results are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shape {
+    Fio,
+    Iometer,
 }
 
 /// How pictures are drawn.

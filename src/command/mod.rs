@@ -1,5 +1,6 @@
 //! What the words on the command line do.
 
+mod also;
 mod arguments;
 mod bench;
 mod calibrate;

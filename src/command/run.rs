@@ -7,6 +7,7 @@ use strewn::report::{self, ArrayResults};
 use strewn::scenario::Scenario;
 use strewn::terminal::{self, Ending, Failure, Terminal};
 
+use super::also::{self, Collecting};
 use super::arguments::RunArguments;
 use super::out_directory::OutDirectory;
 use super::output_files::{self, Shown};
@@ -19,14 +20,14 @@ const QUICK_SCALE_DOWN: u32 = 8;
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let (mut scenario, text) = scenario_file::load_with_text(&arguments.scenario)?;
+    let mut also_shapes = arguments.also.clone();
+    also_shapes.dedup();
     let out = arguments.out.as_deref();
     let out = out
         .map(|path| {
-            OutDirectory::check(
-                path,
-                arguments.force,
-                output_files::names_of_run(&arguments.pictures),
-            )
+            let mut names = output_files::names_of_run(&arguments.pictures);
+            names.extend(also_shapes.iter().map(|shape| shape.file_name().to_owned()));
+            OutDirectory::check(path, arguments.force, names)
         })
         .transpose()?;
     if let Some(log) = &arguments.record_iolog {
@@ -40,16 +41,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         jobs: arguments.jobs.unwrap_or_default(),
         scale_down: if arguments.quick { QUICK_SCALE_DOWN } else { 1 },
         load,
-        by_direction: false,
+        by_direction: !also_shapes.is_empty(),
         record_iolog: arguments.record_iolog.clone(),
     };
 
     let terminal = Terminal::of_run(&scenario, &options);
+    let observer = Collecting::new(&terminal, scenario.arrays.len(), !also_shapes.is_empty());
     let ran = match out {
-        Some(_) => strewn::run_with_map(&scenario, &options, &terminal)
+        Some(_) => strewn::run_with_map(&scenario, &options, &observer)
             .map(|(results, map)| (results, Some(map))),
-        None => strewn::run(&scenario, &options, &terminal).map(|results| (results, None)),
+        None => strewn::run(&scenario, &options, &observer).map(|results| (results, None)),
     };
+    let segments = observer.into_segments();
     // Its bars are gone before anything is said.
     drop(terminal);
     let (results, map) = ran?;
@@ -62,7 +65,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
     if let Some(out) = out {
         let shown = Shown { results: &results, map: map.as_ref(), scenario: Some(&text) };
-        out.write(&output_files::of_run(&shown, &json, &arguments.pictures)?)?;
+        let mut files = output_files::of_run(&shown, &json, &arguments.pictures)?;
+        files.extend(also::files(&also_shapes, &scenario, &results, &segments)?);
+        out.write(&files)?;
     }
     terminal::print(&if arguments.json { json } else { report::all_tables(&results) })?;
     Ok(Ending::of(&results))

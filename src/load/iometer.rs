@@ -279,7 +279,7 @@ impl Specifications {
             let region = only.region(file, file_bytes)?;
             let outstanding = only.outstanding.unwrap_or(outstanding);
             if let Some(plain) = plain(&only.pattern, region, seed, outstanding) {
-                return Ok(BuiltHost::ClosedLoop(plain));
+                return Ok(BuiltHost::ClosedLoop(Box::new(plain)));
             }
         }
         let worker = |(index, worker): (usize, &WorkerPlan)| {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use strewn::formats::trace::{
     Operation, TraceFormat, TraceOptions, TraceReader, TraceRecord, TraceWriter,
 };
+use strewn::formats::{fio, iometer};
 use strewn::report::{Results, Segment};
 
 use crate::common::{Folder, SMALL};
@@ -372,6 +373,36 @@ fn a_log_of_a_run_is_a_trace_of_it() {
     near(segments(&again)[0].iops / segments(&run)[0].iops, 1.0, 0.01);
     let refused = folder.strewn(&[&["run", "one.toml"], &words[..]].concat());
     refused.refused(&["o.log is there already"]);
+}
+
+#[test]
+fn results_are_written_in_the_shapes_of_fio_and_iometer() {
+    let folder = folder("anywhere");
+    let words = ["--out", "out", "--also", "fio,iometer"];
+    let results = results(&folder, &words);
+    let fio: fio::Output = serde_json::from_str(&folder.read("out/fio.json")).unwrap();
+    let csv = folder.read("out/results.csv");
+    let series = iometer::Results::read(csv.as_bytes(), Some("results.csv")).unwrap();
+    assert_eq!((fio.jobs.len(), series.len(), series[0].tests.len()), (3, 1, 3));
+    for (position, segment) in segments(&results).iter().enumerate() {
+        let job = &fio.jobs[position];
+        assert_eq!(job.jobname, format!("anywhere segment {}", segment.index));
+        assert_eq!(job.read.total_ios + job.write.total_ios, segment.ops);
+        near(job.read.iops + job.write.iops, segment.iops, 0.01);
+        let sum = job.read.lat_ns.mean * job.read.total_ios as f64
+            + job.write.lat_ns.mean * job.write.total_ios as f64;
+        near(sum / segment.ops as f64 / 1e6 / segment.response_ms.mean, 1.0, 1e-5);
+        let row = &series[0].tests[position].rows[0];
+        let measured = row.measured.as_ref().unwrap();
+        assert_eq!((measured.reads, measured.writes), (job.read.total_ios, job.write.total_ios));
+        near(measured.iops.total, segment.iops, 0.01);
+        assert_eq!(row.latency_bins.unwrap().iter().sum::<u64>(), segment.ops);
+        assert_eq!((row.access_specification.as_str(), row.queue_depth), ("file-server", Some(8)));
+    }
+    // Measured closer, but the same run.
+    let plain = self::results(&folder, &[]);
+    assert_eq!(plain.host_ops, results.host_ops);
+    folder.strewn(&["run", "one.toml", "--also", "fio"]).refused(&["--out <DIR>"]);
 }
 
 #[test]
