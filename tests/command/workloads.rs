@@ -279,7 +279,7 @@ fn records() -> Vec<TraceRecord> {
         device: 0,
         offset_bytes: (number * 7919 % 32_768) * 4096,
         length_bytes: 4096,
-        operation: if number % 4 == 0 { Operation::Write } else { Operation::Read },
+        operation: if number.is_multiple_of(4) { Operation::Write } else { Operation::Read },
     };
     (0..2000).map(record).collect()
 }

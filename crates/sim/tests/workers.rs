@@ -1,0 +1,227 @@
+//! The general host: depths, bursts, pauses, rates, ends, and arrivals by the clock.
+
+#![allow(clippy::unwrap_used)]
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use strewn_array::in_place::{InPlace, InPlaceConfig};
+use strewn_array::{Direction, HostOperation, ProcessorCosts};
+use strewn_raid::{VraidConfig, VraidLayout};
+use strewn_sim::{
+    Accesses, AccessesError, ClosedLoop, Host, Outstanding, Rate, Segment, Simulation,
+    SimulationError, Spindles, ThinkTime, TimedAccess, Watched, Worker, Workers,
+};
+use strewn_spindle::{Drive, Profile, Scheduler};
+use strewn_workload::{
+    Access, AccessSpecification, AccessStream, Distribution, Operation, Pattern, PatternLine,
+    PatternStream, Sequence,
+};
+
+const FILE_SECTORS: u64 = 1 << 20;
+const MS: u64 = 1_000_000;
+
+fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
+    let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
+    let drive = Arc::new(Drive::new(&profile).unwrap());
+    let spindle_sectors = drive.capacity_sectors();
+    let array = InPlace::<()>::new(InPlaceConfig {
+        layout: VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap(),
+        lun_sectors: FILE_SECTORS,
+        file_sectors: FILE_SECTORS,
+        spindle_sectors,
+        write_cache_sectors: 4096,
+        destage_low_sectors: 1024,
+        destages_in_flight: 8,
+        processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+    })
+    .unwrap();
+    let spindles =
+        Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: 8, stretch: 1 };
+    Simulation::with_host(array, &spindles, host).unwrap()
+}
+
+/// Segments until the host is done, and what it issued: when, and whether it wrote.
+fn run(host: impl Host, segment_ms: u64, most: u32) -> (Vec<Segment>, Vec<(u64, bool)>) {
+    let issued = Rc::new(RefCell::new(Vec::new()));
+    let told = Rc::clone(&issued);
+    let watch = move |now_ns: u64, operation: &HostOperation<()>| {
+        told.borrow_mut().push((now_ns, operation.direction == Direction::Write));
+    };
+    let mut simulation = simulation(Watched::new(host, Some(Box::new(watch))));
+    let mut segments = Vec::new();
+    while !simulation.is_done() && segments.len() < most as usize {
+        let segment =
+            simulation.run_segment(segment_ms * MS, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert!(segment.laws.hold(), "{:?}", segment.laws);
+        segments.push(segment);
+    }
+    drop(simulation);
+    (segments, Rc::into_inner(issued).unwrap().into_inner())
+}
+
+fn stream(read_percent: u8, burst_accesses: u32, delay_ms: u64) -> Box<PatternStream> {
+    let line = PatternLine {
+        bytes: 4096,
+        weight: 1,
+        read_percent,
+        random_percent: 100,
+        alignment_bytes: 4096,
+        burst_accesses,
+        delay_ns: delay_ms * MS,
+    };
+    let pattern = Pattern {
+        name: "test".into(),
+        lines: vec![line],
+        distributions: [Distribution::Uniform, Distribution::Uniform],
+        sequence: Sequence::AnyAccess,
+    };
+    Box::new(PatternStream::new(&pattern, 0, FILE_SECTORS, 1).unwrap())
+}
+
+/// Accesses at given times, or as soon as can be.
+struct Arrivals(Vec<u64>);
+
+impl Accesses for Arrivals {
+    fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError> {
+        let Some(not_before_ns) = self.0.pop() else { return Ok(None) };
+        let sector = not_before_ns / MS * 1000 % FILE_SECTORS / 8 * 8;
+        let access = Access { sector, sectors: 8, operation: Operation::Read };
+        Ok(Some(TimedAccess { access, not_before_ns, delay_ns: 0 }))
+    }
+}
+
+fn open(arrivals_ms: impl DoubleEndedIterator<Item = u64>, most: u32) -> Workers {
+    let times = arrivals_ms.rev().map(|ms| ms * MS).collect();
+    let mut worker = Worker::closed_loop(Box::new(Arrivals(times)), 1);
+    worker.outstanding = Outstanding::Open { most };
+    Workers::new(vec![worker])
+}
+
+/// A closed loop of workers is the plain closed loop, but for what happens at the very same moment.
+#[test]
+fn workers_without_a_pace_are_a_closed_loop() {
+    let specification = AccessSpecification::shipped("file-server").unwrap();
+    let accesses = AccessStream::new(&specification, 0, FILE_SECTORS, 5).unwrap();
+    let (plain, _) = run(ClosedLoop::new(accesses, 16), 20_000, 1);
+    let pattern = Pattern::from(&specification);
+    let accesses = Box::new(PatternStream::new(&pattern, 0, FILE_SECTORS, 5).unwrap());
+    let (workers, _) = run(Workers::new(vec![Worker::closed_loop(accesses, 16)]), 20_000, 1);
+    let (plain, workers) = (&plain[0], &workers[0]);
+    let off = plain.operations.abs_diff(workers.operations) as f64 / plain.operations as f64;
+    assert!(off < 0.01, "{} {}", plain.operations, workers.operations);
+    assert!((workers.mean_outstanding - 16.0).abs() < 1e-6);
+}
+
+#[test]
+fn the_delay_of_a_burst_runs_while_answers_come() {
+    let (_, issued) =
+        run(Workers::new(vec![Worker::closed_loop(stream(100, 3, 100), 8)]), 2_000, 1);
+    // At 100, 200 and so on: each burst at once, the next one so long after it.
+    let expected: Vec<u64> = (1..20).flat_map(|burst| [burst * 100 * MS; 3]).collect();
+    let times: Vec<u64> = issued.iter().map(|(at_ns, _)| *at_ns).collect();
+    assert_eq!(times[..expected.len()], expected);
+}
+
+#[test]
+fn think_time_begins_when_all_is_answered() {
+    let mut worker = Worker::closed_loop(stream(100, 1, 0), 8);
+    worker.think_time = Some(ThinkTime { accesses: 4, pause_ns: 50 * MS });
+    let (segments, issued) = run(Workers::new(vec![worker]), 2_000, 1);
+    for bursts in issued.chunks_exact(4).collect::<Vec<_>>().windows(2) {
+        assert!(bursts[0].iter().all(|one| one.0 == bursts[0][0].0));
+        // Longer than the pause, by the longest of four responses.
+        let gap_ns = bursts[1][0].0 - bursts[0][0].0;
+        assert!((50 * MS + 1..80 * MS).contains(&gap_ns), "{gap_ns}");
+    }
+    assert!(segments[0].operations > 100);
+}
+
+#[test]
+fn rates_hold_for_each_direction_and_are_caught_up_with() {
+    let mut worker = Worker::closed_loop(stream(50, 1, 0), 4);
+    worker.rates = [Some(Rate::Operations(50)), Some(Rate::Operations(50))];
+    let (segments, issued) = run(Workers::new(vec![worker]), 20_000, 1);
+    let writes = issued.iter().filter(|(_, write)| *write).count();
+    assert!((940..=1001).contains(&writes) && (940..=1001).contains(&(issued.len() - writes)));
+    assert_eq!(segments.len(), 1);
+
+    let mut worker = Worker::closed_loop(stream(100, 1, 0), 4);
+    worker.rates[0] = Some(Rate::Bytes(4096 * 100));
+    worker.runtime_ns = Some(10_000 * MS);
+    let (segments, issued) = run(Workers::new(vec![worker]), 60_000, 9);
+    assert_eq!((issued.len(), segments.len()), (1000, 1));
+    assert!(segments[0].length_ns.abs_diff(10_000 * MS) < 50 * MS);
+}
+
+#[test]
+fn a_group_waits_for_the_one_before() {
+    let worker = |group, most_accesses| {
+        let mut worker = Worker::closed_loop(stream(if group == 0 { 0 } else { 100 }, 1, 0), 2);
+        worker.most_accesses = Some(most_accesses);
+        worker.group = group;
+        worker
+    };
+    let mut late = worker(1, 30);
+    late.start_delay_ns = 500 * MS;
+    let host = Workers::new(vec![worker(0, 10), worker(1, 20), worker(0, 40), late]);
+    let (segments, issued) = run(host, 60_000, 9);
+    assert_eq!(issued.len(), 100);
+    assert!(issued[..50].iter().all(|(_, write)| *write));
+    assert!(issued[50..].iter().all(|(_, write)| !write));
+    assert!(issued.last().unwrap().0 - issued[50].0 > 500 * MS);
+    let [segment] = &segments[..] else { panic!("one segment") };
+    assert_eq!(segment.operations, 100);
+    let [reads, writes] = &**segment.by_direction.as_ref().unwrap();
+    assert_eq!((reads.answered.count, writes.answered.sectors), (50, 50 * 8));
+}
+
+#[test]
+fn depths_change_with_segments() {
+    let host = Workers::new(vec![Worker::closed_loop(stream(100, 1, 0), 1)]);
+    let (segments, _) = run(host.with_depths(vec![8, 2, 4]), 3_000, 4);
+    let means: Vec<f64> = segments.iter().map(|segment| segment.mean_outstanding).collect();
+    // Those that are too many as the depth falls are answered and not replaced.
+    for (mean, depth) in means.iter().zip([8.0, 2.0, 4.0, 4.0]) {
+        assert!((mean - depth).abs() < 0.05, "{means:?}");
+    }
+}
+
+/// The laws hold in segments that are idle, or have one operation, or end amid one.
+#[test]
+fn arrivals_come_by_the_clock_and_laws_hold_in_any_segment() {
+    let times = [0, 1, 2, 3, 500, 999, 1000, 4001, 4002, 9_999];
+    let (segments, issued) = run(open(times.into_iter(), 100), 1_000, 20);
+    assert_eq!(issued.iter().map(|(at_ns, _)| at_ns / MS).collect::<Vec<_>>(), times);
+    let operations: Vec<u64> = segments.iter().map(|segment| segment.operations).collect();
+    assert_eq!(operations.iter().sum::<u64>(), 10);
+    assert_eq!((operations[2], operations[4], operations.len()), (0, 2, 11));
+    assert!(segments[10].length_ns < 50 * MS);
+
+    // Each half of a millisecond on its own.
+    let (fine, _) = run(open(0..50, 100), 1, 200);
+    assert_eq!(fine.iter().map(|segment| segment.operations).sum::<u64>(), 50);
+}
+
+#[test]
+fn an_open_loop_that_falls_behind_is_given_up() {
+    let mut simulation = simulation(open((0..10_000).map(|number| number / 100), 500));
+    let ended = simulation.run_segment(60_000 * MS, &mut |_| ControlFlow::Continue(()));
+    let Err(SimulationError::Accesses(error)) = ended else { panic!("it should have been") };
+    assert!(error.to_string().contains("more than 500 operations are outstanding"), "{error}");
+}
+
+#[test]
+fn a_failure_to_get_an_access_ends_the_run() {
+    struct Damaged;
+    impl Accesses for Damaged {
+        fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError> {
+            Err("line 7 is damaged".into())
+        }
+    }
+    let host = Workers::new(vec![Worker::closed_loop(Box::new(Damaged), 1)]);
+    let ended = simulation(host).run_segment(MS, &mut |_| ControlFlow::Continue(()));
+    assert!(ended.is_err_and(|error| error.to_string().contains("line 7 is damaged")));
+}
