@@ -29,7 +29,7 @@ mod interrupt;
 mod progress;
 mod study_progress;
 
-pub use ending::{Ending, exit_code, print};
+pub use ending::{Ending, color_messages, exit_code, print};
 pub use failure::Failure;
 pub use progress::Terminal;
 pub use study_progress::StudyTerminal;
