@@ -337,12 +337,10 @@ impl BufferCache {
     fn drop_stale(&mut self, protected: bool) {
         let list = if protected { &mut self.protected } else { &mut self.probation };
         let mut uses = std::mem::take(&mut list.uses);
-        let count = uses.len();
-        for index in 0..count {
+        for _ in 0..uses.len() {
             if let Some(&(coming, _)) = uses.get(EVICTIONS_AHEAD) {
                 self.prefetch_buffer(coming);
             }
-            debug_assert!(index < count);
             if let Some(one) = uses.pop_front()
                 && self.find_used(one.0, one.1).is_some()
             {
