@@ -108,9 +108,7 @@ fn paragraph(words: &str) -> String {
 
 /// A chart in the page's colours; nothing if the results have nothing for it.
 fn chart(report: &Report<'_>, chart: ResultsChart, has_rows: bool) -> Result<String, ReportError> {
-    // Wide enough for the page; high enough for a legend of many arrays.
-    let extra_px = 22 * u32::try_from(report.results.arrays.len()).unwrap_or(100).saturating_sub(4);
-    let size = ChartSize { width_px: 960, height_px: (480 + extra_px).min(8000) };
+    let size = ChartSize { width_px: 960, height_px: 480 };
     let style = ChartStyle { size, theme: Theme::Page };
     let rows = if has_rows { " data-rows=\"1\"" } else { "" };
     match chart.draw(report.results, report.map, style) {
