@@ -8,6 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use strewn::report::{ChartSize, ChartStyle, Theme};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
+use strewn::terminal::Failure;
 
 use super::spindle::LbaRange;
 
@@ -117,6 +118,17 @@ pub(crate) struct PictureArguments {
 }
 
 impl PictureArguments {
+    /// Refuses pictures that would go nowhere.
+    pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
+        match out {
+            None if self.png => Err(Failure::bad_input(
+                "--png says nothing without --out DIR",
+                "give --out DIR too, or leave --png out",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn style(&self) -> ChartStyle {
         let theme = match self.theme {
             ThemeArgument::Light => Theme::Light,

@@ -17,6 +17,7 @@ const QUICK_SCALE_DOWN: u32 = 8;
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let (mut scenario, text) = scenario_file::load_with_text(&arguments.scenario)?;
     let out = arguments.out.as_deref();
+    arguments.pictures.check_against(out)?;
     let out = out
         .map(|path| OutDirectory::check(path, arguments.force, output_files::names_of_run()))
         .transpose()?;
