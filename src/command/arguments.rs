@@ -10,6 +10,7 @@ use clap::{
 };
 use strewn::report::{ChartSize, ChartStyle, Theme};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
+use strewn::terminal::Failure;
 
 use super::spindle::LbaRange;
 
@@ -159,6 +160,17 @@ pub(crate) struct PictureArguments {
 }
 
 impl PictureArguments {
+    /// Refuses pictures that would go nowhere.
+    pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
+        match out {
+            None if self.png => Err(Failure::bad_input(
+                "--png says nothing without --out DIR",
+                "give --out DIR too, or leave --png out",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn style(&self) -> ChartStyle {
         let theme = match self.theme {
             ThemeArgument::Light => Theme::Light,

@@ -17,14 +17,9 @@ const QUICK_SCALE_DOWN: u32 = 8;
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let (mut scenario, text) = scenario_file::load_with_text(&arguments.scenario)?;
     let out = arguments.out.as_deref();
+    arguments.pictures.check_against(out)?;
     let out = out
-        .map(|path| {
-            OutDirectory::check(
-                path,
-                arguments.force,
-                output_files::names_of_run(&arguments.pictures),
-            )
-        })
+        .map(|path| OutDirectory::check(path, arguments.force, output_files::names_of_run()))
         .transpose()?;
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     scenario.segments = arguments.segments.unwrap_or(scenario.segments);
@@ -51,7 +46,19 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
     if let Some(out) = out {
         let shown = Shown { results: &results, map: map.as_ref(), scenario: Some(&text) };
-        out.write(&output_files::of_run(&shown, &json, &arguments.pictures)?)?;
+        let mut files = output_files::of_run(&shown, &json)?;
+        let pictures = output_files::of_report(&shown, &arguments.pictures);
+        // A run is not lost to a picture that cannot be drawn.
+        let (pictures, failure) = match pictures {
+            Ok(pictures) => (pictures, None),
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
+        files.extend(pictures);
+        out.write(&files)?;
+        if let Some(failure) = failure {
+            let help = format!("the results are there: strewn report {}", out.path().display());
+            return Err(failure.with_help(help));
+        }
     }
     terminal::print(&if arguments.json { json } else { report::all_tables(&results) })?;
     Ok(Ending::of(&results))
