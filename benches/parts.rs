@@ -18,7 +18,7 @@ use strewn::alloc::{Aggregate, AggregateOptions};
 use strewn::array::Array;
 use strewn::raid::{Parity, ParityGroup, Vbn, VraidConfig, VraidLayout};
 use strewn::scenario::Scenario;
-use strewn::sim::{NextCompletions, Simulation};
+use strewn::sim::{Host, NextCompletions, Simulation};
 use strewn::spindle::{Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle};
 use strewn::workload::{AccessSpecification, AccessStream};
 use strewn::{Mapped, RunError, WithSimulation, simulate};
@@ -200,7 +200,10 @@ struct Seconds<'a> {
 impl WithSimulation for Seconds<'_> {
     type Output = ();
 
-    fn with<A: Array<()> + Mapped>(self, mut simulation: Simulation<A>) -> Result<(), RunError> {
+    fn with<A: Array<()> + Mapped, H: Host>(
+        self,
+        mut simulation: Simulation<A, H>,
+    ) -> Result<(), RunError> {
         let mut second = || {
             let segment = simulation.run_segment(SECOND_NS, &mut |_| ControlFlow::Continue(()));
             expected(segment).operations

@@ -157,12 +157,16 @@ pub(crate) fn spindles(scenario: &Scenario, array: &Array) -> Result<Spindles, B
     })
 }
 
-/// The accesses that the host of the array numbered `index` draws. Every array has a stream of its own.
+/// What the host of the array numbered `index` draws from. Every array has a stream of its own.
+pub(crate) fn seed(scenario: &Scenario, index: usize) -> u64 {
+    scenario.seed.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+/// The accesses that the host of the array numbered `index` draws.
 pub(crate) fn accesses(scenario: &Scenario, index: usize) -> Result<AccessStream, BuildError> {
     let specification = scenario.workload.specification()?;
-    let seed = scenario.seed.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let sectors = scenario.workload.file_bytes / SECTOR_BYTES;
-    Ok(AccessStream::new(&specification, 0, sectors, seed)?)
+    Ok(AccessStream::new(&specification, 0, sectors, seed(scenario, index))?)
 }
 
 /// What one spindle of an array holds, in bytes; 0 if its profile cannot be read.

@@ -7,7 +7,7 @@ use strewn_scenario::{Fitted, ParameterError, ParameterUnit, Scenario};
 use thiserror::Error;
 
 use crate::memory;
-use crate::run::{self, Observer, RunError};
+use crate::run::{self, Observer, RunError, RunOptions};
 
 /// Simulations of one array at the most; a fit that is not done by then is as good as it gets.
 const MOST_SIMULATIONS: u32 = 16;
@@ -195,7 +195,8 @@ impl<'a> Fit<'a> {
             self.scenario.set_parameter(&array, name, *value)?;
         }
         self.simulations += 1;
-        let done = run::run_array(&self.scenario, self.index, false, self.observer)?;
+        let options = RunOptions::default();
+        let done = run::run_array(&self.scenario, &options, self.index, false, self.observer)?;
         if let Some(lost) = done.data_loss {
             return Err(CalibrateError::DataLost { array, lost });
         }

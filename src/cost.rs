@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use strewn_raid::BLOCK_BYTES;
 use strewn_report::{PartShare, SimulationCost, rounded};
 use strewn_scenario::Scenario;
-use strewn_sim::{Part, PartAtWork, Progress, Simulation, SimulationError};
+use strewn_sim::{Host, Part, PartAtWork, Progress, Simulation, SimulationError};
 
 use crate::layout_map::Mapped;
 use crate::memory;
@@ -110,9 +110,9 @@ struct Measured {
 impl WithSimulation for Measure<'_> {
     type Output = Measured;
 
-    fn with<A: strewn_array::Array<()> + Mapped>(
+    fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
         self,
-        mut simulation: Simulation<A>,
+        mut simulation: Simulation<A, H>,
     ) -> Result<Measured, RunError> {
         let at_work = simulation.part_at_work();
         let done = AtomicBool::new(false);

@@ -21,7 +21,8 @@
 //!
 //! The parts stand alone, each with a front page that teaches it: [`alloc`] is the write-anywhere allocator, [`raid`]
 //! says where a block lies and what a stripe update needs, [`spindle`] is one drive, [`workload`] draws accesses,
-//! [`array`](mod@array) has the controllers as state machines, [`sim`] runs them in virtual time, [`scenario`] reads
+//! [`formats`] reads and writes the files of Iometer, fio and traces, which a [`Load`] runs in place of a scenario's
+//! workload, [`array`](mod@array) has the controllers as state machines, [`sim`] runs them in virtual time, [`scenario`] reads
 //! experiments, [`report`] writes results.
 
 #![forbid(unsafe_code)]
@@ -30,8 +31,11 @@
 mod build;
 mod calibrate;
 mod cost;
+mod export;
 mod layout_map;
+mod load;
 mod memory;
+mod record;
 mod results;
 mod run;
 pub mod study;
@@ -41,12 +45,16 @@ pub mod terminal;
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
 pub use cost::measure_cost;
+pub use export::{fio_output, iometer_results};
 pub use layout_map::Mapped;
+pub use load::{Load, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, needed_bytes};
+pub use record::{RecordError, iolog_of_array};
 pub use run::{Observer, RunError, RunOptions, WithSimulation, run, run_with_map, simulate};
 
 pub use strewn_alloc as alloc;
 pub use strewn_array as array;
+pub use strewn_formats as formats;
 pub use strewn_raid as raid;
 pub use strewn_report as report;
 pub use strewn_scenario as scenario;

@@ -2,13 +2,13 @@
 
 use strewn_array::Failure;
 use strewn_report::{
-    ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace, LayoutKind,
-    OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, Parameter, Redundancy,
-    ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, SpindleCommands, SpindleFailure, Spindles,
-    Utilization, rounded,
+    ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace, HostFigures,
+    LayoutKind, OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
+    Parameter, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, SpindleCommands,
+    SpindleFailure, Spindles, Utilization, rounded,
 };
 use strewn_scenario::{Array, Layout, Scenario};
-use strewn_sim::Segment;
+use strewn_sim::{DirectionMeasures, Segment};
 
 use crate::build;
 use crate::run::ArrayRun;
@@ -81,6 +81,32 @@ fn redundancy(segment: &Segment) -> Option<Redundancy> {
         recovery_reads: counters.recovery_reads,
         rebuild_reads: counters.rebuild_reads,
         rebuild_writes: counters.rebuild_writes,
+    })
+}
+
+/// What the host saw of reads and writes, if it kept them apart.
+fn host(segment: &Segment) -> Option<HostFigures> {
+    let [reads, writes] = &**segment.by_direction.as_ref()?;
+    let figures = |measures: &DirectionMeasures| {
+        let ops = measures.answered.count;
+        OperationFigures {
+            ops,
+            mib: (measures.answered.sectors * 512) as f64 / MIB,
+            mean_ms: if ops == 0 {
+                0.0
+            } else {
+                measures.response_sum_ns as f64 / ops as f64 / NS_PER_MS
+            },
+            p95_ms: measures.response.value_at_quantile(0.95) as f64 / NS_PER_MS,
+            max_ms: measures.most_ns as f64 / NS_PER_MS,
+        }
+    };
+    Some(HostFigures {
+        mean_outstanding: segment.mean_outstanding,
+        reads: figures(reads),
+        writes: figures(writes),
+        littles_law_unexplained_percent: segment.laws.littles_law_unexplained * 100.0,
+        utilization_law_unexplained_percent: segment.laws.utilization_law_unexplained * 100.0,
     })
 }
 
@@ -174,6 +200,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
             utilization_law_error_percent: segment.laws.utilization_law_error * 100.0,
         },
         redundancy: redundancy(segment),
+        host: host(segment),
     }
     .rounded(SIGNIFICANT_DIGITS)
 }

@@ -13,12 +13,14 @@ use strewn_report::{
     Scaled,
 };
 use strewn_scenario::Scenario;
-use strewn_sim::{Progress, Segment, Simulation, SimulationError};
+use strewn_sim::{ClosedLoop, Host, Progress, Segment, Simulation, SimulationError};
 use thiserror::Error;
 
 use crate::build::{self, BuildError, BuiltArray};
 use crate::layout_map::{self, Mapped};
+use crate::load::{BuiltHost, Load, LoadError};
 use crate::memory::{self, NotEnoughMemory};
+use crate::record::{self, RecordError, Recording};
 use crate::results;
 
 /// What a run is told and asked while it runs; called from several threads.
@@ -49,6 +51,14 @@ pub struct RunOptions {
     pub jobs: usize,
     /// Run at a scale this many times smaller (see [`Scenario::scaled_down`]); 0 and 1 for full scale.
     pub scale_down: u32,
+    /// The workload to run in place of the scenario's; the published figures are then of another one, and are left out.
+    pub load: Option<Load>,
+    /// Measure reads and writes apart ([`Segment::by_direction`]) where the load is a plain closed loop too, which then
+    /// costs more.
+    pub by_direction: bool,
+    /// Log every host operation into this file as fio's iolog; with several arrays, into one for each, its name before
+    /// the extension.
+    pub record_iolog: Option<PathBuf>,
 }
 
 /// Why a run cannot be made or trusted.
@@ -85,6 +95,12 @@ pub enum RunError {
         /// How far the utilization law is off, in percent.
         utilization_percent: f64,
     },
+    /// The workload that is to be run in place of the scenario's cannot be.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The operations cannot be logged.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// The published figures cannot be read.
     #[error("{}: the published figures cannot be read: {source}", .path.display())]
     PublishedFile {
@@ -142,7 +158,8 @@ fn run_and_look(
     observer: &dyn Observer,
 ) -> Result<(Results, LayoutMap), RunError> {
     let started = Instant::now();
-    let published = read_published(scenario)?;
+    let load = options.load.as_ref();
+    let published = if load.is_some() { None } else { read_published(scenario)? };
     let (scaled, scenario) = if options.scale_down > 1 {
         let (smaller, what) = scenario.scaled_down(options.scale_down);
         (Some(Scaled { by: options.scale_down, what }), smaller)
@@ -150,13 +167,24 @@ fn run_and_look(
         (None, scenario.clone())
     };
     memory::check(&scenario)?;
-    let mut done = run_arrays(&scenario, options.jobs, with_map, observer)?;
+    if let Some(load) = load {
+        load.check(&scenario)?;
+    }
+    let mut done = run_arrays(&scenario, options, with_map, observer)?;
 
     let mut arrays: Vec<ArrayResults> = Vec::new();
     for (array, done) in scenario.arrays.iter().zip(&done) {
         arrays.push(results::of_array(&scenario, array, done));
     }
-    let partial = done.iter().any(|done| done.segments.len() < scenario.segments as usize);
+    if let Some(load) = load {
+        for (index, array) in arrays.iter_mut().enumerate() {
+            array.outstanding = load.outstanding(&scenario, index);
+        }
+    }
+    let ended = done.iter().all(|done| done.host_is_done);
+    let workload = load.map(|load| load.described(&scenario, ended)).transpose()?;
+    let short = |done: &ArrayRun| done.segments.len() < scenario.segments as usize;
+    let partial = done.iter().any(|done| short(done) && !done.host_is_done);
     let fitted = strewn_report::fitted_segments_by_array(&arrays);
     let overhead = results::overhead(&scenario, &arrays)?;
     let map = LayoutMap {
@@ -177,6 +205,7 @@ fn run_and_look(
             .sum(),
         partial,
         scaled,
+        workload,
         published: published
             .as_ref()
             .map(|figures| strewn_report::compare(figures, &arrays, &fitted))
@@ -209,6 +238,8 @@ pub(crate) struct ArrayRun {
     pub(crate) failures: Vec<Failure>,
     /// What ended the run before its last segment, if data loss did.
     pub(crate) data_loss: Option<DataLost>,
+    /// Whether the host came to its end; a plain closed loop has none.
+    host_is_done: bool,
     /// Where the file lay, if that was asked for.
     map: Option<ArrayMap>,
 }
@@ -216,16 +247,16 @@ pub(crate) struct ArrayRun {
 /// What each array came to.
 fn run_arrays(
     scenario: &Scenario,
-    jobs: usize,
+    options: &RunOptions,
     with_map: bool,
     observer: &dyn Observer,
 ) -> Result<Vec<ArrayRun>, RunError> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build()?;
     let observer = UntilOneFails { observer, failed: AtomicBool::new(false) };
     let indices = 0..scenario.arrays.len();
     pool.install(|| {
         let run = |index| {
-            let done = run_array(scenario, index, with_map, &observer);
+            let done = run_array(scenario, options, index, with_map, &observer);
             if done.is_err() {
                 observer.failed.store(true, Ordering::Relaxed);
             }
@@ -255,14 +286,47 @@ impl Observer for UntilOneFails<'_> {
     }
 }
 
-/// Runs one array of `scenario` to its end, or until data are lost or `observer` stops it.
+/// Runs one array of `scenario` to its end, or until its host is done, data are lost or `observer` stops it.
 pub(crate) fn run_array(
     scenario: &Scenario,
+    options: &RunOptions,
     index: usize,
     with_map: bool,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
-    simulate(scenario, index, Segments { scenario, index, with_map, observer })
+    let segments = Segments { scenario, index, with_map, observer };
+    if options.load.is_none() && !options.by_direction && options.record_iolog.is_none() {
+        return simulate(scenario, index, segments);
+    }
+    let array = &scenario.arrays[index];
+    let host = match &options.load {
+        Some(load) => load.host(scenario, index, build::seed(scenario, index))?,
+        None => BuiltHost::ClosedLoop(Box::new(closed_loop(scenario, index)?)),
+    };
+    let recording = options.record_iolog.as_ref().map(|path| {
+        Recording::begin(record::iolog_of_array(path, &array.name, scenario.arrays.len()))
+    });
+    let recording = recording.transpose()?;
+    let host = match &recording {
+        None if !options.by_direction => host,
+        recording => host.watched(recording.as_ref().map(Recording::watch)),
+    };
+    let done = match host {
+        BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, *host, segments),
+        BuiltHost::Other(host) => simulate_host(scenario, index, host, segments),
+    }?;
+    if let Some(recording) = recording {
+        recording.finish()?;
+    }
+    Ok(done)
+}
+
+/// The plain closed loop of the scenario's own workload.
+fn closed_loop(scenario: &Scenario, index: usize) -> Result<ClosedLoop, RunError> {
+    let array = &scenario.arrays[index];
+    let accesses = build::accesses(scenario, index)
+        .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
+    Ok(ClosedLoop::new(accesses, array.outstanding))
 }
 
 /// What is done with the simulation of an array, of whichever kind that is. For [`simulate`].
@@ -274,9 +338,9 @@ pub trait WithSimulation {
     ///
     /// # Errors
     /// Whatever goes wrong.
-    fn with<A: strewn_array::Array<()> + Mapped>(
+    fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
         self,
-        simulation: Simulation<A>,
+        simulation: Simulation<A, H>,
     ) -> Result<Self::Output, RunError>;
 }
 
@@ -288,7 +352,7 @@ pub trait WithSimulation {
 ///
 /// use strewn::array::Array;
 /// use strewn::scenario::Scenario;
-/// use strewn::sim::Simulation;
+/// use strewn::sim::{Host, Simulation};
 /// use strewn::{Mapped, RunError, WithSimulation, simulate};
 ///
 /// /// How many operations an array answers in its first second.
@@ -297,7 +361,10 @@ pub trait WithSimulation {
 /// impl WithSimulation for FirstSecond {
 ///     type Output = u64;
 ///
-///     fn with<A: Array<()> + Mapped>(self, mut simulation: Simulation<A>) -> Result<u64, RunError> {
+///     fn with<A: Array<()> + Mapped, H: Host>(
+///         self,
+///         mut simulation: Simulation<A, H>,
+///     ) -> Result<u64, RunError> {
 ///         let segment = simulation.run_segment(1_000_000_000, &mut |_| ControlFlow::Continue(()));
 ///         segment.map(|segment| segment.operations).map_err(|source| RunError::Simulation {
 ///             array: "the first".into(),
@@ -321,15 +388,23 @@ pub fn simulate<W: WithSimulation>(
     index: usize,
     with: W,
 ) -> Result<W::Output, RunError> {
+    simulate_host(scenario, index, closed_loop(scenario, index)?, with)
+}
+
+fn simulate_host<H: Host, W: WithSimulation>(
+    scenario: &Scenario,
+    index: usize,
+    host: H,
+    with: W,
+) -> Result<W::Output, RunError> {
     let array = &scenario.arrays[index];
     let failed = |source| RunError::Build { array: array.name.clone(), source };
     let spindles = build::spindles(scenario, array).map_err(failed)?;
-    let accesses = build::accesses(scenario, index).map_err(failed)?;
     let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
     // One loop for each kind of array: the compiler sees through to the spindles in both.
     macro_rules! simulate {
         ($built:expr) => {{
-            let simulation = Simulation::new(*$built, &spindles, accesses, array.outstanding);
+            let simulation = Simulation::with_host(*$built, &spindles, host);
             let mut simulation = simulation.map_err(in_simulation)?;
             for failure in &array.failures {
                 simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
@@ -354,9 +429,9 @@ struct Segments<'a> {
 impl WithSimulation for Segments<'_> {
     type Output = ArrayRun;
 
-    fn with<A: strewn_array::Array<()> + Mapped>(
+    fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
         self,
-        mut simulation: Simulation<A>,
+        mut simulation: Simulation<A, H>,
     ) -> Result<ArrayRun, RunError> {
         let Self { scenario, index, with_map, observer } = self;
         let array = scenario.arrays[index].name.clone();
@@ -372,6 +447,9 @@ impl WithSimulation for Segments<'_> {
         let mut segments = Vec::new();
         let mut data_loss = None;
         for _ in 0..scenario.segments {
+            if simulation.is_done() {
+                break;
+            }
             let mut look = |progress| {
                 observer.progress(index, progress);
                 if observer.stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -399,6 +477,7 @@ impl WithSimulation for Segments<'_> {
             }
         }
         let failures = simulation.array().failures().to_vec();
-        Ok(ArrayRun { segments, failures, data_loss, map })
+        let host_is_done = simulation.is_done();
+        Ok(ArrayRun { segments, failures, data_loss, host_is_done, map })
     }
 }

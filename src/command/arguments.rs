@@ -8,6 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{
     ArgGroup, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
 };
+use strewn::formats::trace::{SpeedUp, TraceFormat};
 use strewn::report::{ChartSize, ChartStyle, Theme};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
 use strewn::terminal::Failure;
@@ -15,7 +16,7 @@ use strewn::terminal::Failure;
 use super::spindle::LbaRange;
 
 /// More segments than this are refused: of 20 minutes each they are four years.
-const MOST_SEGMENTS: u32 = 100_000;
+pub(crate) const MOST_SEGMENTS: u32 = 100_000;
 
 /// More commands than this are refused in a closed loop: half a year of a drive's work.
 const MOST_COMMANDS: u32 = 1_000_000_000;
@@ -23,6 +24,9 @@ const MOST_COMMANDS: u32 = 1_000_000_000;
 const MOST_OUTSTANDING: u32 = 4096;
 /// More sectors than this in a command are refused: no drive takes so many.
 const MOST_SECTORS: u32 = 1 << 20;
+
+/// Over the flags of workloads out of files.
+const LOADS: &str = "Workloads of Iometer, fio and traces";
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -115,7 +119,10 @@ pub(crate) struct CompletionsArguments {
 
 /// `strewn run`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(
+    after_help = EXIT_CODES,
+    group = ArgGroup::new("load").args(["access_spec", "fio_job", "trace"])
+)]
 pub(crate) struct RunArguments {
     /// The scenario, a TOML file; those that ship are in scenarios/
     pub(crate) scenario: PathBuf,
@@ -140,8 +147,53 @@ pub(crate) struct RunArguments {
     /// Threads, as many as there are cores if not given; the results do not depend on it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
+    /// Run an access specification of an Iometer configuration (.icf) instead of the scenario's workload: the one of
+    /// this name, or what the file's workers are assigned
+    #[arg(long, value_name = "FILE[:NAME]", help_heading = LOADS)]
+    pub(crate) access_spec: Option<String>,
+    /// Run the jobs of a fio job file, or one of them, until they are done
+    #[arg(long, value_name = "FILE[:JOB]", conflicts_with = "quick", help_heading = LOADS)]
+    pub(crate) fio_job: Option<String>,
+    /// Replay a block trace to its end, plain or gzip, each operation at its time: MSR Cambridge, SPC, blkparse text,
+    /// DiskSim ASCII, fio iolog, or CSV with columns
+    #[arg(long, value_name = "FILE", conflicts_with = "quick", help_heading = LOADS)]
+    pub(crate) trace: Option<PathBuf>,
+    /// The format of the trace, where its first line does not tell: msr, spc, blkparse, disksim, fio-iolog, columns
+    #[arg(long, value_name = "FORMAT", requires = "trace", help_heading = LOADS)]
+    pub(crate) trace_format: Option<TraceFormat>,
+    /// Have operations of the trace arrive X times as fast as recorded
+    #[arg(long, value_name = "X", requires = "trace", allow_negative_numbers = true, value_parser = speed_up,
+          help_heading = LOADS)]
+    pub(crate) speedup: Option<SpeedUp>,
+    /// Issue the trace's operations in their order, as many outstanding as the scenario says, whatever their times
+    #[arg(long, requires = "trace", conflicts_with = "speedup", help_heading = LOADS)]
+    pub(crate) closed_loop_trace: bool,
+    /// Have records beyond the scenario's file begin at their offset modulo its size; otherwise they are errors
+    #[arg(long, requires = "trace", help_heading = LOADS)]
+    pub(crate) wrap: bool,
+    /// Have records that are earlier than the one ahead of them arrive with it; otherwise they are errors
+    #[arg(long, requires = "trace", conflicts_with = "closed_loop_trace", help_heading = LOADS)]
+    pub(crate) hold_back: bool,
+    /// Replay the records of this device of the trace alone: the disk, application storage unit or device number
+    #[arg(long, value_name = "N", requires = "trace", help_heading = LOADS)]
+    pub(crate) trace_device: Option<u32>,
+    /// Write what was measured in the shape of another tool too: fio.json as of fio --output-format=json, a job for each
+    /// segment; results.csv as of Iometer, a test for each segment
+    #[arg(long, value_enum, value_name = "TOOL", value_delimiter = ',', requires = "out")]
+    pub(crate) also: Vec<Shape>,
+    /// Log every host operation into this file as fio's iolog; with several arrays, into one for each, its name before
+    /// the extension
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record_iolog: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
+}
+
+/// A tool in whose shape results are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shape {
+    Fio,
+    Iometer,
 }
 
 /// How pictures are drawn.
@@ -447,6 +499,13 @@ fn segments(text: &str) -> Result<u32, String> {
         Ok(segments) if segments <= MOST_SEGMENTS => Ok(segments),
         _ => Err(format!("give a whole number from 1 to {MOST_SEGMENTS}, such as --segments 14")),
     }
+}
+
+fn speed_up(text: &str) -> Result<SpeedUp, String> {
+    let factor: f64 = text
+        .parse()
+        .map_err(|_| "give a number such as --speedup 2 or --speedup 0.5".to_owned())?;
+    SpeedUp::new(factor).map_err(|error| error.to_string())
 }
 
 fn chart_size(text: &str) -> Result<ChartSize, String> {

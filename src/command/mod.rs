@@ -1,10 +1,12 @@
 //! What the words on the command line do.
 
+mod also;
 mod arguments;
 mod bench;
 mod calibrate;
 mod compare;
 mod generated;
+mod load;
 mod out_directory;
 mod output_files;
 mod replace_file;

@@ -1,13 +1,17 @@
 //! `strewn run`.
 
+use std::path::Path;
+
 use strewn::RunOptions;
 use strewn::report::{self, ArrayResults};
+use strewn::scenario::Scenario;
 use strewn::terminal::{self, Ending, Failure, Terminal};
 
+use super::also::{self, Collecting};
 use super::arguments::RunArguments;
 use super::out_directory::OutDirectory;
 use super::output_files::{self, Shown};
-use super::scenario_file;
+use super::{load, scenario_file};
 
 /// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
 /// full-scale curves (docs/model.md says how near).
@@ -16,24 +20,40 @@ const QUICK_SCALE_DOWN: u32 = 8;
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let (mut scenario, text) = scenario_file::load_with_text(&arguments.scenario)?;
+    let mut also_shapes = arguments.also.clone();
+    also_shapes.dedup();
     let out = arguments.out.as_deref();
     arguments.pictures.check_against(out)?;
     let out = out
-        .map(|path| OutDirectory::check(path, arguments.force, output_files::names_of_run()))
+        .map(|path| {
+            let mut names = output_files::names_of_run();
+            names.extend(also_shapes.iter().map(|shape| shape.file_name().to_owned()));
+            OutDirectory::check(path, arguments.force, names)
+        })
         .transpose()?;
+    if let Some(log) = &arguments.record_iolog {
+        check_log(log, &scenario)?;
+    }
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
-    scenario.segments = arguments.segments.unwrap_or(scenario.segments);
+    let load = load::read(arguments, &scenario)?;
+    let own = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns));
+    scenario.segments = arguments.segments.or(own).unwrap_or(scenario.segments);
     let options = RunOptions {
         jobs: arguments.jobs.unwrap_or_default(),
         scale_down: if arguments.quick { QUICK_SCALE_DOWN } else { 1 },
+        load,
+        by_direction: !also_shapes.is_empty(),
+        record_iolog: arguments.record_iolog.clone(),
     };
 
     let terminal = Terminal::of_run(&scenario, &options);
+    let observer = Collecting::new(&terminal, scenario.arrays.len(), !also_shapes.is_empty());
     let ran = match out {
-        Some(_) => strewn::run_with_map(&scenario, &options, &terminal)
+        Some(_) => strewn::run_with_map(&scenario, &options, &observer)
             .map(|(results, map)| (results, Some(map))),
-        None => strewn::run(&scenario, &options, &terminal).map(|results| (results, None)),
+        None => strewn::run(&scenario, &options, &observer).map(|results| (results, None)),
     };
+    let segments = observer.into_segments();
     // Its bars are gone before anything is said.
     drop(terminal);
     let (results, map) = ran?;
@@ -47,13 +67,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     if let Some(out) = out {
         let shown = Shown { results: &results, map: map.as_ref(), scenario: Some(&text) };
         let mut files = output_files::of_run(&shown, &json)?;
-        let pictures = output_files::of_report(&shown, &arguments.pictures);
+        let others = output_files::of_report(&shown, &arguments.pictures).and_then(|mut others| {
+            others.extend(also::files(&also_shapes, &scenario, &results, &segments)?);
+            Ok(others)
+        });
         // A run is not lost to a picture that cannot be drawn.
-        let (pictures, failure) = match pictures {
-            Ok(pictures) => (pictures, None),
-            Err(failure) => (Vec::new(), Some(failure)),
+        let failure = match others {
+            Ok(others) => {
+                files.extend(others);
+                None
+            }
+            Err(failure) => Some(failure),
         };
-        files.extend(pictures);
         out.write(&files)?;
         if let Some(failure) = failure {
             let help = format!("the results are there: strewn report {}", out.path().display());
@@ -62,4 +87,26 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     }
     terminal::print(&if arguments.json { json } else { report::all_tables(&results) })?;
     Ok(Ending::of(&results))
+}
+
+/// That the logs of operations can be written where nothing is yet.
+fn check_log(log: &Path, scenario: &Scenario) -> Result<(), Failure> {
+    let shown = log.display();
+    let folder = log.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if log.file_name().is_none() || folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Failure::bad_input(
+            format!("--record-iolog {shown}: there is no such directory"),
+            "give a file in a directory that is there",
+        ));
+    }
+    for array in &scenario.arrays {
+        let file = strewn::iolog_of_array(log, &array.name, scenario.arrays.len());
+        if file.symlink_metadata().is_ok() {
+            return Err(Failure::bad_input(
+                format!("--record-iolog {shown}: {} is there already", file.display()),
+                "give another name, or move it away",
+            ));
+        }
+    }
+    Ok(())
 }

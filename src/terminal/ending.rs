@@ -103,6 +103,6 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Says something on standard error, as far as anybody listens.
-pub(crate) fn say(text: &str) {
+pub fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

@@ -4,10 +4,12 @@ use std::error::Error;
 
 use miette::Diagnostic;
 use strewn_scenario::ScenarioError;
+use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
 use thiserror::Error;
 
 use crate::calibrate::CalibrateError;
+use crate::load::LoadError;
 use crate::run::RunError;
 use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
 
@@ -89,6 +91,10 @@ impl From<ProfileError> for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
+        let error = match error {
+            RunError::Load(error) => return error.into(),
+            error => error,
+        };
         let (exit_code, help) = match &error {
             RunError::Build { .. } => {
                 (BAD_INPUT, Some("change what the scenario says of this array"))
@@ -105,12 +111,25 @@ impl From<RunError> for Failure {
                      `segment`; one of minutes that is off is a defect of Strewn, which the scenario and its seed repeat",
                 ),
             ),
+            RunError::Simulation { source: SimulationError::Accesses(_), .. } => (
+                FAILED,
+                Some(
+                    "give a slower replay, by --speedup below 1 or --closed-loop-trace, or a faster array",
+                ),
+            ),
             RunError::Simulation { .. } => {
                 (FAILED, Some("a defect of Strewn, which the scenario and its seed repeat"))
             }
             _ => (FAILED, None),
         };
         Self::new(exit_code, with_causes(&error), help.map(str::to_owned))
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        let help = error.help().to_owned();
+        Self::new(BAD_INPUT, error.to_string(), Some(help))
     }
 }
 

@@ -36,7 +36,17 @@ impl Terminal {
         } else {
             scenario
         };
-        Self::new(scenario, |_| Some(Plan { segments: scenario.segments, again: false }))
+        let about_ns = options.load.as_ref().and_then(|load| load.about_ns());
+        let ends = options.load.as_ref().is_some_and(|load| load.ends_by_itself());
+        // At most as many as are set; where nobody knows how many there will be, the bar has no length.
+        let segments = match about_ns.map(|ns| ns / scenario.segment_ns.max(1) + 1) {
+            Some(segments) => {
+                Some(scenario.segments.min(u32::try_from(segments).unwrap_or(u32::MAX)))
+            }
+            None if ends => None,
+            None => Some(scenario.segments),
+        };
+        Self::new(scenario, |_| Some(Plan { segments, again: false }))
     }
 
     /// For [`calibrate`](crate::calibrate()) with the same scenario.
@@ -44,7 +54,8 @@ impl Terminal {
     pub fn of_calibration(scenario: &Scenario) -> Self {
         Self::new(scenario, |array| {
             let fitted = scenario.arrays[array].fitted.as_ref()?;
-            Some(Plan { segments: fitted.segments.iter().copied().max()?, again: true })
+            let segments = fitted.segments.iter().copied().max();
+            Some(Plan { segments: Some(segments?), again: true })
         })
     }
 
@@ -85,7 +96,8 @@ impl Drop for Terminal {
 
 /// What is simulated of an array.
 struct Plan {
-    segments: u32,
+    /// None if that is not known.
+    segments: Option<u32>,
     /// Whether it is simulated again and again, as calibration does.
     again: bool,
 }
@@ -107,10 +119,11 @@ struct CurrentSimulation {
 
 impl Bar {
     fn new(all: &MultiProgress, name: String, segment_ns: u64, plan: Option<Plan>) -> Self {
-        let segments = plan.as_ref().map_or(0, |plan| u64::from(plan.segments));
-        let length_s = segments.saturating_mul(segment_ns) / NS_PER_S;
-        let bar = match plan {
-            Some(_) => all.add(ProgressBar::new(length_s.max(1))),
+        let length_s =
+            |segments: u32| (u64::from(segments).saturating_mul(segment_ns) / NS_PER_S).max(1);
+        let bar = match plan.as_ref().map(|plan| plan.segments) {
+            Some(Some(segments)) => all.add(ProgressBar::new(length_s(segments))),
+            Some(None) => all.add(ProgressBar::no_length()),
             None => ProgressBar::hidden(),
         };
         // The template is a constant that the tests try; the plain style stands in for one that is refused.
@@ -145,19 +158,24 @@ impl Bar {
             let _ = write!(message, "simulation {}, ", current.number);
         }
         // At the very end of a segment it is still that one.
-        let segment = (progress.now_ns.saturating_sub(1) / self.segment_ns.max(1) + 1)
-            .min(plan.segments.into());
+        let segment = progress.now_ns.saturating_sub(1) / self.segment_ns.max(1) + 1;
         let spent = current.since.elapsed();
         let rate = progress.operations as f64 / spent.as_secs_f64().max(1e-9);
-        let all_ns = self.segment_ns.saturating_mul(plan.segments.into());
-        let left = Duration::from_nanos(all_ns.saturating_sub(progress.now_ns));
+        let (of_segments, left) = match plan.segments {
+            Some(segments) => {
+                let all_ns = self.segment_ns.saturating_mul(segments.into());
+                let left = Duration::from_nanos(all_ns.saturating_sub(progress.now_ns));
+                let left = wall_for(left, Duration::from_nanos(progress.now_ns), spent);
+                (format!("/{segments}"), format!(", {} left", indicatif::HumanDuration(left)))
+            }
+            None => Default::default(),
+        };
+        let segment = segment.min(plan.segments.map_or(u64::MAX, u64::from));
         let _ = write!(
             message,
-            "segment {segment}/{}, {} simulated, {:.0} k host operations/s, {} left",
-            plan.segments,
+            "segment {segment}{of_segments}, {} simulated, {:.0} k host operations/s{left}",
             simulated(progress.now_ns),
             rate / 1e3,
-            indicatif::HumanDuration(wall_for(left, Duration::from_nanos(progress.now_ns), spent))
         );
         self.bar.set_message(message);
         self.bar.set_position(progress.now_ns / NS_PER_S);

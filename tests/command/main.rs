@@ -19,3 +19,4 @@ mod run;
 mod spindle;
 mod spindle_fit;
 mod spindle_study;
+mod workloads;

@@ -30,7 +30,7 @@
 //! #     response_ms: ResponseTime { mean: 150.0 / iops, ..Default::default() },
 //! #     utilization: Default::default(), spindle_commands: Default::default(),
 //! #     cache: Default::default(), layout: Default::default(), free_space: None, consistency_points: None,
-//! #     checks: Default::default(), redundancy: None,
+//! #     checks: Default::default(), redundancy: None, host: None,
 //! # };
 //! # let array = ArrayResults {
 //! #     name: "A".into(), layout: LayoutKind::WriteAnywhere, outstanding: 150,
@@ -44,7 +44,7 @@
 //! # };
 //! # let mut results = Results {
 //! #     schema: SCHEMA, scenario: "s".into(), seed: 1, strewn: "0.1.0".into(), wall_seconds: 0.0,
-//! #     host_ops: 2, partial: false, scaled: None, arrays: vec![array], published: vec![],
+//! #     host_ops: 2, partial: false, scaled: None, workload: None, arrays: vec![array], published: vec![],
 //! #     ratios: vec![], overhead: vec![], losses: vec![],
 //! # };
 //!
@@ -93,6 +93,7 @@ mod segment_chart;
 pub mod table;
 mod theme;
 mod value_mark;
+pub mod workload;
 
 pub use chart::{ChartError, ChartSize, ChartStyle};
 pub use comparison::{
@@ -131,3 +132,6 @@ pub use runs::{
 pub use segment_chart::{iops_chart, response_chart};
 pub use table::{all_tables, fitted_table, overhead_table, segments_table, summary_table};
 pub use theme::Theme;
+pub use workload::{
+    HostFigures, Ignored, OperationFigures, TraceReplay, Workload, WorkloadKind, WorkloadWorker,
+};

@@ -8,6 +8,7 @@ use crate::comparison::{PublishedComparison, Ratio};
 use crate::loss::Loss;
 use crate::overhead::OverheadRow;
 use crate::redundancy::{DataLoss, Redundancy, SpindleFailure};
+use crate::workload::{HostFigures, Workload};
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout of `results.json` that this crate writes, and the only one it reads.
@@ -57,6 +58,9 @@ pub struct Results {
     /// What was made smaller for a quick run; absent at full scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<Scaled>,
+    /// The workload that was run in place of the scenario's own; absent where that was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Workload>,
     /// One entry per array, in the order of the scenario.
     pub arrays: Vec<ArrayResults>,
     /// Published figures beside simulated ones, one entry per array and metric.
@@ -89,7 +93,7 @@ pub struct ArrayResults {
     pub name: String,
     /// Where the array puts a block that is overwritten.
     pub layout: LayoutKind,
-    /// Host operations kept outstanding.
+    /// Host operations kept outstanding; 0 where they arrive by the clock.
     pub outstanding: u32,
     /// Spindles by what they are for.
     pub spindles: Spindles,
@@ -181,6 +185,9 @@ pub struct Segment {
     /// What was lost and what was done about it; absent as long as no spindle has failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redundancy: Option<Redundancy>,
+    /// More of what the host saw, where its load is not a plain closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostFigures>,
 }
 
 /// Response time of host operations, milliseconds.
@@ -387,6 +394,10 @@ impl Results {
     /// other segments are predicted.
     #[must_use]
     pub fn was_fitted(&self, array: &ArrayResults, segment: u32) -> bool {
+        if self.workload.is_some() {
+            // Nobody has published what another workload does.
+            return false;
+        }
         let of_array = self.published.iter().filter(|found| found.array == array.name);
         let mut compared = of_array.flat_map(|found| &found.segments);
         compared.any(|compared| compared.index == segment && compared.fitted)
@@ -470,6 +481,7 @@ impl Segment {
             consistency_points,
             checks: Checks { littles_law_error_percent, utilization_law_error_percent },
             redundancy,
+            host,
         } = &mut self;
         let always = [
             seconds,
@@ -496,6 +508,7 @@ impl Segment {
         let points = consistency_points
             .iter_mut()
             .flat_map(|points| [&mut points.blocks_per_cp, &mut points.full_stripe_percent]);
+        *host = host.map(|host| host.rounded(significant_digits));
         let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
         let sometimes = parity_spindles.iter_mut().chain(rewritten_percent).chain(rebuilt);
         for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {

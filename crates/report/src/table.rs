@@ -328,6 +328,10 @@ pub fn all_tables(results: &Results) -> String {
         "{}: seed {}, strewn {}, {} host operations\n",
         results.scenario, results.seed, results.strewn, results.host_ops
     );
+    if let Some(workload) = &results.workload {
+        all.push_str(&workload.sentence());
+        all.push('\n');
+    }
     for caveat in results.caveats() {
         all.push_str(&caveat);
         all.push('\n');
@@ -341,11 +345,14 @@ pub fn all_tables(results: &Results) -> String {
         }
     };
     for array in &results.arrays {
+        let load = match array.outstanding {
+            0 => "open loop".to_owned(),
+            outstanding => format!("{outstanding} outstanding"),
+        };
         let title = format!(
-            "{}: {}, {} outstanding, {} working spindles of {} to buy",
+            "{}: {}, {load}, {} working spindles of {} to buy",
             array.name,
             array.layout.as_str(),
-            array.outstanding,
             array.spindles.data + array.spindles.parity,
             array.spindles.purchased
         );

@@ -1,52 +1,164 @@
-//! The host: a constant number of operations outstanding, each replaced the moment it is answered.
+//! Who issues operations to an array: what a simulation asks of a host, and what a host measures.
+
+use std::error::Error;
 
 use hdrhistogram::Histogram;
 use strewn_array::{Direction, HostOperation, OperationId};
-use strewn_workload::{Access, AccessStream, Operation};
-
-use crate::world::Moved;
+use strewn_workload::{Access, Operation};
 
 /// Longest response time that is told apart from longer ones: half an hour.
 const LONGEST_NS: u64 = 1_800_000_000_000;
 
-/// Accesses drawn ahead of the one that is issued: some microseconds, in which memory answers many times over.
-const DRAWN_AHEAD: usize = 16;
+/// Why there is no next access.
+pub type AccessesError = Box<dyn Error + Send + Sync>;
 
-/// Iometer's closed loop: no think time, a fixed number of operations outstanding.
-pub(crate) struct Host {
-    stream: AccessStream,
-    /// Accesses drawn ahead, in a ring, so that the array can be told of them before they are issued.
-    drawn: [Access; DRAWN_AHEAD],
-    next: usize,
-    /// When the operation of each slot was issued, and how many sectors it moves.
-    issued: Vec<(u64, u32)>,
-    /// Operations issued and their sectors, since the beginning.
-    pub(crate) issued_moved: Moved,
-    pub(crate) measured: HostMeasures,
+/// Issues operations to an array and hears of their answers.
+///
+/// [`ClosedLoop`](crate::ClosedLoop) is the plain one, [`Workers`](crate::Workers) the general one. A simulation is
+/// compiled for each, so that the plain loop pays nothing for what the other can do.
+pub trait Host {
+    /// A segment begins, counted from 1.
+    fn begin_segment(&mut self, now_ns: u64, index: u32);
+
+    /// The operations with which it starts at time zero, one for each call.
+    fn first(&mut self) -> Option<HostOperation<()>>;
+
+    /// When it issues an operation that does not follow at once on an answer; `u64::MAX` for not at all.
+    fn next_issue_ns(&self) -> u64;
+
+    /// Issues what is due at `now_ns`, if anything really is.
+    ///
+    /// # Errors
+    /// If the next access cannot be had.
+    fn issue_due(&mut self, now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError>;
+
+    /// An operation is answered; what follows on it at once.
+    fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>>;
+
+    /// An access that will be issued before long.
+    fn coming(&self) -> Option<Access>;
+
+    /// Whether it has nothing more to issue, and everything was answered.
+    fn is_done(&self) -> bool;
+
+    /// Operations issued since the beginning.
+    fn issued(&self) -> Moved;
+
+    /// Operations answered since the segment began.
+    fn answered_in_segment(&self) -> u64;
+
+    /// Ends the segment from `start_ns` to `end_ns`: what was measured in it.
+    fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures;
 }
 
-/// What the host has seen since the segment began.
-pub(crate) struct HostMeasures {
-    pub(crate) operations: u64,
-    pub(crate) sectors: u64,
-    pub(crate) response_sum_ns: u128,
-    pub(crate) response: Histogram<u64>,
+/// How many operations or commands there were, and how many sectors they moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// How many.
+    pub count: u64,
+    /// Their sectors.
+    pub sectors: u64,
+}
+
+impl Moved {
+    #[inline]
+    pub(crate) fn add(&mut self, sectors: u32) {
+        self.count += 1;
+        self.sectors += u64::from(sectors);
+    }
+
+    pub(crate) fn since(&self, earlier: Moved) -> Moved {
+        Moved { count: self.count - earlier.count, sectors: self.sectors - earlier.sectors }
+    }
+}
+
+/// What a host has seen in a segment.
+#[derive(Debug, Clone)]
+pub struct HostMeasures {
+    /// Operations answered.
+    pub operations: u64,
+    /// Their sectors.
+    pub sectors: u64,
+    /// Their response times, summed.
+    pub response_sum_ns: u128,
+    /// Their response times.
+    pub response: Histogram<u64>,
     /// What the operations outstanding as the segment began had waited by then, summed.
-    waited_before_ns: u128,
+    pub waited_before_ns: u128,
+    /// What those outstanding as it ended had waited by then, summed.
+    pub waited_after_ns: u128,
+    /// The number outstanding, over time: counted by issues and answers, without their response times.
+    pub outstanding_ns: f64,
+    /// The same by direction, if the host keeps it: reads and writes.
+    pub by_direction: Option<Box<[DirectionMeasures; 2]>>,
+}
+
+/// What a host has seen of reads or of writes in a segment.
+#[derive(Debug, Clone)]
+pub struct DirectionMeasures {
+    /// Operations answered, and their sectors.
+    pub answered: Moved,
+    /// Their response times, summed.
+    pub response_sum_ns: u128,
+    /// The shortest; 0 where there are none.
+    pub least_ns: u64,
+    /// The longest.
+    pub most_ns: u64,
+    /// All of them, within 0.1 %.
+    pub response: Histogram<u64>,
 }
 
 impl HostMeasures {
-    fn new() -> Self {
-        let histogram = Histogram::new_with_bounds(1_000, LONGEST_NS, 3);
+    pub(crate) fn new() -> Self {
         Self {
             operations: 0,
             sectors: 0,
             response_sum_ns: 0,
-            // The bounds are constants that the histogram accepts.
-            response: histogram.unwrap_or_else(|error| unreachable!("{error}")),
+            response: histogram(),
             waited_before_ns: 0,
+            waited_after_ns: 0,
+            outstanding_ns: 0.0,
+            by_direction: None,
         }
     }
+
+    /// As [`new`](Self::new), with directions kept apart.
+    pub(crate) fn by_direction() -> Self {
+        let by_direction = std::array::from_fn(|_| DirectionMeasures {
+            answered: Moved::default(),
+            response_sum_ns: 0,
+            least_ns: 0,
+            most_ns: 0,
+            response: histogram(),
+        });
+        Self { by_direction: Some(Box::new(by_direction)), ..Self::new() }
+    }
+
+    #[inline]
+    pub(crate) fn answered(&mut self, response_ns: u64, sectors: u32) {
+        self.operations += 1;
+        self.sectors += u64::from(sectors);
+        self.response_sum_ns += u128::from(response_ns);
+        self.response.saturating_record(response_ns);
+    }
+
+    pub(crate) fn answered_in(&mut self, direction: Direction, response_ns: u64, sectors: u32) {
+        self.answered(response_ns, sectors);
+        let Some(by_direction) = &mut self.by_direction else { return };
+        let measures = &mut by_direction[direction as usize];
+        let first = measures.answered.count == 0;
+        measures.answered.add(sectors);
+        measures.response_sum_ns += u128::from(response_ns);
+        measures.least_ns = if first { response_ns } else { measures.least_ns.min(response_ns) };
+        measures.most_ns = measures.most_ns.max(response_ns);
+        measures.response.saturating_record(response_ns);
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    let histogram = Histogram::new_with_bounds(1_000, LONGEST_NS, 3);
+    // The bounds are constants that the histogram accepts.
+    histogram.unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 #[inline]
@@ -57,68 +169,9 @@ pub(crate) fn direction_of(operation: Operation) -> Direction {
     }
 }
 
-impl Host {
-    pub(crate) fn new(mut stream: AccessStream, outstanding: u32) -> Self {
-        Self {
-            drawn: std::array::from_fn(|_| stream.next_access()),
-            next: 0,
-            stream,
-            issued: vec![(0, 0); outstanding as usize],
-            issued_moved: Moved::default(),
-            measured: HostMeasures::new(),
-        }
-    }
-
-    pub(crate) fn slots(&self) -> impl Iterator<Item = OperationId> + use<> {
-        (0..self.issued.len() as u32).map(OperationId)
-    }
-
-    /// Draws the operation of a free slot.
-    #[inline]
-    pub(crate) fn issue(&mut self, now_ns: u64, id: OperationId) -> HostOperation<()> {
-        let access = std::mem::replace(&mut self.drawn[self.next], self.stream.next_access());
-        self.next = (self.next + 1) % DRAWN_AHEAD;
-        self.issued_moved.add(access.sectors);
-        self.issued[id.0 as usize] = (now_ns, access.sectors);
-        let direction = direction_of(access.operation);
-        let (first_sector, sectors) = (access.sector, access.sectors);
-        HostOperation { id, direction, first_sector, sectors, payload: () }
-    }
-
-    /// The access drawn last: it will be issued after the others that were drawn ahead.
-    #[inline]
-    pub(crate) fn latest_drawn(&self) -> Access {
-        self.drawn[(self.next + DRAWN_AHEAD - 1) % DRAWN_AHEAD]
-    }
-
-    /// An operation is answered.
-    #[inline]
-    pub(crate) fn answered(&mut self, now_ns: u64, id: OperationId) {
-        let (issued_ns, sectors) = self.issued[id.0 as usize];
-        let response_ns = now_ns - issued_ns;
-        let measured = &mut self.measured;
-        measured.operations += 1;
-        measured.sectors += u64::from(sectors);
-        measured.response_sum_ns += u128::from(response_ns);
-        measured.response.saturating_record(response_ns);
-    }
-
-    /// What the operations outstanding have waited up to `now_ns`, summed. Every slot is outstanding: the loop is
-    /// closed.
-    fn waited_ns(&self, now_ns: u64) -> u128 {
-        self.issued.iter().map(|(issued_ns, _)| u128::from(now_ns - issued_ns)).sum()
-    }
-
-    /// How much the response times of the operations answered in the segment that ends at `now_ns` differ from the
-    /// time that operations spent in it, because some began before it and some end after it.
-    pub(crate) fn under_way_ns(&self, now_ns: u64) -> u128 {
-        self.measured.waited_before_ns.abs_diff(self.waited_ns(now_ns))
-    }
-
-    /// Begins a new segment at `now_ns`; what the last one measured.
-    pub(crate) fn next_segment(&mut self, now_ns: u64) -> HostMeasures {
-        let mut fresh = HostMeasures::new();
-        fresh.waited_before_ns = self.waited_ns(now_ns);
-        std::mem::replace(&mut self.measured, fresh)
-    }
+#[inline]
+pub(crate) fn operation_of(id: OperationId, access: Access) -> HostOperation<()> {
+    let direction = direction_of(access.operation);
+    let (first_sector, sectors) = (access.sector, access.sectors);
+    HostOperation { id, direction, first_sector, sectors, payload: () }
 }

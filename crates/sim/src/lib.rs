@@ -1,7 +1,8 @@
 //! Arrays and simulated spindles in virtual time, measured segment by segment.
 //!
-//! A [`Simulation`] is one array, the spindles it works on, and a host that keeps a constant number of operations
-//! outstanding. Time is virtual: what would take hours takes a minute, and the same seed gives the same run. A
+//! A [`Simulation`] is one array, the spindles it works on, and a host. The plain host is a [`ClosedLoop`], which keeps
+//! a constant number of operations outstanding; [`Workers`] have accesses, depths, paces and ends of their own, or replay
+//! arrivals by the clock. Time is virtual: what would take hours takes a minute, and the same seed gives the same run. A
 //! [`Segment`] is a span of it, measured; its [`Laws`] say whether the measurements can be true.
 //!
 //! ```
@@ -42,14 +43,23 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod closed_loop;
 mod host;
 mod next_completions;
+mod pace;
 mod part;
 mod segment;
 mod simulation;
+mod watched;
+mod workers;
 mod world;
 
+pub use closed_loop::ClosedLoop;
+pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved};
 pub use next_completions::NextCompletions;
+pub use pace::Rate;
 pub use part::{Part, PartAtWork};
 pub use segment::{Laws, Response, Segment, SpindleGroup};
 pub use simulation::{Progress, Simulation, SimulationError, Spindles};
+pub use watched::{Watch, Watched};
+pub use workers::{Accesses, Outstanding, ThinkTime, TimedAccess, Worker, Workers};

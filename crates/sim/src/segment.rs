@@ -2,6 +2,8 @@
 
 use strewn_array::{Counters, Failure, Layout};
 
+use crate::host::DirectionMeasures;
+
 /// A span of virtual time, measured.
 #[derive(Debug, Clone)]
 pub struct Segment {
@@ -13,6 +15,8 @@ pub struct Segment {
     pub operations: u64,
     /// Bytes that those read or wrote.
     pub bytes: u64,
+    /// Operations outstanding, averaged over time.
+    pub mean_outstanding: f64,
     /// Their response times.
     pub response: Response,
     /// What the array counted.
@@ -27,6 +31,8 @@ pub struct Segment {
     pub layout: Layout,
     /// The spindles that have failed by the end, and how far they were rebuilt.
     pub failures: Vec<Failure>,
+    /// Reads and writes apart, where the host keeps them so.
+    pub by_direction: Option<Box<[DirectionMeasures; 2]>>,
     /// How far the measurements are from the laws.
     pub laws: Laws,
 }
@@ -82,18 +88,25 @@ impl SpindleGroup {
 }
 
 /// Relative errors of the operational laws.
+///
+/// Each is stated of what the segment reports, and again with what was under way as it began and as it ended, which in
+/// short or idle segments is much of it. With that a law must hold to [`Laws::TOLERANCE`], in a segment of any length.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Laws {
-    /// Little's law for the host: throughput x mean response time, as the segment reports them, against the number of
-    /// operations that the host keeps outstanding.
+    /// Little's law for the host: throughput x mean response time, as the segment reports them, against the mean number
+    /// of operations outstanding. In a plain closed loop that is the number that the host keeps; otherwise it is counted
+    /// by issues and answers over time, apart from response times.
     pub littles_law_error: f64,
-    /// What of that error the operations explain that began before the segment or end after it. It matters in short
-    /// segments only.
+    /// What of that error the operations explain that began before the segment or end after it.
     pub under_way: f64,
+    /// What they leave of it.
+    pub littles_law_unexplained: f64,
     /// Utilization law, the worst of processor and spindles: what is known of the work, against the time that was not
     /// idle. The processor's work is the operations and commands counted, each at its cost; the spindles' is the
     /// service times of the commands completed.
     pub utilization_law_error: f64,
+    /// What is left of it with the commands that were in service as the segment began and as it ended.
+    pub utilization_law_unexplained: f64,
 }
 
 impl Laws {
@@ -103,8 +116,8 @@ impl Laws {
     /// Whether both hold.
     #[must_use]
     pub fn hold(&self) -> bool {
-        self.littles_law_error <= Self::TOLERANCE + self.under_way
-            && self.utilization_law_error <= Self::TOLERANCE
+        self.littles_law_unexplained <= Self::TOLERANCE
+            && self.utilization_law_unexplained <= Self::TOLERANCE
     }
 }
 

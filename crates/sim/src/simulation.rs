@@ -9,10 +9,11 @@ use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleEr
 use strewn_workload::AccessStream;
 use thiserror::Error;
 
-use crate::host::{Host, direction_of};
+use crate::closed_loop::ClosedLoop;
+use crate::host::{AccessesError, Host, HostMeasures, Moved, direction_of};
 use crate::part::{Part, PartAtWork};
 use crate::segment::{Laws, Response, Segment, SpindleGroup, ratio};
-use crate::world::{Moved, World};
+use crate::world::World;
 
 /// Events between two looks at whether the run should go on.
 const EVENTS_PER_LOOK: u32 = 1 << 18;
@@ -57,6 +58,9 @@ pub enum SimulationError {
         /// The present time.
         at_ns: u64,
     },
+    /// The host's next access cannot be had.
+    #[error("the host cannot go on: {0}")]
+    Accesses(AccessesError),
     /// The observer wanted no more.
     #[error("stopped before the segment was complete")]
     Stopped,
@@ -71,19 +75,20 @@ pub struct Progress {
     pub operations: u64,
 }
 
-/// An array on simulated spindles under a closed loop of host operations.
-pub struct Simulation<A> {
+/// An array on simulated spindles under the operations of a host: a closed loop, unless it is another [`Host`].
+pub struct Simulation<A, H = ClosedLoop> {
     array: A,
     world: World,
-    host: Host,
+    host: H,
     segment: u32,
     segment_start_ns: u64,
     operations_before: u64,
     counted: Counters,
     busy_before: Vec<u64>,
-    outstanding: u32,
     processor_before: ProcessorAt,
     completed: Vec<SpindleGroup>,
+    /// What the commands in service as the segment began had been served by then, summed over spindles.
+    served_before_ns: u64,
     /// Failures to come, the first of them last.
     failures: Vec<(u64, SpindleIndex)>,
 }
@@ -99,6 +104,16 @@ impl<A: Array<()>> Simulation<A> {
         stream: AccessStream,
         outstanding: u32,
     ) -> Result<Self, SimulationError> {
+        Self::with_host(array, spindles, ClosedLoop::new(stream, outstanding))
+    }
+}
+
+impl<A: Array<()>, H: Host> Simulation<A, H> {
+    /// Sets `array` up on `spindles` under the operations of `host`. Virtual time begins at 0.
+    ///
+    /// # Errors
+    /// If the spindles cannot be made.
+    pub fn with_host(array: A, spindles: &Spindles, host: H) -> Result<Self, SimulationError> {
         let count = usize::from(array.spindles());
         let Spindles { drive, scheduler, commands_per_spindle, stretch } = spindles;
         let drives = (0..count)
@@ -108,19 +123,18 @@ impl<A: Array<()>> Simulation<A> {
             counted: *array.counters(),
             array,
             world: World::new(drives, *stretch),
-            host: Host::new(stream, outstanding),
+            host,
             segment: 0,
             segment_start_ns: 0,
             operations_before: 0,
             busy_before: vec![0; count],
-            outstanding,
             processor_before: ProcessorAt::default(),
             completed: vec![SpindleGroup { spindles: 1, ..SpindleGroup::default() }; count],
+            served_before_ns: 0,
             failures: Vec::new(),
         };
         simulation.array.start(0, &mut simulation.world);
-        for id in simulation.host.slots() {
-            let operation = simulation.host.issue(0, id);
+        while let Some(operation) = simulation.host.first() {
             simulation.array.host_operation(0, operation, &mut simulation.world);
         }
         Ok(simulation)
@@ -148,23 +162,35 @@ impl<A: Array<()>> Simulation<A> {
         &self.array
     }
 
-    /// Runs for `length_ns` of virtual time and measures it. Now and then `observer` is told how far the run has
-    /// come and may stop it.
+    /// Whether the host has nothing more to issue, and everything was answered. A closed loop never is done.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.host.is_done()
+    }
+
+    /// Runs for `length_ns` of virtual time, or until the host is done, and measures it. Now and then `observer` is
+    /// told how far the run has come and may stop it.
     ///
     /// # Errors
-    /// If a spindle refuses a command, data are lost, nothing is left to happen, or the observer stops the run.
+    /// If a spindle refuses a command, data are lost, nothing is left to happen, the host cannot go on, or the observer
+    /// stops the run.
     pub fn run_segment(
         &mut self,
         length_ns: u64,
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
+        self.host.begin_segment(self.segment_start_ns, self.segment + 1);
         // Up to each failure on its own, so that no step has to look whether there is one.
         while let Some((at_ns, spindle)) = self.failures.pop_if(|failure| failure.0 < end_ns) {
             self.run_until(at_ns, observer)?;
+            if self.host.is_done() {
+                break;
+            }
             self.fail(at_ns.max(self.segment_start_ns), spindle)?;
         }
         self.run_until(end_ns, observer)?;
+        let end_ns = if self.host.is_done() { self.world.now_ns } else { end_ns };
         let segment = self.measure(end_ns);
         self.look(end_ns, observer)?;
         Ok(segment)
@@ -176,7 +202,7 @@ impl<A: Array<()>> Simulation<A> {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimulationError> {
         let (mut events, mut looked_ns) = (0, u64::MAX);
-        while self.step(end_ns)? {
+        while !self.host.is_done() && self.step(end_ns)? {
             events += 1;
             if events == EVENTS_PER_LOOK {
                 let now_ns = self.world.now_ns;
@@ -207,7 +233,7 @@ impl<A: Array<()>> Simulation<A> {
         now_ns: u64,
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimulationError> {
-        let operations = self.operations_before + self.host.measured.operations;
+        let operations = self.operations_before + self.host.answered_in_segment();
         match observer(Progress { now_ns, operations }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(SimulationError::Stopped),
@@ -215,13 +241,14 @@ impl<A: Array<()>> Simulation<A> {
     }
 
     /// Lets the next thing happen, if it happens before `end_ns`. Of things at the same time acknowledgements come
-    /// first, then spindles, then the timer.
+    /// first, then spindles, then the timer, then what the host issues by the clock.
     #[inline]
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
         let world = &mut self.world;
         let later_ns = world.later.front().map_or(u64::MAX, |entry| entry.0);
         let spindle_ns = world.completions.earliest_ns();
-        let next_ns = later_ns.min(spindle_ns).min(world.timer_ns);
+        let issue_ns = self.host.next_issue_ns();
+        let next_ns = later_ns.min(spindle_ns).min(world.timer_ns).min(issue_ns);
         if next_ns >= end_ns {
             if next_ns == u64::MAX {
                 return Err(SimulationError::Stuck { at_ns: world.now_ns });
@@ -247,6 +274,13 @@ impl<A: Array<()>> Simulation<A> {
                 world.parts.turn_to(Part::Service);
                 self.array.command_completed(next_ns, completion.tag, (), world);
             }
+        } else if issue_ns == next_ns && world.timer_ns != next_ns {
+            world.parts.turn_to(Part::Host);
+            let issued = self.host.issue_due(next_ns).map_err(SimulationError::Accesses)?;
+            if let Some(operation) = issued {
+                world.parts.turn_to(Part::Service);
+                self.array.host_operation(next_ns, operation, world);
+            }
         } else {
             world.timer_ns = u64::MAX;
             world.parts.turn_to(Part::Service);
@@ -261,15 +295,15 @@ impl<A: Array<()>> Simulation<A> {
     fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
         while let Some(id) = self.world.ready.pop() {
             self.world.parts.turn_to(Part::Host);
-            self.host.answered(now_ns, id);
-            let operation = self.host.issue(now_ns, id);
+            let Some(operation) = self.host.answered(now_ns, id) else { continue };
             self.world.parts.turn_to(Part::Service);
-            let coming = self.host.latest_drawn();
-            self.array.operation_is_coming(
-                direction_of(coming.operation),
-                coming.sector,
-                coming.sectors,
-            );
+            if let Some(coming) = self.host.coming() {
+                self.array.operation_is_coming(
+                    direction_of(coming.operation),
+                    coming.sector,
+                    coming.sectors,
+                );
+            }
             self.array.host_operation(now_ns, operation, &mut self.world);
         }
         self.world.parts.turn_to(Part::Events);
@@ -283,7 +317,7 @@ impl<A: Array<()>> Simulation<A> {
         ProcessorAt {
             busy_ns: self.world.processor.busy_ns(now_ns),
             backlog_ns: self.world.processor.backlog_ns(now_ns),
-            operations: self.host.issued_moved,
+            operations: self.host.issued(),
             commands: self.world.sent,
         }
     }
@@ -310,8 +344,7 @@ impl<A: Array<()>> Simulation<A> {
     /// Closes the segment that ends at `end_ns`.
     fn measure(&mut self, end_ns: u64) -> Segment {
         let length_ns = end_ns - self.segment_start_ns;
-        let under_way_ns = self.host.under_way_ns(end_ns);
-        let host = self.host.next_segment(end_ns);
+        let host = self.host.end_segment(self.segment_start_ns, end_ns);
         let counters = self.array.counters().since(&self.counted);
         let now = self.processor_at(end_ns);
         let before = std::mem::replace(&mut self.processor_before, now);
@@ -330,12 +363,21 @@ impl<A: Array<()>> Simulation<A> {
         let [data_spindles, parity_spindles] = groups;
         let service_ns = data_spindles.service_ns + parity_spindles.service_ns;
         let busy_ns = data_spindles.busy_ns + parity_spindles.busy_ns;
-        let outstanding_ns = f64::from(self.outstanding) * length_ns as f64;
+        let served = self.world.spindles.iter().map(|spindle| spindle.served_ns_until(end_ns));
+        let served_after_ns = served.sum();
+        let served_before_ns = std::mem::replace(&mut self.served_before_ns, served_after_ns);
+        let served_ns = (service_ns + served_after_ns) as f64 - served_before_ns as f64;
+        let processor_error = relative(processor_served_ns, processor_busy_ns as f64);
+        let (outstanding_ns, under_way_ns) = (host.outstanding_ns, under_way_ns(&host));
         let laws = Laws {
             littles_law_error: relative(host.response_sum_ns as f64, outstanding_ns),
-            under_way: ratio(under_way_ns as f64, outstanding_ns),
-            utilization_law_error: relative(processor_served_ns, processor_busy_ns as f64)
-                .max(relative(service_ns as f64, busy_ns as f64)),
+            under_way: ratio(under_way_ns, outstanding_ns).abs(),
+            littles_law_unexplained: relative(
+                host.response_sum_ns as f64 + under_way_ns,
+                outstanding_ns,
+            ),
+            utilization_law_error: processor_error.max(relative(service_ns as f64, busy_ns as f64)),
+            utilization_law_unexplained: processor_error.max(relative(served_ns, busy_ns as f64)),
         };
 
         self.segment += 1;
@@ -347,6 +389,7 @@ impl<A: Array<()>> Simulation<A> {
             length_ns,
             operations: host.operations,
             bytes: host.sectors * 512,
+            mean_outstanding: ratio(outstanding_ns, length_ns as f64),
             response: Response {
                 mean_ns: ratio(host.response_sum_ns as f64, host.operations as f64),
                 p50_ns: host.response.value_at_quantile(0.50),
@@ -360,6 +403,7 @@ impl<A: Array<()>> Simulation<A> {
             parity_spindles,
             layout: self.array.layout(),
             failures: self.array.failures().to_vec(),
+            by_direction: host.by_direction,
             laws,
         }
     }
@@ -380,6 +424,17 @@ fn add(group: &mut SpindleGroup, one: SpindleGroup) {
     group.busy_ns += one.busy_ns;
     group.service_ns += one.service_ns;
     group.residence_ns += one.residence_ns;
+}
+
+/// How much more the operations of a segment spent in it than those answered in it took, because some began before it
+/// and some end after it.
+fn under_way_ns(host: &HostMeasures) -> f64 {
+    // Each is exact; the difference of two large sums would not be in floating point.
+    if host.waited_after_ns >= host.waited_before_ns {
+        (host.waited_after_ns - host.waited_before_ns) as f64
+    } else {
+        -((host.waited_before_ns - host.waited_after_ns) as f64)
+    }
 }
 
 fn relative(measured: f64, expected: f64) -> f64 {

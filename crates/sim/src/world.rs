@@ -6,6 +6,7 @@ use strewn_array::{Acknowledge, Direction, Driver, OperationId, SpindleCommand, 
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{Command, CommandError, Completion, Operation, SimulatedSpindle};
 
+use crate::host::Moved;
 use crate::next_completions::NextCompletions;
 use crate::part::{Part, Parts};
 
@@ -34,25 +35,6 @@ pub(crate) struct World {
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
     pub(crate) parts: Parts,
-}
-
-/// How many operations or commands there were, and how many sectors they moved.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Moved {
-    pub(crate) count: u64,
-    pub(crate) sectors: u64,
-}
-
-impl Moved {
-    #[inline]
-    pub(crate) fn add(&mut self, sectors: u32) {
-        self.count += 1;
-        self.sectors += u64::from(sectors);
-    }
-
-    pub(crate) fn since(&self, earlier: Moved) -> Moved {
-        Moved { count: self.count - earlier.count, sectors: self.sectors - earlier.sectors }
-    }
 }
 
 /// The controller's processor: a queue served in order.

@@ -392,4 +392,13 @@ impl<T: Copy> SimulatedSpindle<T> {
         let ahead_ns = self.completion_ns.saturating_sub(now_ns).min(self.service_ns);
         self.counters.busy_ns - ahead_ns
     }
+
+    /// For how long the command in service has been served at `now_ns`, in nanoseconds; 0 when the spindle is idle
+    /// or the command has not arrived yet. `now_ns` is not before the completion taken out last.
+    pub fn served_ns_until(&self, now_ns: u64) -> u64 {
+        if self.in_service.is_none() {
+            return 0;
+        }
+        self.service_ns.saturating_sub(self.completion_ns.saturating_sub(now_ns))
+    }
 }

@@ -7,7 +7,9 @@
 //! specification, region and seed give the same accesses on every machine.
 //!
 //! The crate knows nothing of time. How many accesses are outstanding, and when the next one is
-//! asked for, is the host's affair.
+//! asked for, is the host's affair. A [`Pattern`] has what Iometer and fio have beyond that: bursts
+//! and the delays between them, alignments line by line, hot places. Its [`PatternStream`] says
+//! what is to pass before an access, and leaves it to the host to wait.
 //!
 //! ```
 //! use strewn_workload::{AccessSpecification, AccessStream, Operation};
@@ -52,10 +54,18 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod distribution;
+mod draw;
+mod gaps;
+mod pattern;
+mod random_map;
 mod shipped;
 mod specification;
 mod stream;
 
+pub use distribution::{Distribution, ZoneShare};
+pub use gaps::ExponentialGaps;
+pub use pattern::{PacedAccess, Pattern, PatternError, PatternLine, PatternStream, Sequence};
 pub use shipped::shipped_names;
 pub use specification::{AccessLine, AccessSpecification, SECTOR_BYTES, SpecificationError};
 pub use stream::{Access, AccessStream, Operation, RegionError};

@@ -66,6 +66,25 @@ pub enum RegionError {
     },
 }
 
+impl RegionError {
+    /// Whether accesses of up to `largest_bytes` can be made to a region.
+    pub(crate) fn check(
+        name: &str,
+        largest_bytes: u32,
+        region_first_sector: u64,
+        region_sectors: u64,
+    ) -> Result<(), Self> {
+        if region_sectors < u64::from(largest_bytes / SECTOR_BYTES) {
+            return Err(Self::TooSmall { name: name.to_owned(), largest_bytes, region_sectors });
+        }
+        let most_sectors = 1 << 55;
+        if region_first_sector.saturating_add(region_sectors) >= most_sectors {
+            return Err(Self::TooLarge { region_first_sector, region_sectors });
+        }
+        Ok(())
+    }
+}
+
 /// An endless, repeatable stream of accesses to a region of a LUN.
 ///
 /// Accesses are drawn as Iometer draws them (`src/IOAccess.cpp` and `TargetDisk::Seek` in
@@ -124,15 +143,8 @@ impl AccessStream {
         region_sectors: u64,
         seed: u64,
     ) -> Result<Self, RegionError> {
-        let largest_bytes = specification.largest_bytes();
-        if region_sectors < u64::from(largest_bytes / SECTOR_BYTES) {
-            let name = specification.name().to_owned();
-            return Err(RegionError::TooSmall { name, largest_bytes, region_sectors });
-        }
-        let most_sectors = 1 << 55;
-        if region_first_sector.saturating_add(region_sectors) >= most_sectors {
-            return Err(RegionError::TooLarge { region_first_sector, region_sectors });
-        }
+        let (name, largest_bytes) = (specification.name(), specification.largest_bytes());
+        RegionError::check(name, largest_bytes, region_first_sector, region_sectors)?;
         let mut grid = [Slot::default(); 100];
         let slots = specification.lines().iter().flat_map(|line| {
             let slot = Slot {

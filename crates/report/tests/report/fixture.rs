@@ -79,6 +79,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         consistency_points: None,
         checks: Checks { littles_law_error_percent: 0.01, utilization_law_error_percent: -0.02 },
         redundancy: None,
+        host: None,
     }
     .rounded(SIGNIFICANT_DIGITS)
 }
@@ -241,6 +242,7 @@ pub fn results() -> Results {
         host_ops: arrays.iter().flat_map(|array| &array.segments).map(|segment| segment.ops).sum(),
         partial: false,
         scaled: None,
+        workload: None,
         published: compare(&published(), &arrays, &fitted),
         ratios: ratios(&published(), &arrays, &fitted),
         overhead: overhead(&overhead_arrays, &overhead_configurations(), 1000.0).unwrap(),

@@ -1,0 +1,115 @@
+//! The plain host: a constant number of operations outstanding, each replaced the moment it is answered.
+
+use strewn_array::{HostOperation, OperationId};
+use strewn_workload::{Access, AccessStream};
+
+use crate::host::{AccessesError, Host, HostMeasures, Moved, operation_of};
+
+/// Accesses drawn ahead of the one that is issued: some microseconds, in which memory answers many times over.
+const DRAWN_AHEAD: usize = 16;
+
+/// Iometer's closed loop: no think time, a fixed number of operations outstanding.
+#[derive(Debug)]
+pub struct ClosedLoop {
+    stream: AccessStream,
+    /// Accesses drawn ahead, in a ring, so that the array can be told of them before they are issued.
+    drawn: [Access; DRAWN_AHEAD],
+    next: usize,
+    /// When the operation of each slot was issued, and how many sectors it moves.
+    issued: Vec<(u64, u32)>,
+    started: u32,
+    /// Operations issued and their sectors, since the beginning.
+    issued_moved: Moved,
+    measured: HostMeasures,
+}
+
+impl ClosedLoop {
+    /// `outstanding` operations at a time, drawn from `stream`.
+    #[must_use]
+    pub fn new(mut stream: AccessStream, outstanding: u32) -> Self {
+        Self {
+            drawn: std::array::from_fn(|_| stream.next_access()),
+            next: 0,
+            stream,
+            issued: vec![(0, 0); outstanding as usize],
+            started: 0,
+            issued_moved: Moved::default(),
+            measured: HostMeasures::new(),
+        }
+    }
+
+    /// Draws the operation of a free slot.
+    #[inline]
+    fn issue(&mut self, now_ns: u64, id: OperationId) -> HostOperation<()> {
+        let access = std::mem::replace(&mut self.drawn[self.next], self.stream.next_access());
+        self.next = (self.next + 1) % DRAWN_AHEAD;
+        self.issued_moved.add(access.sectors);
+        self.issued[id.0 as usize] = (now_ns, access.sectors);
+        operation_of(id, access)
+    }
+
+    /// What the operations outstanding have waited up to `now_ns`, summed. Every slot is outstanding: the loop is
+    /// closed.
+    fn waited_ns(&self, now_ns: u64) -> u128 {
+        self.issued.iter().map(|(issued_ns, _)| u128::from(now_ns - issued_ns)).sum()
+    }
+}
+
+impl Host for ClosedLoop {
+    fn begin_segment(&mut self, _now_ns: u64, _index: u32) {}
+
+    fn first(&mut self) -> Option<HostOperation<()>> {
+        let id = OperationId(self.started);
+        if id.0 as usize == self.issued.len() {
+            return None;
+        }
+        self.started += 1;
+        Some(self.issue(0, id))
+    }
+
+    #[inline]
+    fn next_issue_ns(&self) -> u64 {
+        u64::MAX
+    }
+
+    #[inline]
+    fn issue_due(&mut self, _now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError> {
+        Ok(None)
+    }
+
+    #[inline]
+    fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
+        let (issued_ns, sectors) = self.issued[id.0 as usize];
+        self.measured.answered(now_ns - issued_ns, sectors);
+        Some(self.issue(now_ns, id))
+    }
+
+    /// The access drawn last: it will be issued after the others that were drawn ahead.
+    #[inline]
+    fn coming(&self) -> Option<Access> {
+        Some(self.drawn[(self.next + DRAWN_AHEAD - 1) % DRAWN_AHEAD])
+    }
+
+    #[inline]
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    fn issued(&self) -> Moved {
+        self.issued_moved
+    }
+
+    fn answered_in_segment(&self) -> u64 {
+        self.measured.operations
+    }
+
+    fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures {
+        let waited_ns = self.waited_ns(end_ns);
+        let mut fresh = HostMeasures::new();
+        fresh.waited_before_ns = waited_ns;
+        let mut measured = std::mem::replace(&mut self.measured, fresh);
+        measured.waited_after_ns = waited_ns;
+        measured.outstanding_ns = self.issued.len() as f64 * (end_ns - start_ns) as f64;
+        measured
+    }
+}

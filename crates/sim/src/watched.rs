@@ -1,0 +1,139 @@
+//! A host that is watched: every operation is told of, and reads and writes are measured apart.
+
+use strewn_array::{HostOperation, OperationId};
+use strewn_workload::Access;
+
+use crate::host::{AccessesError, Host, HostMeasures, Moved};
+
+/// What is told of each operation as it is issued: the time in nanoseconds, and the operation.
+pub type Watch = Box<dyn FnMut(u64, &HostOperation<()>)>;
+
+/// Any [`Host`], whose operations are told of as they are issued, and whose reads and writes are measured apart. It
+/// issues what the host would issue by itself, at the same times.
+pub struct Watched<H> {
+    host: H,
+    watch: Option<Watch>,
+    /// When the operation of each slot was issued, and the operation.
+    issued: Vec<Option<(u64, HostOperation<()>)>>,
+    measured: HostMeasures,
+}
+
+impl<H: Host> Watched<H> {
+    /// `host`, of which `watch` is told.
+    pub fn new(host: H, watch: Option<Watch>) -> Self {
+        Self { host, watch, issued: Vec::new(), measured: HostMeasures::by_direction() }
+    }
+
+    fn note(
+        &mut self,
+        now_ns: u64,
+        operation: Option<HostOperation<()>>,
+    ) -> Option<HostOperation<()>> {
+        let operation = operation?;
+        if let Some(watch) = &mut self.watch {
+            watch(now_ns, &operation);
+        }
+        let slot = operation.id.0 as usize;
+        if slot >= self.issued.len() {
+            self.issued.resize_with(slot + 1, || None);
+        }
+        let HostOperation { id, direction, first_sector, sectors, payload: () } = operation;
+        self.issued[slot] =
+            Some((now_ns, HostOperation { id, direction, first_sector, sectors, payload: () }));
+        Some(operation)
+    }
+}
+
+impl<H: Host> Host for Watched<H> {
+    fn begin_segment(&mut self, now_ns: u64, index: u32) {
+        self.host.begin_segment(now_ns, index);
+    }
+
+    fn first(&mut self) -> Option<HostOperation<()>> {
+        let operation = self.host.first();
+        self.note(0, operation)
+    }
+
+    fn next_issue_ns(&self) -> u64 {
+        self.host.next_issue_ns()
+    }
+
+    fn issue_due(&mut self, now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError> {
+        let operation = self.host.issue_due(now_ns)?;
+        Ok(self.note(now_ns, operation))
+    }
+
+    fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
+        if let Some((issued_ns, operation)) = self.issued[id.0 as usize].take() {
+            let response_ns = now_ns - issued_ns;
+            self.measured.answered_in(operation.direction, response_ns, operation.sectors);
+        }
+        let next = self.host.answered(now_ns, id);
+        self.note(now_ns, next)
+    }
+
+    fn coming(&self) -> Option<Access> {
+        self.host.coming()
+    }
+
+    fn is_done(&self) -> bool {
+        self.host.is_done()
+    }
+
+    fn issued(&self) -> Moved {
+        self.host.issued()
+    }
+
+    fn answered_in_segment(&self) -> u64 {
+        self.host.answered_in_segment()
+    }
+
+    fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures {
+        let mut measured = self.host.end_segment(start_ns, end_ns);
+        let own = std::mem::replace(&mut self.measured, HostMeasures::by_direction());
+        measured.by_direction = measured.by_direction.or(own.by_direction);
+        measured
+    }
+}
+
+impl<H: Host + ?Sized> Host for Box<H> {
+    fn begin_segment(&mut self, now_ns: u64, index: u32) {
+        (**self).begin_segment(now_ns, index);
+    }
+
+    fn first(&mut self) -> Option<HostOperation<()>> {
+        (**self).first()
+    }
+
+    fn next_issue_ns(&self) -> u64 {
+        (**self).next_issue_ns()
+    }
+
+    fn issue_due(&mut self, now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError> {
+        (**self).issue_due(now_ns)
+    }
+
+    fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
+        (**self).answered(now_ns, id)
+    }
+
+    fn coming(&self) -> Option<Access> {
+        (**self).coming()
+    }
+
+    fn is_done(&self) -> bool {
+        (**self).is_done()
+    }
+
+    fn issued(&self) -> Moved {
+        (**self).issued()
+    }
+
+    fn answered_in_segment(&self) -> u64 {
+        (**self).answered_in_segment()
+    }
+
+    fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures {
+        (**self).end_segment(start_ns, end_ns)
+    }
+}

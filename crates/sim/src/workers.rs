@@ -1,0 +1,436 @@
+//! The general host: workers with accesses, depth, pace and end of their own.
+
+use strewn_array::{Direction, HostOperation, OperationId};
+use strewn_workload::{Access, PatternStream};
+
+use crate::host::{AccessesError, Host, HostMeasures, Moved, direction_of, operation_of};
+use crate::pace::{Rate, Schedule};
+
+/// Where a worker's accesses come from.
+pub trait Accesses: Send {
+    /// The next access; none when there are no more.
+    ///
+    /// # Errors
+    /// If it cannot be had, as from a file that is damaged.
+    fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError>;
+}
+
+/// An access, and when it may be issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimedAccess {
+    /// The access.
+    pub access: Access,
+    /// The earliest time, in nanoseconds of virtual time.
+    pub not_before_ns: u64,
+    /// What the worker waits before it, once it could issue it.
+    pub delay_ns: u64,
+}
+
+impl Accesses for PatternStream {
+    fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError> {
+        let drawn = PatternStream::next_access(self);
+        let (access, delay_ns) = (drawn.access, drawn.delay_ns);
+        Ok(Some(TimedAccess { access, not_before_ns: 0, delay_ns }))
+    }
+}
+
+/// How many operations a worker has outstanding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outstanding {
+    /// This many at the most: a closed loop.
+    Closed(u32),
+    /// As many as have arrived and were not answered: an open loop. More than `most` end the run with an error, so
+    /// that an array that falls behind for ever does not fill memory.
+    Open {
+        /// The most that are endured.
+        most: u32,
+    },
+}
+
+/// A pause after so many accesses, once all of the worker's accesses are answered: fio's `thinktime`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThinkTime {
+    /// After how many accesses.
+    pub accesses: u64,
+    /// How long, in nanoseconds.
+    pub pause_ns: u64,
+}
+
+/// One of the [`Workers`].
+pub struct Worker {
+    /// What it issues.
+    pub accesses: Box<dyn Accesses>,
+    /// How much of it at a time.
+    pub outstanding: Outstanding,
+    /// Its pauses.
+    pub think_time: Option<ThinkTime>,
+    /// The most that it issues in a second: of reads and of writes.
+    pub rates: [Option<Rate>; 2],
+    /// Workers of a group start when those of the group before are done; counted from 0.
+    pub group: u32,
+    /// How long after its group it starts, in nanoseconds.
+    pub start_delay_ns: u64,
+    /// How long after its start it issues nothing more, in nanoseconds.
+    pub runtime_ns: Option<u64>,
+    /// After how many accesses it is done.
+    pub most_accesses: Option<u64>,
+    /// After how many bytes it is done.
+    pub most_bytes: Option<u64>,
+}
+
+impl Worker {
+    /// A worker in a closed loop, from the start of the run and without end.
+    #[must_use]
+    pub fn closed_loop(accesses: Box<dyn Accesses>, outstanding: u32) -> Self {
+        Self {
+            accesses,
+            outstanding: Outstanding::Closed(outstanding),
+            think_time: None,
+            rates: [None, None],
+            group: 0,
+            start_delay_ns: 0,
+            runtime_ns: None,
+            most_accesses: None,
+            most_bytes: None,
+        }
+    }
+}
+
+/// A host of several workers, each with a pace of its own.
+///
+/// After a delay that comes with an access ([`TimedAccess::delay_ns`]) a worker goes on as Iometer does: the delay runs
+/// from the moment at which the access could have been issued, and what is outstanding goes on meanwhile.
+#[derive(Default)]
+pub struct Workers {
+    workers: Vec<State>,
+    /// When each issues next; `u64::MAX` for not before something else happens.
+    due_ns: Vec<u64>,
+    next: usize,
+    next_ns: u64,
+    group: u32,
+    unfinished: usize,
+    /// The depths of closed loops, segment after segment; the workers' own if there are none.
+    depths: Vec<u32>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    failure: Option<AccessesError>,
+    issued_moved: Moved,
+    measured: Option<HostMeasures>,
+    outstanding: u32,
+    /// The number outstanding over time, since the segment began, up to `counted_ns`.
+    outstanding_ns: u128,
+    counted_ns: u64,
+}
+
+/// An operation that is outstanding; of no sectors when it is not.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    issued_ns: u64,
+    sectors: u32,
+    worker: u32,
+    writes: bool,
+}
+
+struct State {
+    worker: Worker,
+    most_outstanding: u32,
+    next: Option<TimedAccess>,
+    /// A pause that begins when the next access could be issued.
+    pause_ns: u64,
+    /// The pause begins when everything is answered.
+    pause_when_idle: bool,
+    not_before_ns: u64,
+    start_ns: u64,
+    schedules: [Option<Schedule>; 2],
+    outstanding: u32,
+    issued: u64,
+    issued_bytes: u64,
+    /// It issues nothing more.
+    exhausted: bool,
+    /// It was found to be done.
+    counted_done: bool,
+}
+
+impl State {
+    fn is_done(&self) -> bool {
+        self.exhausted && self.outstanding == 0
+    }
+
+    fn end_ns(&self) -> u64 {
+        self.worker.runtime_ns.map_or(u64::MAX, |runtime| self.start_ns.saturating_add(runtime))
+    }
+
+    fn start(&mut self, now_ns: u64) {
+        self.start_ns = now_ns + self.worker.start_delay_ns;
+        self.not_before_ns = self.start_ns;
+        self.schedules =
+            self.worker.rates.clone().map(|rate| Some(Schedule::new(rate?, self.start_ns)));
+    }
+
+    /// Draws the next access if there is none, and says when it is due.
+    fn due_ns(&mut self, now_ns: u64) -> Result<u64, AccessesError> {
+        if self.exhausted {
+            return Ok(u64::MAX);
+        }
+        if self.next.is_none() {
+            let worker = &self.worker;
+            let enough = worker.most_accesses.is_some_and(|most| self.issued >= most)
+                || worker.most_bytes.is_some_and(|most| self.issued_bytes >= most);
+            let drawn = if enough { None } else { self.worker.accesses.next_access()? };
+            let Some(drawn) = drawn else {
+                self.exhausted = true;
+                return Ok(u64::MAX);
+            };
+            self.pause_ns += drawn.delay_ns;
+            self.next = Some(drawn);
+        }
+        let busy = self.outstanding >= self.most_outstanding;
+        if busy && let Outstanding::Open { most } = self.worker.outstanding {
+            return Err(format!(
+                "the array falls behind: more than {most} operations are outstanding at {:.3} s",
+                now_ns as f64 / 1e9
+            )
+            .into());
+        }
+        if busy && now_ns >= self.end_ns() {
+            self.exhausted = true;
+        }
+        if busy || (self.pause_when_idle && self.outstanding > 0) {
+            return Ok(u64::MAX);
+        }
+        if self.pause_ns > 0 {
+            self.not_before_ns = self.not_before_ns.max(now_ns) + self.pause_ns;
+            (self.pause_ns, self.pause_when_idle) = (0, false);
+        }
+        let next = self.next.as_ref();
+        let schedule = next
+            .and_then(|next| self.schedules[direction_of(next.access.operation) as usize].as_ref());
+        let due_ns = next
+            .map_or(0, |next| next.not_before_ns)
+            .max(self.not_before_ns)
+            .max(schedule.map_or(0, Schedule::next_ns))
+            .max(now_ns);
+        // At its end it is woken to find that it is over.
+        Ok(due_ns.min(self.end_ns().max(now_ns)))
+    }
+
+    /// The access that is due; none if the worker's time is over.
+    fn take(&mut self, now_ns: u64) -> Option<Access> {
+        if now_ns >= self.end_ns() {
+            self.exhausted = true;
+            self.next = None;
+            return None;
+        }
+        let access = self.next.take()?.access;
+        let bytes = u64::from(access.sectors) * 512;
+        self.outstanding += 1;
+        self.issued += 1;
+        self.issued_bytes += bytes;
+        if let Some(schedule) = &mut self.schedules[direction_of(access.operation) as usize] {
+            schedule.passed(bytes);
+        }
+        if let Some(think_time) = self.worker.think_time
+            && self.issued.is_multiple_of(think_time.accesses.max(1))
+        {
+            self.pause_ns += think_time.pause_ns;
+            self.pause_when_idle = true;
+        }
+        Some(access)
+    }
+}
+
+impl Workers {
+    /// A host of these workers.
+    #[must_use]
+    pub fn new(workers: Vec<Worker>) -> Self {
+        let state = |worker: Worker| State {
+            most_outstanding: match worker.outstanding {
+                Outstanding::Closed(outstanding) => outstanding,
+                Outstanding::Open { most } => most,
+            },
+            worker,
+            next: None,
+            pause_ns: 0,
+            pause_when_idle: false,
+            not_before_ns: 0,
+            start_ns: 0,
+            schedules: [None, None],
+            outstanding: 0,
+            issued: 0,
+            issued_bytes: 0,
+            exhausted: false,
+            counted_done: false,
+        };
+        let workers: Vec<State> = workers.into_iter().map(state).collect();
+        Self {
+            due_ns: vec![u64::MAX; workers.len()],
+            next_ns: u64::MAX,
+            unfinished: workers.len(),
+            workers,
+            measured: Some(HostMeasures::by_direction()),
+            ..Self::default()
+        }
+    }
+
+    /// The same with the depths of closed loops for segments 1, 2 and so on, instead of the workers' own; the last of
+    /// them for all segments after it. Iometer's queue depth cycling.
+    #[must_use]
+    pub fn with_depths(mut self, depths: Vec<u32>) -> Self {
+        self.depths = depths;
+        self
+    }
+
+    /// Workers of the present group begin.
+    fn start_group(&mut self, now_ns: u64) {
+        for index in 0..self.workers.len() {
+            if self.workers[index].worker.group == self.group {
+                self.workers[index].start(now_ns);
+                self.settle(now_ns, index);
+            }
+        }
+        self.find_next();
+    }
+
+    /// Works out when a worker is due, and whether it is done.
+    fn settle(&mut self, now_ns: u64, index: usize) {
+        let state = &mut self.workers[index];
+        self.due_ns[index] = match state.due_ns(now_ns) {
+            Ok(due_ns) => due_ns,
+            Err(failure) => {
+                // Said when it is asked for, which is at once.
+                self.failure = self.failure.take().or(Some(failure));
+                now_ns
+            }
+        };
+        if state.is_done() && !std::mem::replace(&mut state.counted_done, true) {
+            self.unfinished -= 1;
+        }
+    }
+
+    fn find_next(&mut self) {
+        let due = self.due_ns.iter().enumerate();
+        let next = due.min_by_key(|(_, due_ns)| **due_ns);
+        (self.next, self.next_ns) = next.map_or((0, u64::MAX), |(index, due)| (index, *due));
+    }
+
+    /// After something happened to a worker.
+    fn go_on(&mut self, now_ns: u64, index: usize) {
+        self.settle(now_ns, index);
+        let group = self.group;
+        let mut of_group = self.workers.iter().filter(|state| state.worker.group == group);
+        if self.workers[index].is_done() && of_group.all(State::is_done) && self.unfinished > 0 {
+            self.group += 1;
+            self.start_group(now_ns);
+            return;
+        }
+        self.find_next();
+    }
+
+    fn count_outstanding(&mut self, now_ns: u64) {
+        let passed_ns = now_ns - std::mem::replace(&mut self.counted_ns, now_ns);
+        self.outstanding_ns += u128::from(self.outstanding) * u128::from(passed_ns);
+    }
+
+    fn waited_ns(&self, now_ns: u64) -> u128 {
+        let outstanding = self.slots.iter().filter(|slot| slot.sectors > 0);
+        outstanding.map(|slot| u128::from(now_ns - slot.issued_ns)).sum()
+    }
+}
+
+impl Host for Workers {
+    fn begin_segment(&mut self, now_ns: u64, index: u32) {
+        let depth = self.depths.get(index as usize - 1).or(self.depths.last()).copied();
+        for worker in 0..self.workers.len() {
+            let state = &mut self.workers[worker];
+            if let (Some(depth), Outstanding::Closed(_)) = (depth, state.worker.outstanding) {
+                state.most_outstanding = depth;
+                if state.worker.group <= self.group && index > 1 {
+                    self.settle(now_ns, worker);
+                }
+            }
+        }
+        if index == 1 {
+            self.start_group(now_ns);
+        } else {
+            self.find_next();
+        }
+    }
+
+    fn first(&mut self) -> Option<HostOperation<()>> {
+        None
+    }
+
+    #[inline]
+    fn next_issue_ns(&self) -> u64 {
+        self.next_ns
+    }
+
+    fn issue_due(&mut self, now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        let index = self.next;
+        let taken = self.workers[index].take(now_ns);
+        let operation = taken.map(|access| {
+            self.count_outstanding(now_ns);
+            self.outstanding += 1;
+            self.issued_moved.add(access.sectors);
+            let id = self.free.pop().unwrap_or_else(|| {
+                self.slots.push(Slot::default());
+                self.slots.len() as u32 - 1
+            });
+            self.slots[id as usize] = Slot {
+                issued_ns: now_ns,
+                sectors: access.sectors,
+                worker: index as u32,
+                writes: direction_of(access.operation) == Direction::Write,
+            };
+            operation_of(OperationId(id), access)
+        });
+        self.go_on(now_ns, index);
+        Ok(operation)
+    }
+
+    fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
+        self.count_outstanding(now_ns);
+        self.outstanding -= 1;
+        let slot = std::mem::take(&mut self.slots[id.0 as usize]);
+        self.free.push(id.0);
+        let direction = if slot.writes { Direction::Write } else { Direction::Read };
+        if let Some(measured) = &mut self.measured {
+            measured.answered_in(direction, now_ns - slot.issued_ns, slot.sectors);
+        }
+        let worker = slot.worker as usize;
+        self.workers[worker].outstanding -= 1;
+        self.go_on(now_ns, worker);
+        None
+    }
+
+    fn coming(&self) -> Option<Access> {
+        None
+    }
+
+    #[inline]
+    fn is_done(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    fn issued(&self) -> Moved {
+        self.issued_moved
+    }
+
+    fn answered_in_segment(&self) -> u64 {
+        self.measured.as_ref().map_or(0, |measured| measured.operations)
+    }
+
+    fn end_segment(&mut self, _start_ns: u64, end_ns: u64) -> HostMeasures {
+        self.count_outstanding(end_ns);
+        let waited_ns = self.waited_ns(end_ns);
+        let mut fresh = HostMeasures::by_direction();
+        fresh.waited_before_ns = waited_ns;
+        let mut measured = self.measured.replace(fresh).unwrap_or_else(HostMeasures::new);
+        measured.waited_after_ns = waited_ns;
+        measured.outstanding_ns = std::mem::take(&mut self.outstanding_ns) as f64;
+        measured
+    }
+}

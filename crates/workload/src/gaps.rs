@@ -1,0 +1,32 @@
+//! Gaps between arrivals at random.
+
+use crate::draw::Draw;
+
+/// The gaps of a Poisson process, repeatable by a seed.
+///
+/// ```
+/// use strewn_workload::ExponentialGaps;
+///
+/// let mut gaps = ExponentialGaps::new(1000, 1);
+/// let second: u64 = (0..1000).map(|_| gaps.next_ns()).sum();
+/// assert!((900_000_000..1_100_000_000).contains(&second));
+/// ```
+#[derive(Clone, Debug)]
+pub struct ExponentialGaps {
+    mean_ns: f64,
+    draw: Draw,
+}
+
+impl ExponentialGaps {
+    /// Gaps between events of which there are `per_second` in the mean.
+    #[must_use]
+    pub fn new(per_second: u64, seed: u64) -> Self {
+        Self { mean_ns: 1e9 / per_second.max(1) as f64, draw: Draw::new(seed) }
+    }
+
+    /// The next gap, in nanoseconds.
+    pub fn next_ns(&mut self) -> u64 {
+        // Never the logarithm of 0.
+        (-libm::log(1.0 - self.draw.unit()) * self.mean_ns) as u64
+    }
+}

@@ -1,0 +1,76 @@
+//! The workload that a person names in place of the scenario's.
+
+use std::path::{Path, PathBuf};
+
+use strewn::formats::trace::SpeedUp;
+use strewn::scenario::Scenario;
+use strewn::terminal::{self, Failure, ReadingTerminal};
+use strewn::{Load, TraceLoop, TraceOptions};
+
+use super::arguments::{MOST_SEGMENTS, RunArguments};
+
+/// Reads it, and says what of it is ignored; none if the scenario's own is to be run.
+pub(crate) fn read(arguments: &RunArguments, scenario: &Scenario) -> Result<Option<Load>, Failure> {
+    let load = if let Some(named) = &arguments.access_spec {
+        let (path, name) = file_and_name(named);
+        Load::access_specification(path, name)?
+    } else if let Some(named) = &arguments.fio_job {
+        let (path, job) = file_and_name(named);
+        Load::fio_job(path, job)?
+    } else if let Some(path) = &arguments.trace {
+        trace(path, arguments, scenario)?
+    } else {
+        return Ok(None);
+    };
+    for ignored in load.ignored() {
+        terminal::say(&format!(
+            "ignored: {} ({}): {}",
+            ignored.name, ignored.place, ignored.reason
+        ));
+    }
+    Ok(Some(load))
+}
+
+fn trace(path: &Path, arguments: &RunArguments, scenario: &Scenario) -> Result<Load, Failure> {
+    let options = TraceOptions {
+        format: arguments.trace_format,
+        replay: if arguments.closed_loop_trace {
+            TraceLoop::Closed
+        } else {
+            TraceLoop::Open(arguments.speedup.unwrap_or(SpeedUp::NONE))
+        },
+        wrap: arguments.wrap,
+        hold_back: arguments.hold_back,
+        device: arguments.trace_device,
+    };
+    let reading = ReadingTerminal::watch();
+    let mut progress = |read, length| reading.progress(read, length);
+    let load = Load::trace(path, &options, scenario, &mut progress);
+    match load {
+        Err(_) if reading.was_stopped() => {
+            Err(Failure::stopped("stopped while the trace was read"))
+        }
+        load => Ok(load?),
+    }
+}
+
+/// How many segments a workload takes that says so itself; many for one that ends by itself.
+pub(crate) fn segments(load: &Load, segment_ns: u64) -> Option<u32> {
+    let most = u64::from(MOST_SEGMENTS).min(u64::MAX / segment_ns.max(1));
+    load.segments().or(load.ends_by_itself().then_some(most as u32))
+}
+
+/// `FILE` or `FILE:NAME`. A colon may be part of either: the shortest that is there is the file.
+fn file_and_name(text: &str) -> (PathBuf, Option<&str>) {
+    if Path::new(text).exists() {
+        return (text.into(), None);
+    }
+    let colons = text.match_indices(':').map(|(at, _)| at);
+    let mut splits = colons.map(|at| (&text[..at], &text[at + 1..]));
+    let first = splits.clone().next();
+    let there = splits.find(|(file, _)| !file.is_empty() && Path::new(file).exists());
+    match there.or(first) {
+        Some((file, name)) => (file.into(), Some(name)),
+        None => (text.into(), None),
+    }
+}

@@ -1,0 +1,359 @@
+//! Workloads of people's files, run in place of a scenario's own.
+//!
+//! ```
+//! use strewn::{Load, RunOptions, run};
+//! use strewn::scenario::Scenario;
+//!
+//! let icf = "\
+//! Version 1.1.0
+//! 'ACCESS SPECIFICATIONS =========================================================
+//! 'Access specification name,default assignment
+//! \t8 KiB OLTP,NONE
+//! 'size,% of size,% reads,% random,delay,burst,align,reply
+//! \t8192,100,67,100,0,1,8192,0
+//! 'END access specifications
+//! Version 1.1.0
+//! ";
+//! let folder = std::env::temp_dir().join(format!("strewn-load-{}", std::process::id()));
+//! std::fs::create_dir_all(&folder)?;
+//! let file = folder.join("oltp.icf");
+//! std::fs::write(&file, icf)?;
+//!
+//! let mut scenario = Scenario::load("tests/command/scenarios/small.toml")?;
+//! scenario.segments = 1;
+//! let load = Load::access_specification(&file, None)?;
+//! let results = run(&scenario, &RunOptions { load: Some(load), ..RunOptions::default() }, &())?;
+//! assert!(results.workload.is_some());
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod fio;
+mod iometer;
+mod trace;
+
+use std::path::Path;
+
+use strewn_formats::FormatError;
+use strewn_report::{Ignored, Workload, WorkloadKind, WorkloadWorker};
+use strewn_scenario::{Bytes, Scenario};
+use strewn_sim::{ClosedLoop, Host, Outstanding, Watch, Watched, Worker, Workers};
+use strewn_workload::{AccessStream, Pattern, PatternStream};
+use thiserror::Error;
+
+pub use trace::{TraceLoop, TraceOptions};
+
+/// Operations outstanding at a time that no array is asked for more of.
+pub(crate) const MOST_OUTSTANDING: u32 = 500_000;
+
+/// What sets the seeds of workers apart; those of arrays have another.
+const SEED_OF_WORKER: u64 = 0xD1B5_4A32_D192_ED03;
+
+/// A workload out of a file of Iometer, fio, or a trace: read, and checked as far as it can be without a scenario.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// The file, as it was given.
+    file: String,
+    name: Option<String>,
+    ignored: Vec<Ignored>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    AccessSpecification(iometer::Specifications),
+    FioJobs(Vec<fio::JobPlan>),
+    Trace(Box<trace::Trace>),
+}
+
+/// Why a file's workload cannot be run: where, what, and what to do about it.
+#[derive(Debug, Clone, Error)]
+#[error("{message}")]
+pub struct LoadError {
+    message: String,
+    help: String,
+}
+
+impl LoadError {
+    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into() }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> &str {
+        &self.help
+    }
+}
+
+impl From<FormatError> for LoadError {
+    fn from(error: FormatError) -> Self {
+        Self::new(error.problem(), error.help())
+    }
+}
+
+/// A host made for one array.
+pub(crate) enum BuiltHost {
+    /// The plain closed loop.
+    ClosedLoop(Box<ClosedLoop>),
+    /// Anything else, of which each operation costs a call.
+    Other(Box<dyn Host>),
+}
+
+impl BuiltHost {
+    /// The same, with reads and writes measured apart and every operation told of.
+    pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
+        Self::Other(match self {
+            Self::ClosedLoop(host) => Box::new(Watched::new(*host, watch)),
+            Self::Other(host) => Box::new(Watched::new(host, watch)),
+        })
+    }
+}
+
+impl Load {
+    /// An access specification of the Iometer configuration at `path`: the one called `name`, or what the file's
+    /// workers are assigned, or the only one there is.
+    ///
+    /// # Errors
+    /// If the file cannot be read, there is no such specification, or it asks for what is not honoured.
+    pub fn access_specification(
+        path: impl AsRef<Path>,
+        name: Option<&str>,
+    ) -> Result<Self, LoadError> {
+        let file = plain_file(path.as_ref(), "an Iometer configuration, an .icf file")?;
+        let (specifications, name, ignored) = iometer::read(path.as_ref(), name)?;
+        Ok(Self { file, name, ignored, kind: Kind::AccessSpecification(specifications) })
+    }
+
+    /// A job of the fio job file at `path`, or all of its jobs.
+    ///
+    /// # Errors
+    /// If the file cannot be read, there is no such job, or it asks for what is not honoured.
+    pub fn fio_job(path: impl AsRef<Path>, job: Option<&str>) -> Result<Self, LoadError> {
+        let file = plain_file(path.as_ref(), "a job file of fio")?;
+        let (jobs, ignored) = fio::read(path.as_ref(), job)?;
+        let name = job.map(str::to_owned);
+        Ok(Self { file, name, ignored, kind: Kind::FioJobs(jobs) })
+    }
+
+    /// The trace at `path`. It is read once from beginning to end, to find what is wrong with it before anything is
+    /// run, with one line in memory; `progress` is told now and then how many bytes of how many are read, and may stop
+    /// it by `false`.
+    ///
+    /// # Errors
+    /// If the file cannot be read, a line of it is wrong, or a record lies beyond the scenario's file and is not to be
+    /// wrapped.
+    pub fn trace(
+        path: impl AsRef<Path>,
+        options: &TraceOptions,
+        scenario: &Scenario,
+        progress: &mut dyn FnMut(u64, u64) -> bool,
+    ) -> Result<Self, LoadError> {
+        let file = plain_file(path.as_ref(), "a trace, plain or gzip")?;
+        let file_bytes = scenario.workload.file_bytes;
+        let trace = trace::Trace::check(path.as_ref(), options, file_bytes, progress)?;
+        let kind = Kind::Trace(Box::new(trace));
+        Ok(Self { file, name: None, ignored: Vec::new(), kind })
+    }
+
+    /// What of the file changes nothing that is simulated and was passed over, by name.
+    #[must_use]
+    pub fn ignored(&self) -> &[Ignored] {
+        &self.ignored
+    }
+
+    /// Whether it comes to an end of its own; if not, it goes on for as long as the scenario says.
+    #[must_use]
+    pub fn ends_by_itself(&self) -> bool {
+        !matches!(self.kind, Kind::AccessSpecification(_))
+    }
+
+    /// How many segments it sets by itself: as many as there are depths to go through.
+    #[must_use]
+    pub fn segments(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::AccessSpecification(specifications) if !specifications.depths.is_empty() => {
+                Some(specifications.depths.len() as u32)
+            }
+            _ => None,
+        }
+    }
+
+    /// About how long it takes, in nanoseconds of virtual time; none if that depends on the array.
+    #[must_use]
+    pub fn about_ns(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::AccessSpecification(_) => None,
+            Kind::FioJobs(jobs) => fio::about_ns(jobs),
+            Kind::Trace(trace) => trace.about_ns(),
+        }
+    }
+
+    /// Checks what can be checked of it before `scenario` is run.
+    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), LoadError> {
+        for index in 0..scenario.arrays.len() {
+            self.host(scenario, index, scenario.seed)?;
+        }
+        Ok(())
+    }
+
+    /// Operations outstanding at the array numbered `index`; 0 where they arrive by the clock.
+    pub(crate) fn outstanding(&self, scenario: &Scenario, index: usize) -> u32 {
+        let of_scenario = scenario.arrays[index].outstanding;
+        match &self.kind {
+            Kind::Trace(trace) if trace.replays_by_the_clock() => 0,
+            Kind::Trace(_) => of_scenario,
+            Kind::AccessSpecification(specifications) => specifications.outstanding(of_scenario),
+            Kind::FioJobs(jobs) => fio::outstanding(jobs),
+        }
+    }
+
+    /// The host of the array numbered `index`.
+    pub(crate) fn host(
+        &self,
+        scenario: &Scenario,
+        index: usize,
+        seed: u64,
+    ) -> Result<BuiltHost, LoadError> {
+        let file_bytes = scenario.workload.file_bytes;
+        let outstanding = scenario.arrays[index].outstanding;
+        let workers = match &self.kind {
+            Kind::AccessSpecification(specifications) => {
+                return specifications.host(&self.file, file_bytes, outstanding, seed);
+            }
+            Kind::FioJobs(jobs) => fio::workers(jobs, &self.file, file_bytes, seed)?,
+            Kind::Trace(trace) => vec![trace.worker(file_bytes, outstanding)?],
+        };
+        let all: u64 = workers
+            .iter()
+            .map(|worker| match worker.outstanding {
+                Outstanding::Closed(outstanding) => outstanding.into(),
+                Outstanding::Open { .. } => 0,
+            })
+            .sum();
+        if all > MOST_OUTSTANDING.into() {
+            return Err(LoadError::new(
+                format!("{}: {all} operations are to be outstanding", self.file),
+                format!("{MOST_OUTSTANDING} are the most; give fewer jobs or a smaller depth"),
+            ));
+        }
+        Ok(BuiltHost::Other(Box::new(Workers::new(workers))))
+    }
+
+    fn workers(&self, scenario: &Scenario) -> Result<Vec<WorkloadWorker>, LoadError> {
+        let file_bytes = scenario.workload.file_bytes;
+        match &self.kind {
+            Kind::AccessSpecification(specifications) => {
+                specifications.described(&self.file, file_bytes)
+            }
+            Kind::FioJobs(jobs) => fio::described(jobs, &self.file, file_bytes),
+            Kind::Trace(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// What results say of it. `ended` is whether it came to its end on every array.
+    pub(crate) fn described(
+        &self,
+        scenario: &Scenario,
+        ended: bool,
+    ) -> Result<Workload, LoadError> {
+        let (kind, queue_depths, trace) = match &self.kind {
+            Kind::AccessSpecification(specifications) => {
+                (WorkloadKind::AccessSpecification, specifications.depths.clone(), None)
+            }
+            Kind::FioJobs(_) => (WorkloadKind::FioJob, Vec::new(), None),
+            Kind::Trace(trace) => (WorkloadKind::Trace, Vec::new(), Some(trace.described())),
+        };
+        Ok(Workload {
+            kind,
+            file: self.file.clone(),
+            name: self.name.clone(),
+            seed: scenario.seed,
+            workers: self.workers(scenario)?,
+            queue_depths,
+            trace,
+            ignored: self.ignored.clone(),
+            ended: self.ends_by_itself().then_some(ended),
+        })
+    }
+}
+
+/// A part of the scenario's file that a worker accesses.
+#[derive(Debug, Clone, Copy)]
+struct Region {
+    first_byte: u64,
+    bytes: u64,
+}
+
+impl Region {
+    fn first_sector(self) -> u64 {
+        self.first_byte / 512
+    }
+
+    fn sectors(self) -> u64 {
+        self.bytes / 512
+    }
+
+    /// That it lies within a file of `file_bytes`; `what` asks for it.
+    fn within(self, file_bytes: u64, what: &str) -> Result<Self, LoadError> {
+        if self.first_byte.checked_add(self.bytes).is_some_and(|end| end <= file_bytes)
+            && self.bytes >= 512
+        {
+            return Ok(self);
+        }
+        Err(LoadError::new(
+            format!(
+                "{what} accesses {} from byte {}, and the scenario's file has {}",
+                Bytes(self.bytes),
+                self.first_byte,
+                Bytes(file_bytes)
+            ),
+            "enlarge `file` in [workload] of the scenario, or make the region smaller",
+        ))
+    }
+}
+
+/// A stream of `pattern`; `what` asks for it.
+fn stream(
+    pattern: &Pattern,
+    region: Region,
+    seed: u64,
+    what: &str,
+) -> Result<PatternStream, LoadError> {
+    let stream = PatternStream::new(pattern, region.first_sector(), region.sectors(), seed);
+    stream.map_err(|error| LoadError::new(format!("{what}: {error}"), "change it, or the region"))
+}
+
+/// The plain closed loop of `pattern`, if it is one.
+fn plain(pattern: &Pattern, region: Region, seed: u64, outstanding: u32) -> Option<ClosedLoop> {
+    let specification = pattern.as_specification()?;
+    let (first, sectors) = (region.first_sector(), region.sectors());
+    let stream = AccessStream::new(&specification, first, sectors, seed).ok()?;
+    Some(ClosedLoop::new(stream, outstanding))
+}
+
+fn seed_of_worker(seed: u64, worker: usize) -> u64 {
+    seed.wrapping_add((worker as u64).wrapping_mul(SEED_OF_WORKER))
+}
+
+fn worker_of(stream: PatternStream, outstanding: u32) -> Worker {
+    Worker::closed_loop(Box::new(stream), outstanding)
+}
+
+/// That there is a file to be read more than once.
+fn plain_file(path: &Path, what: &str) -> Result<String, LoadError> {
+    let shown = path.display().to_string();
+    let metadata = std::fs::metadata(path).map_err(|error| {
+        LoadError::new(format!("cannot read {shown}: {error}"), format!("give the path of {what}"))
+    })?;
+    if metadata.is_file() {
+        return Ok(shown);
+    }
+    let is = if metadata.is_dir() { "a directory" } else { "no plain file" };
+    Err(LoadError::new(format!("{shown} is {is}"), format!("give the path of {what}")))
+}
+
+/// The names of what there is, for a person to choose from.
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}

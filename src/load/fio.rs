@@ -1,0 +1,347 @@
+//! fio's jobs as workers.
+
+use std::path::Path;
+
+use strewn_formats::fio::{
+    BlockSizes, Distribution as FioDistribution, Extent, Job, JobFile, OptionNote,
+    PatternDirection, RateProcess, Zone,
+};
+use strewn_report::{Ignored, WorkloadWorker};
+use strewn_sim::{Outstanding, Rate, ThinkTime, Worker};
+use strewn_workload::{Distribution, ExponentialGaps, Pattern, PatternLine, Sequence, ZoneShare};
+
+use super::{LoadError, Region, listed, seed_of_worker, stream};
+
+/// A job, checked.
+#[derive(Debug, Clone)]
+pub(super) struct JobPlan {
+    job: Job,
+    group: u32,
+}
+
+/// The jobs of the file at `path`, or the one that is called `name`, and what is ignored.
+pub(super) fn read(
+    path: &Path,
+    name: Option<&str>,
+) -> Result<(Vec<JobPlan>, Vec<Ignored>), LoadError> {
+    let file = JobFile::load(path)?;
+    let shown = path.display().to_string();
+    let mut jobs: Vec<JobPlan> = Vec::new();
+    for (group, of_group) in file.groups().enumerate() {
+        let plans = of_group.iter().map(|job| JobPlan { job: job.clone(), group: group as u32 });
+        jobs.extend(plans);
+    }
+    if let Some(name) = name {
+        let all = listed(jobs.iter().map(|plan| plan.job.name.as_str()));
+        jobs.retain(|plan| plan.job.name == name);
+        if jobs.is_empty() {
+            return Err(LoadError::new(
+                format!("{shown} has no job \"{name}\""),
+                format!("there are {all}"),
+            ));
+        }
+        // Nobody is left to wait for.
+        jobs.iter_mut().for_each(|plan| plan.group = 0);
+    }
+    // What another job asks for is no concern of this one.
+    let concerns = |note: &&OptionNote| {
+        let own = jobs.iter().any(|plan| plan.job.name == note.section);
+        name.is_none() || own || note.section == "global"
+    };
+    if let Some(note) = file.refused.iter().find(concerns) {
+        return Err(LoadError::new(
+            format!("{}: `{}` is not supported", note.place, note.name),
+            format!("{}; take it out of the job to go without", note.reason),
+        ));
+    }
+    let note = |note: &OptionNote| Ignored {
+        name: note.name.clone(),
+        place: note.place.to_string(),
+        reason: note.reason.to_owned(),
+    };
+    let mut ignored: Vec<Ignored> = file.ignored.iter().filter(concerns).map(note).collect();
+    for JobPlan { job, .. } in &jobs {
+        check(job, &shown)?;
+        let mut add = |name: &str, reason: String| {
+            ignored.push(Ignored {
+                name: name.to_owned(),
+                place: format!("{shown}:{} [{}]", job.line, job.name),
+                reason,
+            });
+        };
+        if job.outstanding() != job.io_depth {
+            let engine = job.io_engine.as_deref().unwrap_or("psync, fio's default,");
+            add("iodepth", format!("ioengine {engine} waits for each access"));
+        }
+        if job.ramp_time_us > 0 {
+            add("ramp_time", "every segment is measured; the first shows the beginning".into());
+        }
+        if job.seed.is_some() {
+            add("randseed", "the scenario's seed, or --seed, is what draws follow".into());
+        }
+    }
+    Ok((jobs, ignored))
+}
+
+/// Refuses by name what is not honoured.
+fn check(job: &Job, file: &str) -> Result<(), LoadError> {
+    let refused = |what: &str, help: &str| {
+        let place = format!("{file}:{}: job \"{}\"", job.line, job.name);
+        Err(LoadError::new(format!("{place}: {what}"), help))
+    };
+    let pattern = job.pattern;
+    if matches!(pattern.direction, PatternDirection::Trim | PatternDirection::TrimWrite) {
+        return refused(
+            "`rw` discards, which is not supported",
+            "use a pattern that reads or writes",
+        );
+    }
+    if pattern.modifier.is_some() {
+        return refused(
+            "`rw` with a number behind a colon is not supported",
+            "leave the number out; `percentage_random` mixes sequential accesses in",
+        );
+    }
+    if job.time_based && job.runtime_us.is_none() {
+        return refused("`time_based` has no `runtime`", "add a line such as runtime=20m");
+    }
+    if job.rate_process == RateProcess::Poisson && [0, 1].iter().any(|d| limit_bytes(job, *d)) {
+        return refused(
+            "`rate_process=poisson` of a `rate` in bytes is not supported",
+            "use rate_iops",
+        );
+    }
+    for direction in directions(job) {
+        let (sizes, alignment) = match direction {
+            0 => (&job.block_sizes.read, job.alignment_bytes.read),
+            _ => (&job.block_sizes.write, job.alignment_bytes.write),
+        };
+        let odd = sizes_of(sizes).into_iter().map(|(bytes, _)| bytes).chain(alignment);
+        if let Some(odd) = odd.into_iter().find(|bytes| !bytes.is_multiple_of(512) || *bytes == 0) {
+            return refused(
+                &format!("`bs` or `blockalign` of {odd} bytes is not whole sectors"),
+                "use multiples of 512",
+            );
+        }
+        if limit_bytes(job, direction) && of(&job.rate_iops, direction).is_some() {
+            return refused("`rate` and `rate_iops` are both given", "keep one of the two");
+        }
+    }
+    Ok(())
+}
+
+fn limit_bytes(job: &Job, direction: usize) -> bool {
+    of(&job.rate_bytes, direction).is_some()
+}
+
+/// Of reads (0) or writes (1).
+fn of<T: Copy>(each: &strewn_formats::fio::PerDirection<T>, direction: usize) -> T {
+    if direction == 0 { each.read } else { each.write }
+}
+
+/// Which of reads (0) and writes (1) a job makes.
+fn directions(job: &Job) -> Vec<usize> {
+    match job.pattern.direction {
+        PatternDirection::Read => vec![0],
+        PatternDirection::Write => vec![1],
+        _ => vec![0, 1],
+    }
+}
+
+/// Sizes and how often each comes up among 100 or among themselves.
+fn sizes_of(sizes: &BlockSizes) -> Vec<(u64, u32)> {
+    match sizes {
+        BlockSizes::Fixed(bytes) => vec![(*bytes, 100)],
+        BlockSizes::Range { least_bytes, most_bytes } => {
+            let step = (*least_bytes).max(1);
+            (1..=most_bytes / step).map(|times| (times * step, 1)).collect()
+        }
+        BlockSizes::Split(shares) => {
+            shares.iter().map(|share| (share.bytes, share.percent.into())).collect()
+        }
+    }
+}
+
+fn distribution(fio: &FioDistribution, job: &Job, region: Region) -> Distribution {
+    match fio {
+        FioDistribution::Uniform if job.covers_every_block => Distribution::EachOnce,
+        FioDistribution::Uniform => Distribution::Uniform,
+        FioDistribution::Zipf { theta, centre } => {
+            Distribution::Zipf { theta: *theta, centre: *centre }
+        }
+        FioDistribution::Pareto { power, centre } => {
+            Distribution::Pareto { power: *power, centre: *centre }
+        }
+        FioDistribution::Normal { deviation_percent, centre } => Distribution::Normal {
+            deviation_percent: *deviation_percent,
+            centre: centre.unwrap_or(0.5),
+        },
+        FioDistribution::Zoned(zones) => {
+            let zone = |zone: &strewn_formats::fio::ZoneShare| ZoneShare {
+                percent_of_accesses: zone.access_percent,
+                sectors: match zone.zone {
+                    Zone::Percent(percent) => region.sectors() * u64::from(percent) / 100,
+                    Zone::Bytes(bytes) => bytes / 512,
+                },
+            };
+            Distribution::Zoned(zones.iter().map(zone).collect())
+        }
+    }
+}
+
+fn pattern(job: &Job, region: Region) -> Pattern {
+    let reads = match job.pattern.direction {
+        PatternDirection::Read => 100,
+        PatternDirection::Write => 0,
+        _ => u32::from(job.read_percent),
+    };
+    let mut lines = Vec::new();
+    for direction in directions(job) {
+        let share = if direction == 0 { reads } else { 100 - reads };
+        let sizes = if direction == 0 { &job.block_sizes.read } else { &job.block_sizes.write };
+        let least_bytes = sizes.least_bytes() as u32;
+        let alignment = of(&job.alignment_bytes, direction).map(|bytes| bytes as u32);
+        let random_percent =
+            if job.pattern.random { of(&job.random_percent, direction) } else { 0 };
+        let sizes = sizes_of(sizes);
+        let all: u32 = sizes.iter().map(|(_, weight)| weight).sum();
+        // As many as the other direction has in all, or the shares would be of different wholes.
+        let other = if direction == 0 { &job.block_sizes.write } else { &job.block_sizes.read };
+        let whole: u32 = if directions(job).len() == 2 {
+            sizes_of(other).iter().map(|(_, weight)| weight).sum()
+        } else {
+            1
+        };
+        let whole = if whole == all { 1 } else { whole };
+        lines.extend(sizes.into_iter().map(|(bytes, weight)| PatternLine {
+            bytes: bytes as u32,
+            weight: share * weight * whole,
+            read_percent: if direction == 0 { 100 } else { 0 },
+            random_percent,
+            // Sequential accesses of fio follow each other, whatever they are aligned to.
+            alignment_bytes: if random_percent == 0 {
+                512
+            } else {
+                alignment.unwrap_or(least_bytes)
+            },
+            burst_accesses: 1,
+            delay_ns: 0,
+        }));
+    }
+    Pattern {
+        name: job.name.clone(),
+        lines,
+        distributions: [
+            distribution(&job.distribution.read, job, region),
+            distribution(&job.distribution.write, job, region),
+        ],
+        sequence: Sequence::SameOperation,
+    }
+}
+
+/// What a clone of a job accesses.
+fn region(job: &Job, clone: u32, file: &str, file_bytes: u64) -> Result<Region, LoadError> {
+    let increment = job.offset_increment.bytes_of(file_bytes).saturating_mul(clone.into());
+    let first_byte = job.offset.bytes_of(file_bytes).saturating_add(increment) / 512 * 512;
+    let rest = file_bytes.saturating_sub(first_byte);
+    let bytes = match job.size {
+        None => rest,
+        // A percentage is of the device, and ends with it.
+        Some(Extent::Percent(_)) => {
+            job.size.map_or(rest, |size| size.bytes_of(file_bytes).min(rest))
+        }
+        Some(Extent::Bytes(bytes)) => bytes,
+    };
+    let what = format!("{file}:{}: job \"{}\"", job.line, job.name);
+    Region { first_byte, bytes: bytes / 512 * 512 }.within(file_bytes, &what)
+}
+
+/// A worker for each clone of each job.
+pub(super) fn workers(
+    jobs: &[JobPlan],
+    file: &str,
+    file_bytes: u64,
+    seed: u64,
+) -> Result<Vec<Worker>, LoadError> {
+    let mut workers = Vec::new();
+    for JobPlan { job, group } in jobs {
+        for clone in 0..job.clones {
+            let seed = seed_of_worker(seed, workers.len());
+            let what = format!("{file}:{}: job \"{}\"", job.line, job.name);
+            let region = region(job, clone, file, file_bytes)?;
+            let accesses = Box::new(stream(&pattern(job, region), region, seed, &what)?);
+            let io_size = job.io_size.map_or(region.bytes, |size| size.bytes_of(file_bytes));
+            let rate = |direction| match of(&job.rate_iops, direction) {
+                Some(per_second) if job.rate_process == RateProcess::Poisson => {
+                    let seed = !seed.wrapping_add(direction as u64);
+                    Some(Rate::Poisson(ExponentialGaps::new(per_second, seed)))
+                }
+                Some(per_second) => Some(Rate::Operations(per_second)),
+                None => of(&job.rate_bytes, direction).map(Rate::Bytes),
+            };
+            workers.push(Worker {
+                accesses,
+                outstanding: Outstanding::Closed(job.outstanding()),
+                think_time: job.think_time.filter(|think_time| think_time.pause_us > 0).map(
+                    |think_time| ThinkTime {
+                        accesses: think_time.accesses,
+                        pause_ns: think_time.pause_us.saturating_mul(1000),
+                    },
+                ),
+                rates: [rate(0), rate(1)],
+                group: *group,
+                start_delay_ns: job.start_delay_us.saturating_mul(1000),
+                runtime_ns: job.runtime_us.map(|us| us.saturating_mul(1000)),
+                most_accesses: job.number_ios,
+                most_bytes: (!job.time_based).then(|| io_size.saturating_mul(job.loops)),
+            });
+        }
+    }
+    Ok(workers)
+}
+
+pub(super) fn described(
+    jobs: &[JobPlan],
+    file: &str,
+    file_bytes: u64,
+) -> Result<Vec<WorkloadWorker>, LoadError> {
+    let mut described = Vec::new();
+    for JobPlan { job, .. } in jobs {
+        for clone in 0..job.clones {
+            let region = region(job, clone, file, file_bytes)?;
+            described.push(WorkloadWorker {
+                name: if job.clones > 1 {
+                    format!("{}.{clone}", job.name)
+                } else {
+                    job.name.clone()
+                },
+                specification: job.name.clone(),
+                outstanding: Some(job.outstanding()),
+                first_byte: region.first_byte,
+                region_bytes: region.bytes,
+            });
+        }
+    }
+    Ok(described)
+}
+
+/// Accesses outstanding at a time, at the most.
+pub(super) fn outstanding(jobs: &[JobPlan]) -> u32 {
+    let groups = jobs.chunk_by(|one, next| one.group == next.group);
+    let of = |plan: &JobPlan| plan.job.outstanding().saturating_mul(plan.job.clones);
+    groups.map(|group| group.iter().map(of).sum()).max().unwrap_or(0)
+}
+
+/// How long the jobs take at the most; none if some end by what they have done alone.
+pub(super) fn about_ns(jobs: &[JobPlan]) -> Option<u64> {
+    let groups = jobs.chunk_by(|one, next| one.group == next.group);
+    groups
+        .map(|group| {
+            let lengths = group.iter().map(|plan| {
+                let length_us = plan.job.runtime_us?.saturating_add(plan.job.start_delay_us);
+                Some(length_us.saturating_mul(1000))
+            });
+            Some(lengths.collect::<Option<Vec<_>>>()?.into_iter().max().unwrap_or(0))
+        })
+        .sum()
+}

@@ -1,0 +1,114 @@
+//! The operations of a run as fio's log of I/O.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use strewn_array::{Direction, HostOperation};
+use strewn_formats::WriteError;
+use strewn_formats::fio::{IologAction, IologVersion, IologWriter};
+use strewn_sim::Watch;
+use thiserror::Error;
+
+/// What a log calls the LUN.
+const LUN: &str = "lun";
+
+/// A log of I/O cannot be written.
+#[derive(Debug, Error)]
+#[error("cannot write the log of operations {}: {source}", .path.display())]
+pub struct RecordError {
+    path: PathBuf,
+    source: WriteError,
+}
+
+/// The log of an array's operations: written beside its place, and put there when it is complete.
+pub(crate) struct Recording {
+    path: PathBuf,
+    temporary: PathBuf,
+    state: Arc<Mutex<State>>,
+}
+
+/// Until the first failure.
+type State = Result<IologWriter<BufWriter<File>>, WriteError>;
+
+/// Where [`RunOptions::record_iolog`](crate::RunOptions::record_iolog) has the operations of the array called `name`:
+/// in `path` if it is the only one.
+///
+/// ```
+/// use std::path::Path;
+///
+/// let path = strewn::iolog_of_array(Path::new("logs/run.log"), "EVA4400", 2);
+/// assert_eq!(path, Path::new("logs/run.EVA4400.log"));
+/// ```
+#[must_use]
+pub fn iolog_of_array(path: &Path, name: &str, arrays: usize) -> PathBuf {
+    if arrays == 1 {
+        return path.to_owned();
+    }
+    // A name may be anything.
+    let name = name.replace(['/', '\\', '\0'], "-");
+    let mut file = path.file_stem().unwrap_or_default().to_owned();
+    file.push(format!(".{name}"));
+    if let Some(extension) = path.extension() {
+        file.push(".");
+        file.push(extension);
+    }
+    path.with_file_name(file)
+}
+
+impl Recording {
+    pub(crate) fn begin(path: PathBuf) -> Result<Self, RecordError> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.tmp", std::process::id()));
+        let temporary = path.with_file_name(name);
+        let begun = || {
+            let file = BufWriter::new(File::create(&temporary)?);
+            IologWriter::new(file, IologVersion::V3)
+        };
+        match begun() {
+            Ok(writer) => Ok(Self { path, temporary, state: Arc::new(Mutex::new(Ok(writer))) }),
+            Err(source) => Err(RecordError { path, source }),
+        }
+    }
+
+    /// What is to be told of each operation.
+    pub(crate) fn watch(&self) -> Watch {
+        let state = Arc::clone(&self.state);
+        Box::new(move |now_ns, operation: &HostOperation<()>| {
+            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            let Ok(writer) = &mut *state else { return };
+            let offset_bytes = operation.first_sector * 512;
+            let length_bytes = u64::from(operation.sectors) * 512;
+            let action = match operation.direction {
+                Direction::Read => IologAction::Read { offset_bytes, length_bytes },
+                Direction::Write => IologAction::Write { offset_bytes, length_bytes },
+            };
+            // fio counts in microseconds.
+            if let Err(error) = writer.write(now_ns / 1000, LUN, action) {
+                *state = Err(error);
+            }
+        })
+    }
+
+    /// Puts the log in its place.
+    pub(crate) fn finish(self) -> Result<(), RecordError> {
+        let placeholder = Err(WriteError::Io(io::Error::other("taken")));
+        let state = std::mem::replace(
+            &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner),
+            placeholder,
+        );
+        let finished = state.and_then(IologWriter::finish).and_then(|file| {
+            file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
+            Ok(fs::rename(&self.temporary, &self.path)?)
+        });
+        finished.map_err(|source| RecordError { path: self.path.clone(), source })
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        // Gone already if it is in its place.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}

@@ -1,0 +1,511 @@
+//! Workloads of people's files, end to end: Iometer's access specifications, fio's jobs, traces.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use strewn::formats::trace::{
+    Operation, TraceFormat, TraceOptions, TraceReader, TraceRecord, TraceWriter,
+};
+use strewn::formats::{fio, iometer};
+use strewn::report::{Results, Segment};
+
+use crate::common::{Folder, SMALL};
+
+const ICF: &str = "Version 1.1.0
+'ACCESS SPECIFICATIONS =========================================================
+'Access specification name,default assignment
+\tFile Server,NONE
+'size,% of size,% reads,% random,delay,burst,align,reply
+\t512,10,80,100,0,1,0,0
+\t1024,5,80,100,0,1,0,0
+\t2048,5,80,100,0,1,0,0
+\t4096,60,80,100,0,1,0,0
+\t8192,2,80,100,0,1,0,0
+\t16384,4,80,100,0,1,0,0
+\t32768,4,80,100,0,1,0,0
+\t65536,10,80,100,0,1,0,0
+'Access specification name,default assignment
+\t4 KiB: paced, in bursts,NONE
+'size,% of size,% reads,% random,delay,burst,align,reply
+\t4096,100,100,100,1000,4,4096,0
+'Access specification name,default assignment
+\tmixed,NONE
+'size,% of size,% reads,% random,delay,burst,align,reply
+\t4096,25,100,100,0,1,4096,0
+\t8192,75,0,100,0,1,8192,0
+'Access specification name,default assignment
+\techo,NONE
+'size,% of size,% reads,% random,delay,burst,align,reply
+\t4096,100,100,100,0,1,0,512
+'Access specification name,default assignment
+\todd,NONE
+'size,% of size,% reads,% random,delay,burst,align,reply
+\t1000,100,100,100,0,1,0,0
+'END access specifications
+Version 1.1.0
+";
+
+/// The test setup and the managers of a file, around its access specifications.
+fn icf_with(test_type: &str, workers: &[(&str, u32, u64, u64)]) -> String {
+    let setup = format!(
+        "'TEST SETUP ====================================================================
+'Test Description
+\t
+'Run Time
+'\thours      minutes    seconds
+\t0          10         0
+'Ramp Up Time (s)
+\t30
+'Queue Depth Cycling
+'\tstart      end        step       step type
+\t1          16         4          EXPONENTIAL
+'Test Type
+\t{test_type}
+'END test setup
+'ACCESS SPEC"
+    );
+    let mut managers =
+        "'MANAGER LIST ==================================================================\n\
+         'Manager ID, manager name\n\t1,HOST\n'Manager network address\n\t\n"
+            .to_owned();
+    for (name, outstanding, size, start) in workers {
+        managers.push_str(&format!(
+            "'Worker\n\t{name}\n'Worker type\n\tDISK\n'Default target settings for worker\n\
+             'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value\n\
+             \t{outstanding},DISABLED,1,DISABLED,0\n\
+             'Disk maximum size,starting sector\n\t{size},{start}\n\
+             'End default target settings for worker\n'Assigned access specs\n\tmixed\n\
+             'End assigned access specs\n'Target assignments\n'Target\n\tLUN\n'Target type\n\tDISK\n\
+             'End target\n'End target assignments\n'End worker\n"
+        ));
+    }
+    managers.push_str("'End manager\n'END manager list\n");
+    let head = ICF.replacen("'ACCESS SPEC", &setup, 1);
+    let (specifications, end) = head.rsplit_once("Version 1.1.0").unwrap();
+    format!("{specifications}{managers}Version 1.1.0{end}")
+}
+
+/// A folder with the scenario of one array, to be quick.
+fn folder(array: &str) -> Folder {
+    let folder = Folder::new();
+    let mut parts = SMALL.split("[[array]]\n");
+    let head = parts.next().unwrap().replace("published = \"small.published.toml\"\n", "");
+    let one = parts.find(|part| part.contains(&format!("name = \"{array}\""))).unwrap();
+    let one = one.split("[overhead]").next().unwrap();
+    let fitted = "[array.fitted]\nparameters = [\"processor.host_operation\"]\nsegments = [1]\n";
+    folder.write("one.toml", &format!("{head}[[array]]\n{}", one.replace(fitted, "")));
+    folder.write("x.icf", ICF);
+    folder
+}
+
+fn results(folder: &Folder, words: &[&str]) -> Results {
+    let ran = folder.strewn(&[&["run", "one.toml", "--json"], words].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    Results::from_json(&ran.stdout).unwrap()
+}
+
+fn segments(results: &Results) -> &[Segment] {
+    &results.arrays[0].segments
+}
+
+/// The operations of a log that a run has written.
+fn logged(folder: &Folder, name: &str) -> Vec<TraceRecord> {
+    let text = folder.read(name);
+    let reader = TraceReader::new(text.as_bytes(), TraceOptions::default()).unwrap();
+    reader.map(|record| record.unwrap()).collect()
+}
+
+fn share(records: &[TraceRecord], wanted: impl Fn(&TraceRecord) -> bool) -> f64 {
+    records.iter().filter(|record| wanted(record)).count() as f64 / records.len() as f64
+}
+
+#[track_caller]
+fn near(value: f64, expected: f64, within: f64) {
+    assert!((value - expected).abs() <= within, "{value} is not {expected} within {within}");
+}
+
+#[test]
+fn a_plain_access_specification_runs_as_the_scenarios_own_does() {
+    for array in ["anywhere", "inplace"] {
+        let folder = folder(array);
+        let own = results(&folder, &["--segments", "2"]);
+        let named = ["--access-spec", "x.icf:file server", "--segments", "2"];
+        let of_file = results(&folder, &named);
+        assert_eq!(own.arrays, of_file.arrays);
+        let workload = of_file.workload.unwrap();
+        assert_eq!((workload.file.as_str(), workload.seed), ("x.icf", 7));
+        assert_eq!(workload.name.as_deref(), Some("File Server"));
+        assert_eq!(own.workload, None);
+
+        // Watching a run changes nothing of it.
+        let log = results(&folder, &[&named[..], &["--record-iolog", "o.log"]].concat());
+        let without_host = |results: &Results| {
+            let mut segments = segments(results).to_vec();
+            segments.iter_mut().for_each(|segment| segment.host = None);
+            segments
+        };
+        assert_eq!(without_host(&log), segments(&own));
+        let records = logged(&folder, "o.log");
+        near(share(&records, |record| record.length_bytes == 4096), 0.6, 0.01);
+        near(share(&records, |record| record.length_bytes == 65_536), 0.1, 0.01);
+        near(share(&records, |record| record.operation == Operation::Read), 0.8, 0.01);
+    }
+}
+
+#[test]
+fn bursts_and_delays_give_the_rate_that_they_say() {
+    // Eight are outstanding and four a burst: an idle array answers long before the next burst, so that delays alone
+    // set the pace.
+    let folder = folder("inplace");
+    let words = ["--access-spec", "x.icf:4 KiB: paced, in bursts", "--segments", "1"];
+    let results = results(&folder, &words);
+    near(segments(&results)[0].iops, 4.0, 0.07);
+    let host = segments(&results)[0].host.unwrap();
+    assert_eq!((host.reads.ops, host.writes.ops), (segments(&results)[0].ops, 0));
+    assert!(host.mean_outstanding < 0.1 && host.littles_law_unexplained_percent < 0.1);
+}
+
+#[test]
+fn workers_have_their_own_depths_and_regions() {
+    let folder = folder("anywhere");
+    // A worker on the first 16 MiB and one on 32 MiB from 64 MiB on.
+    let workers = [("one", 2, 32_768, 0), ("two", 6, 65_536, 131_072)];
+    folder.write("w.icf", &icf_with("NORMAL", &workers));
+    let words = ["--access-spec", "w.icf", "--segments", "1", "--record-iolog", "o.log"];
+    let ran = folder.strewn(&[&["run", "one.toml", "--json"], &words[..]].concat());
+    for said in ["ignored: Run Time (w.icf, test setup)", "ignored: Ramp Up Time"] {
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    }
+    let results = Results::from_json(&ran.stdout).unwrap();
+    assert_eq!(results.arrays[0].outstanding, 8);
+    let workload = results.workload.as_ref().unwrap();
+    assert_eq!((workload.workers.len(), workload.ignored.len()), (2, 2));
+    assert_eq!(workload.workers[1].first_byte, 64 << 20);
+    near(segments(&results)[0].host.unwrap().mean_outstanding, 8.0, 1e-3);
+
+    let records = logged(&folder, "o.log");
+    let first = |record: &TraceRecord| record.end_bytes() <= 16 << 20;
+    let second =
+        |record: &TraceRecord| record.offset_bytes >= 64 << 20 && record.end_bytes() <= 96 << 20;
+    assert!(records.iter().all(|record| first(record) || second(record)));
+    // A quarter is reads of 4 KiB, the rest writes of 8 KiB, each aligned to its size.
+    near(share(&records, |record| record.length_bytes == 4096), 0.25, 0.01);
+    assert!(records.iter().all(|record| record.offset_bytes % record.length_bytes == 0));
+    let read = |record: &TraceRecord| record.operation == Operation::Read;
+    assert!(records.iter().all(|record| read(record) == (record.length_bytes == 4096)));
+}
+
+#[test]
+fn queue_depths_cycle_from_segment_to_segment() {
+    let folder = folder("inplace");
+    folder.write("c.icf", &icf_with("CYCLE_OUTSTANDING_IOS", &[("one", 1, 0, 0)]));
+    let results = results(&folder, &["--access-spec", "c.icf"]);
+    assert_eq!(results.workload.as_ref().unwrap().queue_depths, [1, 4, 16]);
+    assert!(!results.partial && segments(&results).len() == 3);
+    for (segment, depth) in segments(&results).iter().zip([1.0, 4.0, 16.0]) {
+        near(segment.host.unwrap().mean_outstanding, depth, 0.01);
+    }
+    assert!(segments(&results)[2].iops > segments(&results)[0].iops);
+}
+
+#[test]
+fn a_fio_job_runs_until_it_is_done() {
+    let folder = folder("anywhere");
+    folder.write(
+        "j.fio",
+        "[global]\nioengine=libaio\ndirect=1\nsize=64m\niodepth=4\n\
+         [fill]\nrw=randwrite\nbs=64k\n\
+         [mix]\nstonewall\nrw=randrw\nrwmixread=75\nbssplit=4k/50:8k/50,16k\nrate_iops=60,20\n\
+         runtime=90\ntime_based\nnumjobs=2\nnorandommap\n",
+    );
+    let all = results(&folder, &["--fio-job", "j.fio", "--record-iolog", "o.log"]);
+    let workload = all.workload.as_ref().unwrap();
+    assert_eq!((workload.ended, all.partial), (Some(true), false));
+    let workers: Vec<&str> = workload.workers.iter().map(|worker| worker.name.as_str()).collect();
+    assert_eq!(workers, ["fill", "mix.0", "mix.1"]);
+    assert_eq!(workload.ignored[0].name, "direct");
+    let seconds: f64 = segments(&all).iter().map(|segment| segment.seconds).sum();
+    let records = logged(&folder, "o.log");
+    let (fill, mix) = records.split_at(1024);
+    // Each block of the region once: fio's random map.
+    let mut blocks: Vec<u64> = fill.iter().map(|record| record.offset_bytes >> 16).collect();
+    blocks.sort_unstable();
+    assert_eq!(blocks, (0..1024).collect::<Vec<_>>());
+    let began = mix[0].arrival_ns as f64 / 1e9;
+    near(seconds - began, 90.0, 0.2);
+    // Two clones of at most 60 reads and 20 writes a second; the mix of 75 % needs just that.
+    near(mix.len() as f64 / 90.0, 160.0, 6.0);
+    near(share(mix, |record| record.operation == Operation::Read), 0.75, 0.01);
+    let reads: Vec<TraceRecord> =
+        mix.iter().filter(|record| record.operation == Operation::Read).copied().collect();
+    near(share(&reads, |record| record.length_bytes == 4096), 0.5, 0.02);
+    assert!(
+        mix.iter()
+            .all(|record| { record.operation == Operation::Read || record.length_bytes == 16_384 })
+    );
+
+    let one = results(&folder, &["--fio-job", "j.fio:fill"]);
+    assert_eq!(one.host_ops, 1024);
+    assert_eq!(one.workload.unwrap().name.as_deref(), Some("fill"));
+}
+
+#[test]
+fn zipf_goes_to_hot_blocks_as_often_as_it_should() {
+    let folder = folder("inplace");
+    folder.write(
+        "z.fio",
+        "[hot]\nrw=randread\nbs=4k\nsize=16m\nioengine=libaio\niodepth=8\nnumber_ios=20000\n\
+         random_distribution=zipf:1.2:0.5\nio_size=1g\n",
+    );
+    results(&folder, &["--fio-job", "z.fio", "--record-iolog", "o.log"]);
+    let records = logged(&folder, "o.log");
+    assert_eq!(records.len(), 20_000);
+    let sum: f64 = (1..=4096).map(|rank| f64::from(rank).powf(-1.2)).sum();
+    let mut counts = vec![0_u32; 4096];
+    records.iter().for_each(|record| counts[(record.offset_bytes >> 12) as usize] += 1);
+    near(f64::from(counts[2048]) / 20_000.0, 1.0 / sum, 0.01);
+    // The hot blocks do not lie side by side.
+    counts.sort_unstable_by(|a, b| b.cmp(a));
+    near(f64::from(counts[1]) / 20_000.0, 2_f64.powf(-1.2) / sum, 0.01);
+    assert!(share(&records, |record| (record.offset_bytes >> 12).abs_diff(2048) < 20) < 0.35);
+}
+
+/// 2000 operations in 100 s: reads and writes of 4 KiB, on 128 MiB.
+fn records() -> Vec<TraceRecord> {
+    let record = |number: u64| TraceRecord {
+        arrival_ns: number * 50_000_000,
+        device: 0,
+        offset_bytes: (number * 7919 % 32_768) * 4096,
+        length_bytes: 4096,
+        operation: if number.is_multiple_of(4) { Operation::Write } else { Operation::Read },
+    };
+    (0..2000).map(record).collect()
+}
+
+fn trace(format: TraceFormat, records: &[TraceRecord]) -> Vec<u8> {
+    let mut writer = TraceWriter::new(Vec::new(), format).unwrap();
+    records.iter().for_each(|record| writer.write(record).unwrap());
+    writer.finish().unwrap()
+}
+
+#[test]
+fn every_format_of_trace_is_replayed_by_its_times() {
+    let folder = folder("anywhere");
+    let mut before = None;
+    for format in TraceFormat::ALL {
+        let name = format!("trace.{format}");
+        std::fs::write(folder.path(&name), trace(format, &records())).unwrap();
+        let results = results(&folder, &["--trace", &name]);
+        let workload = results.workload.as_ref().unwrap();
+        let replay = workload.trace.as_ref().unwrap();
+        assert_eq!((replay.format.as_str(), replay.records), (format.name(), 2000));
+        assert_eq!((replay.reads, workload.ended), (1500, Some(true)));
+        assert_eq!((results.arrays[0].outstanding, results.host_ops), (0, 2000));
+        // A minute at the rate of the trace, and the rest of it, up to the last answer.
+        let [first, last] = segments(&results) else { panic!("{format}: two segments") };
+        near(first.iops, 20.0, 0.05);
+        near(last.iops, 20.0, 0.05);
+        near(first.seconds + last.seconds, 99.95, 0.05);
+        let (one, two) = (first.host.unwrap(), last.host.unwrap());
+        assert_eq!(one.writes.ops + two.writes.ops, 500);
+        // Little's law of the open loop.
+        let mean = first.iops * first.response_ms.mean / 1e3;
+        near(one.mean_outstanding, mean, 0.01 * mean);
+        assert!(one.littles_law_unexplained_percent < 0.1);
+        let arrays = results.arrays;
+        assert_eq!(*before.get_or_insert(arrays.clone()), arrays, "{format}");
+    }
+}
+
+#[test]
+fn a_trace_may_be_compressed_faster_or_closed() {
+    let folder = folder("inplace");
+    let plain = trace(TraceFormat::Msr, &records());
+    std::fs::write(folder.path("t.csv"), &plain).unwrap();
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(&plain).unwrap();
+    std::fs::write(folder.path("t.csv.gz"), gzip.finish().unwrap()).unwrap();
+    let as_recorded = results(&folder, &["--trace", "t.csv"]);
+    assert_eq!(results(&folder, &["--trace", "t.csv.gz"]).arrays, as_recorded.arrays);
+
+    let faster = results(&folder, &["--trace", "t.csv", "--speedup", "4"]);
+    near(segments(&faster)[0].iops, 80.0, 0.5);
+    near(segments(&faster)[0].seconds, 24.99, 0.1);
+
+    let closed = results(&folder, &["--trace", "t.csv", "--closed-loop-trace"]);
+    assert_eq!((closed.arrays[0].outstanding, closed.host_ops), (8, 2000));
+    near(segments(&closed)[0].host.unwrap().mean_outstanding, 8.0, 0.2);
+    assert!(segments(&closed)[0].iops > 4.0 * segments(&faster)[0].iops);
+
+    // Cut off, and said so.
+    let cut = results(&folder, &["--trace", "t.csv", "--segments", "1"]);
+    assert_eq!((cut.workload.unwrap().ended, cut.partial), (Some(false), false));
+}
+
+#[test]
+fn what_lies_beyond_is_an_error_or_wrapped() {
+    let folder = folder("inplace");
+    let mut records = records();
+    // The file of the scenario has 256 MiB.
+    records[6].offset_bytes = (256 << 20) + 8192;
+    std::fs::write(folder.path("t.spc"), trace(TraceFormat::Spc, &records)).unwrap();
+    folder.strewn(&["run", "one.toml", "--trace", "t.spc", "--out", "out"]).refused(&[
+        "t.spc:7: 4096 bytes from byte 268443648 lie beyond the scenario's file",
+        "--wrap",
+    ]);
+    assert!(!folder.path("out").exists());
+    let words = ["--trace", "t.spc", "--wrap", "--record-iolog", "o.log"];
+    let wrapped = results(&folder, &words);
+    assert_eq!(wrapped.workload.unwrap().trace.unwrap().wrapped, 1);
+    assert_eq!(logged(&folder, "o.log")[6].offset_bytes, 8192);
+}
+
+#[test]
+fn a_log_of_a_run_is_a_trace_of_it() {
+    let folder = folder("anywhere");
+    let words = ["--access-spec", "x.icf:mixed", "--segments", "1", "--record-iolog", "o.log"];
+    let run = results(&folder, &words);
+    let again = results(&folder, &["--trace", "o.log", "--segments", "1"]);
+    let trace = again.workload.as_ref().unwrap().trace.as_ref().unwrap();
+    assert!(trace.records.abs_diff(run.host_ops) <= 8);
+    near(segments(&again)[0].iops / segments(&run)[0].iops, 1.0, 0.01);
+    let refused = folder.strewn(&[&["run", "one.toml"], &words[..]].concat());
+    refused.refused(&["o.log is there already"]);
+}
+
+#[test]
+fn results_are_written_in_the_shapes_of_fio_and_iometer() {
+    let folder = folder("anywhere");
+    let words = ["--out", "out", "--also", "fio,iometer"];
+    let results = results(&folder, &words);
+    let fio: fio::Output = serde_json::from_str(&folder.read("out/fio.json")).unwrap();
+    let csv = folder.read("out/results.csv");
+    let series = iometer::Results::read(csv.as_bytes(), Some("results.csv")).unwrap();
+    assert_eq!((fio.jobs.len(), series.len(), series[0].tests.len()), (3, 1, 3));
+    for (position, segment) in segments(&results).iter().enumerate() {
+        let job = &fio.jobs[position];
+        assert_eq!(job.jobname, format!("anywhere segment {}", segment.index));
+        assert_eq!(job.read.total_ios + job.write.total_ios, segment.ops);
+        near(job.read.iops + job.write.iops, segment.iops, 0.01);
+        let sum = job.read.lat_ns.mean * job.read.total_ios as f64
+            + job.write.lat_ns.mean * job.write.total_ios as f64;
+        near(sum / segment.ops as f64 / 1e6 / segment.response_ms.mean, 1.0, 1e-5);
+        let row = &series[0].tests[position].rows[0];
+        let measured = row.measured.as_ref().unwrap();
+        assert_eq!((measured.reads, measured.writes), (job.read.total_ios, job.write.total_ios));
+        near(measured.iops.total, segment.iops, 0.01);
+        assert_eq!(row.latency_bins.unwrap().iter().sum::<u64>(), segment.ops);
+        assert_eq!((row.access_specification.as_str(), row.queue_depth), ("file-server", Some(8)));
+    }
+    // Measured closer, but the same run.
+    let plain = self::results(&folder, &[]);
+    assert_eq!(plain.host_ops, results.host_ops);
+    folder.strewn(&["run", "one.toml", "--also", "fio"]).refused(&["--out <DIR>"]);
+}
+
+#[test]
+fn results_repeat() {
+    let folder = folder("anywhere");
+    folder.write("z.fio", "[a]\nrw=randrw\nsize=64m\nrandom_distribution=pareto:0.2\nrate_iops=100\n\
+                           rate_process=poisson\nioengine=libaio\niodepth=2\nruntime=30\ntime_based\n");
+    let json = || {
+        let ran = folder.strewn(&["run", "one.toml", "--json", "--fio-job", "z.fio"]);
+        let mut json: Value = serde_json::from_str(&ran.stdout).unwrap();
+        json["wall_seconds"] = Value::Null;
+        json
+    };
+    assert_eq!(json(), json());
+}
+
+/// Everything that a tired person may do: exit code 2, the place and the remedy, nothing written.
+#[test]
+fn bad_input() {
+    let folder = folder("inplace");
+    std::fs::create_dir(folder.path("directory")).unwrap();
+    folder.write("empty", "");
+    folder
+        .write("idle.icf", &ICF.replace("\t4096,100,100,100,0,1,0,512", "\t0,100,100,100,0,1,0,0"));
+    folder.write("cycle.icf", &icf_with("CYCLE_WORKERS", &[("one", 1, 0, 0)]));
+    folder.write("large.icf", &icf_with("NORMAL", &[("one", 1, 1 << 30, 0)]));
+    let two_targets = icf_with("NORMAL", &[("one", 1, 0, 0), ("two", 1, 0, 0)]);
+    folder.write("targets.icf", &two_targets.replacen("\tLUN", "\tother", 1));
+    folder.write("t.spc", "0,8,4096,r,0.5\n0,16,4096,w,0.25\n");
+    folder.write("units.spc", "0,8,4096,r,0.5\n3,16,4096,w,0.75\n");
+    folder.write(
+        "half.csv",
+        "128166372003061629,web,0,Read,4096,4096,1\n128166372003061630,web,0,Re",
+    );
+    folder.write("flush.blk", "  8,0    1        1     0.000000001   697  Q   R 8 + 8 [x]\n");
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(&trace(TraceFormat::Spc, &records())).unwrap();
+    let gzip = gzip.finish().unwrap();
+    std::fs::write(folder.path("cut.gz"), &gzip[..gzip.len() / 2]).unwrap();
+    let job = |name: &str, options: &str| {
+        folder.write(
+            name,
+            &format!("[global]\nsize=1m\nioengine=libaio\n[job]\nrw=randread\n{options}\n"),
+        );
+    };
+    job("fsync.fio", "fsync=1");
+    job("typo.fio", "iodpeth=1");
+    job("trim.fio", "rw=randtrim");
+    job("endless.fio", "time_based");
+    job("large.fio", "size=1t");
+    job("odd.fio", "bs=1000");
+    let before = folder.contents();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--access-spec", "x.icf"], &["5 access specifications", "\"mixed\"", "x.icf:NAME"]),
+        (
+            &["--access-spec", "x.icf:none"],
+            &["no access specification \"none\"", "\"File Server\""],
+        ),
+        (&["--access-spec", "missing.icf"], &["cannot read missing.icf", "an .icf file"]),
+        (&["--access-spec", "directory"], &["directory is a directory", "an .icf file"]),
+        (&["--access-spec", "empty"], &["empty", "the file is empty", "help: "]),
+        (&["--access-spec", "t.spc"], &["t.spc:1", "help: "]),
+        (&["--access-spec", "fsync.fio"], &["fsync.fio:1", "help: "]),
+        (&["--access-spec", "x.icf:echo"], &["replies", "not supported", "set the reply to 0"]),
+        (&["--access-spec", "x.icf:odd"], &["not whole sectors", "multiple of 512"]),
+        (&["--access-spec", "idle.icf:echo"], &["idle", "help: "]),
+        (&["--access-spec", "cycle.icf"], &["CYCLE_WORKERS", "CYCLE_OUTSTANDING_IOS are"]),
+        (
+            &["--access-spec", "large.icf"],
+            &["worker \"HOST/one\" accesses 512 GiB", "enlarge `file`"],
+        ),
+        (&["--access-spec", "targets.icf"], &["and there is other too", "one LUN"]),
+        (&["--fio-job", "fsync.fio"], &["fsync.fio:6:1: `fsync` is not supported", "flushes"]),
+        (&["--fio-job", "typo.fio"], &["typo.fio:6:1", "did you mean `iodepth`"]),
+        (&["--fio-job", "fsync.fio:jbo"], &["no job \"jbo\"", "\"job\""]),
+        (&["--fio-job", "trim.fio"], &["trim.fio:4", "`rw` discards", "help: "]),
+        (&["--fio-job", "endless.fio"], &["`time_based` has no `runtime`", "runtime=20m"]),
+        (&["--fio-job", "large.fio"], &["large.fio:4", "accesses 1 TiB", "enlarge `file`"]),
+        (&["--fio-job", "odd.fio"], &["odd.fio:4", "1000 bytes is not whole sectors"]),
+        (&["--fio-job", "x.icf"], &["x.icf:1", "help: "]),
+        (&["--fio-job", "empty"], &["there is no job", "help: "]),
+        (&["--trace", "empty"], &["the trace is empty", "help: "]),
+        (&["--trace", "directory"], &["is a directory", "plain or gzip"]),
+        (&["--trace", "x.icf"], &["x.icf:1", "help: "]),
+        (&["--trace", "t.spc"], &["t.spc:2", "arrives before the one ahead", "--hold-back"]),
+        (&["--trace", "units.spc"], &["several devices: 0, 3", "--trace-device N"]),
+        (&["--trace", "t.spc", "--trace-device", "9"], &["no reads or writes", "that device"]),
+        (&["--trace", "half.csv"], &["half.csv:2", "help: "]),
+        (&["--trace", "flush.blk"], &["no reads or writes", "action D"]),
+        (&["--trace", "cut.gz"], &["cut.gz", "help: "]),
+        (&["--trace", "t.spc", "--trace-format", "spcc"], &["did you mean `spc`"]),
+        (&["--trace", "t.spc", "--trace-format", "disksim"], &["t.spc:1", "help: "]),
+        (&["--trace", "t.spc", "--speedup", "0"], &["a speed-up of 0 is not possible"]),
+        (&["--trace", "t.spc", "--speedup", "-2"], &["a speed-up of -2 is not possible"]),
+        (&["--trace", "t.spc", "--speedup", "2", "--closed-loop-trace"], &["cannot be used with"]),
+        (&["--trace", "t.spc", "--access-spec", "x.icf"], &["cannot be used with"]),
+        (&["--trace", "t.spc", "--quick"], &["cannot be used with"]),
+        (&["--speedup", "2"], &["--trace <FILE>"]),
+        (&["--wrap"], &["--trace <FILE>"]),
+        (&["--record-iolog", "none/o.log"], &["no such directory", "help: "]),
+    ];
+    for (words, says) in cases {
+        folder.strewn(&[&["run", "one.toml", "--out", "out"], *words].concat()).refused(says);
+    }
+    assert_eq!(folder.contents(), before);
+}
