@@ -9,6 +9,7 @@ use std::fmt::Display;
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand_core::{Rng, SeedableRng};
@@ -158,6 +159,38 @@ fn drawing(criterion: &mut Criterion) {
     criterion.bench_function("drawing", |bencher| bencher.iter(|| stream.next_access()));
 }
 
+/// A number handed to a thread on another core and back: what it would cost to have a second core serve the spindles.
+fn handoff(criterion: &mut Criterion) {
+    let (there, back) = (AtomicU64::new(0), AtomicU64::new(0));
+    let wait_for = |cell: &AtomicU64, number| {
+        while cell.load(Ordering::Acquire) != number {
+            std::hint::spin_loop();
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1.. {
+                while there.load(Ordering::Acquire) < number {
+                    std::hint::spin_loop();
+                }
+                if there.load(Ordering::Acquire) == u64::MAX {
+                    break;
+                }
+                back.store(number, Ordering::Release);
+            }
+        });
+        let mut number = 0;
+        criterion.bench_function("handoff_there_and_back", |bencher| {
+            bencher.iter(|| {
+                number += 1;
+                there.store(number, Ordering::Release);
+                wait_for(&back, number);
+            });
+        });
+        there.store(u64::MAX, Ordering::Release);
+    });
+}
+
 /// Simulates an array on and on, a second of virtual time each iteration.
 struct Seconds<'a> {
     criterion: &'a mut Criterion,
@@ -203,6 +236,7 @@ criterion_group!(
     consistency_point,
     vraid_mapping,
     drawing,
+    handoff,
     simulated_second
 );
 criterion_main!(benches);

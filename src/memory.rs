@@ -37,12 +37,13 @@ pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
             let volume_blocks = array.lun_bytes / BLOCK_BYTES;
             let group_blocks =
                 u64::from(layout.data_spindles) * layout.right_sized_bytes / BLOCK_BYTES;
-            // Block map and regions, dirty and rewritten and resident bits; the free map; delayed frees; buffers.
+            // Block map and regions, dirty and rewritten and resident bits; the free map; delayed frees; buffers with the
+            // queues of their uses.
             file_blocks * 6
                 + file_blocks * 3 / 8
                 + group_blocks / 8
                 + (volume_blocks as f64 * layout.delayed_free_percent / 100.0 * 8.0) as u64
-                + layout.buffer_cache_bytes / BLOCK_BYTES * 32
+                + layout.buffer_cache_bytes / BLOCK_BYTES * 128
         }
         // Dirty and in-flight bits of every sector that the file covers.
         Layout::InPlace(_) => file_bytes / 512 / 4,

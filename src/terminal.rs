@@ -30,7 +30,7 @@ mod progress;
 mod reading;
 mod study_progress;
 
-pub use ending::{Ending, exit_code, print, say};
+pub use ending::{Ending, color_messages, exit_code, print, say};
 pub use failure::Failure;
 pub use progress::Terminal;
 pub use reading::ReadingTerminal;

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    ArgGroup, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+};
 use strewn::formats::trace::{SpeedUp, TraceFormat};
 use strewn::report::{ChartSize, ChartStyle, Theme};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
+use strewn::terminal::Failure;
 
 use super::spindle::LbaRange;
 
@@ -76,6 +79,9 @@ Exit codes:
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) action: Action,
+    /// Whether messages are coloured; auto is: on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
 }
 
 /// What to do.
@@ -206,6 +212,17 @@ pub(crate) struct PictureArguments {
 }
 
 impl PictureArguments {
+    /// Refuses pictures that would go nowhere.
+    pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
+        match out {
+            None if self.png => Err(Failure::bad_input(
+                "--png says nothing without --out DIR",
+                "give --out DIR too, or leave --png out",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn style(&self) -> ChartStyle {
         let theme = match self.theme {
             ThemeArgument::Light => Theme::Light,
@@ -420,7 +437,22 @@ enum Switch {
 
 /// Reads the command line, the program's name first.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-    Arguments::try_parse_from(words).map_err(suggest_run)
+    let words: Vec<OsString> = words.into_iter().collect();
+    let command = Arguments::command().color(color_among(&words));
+    let matches = command.try_get_matches_from(words);
+    matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(suggest_run)
+}
+
+/// The colour asked for, found before anything is understood: what is wrong with the words is coloured too.
+fn color_among(words: &[OsString]) -> ColorChoice {
+    let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+    let after = |index: usize| words.get(index + 1).copied();
+    let asked_for =
+        words.iter().enumerate().find_map(|(index, word)| match word.strip_prefix("--color")? {
+            "" => after(index),
+            rest => rest.strip_prefix('='),
+        });
+    asked_for.and_then(|when| when.parse().ok()).unwrap_or(ColorChoice::Auto)
 }
 
 /// `strewn FILE` lacks its verb: says which.

@@ -17,6 +17,7 @@ const CHARTS: [(&str, Metric); 2] = [("iops", Metric::Iops), ("response", Metric
 
 /// Lays runs side by side.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
+    arguments.pictures.check_against(arguments.out.as_deref())?;
     let all: Vec<Results> = arguments
         .runs
         .iter()

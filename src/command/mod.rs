@@ -19,6 +19,7 @@ mod spindle_fit;
 
 use std::process::ExitCode;
 
+use clap::ColorChoice;
 use strewn::terminal;
 
 use arguments::Action;
@@ -33,6 +34,11 @@ pub(crate) fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    terminal::color_messages(match arguments.color {
+        ColorChoice::Auto => None,
+        ColorChoice::Always => Some(true),
+        ColorChoice::Never => Some(false),
+    });
     terminal::exit_code(match &arguments.action {
         Action::Run(arguments) => run::run(arguments),
         Action::Bench(arguments) => bench::bench(arguments),

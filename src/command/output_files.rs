@@ -20,10 +20,12 @@ pub(crate) struct Shown<'a> {
     pub(crate) scenario: Option<&'a str>,
 }
 
-/// Names of all files that a run may write.
-pub(crate) fn names_of_run(pictures: &PictureArguments) -> Vec<String> {
+/// Names of all files that any run may have written: those of another run are not to lie beside this one's.
+pub(crate) fn names_of_run() -> Vec<String> {
     let own = [RESULTS, MAP, SCENARIO].map(str::to_owned);
-    own.into_iter().chain(names_of_report(pictures)).collect()
+    let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
+    let pictures = charts.flat_map(|stem| ["svg", "png"].map(|ending| format!("{stem}.{ending}")));
+    own.into_iter().chain([SEGMENTS, REPORT].map(str::to_owned)).chain(pictures).collect()
 }
 
 /// Names of all files that a report may write.
@@ -39,12 +41,8 @@ pub(crate) fn picture_names(stem: &str, pictures: &PictureArguments) -> Vec<Stri
     endings.iter().map(|ending| format!("{stem}.{ending}")).collect()
 }
 
-/// Everything that a run writes; `json` is the text of its results.
-pub(crate) fn of_run(
-    shown: &Shown<'_>,
-    json: &str,
-    pictures: &PictureArguments,
-) -> Result<Vec<OutFile>, Failure> {
+/// What a run measured, as files; `json` is the text of its results.
+pub(crate) fn of_run(shown: &Shown<'_>, json: &str) -> Result<Vec<OutFile>, Failure> {
     let mut files = vec![(RESULTS.to_owned(), json.as_bytes().to_vec())];
     if let Some(map) = shown.map {
         files.push((MAP.to_owned(), map.to_json_string().map_err(failed)?.into_bytes()));
@@ -52,7 +50,6 @@ pub(crate) fn of_run(
     if let Some(scenario) = shown.scenario {
         files.push((SCENARIO.to_owned(), scenario.as_bytes().to_vec()));
     }
-    files.extend(of_report(shown, pictures)?);
     Ok(files)
 }
 
@@ -88,7 +85,6 @@ pub(crate) fn picture(
     Ok(picture_names(stem, pictures).into_iter().zip(contents).collect())
 }
 
-/// Why pictures were not made, and what may help.
 fn failed(error: impl std::fmt::Display) -> Failure {
     Failure::failed(error.to_string())
 }

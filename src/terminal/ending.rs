@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
 use strewn_report::{ArrayResults, Results};
@@ -15,6 +16,17 @@ const LOG_COLUMNS: usize = 400;
 
 /// Exit code of a run in which an array lost data.
 const DATA_LOST: u8 = 3;
+
+/// Whether messages are coloured, where that was said.
+static COLOR: OnceLock<bool> = OnceLock::new();
+
+/// Says whether the messages of this program are coloured; with `None`, and unless it is said, they are on a terminal if
+/// the environment does not forbid it (`NO_COLOR`). What is said first counts.
+pub fn color_messages(color: Option<bool>) {
+    if let Some(color) = color {
+        let _ = COLOR.set(color);
+    }
+}
 
 /// How a program that did not fail ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +79,10 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options = MietteHandlerOpts::new();
         let watched = io::stderr().is_terminal();
+        let options = match COLOR.get() {
+            Some(color) => options.color(*color),
+            None => options,
+        };
         let options = if watched { options } else { options.width(LOG_COLUMNS) };
         options.build().debug(self.0, formatter)
     }

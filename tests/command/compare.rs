@@ -6,7 +6,7 @@ use crate::common::{Folder, SMALL};
 use serde_json::Value;
 use strewn::report::{Results, RunsComparison};
 
-/// A folder with three runs: `one`, `two` with another seed and fewer segments, `fewer` with one array alone.
+/// A folder with two runs: `one`, and `two` with another seed and fewer segments.
 fn folder_with_runs() -> Folder {
     let folder = Folder::new();
     folder.strewn(&["run", "small.toml", "--out", "one"]).succeeded();
@@ -99,5 +99,8 @@ fn runs_of_different_arrays_are_compared_as_far_as_they_go() {
     ]);
     assert!(!folder.path("new").exists());
     folder.strewn(&["compare", "one"]).refused(&["2"]);
+    folder
+        .strewn(&["compare", "one", "half", "--png"])
+        .refused(&["--png says nothing without --out"]);
     folder.strewn(&["compare", "one", "gone"]).refused(&["there is no gone"]);
 }

@@ -35,3 +35,20 @@ fn completions_and_the_manual_know_every_verb() {
     folder.strewn(&["completions", "fis"]).refused(&["fish"]);
     folder.strewn(&["completions"]).refused(&["SHELL"]);
 }
+
+#[test]
+fn messages_are_coloured_when_asked_to() {
+    let folder = Folder::new();
+    for words in [&["run", "no.toml"][..], &["run", "--no-such-flag"]] {
+        let stderr = |color: &[&str]| {
+            let output = folder.command(&[words, color].concat()).output().unwrap();
+            String::from_utf8(output.stderr).unwrap()
+        };
+        let escape = '\u{1b}';
+        assert!(stderr(&["--color", "always"]).contains(escape), "{words:?}");
+        assert!(stderr(&["--color=always"]).contains(escape), "{words:?}");
+        assert!(!stderr(&["--color", "never"]).contains(escape), "{words:?}");
+        assert!(!stderr(&[]).contains(escape), "{words:?}");
+    }
+    folder.strewn(&["run", "small.toml", "--color", "sometimes"]).refused(&["always", "never"]);
+}

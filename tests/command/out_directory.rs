@@ -73,6 +73,8 @@ fn force_replaces_results_and_nothing_else() {
     fs::create_dir(folder.path("out")).unwrap();
     folder.write("out/notes.txt", "mine");
     folder.write("out/results.json", "old");
+    // Of other results: it would tell of a run that is not there any more.
+    folder.write("out/utilization.png", "old");
     folder.strewn(&["run", "small.toml", "--out", "out", "--force"]).succeeded();
     assert_eq!(folder.read("out/notes.txt"), "mine");
     assert!(Results::from_json(&folder.read("out/results.json")).is_ok());

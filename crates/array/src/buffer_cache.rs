@@ -1,6 +1,7 @@
 //! The buffer cache that data and metadata share.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use strewn_memory::{filled, prefetch, zeroed_words};
 
@@ -62,15 +63,18 @@ pub(crate) struct Evicted(pub Option<u32>);
 /// indirect blocks that every operation needs.
 ///
 /// What it costs is waiting for memory. So the table is searched linearly from where a key belongs, the keys apart from
-/// the rest, sixteen in a cache line: a search seldom looks at a second one. And the lists are queues of uses.
+/// the rest, sixteen in a cache line: a search seldom looks at a second one. Metadata, of which there is little and which
+/// every operation needs, is not searched for: each block has a place of its own. And the lists are queues of uses.
 #[derive(Debug)]
 pub(crate) struct BufferCache {
     capacity: usize,
     protected_capacity: usize,
     /// Keys by place: linear probing, at most half full; a power of two.
     keys: Vec<u32>,
-    /// What else there is of the buffer at a place.
+    /// What else there is of the buffer at a place. Behind the places of the table, a place for each key from
+    /// `first_direct` on.
     buffers: Vec<Buffer>,
+    first_direct: u32,
     blocks: usize,
     /// One bit a key: most lookups miss, and this answers them from a few megabytes.
     resident: Vec<u64>,
@@ -81,17 +85,19 @@ pub(crate) struct BufferCache {
 }
 
 impl BufferCache {
-    /// A cache of `capacity` blocks for keys below `keys`, of which at most `protected_capacity` are protected.
-    pub(crate) fn new(keys: u64, capacity: u32, protected_capacity: u32) -> Self {
+    /// A cache of `capacity` blocks for keys below `keys.end`, of which at most `protected_capacity` are protected. Those
+    /// from `keys.start` on are metadata.
+    pub(crate) fn new(keys: Range<u32>, capacity: u32, protected_capacity: u32) -> Self {
         let capacity = capacity as usize;
         let places = (2 * capacity).next_power_of_two().max(8);
         Self {
             capacity,
             protected_capacity: protected_capacity as usize,
             keys: filled(NONE, places),
-            buffers: filled(EMPTY, places),
+            buffers: filled(EMPTY, places + keys.len()),
+            first_direct: keys.start,
             blocks: 0,
-            resident: zeroed_words(keys.div_ceil(64) as usize),
+            resident: zeroed_words(keys.end.div_ceil(64) as usize),
             probation: List::default(),
             protected: List::default(),
             last_stamp: UNLISTED,
@@ -113,6 +119,10 @@ impl BufferCache {
     /// Announces a use or a change of `key`.
     #[inline]
     pub(crate) fn prefetch_buffer(&self, key: u32) {
+        if key >= self.first_direct {
+            prefetch(&self.buffers, self.direct(key));
+            return;
+        }
         let home = self.home(key);
         prefetch(&self.keys, home);
         prefetch(&self.buffers, home);
@@ -219,9 +229,18 @@ impl BufferCache {
         home & (self.keys.len() - 1)
     }
 
+    /// The place of a key that has one of its own.
+    #[inline]
+    fn direct(&self, key: u32) -> usize {
+        self.keys.len() + (key - self.first_direct) as usize
+    }
+
     /// Where `key`, which is here, lies.
     #[inline]
     fn find(&self, key: u32) -> usize {
+        if key >= self.first_direct {
+            return self.direct(key);
+        }
         let mask = self.keys.len() - 1;
         let mut at = self.home(key);
         while self.keys[at] != key {
@@ -249,9 +268,10 @@ impl BufferCache {
         // Stamps come round to old ones after four billion uses; no use stays in a list for as long.
         self.last_stamp = self.last_stamp.wrapping_add(1).max(UNLISTED + 1);
         self.buffers[at].stamp = self.last_stamp;
+        let key = self.key_at(at);
         let list = if protected { &mut self.protected } else { &mut self.probation };
         list.len += 1;
-        list.uses.push_back((self.keys[at], self.last_stamp));
+        list.uses.push_back((key, self.last_stamp));
         if list.uses.len() > 1_024 + list.len * (1 + STALE_PER_LISTED) {
             self.drop_stale(protected);
         }
@@ -265,6 +285,14 @@ impl BufferCache {
         let protected = buffer.flags & PROTECTED != 0;
         let list = if protected { &mut self.protected } else { &mut self.probation };
         list.len -= 1;
+    }
+
+    #[inline]
+    fn key_at(&self, at: usize) -> u32 {
+        match self.keys.get(at) {
+            Some(key) => *key,
+            None => self.first_direct + (at - self.keys.len()) as u32,
+        }
     }
 
     /// Takes the least recently used buffer out of a list; where it lies.
@@ -287,6 +315,11 @@ impl BufferCache {
     /// Where `key` lies, if it is here and was used last at `stamp`.
     #[inline]
     fn find_used(&self, key: u32, stamp: u32) -> Option<usize> {
+        if key >= self.first_direct {
+            // A buffer that is not here has no stamp.
+            let at = self.direct(key);
+            return (self.buffers[at].stamp == stamp).then_some(at);
+        }
         let mask = self.keys.len() - 1;
         let mut at = self.home(key);
         while self.keys[at] != key {
@@ -304,12 +337,10 @@ impl BufferCache {
     fn drop_stale(&mut self, protected: bool) {
         let list = if protected { &mut self.protected } else { &mut self.probation };
         let mut uses = std::mem::take(&mut list.uses);
-        let count = uses.len();
-        for index in 0..count {
+        for _ in 0..uses.len() {
             if let Some(&(coming, _)) = uses.get(EVICTIONS_AHEAD) {
                 self.prefetch_buffer(coming);
             }
-            debug_assert!(index < count);
             if let Some(one) = uses.pop_front()
                 && self.find_used(one.0, one.1).is_some()
             {
@@ -339,7 +370,7 @@ impl BufferCache {
     /// Drops the least recently used block that is not pinned.
     fn evict(&mut self) -> Option<u32> {
         let victim = self.take_oldest(false).or_else(|| self.take_oldest(true))?;
-        let key = self.keys[victim];
+        let key = self.key_at(victim);
         self.remove(victim);
         self.resident[(key / 64) as usize] &= !(1 << (key % 64));
         Some(key)
@@ -356,6 +387,11 @@ impl BufferCache {
 
     #[inline]
     fn place(&mut self, key: u32, buffer: Buffer) -> usize {
+        if key >= self.first_direct {
+            let at = self.direct(key);
+            self.buffers[at] = buffer;
+            return at;
+        }
         let mask = self.keys.len() - 1;
         let mut at = self.home(key);
         while self.keys[at] != NONE {
@@ -370,6 +406,10 @@ impl BufferCache {
     #[inline]
     fn remove(&mut self, mut hole: usize) {
         self.blocks -= 1;
+        if hole >= self.keys.len() {
+            self.buffers[hole] = EMPTY;
+            return;
+        }
         let mask = self.keys.len() - 1;
         let mut at = hole;
         loop {
@@ -391,9 +431,11 @@ impl BufferCache {
 
     #[cold]
     fn grow(&mut self) {
-        let places = 2 * self.keys.len();
-        let keys = std::mem::replace(&mut self.keys, filled(NONE, places));
-        let buffers = std::mem::replace(&mut self.buffers, filled(EMPTY, places));
+        let (places, direct) = (self.keys.len(), self.buffers.len() - self.keys.len());
+        let keys = std::mem::replace(&mut self.keys, filled(NONE, 2 * places));
+        let larger = filled(EMPTY, 2 * places + direct);
+        let buffers = std::mem::replace(&mut self.buffers, larger);
+        self.buffers[2 * places..].copy_from_slice(&buffers[places..]);
         for (key, buffer) in keys.into_iter().zip(buffers) {
             if key != NONE {
                 self.place(key, buffer);
@@ -412,7 +454,7 @@ mod tests {
 
     #[test]
     fn blocks_used_twice_stay_while_a_stream_of_blocks_used_once_passes() {
-        let mut cache = BufferCache::new(10_000, 100, 50);
+        let mut cache = BufferCache::new(10_000..10_000, 100, 50);
         for key in 0..40 {
             cache.insert(key);
             assert!(cache.touch(key));
@@ -427,7 +469,7 @@ mod tests {
 
     #[test]
     fn a_protected_block_that_is_not_used_again_gives_way_to_others() {
-        let mut cache = BufferCache::new(10_000, 100, 50);
+        let mut cache = BufferCache::new(10_000..10_000, 100, 50);
         for key in 0..200 {
             cache.insert(key);
             cache.touch(key);
@@ -441,7 +483,7 @@ mod tests {
 
     #[test]
     fn regression_a_cache_that_pinned_blocks_overfilled_returns_to_its_capacity() {
-        let mut cache = BufferCache::new(100, 4, 2);
+        let mut cache = BufferCache::new(100..100, 4, 2);
         for key in 0..20 {
             cache.write(key);
             cache.begin_flush(key);
@@ -451,6 +493,23 @@ mod tests {
             cache.end_flush(key);
         }
         assert_eq!(cache.blocks, 4);
+    }
+
+    #[test]
+    fn uses_that_are_out_of_date_are_dropped_and_the_order_stays() {
+        let mut cache = BufferCache::new(150..200, 100, 60);
+        for round in 0..100 {
+            for key in 100..200 {
+                cache.insert((key * 7 + round) % 100 + 100);
+            }
+        }
+        let uses = cache.protected.uses.len() + cache.probation.uses.len();
+        assert!(uses < 2 * 1_024 + 100 * (1 + STALE_PER_LISTED), "{uses}");
+        // Used last: (199 * 7 + 99) % 100 + 100, and those before it; 40 of them are no longer protected.
+        let used: Vec<u32> = (100..200).map(|key| (key * 7 + 99) % 100 + 100).collect();
+        for (place, key) in (0..40).enumerate() {
+            assert_eq!(cache.insert(key), Evicted(Some(used[place])));
+        }
     }
 
     #[derive(Debug, Clone, Copy)]
@@ -535,12 +594,13 @@ mod tests {
         fn behaves_like_two_lists_and_pinned_blocks(
             capacity in 1..10usize,
             protected_capacity in 0..10usize,
+            first_direct in 0..=KEYS,
             steps in prop::collection::vec((prop_oneof![
                 Just(Step::Touch), Just(Step::Insert), Just(Step::Write), Just(Step::BeginFlush),
                 Just(Step::EndFlush), Just(Step::Hold), Just(Step::LetGo),
             ], 0..KEYS), 1..400),
         ) {
-            let mut cache = BufferCache::new(KEYS.into(), capacity as u32, protected_capacity as u32);
+            let mut cache = BufferCache::new(first_direct..KEYS, capacity as u32, protected_capacity as u32);
             let mut model = Model { capacity, protected_capacity, ..Model::default() };
             for (step, key) in steps {
                 let block = model.blocks.get(&key).copied();

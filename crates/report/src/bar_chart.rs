@@ -65,6 +65,7 @@ impl Row {
 impl BarChart {
     /// The SVG, of the style's width.
     pub(crate) fn draw(&self, style: ChartStyle) -> Result<String, ChartError> {
+        style.size.check()?;
         register_the_font()?;
         let rows_px: i32 = self.rows.iter().map(Row::height_px).sum();
         let over_px = 60 + 18 * to_px(self.subtitles.len());

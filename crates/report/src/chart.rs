@@ -157,13 +157,12 @@ impl Sheet<'_> {
     /// The SVG, with what `draw` puts on it and the marks that it returns.
     ///
     /// # Errors
-    /// If the size is out of bounds or leaves no room, or `draw` fails.
+    /// If the size, which is to be checked before, leaves no room, or `draw` fails.
     pub(crate) fn draw<D: Into<Drawn>>(
         &self,
         draw: impl FnOnce(&Canvas<'_>, &Margins) -> Result<D, ChartError>,
     ) -> Result<String, ChartError> {
         let ChartStyle { size, theme } = self.style;
-        size.check()?;
         register_the_font()?;
         let ChartSize { width_px, height_px } = size;
         let top_px = 32 + SUBTITLE_PX * to_px(self.subtitles.len()) + 16;

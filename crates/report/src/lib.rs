@@ -3,8 +3,9 @@
 //! A run of a scenario ends in one value, [`Results`]: what every array measured in every segment,
 //! and the numbers it was configured with. [`compare`] and [`ratios`] set that beside [`Published`]
 //! figures, [`overhead()`] works out what would have to be bought, and the rest shows it: as JSON and
-//! CSV for programs, as text tables and SVG charts for people. Nothing here runs an experiment, and
-//! nothing is printed.
+//! CSV for programs, as text tables, [`RESULTS_CHARTS`] and a [`Report`] in HTML for people. A
+//! [`LayoutMap`] shows where blocks lie, [`losses`] where IOPS went, [`compare_runs`] what differs between
+//! runs. Nothing here runs an experiment, and nothing is printed.
 //!
 //! Everything that shows figures says which segments a parameter was fitted to and which were
 //! predicted.

@@ -53,6 +53,7 @@ pub(crate) struct Line {
 
 impl LineChart {
     pub(crate) fn draw(&self, style: ChartStyle) -> Result<String, ChartError> {
+        style.size.check()?;
         // What the legend is laid out with.
         register_the_font()?;
         let points = || self.lines.iter().flat_map(|line| &line.points);

@@ -46,6 +46,7 @@ pub(crate) fn by_segment(
     subtitles: Vec<String>,
     style: ChartStyle,
 ) -> Result<String, ChartError> {
+    style.size.check()?;
     let arrays: Vec<(&ArrayMap, Vec<Row>)> = map
         .arrays
         .iter()

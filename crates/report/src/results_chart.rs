@@ -2,8 +2,9 @@
 
 use crate::axis::grouped;
 use crate::bar_chart::{Bar, BarChart, Row};
-use crate::chart::{ChartError, ChartStyle};
+use crate::chart::{ChartError, ChartSize, ChartStyle, to_px};
 use crate::layout_map::LayoutMap;
+use crate::legend;
 use crate::line_chart::{Across, Line, LineChart, Up};
 use crate::loss::{self, Loss};
 use crate::map_chart;
@@ -97,12 +98,28 @@ impl ResultsChart {
     }
 
     /// The chart as SVG; the same results give the same bytes. None if these results have nothing for it: no map, no
-    /// way to buy an array, no loss.
+    /// way to buy an array, no loss. A chart whose legend leaves no room for the plot is higher than asked for.
     ///
     /// # Errors
     ///
     /// If there is no segment, a figure cannot be drawn, or the size is out of bounds.
     pub fn draw(
+        self,
+        results: &Results,
+        map: Option<&LayoutMap>,
+        style: ChartStyle,
+    ) -> Result<Option<String>, ChartError> {
+        match self.draw_at(results, map, style) {
+            Err(ChartError::Crowded { arrays, height_px }) => {
+                let legend_px = u32::try_from(legend::ROW_PX * to_px(arrays)).unwrap_or_default();
+                let size = ChartSize { height_px: height_px + legend_px, ..style.size };
+                self.draw_at(results, map, ChartStyle { size, ..style })
+            }
+            drawn => drawn,
+        }
+    }
+
+    fn draw_at(
         self,
         results: &Results,
         map: Option<&LayoutMap>,

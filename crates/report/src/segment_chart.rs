@@ -77,6 +77,7 @@ impl Picture<'_> {
         subtitles: Vec<String>,
         style: ChartStyle,
     ) -> Result<String, ChartError> {
+        style.size.check()?;
         // What the legend is laid out with.
         register_the_font()?;
         let mut series = Vec::with_capacity(results.arrays.len());

@@ -113,7 +113,7 @@ impl<P: Payload> WriteAnywhere<P> {
             superblock: [Vbn(0); 2],
             log: NvramLog::new(config.log_half_bytes),
             cache: BufferCache::new(
-                keys.end().into(),
+                keys.indirect().start..keys.end(),
                 config.cache_blocks,
                 config.protected_blocks,
             ),

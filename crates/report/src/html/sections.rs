@@ -72,6 +72,11 @@ pub(super) fn headline(results: &Results) -> String {
             fixed(before, 1)
         );
     }
+    if results.arrays.len() > 2
+        && let Some(words) = range_of_changes(results)
+    {
+        return words;
+    }
     let one = |array: &ArrayResults| {
         let (first, last) = ends(array)?;
         Some(match first.index == last.index {
@@ -87,6 +92,24 @@ pub(super) fn headline(results: &Results) -> String {
     };
     let all: Vec<String> = results.arrays.iter().filter_map(one).collect();
     if all.is_empty() { results.scenario.clone() } else { all.join("; ") }
+}
+
+/// Of many arrays, which lost most and which least; none if no array has two segments.
+fn range_of_changes(results: &Results) -> Option<String> {
+    let change = |array: &ArrayResults| {
+        let (first, last) = ends(array)?;
+        let percent = 100.0 * (last.iops - first.iops) / first.iops;
+        (first.index < last.index && percent.is_finite())
+            .then(|| (percent, array.name.clone(), last.index))
+    };
+    let mut changes: Vec<(f64, String, u32)> = results.arrays.iter().filter_map(change).collect();
+    changes.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let ((most, most_of, segments), (least, least_of, _)) = (changes.first()?, changes.last()?);
+    Some(format!(
+        "After {segments} segments IOPS have changed by {} % ({most_of}) to {} % ({least_of})",
+        percent_change(*most),
+        percent_change(*least)
+    ))
 }
 
 fn ends(array: &ArrayResults) -> Option<(&Segment, &Segment)> {
@@ -108,9 +131,10 @@ fn paragraph(words: &str) -> String {
 
 /// A chart in the page's colours; nothing if the results have nothing for it.
 fn chart(report: &Report<'_>, chart: ResultsChart, has_rows: bool) -> Result<String, ReportError> {
-    // Wide enough for the page; high enough for a legend of many arrays.
-    let extra_px = 22 * u32::try_from(report.results.arrays.len()).unwrap_or(100).saturating_sub(4);
-    let size = ChartSize { width_px: 960, height_px: (480 + extra_px).min(8000) };
+    // A plot of the same height however many rows its legend has.
+    let more_px =
+        22 * u32::try_from(report.results.arrays.len().saturating_sub(2)).unwrap_or_default();
+    let size = ChartSize { width_px: 960, height_px: (480 + more_px).min(4000) };
     let style = ChartStyle { size, theme: Theme::Page };
     let rows = if has_rows { " data-rows=\"1\"" } else { "" };
     match chart.draw(report.results, report.map, style) {
@@ -178,17 +202,23 @@ fn loss_in_words(loss: &Loss) -> String {
         whole(*to_iops),
         percent_change(loss.percent())
     );
-    let largest =
-        loss.parts.iter().max_by(|one, other| one.iops.abs().total_cmp(&other.iops.abs()));
-    match largest {
-        Some(part) if loss.is_notable() => format!(
-            "{change}. Its limit at first: the {}. {} % of the difference is {}.",
-            limit.as_str(),
-            fixed(100.0 * part.iops / (to_iops - from_iops), 0),
-            part.cause.words(*limit)
-        ),
-        _ => format!("{change}: nothing to explain."),
+    if !loss.is_notable() {
+        return format!("{change}: nothing to explain.");
     }
+    let difference = to_iops - from_iops;
+    let mut largest: Vec<(f64, &str)> = loss
+        .parts
+        .iter()
+        .map(|part| (100.0 * part.iops / difference, part.cause.words(*limit)))
+        .filter(|(percent, _)| *percent >= 10.0)
+        .collect();
+    largest.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let parts: Vec<String> = largest
+        .iter()
+        .map(|(percent, words)| format!("{} % {words}", fixed(*percent, 0)))
+        .collect();
+    let of = limit.as_str();
+    format!("{change}. Its limit at first: the {of}. Of the difference: {}.", parts.join(", "))
 }
 
 fn summary_row(position: usize, array: &ArrayResults) -> Option<Vec<Cell>> {

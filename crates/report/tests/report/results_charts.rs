@@ -53,6 +53,17 @@ fn what_results_lack_is_not_drawn() {
 }
 
 #[test]
+fn many_arrays_make_a_chart_higher_and_not_an_error() {
+    let mut results = full_run();
+    results.arrays = results.arrays.iter().cycle().take(60).cloned().collect();
+    for chart in RESULTS_CHARTS {
+        let svg = chart.draw(&results, Some(&html::map()), ChartStyle::default()).unwrap().unwrap();
+        Document::parse(&svg).unwrap();
+    }
+    strewn_report::Report { results: &results, map: None, scenario: None }.to_html().unwrap();
+}
+
+#[test]
 fn the_map_has_a_row_each_time_the_file_moved() {
     let svg = ResultsChart::Map.draw(&full_run(), Some(&html::map()), ChartStyle::default());
     let svg = svg.unwrap().unwrap();
