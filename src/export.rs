@@ -45,7 +45,7 @@ pub fn fio_output(results: &Results, segments: &[Vec<Segment>]) -> Output {
 
 fn latencies(measures: &DirectionMeasures) -> LatencyBins {
     let mut latencies = LatencyBins::default();
-    for bin in measures.response.iter_recorded() {
+    for bin in measures.response.iter().flat_map(|response| response.iter_recorded()) {
         let ns = bin.value_iterated_to().clamp(measures.least_ns, measures.most_ns);
         latencies.record_many(ns, bin.count_since_last_iteration());
     }
@@ -161,7 +161,7 @@ fn row(
     };
     let mut bins = [0; LATENCY_BIN_COUNT];
     for measures in [reads, writes] {
-        for bin in measures.response.iter_recorded() {
+        for bin in measures.response.iter().flat_map(|response| response.iter_recorded()) {
             bins[latency_bin(bin.value_iterated_to())] += bin.count_since_last_iteration();
         }
     }

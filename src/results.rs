@@ -97,7 +97,7 @@ fn host(segment: &Segment) -> Option<HostFigures> {
             } else {
                 measures.response_sum_ns as f64 / ops as f64 / NS_PER_MS
             },
-            p95_ms: measures.response.value_at_quantile(0.95) as f64 / NS_PER_MS,
+            p95_ms: measures.p95_ns as f64 / NS_PER_MS,
             max_ms: measures.most_ns as f64 / NS_PER_MS,
         }
     };

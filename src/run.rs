@@ -30,7 +30,8 @@ pub trait Observer: Sync {
         let _ = (array, progress);
     }
 
-    /// The array numbered `array` has completed a segment.
+    /// The array numbered `array` has completed a segment. What is kept of it afterwards lacks the single response times
+    /// of reads and writes ([`Segment::forget_responses`]).
     fn segment(&self, array: usize, segment: &Segment) {
         let _ = (array, segment);
     }
@@ -463,8 +464,9 @@ impl WithSimulation for Segments<'_> {
                         utilization_percent: segment.laws.utilization_law_error * 100.0,
                     });
                 }
-                Ok(segment) => {
+                Ok(mut segment) => {
                     observer.segment(index, &segment);
+                    segment.forget_responses();
                     look_at_file(simulation.array(), segment.index);
                     segments.push(segment);
                 }

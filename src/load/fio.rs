@@ -12,6 +12,9 @@ use strewn_workload::{Distribution, ExponentialGaps, Pattern, PatternLine, Seque
 
 use super::{LoadError, Region, listed, seed_of_worker, stream};
 
+/// More sizes of a range than this are refused, each being a line of a pattern.
+const MOST_SIZES: u64 = 65_536;
+
 /// A job, checked.
 #[derive(Debug, Clone)]
 pub(super) struct JobPlan {
@@ -116,11 +119,24 @@ fn check(job: &Job, file: &str) -> Result<(), LoadError> {
             0 => (&job.block_sizes.read, job.alignment_bytes.read),
             _ => (&job.block_sizes.write, job.alignment_bytes.write),
         };
-        let odd = sizes_of(sizes).into_iter().map(|(bytes, _)| bytes).chain(alignment);
+        // The sizes of a range are multiples of its least.
+        let given = match sizes {
+            BlockSizes::Range { least_bytes, .. } => vec![(*least_bytes, 1)],
+            sizes => sizes_of(sizes),
+        };
+        let odd = given.into_iter().map(|(bytes, _)| bytes).chain(alignment);
         if let Some(odd) = odd.into_iter().find(|bytes| !bytes.is_multiple_of(512) || *bytes == 0) {
             return refused(
                 &format!("`bs` or `blockalign` of {odd} bytes is not whole sectors"),
                 "use multiples of 512",
+            );
+        }
+        if let BlockSizes::Range { least_bytes, most_bytes } = sizes
+            && most_bytes / least_bytes > MOST_SIZES
+        {
+            return refused(
+                &format!("`bsrange` has {} sizes", most_bytes / least_bytes),
+                &format!("{MOST_SIZES} are the most: raise the smallest"),
             );
         }
         if limit_bytes(job, direction) && of(&job.rate_iops, direction).is_some() {

@@ -104,8 +104,12 @@ pub struct DirectionMeasures {
     pub least_ns: u64,
     /// The longest.
     pub most_ns: u64,
-    /// All of them, within 0.1 %.
-    pub response: Histogram<u64>,
+    /// 95 in 100 took less; within 0.1 %, and known when the segment has ended.
+    pub p95_ns: u64,
+    /// All of them, within 0.1 %; none once that was forgotten, see [`Segment::forget_responses`].
+    ///
+    /// [`Segment::forget_responses`]: crate::Segment::forget_responses
+    pub response: Option<Histogram<u64>>,
 }
 
 impl HostMeasures {
@@ -129,7 +133,8 @@ impl HostMeasures {
             response_sum_ns: 0,
             least_ns: 0,
             most_ns: 0,
-            response: histogram(),
+            p95_ns: 0,
+            response: Some(histogram()),
         });
         Self { by_direction: Some(Box::new(by_direction)), ..Self::new() }
     }
@@ -151,7 +156,17 @@ impl HostMeasures {
         measures.response_sum_ns += u128::from(response_ns);
         measures.least_ns = if first { response_ns } else { measures.least_ns.min(response_ns) };
         measures.most_ns = measures.most_ns.max(response_ns);
-        measures.response.saturating_record(response_ns);
+        if let Some(response) = &mut measures.response {
+            response.saturating_record(response_ns);
+        }
+    }
+
+    /// The segment has ended.
+    pub(crate) fn close(&mut self) {
+        for measures in self.by_direction.iter_mut().flat_map(|both| both.iter_mut()) {
+            let response = measures.response.as_ref();
+            measures.p95_ns = response.map_or(0, |response| response.value_at_quantile(0.95));
+        }
     }
 }
 

@@ -37,6 +37,16 @@ pub struct Segment {
     pub laws: Laws,
 }
 
+impl Segment {
+    /// Forgets how long each read and each write took, which is most of what a segment takes of memory: of a long run
+    /// there are many segments.
+    pub fn forget_responses(&mut self) {
+        for measures in self.by_direction.iter_mut().flat_map(|both| both.iter_mut()) {
+            measures.response = None;
+        }
+    }
+}
+
 /// Response times of a segment's operations, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Response {

@@ -344,7 +344,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// Closes the segment that ends at `end_ns`.
     fn measure(&mut self, end_ns: u64) -> Segment {
         let length_ns = end_ns - self.segment_start_ns;
-        let host = self.host.end_segment(self.segment_start_ns, end_ns);
+        let mut host = self.host.end_segment(self.segment_start_ns, end_ns);
+        host.close();
         let counters = self.array.counters().since(&self.counted);
         let now = self.processor_at(end_ns);
         let before = std::mem::replace(&mut self.processor_before, now);

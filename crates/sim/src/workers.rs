@@ -98,6 +98,25 @@ impl Worker {
 
 /// A host of several workers, each with a pace of its own.
 ///
+/// ```
+/// use strewn_sim::{Rate, Worker, Workers};
+/// use strewn_workload::{AccessSpecification, Pattern, PatternStream};
+///
+/// // Two workers with 8 outstanding on halves of a file of 8 GiB, one of them at 100 reads a second and no more.
+/// let specification = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
+/// let pattern = Pattern::from(&specification);
+/// let worker = |half: u64| {
+///     let accesses = PatternStream::new(&pattern, half << 23, 1 << 23, half)?;
+///     Ok::<_, strewn_workload::PatternError>(Worker::closed_loop(Box::new(accesses), 8))
+/// };
+/// let (first, mut second) = (worker(0)?, worker(1)?);
+/// second.rates[0] = Some(Rate::Operations(100));
+/// let host = Workers::new(vec![first, second]);
+/// // For `Simulation::with_host`.
+/// # let _ = host;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// After a delay that comes with an access ([`TimedAccess::delay_ns`]) a worker goes on as Iometer does: the delay runs
 /// from the moment at which the access could have been issued, and what is outstanding goes on meanwhile.
 #[derive(Default)]
