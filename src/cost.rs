@@ -168,7 +168,7 @@ mod tests {
     fn time_left_follows_from_time_spent() {
         let seconds = Duration::from_secs;
         assert_eq!(wall_for(seconds(1200), seconds(60), seconds(3)), seconds(60));
-        assert_eq!(wall_for(seconds(1200), seconds(0), seconds(3)), Duration::MAX);
+        assert!(wall_for(seconds(1200), seconds(0), seconds(3)) > seconds(1 << 40));
         assert_eq!(wall_for(seconds(0), seconds(60), seconds(3)), seconds(0));
     }
 }

@@ -28,6 +28,48 @@ const MOST_SECTORS: u32 = 1 << 20;
 /// Over the flags of workloads out of files.
 const LOADS: &str = "Workloads of Iometer, fio and traces";
 
+const EXAMPLES: &str = "\
+Examples:
+  strewn run scenarios/making-sense-of-wafl-4.toml --quick
+  strewn run scenarios/making-sense-of-wafl-4.toml --out results    (then open results/report.html)";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  strewn run scenarios/making-sense-of-wafl-4.toml --out results
+  strewn run scenarios/rebuild.toml --quick --segments 5
+  strewn run scenarios/making-sense-of-wafl-4.toml --quick --json | jq '.arrays[].segments[].iops'
+  sed 's/^seed = 1$/seed = 2/' my.toml | strewn run -
+  strewn run scenarios/making-sense-of-wafl-4.toml --access-spec iometer.icf:'4 KiB reads'
+  strewn run scenarios/making-sense-of-wafl-4.toml --trace disk0.csv.gz --wrap";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  strewn report results
+  strewn report results --png --chart-size 1600x900 --theme dark";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  strewn compare results other-results
+  strewn compare seed-1 seed-2 seed-3 --out comparison";
+
+const CALIBRATE_EXAMPLES: &str = "\
+Example: strewn calibrate scenarios/making-sense-of-wafl-4.toml --dry-run";
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  strewn bench scenarios/making-sense-of-wafl-4.toml
+  strewn bench scenarios/making-sense-of-wafl-4.toml --array FAS2050 --seconds 20 --json";
+
+const SPINDLE_EXAMPLES: &str = "\
+Examples:
+  strewn spindle seagate-cheetah-15k5-st3146855fc
+  strewn spindle seagate-cheetah-15k5-st3146855fc --closed-loop 16 --scheduler sptf
+  strewn spindle --fit /dev/sdb --out mine.toml";
+
+fn with_examples(examples: &str, exit_codes: &str) -> String {
+    format!("{examples}\n\n{exit_codes}")
+}
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -75,7 +117,7 @@ Exit codes:
 
 /// A copy-on-write fragmentation study engine: replays random workloads on write-anywhere and in-place arrays.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
+#[command(version, after_help = with_examples(EXAMPLES, EXIT_CODES), arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) action: Action,
@@ -120,11 +162,11 @@ pub(crate) struct CompletionsArguments {
 /// `strewn run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = EXIT_CODES,
+    after_help = with_examples(RUN_EXAMPLES, EXIT_CODES),
     group = ArgGroup::new("load").args(["access_spec", "fio_job", "trace"])
 )]
 pub(crate) struct RunArguments {
-    /// The scenario, a TOML file; those that ship are in scenarios/
+    /// The scenario, a TOML file, or - for standard input; those that ship are in scenarios/
     pub(crate) scenario: PathBuf,
     /// Write results.json, segments.csv, map.json, report.html, charts and a copy of the scenario into this directory
     #[arg(long, value_name = "DIR")]
@@ -240,7 +282,7 @@ enum ThemeArgument {
 
 /// `strewn report`.
 #[derive(Debug, Args)]
-#[command(after_help = REPORT_EXIT_CODES)]
+#[command(after_help = with_examples(REPORT_EXAMPLES, REPORT_EXIT_CODES))]
 pub(crate) struct ReportArguments {
     /// A directory that `strewn run --out` wrote; its results.json is read, and its map.json and scenario.toml if they
     /// are there
@@ -258,7 +300,7 @@ pub(crate) struct ReportArguments {
 
 /// `strewn compare`.
 #[derive(Debug, Args)]
-#[command(after_help = REPORT_EXIT_CODES)]
+#[command(after_help = with_examples(COMPARE_EXAMPLES, REPORT_EXIT_CODES))]
 pub(crate) struct CompareArguments {
     /// Directories that `strewn run --out` wrote, or results.json files; the others are compared with the first
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
@@ -278,7 +320,7 @@ pub(crate) struct CompareArguments {
 
 /// `strewn calibrate`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = with_examples(CALIBRATE_EXAMPLES, EXIT_CODES))]
 pub(crate) struct CalibrateArguments {
     /// The scenario, a TOML file with [array.fitted] tables and published figures
     pub(crate) scenario: PathBuf,
@@ -292,9 +334,9 @@ pub(crate) struct CalibrateArguments {
 
 /// `strewn bench`.
 #[derive(Debug, Args)]
-#[command(after_help = BENCH_EXIT_CODES)]
+#[command(after_help = with_examples(BENCH_EXAMPLES, BENCH_EXIT_CODES))]
 pub(crate) struct BenchArguments {
-    /// The scenario, a TOML file; those that ship are in scenarios/
+    /// The scenario, a TOML file, or - for standard input; those that ship are in scenarios/
     pub(crate) scenario: PathBuf,
     /// Only the array of this name; given again, that one too [default: every array, one after another]
     #[arg(long, value_name = "NAME")]
@@ -311,7 +353,7 @@ pub(crate) struct BenchArguments {
 /// `strewn spindle`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = SPINDLE_EXIT_CODES,
+    after_help = with_examples(SPINDLE_EXAMPLES, SPINDLE_EXIT_CODES),
     group = ArgGroup::new("load").args(["replay", "closed_loop"])
 )]
 pub(crate) struct SpindleArguments {

@@ -15,6 +15,12 @@ use super::scenario_file;
 /// Fits, prints what fits, and writes it into the scenario's file.
 pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failure> {
     let path = &arguments.scenario;
+    if path == Path::new("-") && !arguments.dry_run {
+        return Err(Failure::bad_input(
+            "what fits cannot be written into standard input",
+            "give the path of the scenario's file, or --dry-run",
+        ));
+    }
     let scenario = scenario_file::load(path)?;
     let terminal = Terminal::of_calibration(&scenario);
     let calibrations = strewn::calibrate(&scenario, arguments.jobs.unwrap_or_default(), &terminal);

@@ -1,5 +1,6 @@
 //! Finding and loading the scenario that a person means.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use strewn::scenario::Scenario;
@@ -11,8 +12,16 @@ const EXTENSION: &str = "toml";
 /// How the names of files of published figures end; they are TOML too and lie beside scenarios.
 const PUBLISHED_ENDING: &str = ".published.toml";
 
-/// Loads the scenario in the file at `path`.
+/// In the place of a path: standard input.
+const STANDARD_INPUT: &str = "-";
+/// What standard input is called where something is wrong with it. What it names is looked for from where one is.
+const STANDARD_INPUT_NAME: &str = "standard input";
+
+/// Loads the scenario in the file at `path`, or on standard input.
 pub(crate) fn load(path: &Path) -> Result<Scenario, Failure> {
+    if path == Path::new(STANDARD_INPUT) {
+        return Ok(Scenario::parse(&standard_input()?, STANDARD_INPUT_NAME)?);
+    }
     if path.is_dir() {
         return Err(directory(path));
     }
@@ -29,8 +38,31 @@ pub(crate) fn load(path: &Path) -> Result<Scenario, Failure> {
     Ok(Scenario::load(path)?)
 }
 
-/// Loads the scenario in the file at `path`, with its text.
+/// Longest scenario that is read from standard input; the longest that ships is some kilobytes.
+const LONGEST_BYTES: u64 = 16 << 20;
+
+fn standard_input() -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(LONGEST_BYTES + 1).read_to_string(&mut text);
+    match read {
+        Ok(read) if read as u64 > LONGEST_BYTES => Err(Failure::bad_input(
+            "standard input goes on beyond 16 MiB: that is no scenario",
+            "give a scenario's TOML, or the path of its file",
+        )),
+        Ok(_) => Ok(text),
+        Err(error) => Err(Failure::bad_input(
+            format!("standard input cannot be read as text: {error}"),
+            "give a scenario's TOML in UTF-8, or the path of its file",
+        )),
+    }
+}
+
+/// Loads the scenario in the file at `path`, or on standard input, with its text.
 pub(crate) fn load_with_text(path: &Path) -> Result<(Scenario, String), Failure> {
+    if path == Path::new(STANDARD_INPUT) {
+        let text = standard_input()?;
+        return Ok((Scenario::parse(&text, STANDARD_INPUT_NAME)?, text));
+    }
     let scenario = load(path)?;
     // Read again: the loader keeps no text, and says better than we could what is wrong with a file.
     let text = std::fs::read_to_string(path)

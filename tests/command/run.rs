@@ -218,3 +218,29 @@ fn regression_a_file_may_fill_its_lun() {
     let read = results(&folder.strewn(&["run", "full.toml", "--json"]).succeeded());
     assert!(read.arrays.iter().all(|array| !array.segments.is_empty()));
 }
+
+#[test]
+fn a_scenario_comes_by_standard_input_too() {
+    let folder = Folder::new();
+    let run = |words: &[&str], text: &[u8]| {
+        let mut child = folder
+            .command(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // One that is refused before it is read closes the pipe.
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), text);
+        Ran::of(child.wait_with_output().unwrap())
+    };
+    let by_file = results(&folder.strewn(&["run", "small.toml", "--json"]).succeeded());
+    let text = crate::common::SMALL.as_bytes();
+    let by_input = results(&run(&["run", "-", "--json"], text).succeeded());
+    assert_eq!(by_input.arrays, by_file.arrays);
+
+    run(&["run", "-"], b"").refused(&["standard input", "schema"]);
+    run(&["run", "-"], b"\xff\xfe\x00").refused(&["standard input cannot be read as text"]);
+    run(&["run", "-"], &vec![b'#'; (16 << 20) + 1]).refused(&["beyond 16 MiB"]);
+    run(&["calibrate", "-"], text).refused(&["--dry-run"]);
+}
