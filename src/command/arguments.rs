@@ -228,6 +228,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) record_iolog: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) table: TableArguments,
+    #[command(flatten)]
     pub(crate) pictures: PictureArguments,
 }
 
@@ -280,6 +282,42 @@ enum ThemeArgument {
     Dark,
 }
 
+/// How the table of all segments is written.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TableArguments {
+    /// What the table of all segments is written as: segments.csv, or segments.parquet by a strewn that was built with
+    /// --features parquet
+    #[arg(long, value_enum, default_value = "csv")]
+    pub(crate) format: TableFormat,
+}
+
+impl TableArguments {
+    /// Refuses a format that this program cannot write, and one that would go nowhere.
+    pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
+        match (self.format, out) {
+            (TableFormat::Csv, _) => Ok(()),
+            (TableFormat::Parquet, _) if !cfg!(feature = "parquet") => Err(Failure::bad_input(
+                "this strewn was built without Parquet",
+                "build it by cargo build --release --features parquet, or leave --format out",
+            )),
+            (TableFormat::Parquet, None) => Err(Failure::bad_input(
+                "--format says nothing without --out DIR",
+                "give --out DIR too, or leave --format out",
+            )),
+            (TableFormat::Parquet, Some(_)) => Ok(()),
+        }
+    }
+}
+
+/// A format of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Comma-separated values.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+}
+
 /// `strewn report`.
 #[derive(Debug, Args)]
 #[command(after_help = with_examples(REPORT_EXAMPLES, REPORT_EXIT_CODES))]
@@ -294,6 +332,8 @@ pub(crate) struct ReportArguments {
     /// Write into the directory of --out though it is not empty
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) table: TableArguments,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
 }

@@ -3,13 +3,14 @@
 use strewn::report::{self, ChartError, LayoutMap, RESULTS_CHARTS, Report, Results};
 use strewn::terminal::Failure;
 
-use super::arguments::PictureArguments;
+use super::arguments::{PictureArguments, TableFormat};
 use super::out_directory::OutFile;
 
 pub(crate) const RESULTS: &str = "results.json";
 pub(crate) const MAP: &str = "map.json";
 pub(crate) const SCENARIO: &str = "scenario.toml";
 const SEGMENTS: &str = "segments.csv";
+const SEGMENTS_PARQUET: &str = "segments.parquet";
 const REPORT: &str = "report.html";
 
 /// What files are made from.
@@ -25,13 +26,18 @@ pub(crate) fn names_of_run() -> Vec<String> {
     let own = [RESULTS, MAP, SCENARIO].map(str::to_owned);
     let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
     let pictures = charts.flat_map(|stem| ["svg", "png"].map(|ending| format!("{stem}.{ending}")));
-    own.into_iter().chain([SEGMENTS, REPORT].map(str::to_owned)).chain(pictures).collect()
+    let made = [SEGMENTS, SEGMENTS_PARQUET, REPORT].map(str::to_owned);
+    own.into_iter().chain(made).chain(pictures).collect()
 }
 
 /// Names of all files that a report may write.
-pub(crate) fn names_of_report(pictures: &PictureArguments) -> Vec<String> {
+pub(crate) fn names_of_report(pictures: &PictureArguments, format: TableFormat) -> Vec<String> {
     let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
-    let own = [SEGMENTS, REPORT].map(str::to_owned);
+    let segments = match format {
+        TableFormat::Csv => SEGMENTS,
+        TableFormat::Parquet => SEGMENTS_PARQUET,
+    };
+    let own = [segments, REPORT].map(str::to_owned);
     own.into_iter().chain(charts.flat_map(|stem| picture_names(stem, pictures))).collect()
 }
 
@@ -57,12 +63,11 @@ pub(crate) fn of_run(shown: &Shown<'_>, json: &str) -> Result<Vec<OutFile>, Fail
 pub(crate) fn of_report(
     shown: &Shown<'_>,
     pictures: &PictureArguments,
+    format: TableFormat,
 ) -> Result<Vec<OutFile>, Failure> {
     let Shown { results, map, scenario } = *shown;
-    let mut csv = Vec::new();
-    report::write_segments_csv(results, &mut csv).map_err(failed)?;
     let html = Report { results, map, scenario }.to_html().map_err(failed)?;
-    let mut files = vec![(SEGMENTS.to_owned(), csv), (REPORT.to_owned(), html.into_bytes())];
+    let mut files = vec![segments(results, format)?, (REPORT.to_owned(), html.into_bytes())];
     for chart in RESULTS_CHARTS {
         match chart.draw(results, map, pictures.style()) {
             Ok(Some(svg)) => files.extend(picture(chart.file_stem(), svg, pictures)?),
@@ -72,6 +77,25 @@ pub(crate) fn of_report(
         }
     }
     Ok(files)
+}
+
+fn segments(results: &Results, format: TableFormat) -> Result<OutFile, Failure> {
+    let mut bytes = Vec::new();
+    let name = match format {
+        TableFormat::Csv => {
+            report::write_segments_csv(results, &mut bytes).map_err(failed)?;
+            SEGMENTS
+        }
+        #[cfg(feature = "parquet")]
+        TableFormat::Parquet => {
+            report::write_segments_parquet(results, &mut bytes).map_err(failed)?;
+            SEGMENTS_PARQUET
+        }
+        // Refused with the other arguments, before anything ran.
+        #[cfg(not(feature = "parquet"))]
+        TableFormat::Parquet => return Err(Failure::failed("built without Parquet")),
+    };
+    Ok((name.to_owned(), bytes))
 }
 
 /// The files of a chart that has been drawn.

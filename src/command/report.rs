@@ -10,14 +10,17 @@ use super::results_directory::{self, ResultsDirectory};
 /// Draws everything that is made from the results in a directory.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<Ending, Failure> {
     let ResultsDirectory { results, map, scenario } = results_directory::read(&arguments.results)?;
-    let names = output_files::names_of_report(&arguments.pictures);
+    let into = arguments.out.as_deref().unwrap_or(&arguments.results);
+    arguments.table.check_against(Some(into))?;
+    let format = arguments.table.format;
+    let names = output_files::names_of_report(&arguments.pictures, format);
     let out = match &arguments.out {
         Some(out) => OutDirectory::check(out, arguments.force, names)?,
         // What a report is made from is not among the names: it stays.
         None => OutDirectory::check(&arguments.results, true, names)?,
     };
     let shown = Shown { results: &results, map: map.as_ref(), scenario: scenario.as_deref() };
-    let files = output_files::of_report(&shown, &arguments.pictures)?;
+    let files = output_files::of_report(&shown, &arguments.pictures, format)?;
     out.write(&files)?;
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     let into = out.path().display();

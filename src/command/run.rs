@@ -24,6 +24,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     also_shapes.dedup();
     let out = arguments.out.as_deref();
     arguments.pictures.check_against(out)?;
+    arguments.table.check_against(out)?;
     let out = out
         .map(|path| {
             let mut names = output_files::names_of_run();
@@ -67,10 +68,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     if let Some(out) = out {
         let shown = Shown { results: &results, map: map.as_ref(), scenario: Some(&text) };
         let mut files = output_files::of_run(&shown, &json)?;
-        let others = output_files::of_report(&shown, &arguments.pictures).and_then(|mut others| {
-            others.extend(also::files(&also_shapes, &scenario, &results, &segments)?);
-            Ok(others)
-        });
+        let others = output_files::of_report(&shown, &arguments.pictures, arguments.table.format)
+            .and_then(|mut others| {
+                others.extend(also::files(&also_shapes, &scenario, &results, &segments)?);
+                Ok(others)
+            });
         // A run is not lost to a picture that cannot be drawn.
         let failure = match others {
             Ok(others) => {

@@ -244,3 +244,18 @@ fn a_scenario_comes_by_standard_input_too() {
     run(&["run", "-"], &vec![b'#'; (16 << 20) + 1]).refused(&["beyond 16 MiB"]);
     run(&["calibrate", "-"], text).refused(&["--dry-run"]);
 }
+
+#[test]
+fn the_table_of_segments_as_parquet() {
+    let folder = Folder::new();
+    let ran = folder.strewn(&["run", "small.toml", "--out", "out", "--format", "parquet"]);
+    if !cfg!(feature = "parquet") {
+        ran.refused(&["without Parquet", "--features parquet"]);
+        return;
+    }
+    ran.succeeded();
+    let bytes = std::fs::read(folder.path("out/segments.parquet")).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    assert!(!folder.path("out/segments.csv").exists());
+    folder.strewn(&["run", "small.toml", "--format", "parquet"]).refused(&["--out DIR"]);
+}

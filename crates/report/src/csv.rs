@@ -100,18 +100,37 @@ const FAILURE_COLUMNS: &[Column] = &[
 ///
 /// [`ResultsError::Write`] if `writer` fails.
 pub fn write_segments_csv(results: &Results, mut writer: impl Write) -> Result<(), ResultsError> {
-    let any_failure = results.arrays.iter().any(|array| !array.failures.is_empty());
-    let of_failures = if any_failure { FAILURE_COLUMNS } else { &[] };
-    let columns = || COLUMNS.iter().chain(of_failures);
     let mut text = String::new();
-    append_row(&mut text, columns().map(|(name, _)| (*name).to_owned()));
+    append_row(&mut text, columns(results).map(|(name, _)| (*name).to_owned()));
     for array in &results.arrays {
         for segment in &array.segments {
-            append_row(&mut text, columns().map(|(_, value)| value(array, segment)));
+            append_row(&mut text, columns(results).map(|(_, value)| value(array, segment)));
         }
     }
     writer.write_all(text.as_bytes())?;
     Ok(writer.flush()?)
+}
+
+fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
+    let any_failure = results.arrays.iter().any(|array| !array.failures.is_empty());
+    let of_failures = if any_failure { FAILURE_COLUMNS } else { &[] };
+    COLUMNS.iter().chain(of_failures)
+}
+
+/// The table column by column: names, and what stands in each row.
+#[cfg(feature = "parquet")]
+pub(crate) fn segment_columns(results: &Results) -> Vec<(&'static str, Vec<String>)> {
+    let rows = || {
+        results
+            .arrays
+            .iter()
+            .flat_map(|array| array.segments.iter().map(move |segment| (array, segment)))
+    };
+    columns(results)
+        .map(|(name, value)| {
+            (*name, rows().map(|(array, segment)| value(array, segment)).collect())
+        })
+        .collect()
 }
 
 fn optional(value: Option<impl ToString>) -> String {

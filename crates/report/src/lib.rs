@@ -81,6 +81,8 @@ pub mod loss;
 mod map_chart;
 mod marker;
 pub mod overhead;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plot;
 #[cfg(feature = "png")]
 mod png;
@@ -115,6 +117,8 @@ pub use loss::{Cause, Limit, Loss, LossPart, loss, loss_table, losses};
 pub use overhead::{
     CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, overhead,
 };
+#[cfg(feature = "parquet")]
+pub use parquet::write_segments_parquet;
 #[cfg(feature = "png")]
 pub use png::{PNG_SCALE, png};
 pub use published::{Published, PublishedArray, PublishedError, PublishedRatio};
