@@ -62,3 +62,14 @@ fn figures_that_json_cannot_hold_are_refused() {
         assert!(error.starts_with("a figure that is not finite cannot be written"), "{error}");
     }
 }
+
+#[test]
+fn a_long_figure_is_the_same_when_read_again() {
+    // A reader that rounds differently than the writer gave another last digit.
+    let figure = "6".repeat(85);
+    let text = format!(r#"{{"fio version":"fio-3.33","jobs":[{{"read":{{"iops":{figure}}}}}]}}"#);
+    let output: Output = serde_json::from_str(&text).unwrap();
+    let written = output.to_json().unwrap();
+    let again: Output = serde_json::from_str(&written).unwrap();
+    assert_eq!(again.to_json().unwrap(), written);
+}
