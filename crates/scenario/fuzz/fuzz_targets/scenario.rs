@@ -1,0 +1,21 @@
+//! Any bytes: a text is a scenario or has problems, each with a place in it that can be shown.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use strewn_scenario::Scenario;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match Scenario::parse(text, "fuzz.toml") {
+        Ok(scenario) => {
+            let _ = scenario.scaled_down(8);
+        }
+        Err(error) => {
+            for problem in error.problems() {
+                assert!(problem.line() >= 1 && problem.column() >= 1);
+                assert!(!problem.help_text().is_empty());
+            }
+            let _ = format!("{:?}", miette::Report::new(error));
+        }
+    }
+});
