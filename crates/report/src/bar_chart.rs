@@ -150,8 +150,10 @@ struct Frame {
 }
 
 impl Frame {
+    /// Where a figure stands; one beyond the axis, at its end.
     fn x(&self, figure: f64) -> i32 {
-        self.axis.map(&figure, (self.left_px * PIXEL, self.right_px * PIXEL))
+        let (left, right) = (self.left_px * PIXEL, self.right_px * PIXEL);
+        self.axis.map(&figure, (left, right)).clamp(left, right)
     }
 
     /// The lines behind bars, and the one that they begin at.

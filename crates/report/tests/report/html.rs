@@ -103,3 +103,15 @@ fn a_run_of_one_segment_or_none_has_a_page_too() {
     results.published.clear();
     assert!(page(&results).contains("<h1>making-sense-of-wafl-4</h1>"));
 }
+
+/// What the fuzz targets begin from, and what they once found.
+#[test]
+fn strange_results_are_shown_too() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/results");
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let results = strewn_report::Results::from_json(&text).unwrap();
+        let report = strewn_report::Report { results: &results, map: None, scenario: None };
+        assert!(report.to_html().unwrap().contains("</html>"));
+    }
+}
