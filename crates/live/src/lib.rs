@@ -1,0 +1,9 @@
+//! The arrays of `strewn-array` on real spindles: a directory of files, or block devices, with the bytes.
+//!
+//! What places, caches, logs and protects is the code that a simulation runs. New here are the devices, the format on
+//! them, and who is served.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod device;
+pub mod nbd;

@@ -1,0 +1,1 @@
+//! The LUN over a network block device (NBD) connection.
