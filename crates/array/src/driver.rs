@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use strewn_alloc::{FileLayout, FreeSpace};
-use strewn_raid::SpindleIndex;
+use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::counters::Counters;
 use crate::failure::{DataLost, Failure};
@@ -55,8 +55,22 @@ pub struct SpindleCommand<P> {
     pub first_sector: u64,
     /// How many sectors; at least one.
     pub sectors: u32,
-    /// What a write writes; the default for a read. Parity carries the default: it is counted, not computed.
+    /// What a write writes; the default for a read.
     pub payload: P,
+    /// Whether the writes that are asked for in the same call must all reach their spindles or none, should the power go:
+    /// they change stripes with blocks in use that are not written, which parity in part old and in part new would not
+    /// protect. A driver without power to lose need not care.
+    pub all_or_none: bool,
+}
+
+/// What a consistency point is reached by, for whoever keeps it: a superblock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Root {
+    /// Blocks that are in use only because their frees are held back.
+    pub held_back_blocks: u64,
+    /// The block that leads to all others: its place, and the CRC-32C of its bytes. Nothing where every block has its
+    /// place by the layout.
+    pub block: Option<(Vbn, u32)>,
 }
 
 /// When an acknowledgement leaves.
@@ -100,6 +114,22 @@ pub trait Driver<P> {
     /// without spares never asks.
     fn take_spare(&mut self, spindle: SpindleIndex) {
         let _ = spindle;
+    }
+    /// A consistency point begins: what is acknowledged from now on is not part of it.
+    #[inline]
+    fn checkpoint_begins(&mut self) {}
+    /// All that a consistency point writes is written. The driver makes it safe, then `root` by a write of its own, and
+    /// calls [`Array::committed`] when that is safe; what was acknowledged before the consistency point began needs the
+    /// log no longer. A driver that answers false, which is the default, keeps no root: the array is to do it by itself.
+    #[inline]
+    fn commit(&mut self, root: Root) -> bool {
+        let _ = root;
+        false
+    }
+    /// Answers the host that an operation failed: blocks it needs can be neither read nor computed. Never called of an
+    /// array whose spindles do what they are asked or are lost as a whole.
+    fn refuse(&mut self, operation: OperationId) {
+        let _ = operation;
     }
 }
 
@@ -169,6 +199,23 @@ pub trait Array<P: Payload> {
         command: SpindleCommand<P>,
         driver: &mut impl Driver<P>,
     );
+
+    /// A spindle could not read all of what `command` asked for, or what it read is not what was written: `bad` says so of
+    /// each of its blocks of 4 KiB. They are computed from the rest of their stripes, and written anew.
+    fn blocks_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        bad: &[bool],
+        driver: &mut impl Driver<P>,
+    ) {
+        let _ = (now_ns, command, bad, driver);
+    }
+
+    /// What [`Driver::commit`] asked for is safe.
+    fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        let _ = (now_ns, driver);
+    }
 
     /// The spindles that failed, in the order in which they did.
     fn failures(&self) -> &[Failure];

@@ -89,9 +89,9 @@ pub mod write_anywhere;
 
 pub use counters::Counters;
 pub use driver::{
-    Acknowledge, Array, Direction, Driver, HostOperation, Layout, OperationId, SpindleCommand, Tag,
-    Work,
+    Acknowledge, Array, Direction, Driver, HostOperation, Layout, OperationId, Root,
+    SpindleCommand, Tag, Work,
 };
 pub use failure::{DataLost, Failure, Rebuild};
-pub use payload::{Contents, Payload};
+pub use payload::{Contents, Holds, Payload};
 pub use processor::ProcessorCosts;

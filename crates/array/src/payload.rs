@@ -1,9 +1,23 @@
 //! What the data are: bytes on real spindles, nothing at all in a simulation.
 
+/// What a block of a spindle holds, as the array that writes it says. Whoever stores the block keeps it beside the bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Holds {
+    /// Nothing that anybody refers to.
+    #[default]
+    Nothing,
+    /// A block of the LUN, by its number (of 4 KiB).
+    Lun(u64),
+    /// A block of metadata, by its key.
+    Metadata(u32),
+    /// Parity: what it protects follows from where it lies.
+    Parity,
+}
+
 /// The data that operations and commands carry.
 ///
-/// The arrays never look inside: they move payloads, cut them and lay one over another, always in whole sectors.
-/// The simulator's payload is `()`, for which all of it compiles to nothing.
+/// The arrays move payloads, cut them and lay one over another, always in whole sectors; where a payload carries data
+/// they compute parity from its bytes. The simulator's payload is `()`, for which all of it compiles to nothing.
 pub trait Payload: Default {
     /// What an array keeps in memory: sectors by number.
     type Contents: Contents<Self>;
@@ -17,6 +31,18 @@ pub trait Payload: Default {
     /// The `sectors` from `from_sector` on.
     #[must_use]
     fn slice(&self, from_sector: u32, sectors: u32) -> Self;
+
+    /// Its bytes, 512 a sector; none where it carries no data.
+    fn bytes(&self) -> &[u8];
+
+    /// A payload of these bytes, 512 a sector.
+    #[must_use]
+    fn from_bytes(bytes: Vec<u8>) -> Self;
+
+    /// Says what the block of 4 KiB that begins with sector `at_sector` of a write holds.
+    fn describe(&mut self, at_sector: u32, holds: Holds) {
+        let _ = (at_sector, holds);
+    }
 }
 
 /// Sectors that an array holds in memory, by number.
@@ -41,6 +67,14 @@ impl Payload for () {
 
     #[inline]
     fn slice(&self, _from_sector: u32, _sectors: u32) -> Self {}
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        &[]
+    }
+
+    #[inline]
+    fn from_bytes(_bytes: Vec<u8>) -> Self {}
 }
 
 impl Contents<()> for () {

@@ -91,6 +91,7 @@ impl World {
                 first_sector: command.lba / unit * STRETCH_UNIT_SECTORS + command.lba % unit,
                 sectors: command.sectors,
                 payload: (),
+                all_or_none: false,
             }
         });
         (commands.collect(), replaced.served_ns)

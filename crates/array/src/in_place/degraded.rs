@@ -185,8 +185,15 @@ impl<P: Payload> InPlace<P> {
             let tag = Tag((slot as u64) << 32 | REDUNDANCY | of_answer);
             let payload = P::default();
             let direction = Direction::Read;
-            let command =
-                SpindleCommand { tag, spindle, direction, first_sector, sectors, payload };
+            let command = SpindleCommand {
+                tag,
+                spindle,
+                direction,
+                first_sector,
+                sectors,
+                payload,
+                all_or_none: false,
+            };
             self.send(driver, command);
         }
     }

@@ -180,8 +180,15 @@ impl<P: Payload> InPlace<P> {
                     P::default()
                 };
                 let tag = Tag((slot as u64) << 32 | DESTAGE);
-                let command =
-                    SpindleCommand { tag, spindle, direction, first_sector, sectors, payload };
+                let command = SpindleCommand {
+                    tag,
+                    spindle,
+                    direction,
+                    first_sector,
+                    sectors,
+                    payload,
+                    all_or_none: direction == Direction::Write,
+                };
                 self.send(driver, command);
             }
         }
@@ -204,7 +211,15 @@ impl<P: Payload> InPlace<P> {
             let tag = Tag((slot as u64) << 32 | DESTAGE);
             self.send(
                 driver,
-                SpindleCommand { tag, spindle, direction, first_sector, sectors, payload },
+                SpindleCommand {
+                    tag,
+                    spindle,
+                    direction,
+                    first_sector,
+                    sectors,
+                    payload,
+                    all_or_none: direction == Direction::Write,
+                },
             );
         }
     }

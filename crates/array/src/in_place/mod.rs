@@ -140,6 +140,7 @@ impl<P: Payload> InPlace<P> {
                     first_sector,
                     sectors: (end - at) as u32,
                     payload: P::default(),
+                    all_or_none: false,
                 };
                 self.send_read(command, driver);
                 if P::CARRIES_DATA {

@@ -226,8 +226,15 @@ impl<P: Payload> InPlace<P> {
         for &(spindle, first_sector) in places {
             let tag = Tag((slot as u64) << 32 | REDUNDANCY | DESTAGE);
             let payload = P::default();
-            let command =
-                SpindleCommand { tag, spindle, direction, first_sector, sectors, payload };
+            let command = SpindleCommand {
+                tag,
+                spindle,
+                direction,
+                first_sector,
+                sectors,
+                payload,
+                all_or_none: false,
+            };
             self.send(driver, command);
         }
     }

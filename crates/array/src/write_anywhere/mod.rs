@@ -277,6 +277,7 @@ impl<P: Payload> WriteAnywhere<P> {
             first_sector: run.dbn * u64::from(BLOCK_SECTORS),
             sectors,
             payload,
+            all_or_none: false,
         });
     }
 

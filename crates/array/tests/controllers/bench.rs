@@ -96,7 +96,8 @@ impl Driver<Bytes> for World {
     }
 
     fn command(&mut self, command: SpindleCommand<Bytes>) {
-        let SpindleCommand { tag, spindle, direction, first_sector, sectors, payload } = command;
+        let SpindleCommand { tag, spindle, direction, first_sector, sectors, payload, .. } =
+            command;
         assert!(sectors > 0, "a command for nothing");
         let end = (first_sector as usize + sectors as usize) * SECTOR_BYTES;
         let size = self.spindles.get(spindle.index()).map(Vec::len);

@@ -34,6 +34,14 @@ impl Payload for Bytes {
         let start = from_sector as usize * SECTOR_BYTES;
         Self(self.0[start..start + sectors as usize * SECTOR_BYTES].to_vec())
     }
+
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
 }
 
 #[derive(Debug, Default)]
