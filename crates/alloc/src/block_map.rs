@@ -56,6 +56,13 @@ impl BlockMap {
         prefetch(&self.entries, block as usize);
     }
 
+    /// Takes from `block` its place; returns where it lay.
+    pub fn remove(&mut self, block: u32) -> Option<Vbn> {
+        let before = self.get(block);
+        self.entries[block as usize] = NOWHERE;
+        before
+    }
+
     /// Moves `block` to `vbn`; returns where it lay.
     #[inline]
     pub fn replace(&mut self, block: u32, vbn: Vbn) -> Option<Vbn> {

@@ -65,6 +65,12 @@ impl VirtualSpace {
         self.held_back.blocks()
     }
 
+    /// How many numbers of `region` are in use, those of blocks that are held back among them.
+    #[must_use]
+    pub fn numbers_used(&self, region: Region) -> u32 {
+        self.used[usize::from(region.0)]
+    }
+
     /// How far into its region the next number lies.
     #[must_use]
     pub fn position_in_region(&self) -> u32 {

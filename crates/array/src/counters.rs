@@ -46,6 +46,12 @@ pub struct Counters {
     pub rebuild_reads: u64,
     /// Spindle writes of a rebuild.
     pub rebuild_writes: u64,
+    /// Blocks that could not be read from a spindle that is there, or were not what was written.
+    pub bad_blocks: u64,
+    /// Those of them that were written again, as they should be.
+    pub repairs: u64,
+    /// Blocks that could not be computed either.
+    pub blocks_gone: u64,
 }
 
 macro_rules! each_count {
@@ -63,6 +69,7 @@ impl Counters {
             cache_lookups, cache_hits, stalled_writes, checkpoints, back_to_back_checkpoints,
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
+            bad_blocks, repairs, blocks_gone,
         )
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use strewn_alloc::{REGION_BLOCKS, Region};
 use strewn_raid::Vbn;
 
-/// Pointers in an indirect block: 8 bytes each (virtual and physical VBN), less a header.
+/// Pointers in an indirect block: 8 bytes each, less a header.
 const INDIRECT_POINTERS: u32 = 510;
 /// Entries in a block of the container map: 4 bytes each.
 const CONTAINER_ENTRIES: u64 = 1_024;
@@ -14,17 +14,20 @@ pub(super) const CONTAINER_BLOCKS_PER_REGION: u32 = (REGION_BLOCKS / CONTAINER_E
 
 /// The file's blocks and all metadata in one numbering, in the order in which a consistency point writes them: the
 /// file's data, its indirect blocks level by level, the inode, the volume's bitmap; then what belongs to the
-/// aggregate: the container map and the aggregate's bitmap.
+/// aggregate: the container map and the aggregate's bitmap. An array with bytes has a directory behind them, which leads
+/// to the inode and to all that no inode leads to, up to one block: the root.
 ///
 /// A data block's key is its FBN.
 #[derive(Debug, Clone)]
-pub(super) struct BlockKeys {
+pub struct BlockKeys {
     file_blocks: u32,
     /// First key of each indirect level, from level 1 up; the last entry is the inode's key.
     levels: Vec<u32>,
     volume_bitmap: Range<u32>,
     container: Range<u32>,
     aggregate_bitmap: Range<u32>,
+    /// First key of each level of the directory, from level 1 up, and one more than the root's; empty without one.
+    directory: Vec<u32>,
 }
 
 impl BlockKeys {
@@ -45,12 +48,80 @@ impl BlockKeys {
             volume_bitmap.end..volume_bitmap.end + regions * CONTAINER_BLOCKS_PER_REGION;
         let bitmap_blocks = aggregate_blocks.div_ceil(REGION_BLOCKS) as u32;
         let aggregate_bitmap = container.end..container.end + bitmap_blocks;
-        Self { file_blocks, levels, volume_bitmap, container, aggregate_bitmap }
+        Self { file_blocks, levels, volume_bitmap, container, aggregate_bitmap, directory: vec![] }
+    }
+
+    /// The same with a directory.
+    pub(super) fn with_directory(mut self) -> Self {
+        let mut below = self.aggregate_bitmap.end - self.inode();
+        let mut next = self.aggregate_bitmap.end;
+        self.directory.push(next);
+        while below > 1 || self.directory.len() == 1 {
+            below = below.div_ceil(INDIRECT_POINTERS);
+            next += below;
+            self.directory.push(next);
+        }
+        self
     }
 
     /// One more than the highest key.
-    pub(super) fn end(&self) -> u32 {
-        self.aggregate_bitmap.end
+    #[must_use]
+    pub fn end(&self) -> u32 {
+        self.directory.last().copied().unwrap_or(self.aggregate_bitmap.end)
+    }
+
+    /// The block that leads to all others; nothing without a directory.
+    #[must_use]
+    pub fn root(&self) -> Option<u32> {
+        self.directory.last().map(|end| end - 1)
+    }
+
+    /// The blocks of the file, which are those of the LUN.
+    #[must_use]
+    pub fn file_blocks(&self) -> u32 {
+        self.file_blocks
+    }
+
+    fn inode(&self) -> u32 {
+        self.volume_bitmap.start - 1
+    }
+
+    /// Whether `key` is a block of pointers: an indirect block, the inode or the directory's.
+    #[must_use]
+    pub fn has_pointers(&self, key: u32) -> bool {
+        self.indirect().contains(&key) || key >= self.aggregate_bitmap.end
+    }
+
+    /// The blocks that the block of pointers `key` leads to, in the order of its pointers.
+    #[must_use]
+    pub fn children(&self, key: u32) -> Range<u32> {
+        let (levels, first_child, end_of_children) = if key < self.volume_bitmap.start {
+            (&self.levels[..], 0, self.file_blocks)
+        } else {
+            (&self.directory[..], self.inode(), self.aggregate_bitmap.end)
+        };
+        let level = levels.partition_point(|first| *first <= key) - 1;
+        let (first, end) = match level {
+            0 => (first_child, end_of_children),
+            _ => (levels[level - 1], levels[level]),
+        };
+        let child = first + (key - levels[level]) * INDIRECT_POINTERS;
+        child..end.min(child + INDIRECT_POINTERS)
+    }
+
+    /// The block that points to block `key` of metadata; nothing for the root, and without a directory for what no
+    /// inode leads to.
+    pub(super) fn parent_of(&self, key: u32) -> Option<u32> {
+        if key < self.inode() {
+            return self.parent_of_indirect(key);
+        }
+        let first = *self.directory.first()?;
+        if key < first {
+            return Some(first + (key - self.inode()) / INDIRECT_POINTERS);
+        }
+        let level = self.directory.partition_point(|first| *first <= key) - 1;
+        let parent = *self.directory.get(level + 1)?;
+        (parent < self.end()).then(|| parent + (key - self.directory[level]) / INDIRECT_POINTERS)
     }
 
     /// Keys of the volume's blocks: those with a number in the volume and one in the aggregate.
@@ -59,12 +130,14 @@ impl BlockKeys {
     }
 
     /// Keys of the file's indirect blocks and its inode.
-    pub(super) fn indirect(&self) -> Range<u32> {
+    #[must_use]
+    pub fn indirect(&self) -> Range<u32> {
         self.file_blocks..self.volume_bitmap.start
     }
 
-    /// Keys of the aggregate's bitmap.
-    pub(super) fn aggregate_bitmap(&self) -> Range<u32> {
+    /// Keys of the aggregate's bitmap: each block has one bit for each of 32,768 VBNs, set if it is in use.
+    #[must_use]
+    pub fn aggregate_bitmap(&self) -> Range<u32> {
         self.aggregate_bitmap.clone()
     }
 
@@ -121,6 +194,35 @@ mod tests {
         let inode = keys.parent_of_indirect(level_3.unwrap());
         assert_eq!(inode, Some(keys.indirect().end - 1));
         assert_eq!(keys.parent_of_indirect(inode.unwrap()), None);
+    }
+
+    #[test]
+    fn a_directory_leads_to_everything() {
+        for (file_blocks, regions, aggregate_blocks) in
+            [(1, 1, 1_000), (262_144, 12, 800_000), (26_214_400, 7_451, 626_688_000)]
+        {
+            let keys = BlockKeys::new(file_blocks, regions, aggregate_blocks).with_directory();
+            let root = keys.root().unwrap();
+            assert_eq!(keys.parent_of(root), None);
+            let mut reached = vec![false; keys.end() as usize];
+            let mut open = vec![root];
+            while let Some(key) = open.pop() {
+                assert!(!std::mem::replace(&mut reached[key as usize], true), "{key} twice");
+                for child in keys.children(key) {
+                    if child >= file_blocks {
+                        assert_eq!(keys.parent_of(child), Some(key), "of {child}");
+                    } else {
+                        assert_eq!(keys.indirect_of(child), key);
+                    }
+                    if keys.has_pointers(child) {
+                        open.push(child);
+                    } else {
+                        reached[child as usize] = true;
+                    }
+                }
+            }
+            assert!(reached.iter().all(|reached| *reached));
+        }
     }
 
     #[test]

@@ -5,15 +5,17 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{GroupIndex, SummaryBitmap, Tetris, bits, runs};
-use strewn_raid::{SpindleIndex, SpindleSet, Vbn};
+use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::driver::{Direction, Driver, Work};
-use crate::payload::{Contents, Payload};
+use crate::payload::{Contents, Holds, Payload};
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::degraded::ROW_STRIPES;
+use super::stored::Before;
 use super::tag::{Owner, TagFields};
-use super::{BLOCK_SECTORS, NoRoom, Placed, Run, SUPERBLOCK, WriteAnywhere};
+use super::tetris_bytes::{StripeReads, TetrisPayloads};
+use super::{BLOCK_BYTES, BLOCK_SECTORS, NoRoom, Placed, Run, SUPERBLOCK, WriteAnywhere};
 
 /// Metadata blocks that a consistency point reads at once.
 const METADATA_READS_IN_FLIGHT: u32 = 32;
@@ -22,29 +24,45 @@ const METADATA_READS_IN_FLIGHT: u32 = 32;
 /// it, then writes tetris after tetris, the superblock last.
 pub(super) struct Checkpoint<P> {
     /// Data blocks, ascending.
-    data: Vec<u32>,
+    pub(super) data: Vec<u32>,
     /// Metadata blocks that are placed with it.
-    metadata: Vec<u32>,
+    pub(super) metadata: Vec<u32>,
     /// Metadata to read, where it lay before.
     to_read: VecDeque<(u32, Vbn)>,
     reads_out: u32,
     tetrises: VecDeque<Tetris<u32>>,
-    in_flight: Slab<TetrisInFlight>,
+    in_flight: Slab<TetrisInFlight<P>>,
     superblock_written: bool,
-    /// What blocks held when the consistency point began, for those written to since.
-    kept: BTreeMap<u32, P>,
+    /// Whether the driver is making it safe.
+    commit_asked: bool,
+    /// What blocks held when the consistency point began, for those written to since; and its metadata.
+    pub(super) kept: BTreeMap<u32, P>,
+    /// Where blocks lay before, in an array with bytes.
+    pub(super) before: BTreeMap<u32, Before>,
+    /// What it stops using, in an array with bytes.
+    pub(super) given_back: Vec<Vbn>,
 }
 
 /// A tetris on its way: first what parity needs is read, then all is written.
-struct TetrisInFlight {
+struct TetrisInFlight<P> {
     tetris: Tetris<u32>,
     reading: bool,
     awaited: u32,
     /// A spindle was lost under its reads: they do not do.
     again: bool,
+    /// What its reads have brought.
+    old: StripeReads<P>,
 }
 
-impl<P> Checkpoint<P> {
+impl<P: Payload> Checkpoint<P> {
+    /// What a read for a tetris has asked for.
+    pub(super) fn read_of_tetris(&self, fields: TagFields) -> Option<Run> {
+        let in_flight = self.in_flight.get(fields.slot as usize).filter(|one| one.reading)?;
+        let (spindle, stripe) = StripeReads::<P>::named(fields);
+        let dbn = in_flight.tetris.first_stripe + u64::from(stripe);
+        Some(Run { spindle: SpindleIndex(spindle), dbn, blocks: fields.blocks })
+    }
+
     /// The rows that tetrises are at work on.
     pub(super) fn rows_in_flight(&self) -> Vec<u64> {
         self.in_flight.iter().map(|(_, one)| one.tetris.first_stripe / ROW_STRIPES).collect()
@@ -61,6 +79,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let before = driver.turn_to(Work::WriteBack);
         self.log.switch();
+        driver.checkpoint_begins();
         self.reads.begin_epoch();
         let mut data = Vec::with_capacity(self.dirty.count() as usize);
         self.dirty.drain(|block| data.push(block as u32));
@@ -77,13 +96,17 @@ impl<P: Payload> WriteAnywhere<P> {
             tetrises: VecDeque::new(),
             in_flight: Slab::new(),
             superblock_written: false,
+            commit_asked: false,
             kept: BTreeMap::new(),
+            before: BTreeMap::new(),
+            given_back: Vec::new(),
         };
         if let Err(full) = self.place_all(&mut checkpoint) {
             // Whoever makes the array leaves room for what a file of constant size needs: its metadata, the frees held
             // back and two generations of dirty blocks (`WriteAnywhereConfig::volume_blocks_for`).
             panic!("{full} during a consistency point, though its file does not grow");
         }
+        self.seal(&mut checkpoint);
         self.checkpoint = Some(checkpoint);
         self.advance_checkpoint(now_ns, driver);
         driver.turn_to(before);
@@ -93,6 +116,7 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn keep_for_checkpoint(&mut self, block: u32) {
         let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
         if P::CARRIES_DATA
+            && self.map.get(block).is_some()
             && let Some(checkpoint) = &mut self.checkpoint
         {
             let contents = &self.contents;
@@ -111,7 +135,11 @@ impl<P: Payload> WriteAnywhere<P> {
             let key = checkpoint.data[index];
             self.prefetch_place_ahead(&checkpoint.data, index);
             changed.insert(self.keys.indirect_of(key));
-            self.place_in(key, &mut changed)?;
+            if P::CARRIES_DATA && self.take_from_given_back(key) {
+                self.unplace(key, checkpoint, &mut changed);
+            } else {
+                self.place_in(key, checkpoint, &mut changed)?;
+            }
         }
         while let Some((region, blocks)) = self.volume.reclaim(self.config.delayed_free_blocks) {
             let first = self.keys.container_of(region, 0);
@@ -120,7 +148,7 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             for vbn in blocks {
                 changed.insert(self.keys.aggregate_bitmap_of(vbn));
-                self.give_back(vbn);
+                self.stop_using(vbn, checkpoint);
             }
         }
         let mut placed = MetadataSet::new(metadata);
@@ -131,10 +159,10 @@ impl<P: Payload> WriteAnywhere<P> {
             if !placed.insert(key) {
                 continue;
             }
-            if let Some(parent) = self.parent(key) {
+            if let Some(parent) = self.keys.parent_of(key) {
                 changed.insert(parent);
             }
-            let before = self.place_in(key, &mut changed)?;
+            let before = self.place_in(key, checkpoint, &mut changed)?;
             checkpoint.metadata.push(key);
             if !self.cache.touch(key) {
                 let evicted = self.cache.insert(key);
@@ -150,7 +178,13 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Places one block and notes which metadata that changes; where it lay before.
-    fn place_in(&mut self, key: u32, changed: &mut MetadataSet) -> Result<Option<Vbn>, NoRoom> {
+    fn place_in(
+        &mut self,
+        key: u32,
+        checkpoint: &mut Checkpoint<P>,
+        changed: &mut MetadataSet,
+    ) -> Result<Option<Vbn>, NoRoom> {
+        self.remember(key, &mut checkpoint.before);
         let Placed { vbn, before, region } = self.place(key)?;
         changed.insert(self.keys.aggregate_bitmap_of(vbn));
         match region {
@@ -166,30 +200,41 @@ impl<P: Payload> WriteAnywhere<P> {
             None => {
                 if let Some(before) = before {
                     changed.insert(self.keys.aggregate_bitmap_of(before));
-                    self.give_back(before);
+                    self.stop_using(before, checkpoint);
                 }
             }
         }
         Ok(before)
     }
 
-    fn give_back(&mut self, vbn: Vbn) {
+    /// Takes from a block of the file, which was given back, the place it has, and notes which metadata that changes.
+    fn unplace(&mut self, key: u32, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
+        self.remember(key, &mut checkpoint.before);
+        if let Some(before) = self.map.remove(key) {
+            let was = self.regions[key as usize];
+            changed.insert(self.keys.volume_bitmap_of(was));
+            self.volume.hold_back(was, before);
+        }
+    }
+
+    fn stop_using(&mut self, vbn: Vbn, checkpoint: &mut Checkpoint<P>) {
         self.aggregate.free_at_commit(vbn).expect("a block that the map named is in use");
+        if P::CARRIES_DATA {
+            checkpoint.given_back.push(vbn);
+        }
     }
 
-    fn parent(&self, key: u32) -> Option<u32> {
-        self.keys.indirect().contains(&key).then(|| self.keys.parent_of_indirect(key)).flatten()
-    }
-
-    /// A block of metadata that the consistency point changes has been read.
+    /// A block of metadata that the consistency point changes has been read, or cannot be.
     pub(super) fn metadata_read(
         &mut self,
         now_ns: u64,
         fields: TagFields,
-        payload: &P,
+        payload: Option<&P>,
         driver: &mut impl Driver<P>,
     ) {
-        self.fill(fields.first_key, fields.blocks, payload, false);
+        if let Some(payload) = payload {
+            self.fill(fields.first_key, fields.blocks, payload, false);
+        }
         if let Some(checkpoint) = &mut self.checkpoint {
             checkpoint.reads_out -= 1;
         }
@@ -202,7 +247,7 @@ impl<P: Payload> WriteAnywhere<P> {
         &mut self,
         now_ns: u64,
         fields: TagFields,
-        done: bool,
+        came: Option<&P>,
         driver: &mut impl Driver<P>,
     ) {
         let Some(mut checkpoint) = self.checkpoint.take() else { return };
@@ -210,7 +255,13 @@ impl<P: Payload> WriteAnywhere<P> {
         let tetris = &mut checkpoint.in_flight[slot];
         tetris.awaited -= 1;
         let was_reading = tetris.reading;
-        tetris.again |= was_reading && !done;
+        tetris.again |= was_reading && came.is_none();
+        if let Some(payload) = came
+            && P::CARRIES_DATA
+            && was_reading
+        {
+            tetris.old.take(fields, payload);
+        }
         let all_done = tetris.awaited == 0;
         if all_done && std::mem::take(&mut tetris.again) {
             self.read_for_tetris(&mut checkpoint, fields.slot, driver);
@@ -255,18 +306,32 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             if checkpoint.in_flight.is_empty() && checkpoint.tetrises.is_empty() {
                 if !checkpoint.superblock_written {
+                    if driver.commit(self.root()) {
+                        checkpoint.superblock_written = true;
+                        checkpoint.commit_asked = true;
+                        self.checkpoint = Some(checkpoint);
+                        return;
+                    }
                     let superblock = self.superblock_tetris();
                     if self.may_write(superblock.first_stripe) {
                         checkpoint.superblock_written = true;
                         self.begin_tetris(&mut checkpoint, superblock, driver);
                     }
-                } else if self.reads.are_back() {
+                } else if self.reads.are_back() && !checkpoint.commit_asked {
                     self.commit(now_ns, checkpoint, driver);
                     return;
                 }
             }
         }
         self.checkpoint = Some(checkpoint);
+    }
+
+    /// The driver has made the consistency point safe.
+    pub(super) fn is_committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        if let Some(checkpoint) = &mut self.checkpoint {
+            checkpoint.commit_asked = false;
+        }
+        self.advance_checkpoint(now_ns, driver);
     }
 
     /// The superblock's two copies, as a tetris of one stripe.
@@ -292,7 +357,8 @@ impl<P: Payload> WriteAnywhere<P> {
         let full = tetris.stripes_full();
         self.counters.stripes_written += u64::from(touched.count_ones());
         self.counters.full_stripes += u64::from(full.count_ones());
-        let in_flight = TetrisInFlight { tetris, reading: true, awaited: 0, again: false };
+        let old = StripeReads::default();
+        let in_flight = TetrisInFlight { tetris, reading: true, awaited: 0, again: false, old };
         let slot = checkpoint.in_flight.insert(in_flight) as u32;
         self.read_for_tetris(checkpoint, slot, driver);
     }
@@ -304,21 +370,29 @@ impl<P: Payload> WriteAnywhere<P> {
         slot: u32,
         driver: &mut impl Driver<P>,
     ) {
-        let tetris = &checkpoint.in_flight[slot as usize].tetris;
+        let in_flight = &mut checkpoint.in_flight[slot as usize];
+        let tetris = &in_flight.tetris;
         let first_stripe = tetris.first_stripe;
         // A tetris lies in one row, in which the same spindles are lost from end to end.
         let lost = self.lost_at(first_stripe);
         let mut read = vec![0u64; self.group().spindles().into()];
+        in_flight.old = StripeReads::default();
         for stripe in bits(tetris.stripes_touched() & !tetris.stripes_full()) {
-            for spindle in self.reads_of_update(tetris.changed_in(stripe), lost).iter() {
+            let bad = self.bad_at(first_stripe + u64::from(stripe));
+            let update = self.plan_of_update(tetris.changed_in(stripe), lost, bad);
+            for spindle in self.group().spindles_of(update.read()).iter() {
                 read[spindle.index()] |= 1 << stripe;
+            }
+            if P::CARRIES_DATA {
+                in_flight.old.updates.insert(stripe, update);
             }
         }
         let mut commands = 0;
         for (spindle, mask) in read.into_iter().enumerate() {
             for (bit, blocks) in runs(mask) {
+                let first_key = StripeReads::<P>::name(spindle, bit);
                 let fields =
-                    TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks, odd: false };
+                    TagFields { owner: Owner::Tetris, slot, first_key, blocks, odd: false };
                 let spindle = SpindleIndex(spindle as u16);
                 let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
                 self.send(driver, fields, Direction::Read, run, P::default());
@@ -330,18 +404,6 @@ impl<P: Payload> WriteAnywhere<P> {
         if commands == 0 {
             self.write_tetris(checkpoint, slot, driver);
         }
-    }
-
-    /// The spindles to read before the blocks of `changed` are written to a stripe that has lost those of `lost`.
-    fn reads_of_update(&self, changed: SpindleSet, lost: SpindleSet) -> SpindleSet {
-        let group = self.group();
-        if lost.is_empty() {
-            return group.plan_stripe(changed).read;
-        }
-        let shape = group.stripe_shape();
-        let plan = shape.plan_update(group.members_on(changed), group.members_on(lost));
-        // A loss that parity does not make good has ended the run.
-        group.spindles_of(plan.unwrap_or_else(|loss| unreachable!("{loss}")).read)
     }
 
     /// Writes a tetris: one command for each run of blocks on each spindle that is there, parity included.
@@ -357,6 +419,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let touched = in_flight.tetris.stripes_touched();
         let written = in_flight.tetris.written.clone();
         let mut payloads = self.payloads_of(checkpoint, slot);
+        let all_or_none = self.leaves_blocks_beside(first_stripe, touched, &written);
         let group = *self.group();
         let lost = self.lost_at(first_stripe);
         let parity = (group.data_spindles()..group.spindles()).map(|_| touched);
@@ -367,12 +430,13 @@ impl<P: Payload> WriteAnywhere<P> {
                 continue;
             }
             let is_data = spindle.0 < group.data_spindles();
-            for (bit, blocks) in runs(mask) {
+            for (bit, blocks) in runs(mask & !payloads.left_out(spindle)) {
                 let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
                 let payload = payloads.run(run);
+                self.is_rewritten(run);
                 let fields =
                     TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks, odd: false };
-                self.send(driver, fields, Direction::Write, run, payload);
+                self.send_with(driver, fields, Direction::Write, run, payload, all_or_none);
                 commands += 1;
                 self.counters.data_writes += u64::from(is_data);
                 self.counters.parity_writes += u64::from(!is_data);
@@ -381,23 +445,30 @@ impl<P: Payload> WriteAnywhere<P> {
         checkpoint.in_flight[slot as usize].awaited = commands;
     }
 
-    /// What the blocks of a tetris hold, by place: as it was when the consistency point began.
+    /// What the blocks of a tetris hold, by place: as it was when the consistency point began; and their parity.
     fn payloads_of(&self, checkpoint: &mut Checkpoint<P>, slot: u32) -> TetrisPayloads<P> {
-        let mut payloads = TetrisPayloads(BTreeMap::new());
+        let mut payloads = TetrisPayloads::default();
         if !P::CARRIES_DATA {
             return payloads;
         }
-        let TetrisInFlight { tetris, .. } = &checkpoint.in_flight[slot as usize];
-        for &key in tetris.contents.iter().filter(|key| **key < self.config.file_blocks) {
-            if let Some(vbn) = self.map.get(key) {
-                let Run { spindle, dbn, .. } = self.run_at(vbn);
-                let kept = checkpoint.kept.remove(&key);
-                let payload = kept.unwrap_or_else(|| {
-                    self.contents.load(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS)
-                });
-                payloads.0.insert((spindle, dbn), payload);
-            }
+        let in_flight = &mut checkpoint.in_flight[slot as usize];
+        let TetrisInFlight { tetris, old, .. } = in_flight;
+        let superblock = (tetris.contents.contains(&SUPERBLOCK)).then_some(self.superblock);
+        for vbn in superblock.into_iter().flatten() {
+            payloads.put(self.run_at(vbn), P::from_bytes(vec![0; BLOCK_BYTES]), Holds::Nothing);
         }
+        for &key in tetris.contents.iter().filter(|key| **key != SUPERBLOCK) {
+            let Some(vbn) = self.map.get(key) else { continue };
+            let payload = checkpoint.kept.remove(&key).unwrap_or_else(|| {
+                self.contents.load(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS)
+            });
+            let holds = match key < self.config.file_blocks {
+                true => Holds::Lun(key.into()),
+                false => Holds::Metadata(key),
+            };
+            payloads.put(self.run_at(vbn), payload, holds);
+        }
+        payloads.add_parity(self.group(), tetris, old);
         payloads
     }
 
@@ -426,23 +497,6 @@ impl<P: Payload> WriteAnywhere<P> {
         } else if now_ns >= self.checkpoint_due_ns || over_limit {
             self.begin_checkpoint(now_ns, driver);
         }
-    }
-}
-
-/// What the data blocks of a tetris hold, by place; empty in a simulation.
-struct TetrisPayloads<P>(BTreeMap<(SpindleIndex, u64), P>);
-
-impl<P: Payload> TetrisPayloads<P> {
-    fn run(&mut self, run: Run) -> P {
-        let mut payload = P::default();
-        if P::CARRIES_DATA {
-            for block in 0..run.blocks {
-                if let Some(part) = self.0.remove(&(run.spindle, run.dbn + u64::from(block))) {
-                    payload.splice(block * BLOCK_SECTORS, &part);
-                }
-            }
-        }
-        payload
     }
 }
 

@@ -4,21 +4,25 @@
 //! recovery, of a rebuild's step and of a tetris are kept apart, by rows of 64 stripes: a tetris shares its row with
 //! nobody, the others share it with each other. An array that has lost nothing knows of no rows.
 //!
+//! Single blocks may be bad on spindles that are there: they cannot be read, or are not what was written. They are computed
+//! like lost ones, and written again where they were. What cannot be computed is refused to whoever asked for it.
+//!
 //! Exclusive or costs the processor nothing here: it is charged for commands and sectors, those of recoveries among
-//! them. Nor do lost blocks get bytes: parity payloads are empty, and with them what is computed from them.
+//! them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use slab::Slab;
 use strewn_raid::{SpindleIndex, SpindleSet};
 
-use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::driver::{Direction, Driver, SpindleCommand};
 use crate::failure::{DataLost, Failure, Rebuild};
 use crate::payload::Payload;
 
 use super::rebuild::Steps;
+use super::recovery::Recovery;
 use super::tag::{Owner, TagFields};
-use super::{BLOCK_SECTORS, Run, WriteAnywhere};
+use super::{Run, WriteAnywhere};
 
 /// Stripes of a row: no tetris and no step of a rebuild reaches from one into the next.
 pub(super) const ROW_STRIPES: u64 = 64;
@@ -27,16 +31,22 @@ pub(super) const ROW_STRIPES: u64 = 64;
 pub(super) struct Degraded<P> {
     /// Spindles of which blocks are missing.
     pub(super) lost: Vec<LostSpindle>,
+    /// Blocks of spindles that are there which cannot be read, by stripe.
+    pub(super) bad: BTreeSet<(u64, SpindleIndex)>,
+    /// Bad blocks that are being written again.
+    pub(super) repairs: Slab<(u64, SpindleIndex)>,
     pub(super) failures: Vec<Failure>,
     spares: u16,
-    recoveries: Slab<Recovery<P>>,
+    pub(super) recoveries: Slab<Recovery<P>>,
+    /// Recoveries that have come to their ends without a command out.
+    pub(super) ended: Vec<u32>,
     /// Recoveries that wait for a tetris, in order.
-    waiting: VecDeque<u32>,
+    pub(super) waiting: VecDeque<u32>,
     /// The rows of the tetrises in flight.
     written_rows: Vec<u64>,
     /// The row that the next tetris waits for.
     wanted_row: Option<u64>,
-    pub(super) steps: Steps,
+    pub(super) steps: Steps<P>,
 }
 
 /// A spindle of which blocks are missing.
@@ -49,25 +59,22 @@ pub(super) struct LostSpindle {
     pub(super) failure: usize,
 }
 
-/// A read, some of whose blocks are lost.
-struct Recovery<P> {
-    /// The read, by the name and place under which it was asked for.
-    tag: Tag,
-    run: Run,
-    /// Commands on their way; none while it waits.
-    awaited: u32,
-    /// A spindle was lost under it: what is read so far does not do.
-    again: bool,
-    answer: P,
-}
-
 impl<P> Degraded<P> {
-    fn new(rebuild: &Rebuild, written_rows: Vec<u64>) -> Self {
+    /// What a read for a recovery has asked for.
+    pub(super) fn read_of_recovery(&self, fields: TagFields) -> Option<Run> {
+        let recovery = self.recoveries.get(fields.slot as usize)?;
+        recovery.reads.get(fields.first_key as usize).map(|(run, _)| *run)
+    }
+
+    pub(super) fn new(rebuild: &Rebuild, written_rows: Vec<u64>) -> Self {
         Self {
             lost: Vec::new(),
+            bad: BTreeSet::new(),
+            repairs: Slab::new(),
             failures: Vec::new(),
             spares: rebuild.spares,
             recoveries: Slab::new(),
+            ended: Vec::new(),
             waiting: VecDeque::new(),
             written_rows,
             wanted_row: None,
@@ -81,22 +88,38 @@ impl<P> Degraded<P> {
         missing.map(|lost| lost.spindle).collect()
     }
 
+    /// The spindles that are there whose block in `stripe` is bad.
+    pub(super) fn bad_at(&self, stripe: u64) -> SpindleSet {
+        let all = (stripe, SpindleIndex(0))..(stripe + 1, SpindleIndex(0));
+        self.bad.range(all).map(|(_, spindle)| *spindle).collect()
+    }
+
     fn lacks_any_of(&self, run: Run) -> bool {
         let end = run.dbn + u64::from(run.blocks);
         self.lost.iter().any(|lost| lost.spindle == run.spindle && lost.whole_below < end)
+            || self
+                .bad
+                .range((run.dbn, SpindleIndex(0))..(end, SpindleIndex(0)))
+                .any(|(_, spindle)| *spindle == run.spindle)
     }
 
-    /// Where the same spindles cease to be lost that are lost at `stripe`.
+    /// Where the same blocks cease to be lost or bad that are at `stripe`.
     pub(super) fn loss_changes_after(&self, stripe: u64) -> u64 {
         let marks = self.lost.iter().map(|lost| lost.whole_below);
-        marks.filter(|mark| *mark > stripe).min().unwrap_or(u64::MAX)
+        let mark = marks.filter(|mark| *mark > stripe).min().unwrap_or(u64::MAX);
+        let first = SpindleIndex(0);
+        match self.bad.range((stripe, first)..).next() {
+            Some((bad, _)) if *bad == stripe => mark.min(stripe + 1),
+            Some((bad, _)) => mark.min(*bad),
+            None => mark,
+        }
     }
 
     pub(super) fn is_written(&self, row: u64) -> bool {
         self.written_rows.contains(&row)
     }
 
-    fn must_wait(&self, run: Run) -> bool {
+    pub(super) fn must_wait(&self, run: Run) -> bool {
         rows_of(run).any(|row| self.is_written(row) || self.wanted_row == Some(row))
     }
 
@@ -116,7 +139,7 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn send_read(&mut self, driver: &mut impl Driver<P>, fields: TagFields, run: Run) {
         match &self.degraded {
             Some(degraded) if degraded.lacks_any_of(run) => {
-                self.recover(fields.pack(), run, driver)
+                self.recover(fields.pack(), run, driver);
             }
             _ => self.send(driver, fields, Direction::Read, run, P::default()),
         }
@@ -127,85 +150,9 @@ impl<P: Payload> WriteAnywhere<P> {
         self.degraded.as_ref().map_or(SpindleSet::EMPTY, |degraded| degraded.lost_at(stripe))
     }
 
-    #[cold]
-    fn recover(&mut self, tag: Tag, run: Run, driver: &mut impl Driver<P>) {
-        let Some(degraded) = &mut self.degraded else { return };
-        let recovery = Recovery { tag, run, awaited: 0, again: false, answer: P::default() };
-        let slot = degraded.recoveries.insert(recovery) as u32;
-        self.counters.degraded_reads += 1;
-        self.begin_recovery(slot, driver);
-    }
-
-    /// Reads what a recovery takes, or has it wait for a tetris that is changing its stripes.
-    fn begin_recovery(&mut self, slot: u32, driver: &mut impl Driver<P>) {
-        let Some(degraded) = &mut self.degraded else { return };
-        let run = degraded.recoveries[slot as usize].run;
-        if degraded.must_wait(run) {
-            degraded.waiting.push_back(slot);
-            return;
-        }
-        let shape = self.config.group.stripe_shape();
-        let mut reads = Vec::new();
-        let (mut at, end) = (run.dbn, run.dbn + u64::from(run.blocks));
-        while at < end {
-            let lost = degraded.lost_at(at);
-            let until = degraded.loss_changes_after(at).min(end);
-            let part = Run { dbn: at, blocks: (until - at) as u32, ..run };
-            if lost.contains(run.spindle) {
-                let wanted = self.config.group.members_on(SpindleSet::single(run.spindle));
-                let plan = shape.plan_read(wanted, self.config.group.members_on(lost));
-                // A loss that parity does not make good has ended the run.
-                let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
-                let from = self.config.group.spindles_of(plan.read);
-                reads.extend(from.iter().map(|spindle| (0, Run { spindle, ..part })));
-            } else {
-                // One more than where in the answer it goes; 0 is for what goes into a computation.
-                reads.push(((at - run.dbn) as u32 + 1, part));
-            }
-            at = until;
-        }
-        degraded.recoveries[slot as usize].awaited = reads.len() as u32;
-        self.counters.recovery_reads += reads.len() as u64;
-        for (first_key, part) in reads {
-            let fields = TagFields {
-                owner: Owner::Recovery,
-                slot,
-                first_key,
-                blocks: part.blocks,
-                odd: false,
-            };
-            self.send(driver, fields, Direction::Read, part, P::default());
-        }
-    }
-
-    /// A command of a recovery has completed, or failed.
-    pub(super) fn recovery_progress(
-        &mut self,
-        now_ns: u64,
-        fields: TagFields,
-        came: Option<&P>,
-        driver: &mut impl Driver<P>,
-    ) {
-        let Some(degraded) = &mut self.degraded else { return };
-        let recovery = &mut degraded.recoveries[fields.slot as usize];
-        recovery.awaited -= 1;
-        match came {
-            Some(payload) if fields.first_key > 0 => {
-                recovery.answer.splice((fields.first_key - 1) * BLOCK_SECTORS, payload);
-            }
-            Some(_) => {}
-            None => recovery.again = true,
-        }
-        if recovery.awaited > 0 {
-            return;
-        }
-        if std::mem::take(&mut recovery.again) {
-            self.begin_recovery(fields.slot, driver);
-        } else {
-            let Recovery { tag, answer, .. } = degraded.recoveries.remove(fields.slot as usize);
-            self.completed(now_ns, tag, &answer, driver);
-        }
-        self.rows_are_free(now_ns, driver);
+    /// The spindles that are there whose block in `stripe` is bad.
+    pub(super) fn bad_at(&self, stripe: u64) -> SpindleSet {
+        self.degraded.as_ref().map_or(SpindleSet::EMPTY, |degraded| degraded.bad_at(stripe))
     }
 
     /// Whether a tetris may begin on the row of `first_stripe`; if so the row is its own until
@@ -252,10 +199,8 @@ impl<P: Payload> WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) -> Result<(), DataLost> {
         assert!(spindle.0 < self.group().spindles(), "{spindle} is not the array's");
-        let mut degraded = self.degraded.take().unwrap_or_else(|| {
-            let in_flight = self.checkpoint.as_ref().map(|checkpoint| checkpoint.rows_in_flight());
-            Box::new(Degraded::new(&self.rebuild, in_flight.unwrap_or_default()))
-        });
+        let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
+        degraded.bad.retain(|(_, other)| *other != spindle);
         // The spare of a spindle lost before is lost like any other.
         degraded.lost.retain(|lost| lost.spindle != spindle);
         let mut failure = Failure::new(spindle, now_ns);
@@ -282,6 +227,12 @@ impl<P: Payload> WriteAnywhere<P> {
                 Ok(())
             }
         }
+    }
+
+    /// What an array begins to keep when it first loses something.
+    pub(super) fn no_longer_whole(&self) -> Box<Degraded<P>> {
+        let in_flight = self.checkpoint.as_ref().map(|checkpoint| checkpoint.rows_in_flight());
+        Box::new(Degraded::new(&self.rebuild, in_flight.unwrap_or_default()))
     }
 
     /// What is gone, if anything is.
@@ -318,17 +269,13 @@ impl<P: Payload> WriteAnywhere<P> {
         let fields = TagFields::unpack(command.tag);
         match fields.owner {
             Owner::Operation | Owner::CheckpointRead => {
-                let run = Run {
-                    spindle: command.spindle,
-                    dbn: command.first_sector / u64::from(BLOCK_SECTORS),
-                    blocks: command.sectors / BLOCK_SECTORS,
-                };
-                self.recover(command.tag, run, driver);
+                self.recover(command.tag, Run::of(command), driver);
             }
-            Owner::Tetris => self.tetris_progress(now_ns, fields, false, driver),
+            Owner::Tetris => self.tetris_progress(now_ns, fields, None, driver),
             Owner::Recovery => self.recovery_progress(now_ns, fields, None, driver),
             // The step was given up when the spindle was lost.
-            Owner::Rebuild => self.rebuild_progress(now_ns, fields, driver),
+            Owner::Rebuild => self.rebuild_progress(now_ns, fields, None, driver),
+            Owner::Repair => self.repair_progress(now_ns, fields, driver),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::nvram_log::Append;
 use crate::payload::{Contents, Payload};
 
 use super::tag::{Owner, TagFields};
-use super::{BLOCK_SECTORS, COMMAND_BLOCKS, Run, WriteAnywhere};
+use super::{BLOCK_BYTES, BLOCK_SECTORS, COMMAND_BLOCKS, Run, WriteAnywhere};
 
 /// A host operation in progress.
 pub(super) struct Operation<P> {
@@ -17,6 +17,10 @@ pub(super) struct Operation<P> {
     awaited: u32,
     /// For a read, what is there of the answer.
     answer: P,
+    /// Whether its blocks are given back, not written.
+    gives_back: bool,
+    /// Blocks that it needs and that cannot be had: it is refused when all else has come.
+    lost: Vec<u32>,
 }
 
 /// What an operation waits for.
@@ -58,11 +62,18 @@ impl<P: Payload> WriteAnywhere<P> {
         &mut self,
         now_ns: u64,
         host: HostOperation<P>,
+        gives_back: bool,
         driver: &mut impl Driver<P>,
     ) {
         driver.processor(self.processor().of_operation(host.sectors));
-        let operation =
-            Operation { host, stage: Stage::Indirect, awaited: 0, answer: P::default() };
+        let operation = Operation {
+            host,
+            stage: Stage::Indirect,
+            awaited: 0,
+            answer: P::default(),
+            gives_back,
+            lost: Vec::new(),
+        };
         let blocks = operation.blocks();
         let slot = self.operations.insert(operation) as u32;
         let (first, last) =
@@ -93,6 +104,28 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    /// Blocks that an operation has asked for cannot be had.
+    pub(super) fn operation_lost_blocks(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        driver: &mut impl Driver<P>,
+    ) {
+        let checkpoint_may_wait = self.reads.came_back(fields.odd);
+        let operation = &mut self.operations[fields.slot as usize];
+        // Of an indirect block the map in memory has what it says.
+        if operation.stage == Stage::Blocks {
+            operation.lost.extend(fields.first_key..fields.first_key + fields.blocks);
+        }
+        operation.awaited -= 1;
+        if operation.awaited == 0 {
+            self.all_came(now_ns, fields.slot, driver);
+        }
+        if checkpoint_may_wait {
+            self.advance_checkpoint(now_ns, driver);
+        }
+    }
+
     fn blocks_came(
         &mut self,
         now_ns: u64,
@@ -110,14 +143,29 @@ impl<P: Payload> WriteAnywhere<P> {
         if stage == Stage::Blocks && operation.host.direction == Direction::Read {
             lay_block_run(operation, fields.first_key, fields.blocks, payload);
         }
-        if operation.awaited > 0 {
-            return;
+        if operation.awaited == 0 {
+            self.all_came(now_ns, fields.slot, driver);
         }
-        match stage {
-            Stage::Indirect => {
-                self.read_blocks(now_ns, fields.slot, Acknowledge::Now, driver);
+    }
+
+    /// No command of an operation is out any more.
+    fn all_came(&mut self, now_ns: u64, slot: u32, driver: &mut impl Driver<P>) {
+        let operation = &self.operations[slot as usize];
+        match operation.stage {
+            Stage::Indirect => self.read_blocks(now_ns, slot, Acknowledge::Now, driver),
+            Stage::Blocks if !operation.lost.is_empty() => {
+                let operation = self.operations.remove(slot as usize);
+                if operation.host.direction == Direction::Write {
+                    for block in operation.partial_blocks() {
+                        if !operation.lost.contains(&block) {
+                            let evicted = self.cache.let_go(block);
+                            self.forget(evicted);
+                        }
+                    }
+                }
+                driver.refuse(operation.host.id);
             }
-            Stage::Blocks => self.blocks_are_here(now_ns, fields.slot, Acknowledge::Now, driver),
+            Stage::Blocks => self.blocks_are_here(now_ns, slot, Acknowledge::Now, driver),
             Stage::Log => unreachable!("an operation that waits for the log has no command out"),
         }
     }
@@ -171,8 +219,10 @@ impl<P: Payload> WriteAnywhere<P> {
                 }
                 continue;
             }
-            // The file was laid out in full: every block lies somewhere.
-            let Some(vbn) = self.map.get(block) else { unreachable!("block {block} lies nowhere") };
+            let Some(vbn) = self.map.get(block) else {
+                self.never_written(slot, block, answer);
+                continue;
+            };
             let here = self.run_at(vbn);
             if let Some((first, run)) = &mut gathered {
                 let follows = *first + run.blocks == block
@@ -194,6 +244,18 @@ impl<P: Payload> WriteAnywhere<P> {
             commands += 1;
         }
         commands
+    }
+
+    /// A block that lies nowhere holds zeros: no spindle has to be asked.
+    #[cold]
+    fn never_written(&mut self, slot: u32, block: u32, answer: bool) {
+        let zeros = P::from_bytes(vec![0; BLOCK_BYTES]);
+        if answer {
+            lay_block_run(&mut self.operations[slot as usize], block, 1, &zeros);
+        } else {
+            self.fill_one(block, &zeros, 0);
+            self.cache.hold(block);
+        }
     }
 
     /// Everything the operation needs is in memory.
@@ -249,6 +311,13 @@ impl<P: Payload> WriteAnywhere<P> {
             self.forget(evicted);
             if newly_dirty {
                 self.dirty.insert(u64::from(block));
+            }
+            if let Some(stored) = &mut self.stored {
+                if operation.gives_back {
+                    stored.given_back.insert(u64::from(block));
+                } else {
+                    stored.given_back.remove(u64::from(block));
+                }
             }
         }
         for block in operation.partial_blocks() {

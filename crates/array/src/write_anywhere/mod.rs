@@ -9,10 +9,16 @@ mod checkpoint;
 mod config;
 mod degraded;
 mod host;
+pub mod metadata;
 mod prefetch;
 mod reads;
 mod rebuild;
+mod rebuild_bytes;
+mod recovery;
+mod restore;
+mod stored;
 mod tag;
+mod tetris_bytes;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -32,16 +38,20 @@ use crate::nvram_log::NvramLog;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
 
-use block_keys::BlockKeys;
+pub use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
 use host::Operation;
 use reads::Reads;
+pub use restore::RestoreError;
+use stored::Stored;
 use tag::{Owner, TagFields};
 
 /// Sectors of 512 bytes in a block of 4 KiB.
 const BLOCK_SECTORS: u32 = 8;
+
+const BLOCK_BYTES: usize = strewn_raid::BLOCK_BYTES as usize;
 
 /// Blocks of one spindle command at most; a longer run takes several.
 const COMMAND_BLOCKS: u32 = 128;
@@ -60,6 +70,8 @@ pub struct WriteAnywhere<P: Payload> {
     map: BlockMap,
     regions: Vec<Region>,
     superblock: [Vbn; 2],
+    /// What only an array with bytes keeps.
+    stored: Option<Stored>,
     log: NvramLog,
     cache: BufferCache,
     contents: P::Contents,
@@ -84,6 +96,17 @@ impl<P: Payload> WriteAnywhere<P> {
     /// # Errors
     /// If a size is zero or the file does not fit.
     pub fn new(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
+        let mut array = Self::bare(config)?;
+        array.lay_out().map_err(|full| array.does_not_fit(&full))?;
+        array.add_other_data()?;
+        if array.config.cache_start == CacheStart::Metadata {
+            array.warm_metadata();
+        }
+        Ok(array)
+    }
+
+    /// An array with nothing in it, not even superblocks.
+    fn bare(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
         let nonzero = [
             (config.file_blocks.into(), "the file"),
             (config.log_half_bytes, "half of the NVRAM log"),
@@ -102,15 +125,20 @@ impl<P: Payload> WriteAnywhere<P> {
         };
         let aggregate = Aggregate::new([config.group], options)?;
         let volume = VirtualSpace::new(config.volume_blocks)?;
-        let keys =
+        let mut keys =
             BlockKeys::new(config.file_blocks, volume.regions(), config.group.total_blocks());
+        if P::CARRIES_DATA {
+            keys = keys.with_directory();
+        }
         let map = BlockMap::new(keys.end().into(), config.group.total_blocks())?;
-        let mut array = Self {
+        Ok(Self {
             aggregate,
             volume,
             map,
             regions: strewn_memory::filled(Region(0), keys.volume().len()),
             superblock: [Vbn(0); 2],
+            stored: P::CARRIES_DATA
+                .then(|| Stored::new(keys.end(), config.file_blocks, config.group.total_blocks())),
             log: NvramLog::new(config.log_half_bytes),
             cache: BufferCache::new(
                 keys.indirect().start..keys.end(),
@@ -130,22 +158,20 @@ impl<P: Payload> WriteAnywhere<P> {
             counters: Counters::default(),
             keys,
             config,
-        };
-        array.lay_out().map_err(|full| match full {
+        })
+    }
+
+    fn does_not_fit(&self, full: &NoRoom) -> WriteAnywhereError {
+        match full {
             NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => WriteAnywhereError::FileDoesNotFit {
-                file_blocks: array.config.file_blocks.into(),
-                aggregate_blocks: array.config.group.total_blocks(),
+                file_blocks: self.config.file_blocks.into(),
+                aggregate_blocks: self.config.group.total_blocks(),
             },
             NoRoom::Volume(_) => WriteAnywhereError::VolumeTooSmall {
-                volume_blocks: array.config.volume_blocks,
-                file_blocks: array.config.file_blocks.into(),
+                volume_blocks: self.config.volume_blocks,
+                file_blocks: self.config.file_blocks.into(),
             },
-        })?;
-        array.add_other_data()?;
-        if array.config.cache_start == CacheStart::Metadata {
-            array.warm_metadata();
         }
-        Ok(array)
     }
 
     /// The same array with spares, and a priority for the rebuild onto them.
@@ -166,13 +192,19 @@ impl<P: Payload> WriteAnywhere<P> {
         &self.map
     }
 
-    /// Places superblock, file and metadata on an empty aggregate, without writing anything.
-    fn lay_out(&mut self) -> Result<(), NoRoom> {
+    /// Takes the superblock's two places, the first of the aggregate.
+    fn place_superblock(&mut self) -> Result<(), NoRoom> {
         self.aggregate.begin(self.superblock.len() as u64)?;
         for block in &mut self.superblock {
             *block = self.aggregate.allocate(SUPERBLOCK)?;
         }
         self.aggregate.commit();
+        Ok(())
+    }
+
+    /// Places superblock, file and metadata on an empty aggregate, without writing anything.
+    fn lay_out(&mut self) -> Result<(), NoRoom> {
+        self.place_superblock()?;
         self.aggregate.begin(u64::from(self.keys.end()))?;
         for key in 0..self.keys.indirect().end {
             self.place(key)?;
@@ -194,7 +226,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.place(self.keys.container_of(*region, 0) + block)?;
             }
         }
-        for key in self.keys.aggregate_bitmap() {
+        for key in self.keys.aggregate_bitmap().start..self.keys.end() {
             self.place(key)?;
         }
         self.aggregate.commit();
@@ -234,6 +266,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let bitmap = self.keys.aggregate_bitmap().zip(describes_something);
         warm.extend(bitmap.filter_map(|(key, describes)| describes.then_some(key)));
+        warm.extend(self.keys.aggregate_bitmap().end..self.keys.end());
         for key in warm {
             self.cache.insert(key);
             self.cache.touch(key);
@@ -249,6 +282,9 @@ impl<P: Payload> WriteAnywhere<P> {
             self.aggregate.allocate(key)?
         };
         let before = self.map.replace(key, vbn);
+        if let Some(stored) = &mut self.stored {
+            stored.is_placed(key, vbn);
+        }
         let region = if self.keys.volume().contains(&key) {
             let region = self.volume.allocate()?;
             let before = std::mem::replace(&mut self.regions[key as usize], region);
@@ -268,6 +304,19 @@ impl<P: Payload> WriteAnywhere<P> {
         run: Run,
         payload: P,
     ) {
+        self.send_with(driver, fields, direction, run, payload, false);
+    }
+
+    /// The same, and whether it must be done with what else is asked for in the same call or not at all.
+    fn send_with(
+        &self,
+        driver: &mut impl Driver<P>,
+        fields: TagFields,
+        direction: Direction,
+        run: Run,
+        payload: P,
+        all_or_none: bool,
+    ) {
         let sectors = run.blocks * BLOCK_SECTORS;
         driver.processor(self.config.processor.of_command(sectors));
         driver.command(SpindleCommand {
@@ -277,7 +326,7 @@ impl<P: Payload> WriteAnywhere<P> {
             first_sector: run.dbn * u64::from(BLOCK_SECTORS),
             sectors,
             payload,
-            all_or_none: false,
+            all_or_none,
         });
     }
 
@@ -322,22 +371,23 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// A command has completed, or what was read in its stead; `payload` is what it brings.
-    fn completed(&mut self, now_ns: u64, tag: Tag, payload: &P, driver: &mut impl Driver<P>) {
+    fn completed(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>) {
         let fields = TagFields::unpack(tag);
         match fields.owner {
-            Owner::Operation => self.operation_progress(now_ns, fields, payload, driver),
+            Owner::Operation => self.operation_progress(now_ns, fields, &payload, driver),
             Owner::CheckpointRead => {
                 let before = driver.turn_to(Work::WriteBack);
-                self.metadata_read(now_ns, fields, payload, driver);
+                self.metadata_read(now_ns, fields, Some(&payload), driver);
                 driver.turn_to(before);
             }
             Owner::Tetris => {
                 let before = driver.turn_to(Work::WriteBack);
-                self.tetris_progress(now_ns, fields, true, driver);
+                self.tetris_progress(now_ns, fields, Some(&payload), driver);
                 driver.turn_to(before);
             }
             Owner::Recovery => self.recovery_progress(now_ns, fields, Some(payload), driver),
-            Owner::Rebuild => self.rebuild_progress(now_ns, fields, driver),
+            Owner::Rebuild => self.rebuild_progress(now_ns, fields, Some(payload), driver),
+            Owner::Repair => self.repair_progress(now_ns, fields, driver),
         }
     }
 
@@ -397,7 +447,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         operation: HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) {
-        self.take_in(now_ns, operation, driver);
+        self.take_in(now_ns, operation, false, driver);
+        self.end_recoveries(now_ns, driver);
     }
 
     fn command_completed(
@@ -407,7 +458,16 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         payload: P,
         driver: &mut impl Driver<P>,
     ) {
-        self.completed(now_ns, tag, &payload, driver);
+        if P::CARRIES_DATA
+            && let fields = TagFields::unpack(tag)
+            && let Some((run, wrong)) = self.wrong_read(fields, &payload)
+        {
+            self.found_bad(now_ns, tag, run, &wrong, driver);
+            self.end_recoveries(now_ns, driver);
+            return;
+        }
+        self.completed(now_ns, tag, payload, driver);
+        self.end_recoveries(now_ns, driver);
     }
 
     #[inline]
@@ -426,7 +486,9 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         spindle: SpindleIndex,
         driver: &mut impl Driver<P>,
     ) -> Result<(), DataLost> {
-        self.lose(now_ns, spindle, driver)
+        let lost = self.lose(now_ns, spindle, driver);
+        self.end_recoveries(now_ns, driver);
+        lost
     }
 
     fn command_failed(
@@ -436,6 +498,23 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) {
         self.failed(now_ns, &command, driver);
+        self.end_recoveries(now_ns, driver);
+    }
+
+    fn blocks_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        bad: &[bool],
+        driver: &mut impl Driver<P>,
+    ) {
+        self.found_bad(now_ns, command.tag, Run::of(&command), bad, driver);
+        self.end_recoveries(now_ns, driver);
+    }
+
+    fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        self.is_committed(now_ns, driver);
+        self.end_recoveries(now_ns, driver);
     }
 
     fn failures(&self) -> &[Failure] {
@@ -445,6 +524,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         if self.checkpoint.is_none() {
             self.begin_checkpoint(now_ns, driver);
+            self.end_recoveries(now_ns, driver);
         }
         // While one is in progress, its end sees that the next is due.
     }

@@ -15,10 +15,20 @@ pub(super) struct Reads {
 }
 
 impl Reads {
+    /// Whether reads that are sent now are sent in an odd epoch.
+    pub(super) fn is_odd(&self) -> bool {
+        self.odd_epoch
+    }
+
     /// A read is sent; whether that was in an odd epoch.
     pub(super) fn sent(&mut self) -> bool {
         self.out[usize::from(self.odd_epoch)] += 1;
         self.odd_epoch
+    }
+
+    /// Something is sent that must be waited for like a read sent before, in an odd epoch or not.
+    pub(super) fn sent_with(&mut self, odd: bool) {
+        self.out[usize::from(odd)] += 1;
     }
 
     /// A read has come back; whether it was the last one that a consistency point may have to wait for.

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use strewn_raid::SpindleSet;
+use strewn_raid::{SpindleIndex, SpindleSet};
 
 use crate::driver::{Direction, Driver};
 use crate::payload::Payload;
@@ -19,20 +19,29 @@ use super::{Run, WriteAnywhere};
 const NUMBER_MASK: u32 = (1 << 20) - 1;
 
 /// The steps under way, in the order of their stripes.
-#[derive(Default)]
-pub(super) struct Steps {
-    under_way: VecDeque<Step>,
+pub(super) struct Steps<P> {
+    under_way: VecDeque<Step<P>>,
     /// The number of the first of them.
     first_number: u32,
 }
 
-struct Step {
+impl<P> Default for Steps<P> {
+    fn default() -> Self {
+        Self { under_way: VecDeque::new(), first_number: 0 }
+    }
+}
+
+struct Step<P> {
     first_stripe: u64,
     blocks: u32,
     rebuilt: SpindleSet,
     stage: Stage,
     awaited: u32,
     given_up: bool,
+    /// A block that was read turned out bad: it is read again, without it.
+    again: bool,
+    /// What its reads have brought, where there are bytes.
+    read: Vec<(SpindleIndex, P)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +54,7 @@ enum Stage {
     Done,
 }
 
-impl Steps {
+impl<P> Steps<P> {
     /// Whether a step is under way in `row`.
     pub(super) fn hold(&self, row: u64) -> bool {
         self.under_way.iter().any(|step| step.first_stripe / ROW_STRIPES == row)
@@ -61,11 +70,19 @@ impl Steps {
 
     /// Steps that were given up go when no command of them is out. Nothing else is under way until all have gone.
     fn drop_given_up(&mut self) {
-        let gone = |step: &Step| step.given_up && step.awaited == 0;
+        let gone = |step: &Step<P>| step.given_up && step.awaited == 0;
         if self.under_way.iter().all(gone) {
             self.first_number = self.first_number.wrapping_add(self.under_way.len() as u32);
             self.under_way.clear();
         }
+    }
+
+    /// What a read for a step has asked for.
+    pub(super) fn read_of_step(&self, fields: TagFields) -> Option<Run> {
+        let step = self.under_way.get(self.position(fields))?;
+        let spindle = SpindleIndex(fields.first_key as u16);
+        let run = Run { spindle, dbn: step.first_stripe, blocks: step.blocks };
+        (step.stage == Stage::Reading).then_some(run)
     }
 
     fn position(&self, fields: TagFields) -> usize {
@@ -107,7 +124,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The stripes behind the last step under way, or those that are missing first.
-    fn next_step(&self) -> Option<Step> {
+    fn next_step(&self) -> Option<Step<P>> {
         let degraded = self.degraded.as_ref()?;
         let on_spares = || degraded.lost.iter().filter(|lost| lost.on_spare);
         let first_stripe = match degraded.steps.under_way.back() {
@@ -127,56 +144,112 @@ impl<P: Payload> WriteAnywhere<P> {
             stage: Stage::Waiting,
             awaited: 0,
             given_up: false,
+            again: false,
+            read: Vec::new(),
         })
     }
 
     fn read_step(&mut self, position: usize, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
-        let step = &degraded.steps.under_way[position];
-        let lost = degraded.lost_at(step.first_stripe);
+        let step = &mut degraded.steps.under_way[position];
+        step.again = false;
+        step.read.clear();
+        let (first_stripe, blocks, rebuilt) = (step.first_stripe, step.blocks, step.rebuilt);
+        let lost = degraded.lost_at(first_stripe);
         let group = &self.config.group;
-        let plan = group
-            .stripe_shape()
-            .plan_rebuild(group.members_on(step.rebuilt), group.members_on(lost));
+        let shape = group.stripe_shape();
+        let rebuilt = group.members_on(rebuilt);
+        let plan = shape.plan_rebuild(rebuilt, group.members_on(lost));
         // A loss that parity does not make good has ended the run.
         let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
-        let from = group.spindles_of(plan.read);
+        let mut from = group.spindles_of(plan.read);
+        // Where blocks are bad, it takes others; a stripe that cannot be rebuilt takes none.
+        for stripe in first_stripe..first_stripe + u64::from(blocks) {
+            let bad = degraded.bad_at(stripe);
+            if !bad.is_empty()
+                && let Ok(plan) = shape.plan_rebuild(rebuilt, group.members_on(lost.union(bad)))
+            {
+                from = from.union(group.spindles_of(plan.read));
+            }
+        }
         self.counters.rebuild_reads += u64::from(from.len());
-        self.send_step(position, Stage::Reading, from, driver);
+        let reads: Vec<Run> =
+            from.iter().map(|spindle| Run { spindle, dbn: first_stripe, blocks }).collect();
+        self.begin_stage(position, Stage::Reading, reads.len());
+        for run in reads {
+            self.send_step(position, Direction::Read, run, P::default(), driver);
+        }
+    }
+
+    fn begin_stage(&mut self, position: usize, stage: Stage, commands: usize) {
+        if let Some(degraded) = &mut self.degraded {
+            let step = &mut degraded.steps.under_way[position];
+            step.stage = stage;
+            step.awaited = commands as u32;
+        }
     }
 
     fn send_step(
         &mut self,
         position: usize,
-        stage: Stage,
-        spindles: SpindleSet,
+        direction: Direction,
+        run: Run,
+        payload: P,
         driver: &mut impl Driver<P>,
     ) {
-        let Some(degraded) = &mut self.degraded else { return };
+        let Some(degraded) = &self.degraded else { return };
         let slot = degraded.steps.first_number.wrapping_add(position as u32) & NUMBER_MASK;
+        let fields = TagFields {
+            owner: Owner::Rebuild,
+            slot,
+            first_key: run.spindle.0.into(),
+            blocks: run.blocks,
+            odd: false,
+        };
+        self.send(driver, fields, direction, run, payload);
+    }
+
+    /// Writes what a step has rebuilt.
+    fn write_step(&mut self, position: usize, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps.under_way[position];
-        step.stage = stage;
-        step.awaited = spindles.len().into();
-        let (dbn, blocks) = (step.first_stripe, step.blocks);
-        let direction = if stage == Stage::Reading { Direction::Read } else { Direction::Write };
-        for spindle in spindles {
-            let fields =
-                TagFields { owner: Owner::Rebuild, slot, first_key: 0, blocks, odd: false };
-            self.send(driver, fields, direction, Run { spindle, dbn, blocks }, P::default());
+        let (first_stripe, blocks, rebuilt) = (step.first_stripe, step.blocks, step.rebuilt);
+        let read = std::mem::take(&mut step.read);
+        let mut writes = Vec::new();
+        if P::CARRIES_DATA {
+            writes = self.rebuilt_runs(first_stripe, blocks, rebuilt, &read);
+        } else {
+            for spindle in rebuilt {
+                writes.push((Run { spindle, dbn: first_stripe, blocks }, P::default()));
+            }
+        }
+        self.counters.rebuild_writes += writes.len() as u64;
+        self.begin_stage(position, Stage::Writing, writes.len());
+        for (run, payload) in writes {
+            self.send_step(position, Direction::Write, run, payload, driver);
         }
     }
 
-    /// A command of a step has completed; or it failed, and then the step is given up.
+    /// A command of a step has completed; or it failed: because its spindle is lost, and then the step is given up, or
+    /// because blocks are bad, and then what is needed is read again.
     pub(super) fn rebuild_progress(
         &mut self,
         now_ns: u64,
         fields: TagFields,
+        came: Option<P>,
         driver: &mut impl Driver<P>,
     ) {
         let Some(degraded) = &mut self.degraded else { return };
         let position = degraded.steps.position(fields);
         let step = &mut degraded.steps.under_way[position];
         step.awaited -= 1;
+        match came {
+            Some(payload) if P::CARRIES_DATA && step.stage == Stage::Reading => {
+                step.read.push((SpindleIndex(fields.first_key as u16), payload));
+            }
+            Some(_) => {}
+            None => step.again = true,
+        }
         if step.awaited > 0 {
             return;
         }
@@ -186,12 +259,22 @@ impl<P: Payload> WriteAnywhere<P> {
             return;
         }
         if step.stage == Stage::Reading {
-            let rebuilt = step.rebuilt;
-            self.counters.rebuild_writes += u64::from(rebuilt.len());
-            self.send_step(position, Stage::Writing, rebuilt, driver);
-            return;
+            if step.again {
+                self.read_step(position, driver);
+                return;
+            }
+            self.write_step(position, driver);
+            let Some(degraded) = &self.degraded else { return };
+            if degraded.steps.under_way[position].awaited > 0 {
+                return;
+            }
         }
-        step.stage = Stage::Done;
+        self.step_is_done(now_ns, position, driver);
+    }
+
+    fn step_is_done(&mut self, now_ns: u64, position: usize, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.degraded else { return };
+        degraded.steps.under_way[position].stage = Stage::Done;
         let stripes = self.config.group.stripes();
         while degraded.steps.under_way.front().is_some_and(|step| step.stage == Stage::Done) {
             let Some(step) = degraded.steps.under_way.pop_front() else { break };

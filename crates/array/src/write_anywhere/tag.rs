@@ -11,11 +11,12 @@ pub(super) enum Owner {
     CheckpointRead,
     /// The tetris in slot `slot` of the consistency point in progress.
     Tetris,
-    /// The recovery in slot `slot`; `first_key` says where in its answer the blocks go, see
-    /// [`degraded`](super::degraded).
+    /// The recovery in slot `slot`; `first_key` says which of its reads.
     Recovery,
-    /// The step of a rebuild whose number ends in `slot`.
+    /// The step of a rebuild whose number ends in `slot`; `first_key` is the spindle.
     Rebuild,
+    /// The write of a bad block in slot `slot`.
+    Repair,
 }
 
 /// A tag's fields: what is waited for, and the blocks that a read brings. 64 bits in all, so that nothing has to be
@@ -50,7 +51,8 @@ impl TagFields {
                 1 => Owner::CheckpointRead,
                 2 => Owner::Tetris,
                 3 => Owner::Recovery,
-                _ => Owner::Rebuild,
+                4 => Owner::Rebuild,
+                _ => Owner::Repair,
             },
             blocks: (tag.0 >> 2) as u32 & 0xFF,
             slot: (tag.0 >> 10) as u32 & 0xF_FFFF,
@@ -74,6 +76,7 @@ mod tests {
                 Just(Owner::Tetris),
                 Just(Owner::Recovery),
                 Just(Owner::Rebuild),
+                Just(Owner::Repair),
             ],
             slot in 0u32..1 << 20,
             first_key: u32,

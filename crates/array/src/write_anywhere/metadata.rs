@@ -1,0 +1,139 @@
+//! What blocks of metadata hold, byte by byte.
+//!
+//! A block of pointers (an indirect block, the inode, one of the directory) has a header of 16 bytes and 510 pointers of 8.
+//! A block of the aggregate's bitmap is 32,768 bits. All numbers are little endian. A block's own checksum stands in
+//! the pointer to it, so that a block that is old, or another's, is found out by whoever follows the pointer.
+
+use strewn_raid::{BLOCK_BYTES, Vbn};
+
+/// The first four bytes of a block of pointers.
+const POINTERS_MAGIC: [u8; 4] = *b"STPB";
+/// The first four bytes of what a region's blocks of the volume's bitmap and container map hold.
+const REGION_MAGIC: [u8; 4] = *b"STRG";
+const HEADER_BYTES: usize = 16;
+const POINTER_BYTES: usize = 8;
+/// The place of a block that was never written, or given back.
+const NOWHERE: u32 = u32::MAX;
+
+/// A pointer to a block: where it lies, and the [`checksum`] of its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pointer {
+    /// Where the block lies.
+    pub vbn: Vbn,
+    /// Its checksum.
+    pub checksum: u32,
+}
+
+/// Why a block's bytes are not what its pointer promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MetadataError {
+    /// It does not begin as a block of pointers does.
+    #[error("block {0} of metadata is not a block of pointers")]
+    NotPointers(u32),
+    /// It is another block of pointers.
+    #[error("block {expected} of metadata says that it is block {found}")]
+    OtherBlock {
+        /// Whose place it has.
+        expected: u32,
+        /// What it says it is.
+        found: u32,
+    },
+}
+
+/// The CRC-32C of a block's bytes, which is never 0: that stands for one that is not known.
+#[must_use]
+pub fn checksum(bytes: &[u8]) -> u32 {
+    crc32c::crc32c(bytes).max(1)
+}
+
+/// The bytes of the block of pointers `key`.
+pub(super) fn encode_pointers(
+    key: u32,
+    pointers: impl ExactSizeIterator<Item = Option<Pointer>>,
+) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(BLOCK_BYTES as usize);
+    bytes.extend_from_slice(&POINTERS_MAGIC);
+    bytes.extend_from_slice(&key.to_le_bytes());
+    bytes.extend_from_slice(&(pointers.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&[0; 4]);
+    for pointer in pointers {
+        let (vbn, checksum) =
+            pointer.map_or((NOWHERE, 0), |pointer| (pointer.vbn.0 as u32, pointer.checksum));
+        bytes.extend_from_slice(&vbn.to_le_bytes());
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+    }
+    bytes.resize(BLOCK_BYTES as usize, 0);
+    bytes
+}
+
+/// The pointers in a block of them, which is to be block `key`.
+///
+/// # Errors
+/// If it is not.
+///
+/// # Panics
+/// If `bytes` is not a whole block.
+pub fn decode_pointers(key: u32, bytes: &[u8]) -> Result<Vec<Option<Pointer>>, MetadataError> {
+    assert_eq!(bytes.len() as u64, BLOCK_BYTES, "a block of another size");
+    let number =
+        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let count = number(8) as usize;
+    if bytes[..4] != POINTERS_MAGIC || HEADER_BYTES + count * POINTER_BYTES > bytes.len() {
+        return Err(MetadataError::NotPointers(key));
+    }
+    if number(4) != key {
+        return Err(MetadataError::OtherBlock { expected: key, found: number(4) });
+    }
+    let pointer = |index: usize| {
+        let at = HEADER_BYTES + index * POINTER_BYTES;
+        let vbn = number(at);
+        (vbn != NOWHERE).then(|| Pointer { vbn: Vbn(vbn.into()), checksum: number(at + 4) })
+    };
+    Ok((0..count).map(pointer).collect())
+}
+
+/// The bytes of a block that describes a region of the volume's numbers: which block it is, how many of the region's
+/// numbers are in use. Numbers within a region are not kept, so that there is nothing else to say.
+pub(super) fn encode_region(key: u32, numbers_used: u32) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(BLOCK_BYTES as usize);
+    bytes.extend_from_slice(&REGION_MAGIC);
+    bytes.extend_from_slice(&key.to_le_bytes());
+    bytes.extend_from_slice(&numbers_used.to_le_bytes());
+    bytes.resize(BLOCK_BYTES as usize, 0);
+    bytes
+}
+
+/// The bytes of a block of the aggregate's bitmap, from whether each of its VBNs is in use.
+pub(super) fn encode_bitmap(in_use: impl Iterator<Item = bool>) -> Vec<u8> {
+    let mut bytes = vec![0; BLOCK_BYTES as usize];
+    for (bit, _) in in_use.enumerate().filter(|(_, in_use)| *in_use) {
+        bytes[bit / 8] |= 1 << (bit % 8);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_come_back_and_other_blocks_are_refused() {
+        let pointers = [None, Some(Pointer { vbn: Vbn(7), checksum: 9 }), None];
+        let bytes = encode_pointers(12, pointers.iter().copied());
+        assert_eq!(decode_pointers(12, &bytes).unwrap(), pointers);
+        assert_eq!(
+            decode_pointers(13, &bytes).unwrap_err().to_string(),
+            "block 13 of metadata says that it is block 12"
+        );
+        assert_eq!(decode_pointers(5, &[0; 4096]), Err(MetadataError::NotPointers(5)));
+        let region = encode_region(12, 4);
+        assert_eq!(decode_pointers(12, &region), Err(MetadataError::NotPointers(12)));
+    }
+
+    #[test]
+    fn a_bitmap_has_a_bit_for_each_block() {
+        let bytes = encode_bitmap((0..32_768).map(|vbn| vbn % 9 == 0));
+        let set = (0..32_768).filter(|bit| bytes[bit / 8] >> (bit % 8) & 1 == 1);
+        assert!(set.eq((0..32_768).step_by(9)));
+    }
+}

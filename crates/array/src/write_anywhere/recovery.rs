@@ -1,0 +1,358 @@
+//! Reads that take more than a read: blocks computed from the rest of their stripes, and bad ones written again.
+
+use strewn_raid::{MemberSet, SpindleIndex, SpindleSet, StripeBytes, StripePlan};
+
+use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::payload::{Holds, Payload};
+
+use super::tag::{Owner, TagFields};
+use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
+
+/// A read, some of whose blocks are lost or bad.
+pub(super) struct Recovery<P> {
+    /// The read, by the name and place under which it was asked for.
+    tag: Tag,
+    pub(super) run: Run,
+    /// Commands on their way; none while it waits.
+    pub(super) awaited: u32,
+    /// A spindle was lost under it, or a block turned out bad: what is read so far does not do.
+    again: bool,
+    /// Stretches of the run in which the same blocks are lost.
+    parts: Vec<Part>,
+    /// What its commands read, and what they have brought.
+    pub(super) reads: Vec<(Run, P)>,
+    /// The spindle that is not believed: with what it has, what comes out is not what was written.
+    doubted: Option<SpindleIndex>,
+}
+
+/// A stretch of a run.
+struct Part {
+    run: Run,
+    way: Way,
+}
+
+enum Way {
+    /// The blocks are there.
+    Read,
+    /// They are computed.
+    Compute(StripePlan),
+    /// They cannot be computed.
+    Gone,
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    #[cold]
+    pub(super) fn recover(&mut self, tag: Tag, run: Run, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.degraded else { return };
+        let (parts, reads) = (Vec::new(), Vec::new());
+        let recovery = Recovery { tag, run, awaited: 0, again: false, parts, reads, doubted: None };
+        let slot = degraded.recoveries.insert(recovery) as u32;
+        self.counters.degraded_reads += 1;
+        self.begin_recovery(slot, driver);
+    }
+
+    /// Reads what a recovery takes, or has it wait for a tetris that is changing its stripes.
+    pub(super) fn begin_recovery(&mut self, slot: u32, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.degraded else { return };
+        let &Recovery { run, doubted, .. } = &degraded.recoveries[slot as usize];
+        if degraded.must_wait(run) {
+            degraded.waiting.push_back(slot);
+            return;
+        }
+        let group = &self.config.group;
+        let shape = group.stripe_shape();
+        let mut parts = Vec::new();
+        let mut reads = Vec::new();
+        let (mut at, end) = (run.dbn, run.dbn + u64::from(run.blocks));
+        while at < end {
+            let bad = degraded.bad_at(at).union(doubted.into_iter().collect());
+            let unreadable = degraded.lost_at(at).union(bad);
+            let until = degraded.loss_changes_after(at).min(end);
+            let part = Run { dbn: at, blocks: (until - at) as u32, ..run };
+            let way = if unreadable.contains(run.spindle) {
+                let wanted = group.members_on(SpindleSet::single(run.spindle));
+                match shape.plan_read(wanted, group.members_on(unreadable)) {
+                    Ok(plan) => Way::Compute(plan),
+                    Err(_) if bad.is_empty() => {
+                        unreachable!("a loss that parity does not make good has ended the run")
+                    }
+                    Err(_) => Way::Gone,
+                }
+            } else {
+                Way::Read
+            };
+            match &way {
+                Way::Read => reads.push((part, P::default())),
+                Way::Compute(plan) => {
+                    let from = group.spindles_of(plan.read);
+                    reads
+                        .extend(from.iter().map(|spindle| (Run { spindle, ..part }, P::default())));
+                }
+                Way::Gone => {}
+            }
+            parts.push(Part { run: part, way });
+            at = until;
+        }
+        let places: Vec<Run> = reads.iter().map(|(run, _)| *run).collect();
+        let recovery = &mut degraded.recoveries[slot as usize];
+        (recovery.parts, recovery.reads) = (parts, reads);
+        recovery.awaited = places.len() as u32;
+        if places.is_empty() {
+            degraded.ended.push(slot);
+        }
+        self.counters.recovery_reads += places.len() as u64;
+        for (first_key, part) in (0..).zip(places) {
+            let fields = TagFields {
+                owner: Owner::Recovery,
+                slot,
+                first_key,
+                blocks: part.blocks,
+                odd: false,
+            };
+            self.send(driver, fields, Direction::Read, part, P::default());
+        }
+    }
+
+    /// A command of a recovery has completed, or failed.
+    pub(super) fn recovery_progress(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        came: Option<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        let Some(degraded) = &mut self.degraded else { return };
+        let recovery = &mut degraded.recoveries[fields.slot as usize];
+        recovery.awaited -= 1;
+        match came {
+            Some(payload) => recovery.reads[fields.first_key as usize].1 = payload,
+            None => recovery.again = true,
+        }
+        if recovery.awaited > 0 {
+            return;
+        }
+        if std::mem::take(&mut recovery.again) {
+            self.begin_recovery(fields.slot, driver);
+        } else {
+            self.end_recovery(now_ns, fields.slot, driver);
+        }
+        self.rows_are_free(now_ns, driver);
+    }
+
+    /// Ends the recoveries for which nothing had to be read.
+    #[inline]
+    pub(super) fn end_recoveries(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        while let Some(degraded) = &mut self.degraded
+            && let Some(slot) = degraded.ended.pop()
+        {
+            self.end_recovery(now_ns, slot, driver);
+        }
+    }
+
+    fn end_recovery(&mut self, now_ns: u64, slot: u32, driver: &mut impl Driver<P>) {
+        if !P::CARRIES_DATA {
+            let Some(degraded) = &mut self.degraded else { return };
+            let recovery = degraded.recoveries.remove(slot as usize);
+            self.completed(now_ns, recovery.tag, P::default(), driver);
+            return;
+        }
+        let Some(degraded) = &self.degraded else { return };
+        let recovery = &degraded.recoveries[slot as usize];
+        let fields = TagFields::unpack(recovery.tag);
+        let mut gone = recovery.parts.iter().any(|part| matches!(part.way, Way::Gone));
+        let answer = self.computed(recovery);
+        if !gone && self.wrong_blocks(fields, &answer).is_some() {
+            // What one spindle has is old, and says that it is not. Which one it is shows when it is left out.
+            if self.doubt_another(slot) {
+                self.begin_recovery(slot, driver);
+                return;
+            }
+            gone = true;
+        }
+        let Some(degraded) = &mut self.degraded else { return };
+        let recovery = degraded.recoveries.remove(slot as usize);
+        if gone {
+            self.gone(now_ns, fields, recovery.run, driver);
+            return;
+        }
+        if let Some(doubted) = recovery.doubted {
+            let stripes = recovery.run.dbn..recovery.run.dbn + u64::from(recovery.run.blocks);
+            degraded.bad.extend(stripes.map(|stripe| (stripe, doubted)));
+        }
+        self.repair(fields, recovery.run, &answer, driver);
+        self.completed(now_ns, recovery.tag, answer, driver);
+    }
+
+    /// What a recovery has found out, for all of its run.
+    fn computed(&self, recovery: &Recovery<P>) -> P {
+        let shape = self.group().stripe_shape();
+        let mut stripe_bytes =
+            StripeBytes::new(shape, BLOCK_BYTES).expect("the parity of the group can be computed");
+        let mut bytes = Vec::with_capacity(recovery.run.blocks as usize * BLOCK_BYTES);
+        let block_of = |spindle: SpindleIndex, dbn: u64| {
+            recovery.reads.iter().find_map(|(run, payload)| {
+                let block = dbn.checked_sub(run.dbn).filter(|block| *block < run.blocks.into())?;
+                let at = block as usize * BLOCK_BYTES;
+                (run.spindle == spindle).then(|| payload.bytes().get(at..at + BLOCK_BYTES))?
+            })
+        };
+        for part in &recovery.parts {
+            for dbn in part.run.dbn..part.run.dbn + u64::from(part.run.blocks) {
+                let end = bytes.len() + BLOCK_BYTES;
+                match &part.way {
+                    Way::Read => {
+                        bytes.extend_from_slice(block_of(part.run.spindle, dbn).unwrap_or(&[]))
+                    }
+                    Way::Compute(plan) => {
+                        stripe_bytes.clear();
+                        for spindle in self.group().spindles_of(plan.read).iter() {
+                            for member in
+                                self.group().members_on(SpindleSet::single(spindle)).iter()
+                            {
+                                if let Some(block) = block_of(spindle, dbn) {
+                                    stripe_bytes.old_contents(member).copy_from_slice(block);
+                                }
+                            }
+                        }
+                        stripe_bytes.carry_out(plan).expect("all that was planned has been read");
+                        let wanted = self.group().members_on(SpindleSet::single(part.run.spindle));
+                        for member in wanted.iter() {
+                            bytes.extend_from_slice(stripe_bytes.block(member).unwrap_or(&[]));
+                        }
+                    }
+                    Way::Gone => {}
+                }
+                bytes.resize(end, 0);
+            }
+        }
+        P::from_bytes(bytes)
+    }
+
+    /// Leaves one more spindle out of a recovery than those whose blocks are known not to be there, another than before;
+    /// whether there is one.
+    fn doubt_another(&mut self, slot: u32) -> bool {
+        let group = self.config.group;
+        let Some(degraded) = &mut self.degraded else { return false };
+        let recovery = &degraded.recoveries[slot as usize];
+        let run = recovery.run;
+        let unreadable = |stripe| degraded.lost_at(stripe).union(degraded.bad_at(stripe));
+        let stripes = run.dbn..run.dbn + u64::from(run.blocks);
+        let lost = stripes.map(unreadable).fold(SpindleSet::EMPTY, SpindleSet::union);
+        let first = recovery.doubted.map_or(0, |doubted| doubted.0 + 1);
+        let wanted = group.members_on(SpindleSet::single(run.spindle));
+        let candidate = (first..group.spindles()).map(SpindleIndex).find(|candidate| {
+            let without = lost.union(SpindleSet::single(*candidate));
+            let can_be_computed =
+                |lost: MemberSet| group.stripe_shape().plan_read(wanted, lost).is_ok();
+            !lost.contains(*candidate) && can_be_computed(group.members_on(without))
+        });
+        degraded.recoveries[slot as usize].doubted = candidate;
+        candidate.is_some()
+    }
+
+    /// Blocks of a read that cannot be had by any way.
+    fn gone(&mut self, now_ns: u64, fields: TagFields, run: Run, driver: &mut impl Driver<P>) {
+        self.counters.blocks_gone += u64::from(run.blocks);
+        match fields.owner {
+            Owner::Operation => self.operation_lost_blocks(now_ns, fields, driver),
+            // What it describes is in memory, and is written elsewhere.
+            Owner::CheckpointRead => self.metadata_read(now_ns, fields, None, driver),
+            Owner::Tetris | Owner::Recovery | Owner::Rebuild | Owner::Repair => {
+                unreachable!("only reads of the file and of metadata are recovered")
+            }
+        }
+    }
+
+    /// A spindle could not read some of a command's blocks, or they are not what was written.
+    pub(super) fn found_bad(
+        &mut self,
+        now_ns: u64,
+        tag: Tag,
+        run: Run,
+        bad: &[bool],
+        driver: &mut impl Driver<P>,
+    ) {
+        let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
+        let stripes = (run.dbn..run.dbn + u64::from(run.blocks)).zip(bad);
+        let before = degraded.bad.len();
+        degraded
+            .bad
+            .extend(stripes.filter(|(_, bad)| **bad).map(|(stripe, _)| (stripe, run.spindle)));
+        self.counters.bad_blocks += (degraded.bad.len() - before) as u64;
+        self.degraded = Some(degraded);
+        let fields = TagFields::unpack(tag);
+        match fields.owner {
+            Owner::Operation | Owner::CheckpointRead => self.recover(tag, run, driver),
+            Owner::Tetris => self.tetris_progress(now_ns, fields, None, driver),
+            Owner::Recovery => self.recovery_progress(now_ns, fields, None, driver),
+            Owner::Rebuild => self.rebuild_progress(now_ns, fields, None, driver),
+            Owner::Repair => unreachable!("a write brings nothing"),
+        }
+    }
+
+    /// Writes the bad blocks of a read again, as they have been computed. Parity has them as they are already, and until
+    /// the write is done it counts as a read: its place is not given to another block before.
+    fn repair(&mut self, read: TagFields, run: Run, right: &P, driver: &mut impl Driver<P>) {
+        for block in 0..run.blocks {
+            let dbn = run.dbn + u64::from(block);
+            let Some(degraded) = &mut self.degraded else { return };
+            let place = (dbn, run.spindle);
+            let under_way = degraded.repairs.iter().any(|(_, other)| *other == place);
+            let is_moving = read.owner != Owner::Operation;
+            if !degraded.bad.contains(&place) || under_way || is_moving {
+                continue;
+            }
+            let slot = degraded.repairs.insert(place) as u32;
+            let key = read.first_key + block;
+            let holds = match key < self.config.file_blocks {
+                true => Holds::Lun(key.into()),
+                false => Holds::Metadata(key),
+            };
+            let mut payload = right.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
+            payload.describe(0, holds);
+            self.reads.sent_with(read.odd);
+            let fields =
+                TagFields { owner: Owner::Repair, slot, first_key: 0, blocks: 1, odd: read.odd };
+            self.counters.repairs += 1;
+            self.send(driver, fields, Direction::Write, Run { dbn, blocks: 1, ..run }, payload);
+        }
+    }
+
+    /// A bad block has been written again; or its spindle was lost before.
+    pub(super) fn repair_progress(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        driver: &mut impl Driver<P>,
+    ) {
+        if let Some(degraded) = &mut self.degraded {
+            let place = degraded.repairs.remove(fields.slot as usize);
+            degraded.bad.remove(&place);
+        }
+        if self.reads.came_back(fields.odd) {
+            self.advance_checkpoint(now_ns, driver);
+        }
+    }
+
+    /// Blocks are written: they are bad no longer.
+    pub(super) fn is_rewritten(&mut self, run: Run) {
+        if let Some(degraded) = &mut self.degraded
+            && !degraded.bad.is_empty()
+        {
+            for dbn in run.dbn..run.dbn + u64::from(run.blocks) {
+                degraded.bad.remove(&(dbn, run.spindle));
+            }
+        }
+    }
+}
+
+impl Run {
+    /// The blocks of a command.
+    pub(super) fn of<P>(command: &SpindleCommand<P>) -> Self {
+        Self {
+            spindle: command.spindle,
+            dbn: command.first_sector / u64::from(BLOCK_SECTORS),
+            blocks: command.sectors / BLOCK_SECTORS,
+        }
+    }
+}

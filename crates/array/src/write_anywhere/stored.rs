@@ -1,0 +1,206 @@
+//! What an array with bytes keeps beside its maps: the checksum of every block, and what was given back.
+
+use std::collections::BTreeMap;
+
+use strewn_alloc::{REGION_BLOCKS, Region, SummaryBitmap};
+use strewn_raid::{Dbn, SpindleIndex, Vbn};
+
+use crate::driver::Root;
+use crate::payload::{Contents, Payload};
+
+use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
+use super::checkpoint::Checkpoint;
+use super::metadata::{self, Pointer};
+use super::tag::{Owner, TagFields};
+use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
+
+/// Nothing in a simulation.
+pub(super) struct Stored {
+    /// The checksum of every block as it was last written, by key; 0 where it is not known.
+    checksums: Vec<u32>,
+    /// Dirty blocks that were given back: the consistency point gives them no place.
+    pub(super) given_back: SummaryBitmap,
+    /// Which block lies at each VBN, or lay there last.
+    key_at: Vec<u32>,
+}
+
+/// No block.
+const NOBODY: u32 = u32::MAX;
+
+impl Stored {
+    pub(super) fn new(keys: u32, file_blocks: u32, aggregate_blocks: u64) -> Self {
+        Self {
+            checksums: strewn_memory::filled(0, keys as usize),
+            given_back: SummaryBitmap::new(file_blocks.into()),
+            key_at: strewn_memory::filled(NOBODY, aggregate_blocks as usize),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_placed(&mut self, key: u32, vbn: Vbn) {
+        if let Some(there) = self.key_at.get_mut(vbn.0 as usize) {
+            *there = key;
+        }
+    }
+}
+
+/// Where a block lay, and what it held, before the consistency point in progress.
+pub(super) struct Before {
+    vbn: Option<Vbn>,
+    checksum: u32,
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// The checksum that block `key` must have; 0 if it is not known.
+    pub(super) fn checksum_of(&self, key: u32) -> u32 {
+        self.stored.as_ref().map_or(0, |stored| stored.checksums[key as usize])
+    }
+
+    pub(super) fn set_checksum(&mut self, key: u32, checksum: u32) {
+        if let Some(stored) = &mut self.stored {
+            stored.checksums[key as usize] = checksum;
+        }
+    }
+
+    /// Where the read of `key` went, and the checksum of what it must bring: a read that was sent before the consistency
+    /// point in progress went to where the block lay before.
+    pub(super) fn expected(&self, fields: TagFields, key: u32) -> (Option<Vbn>, u32) {
+        let sent_before =
+            fields.owner == Owner::CheckpointRead || fields.odd != self.reads.is_odd();
+        let moved = self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.before.get(&key));
+        match moved {
+            Some(before) if sent_before => (before.vbn, before.checksum),
+            _ => (self.map.get(key), self.checksum_of(key)),
+        }
+    }
+
+    /// Which blocks of a read are not what was written there; nothing if all are.
+    pub(super) fn wrong_blocks(&self, fields: TagFields, payload: &P) -> Option<Vec<bool>> {
+        let blocks = payload.bytes().chunks(BLOCK_BYTES);
+        let wrong: Vec<bool> = (fields.first_key..fields.first_key + fields.blocks)
+            .zip(blocks)
+            .map(|(key, bytes)| {
+                let (_, expected) = self.expected(fields, key);
+                expected != 0 && metadata::checksum(bytes) != expected
+            })
+            .collect();
+        wrong.contains(&true).then_some(wrong)
+    }
+
+    /// The blocks that a read asked for, and which of them are not what was written there; nothing if all are, or nobody
+    /// can tell.
+    pub(super) fn wrong_read(&self, fields: TagFields, payload: &P) -> Option<(Run, Vec<bool>)> {
+        let run = match fields.owner {
+            Owner::Operation | Owner::CheckpointRead => {
+                let wrong = self.wrong_blocks(fields, payload)?;
+                // A command's blocks lie one behind the other.
+                let first = self.expected(fields, fields.first_key).0?;
+                return Some((Run { blocks: fields.blocks, ..self.run_at(first) }, wrong));
+            }
+            _ if payload.bytes().is_empty() => return None,
+            Owner::Tetris => self.checkpoint.as_ref()?.read_of_tetris(fields)?,
+            Owner::Recovery => self.degraded.as_ref()?.read_of_recovery(fields)?,
+            Owner::Rebuild => self.degraded.as_ref()?.steps.read_of_step(fields)?,
+            Owner::Repair => return None,
+        };
+        let blocks = payload.bytes().chunks(BLOCK_BYTES);
+        let wrong: Vec<bool> = (run.dbn..)
+            .zip(blocks)
+            .map(|(dbn, bytes)| !self.may_be_at(run.spindle, dbn, bytes))
+            .collect();
+        wrong.contains(&true).then_some((run, wrong))
+    }
+
+    /// Whether a block may have these bytes: a block that is in use, and not parity, must have those it was written with.
+    pub(super) fn may_be_at(&self, spindle: SpindleIndex, dbn: u64, bytes: &[u8]) -> bool {
+        if spindle.0 >= self.group().data_spindles() {
+            return true;
+        }
+        let vbn = self.group().vbn(spindle, Dbn(dbn));
+        let Some(key) = self.key_at(vbn) else { return true };
+        // Of a block that the consistency point in progress has moved, the new place need not be written yet.
+        let before = self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.before.get(&key));
+        let (place, sum) = match before {
+            Some(before) => (before.vbn, before.checksum),
+            None => (self.map.get(key), self.checksum_of(key)),
+        };
+        place != Some(vbn) || sum == 0 || sum == metadata::checksum(bytes)
+    }
+
+    /// Which block lies at `vbn`, or lay there last.
+    pub(super) fn key_at(&self, vbn: Vbn) -> Option<u32> {
+        let key = *self.stored.as_ref()?.key_at.get(vbn.0 as usize)?;
+        (key != NOBODY).then_some(key)
+    }
+
+    /// Whether the dirty block `key` is to lie nowhere.
+    pub(super) fn take_from_given_back(&mut self, key: u32) -> bool {
+        self.stored.as_mut().is_some_and(|stored| stored.given_back.remove(key.into()))
+    }
+
+    /// Notes what the consistency point, whose blocks have been placed, will write: the checksums of its data, then its
+    /// metadata, from the bottom up, since each block has the checksums of those that it points to.
+    pub(super) fn seal(&mut self, checkpoint: &mut Checkpoint<P>) {
+        if !P::CARRIES_DATA {
+            return;
+        }
+        for &key in &checkpoint.data {
+            let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
+            let sum = match self.map.get(key) {
+                Some(_) => metadata::checksum(self.contents.load(sector, BLOCK_SECTORS).bytes()),
+                None => 0,
+            };
+            self.set_checksum(key, sum);
+        }
+        checkpoint.given_back.sort_unstable();
+        let mut keys = checkpoint.metadata.clone();
+        keys.sort_unstable();
+        for key in keys {
+            let bytes = self.metadata_block(key, &checkpoint.given_back);
+            self.set_checksum(key, metadata::checksum(&bytes));
+            checkpoint.kept.insert(key, P::from_bytes(bytes));
+        }
+    }
+
+    /// Remembers, before block `key` gets a new place, the one it has.
+    pub(super) fn remember(&self, key: u32, before: &mut BTreeMap<u32, Before>) {
+        if P::CARRIES_DATA {
+            let (vbn, checksum) = (self.map.get(key), self.checksum_of(key));
+            before.entry(key).or_insert(Before { vbn, checksum });
+        }
+    }
+
+    /// The bytes of block `key` of metadata, as the consistency point leaves it that gives `given_back` (ascending) back.
+    fn metadata_block(&self, key: u32, given_back: &[Vbn]) -> Vec<u8> {
+        if self.keys.has_pointers(key) {
+            let pointers = self.keys.children(key).map(|child| {
+                let vbn = self.map.get(child)?;
+                Some(Pointer { vbn, checksum: self.checksum_of(child) })
+            });
+            return metadata::encode_pointers(key, pointers);
+        }
+        let bitmap = self.keys.aggregate_bitmap();
+        if bitmap.contains(&key) {
+            let first = u64::from(key - bitmap.start) * REGION_BLOCKS;
+            let end = (first + REGION_BLOCKS).min(self.aggregate.total_blocks());
+            let in_use = (first..end)
+                .map(Vbn)
+                .map(|vbn| !self.aggregate.is_free(vbn) && given_back.binary_search(&vbn).is_err());
+            return metadata::encode_bitmap(in_use);
+        }
+        let region = match key - self.keys.volume_bitmap_of(Region(0)) {
+            bitmap if bitmap < self.volume.regions() => bitmap,
+            container => (container - self.volume.regions()) / CONTAINER_BLOCKS_PER_REGION,
+        };
+        metadata::encode_region(key, self.volume.numbers_used(Region(region as u16)))
+    }
+
+    /// What leads to everything that the consistency point in progress has written.
+    pub(super) fn root(&self) -> Root {
+        let block = self.keys.root().and_then(|root| {
+            let vbn = self.map.get(root)?;
+            Some((vbn, self.checksum_of(root)))
+        });
+        Root { held_back_blocks: self.volume.held_back_blocks(), block }
+    }
+}

@@ -1,0 +1,516 @@
+//! Spindles in memory that can be lost, fail to read, or hold what was not written there; and a host that knows what it
+//! wrote.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::sample::Index;
+use strewn_array::write_anywhere::metadata::{checksum, decode_pointers};
+use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{
+    Acknowledge, Array, Contents, Direction, Driver, HostOperation, OperationId, Payload, Root,
+    SpindleCommand,
+};
+use strewn_raid::{SpindleIndex, StripeCodec};
+
+pub const BLOCK_BYTES: usize = 4096;
+const SECTOR_BYTES: usize = 512;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bytes(pub Vec<u8>);
+
+impl Payload for Bytes {
+    type Contents = Sectors;
+    const CARRIES_DATA: bool = true;
+
+    fn splice(&mut self, at_sector: u32, part: &Self) {
+        let start = at_sector as usize * SECTOR_BYTES;
+        let end = start + part.0.len();
+        if self.0.len() < end {
+            self.0.resize(end, 0);
+        }
+        self.0[start..end].copy_from_slice(&part.0);
+    }
+
+    fn slice(&self, from_sector: u32, sectors: u32) -> Self {
+        let start = from_sector as usize * SECTOR_BYTES;
+        Self(self.0[start..start + sectors as usize * SECTOR_BYTES].to_vec())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Sectors(BTreeMap<u64, Vec<u8>>);
+
+impl Contents<Bytes> for Sectors {
+    fn store(&mut self, first_sector: u64, sectors: u32, payload: &Bytes) {
+        assert_eq!(payload.0.len(), sectors as usize * SECTOR_BYTES);
+        for (sector, bytes) in (first_sector..).zip(payload.0.chunks(SECTOR_BYTES)) {
+            self.0.insert(sector, bytes.to_vec());
+        }
+    }
+
+    fn load(&self, first_sector: u64, sectors: u32) -> Bytes {
+        let sectors = first_sector..first_sector + u64::from(sectors);
+        Bytes(sectors.flat_map(|sector| self.0[&sector].clone()).collect())
+    }
+
+    fn forget(&mut self, first_sector: u64, sectors: u32) {
+        for sector in first_sector..first_sector + u64::from(sectors) {
+            self.0.remove(&sector);
+        }
+    }
+}
+
+pub struct World {
+    spindles: Vec<Vec<u8>>,
+    unreadable: BTreeSet<(u16, u64)>,
+    pub lost: BTreeSet<u16>,
+    outstanding: Vec<SpindleCommand<Bytes>>,
+    answers: Vec<(u32, Option<Bytes>)>,
+    timer_ns: Option<u64>,
+    commit: Option<Root>,
+    root: Option<Root>,
+}
+
+impl Driver<Bytes> for World {
+    fn processor(&mut self, _cost_ns: u64) {}
+
+    fn command(&mut self, command: SpindleCommand<Bytes>) {
+        assert!(!self.lost.contains(&command.spindle.0), "a command for a lost spindle");
+        if command.direction == Direction::Write {
+            assert_eq!(command.payload.0.len(), command.sectors as usize * SECTOR_BYTES);
+        }
+        self.outstanding.push(command);
+    }
+
+    fn acknowledge(&mut self, operation: OperationId, _when: Acknowledge, payload: Bytes) {
+        self.answers.push((operation.0, Some(payload)));
+    }
+
+    fn set_timer(&mut self, at_ns: u64) {
+        self.timer_ns = Some(at_ns);
+    }
+
+    fn take_spare(&mut self, spindle: SpindleIndex) {
+        assert!(self.lost.remove(&spindle.0));
+        // A spare holds what it held before.
+        self.spindles[spindle.index()].fill(0xA5);
+        self.unreadable.retain(|(other, _)| *other != spindle.0);
+    }
+
+    fn commit(&mut self, root: Root) -> bool {
+        assert!(self.commit.replace(root).is_none(), "two commits at once");
+        true
+    }
+
+    fn refuse(&mut self, operation: OperationId) {
+        self.answers.push((operation.0, None));
+    }
+}
+
+impl World {
+    fn bytes(&mut self, spindle: u16, first_sector: u64, sectors: u32) -> &mut [u8] {
+        let start = first_sector as usize * SECTOR_BYTES;
+        &mut self.spindles[usize::from(spindle)][start..start + sectors as usize * SECTOR_BYTES]
+    }
+
+    pub fn block(&self, spindle: u16, dbn: u64) -> &[u8] {
+        let start = dbn as usize * BLOCK_BYTES;
+        &self.spindles[usize::from(spindle)][start..start + BLOCK_BYTES]
+    }
+}
+
+enum Asked {
+    Read { first_sector: u64, expected: Vec<u32> },
+    Write { first_sector: u64, sectors: u32, version: u32 },
+}
+
+pub struct Bench {
+    pub array: WriteAnywhere<Bytes>,
+    pub world: World,
+    config: WriteAnywhereConfig,
+    now_ns: u64,
+    next: u32,
+    asked: BTreeMap<u32, Asked>,
+    /// The version of each sector; 0 reads as zeros.
+    versions: Vec<u32>,
+    /// Sectors that a write failed on: what they hold is what they held.
+    pub refused: u32,
+    pub may_refuse: bool,
+}
+
+/// What a sector holds in a version.
+fn content(sector: u64, version: u32) -> Vec<u8> {
+    if version == 0 {
+        return vec![0; SECTOR_BYTES];
+    }
+    let word = (sector << 32 | u64::from(version)).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    word.to_le_bytes().repeat(SECTOR_BYTES / 8)
+}
+
+impl Bench {
+    pub fn empty(config: WriteAnywhereConfig) -> Self {
+        let array = WriteAnywhere::empty(config.clone()).unwrap();
+        let sectors = config.file_blocks as usize * 8;
+        let spindle = vec![0; config.group.blocks_per_spindle() as usize * BLOCK_BYTES];
+        let world = World {
+            spindles: vec![spindle; array.spindles().into()],
+            unreadable: BTreeSet::new(),
+            lost: BTreeSet::new(),
+            outstanding: Vec::new(),
+            answers: Vec::new(),
+            timer_ns: None,
+            commit: None,
+            root: None,
+        };
+        let mut bench = Self {
+            array,
+            world,
+            config,
+            now_ns: 0,
+            next: 0,
+            asked: BTreeMap::new(),
+            versions: vec![0; sectors],
+            refused: 0,
+            may_refuse: false,
+        };
+        bench.array.start(0, &mut bench.world);
+        bench
+    }
+
+    fn range(&self, at: &Index, sectors: u32) -> (u64, u32) {
+        let first = at.index(self.versions.len());
+        (first as u64, sectors.min((self.versions.len() - first) as u32))
+    }
+
+    /// What the host has outstanding does not overlap, so that it knows what every read must return.
+    fn is_free(&self, first_sector: u64, sectors: u32, for_write: bool) -> bool {
+        let end = first_sector + u64::from(sectors);
+        self.asked.values().all(|asked| match asked {
+            Asked::Read { first_sector: other, expected } => {
+                !for_write || *other >= end || first_sector >= *other + expected.len() as u64
+            }
+            Asked::Write { first_sector: other, sectors, .. } => {
+                *other >= end || first_sector >= *other + u64::from(*sectors)
+            }
+        })
+    }
+
+    pub fn read(&mut self, at: &Index, sectors: u32) {
+        let (first_sector, sectors) = self.range(at, sectors);
+        self.read_at(first_sector, sectors);
+    }
+
+    pub fn read_at(&mut self, first_sector: u64, sectors: u32) {
+        if !self.is_free(first_sector, sectors, false) {
+            return;
+        }
+        let range = first_sector as usize..first_sector as usize + sectors as usize;
+        let expected = self.versions[range].to_vec();
+        self.submit(Direction::Read, first_sector, sectors, Bytes::default());
+        self.asked.insert(self.next, Asked::Read { first_sector, expected });
+        self.after();
+    }
+
+    pub fn write(&mut self, at: &Index, sectors: u32) {
+        let (first_sector, sectors) = self.range(at, sectors);
+        self.write_at(first_sector, sectors);
+    }
+
+    pub fn write_at(&mut self, first_sector: u64, sectors: u32) {
+        if !self.is_free(first_sector, sectors, true) {
+            return;
+        }
+        let version = self.next + 2;
+        let range = first_sector..first_sector + u64::from(sectors);
+        let bytes = range.flat_map(|sector| content(sector, version)).collect();
+        self.submit(Direction::Write, first_sector, sectors, Bytes(bytes));
+        self.asked.insert(self.next, Asked::Write { first_sector, sectors, version });
+        self.after();
+    }
+
+    pub fn give_back(&mut self, at: &Index, blocks: u32) {
+        let (first_sector, sectors) = self.range(at, blocks * 8);
+        let first = first_sector.div_ceil(8);
+        let end = (first_sector + u64::from(sectors)) / 8;
+        if first < end {
+            self.give_back_at(first as u32, (end - first) as u32);
+        }
+    }
+
+    pub fn give_back_at(&mut self, first: u32, blocks: u32) {
+        let (first_sector, sectors) = (u64::from(first) * 8, blocks * 8);
+        if !self.is_free(first_sector, sectors, true) {
+            return;
+        }
+        self.next += 1;
+        let id = OperationId(self.next);
+        self.asked.insert(self.next, Asked::Write { first_sector, sectors, version: 0 });
+        self.array.give_back(self.now_ns, id, first..first + blocks, &mut self.world);
+        self.after();
+    }
+
+    fn submit(&mut self, direction: Direction, first_sector: u64, sectors: u32, payload: Bytes) {
+        self.next += 1;
+        let id = OperationId(self.next);
+        let operation = HostOperation { id, direction, first_sector, sectors, payload };
+        self.array.host_operation(self.now_ns, operation, &mut self.world);
+    }
+
+    /// Takes in what the array has answered.
+    fn after(&mut self) {
+        self.now_ns += 1_000;
+        for (id, payload) in std::mem::take(&mut self.world.answers) {
+            match (self.asked.remove(&id).expect("an answer to nothing"), payload) {
+                (_, None) => self.refused += 1,
+                (Asked::Write { first_sector, sectors, version }, Some(_)) => {
+                    let first = first_sector as usize;
+                    self.versions[first..first + sectors as usize].fill(version);
+                }
+                (Asked::Read { first_sector, expected }, Some(payload)) => {
+                    assert_eq!(payload.0.len(), expected.len() * SECTOR_BYTES);
+                    let sectors = payload.0.chunks(SECTOR_BYTES).zip(&expected);
+                    for (sector, (bytes, version)) in (first_sector..).zip(sectors) {
+                        assert!(
+                            bytes == content(sector, *version),
+                            "sector {sector} is not as of write {version}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn complete(&mut self, which: &Index) {
+        if !self.world.outstanding.is_empty() {
+            self.complete_at(which.index(self.world.outstanding.len()));
+        } else if self.world.commit.is_some() {
+            self.committed();
+        }
+    }
+
+    fn complete_at(&mut self, index: usize) {
+        let command = self.world.outstanding.remove(index);
+        let SpindleCommand { tag, spindle, direction, first_sector, sectors, .. } = command;
+        let blocks = first_sector / 8..(first_sector + u64::from(sectors)) / 8;
+        match direction {
+            Direction::Write => {
+                let payload = command.payload;
+                self.world.bytes(spindle.0, first_sector, sectors).copy_from_slice(&payload.0);
+                for dbn in blocks {
+                    self.world.unreadable.remove(&(spindle.0, dbn));
+                }
+                self.array.command_completed(self.now_ns, tag, Bytes::default(), &mut self.world);
+            }
+            Direction::Read => {
+                let bad: Vec<bool> =
+                    blocks.map(|dbn| self.world.unreadable.contains(&(spindle.0, dbn))).collect();
+                if bad.contains(&true) {
+                    self.array.blocks_failed(self.now_ns, command, &bad, &mut self.world);
+                } else {
+                    let payload =
+                        Bytes(self.world.bytes(spindle.0, first_sector, sectors).to_vec());
+                    self.array.command_completed(self.now_ns, tag, payload, &mut self.world);
+                }
+            }
+        }
+        self.after();
+    }
+
+    fn committed(&mut self) {
+        if let Some(root) = self.world.commit.take() {
+            self.world.root = Some(root);
+            self.array.committed(self.now_ns, &mut self.world);
+            self.after();
+        }
+    }
+
+    pub fn fire_timer(&mut self) {
+        if let Some(at_ns) = self.world.timer_ns.take() {
+            self.now_ns = self.now_ns.max(at_ns);
+            self.array.timer_fired(self.now_ns, &mut self.world);
+            self.after();
+        }
+    }
+
+    pub fn drain(&mut self) {
+        for _ in 0..1_000_000 {
+            if !self.world.outstanding.is_empty() {
+                self.complete_at(0);
+            } else if self.world.commit.is_some() {
+                self.committed();
+            } else {
+                return;
+            }
+        }
+        panic!("the array never comes to rest");
+    }
+
+    /// Everything is answered, and all of it is on the spindles.
+    pub fn bring_to_spindles(&mut self) {
+        for _ in 0..100 {
+            self.drain();
+            if self.array.is_clean() {
+                assert!(self.asked.is_empty(), "operations were never answered");
+                return;
+            }
+            self.array.bring_to_spindles(self.now_ns, &mut self.world);
+        }
+        panic!("the array never is clean");
+    }
+
+    pub fn read_everything(&mut self) {
+        self.drain();
+        for first_sector in (0..self.versions.len() as u64).step_by(100) {
+            let sectors = 100.min(self.versions.len() as u64 - first_sector) as u32;
+            self.read_at(first_sector, sectors);
+            self.drain();
+        }
+        assert!(self.asked.is_empty());
+        assert!(self.may_refuse || self.refused == 0, "{} were refused", self.refused);
+    }
+
+    /// Reads so much of something else that nothing of the first blocks is left in the cache.
+    pub fn forget_cache(&mut self) {
+        for _ in 0..3 {
+            self.read_at(2_000, 800);
+            self.drain();
+            self.read_at(3_000, 800);
+            self.drain();
+        }
+    }
+
+    pub fn place_of(&self, block: u32) -> (u16, u64) {
+        let place = self.config.group.locate(self.array.pointer(block).unwrap().vbn);
+        (place.spindle.0, place.dbn.0)
+    }
+
+    /// Spindle `spindle` is gone with all it holds.
+    pub fn lose(&mut self, spindle: SpindleIndex) {
+        if !self.world.lost.insert(spindle.0) {
+            return;
+        }
+        let (gone, rest) = std::mem::take(&mut self.world.outstanding)
+            .into_iter()
+            .partition(|command| command.spindle == spindle);
+        self.world.outstanding = rest;
+        self.array.spindle_failed(self.now_ns, spindle, &mut self.world).unwrap();
+        for command in gone {
+            self.array.command_failed(self.now_ns, command, &mut self.world);
+        }
+        self.after();
+    }
+
+    /// Makes a block of a spindle bad: it cannot be read (0), is changed (1), or is what another block is (2).
+    pub fn spoil(&mut self, spindle: u16, dbn: u64, kind: u8) {
+        if self.world.lost.contains(&spindle) || self.world.block(spindle, dbn) == [0; BLOCK_BYTES]
+        {
+            return;
+        }
+        match kind {
+            0 => {
+                self.world.unreadable.insert((spindle, dbn));
+            }
+            1 => self.world.bytes(spindle, dbn * 8, 8)[77] ^= 4,
+            _ => {
+                let other = self.world.block(spindle, (dbn + 1) % 1_024).to_vec();
+                self.world.bytes(spindle, dbn * 8, 8).copy_from_slice(&other);
+            }
+        }
+        // Whoever stores the blocks notices that a checksum is wrong, but where the block is not named to it.
+        if kind == 1 {
+            self.world.unreadable.insert((spindle, dbn));
+        }
+    }
+
+    /// The parity of every stripe without a lost block is that of its data.
+    pub fn parity_is_right(&self, lost: &BTreeSet<u16>) {
+        let group = &self.config.group;
+        let codec = StripeCodec::for_shape(group.stripe_shape(), BLOCK_BYTES).unwrap();
+        let parity = usize::from(group.parity().spindles());
+        if lost.iter().any(|spindle| *spindle < group.data_spindles()) {
+            return;
+        }
+        for stripe in 0..group.stripes() {
+            let data: Vec<&[u8]> =
+                (0..group.data_spindles()).map(|one| self.world.block(one, stripe)).collect();
+            let mut computed = vec![vec![0; BLOCK_BYTES]; parity];
+            codec.encode(&data, &mut computed).unwrap();
+            for (spindle, bytes) in (group.data_spindles()..).zip(computed) {
+                assert!(
+                    lost.contains(&spindle) || self.world.block(spindle, stripe) == bytes,
+                    "parity on spindle {spindle} of stripe {stripe} is wrong"
+                );
+            }
+        }
+    }
+
+    fn block_of(&self, key: u32) -> Option<Vec<u8>> {
+        let pointer = self.array.pointer(key)?;
+        let place = self.config.group.locate(pointer.vbn);
+        let bytes = self.world.block(place.spindle.0, place.dbn.0).to_vec();
+        (checksum(&bytes) == pointer.checksum).then_some(bytes)
+    }
+
+    /// The aggregate's bitmap on the spindles has what is reached from the root, and what is held back, and nothing else.
+    pub fn bitmap_is_right(&self) {
+        let keys = self.array.keys();
+        if self.world.root.is_none() {
+            return;
+        }
+        let mut reached = BTreeSet::new();
+        reached.extend((0..keys.end()).filter_map(|key| Some(self.array.pointer(key)?.vbn.0)));
+        let mut in_use = 0;
+        for (index, key) in keys.aggregate_bitmap().enumerate() {
+            let Some(bytes) = self.block_of(key) else { return };
+            for bit in (0..32_768).filter(|bit| bytes[bit / 8] >> (bit % 8) & 1 == 1) {
+                in_use += 1;
+                reached.remove(&(index as u64 * 32_768 + bit as u64));
+            }
+        }
+        assert!(reached.is_empty(), "{} are in use and free in the bitmap", reached.len());
+        let named = 2 + (0..keys.end()).filter(|key| self.array.pointer(*key).is_some()).count();
+        let held_back = self.world.root.unwrap().held_back_blocks;
+        assert_eq!(in_use, named as u64 + held_back, "blocks in use but named by nobody");
+    }
+
+    /// The array as another begins from what the root leads to.
+    pub fn restored(self) -> Self {
+        let config = self.config.clone();
+        let mut blocks = Vec::new();
+        if let Some((vbn, sum)) = self.world.root.and_then(|root| root.block) {
+            let keys = self.array.keys().clone();
+            let pointer = strewn_array::write_anywhere::metadata::Pointer { vbn, checksum: sum };
+            let mut open = vec![(keys.root().unwrap(), pointer)];
+            while let Some((key, pointer)) = open.pop() {
+                blocks.push((key, pointer));
+                if !keys.has_pointers(key) {
+                    continue;
+                }
+                let place = config.group.locate(pointer.vbn);
+                let bytes = self.world.block(place.spindle.0, place.dbn.0);
+                assert_eq!(checksum(bytes), pointer.checksum, "block {key} of metadata");
+                let children = decode_pointers(key, bytes).unwrap();
+                assert_eq!(children.len(), keys.children(key).len());
+                let there = keys.children(key).zip(children);
+                open.extend(there.filter_map(|(key, pointer)| Some((key, pointer?))));
+            }
+        }
+        let mut bench = Self::empty(config.clone());
+        bench.array = WriteAnywhere::restored(config, blocks).unwrap();
+        bench.world.spindles = self.world.spindles;
+        bench.world.root = self.world.root;
+        bench.versions = self.versions;
+        bench.next = self.next;
+        bench.now_ns = self.now_ns;
+        bench.array.start(bench.now_ns, &mut bench.world);
+        bench
+    }
+}
