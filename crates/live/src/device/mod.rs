@@ -1,12 +1,16 @@
 //! Devices: files and block devices, and simulated ones that fail.
 
 mod buffer;
+#[cfg(unix)]
+pub mod real;
 pub mod simulated;
 mod waker;
 
 use std::time::Duration;
 
 pub use buffer::{BLOCK_BYTES, Buffer};
+#[cfg(unix)]
+pub use real::{DeviceFile, Engine, OpenDevice, OpenError, RealDevices, Space, open_devices};
 pub use simulated::{SimulatedDevices, SimulatedDisk};
 pub use waker::Waker;
 

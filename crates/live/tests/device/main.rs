@@ -4,4 +4,5 @@
 
 mod crashes;
 mod faults;
+mod files;
 mod support;
