@@ -2,6 +2,8 @@
 
 mod buffer;
 #[cfg(unix)]
+pub mod probe;
+#[cfg(unix)]
 pub mod real;
 pub mod simulated;
 mod waker;
@@ -9,6 +11,8 @@ mod waker;
 use std::time::Duration;
 
 pub use buffer::{BLOCK_BYTES, Buffer};
+#[cfg(unix)]
+pub use probe::{Finding, probe};
 #[cfg(unix)]
 pub use real::{DeviceFile, Engine, OpenDevice, OpenError, RealDevices, Space, open_devices};
 pub use simulated::{SimulatedDevices, SimulatedDisk};

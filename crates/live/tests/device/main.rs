@@ -5,4 +5,5 @@
 mod crashes;
 mod faults;
 mod files;
+mod probe;
 mod support;

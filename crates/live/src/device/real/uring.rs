@@ -20,7 +20,7 @@ use super::slot::{Outcome, Slot};
 use super::{DeviceFile, assert_countable, closed};
 
 /// Places for what is asked of the kernel.
-const ENTRIES: u32 = 256;
+const ENTRIES: u32 = 512;
 
 /// How many operations the kernel has at once: one place is the wake-up's, so that there is always one.
 const AT_ONCE: usize = ENTRIES as usize - 1;
