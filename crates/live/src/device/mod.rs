@@ -169,7 +169,8 @@ pub enum IoError {
     /// The device has no room: a sparse file on a full file system.
     #[error("no space is left under the device")]
     NoSpace,
-    /// The device is gone, or no longer answers.
+    /// The device is gone, no longer answers, or cannot be relied upon: it failed a write, or a flush, after which
+    /// nobody knows which writes that were done are lost. Whoever is told closes it.
     #[error("the device is gone: {0}")]
     Gone(String),
 }

@@ -407,3 +407,22 @@ fn take(
         }
     }
 }
+
+/// A child has a copy of every open file until it runs its program: that must not keep a lock.
+#[test]
+fn a_lock_is_free_though_children_are_being_started() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("device");
+    drop(DeviceFile::create(&path, BLOCK, Space::Sparse).unwrap());
+    let ends = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ends.load(std::sync::atomic::Ordering::Relaxed) {
+                Command::new("true").status().unwrap();
+            }
+        });
+        let opened = (0..2_000).all(|_| DeviceFile::open(&path).is_ok());
+        ends.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(opened);
+    });
+}

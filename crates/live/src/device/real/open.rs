@@ -104,17 +104,17 @@ impl OpenDevice {
         }
         let is_block_device = kind.is_block_device();
         let (file, direct) = self.open_as(path, &status, is_block_device)?;
-        match lock::lock(&file, self.writable, is_block_device) {
-            Ok(()) => {}
-            Err(Refused::InUse) => return Err(in_use(path, &status)),
-            Err(Refused::Failed(source)) => return Err(system(path, "lock", source)),
-        }
         let size_bytes = (&file)
             .seek(SeekFrom::End(0))
             .map_err(|source| system(path, "find the size of", source))?;
         let block = BLOCK_BYTES as u64;
         if size_bytes < block || !(is_block_device || size_bytes.is_multiple_of(block)) {
             return Err(OpenError::NotBlocks { path: path.to_owned(), size_bytes });
+        }
+        match lock::lock(&file, self.writable, is_block_device) {
+            Ok(()) => {}
+            Err(Refused::InUse) => return Err(in_use(path, &status)),
+            Err(Refused::Failed(source)) => return Err(system(path, "lock", source)),
         }
         let size_bytes = size_bytes / block * block;
         Ok(DeviceFile { file, path: path.to_owned(), size_bytes, direct, is_block_device })
@@ -252,6 +252,14 @@ impl DeviceFile {
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
+    }
+}
+
+impl Drop for DeviceFile {
+    fn drop(&mut self) {
+        // Closing it would do, but for a child that another thread is just starting: until it runs its program it has
+        // the file as well, and with it the lock.
+        let _ = self.file.unlock();
     }
 }
 
