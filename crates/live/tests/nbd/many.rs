@@ -1,8 +1,10 @@
 //! Many clients at once, each with a model of what it wrote, over an export that answers in any order.
 
 use std::collections::HashMap;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use strewn_live::nbd::Limits;
 
@@ -131,4 +133,51 @@ fn many_clients_read_what_they_wrote() {
         }
     }
     assert!(serving.usage().most_bytes <= 1 << 20);
+}
+
+#[test]
+fn a_server_stops_under_load_and_what_it_acknowledged_is_there() {
+    let memory = Memory::new(CLIENTS * PAGE);
+    let mut serving = Serving::new(Arc::new(Threads::new(Arc::clone(&memory), 3)));
+    let begin = Instant::now();
+    let acknowledged: Vec<u8> = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| {
+                let mut client = serving.connect().simple();
+                scope.spawn(move || {
+                    let mut last = 0;
+                    for round in (1..=255_u8).cycle() {
+                        let write =
+                            [&head(WRITE, 0, round.into(), number * PAGE, 512)[..], &[round; 512]]
+                                .concat();
+                        let mut reply = [0; 16];
+                        if client.stream.write_all(&write).is_err()
+                            || client.stream.read_exact(&mut reply).is_err()
+                        {
+                            break;
+                        }
+                        assert_eq!(reply[4..15], [0; 11]);
+                        last = round;
+                    }
+                    last
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(200));
+        serving.server.take().unwrap().stop();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    // A write whose reply did not come may have been done, and is the next one then.
+    let again = Serving::new(memory);
+    let mut client = again.connect().simple();
+    for (number, last) in acknowledged.into_iter().enumerate() {
+        let found = client.read(number as u64 * PAGE, 512);
+        assert!(found.iter().all(|&byte| byte == found[0]));
+        assert!(
+            found[0] == last || found[0] == last % 255 + 1,
+            "{last} was acknowledged, {} is there",
+            found[0]
+        );
+    }
 }
