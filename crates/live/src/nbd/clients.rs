@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -28,6 +28,8 @@ pub(super) struct Served {
     /// Those that are served, by the order in which they came.
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
     changed: Condvar,
+    /// Theirs, and those of a few that are gone.
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 type Connections<'a> = MutexGuard<'a, BTreeMap<u64, Arc<Connection>>>;
@@ -85,32 +87,48 @@ fn serve(served: &Arc<Served>, number: u64, connection: Arc<Connection>) {
     locked(&served.connections).insert(number, Arc::clone(&connection));
     let place = Place { served: Arc::clone(served), number };
     // Without a thread, the place and the connection go with what was to run in it.
-    let _ = thread::Builder::new().name("nbd requests".into()).spawn(move || {
+    let thread = thread::Builder::new().name("nbd requests".into()).spawn(move || {
         let Place { served, .. } = &place;
         connection.serve(&*served.export, &served.offer, &served.limits);
         // The place goes last: once it is gone, so is the connection, and its slot is free.
         drop(connection);
         drop(place);
     });
+    let mut threads = locked(&served.threads);
+    threads.retain(|thread| !thread.is_finished());
+    threads.extend(thread);
 }
 
 impl Served {
     pub(super) fn new(export: Arc<dyn Export>, offer: Offer, limits: Limits) -> Self {
-        Self { export, offer, limits, connections: Mutex::default(), changed: Condvar::new() }
+        Self {
+            export,
+            offer,
+            limits,
+            connections: Mutex::default(),
+            changed: Condvar::new(),
+            threads: Mutex::default(),
+        }
     }
 
-    /// Stops all connections and waits for them.
+    /// Stops all connections and waits for them. Nobody has the export after that, but for a thread that is inside it
+    /// and does not return.
     pub(super) fn stop(&self) {
         let connections = locked(&self.connections);
         connections.values().for_each(|connection| connection.stop());
-        let (connections, late) = self.wait_until_none(connections, self.limits.stop_timeout);
+        let (mut connections, mut late) =
+            self.wait_until_none(connections, self.limits.stop_timeout);
         if late {
             connections.values().for_each(|connection| connection.abandon());
-            // Their threads wait for nothing now, but for an export that does not return.
-            drop(self.wait_until_none(
-                connections,
-                self.limits.stop_timeout.max(Duration::from_secs(1)),
-            ));
+            let timeout = self.limits.stop_timeout.max(Duration::from_secs(1));
+            (connections, late) = self.wait_until_none(connections, timeout);
+        }
+        drop(connections);
+        if !late {
+            for thread in locked(&self.threads).drain(..) {
+                // One that panicked, in the export, has said so.
+                let _ = thread.join();
+            }
         }
     }
 

@@ -153,7 +153,7 @@ impl Server {
 
     /// Accepts no more clients and reads no more requests, lets those in flight finish and their replies go out, closes
     /// the connections, and returns when all of that is done. What is not done after
-    /// [`Limits::stop_timeout`] is not waited for.
+    /// [`Limits::stop_timeout`] is not waited for. Then nobody else has the export, unless it kept a thread.
     pub fn stop(self) {
         self.stopper.stop();
         self.wait();

@@ -154,6 +154,7 @@ fn stop_lets_requests_in_flight_finish() {
     assert!(client.is_closed());
     stopping.join().unwrap();
     stopper.stop();
+    assert!(Arc::into_inner(memory).is_some(), "nobody else has the export");
 }
 
 #[test]
