@@ -1,1 +1,75 @@
-//! The LUN over a network block device (NBD) connection.
+//! The LUN over a network block device (NBD) connection: what the kernel, qemu, libnbd and fio can mount, copy and test.
+//!
+//! A [`Server`] offers one [`Export`] on a Unix socket, or on a loopback address. It speaks fixed newstyle negotiation
+//! with structured replies and `base:allocation`, without TLS; the document followed is `doc/proto.md` of the
+//! NetworkBlockDevice project. Each connection has a thread that reads requests and one that writes replies, in the
+//! order in which they are ready. What all of them hold is counted, and [`Limits`] says how much that may be.
+//!
+//! ```
+//! use std::sync::{Arc, Mutex};
+//! use strewn_live::nbd::{Answer, Export, Limits, Reply, Request, Server};
+//!
+//! /// A LUN in memory, of one MiB.
+//! struct Memory(Mutex<Vec<u8>>);
+//!
+//! impl Export for Memory {
+//!     fn size_bytes(&self) -> u64 {
+//!         1 << 20
+//!     }
+//!     fn submit(&self, request: Request, reply: Reply) {
+//!         let mut bytes = self.0.lock().unwrap();
+//!         reply.send(Ok(match request {
+//!             Request::Read { offset, bytes: length } => {
+//!                 Answer::Data(bytes[offset as usize..][..length as usize].to_vec())
+//!             }
+//!             Request::Write { offset, data, .. } => {
+//!                 bytes[offset as usize..][..data.len()].copy_from_slice(&data);
+//!                 Answer::Done
+//!             }
+//!             Request::WriteZeroes { offset, bytes: length, .. } => {
+//!                 bytes[offset as usize..][..length as usize].fill(0);
+//!                 Answer::Done
+//!             }
+//!             Request::Flush | Request::Trim { .. } => Answer::Done,
+//!             Request::Allocation { .. } => Answer::Allocation(Vec::new()),
+//!         }));
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let export = Arc::new(Memory(Mutex::new(vec![0; 1 << 20])));
+//! let server = Server::tcp("127.0.0.1:0".parse()?, export, Limits::default())?;
+//! println!("nbdinfo {}", server.address());
+//! server.stop();
+//! # Ok(())
+//! # }
+//! ```
+
+mod budget;
+mod clients;
+mod connection;
+mod export;
+mod handshake;
+mod limits;
+mod listener;
+mod options;
+mod protocol;
+mod replies;
+mod requests;
+mod sender;
+mod server;
+mod stream;
+mod transmission;
+
+pub use budget::Usage;
+pub use export::{Answer, Export, ExportError, Extent, Features, Reply, Request};
+pub use limits::{Limits, LimitsError};
+pub use listener::Address;
+pub use server::{Server, ServerError, Stopper};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The mutex's content. A thread that panicked with it left it whole: nothing here panics between two changes.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

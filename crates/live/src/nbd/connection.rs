@@ -1,0 +1,90 @@
+//! One connection, from its first byte to its last.
+
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::budget::Share;
+use super::export::Export;
+use super::handshake::shake_hands;
+use super::limits::Limits;
+use super::options::Offer;
+use super::replies::Outbox;
+use super::stream::{Incoming, Stream};
+use super::transmission::Transmission;
+
+/// How long a client that was sent its last reply may take to close.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// A client's connection, as its threads and the server share it.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: Stream,
+    share: Share,
+    outbox: Arc<Outbox>,
+    stopping: AtomicBool,
+}
+
+/// Ends the outbox even if the export panics, so that the writer ends too.
+struct Ended<'a>(&'a Outbox);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl Connection {
+    pub(super) fn new(stream: Stream, share: Share) -> Self {
+        Self { stream, share, outbox: Arc::default(), stopping: AtomicBool::new(false) }
+    }
+
+    /// Reads no more requests. Those in flight are still answered.
+    pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        self.share.close();
+        self.stream.shutdown(Shutdown::Read);
+    }
+
+    /// Sends nothing more either.
+    pub(super) fn abandon(&self) {
+        self.stream.shutdown(Shutdown::Both);
+        self.outbox.abandon();
+    }
+
+    /// Serves the client. Returns when its last request is answered, or when it is abandoned.
+    pub(super) fn serve(&self, export: &dyn Export, offer: &Offer, limits: &Limits) {
+        let mut incoming = Incoming::new(&self.stream);
+        // A client that breaks the protocol is not told more than was said: its connection is closed.
+        if let Ok(Some(agreed)) = shake_hands(&self.stream, &mut incoming, offer, limits) {
+            let transmission = Transmission {
+                export,
+                offer,
+                agreed,
+                limits,
+                share: &self.share,
+                outbox: &self.outbox,
+                stopping: &self.stopping,
+            };
+            let whole = thread::scope(|scope| {
+                let writer = thread::Builder::new()
+                    .name("nbd replies".into())
+                    .spawn_scoped(scope, || self.outbox.send_all(&self.stream, agreed.structured))
+                    .ok()?;
+                let ended = Ended(&self.outbox);
+                // However it ends, what was asked before is answered.
+                let _ = transmission.run(&mut incoming);
+                drop(ended);
+                writer.join().ok()
+            });
+            if whole == Some(true) {
+                // Closed with requests unread, a socket may take back replies that the client did not read yet.
+                self.stream.shutdown(Shutdown::Write);
+                incoming.discard_rest(Instant::now() + GOODBYE);
+            }
+        }
+        self.stream.shutdown(Shutdown::Both);
+    }
+}

@@ -1,0 +1,238 @@
+//! Replies: what they say, those that are ready, and the thread that sends them.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::net::Shutdown;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use super::budget::Charge;
+use super::export::{Answer, ExportError, Extent, Reply};
+use super::locked;
+use super::protocol::{Errno, allocation_flag};
+use super::requests::{Kind, Refusal};
+use super::sender::Sender;
+use super::stream::Stream;
+
+/// What waits to be sent to one client, and what is still to come.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    ready: VecDeque<Ready>,
+    /// Requests that the export has not answered yet.
+    outstanding: usize,
+    /// No more requests come.
+    ended: bool,
+    /// Nobody waits for those that are outstanding.
+    abandoned: bool,
+}
+
+/// A reply, and what its request holds until it is sent.
+#[derive(Debug)]
+struct Ready {
+    cookie: u64,
+    content: Content,
+    _charge: Charge,
+}
+
+/// What a reply says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Done,
+    Data {
+        offset: u64,
+        data: Vec<u8>,
+    },
+    /// Descriptors: length and flags.
+    Allocation(Vec<(u32, u32)>),
+    Error(Errno, String),
+}
+
+impl Outbox {
+    /// To whom the export answers a request.
+    pub(super) fn expect(self: &Arc<Self>, cookie: u64, kind: Kind, charge: Charge) -> Reply {
+        locked(&self.queue).outstanding += 1;
+        let outbox = Arc::clone(self);
+        Reply::new(move |outcome| {
+            let ready = Ready { cookie, content: content(kind, outcome), _charge: charge };
+            outbox.put(ready, 1);
+        })
+    }
+
+    /// Answers a request that the export is not asked.
+    pub(super) fn refuse(&self, cookie: u64, refusal: Refusal, charge: Charge) {
+        let content = Content::Error(refusal.errno, refusal.why.into());
+        self.put(Ready { cookie, content, _charge: charge }, 0);
+    }
+
+    fn put(&self, ready: Ready, answered: usize) {
+        let mut queue = locked(&self.queue);
+        queue.outstanding -= answered;
+        if !queue.abandoned {
+            queue.ready.push_back(ready);
+        }
+        drop(queue);
+        self.changed.notify_one();
+    }
+
+    /// No more requests come: what is outstanding is the last.
+    pub(super) fn end(&self) {
+        locked(&self.queue).ended = true;
+        self.changed.notify_one();
+    }
+
+    /// What is not sent yet will not be.
+    pub(super) fn abandon(&self) {
+        let mut queue = locked(&self.queue);
+        queue.abandoned = true;
+        let dropped = mem::take(&mut queue.ready);
+        drop(queue);
+        // Their charges are given back without the queue's lock.
+        drop(dropped);
+        self.changed.notify_one();
+    }
+
+    /// Waits for replies and takes all that are ready. Whether there were any: otherwise none will come.
+    fn take(&self, into: &mut VecDeque<Ready>) -> bool {
+        let mut queue = locked(&self.queue);
+        loop {
+            if !queue.ready.is_empty() {
+                mem::swap(&mut queue.ready, into);
+                return true;
+            }
+            if queue.abandoned || (queue.ended && queue.outstanding == 0) {
+                return false;
+            }
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Sends replies until the last. When the client is gone, or does not take them, its socket is shut and the rest is
+    /// dropped as it comes. Whether all was sent.
+    pub(super) fn send_all(&self, stream: &Stream, structured: bool) -> bool {
+        let mut sender = Sender::new(stream, structured);
+        let mut whole = true;
+        let mut batch = VecDeque::new();
+        while self.take(&mut batch) {
+            while let Some(ready) = batch.pop_front() {
+                whole = whole && sender.send(ready.cookie, &ready.content).is_ok();
+                if !whole {
+                    stream.shutdown(Shutdown::Both);
+                    batch.clear();
+                }
+            }
+            if whole && sender.flush().is_err() {
+                whole = false;
+                stream.shutdown(Shutdown::Both);
+            }
+        }
+        whole
+    }
+}
+
+/// What a reply says after this outcome.
+fn content(kind: Kind, outcome: Result<Answer, ExportError>) -> Content {
+    match (kind, outcome) {
+        (Kind::Plain { .. }, Ok(Answer::Done)) => Content::Done,
+        (Kind::Read { offset, bytes }, Ok(Answer::Data(data))) if data.len() as u64 == bytes => {
+            Content::Data { offset, data }
+        }
+        (Kind::Allocation { bytes, extents }, Ok(Answer::Allocation(told))) => {
+            Content::Allocation(descriptors(&told, bytes, extents))
+        }
+        (_, Ok(_)) => {
+            Content::Error(Errno::Io, "the export answered something else than was asked".into())
+        }
+        (kind, Err(error)) => {
+            let errno = match &error {
+                ExportError::Io(_) => Errno::Io,
+                ExportError::NoSpace => Errno::NoSpace,
+                // Zeroes that need not be fast must not be refused as unsupported.
+                ExportError::NotSupported
+                    if kind == (Kind::Plain { may_be_unsupported: false }) =>
+                {
+                    Errno::Invalid
+                }
+                ExportError::NotSupported => Errno::NotSupported,
+                ExportError::NotPermitted => Errno::NotPermitted,
+                ExportError::Invalid => Errno::Invalid,
+                ExportError::Shutdown => Errno::Shutdown,
+            };
+            Content::Error(errno, error.to_string())
+        }
+    }
+}
+
+/// Lengths and flags of at most so many extents: neighbours of one kind as one, nothing beyond the request, and never
+/// none.
+fn descriptors(told: &[Extent], bytes: u64, at_most: usize) -> Vec<(u32, u32)> {
+    let mut descriptors: Vec<(u32, u32)> = Vec::new();
+    let mut left = bytes;
+    for extent in told {
+        let length = extent.bytes.min(left);
+        let hole = if extent.allocated { 0 } else { allocation_flag::HOLE };
+        let flags = hole | if extent.zero { allocation_flag::ZERO } else { 0 };
+        left -= length;
+        // No longer than the request, whose length is a u32.
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        let full = descriptors.len() == at_most;
+        match descriptors.last_mut() {
+            _ if length == 0 => {}
+            Some(last) if last.1 == flags => last.0 += length,
+            _ if full => break,
+            _ => descriptors.push((length, flags)),
+        }
+    }
+    if descriptors.is_empty() {
+        descriptors.push((u32::try_from(bytes).unwrap_or(u32::MAX), 0));
+    }
+    descriptors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(bytes: u64, allocated: bool, zero: bool) -> Extent {
+        Extent { bytes, allocated, zero }
+    }
+
+    #[test]
+    fn descriptors_are_merged_cut_and_never_none() {
+        let told = [
+            extent(512, true, false),
+            extent(1024, true, false),
+            extent(0, false, true),
+            extent(9000, false, true),
+        ];
+        assert_eq!(descriptors(&told, 4096, 8), [(1536, 0), (2560, 3)]);
+        assert_eq!(descriptors(&told, 4096, 1), [(1536, 0)]);
+        assert_eq!(descriptors(&[], 4096, 8), [(4096, 0)]);
+        assert_eq!(descriptors(&[extent(0, true, true)], 512, 8), [(512, 0)]);
+    }
+
+    #[test]
+    fn an_answer_to_something_else_is_an_error() {
+        let short = content(Kind::Read { offset: 0, bytes: 512 }, Ok(Answer::Data(vec![0; 511])));
+        let other = content(Kind::Plain { may_be_unsupported: true }, Ok(Answer::Data(Vec::new())));
+        for content in [short, other] {
+            assert!(matches!(content, Content::Error(Errno::Io, _)));
+        }
+    }
+
+    #[test]
+    fn only_fast_zeroes_may_be_unsupported() {
+        let errno = |may_be_unsupported| match content(
+            Kind::Plain { may_be_unsupported },
+            Err(ExportError::NotSupported),
+        ) {
+            Content::Error(errno, _) => errno,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((errno(true), errno(false)), (Errno::NotSupported, Errno::Invalid));
+    }
+}

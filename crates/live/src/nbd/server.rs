@@ -1,0 +1,199 @@
+//! A server: who listens, who is served, and how it ends.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use super::budget::{Budget, Usage};
+use super::clients::{Served, accept_until_told};
+use super::export::Export;
+use super::limits::{Limits, LimitsError, SECTOR_BYTES};
+use super::listener::{Address, Listener};
+use super::options::Offer;
+use super::protocol::STRING_BYTES;
+
+/// Why a server was not started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The limits contradict each other.
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
+    /// The export's size is not one that clients can use.
+    #[error("the export has {0} bytes, which is not a multiple of 512")]
+    Size(u64),
+    /// The export's name or description is not one that the protocol can carry.
+    #[error("the export's {0} has a NUL, or more than 4096 bytes")]
+    Text(&'static str),
+    /// Anybody who reaches the address could read and write the LUN.
+    #[error(
+        "{0} is not a loopback address; the server has neither encryption nor passwords, so it listens on this machine \
+         only: use 127.0.0.1 or ::1, or a Unix socket, and a tunnel for the rest"
+    )]
+    NotLoopback(SocketAddr),
+    /// A server answers at this socket.
+    #[error("a server is listening at {}; stop it, or choose another path", .0.display())]
+    InUse(PathBuf),
+    /// The path is something else than a socket, which is not replaced.
+    #[error("{} exists and is not a socket; remove it, or choose another path", .0.display())]
+    NotASocket(PathBuf),
+    /// The system does not let it listen.
+    #[error("cannot listen at {address}: {error}")]
+    Listen {
+        /// Where.
+        address: Address,
+        /// What the system says.
+        #[source]
+        error: io::Error,
+    },
+    /// The system gives no thread or no descriptor.
+    #[error("cannot start a server: {0}")]
+    Start(#[source] io::Error),
+}
+
+/// A server that runs. Dropped, it is stopped, as by [`stop`](Self::stop).
+#[derive(Debug)]
+pub struct Server {
+    address: Address,
+    stopper: Stopper,
+    budget: Arc<Budget>,
+    listening: Option<JoinHandle<()>>,
+}
+
+/// Tells a server to stop, from another thread.
+#[derive(Debug, Clone)]
+pub struct Stopper(Arc<UnixStream>);
+
+impl Stopper {
+    /// Begins to stop the server and returns at once; [`Server::wait`] returns when it has stopped.
+    pub fn stop(&self) {
+        // Full, or without a reader: then it was told before.
+        let _ = (&*self.0).write(&[0]);
+    }
+}
+
+impl Server {
+    /// Serves `export` on a Unix socket, which only the owner of this process may open. A socket that a dead server left
+    /// is replaced. The socket is removed at the end.
+    ///
+    /// # Errors
+    ///
+    /// When the limits or the export are not usable, when something else is at `path` (a server that answers, or what is
+    /// not a socket), and when the system refuses.
+    pub fn unix(path: &Path, export: Arc<dyn Export>, limits: Limits) -> Result<Self, ServerError> {
+        Self::start(export, limits, || Listener::unix(path))
+    }
+
+    /// Serves `export` on a port of this machine; port 0 is any that is free. Every user of the machine can connect.
+    ///
+    /// # Errors
+    ///
+    /// When the limits or the export are not usable, when `address` is not a loopback address, and when the system
+    /// refuses.
+    pub fn tcp(
+        address: SocketAddr,
+        export: Arc<dyn Export>,
+        limits: Limits,
+    ) -> Result<Self, ServerError> {
+        Self::start(export, limits, || Listener::tcp(address))
+    }
+
+    fn start(
+        export: Arc<dyn Export>,
+        limits: Limits,
+        listen: impl FnOnce() -> Result<(Listener, Address), ServerError>,
+    ) -> Result<Self, ServerError> {
+        limits.check()?;
+        let offer = offer(&*export, &limits)?;
+        let (listener, address) = listen()?;
+        let (told, stopper) = UnixStream::pair().map_err(ServerError::Start)?;
+        stopper.set_nonblocking(true).map_err(ServerError::Start)?;
+        let budget = Arc::new(Budget::new(limits.clone()));
+        let served = Arc::new(Served::new(export, offer, limits));
+        let listening = thread::Builder::new()
+            .name("nbd".into())
+            .spawn({
+                let budget = Arc::clone(&budget);
+                move || {
+                    accept_until_told(&listener, &told, &budget, &served);
+                    // New clients are refused, and the path is free, before the old ones are waited for.
+                    drop(listener);
+                    served.stop();
+                }
+            })
+            .map_err(ServerError::Start)?;
+        Ok(Self {
+            address,
+            stopper: Stopper(Arc::new(stopper)),
+            budget,
+            listening: Some(listening),
+        })
+    }
+
+    /// Where clients find it.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// What it has in hand.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.budget.usage()
+    }
+
+    /// What stops it from another thread: one that waits for a signal, say.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Accepts no more clients and reads no more requests, lets those in flight finish and their replies go out, closes
+    /// the connections, and returns when all of that is done. What is not done after
+    /// [`Limits::stop_timeout`] is not waited for. Then nobody else has the export, unless it kept a thread.
+    pub fn stop(self) {
+        self.stopper.stop();
+        self.wait();
+    }
+
+    /// Waits until it has been stopped.
+    pub fn wait(mut self) {
+        self.join();
+    }
+
+    fn join(&mut self) {
+        if let Some(listening) = self.listening.take() {
+            // It ends without a result; had it panicked, its message has been printed.
+            let _ = listening.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        self.join();
+    }
+}
+
+fn offer(export: &dyn Export, limits: &Limits) -> Result<Offer, ServerError> {
+    let size_bytes = export.size_bytes();
+    if !size_bytes.is_multiple_of(SECTOR_BYTES) {
+        return Err(ServerError::Size(size_bytes));
+    }
+    for (what, text) in [("name", export.name()), ("description", export.description())] {
+        if text.len() > STRING_BYTES || text.contains('\0') {
+            return Err(ServerError::Text(what));
+        }
+    }
+    Ok(Offer {
+        name: export.name().into(),
+        description: export.description().into(),
+        size_bytes,
+        features: export.features(),
+        largest_request_bytes: limits.largest_request_bytes,
+    })
+}

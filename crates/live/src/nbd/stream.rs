@@ -1,0 +1,153 @@
+//! A client's socket, of either kind, and reading from it in whole pieces.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// What is read at once, small requests together.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A client's socket.
+#[derive(Debug)]
+pub(super) enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    pub(super) fn shutdown(&self, how: Shutdown) {
+        // Not connected any more is what was wanted.
+        let _ = match self {
+            Self::Unix(stream) => stream.shutdown(how),
+            Self::Tcp(stream) => stream.shutdown(how),
+        };
+    }
+
+    /// How long one read may wait for the next bytes.
+    pub(super) fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+            Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
+        }
+    }
+
+    /// How long one write may wait for the client to take something.
+    pub(super) fn set_write_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_write_timeout(Some(timeout)),
+            Self::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
+        }
+    }
+}
+
+impl Read for &Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => (&*stream).read(into),
+            Stream::Tcp(stream) => (&*stream).read(into),
+        }
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => (&*stream).write(from),
+            Stream::Tcp(stream) => (&*stream).write(from),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What comes from a client.
+pub(super) struct Incoming<'a> {
+    reader: BufReader<&'a Stream>,
+    /// When all must have come; later than that every read fails.
+    deadline: Option<Instant>,
+}
+
+impl<'a> Incoming<'a> {
+    pub(super) fn new(stream: &'a Stream) -> Self {
+        Self { reader: BufReader::with_capacity(BUFFER_BYTES, stream), deadline: None }
+    }
+
+    pub(super) fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    /// Waits for something to come, however long that takes; whether it did, or the client closed.
+    pub(super) fn begins(&mut self) -> io::Result<bool> {
+        loop {
+            match self.reader.fill_buf() {
+                Ok(bytes) => return Ok(!bytes.is_empty()),
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Fills all of `into`. Fails when the client closes, stops for longer than the socket's timeout, or is past the
+    /// deadline.
+    pub(super) fn exact(&mut self, mut into: &mut [u8]) -> io::Result<()> {
+        while !into.is_empty() {
+            self.arm()?;
+            match self.reader.read(into) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => into = &mut into[read..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads so many bytes and throws them away.
+    pub(super) fn discard(&mut self, mut bytes: u64) -> io::Result<()> {
+        let mut into = [0; 8 << 10];
+        while bytes > 0 {
+            let now = into.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
+            self.exact(&mut into[..now])?;
+            bytes -= now as u64;
+        }
+        Ok(())
+    }
+
+    /// Reads what the client still sends until it closes, at most until the deadline.
+    pub(super) fn discard_rest(&mut self, deadline: Instant) {
+        self.deadline = Some(deadline);
+        let mut into = [0; 1];
+        while self.exact(&mut into).is_ok() {
+            let buffered = self.reader.buffer().len();
+            self.reader.consume(buffered);
+        }
+    }
+
+    /// Lets the next read wait until the deadline and no longer.
+    fn arm(&mut self) -> io::Result<()> {
+        if let Some(deadline) = self.deadline {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            if self.reader.buffer().is_empty() {
+                self.reader.get_ref().set_read_timeout(left)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether nothing is wrong, only nothing came.
+fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
