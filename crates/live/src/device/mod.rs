@@ -1,8 +1,60 @@
 //! Devices: files and block devices, and simulated ones that fail.
 
 mod buffer;
+#[cfg(unix)]
+pub mod real;
+pub mod simulated;
+mod waker;
+
+use std::time::Duration;
 
 pub use buffer::{BLOCK_BYTES, Buffer};
+#[cfg(unix)]
+pub use real::{DeviceFile, Engine, OpenDevice, OpenError, RealDevices, Space, open_devices};
+pub use simulated::{SimulatedDevices, SimulatedDisk};
+pub use waker::Waker;
+
+/// Devices that do what they are asked, in any order, while the caller goes on.
+///
+/// One thread asks and waits. Every [`Io`] submitted comes back as exactly one [`Done`], with its buffer.
+pub trait Devices {
+    /// What can take the place of a device that failed.
+    type Replacement;
+
+    /// How many devices there are, closed ones included.
+    fn count(&self) -> u16;
+
+    /// How many bytes a device holds: whole blocks.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such device, as everything here that names one.
+    fn size_bytes(&self, device: DeviceIndex) -> u64;
+
+    /// Nanoseconds since the devices were opened: real ones, or those of a simulation.
+    fn now_ns(&self) -> u64;
+
+    /// Queues `io`; never blocks for long. An `Io` for a closed device comes back as [`IoError::Gone`].
+    ///
+    /// # Panics
+    ///
+    /// If `io` is not of whole blocks within the device, or empty: a fault of the caller's, not of a device's.
+    fn submit(&mut self, io: Io);
+
+    /// Sends what is queued, waits at most `timeout` (`None`: until something happens) for completions or a
+    /// wake-up, and adds all that is done to `done`. It may come back with nothing.
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>);
+
+    /// What makes a `wait` in progress return, or the next one if there is none.
+    fn waker(&self) -> Waker;
+
+    /// Gives a device up: what it was asked for comes back, done or as [`IoError::Gone`], and its file is let
+    /// go once the last of it has.
+    fn close(&mut self, device: DeviceIndex);
+
+    /// Puts another in the place of a device, which is closed first.
+    fn replace(&mut self, device: DeviceIndex, by: Self::Replacement);
+}
 
 /// A device of an array, by its number: the spindles from 0 on, the NVRAM log behind them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,7 +65,7 @@ pub struct DeviceIndex(pub u16);
 pub struct IoId(pub u64);
 
 /// Something to be done by a device. Those that are under way together are done in any order.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Io {
     /// Its name.
     pub id: IoId,
@@ -24,7 +76,7 @@ pub struct Io {
 }
 
 /// What a device can do. Offsets and lengths are in bytes, and multiples of [`BLOCK_BYTES`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Request {
     /// Reads as much as `into` holds.
     Read {
@@ -57,6 +109,51 @@ pub struct Done {
     pub buffer: Buffer,
     /// Whether it was done.
     pub result: Result<(), IoError>,
+}
+
+impl Io {
+    /// Where it lies and how long it is, in bytes; nothing for a flush.
+    #[must_use]
+    pub fn extent(&self) -> Option<(u64, u64)> {
+        match &self.request {
+            Request::Read { offset, into: buffer }
+            | Request::Write { offset, from: buffer, .. } => {
+                Some((*offset, buffer.bytes().len() as u64))
+            }
+            Request::Flush => None,
+        }
+    }
+
+    /// It as it comes back when it could not even begin.
+    fn refused(self, error: IoError) -> Done {
+        Done {
+            id: self.id,
+            device: self.device,
+            buffer: self.request.into_buffer(),
+            result: Err(error),
+        }
+    }
+
+    /// Whoever asks for half a block or beyond the end would damage what is not its own.
+    fn assert_within(&self, size_bytes: u64) {
+        let Some((offset, bytes)) = self.extent() else { return };
+        assert!(
+            offset.is_multiple_of(BLOCK_BYTES as u64)
+                && bytes > 0
+                && offset.checked_add(bytes).is_some_and(|end| end <= size_bytes),
+            "{:?}: {bytes} bytes at {offset} of a device of {size_bytes} bytes",
+            self.device,
+        );
+    }
+}
+
+impl Request {
+    fn into_buffer(self) -> Buffer {
+        match self {
+            Self::Read { into: buffer, .. } | Self::Write { from: buffer, .. } => buffer,
+            Self::Flush => Buffer::default(),
+        }
+    }
 }
 
 /// Why an [`Io`] was not done.

@@ -1,0 +1,72 @@
+//! A device is one process's alone.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Why a file is not ours.
+pub(super) enum Refused {
+    InUse,
+    Failed(io::Error),
+}
+
+/// Takes the advisory lock of `file`, for as long as it is open. It belongs to the open file, so that the same process
+/// is refused as well.
+pub(super) fn lock(file: &File, exclusive: bool, is_block_device: bool) -> Result<(), Refused> {
+    // udev holds the lock of a block device for a moment whenever it looks at it, which is after each write to it.
+    let mut patience = if is_block_device { 25 } else { 0 };
+    loop {
+        let taken = if exclusive { file.try_lock() } else { file.try_lock_shared() };
+        match taken {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if patience > 0 => {
+                patience -= 1;
+                sleep(Duration::from_millis(20));
+            }
+            Err(TryLockError::WouldBlock) => return Err(Refused::InUse),
+            Err(TryLockError::Error(error)) => return Err(Refused::Failed(error)),
+        }
+    }
+}
+
+/// Which process holds the lock of the file with this status, if the kernel says so.
+#[cfg(target_os = "linux")]
+pub(super) fn holder(status: &std::fs::Metadata) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let (major, minor) = (rustix::fs::major(status.dev()), rustix::fs::minor(status.dev()));
+    held_by(&locks, &format!("{major:02x}:{minor:02x}:{}", status.ino()))
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn holder(_: &std::fs::Metadata) -> Option<u32> {
+    None
+}
+
+/// The process in the line of `/proc/locks` about this inode: `1: FLOCK  ADVISORY  WRITE 712 fe:00:4711 0 EOF`.
+#[cfg(target_os = "linux")]
+fn held_by(locks: &str, inode: &str) -> Option<u32> {
+    locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        // Those who wait for it have an arrow instead.
+        let kind = words.next()?;
+        let process = words.nth(2)?;
+        (kind == "FLOCK" && words.next()? == inode).then(|| process.parse().ok())?
+    })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_is_in_the_kernels_list() {
+        let locks = "1: POSIX  ADVISORY  WRITE 7 fe:00:4711 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 712 fe:00:4711 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 713 fe:00:4711 0 EOF\n";
+        assert_eq!(held_by(locks, "fe:00:4711"), Some(712));
+        assert_eq!(held_by(locks, "fe:00:471"), None);
+    }
+}

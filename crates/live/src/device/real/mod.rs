@@ -1,0 +1,149 @@
+//! Devices that are files and block devices.
+
+mod errno;
+mod lock;
+mod open;
+#[cfg(target_os = "linux")]
+mod slot;
+mod threads;
+#[cfg(target_os = "linux")]
+mod uring;
+
+use std::io;
+use std::time::Duration;
+
+use super::{DeviceIndex, Devices, Done, Io, IoError, Waker};
+pub use open::{DeviceFile, OpenDevice, OpenError, Space};
+pub use threads::ThreadDevices;
+#[cfg(target_os = "linux")]
+pub use uring::UringDevices;
+
+/// How files are read and written while the caller goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// io_uring where the kernel has it and allows it, otherwise threads.
+    #[default]
+    Auto,
+    /// Linux's io_uring: one thread asks for everything.
+    Uring,
+    /// Some threads a device, each with one operation at a time.
+    Threads,
+}
+
+/// Files and block devices as the devices of an array.
+///
+/// What is in flight when they are dropped is waited for; what is queued and was not yet begun does not happen.
+#[derive(Debug)]
+pub struct RealDevices {
+    inner: Inner,
+    why_threads: Option<String>,
+}
+
+#[derive(Debug)]
+enum Inner {
+    #[cfg(target_os = "linux")]
+    Uring(Box<UringDevices>),
+    Threads(ThreadDevices),
+}
+
+/// Runs `files` as devices, in this order.
+///
+/// # Errors
+///
+/// Where io_uring is asked for by name and refused, and where threads cannot be started.
+pub fn open_devices(files: Vec<DeviceFile>, engine: Engine) -> io::Result<RealDevices> {
+    let mut why_threads = None;
+    let inner = match engine {
+        Engine::Threads => Inner::Threads(ThreadDevices::new(files)?),
+        #[cfg(target_os = "linux")]
+        Engine::Uring => Inner::Uring(Box::new(UringDevices::new(files)?)),
+        #[cfg(not(target_os = "linux"))]
+        Engine::Uring => return Err(io::Error::from(io::ErrorKind::Unsupported)),
+        #[cfg(target_os = "linux")]
+        Engine::Auto => match uring::Ring::new() {
+            Ok(ring) => Inner::Uring(Box::new(UringDevices::on(ring, files))),
+            Err(refusal) => {
+                why_threads = Some(refusal.to_string());
+                Inner::Threads(ThreadDevices::new(files)?)
+            }
+        },
+        #[cfg(not(target_os = "linux"))]
+        Engine::Auto => {
+            why_threads = Some("io_uring is Linux's".to_owned());
+            Inner::Threads(ThreadDevices::new(files)?)
+        }
+    };
+    Ok(RealDevices { inner, why_threads })
+}
+
+impl RealDevices {
+    /// Which it is: never [`Engine::Auto`].
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        match &self.inner {
+            #[cfg(target_os = "linux")]
+            Inner::Uring(_) => Engine::Uring,
+            Inner::Threads(_) => Engine::Threads,
+        }
+    }
+
+    /// Why [`Engine::Auto`] did not come to io_uring.
+    #[must_use]
+    pub fn why_threads(&self) -> Option<&str> {
+        self.why_threads.as_deref()
+    }
+}
+
+macro_rules! each {
+    ($devices:expr, $name:ident => $call:expr) => {
+        match $devices {
+            #[cfg(target_os = "linux")]
+            Inner::Uring($name) => $call,
+            Inner::Threads($name) => $call,
+        }
+    };
+}
+
+impl Devices for RealDevices {
+    type Replacement = DeviceFile;
+
+    fn count(&self) -> u16 {
+        each!(&self.inner, devices => devices.count())
+    }
+
+    fn size_bytes(&self, device: DeviceIndex) -> u64 {
+        each!(&self.inner, devices => devices.size_bytes(device))
+    }
+
+    fn now_ns(&self) -> u64 {
+        each!(&self.inner, devices => devices.now_ns())
+    }
+
+    fn submit(&mut self, io: Io) {
+        each!(&mut self.inner, devices => devices.submit(io));
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>) {
+        each!(&mut self.inner, devices => devices.wait(timeout, done));
+    }
+
+    fn waker(&self) -> Waker {
+        each!(&self.inner, devices => devices.waker())
+    }
+
+    fn close(&mut self, device: DeviceIndex) {
+        each!(&mut self.inner, devices => devices.close(device));
+    }
+
+    fn replace(&mut self, device: DeviceIndex, by: DeviceFile) {
+        each!(&mut self.inner, devices => devices.replace(device, by));
+    }
+}
+
+fn closed() -> IoError {
+    IoError::Gone("closed".to_owned())
+}
+
+fn assert_countable(files: &[DeviceFile]) {
+    assert!(files.len() <= usize::from(u16::MAX), "{} devices", files.len());
+}

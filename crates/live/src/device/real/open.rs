@@ -1,0 +1,308 @@
+//! Files and block devices, opened for an array.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::super::BLOCK_BYTES;
+use super::lock::{self, Refused};
+
+/// Why a file or block device cannot be a device.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Somebody else has it: another process of ours, a file system, a volume manager.
+    #[error("{} is in use{}", path.display(), holder.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
+    InUse {
+        /// The device.
+        path: PathBuf,
+        /// The process that has it, where that is known.
+        holder: Option<u32>,
+    },
+    /// It is neither a file nor a block device.
+    #[error("{} is neither a file nor a block device", path.display())]
+    NotStorage {
+        /// What was to be opened.
+        path: PathBuf,
+    },
+    /// It is too small, or a file that does not end with a block.
+    #[error("{} holds {size_bytes} bytes; it must hold whole blocks of {BLOCK_BYTES} bytes", path.display())]
+    NotBlocks {
+        /// The device.
+        path: PathBuf,
+        /// What it holds.
+        size_bytes: u64,
+    },
+    /// The system refused.
+    #[error("{}: cannot {action} it: {source}", path.display())]
+    System {
+        /// The device.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// What space a new file is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Space {
+    /// None until it is written: the file system may run full under it.
+    #[default]
+    Sparse,
+    /// All of it at once.
+    Preallocated,
+}
+
+/// How a device is opened: [`DeviceFile::open`] is what an array wants.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenDevice {
+    direct: bool,
+    writable: bool,
+}
+
+impl Default for OpenDevice {
+    fn default() -> Self {
+        Self { direct: true, writable: true }
+    }
+}
+
+impl OpenDevice {
+    /// Past the kernel's cache where the file system can, to be read and written, alone.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether to try to go past the kernel's cache.
+    #[must_use]
+    pub fn direct(self, direct: bool) -> Self {
+        Self { direct, ..self }
+    }
+
+    /// Whether it is to be written. What is only read can be opened by several.
+    #[must_use]
+    pub fn writable(self, writable: bool) -> Self {
+        Self { writable, ..self }
+    }
+
+    /// Opens the file or block device at `path`, and keeps others out of it while it is open.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened, is in use, or does not hold whole blocks.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<DeviceFile, OpenError> {
+        let path = path.as_ref();
+        let status = std::fs::metadata(path).map_err(|source| system(path, "open", source))?;
+        let kind = status.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            return Err(OpenError::NotStorage { path: path.to_owned() });
+        }
+        let is_block_device = kind.is_block_device();
+        let (file, direct) = self.open_as(path, &status, is_block_device)?;
+        match lock::lock(&file, self.writable, is_block_device) {
+            Ok(()) => {}
+            Err(Refused::InUse) => return Err(in_use(path, &status)),
+            Err(Refused::Failed(source)) => return Err(system(path, "lock", source)),
+        }
+        let size_bytes = (&file)
+            .seek(SeekFrom::End(0))
+            .map_err(|source| system(path, "find the size of", source))?;
+        let block = BLOCK_BYTES as u64;
+        if size_bytes < block || !(is_block_device || size_bytes.is_multiple_of(block)) {
+            return Err(OpenError::NotBlocks { path: path.to_owned(), size_bytes });
+        }
+        let size_bytes = size_bytes / block * block;
+        Ok(DeviceFile { file, path: path.to_owned(), size_bytes, direct, is_block_device })
+    }
+
+    /// Makes a file of `size_bytes` at `path`, where nothing may be yet, and opens it. It is safe from a loss of power
+    /// when this returns, its name included.
+    ///
+    /// # Errors
+    ///
+    /// If there is something, the size is not whole blocks, there is no space, or as [`Self::open`]. Nothing is left
+    /// behind then.
+    pub fn create(
+        &self,
+        path: impl AsRef<Path>,
+        size_bytes: u64,
+        space: Space,
+    ) -> Result<DeviceFile, OpenError> {
+        let path = path.as_ref();
+        if size_bytes == 0 || !size_bytes.is_multiple_of(BLOCK_BYTES as u64) {
+            return Err(OpenError::NotBlocks { path: path.to_owned(), size_bytes });
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|source| system(path, "create", source))?;
+        let made = fill(&file, path, size_bytes, space).and_then(|()| self.open(path));
+        if made.is_err() {
+            // The first error is the one to be told of.
+            let _ = std::fs::remove_file(path);
+        }
+        made
+    }
+
+    /// The open file, and whether it goes past the kernel's cache.
+    fn open_as(
+        &self,
+        path: &Path,
+        status: &Metadata,
+        is_block_device: bool,
+    ) -> Result<(File, bool), OpenError> {
+        let attempt = |direct| {
+            let mut flags = OFlags::empty();
+            #[cfg(target_os = "linux")]
+            if direct {
+                flags |= OFlags::DIRECT;
+            }
+            if is_block_device && self.writable {
+                // Without O_CREAT: not while a file system or another of us has it.
+                flags |= OFlags::EXCL;
+            }
+            // std opens with O_CLOEXEC.
+            let file = OpenOptions::new()
+                .read(true)
+                .write(self.writable)
+                .custom_flags(flags.bits().cast_signed())
+                .open(path)?;
+            if direct {
+                try_direct(&file)?;
+            }
+            Ok(file)
+        };
+        if self.direct && cfg!(target_os = "linux") {
+            match attempt(true) {
+                Ok(file) => return Ok((file, true)),
+                // The file system does not know of it, or wants larger blocks than ours.
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {}
+                Err(error) => return Err(refused(path, status, error)),
+            }
+        }
+        attempt(false).map(|file| (file, false)).map_err(|error| refused(path, status, error))
+    }
+}
+
+/// A file or block device, open and ours alone.
+#[derive(Debug)]
+pub struct DeviceFile {
+    file: File,
+    path: PathBuf,
+    size_bytes: u64,
+    direct: bool,
+    is_block_device: bool,
+}
+
+impl DeviceFile {
+    /// As [`OpenDevice::open`], as an array wants it.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        OpenDevice::new().open(path)
+    }
+
+    /// As [`OpenDevice::create`], as an array wants it.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn create(
+        path: impl AsRef<Path>,
+        size_bytes: u64,
+        space: Space,
+    ) -> Result<Self, OpenError> {
+        OpenDevice::new().create(path, size_bytes, space)
+    }
+
+    /// The path that it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whole blocks that it holds, in bytes.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// Whether it goes past the kernel's cache.
+    #[must_use]
+    pub fn direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Whether it is a block device, and not a file.
+    #[must_use]
+    pub fn is_block_device(&self) -> bool {
+        self.is_block_device
+    }
+
+    /// The open file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+/// Some file systems let a file be opened so, and refuse to read it.
+fn try_direct(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+
+    let mut block = super::super::Buffer::zeroed(1);
+    match file.read_at(block.bytes_mut(), 0) {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Err(error),
+        // That the first block cannot be read is no reason not to open the device.
+        _ => Ok(()),
+    }
+}
+
+fn fill(file: &File, path: &Path, size_bytes: u64, space: Space) -> Result<(), OpenError> {
+    file.set_len(size_bytes).map_err(|source| system(path, "size", source))?;
+    if space == Space::Preallocated {
+        preallocate(file, size_bytes)
+            .map_err(|source| system(path, "allocate the space of", source))?;
+    }
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    file.sync_all()
+        .and_then(|()| File::open(parent)?.sync_all())
+        .map_err(|source| system(path, "make safe", source))
+}
+
+#[cfg(target_os = "linux")]
+fn preallocate(file: &File, size_bytes: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, size_bytes)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn preallocate(_: &File, _: u64) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+fn refused(path: &Path, status: &Metadata, error: io::Error) -> OpenError {
+    match Errno::from_io_error(&error) {
+        Some(Errno::BUSY) => in_use(path, status),
+        _ => system(path, "open", error),
+    }
+}
+
+fn in_use(path: &Path, status: &Metadata) -> OpenError {
+    OpenError::InUse { path: path.to_owned(), holder: lock::holder(status) }
+}
+
+fn system(path: &Path, action: &'static str, source: io::Error) -> OpenError {
+    OpenError::System { path: path.to_owned(), action, source }
+}

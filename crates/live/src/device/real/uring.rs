@@ -1,0 +1,318 @@
+//! Files read and written through io_uring: one thread asks for everything, in one system call for many.
+
+// An operation is given to the kernel as the address of a buffer, which has to stay where it is until the kernel says
+// that it is done. That is what the slots are for. Nothing else here is unsafe.
+#![allow(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode, squeue};
+use rustix::event::EventfdFlags;
+use rustix::io::Errno;
+
+use super::super::{DeviceIndex, Devices, Done, Io, IoError, Waker};
+use super::slot::{Outcome, Slot};
+use super::{DeviceFile, assert_countable, closed};
+
+/// Places for what is asked of the kernel.
+const ENTRIES: u32 = 256;
+
+/// How many operations the kernel has at once: one place is the wake-up's, so that there is always one.
+const AT_ONCE: usize = ENTRIES as usize - 1;
+
+/// Under what name the wake-up comes back.
+const WOKEN: u64 = u64::MAX;
+
+/// A ring without devices. What the kernel refuses, it refuses here.
+#[derive(Debug)]
+pub(super) struct Ring {
+    ring: RingHandle,
+    wake: Arc<OwnedFd>,
+}
+
+impl Ring {
+    pub(super) fn new() -> io::Result<Self> {
+        let ring = IoUring::new(ENTRIES)?;
+        if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "io_uring of before Linux 5.11",
+            ));
+        }
+        let wake = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { ring: RingHandle(ring), wake: Arc::new(wake) })
+    }
+}
+
+/// Files as devices, read and written through io_uring.
+#[derive(Debug)]
+pub struct UringDevices {
+    ring: RingHandle,
+    devices: Vec<Device>,
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    // Slots that the kernel has not been asked for, in the order they came.
+    queued: VecDeque<u32>,
+    in_kernel: usize,
+    // What came back without the kernel.
+    refused: Vec<Done>,
+    wake: Arc<OwnedFd>,
+    wake_is_armed: bool,
+    woken: bool,
+    opened: Instant,
+}
+
+#[derive(Debug)]
+struct Device {
+    size_bytes: u64,
+    file: Option<Arc<DeviceFile>>,
+}
+
+impl UringDevices {
+    /// Runs `files` as devices, in this order.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel has no io_uring, or does not allow it, or is older than 5.11.
+    pub fn new(files: Vec<DeviceFile>) -> io::Result<Self> {
+        Ok(Self::on(Ring::new()?, files))
+    }
+
+    pub(super) fn on(ring: Ring, files: Vec<DeviceFile>) -> Self {
+        assert_countable(&files);
+        Self {
+            ring: ring.ring,
+            devices: files.into_iter().map(Device::new).collect(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            queued: VecDeque::new(),
+            in_kernel: 0,
+            refused: Vec::new(),
+            wake: ring.wake,
+            wake_is_armed: false,
+            woken: false,
+            opened: Instant::now(),
+        }
+    }
+
+    fn occupy(&mut self, slot: Slot) -> u32 {
+        if let Some(index) = self.free.pop() {
+            self.slots[index as usize] = Some(slot);
+            return index;
+        }
+        self.slots.push(Some(slot));
+        u32::try_from(self.slots.len() - 1).expect("fewer operations than memory for them")
+    }
+
+    /// Puts into the ring what there is room for.
+    fn fill(&mut self) {
+        if !self.wake_is_armed {
+            let poll = opcode::PollAdd::new(Fd(self.wake.as_raw_fd()), POLL_IN).build();
+            // SAFETY: a poll has no memory of ours, and the descriptor is ours while the ring is.
+            self.wake_is_armed = unsafe { self.ring.push(&poll.user_data(WOKEN)) };
+        }
+        while self.in_kernel < AT_ONCE
+            && let Some(index) = self.queued.pop_front()
+        {
+            let Some(slot) = &mut self.slots[index as usize] else { continue };
+            let entry = slot.entry().user_data(u64::from(index));
+            // SAFETY: the buffer and the open file are the slot's. It is not touched, moved out or dropped before the
+            // completion of this entry is seen (`finish`), and `drop` waits for that or leaks it. The buffer's memory
+            // is on the heap, and does not move with the slot. That the kernel writes to it is allowed by the pointer,
+            // which was made from an exclusive reference.
+            if !unsafe { self.ring.push(&entry) } {
+                self.queued.push_front(index);
+                break;
+            }
+            self.in_kernel += 1;
+        }
+    }
+
+    /// Takes what the kernel has done.
+    fn reap(&mut self, done: &mut Vec<Done>) {
+        while let Some((name, result)) = self.ring.next_completion() {
+            if name == WOKEN {
+                self.wake_is_armed = false;
+                self.woken = true;
+                // Back to zero, so that it can be waited for again; nothing there is as good.
+                let _ = rustix::io::read(&*self.wake, &mut [0; 8]);
+                continue;
+            }
+            self.in_kernel -= 1;
+            let index = name as u32;
+            let slot = self.slots[index as usize].as_mut();
+            match slot.map(|slot| slot.came_back(result)) {
+                Some(Outcome::Over(result)) => done.extend(self.finish(index, result)),
+                // What is left of it goes before what came later.
+                Some(Outcome::Again) => self.queued.push_front(index),
+                None => {}
+            }
+        }
+    }
+
+    /// Frees the slot, which the kernel has nothing of any more.
+    fn finish(&mut self, index: u32, result: Result<(), IoError>) -> Option<Done> {
+        let io = self.slots[index as usize].take()?.io;
+        self.free.push(index);
+        Some(Done { id: io.id, device: io.device, buffer: io.request.into_buffer(), result })
+    }
+}
+
+impl Devices for UringDevices {
+    type Replacement = DeviceFile;
+
+    fn count(&self) -> u16 {
+        self.devices.len() as u16
+    }
+
+    fn size_bytes(&self, device: DeviceIndex) -> u64 {
+        self.devices[usize::from(device.0)].size_bytes
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.opened.elapsed().as_nanos() as u64
+    }
+
+    fn submit(&mut self, io: Io) {
+        let device = &self.devices[usize::from(io.device.0)];
+        io.assert_within(device.size_bytes);
+        let Some(file) = &device.file else {
+            self.refused.push(io.refused(closed()));
+            return;
+        };
+        let file = Arc::clone(file);
+        let index = self.occupy(Slot::new(io, file));
+        self.queued.push_back(index);
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>) {
+        let before = done.len();
+        done.append(&mut self.refused);
+        self.reap(done);
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        loop {
+            self.fill();
+            let left = match deadline {
+                _ if done.len() > before || self.woken => Some(Duration::ZERO),
+                Some(deadline) => Some(deadline.saturating_duration_since(Instant::now())),
+                None => None,
+            };
+            // A ring that cannot be entered will never give the buffers back: there is nothing to go on with.
+            assert!(self.ring.enter(left), "io_uring no longer answers");
+            self.reap(done);
+            // What was only half done is not a reason to return: it is asked for again.
+            let woken = std::mem::take(&mut self.woken);
+            if done.len() > before || woken || left.is_some_and(|left| left.is_zero()) {
+                break;
+            }
+        }
+        // What took the places that have become free begins now, not at the next wait.
+        if !self.queued.is_empty() {
+            self.fill();
+            self.ring.enter(Some(Duration::ZERO));
+        }
+    }
+
+    fn waker(&self) -> Waker {
+        let wake = Arc::clone(&self.wake);
+        Waker::new(move || {
+            // It fails only when it is full of wake-ups.
+            let _ = rustix::io::write(&*wake, &1_u64.to_ne_bytes());
+        })
+    }
+
+    fn close(&mut self, device: DeviceIndex) {
+        self.devices[usize::from(device.0)].file = None;
+        let mut queued = std::mem::take(&mut self.queued);
+        queued.retain(|index| {
+            let of = self.slots[*index as usize].as_ref().map(|slot| slot.io.device);
+            if of == Some(device) {
+                let done = self.finish(*index, Err(closed()));
+                self.refused.extend(done);
+            }
+            of != Some(device)
+        });
+        self.queued = queued;
+    }
+
+    fn replace(&mut self, device: DeviceIndex, by: DeviceFile) {
+        self.close(device);
+        self.devices[usize::from(device.0)] = Device::new(by);
+    }
+}
+
+impl Drop for UringDevices {
+    fn drop(&mut self) {
+        // What the kernel was not asked for does not happen, nor the rest of what it did in part.
+        let mut done = Vec::new();
+        while self.in_kernel > 0 {
+            if !self.ring.enter(None) {
+                // Its buffers cannot be known to be free: they are never freed.
+                std::mem::forget(std::mem::take(&mut self.slots));
+                return;
+            }
+            self.reap(&mut done);
+            done.clear();
+        }
+    }
+}
+
+impl Device {
+    fn new(file: DeviceFile) -> Self {
+        Self { size_bytes: file.size_bytes(), file: Some(Arc::new(file)) }
+    }
+}
+
+/// `POLLIN`.
+const POLL_IN: u32 = 1;
+
+/// The ring, and the few things that are done with it.
+struct RingHandle(IoUring);
+
+impl RingHandle {
+    /// Adds an entry to what the kernel is told of next; whether there was room.
+    ///
+    /// # Safety
+    ///
+    /// What the entry names must stay valid until its completion is taken.
+    unsafe fn push(&mut self, entry: &squeue::Entry) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.0.submission().push(entry) }.is_ok()
+    }
+
+    /// Tells the kernel, and waits for one completion at most so long. Whether this can be tried again.
+    fn enter(&mut self, timeout: Option<Duration>) -> bool {
+        let result = match timeout {
+            Some(timeout) if timeout.is_zero() => self.0.submit(),
+            Some(timeout) => {
+                let timespec = Timespec::from(timeout);
+                self.0.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec))
+            }
+            None => self.0.submit_and_wait(1),
+        };
+        // The time is over, a signal came, completions have to be taken first, or memory is short: not errors of an
+        // operation, and the caller goes on and comes again.
+        let passing = [Errno::TIME, Errno::INTR, Errno::BUSY, Errno::AGAIN, Errno::NOMEM];
+        match result {
+            Ok(_) => true,
+            Err(error) => {
+                Errno::from_io_error(&error).is_some_and(|errno| passing.contains(&errno))
+            }
+        }
+    }
+
+    fn next_completion(&mut self) -> Option<(u64, i32)> {
+        self.0.completion().next().map(|entry| (entry.user_data(), entry.result()))
+    }
+}
+
+impl std::fmt::Debug for RingHandle {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("RingHandle")
+    }
+}
