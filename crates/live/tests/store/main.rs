@@ -1,0 +1,12 @@
+//! The format, the store and the log: against models, over simulated devices, through crashes and faults.
+
+#![allow(clippy::unwrap_used)]
+
+mod crashes;
+mod faults;
+mod format;
+mod log;
+mod random;
+mod rig;
+mod shadow;
+mod single;
