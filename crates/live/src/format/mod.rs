@@ -14,9 +14,6 @@ mod redo;
 mod spindle_layout;
 mod superblock;
 
-#[cfg(test)]
-mod tests;
-
 pub use checksum::{BadEntry, ChecksumEntry, ENTRY_BYTES, Place};
 pub use field::Field;
 pub use identity::{ArrayTag, Identity, NotAnIdentity};
