@@ -16,7 +16,7 @@ const KIND: Field = Field::new("kind", 6, 2);
 const TAG: Field = Field::new("array tag", 8, 8);
 const SEQUENCE: Field = Field::new("sequence", 16, 8);
 const FOLLOWS: Field = Field::new("follows", 24, 8);
-const FIRST: Field = Field::new("first sector or consistency point", 32, 8);
+const FIRST: Field = Field::new("first sector", 32, 8);
 const SECOND: Field = Field::new("sectors or needed from", 40, 8);
 const LENGTH: Field = Field::new("data length", 48, 4);
 const RESERVED: Field = Field::new("reserved", 52, 8);
@@ -45,8 +45,6 @@ pub enum RecordKind {
     /// Block writes that must all reach their spindles or none; the data are what
     /// [`encode_redo`](super::encode_redo) makes.
     Redo {
-        /// The number of the last consistency point that was safe. Needed no longer, once one is safe that is newer.
-        checkpoint: u64,
         /// The sequence number of the first redo record that is still needed: what those before wrote is safe.
         needed_from: u64,
     },
@@ -79,7 +77,7 @@ impl RecordHeader {
         let (kind, first, second): (u16, u64, u64) = match self.kind {
             RecordKind::Write { first_sector, sectors } => (1, first_sector, sectors),
             RecordKind::Punch { first_sector, sectors } => (2, first_sector, sectors),
-            RecordKind::Redo { checkpoint, needed_from } => (3, checkpoint, needed_from),
+            RecordKind::Redo { needed_from } => (3, 0, needed_from),
         };
         let mut header = [0; RECORD_HEADER_BYTES];
         MAGIC.put(&mut header, MAGIC_BYTES);
@@ -110,7 +108,7 @@ impl RecordHeader {
                 RecordKind::Write { first_sector: first, sectors: second }
             }
             2 if data_bytes == 0 => RecordKind::Punch { first_sector: first, sectors: second },
-            3 => RecordKind::Redo { checkpoint: first, needed_from: second },
+            3 if first == 0 => RecordKind::Redo { needed_from: second },
             _ => return None,
         };
         let (sequence, follows) = (SEQUENCE.u64(header), FOLLOWS.u64(header));

@@ -23,7 +23,8 @@ const ROOT_CRC: Field = Field::new("root CRC-32C", 56, 4);
 const RESERVED_2: Field = Field::new("reserved 2", 60, 4);
 const HELD_BACK: Field = Field::new("held back blocks", 64, 8);
 const LABEL_SEQUENCE: Field = Field::new("label sequence", 72, 8);
-const RESERVED_3: Field = Field::new("reserved 3", 80, 4012);
+const REDO_START: Field = Field::new("redo start", 80, 8);
+const RESERVED_3: Field = Field::new("reserved 3", 88, 4004);
 const CRC: Field = Field::new("CRC-32C", 4092, 4);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -41,6 +42,7 @@ pub(super) const FIELDS: &[Field] = &[
     RESERVED_2,
     HELD_BACK,
     LABEL_SEQUENCE,
+    REDO_START,
     RESERVED_3,
     CRC,
 ];
@@ -54,6 +56,8 @@ pub struct Superblock {
     pub checkpoint: u64,
     /// The sequence number of the first host record of the log that it does not cover.
     pub log_start: u64,
+    /// The sequence number of the first redo record of the log whose block writes it may not cover.
+    pub redo_start: u64,
     /// What leads to everything else.
     pub root: Root,
     /// The sequence of the labels that were right when it was written.
@@ -86,6 +90,7 @@ impl Superblock {
             ROOT_VBN.put(block, &vbn.0.to_le_bytes());
             ROOT_CRC.put(block, &crc.to_le_bytes());
         }
+        REDO_START.put(block, &self.redo_start.to_le_bytes());
         HELD_BACK.put(block, &self.root.held_back_blocks.to_le_bytes());
         LABEL_SEQUENCE.put(block, &self.label_sequence.to_le_bytes());
         let crc = crc32c::crc32c(&block[..CRC.offset]);
@@ -105,6 +110,7 @@ impl Superblock {
             array: Identity(ARRAY.array(block)),
             checkpoint: NUMBER.u64(block),
             log_start: LOG_START.u64(block),
+            redo_start: REDO_START.u64(block),
             root: Root { held_back_blocks: HELD_BACK.u64(block), block: root },
             label_sequence: LABEL_SEQUENCE.u64(block),
             clean: flag(CLEAN, block)?,

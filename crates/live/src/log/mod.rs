@@ -110,8 +110,8 @@ struct RedoHalves {
     used: [u64; 2],
     /// The halves that the flush under way will release.
     flushing: Option<[bool; 2]>,
-    /// The data of records that found no room, in order, with the number of their consistency point.
-    waiting: std::collections::VecDeque<(u64, u64, Vec<u8>)>,
+    /// The data of records that found no room, in order.
+    waiting: std::collections::VecDeque<(u64, Vec<u8>)>,
     /// The number that the next record gets.
     next: u64,
 }
@@ -215,12 +215,11 @@ impl Log {
     }
 
     /// Appends a redo record of `writes`, none of which may be sent to its spindle before [`Durable::redo`] is as high
-    /// as what this gives. `checkpoint` is the number of the last consistency point that is safe: a recovery applies
-    /// the record as long as no later one is.
+    /// as what this gives. A recovery applies the record until a superblock is safe that has a higher `redo_start`.
     ///
     /// # Panics
     /// Where the record has more blocks than 64 stripes of the spindles that the layout was made for.
-    pub fn append_redo(&mut self, checkpoint: u64, writes: &[RedoWrite<'_>]) -> RedoToken {
+    pub fn append_redo(&mut self, writes: &[RedoWrite<'_>]) -> RedoToken {
         self.encoded.clear();
         encode_redo(writes, &mut self.encoded);
         let largest = self.layout.redo_half_blocks * crate::device::BLOCK_BYTES as u64;
@@ -234,10 +233,10 @@ impl Log {
         self.redo_halves.next += 1;
         let data = std::mem::take(&mut self.encoded);
         if self.redo_halves.waiting.is_empty() && self.make_room(data.len()) {
-            self.place_redo(number, checkpoint, &data);
+            self.place_redo(number, &data);
             self.encoded = data;
         } else {
-            self.redo_halves.waiting.push_back((number, checkpoint, data));
+            self.redo_halves.waiting.push_back((number, data));
         }
         RedoToken(number)
     }
@@ -256,7 +255,7 @@ impl Log {
         true
     }
 
-    fn place_redo(&mut self, number: u64, checkpoint: u64, data: &[u8]) {
+    fn place_redo(&mut self, number: u64, data: &[u8]) {
         let current = self.redo.current();
         let halves = &mut self.redo_halves;
         halves.used[current] += redo_used_bytes(data.len());
@@ -264,7 +263,7 @@ impl Log {
         halves.unwritten[current].insert(number);
         // One of the halves has this very record.
         let needed_from = halves.first.iter().flatten().copied().min().unwrap_or(number);
-        let kind = RecordKind::Redo { checkpoint, needed_from };
+        let kind = RecordKind::Redo { needed_from };
         let appended = self.redo.append(self.tag, kind, data);
         debug_assert_eq!(appended, number);
     }
@@ -274,6 +273,16 @@ impl Log {
         for unwritten in &mut self.redo_halves.unwritten {
             unwritten.remove(&token.0);
         }
+    }
+
+    /// The number of the first redo record whose block writes are not all done: the `redo_start` of a superblock that is
+    /// written after a flush which begins now.
+    #[must_use]
+    pub fn redo_start(&self) -> u64 {
+        let halves = &self.redo_halves;
+        let unwritten = halves.unwritten.iter().filter_map(|unwritten| unwritten.first());
+        let waiting = halves.waiting.front().map(|(number, _)| number);
+        unwritten.chain(waiting).min().copied().unwrap_or(halves.next)
     }
 
     /// Whether a flush of all spindles would release a half of the redo area, now that it is full. The flush is
@@ -304,12 +313,12 @@ impl Log {
             self.redo_halves.first[half] = None;
             self.redo_halves.used[half] = 0;
         }
-        while let Some((number, checkpoint, data)) = self.redo_halves.waiting.pop_front() {
+        while let Some((number, data)) = self.redo_halves.waiting.pop_front() {
             if !self.make_room(data.len()) {
-                self.redo_halves.waiting.push_front((number, checkpoint, data));
+                self.redo_halves.waiting.push_front((number, data));
                 break;
             }
-            self.place_redo(number, checkpoint, &data);
+            self.place_redo(number, &data);
         }
     }
 

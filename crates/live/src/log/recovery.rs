@@ -59,7 +59,7 @@ pub struct RecoveredLog {
     /// The host records, in order.
     pub host: Vec<HostRecord>,
     /// Where the numbers of new records begin: behind all that may be on the device, so that nothing of it is ever taken
-    /// for new. The superblock that covers `host` has `start.host.next` as its `log_start`.
+    /// for new. Also the `log_start` and `redo_start` of the superblock that covers what was recovered.
     pub start: LogStart,
     /// Whether records are missing that were durable: a later half goes on behind the end of the one before it. A
     /// crash leaves no such log; a device that lost what it had does.
@@ -89,11 +89,11 @@ where
 
     let start = LogStart {
         host: host.numbering(superblock.log_start, half_bytes),
-        redo: redo.numbering(1, redo_bytes),
+        redo: redo.numbering(superblock.redo_start, redo_bytes),
     };
     let unreadable = host.unreadable || redo.unreadable;
     let (host, host_breaks_off) = host.chained(superblock.log_start);
-    let redo = needed_redo(redo, superblock.checkpoint);
+    let redo = needed_redo(redo, superblock.redo_start);
     Ok(RecoveredLog {
         redo,
         host: host.into_iter().filter_map(host_record).collect(),
@@ -162,19 +162,17 @@ impl Halves {
     }
 }
 
-/// The redo records of after consistency point `checkpoint` whose block writes were not known to be safe.
+/// The redo records from number `from` on whose block writes were not known to be safe.
 ///
 /// Unlike host records these are all applied: what is missing before them was released, as their stream goes on in a
 /// half only when it is.
-fn needed_redo(halves: Halves, checkpoint: u64) -> Vec<RedoRecord> {
+fn needed_redo(halves: Halves, from: u64) -> Vec<RedoRecord> {
     let mut redo = Vec::new();
-    let mut needed = 0;
+    let mut needed = from;
     for Scanned { header, data } in halves.runs.into_iter().flatten() {
-        if let RecordKind::Redo { checkpoint: of_record, needed_from } = header.kind {
+        if let RecordKind::Redo { needed_from } = header.kind {
             needed = needed.max(needed_from);
-            if of_record >= checkpoint
-                && let Some(blocks) = decode_redo(&data)
-            {
+            if let Some(blocks) = decode_redo(&data) {
                 redo.push(RedoRecord { sequence: header.sequence, blocks });
             }
         }

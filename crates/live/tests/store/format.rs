@@ -45,11 +45,12 @@ prop_compose! {
 prop_compose! {
     fn superblock()(
         array in identity(),
-        (checkpoint, log_start, held_back_blocks, label_sequence, clean) in any::<(u64, u64, u64, u64, bool)>(),
+        (checkpoint, log_start, redo_start, held_back_blocks, label_sequence, clean)
+            in any::<(u64, u64, u64, u64, u64, bool)>(),
         block in any::<Option<(u64, u32)>>(),
     ) -> Superblock {
         let block = block.map(|(vbn, crc)| (Vbn(vbn), crc));
-        Superblock { array, checkpoint, log_start, label_sequence, clean, root: Root { held_back_blocks, block } }
+        Superblock { array, checkpoint, log_start, redo_start, label_sequence, clean, root: Root { held_back_blocks, block } }
     }
 }
 
@@ -254,8 +255,16 @@ fn the_newest_good_superblock_of_the_array_wins() {
     let of = |array: u8, checkpoint| {
         let root = Root { held_back_blocks: 0, block: Some((Vbn(1), 2)) };
         let array = Identity([array; 16]);
-        Superblock { array, checkpoint, log_start: 1, root, label_sequence: 1, clean: true }
-            .encode()
+        Superblock {
+            array,
+            checkpoint,
+            log_start: 1,
+            redo_start: 1,
+            root,
+            label_sequence: 1,
+            clean: true,
+        }
+        .encode()
     };
     let mut damaged = of(1, 9);
     damaged.bytes_mut()[40] ^= 1;

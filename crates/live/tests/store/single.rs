@@ -221,6 +221,7 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         array: Identity([7; 16]),
         checkpoint: 5,
         log_start: 9,
+        redo_start: 2,
         root,
         label_sequence: 1,
         clean: false,
