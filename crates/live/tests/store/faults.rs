@@ -72,7 +72,8 @@ fn wrong_blocks_are_bad_or_old() {
 #[test]
 fn damage_has_a_name() {
     let offset = |block: u64| block * BLOCK_BYTES as u64;
-    let cases: [(&str, fn(&mut Rig, u64), fn(&BlockState) -> bool); 6] = [
+    type Case = (&'static str, fn(&mut Rig, u64), fn(&BlockState) -> bool);
+    let cases: [Case; 6] = [
         (
             "a bit of the data",
             |rig, at| rig.devices.corrupt(DeviceIndex(0), at + 77, 4),

@@ -300,10 +300,13 @@ fn a_torn_checksum_block_has_each_entry_old_or_new() {
     }
 }
 
-/// The tables of `docs/format.md`: by title, with offset, length and name of each field.
-fn documented() -> Vec<(String, Vec<(usize, usize, String)>)> {
+/// Offset, length and name of a field.
+type Row = (usize, usize, String);
+
+/// The tables of `docs/format.md`, by title.
+fn documented() -> Vec<(String, Vec<Row>)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/format.md");
-    let mut tables: Vec<(String, Vec<(usize, usize, String)>)> = Vec::new();
+    let mut tables: Vec<(String, Vec<Row>)> = Vec::new();
     for line in std::fs::read_to_string(path).unwrap().lines() {
         if let Some(title) = line.strip_prefix("## ") {
             tables.push((title.to_owned(), Vec::new()));

@@ -6,6 +6,7 @@ mod crashes;
 mod faults;
 mod format;
 mod log;
+mod log_model;
 mod random;
 mod rig;
 mod shadow;
