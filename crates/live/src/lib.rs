@@ -6,4 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod device;
+pub mod format;
+pub mod log;
 pub mod nbd;
+pub mod store;

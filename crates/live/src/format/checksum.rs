@@ -1,0 +1,145 @@
+//! The entry of a checksum block: what the bytes of a data block are, and whose.
+
+use strewn_array::Holds;
+use strewn_raid::{Dbn, SpindleIndex};
+
+use super::{ArrayTag, Field};
+
+/// Bytes of an entry. Eight are in a sector and none in two, so that a torn checksum block has each entry old or new.
+pub const ENTRY_BYTES: usize = 64;
+
+/// The version of the entry's layout; a new one comes with an incompatible feature or a new major version.
+const ENTRY_VERSION: u8 = 1;
+
+/// The file that the LUN is.
+const LUN_FILE: u32 = 1;
+
+const DATA_CRC: Field = Field::new("data CRC-32C", 0, 4);
+const SPINDLE: Field = Field::new("spindle", 4, 2);
+const KIND: Field = Field::new("kind", 6, 1);
+const VERSION: Field = Field::new("version", 7, 1);
+const DBN: Field = Field::new("DBN", 8, 8);
+const NUMBER: Field = Field::new("number", 16, 8);
+const FILE: Field = Field::new("file", 24, 4);
+const RESERVED_1: Field = Field::new("reserved 1", 28, 4);
+const CHECKPOINT: Field = Field::new("consistency point", 32, 8);
+const TAG: Field = Field::new("array tag", 40, 8);
+const RESERVED_2: Field = Field::new("reserved 2", 48, 12);
+const CRC: Field = Field::new("CRC-32C", 60, 4);
+
+pub(super) const FIELDS: &[Field] = &[
+    DATA_CRC, SPINDLE, KIND, VERSION, DBN, NUMBER, FILE, RESERVED_1, CHECKPOINT, TAG, RESERVED_2,
+    CRC,
+];
+
+/// Where a block is: what its entry must say, or it was meant for another place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Of which array.
+    pub tag: ArrayTag,
+    /// On which spindle.
+    pub spindle: SpindleIndex,
+    /// Which block of it.
+    pub dbn: Dbn,
+}
+
+/// What is known of a data block beside its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChecksumEntry {
+    /// CRC-32C of its 4096 bytes.
+    pub data_crc: u32,
+    /// Where it is.
+    pub place: Place,
+    /// What it holds.
+    pub holds: Holds,
+    /// The number of the consistency point that was the last when it was written.
+    pub checkpoint: u64,
+}
+
+/// Why an entry vouches for no block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadEntry {
+    /// Its own CRC-32C is not that of its bytes.
+    #[error("the checksum entry is damaged")]
+    Damaged,
+    /// It is of another array.
+    #[error("the block is of another array")]
+    OtherArray,
+    /// It is of another place of this array.
+    #[error("the block belongs elsewhere: {0}, {1}")]
+    OtherPlace(SpindleIndex, Dbn),
+    /// Its CRC is right, but it has a version or kind that is not known.
+    #[error("the checksum entry is of a kind that is not known")]
+    Unknown,
+}
+
+/// How a [`Holds`] is written: kind, file, number. No kind is 0, so that no entry is all zeros.
+pub(super) fn holds_to_numbers(holds: Holds) -> (u8, u32, u64) {
+    match holds {
+        Holds::Nothing => (1, 0, 0),
+        Holds::Lun(block) => (2, LUN_FILE, block),
+        Holds::Metadata(key) => (3, 0, u64::from(key)),
+        Holds::Parity => (4, 0, 0),
+    }
+}
+
+/// The [`Holds`] of kind, file and number, if there is one.
+pub(super) fn holds_of_numbers(kind: u8, file: u32, number: u64) -> Option<Holds> {
+    match (kind, file) {
+        (1, 0) => Some(Holds::Nothing),
+        (2, LUN_FILE) => Some(Holds::Lun(number)),
+        (3, 0) => u32::try_from(number).ok().map(Holds::Metadata),
+        (4, 0) => Some(Holds::Parity),
+        _ => None,
+    }
+}
+
+impl ChecksumEntry {
+    /// Its bytes.
+    #[must_use]
+    pub fn encode(&self) -> [u8; ENTRY_BYTES] {
+        let (kind, file, number) = holds_to_numbers(self.holds);
+        let mut entry = [0; ENTRY_BYTES];
+        DATA_CRC.put(&mut entry, &self.data_crc.to_le_bytes());
+        SPINDLE.put(&mut entry, &self.place.spindle.0.to_le_bytes());
+        KIND.put(&mut entry, &[kind]);
+        VERSION.put(&mut entry, &[ENTRY_VERSION]);
+        DBN.put(&mut entry, &self.place.dbn.0.to_le_bytes());
+        NUMBER.put(&mut entry, &number.to_le_bytes());
+        FILE.put(&mut entry, &file.to_le_bytes());
+        CHECKPOINT.put(&mut entry, &self.checkpoint.to_le_bytes());
+        TAG.put(&mut entry, &self.place.tag.0);
+        let crc = crc32c::crc32c(&entry[..CRC.offset]);
+        CRC.put(&mut entry, &crc.to_le_bytes());
+        entry
+    }
+
+    /// The entry of the block at `place`; nothing where it is all zeros, which says that the block was never written.
+    ///
+    /// # Errors
+    /// Where the entry vouches for no block, or not for the one at `place`.
+    pub fn decode(entry: &[u8; ENTRY_BYTES], place: Place) -> Result<Option<Self>, BadEntry> {
+        if entry == &[0; ENTRY_BYTES] {
+            return Ok(None);
+        }
+        if CRC.u32(entry) != crc32c::crc32c(&entry[..CRC.offset]) {
+            return Err(BadEntry::Damaged);
+        }
+        if TAG.of(entry) != place.tag.0 {
+            return Err(BadEntry::OtherArray);
+        }
+        let (spindle, dbn) = (SpindleIndex(SPINDLE.u16(entry)), Dbn(DBN.u64(entry)));
+        if (spindle, dbn) != (place.spindle, place.dbn) {
+            return Err(BadEntry::OtherPlace(spindle, dbn));
+        }
+        match holds_of_numbers(KIND.u8(entry), FILE.u32(entry), NUMBER.u64(entry)) {
+            Some(holds) if VERSION.u8(entry) == ENTRY_VERSION => Ok(Some(Self {
+                data_crc: DATA_CRC.u32(entry),
+                place,
+                holds,
+                checkpoint: CHECKPOINT.u64(entry),
+            })),
+            _ => Err(BadEntry::Unknown),
+        }
+    }
+}

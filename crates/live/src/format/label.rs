@@ -1,0 +1,266 @@
+//! The label: which array a device belongs to, and who else does.
+
+use super::{
+    FORMAT, Field, FormatError, Identity, KNOWN_INCOMPATIBLE_FEATURES, Version, check_block,
+};
+use crate::device::Buffer;
+
+/// Members that a label has room for.
+pub const MAXIMUM_MEMBERS: usize = 64;
+
+/// Bytes that a label has for the array's configuration.
+pub const MAXIMUM_CONFIGURATION_BYTES: usize = 2048;
+
+const WHAT: &str = "label";
+const MAGIC_BYTES: &[u8; 8] = b"STREWNLB";
+
+const MAGIC: Field = Field::new("magic", 0, 8);
+const MAJOR: Field = Field::new("version, major", 8, 2);
+const MINOR: Field = Field::new("version, minor", 10, 2);
+const POSITION: Field = Field::new("position", 12, 2);
+const KIND: Field = Field::new("kind", 14, 1);
+const RESERVED_1: Field = Field::new("reserved 1", 15, 1);
+const INCOMPATIBLE: Field = Field::new("incompatible features", 16, 8);
+const COMPATIBLE: Field = Field::new("compatible features", 24, 8);
+const ARRAY: Field = Field::new("array identity", 32, 16);
+const OWN: Field = Field::new("own identity", 48, 16);
+const LOG: Field = Field::new("log identity", 64, 16);
+const SEQUENCE: Field = Field::new("label sequence", 80, 8);
+const DEVICE_BLOCKS: Field = Field::new("device blocks", 88, 8);
+const LOG_HALF: Field = Field::new("log half blocks", 96, 8);
+const LOG_REDO: Field = Field::new("redo half blocks", 104, 8);
+const MEMBERS: Field = Field::new("members", 112, 2);
+const CONFIGURATION_LENGTH: Field = Field::new("configuration length", 114, 2);
+const RESERVED_2: Field = Field::new("reserved 2", 116, 12);
+const MEMBER_IDENTITIES: Field = Field::new("member identities", 128, 1024);
+const MEMBER_STATES: Field = Field::new("member states", 1152, 64);
+const RESERVED_3: Field = Field::new("reserved 3", 1216, 320);
+const CONFIGURATION: Field = Field::new("configuration", 1536, MAXIMUM_CONFIGURATION_BYTES);
+const RESERVED_4: Field = Field::new("reserved 4", 3584, 508);
+const CRC: Field = Field::new("CRC-32C", 4092, 4);
+
+pub(super) const FIELDS: &[Field] = &[
+    MAGIC,
+    MAJOR,
+    MINOR,
+    POSITION,
+    KIND,
+    RESERVED_1,
+    INCOMPATIBLE,
+    COMPATIBLE,
+    ARRAY,
+    OWN,
+    LOG,
+    SEQUENCE,
+    DEVICE_BLOCKS,
+    LOG_HALF,
+    LOG_REDO,
+    MEMBERS,
+    CONFIGURATION_LENGTH,
+    RESERVED_2,
+    MEMBER_IDENTITIES,
+    MEMBER_STATES,
+    RESERVED_3,
+    CONFIGURATION,
+    RESERVED_4,
+    CRC,
+];
+
+/// What a device is to its array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// A spindle.
+    Spindle,
+    /// The NVRAM log.
+    Log,
+}
+
+/// How a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberState {
+    /// It has what it should.
+    Present,
+    /// It failed or is missing: what it has is not to be read, should it come back.
+    Failed,
+    /// It took the place of one that failed, and has a part of what it should.
+    Rebuilding,
+}
+
+/// A spindle of the array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    /// Whose label has it as its own identity.
+    pub identity: Identity,
+    /// How it is.
+    pub state: MemberState,
+}
+
+/// A label. Every device of an array has one, with the same in it but for `own`, `position`, `kind` and
+/// `device_blocks`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// The version of the format that wrote it; one that is encoded gets [`FORMAT`].
+    pub version: Version,
+    /// Bits of what a program must know to read the array.
+    pub incompatible_features: u64,
+    /// Bits of what a program may ignore.
+    pub compatible_features: u64,
+    /// The array.
+    pub array: Identity,
+    /// This device.
+    pub own: Identity,
+    /// The spindle's number, from 0; 0 for the log.
+    pub position: u16,
+    /// What the device is.
+    pub kind: DeviceKind,
+    /// Raised at every change of membership: of labels that differ, the highest is right.
+    pub sequence: u64,
+    /// Blocks of 4 KiB of this device that are in use, second copy of the label included; the copy is the last of them.
+    pub device_blocks: u64,
+    /// Blocks of each half of the log; 0 without one.
+    pub log_half_blocks: u64,
+    /// Blocks of each half of the log's redo area; 0 without a log.
+    pub redo_half_blocks: u64,
+    /// The spindles by position; at most [`MAXIMUM_MEMBERS`].
+    pub members: Vec<Member>,
+    /// The log device, if the array has one.
+    pub log: Option<Identity>,
+    /// The array's configuration, in TOML; at most [`MAXIMUM_CONFIGURATION_BYTES`]. Not looked at here.
+    pub configuration: String,
+}
+
+impl Label {
+    /// The block with it.
+    ///
+    /// # Errors
+    /// Where the label has no room for members or configuration.
+    pub fn encode(&self) -> Result<Buffer, FormatError> {
+        let configuration = self.configuration.as_bytes();
+        if configuration.len() > MAXIMUM_CONFIGURATION_BYTES {
+            return Err(invalid(CONFIGURATION_LENGTH, configuration.len()));
+        }
+        if self.members.len() > MAXIMUM_MEMBERS {
+            return Err(invalid(MEMBERS, self.members.len()));
+        }
+        let mut buffer = Buffer::zeroed(1);
+        let block = buffer.bytes_mut();
+        MAGIC.put(block, MAGIC_BYTES);
+        MAJOR.put(block, &FORMAT.major.to_le_bytes());
+        MINOR.put(block, &FORMAT.minor.to_le_bytes());
+        POSITION.put(block, &self.position.to_le_bytes());
+        KIND.put(
+            block,
+            &[match self.kind {
+                DeviceKind::Spindle => 1,
+                DeviceKind::Log => 2,
+            }],
+        );
+        INCOMPATIBLE.put(block, &self.incompatible_features.to_le_bytes());
+        COMPATIBLE.put(block, &self.compatible_features.to_le_bytes());
+        ARRAY.put(block, &self.array.0);
+        OWN.put(block, &self.own.0);
+        LOG.put(block, &self.log.map_or([0; 16], |log| log.0));
+        SEQUENCE.put(block, &self.sequence.to_le_bytes());
+        DEVICE_BLOCKS.put(block, &self.device_blocks.to_le_bytes());
+        LOG_HALF.put(block, &self.log_half_blocks.to_le_bytes());
+        LOG_REDO.put(block, &self.redo_half_blocks.to_le_bytes());
+        // Both lengths are within the limits above.
+        MEMBERS.put(block, &(self.members.len() as u16).to_le_bytes());
+        CONFIGURATION_LENGTH.put(block, &(configuration.len() as u16).to_le_bytes());
+        let (identities, _) = MEMBER_IDENTITIES.of_mut(block).as_chunks_mut::<16>();
+        for (into, member) in identities.iter_mut().zip(&self.members) {
+            *into = member.identity.0;
+        }
+        for (into, member) in MEMBER_STATES.of_mut(block).iter_mut().zip(&self.members) {
+            *into = match member.state {
+                MemberState::Present => 1,
+                MemberState::Failed => 2,
+                MemberState::Rebuilding => 3,
+            };
+        }
+        CONFIGURATION.of_mut(block)[..configuration.len()].copy_from_slice(configuration);
+        let crc = crc32c::crc32c(&block[..CRC.offset]);
+        CRC.put(block, &crc.to_le_bytes());
+        Ok(buffer)
+    }
+
+    /// The label in a block of 4 KiB.
+    ///
+    /// # Errors
+    /// Where there is none, or none that this program reads: see [`FormatError`].
+    pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
+        let version = check_block(WHAT, block, (MAGIC, MAGIC_BYTES), (MAJOR, MINOR), CRC)?;
+        let unknown = INCOMPATIBLE.u64(block) & !KNOWN_INCOMPATIBLE_FEATURES;
+        if unknown != 0 {
+            return Err(FormatError::UnknownFeatures { what: WHAT, unknown });
+        }
+        let kind = match KIND.u8(block) {
+            1 => DeviceKind::Spindle,
+            2 => DeviceKind::Log,
+            other => return Err(invalid(KIND, other)),
+        };
+        let count = usize::from(MEMBERS.u16(block));
+        if count > MAXIMUM_MEMBERS {
+            return Err(invalid(MEMBERS, count));
+        }
+        let (identities, _) = MEMBER_IDENTITIES.of(block).as_chunks::<16>();
+        let members =
+            identities[..count].iter().zip(MEMBER_STATES.of(block)).map(|(identity, state)| {
+                let state = match state {
+                    1 => MemberState::Present,
+                    2 => MemberState::Failed,
+                    3 => MemberState::Rebuilding,
+                    other => return Err(invalid(MEMBER_STATES, other)),
+                };
+                Ok(Member { identity: Identity(*identity), state })
+            });
+        let members = members.collect::<Result<Vec<_>, _>>()?;
+        let length = usize::from(CONFIGURATION_LENGTH.u16(block));
+        let configuration = CONFIGURATION.of(block).get(..length);
+        let configuration = configuration.ok_or_else(|| invalid(CONFIGURATION_LENGTH, length))?;
+        let configuration = String::from_utf8(configuration.to_vec());
+        let log: [u8; 16] = LOG.array(block);
+        Ok(Self {
+            version,
+            incompatible_features: INCOMPATIBLE.u64(block),
+            compatible_features: COMPATIBLE.u64(block),
+            array: Identity(ARRAY.array(block)),
+            own: Identity(OWN.array(block)),
+            position: POSITION.u16(block),
+            kind,
+            sequence: SEQUENCE.u64(block),
+            device_blocks: DEVICE_BLOCKS.u64(block),
+            log_half_blocks: LOG_HALF.u64(block),
+            redo_half_blocks: LOG_REDO.u64(block),
+            members,
+            log: (log != [0; 16]).then_some(Identity(log)),
+            configuration: configuration.map_err(|error| invalid(CONFIGURATION, error))?,
+        })
+    }
+
+    /// The label of a device, from both its copies: that with the higher sequence, where both are good.
+    ///
+    /// # Errors
+    /// Where neither is good: what is wrong with the first copy; but another version or unknown features of either copy
+    /// are never passed over.
+    pub fn of_copies(first: &[u8], second: &[u8]) -> Result<Self, FormatError> {
+        match (Self::decode(first), Self::decode(second)) {
+            (Ok(first), Ok(second)) if second.sequence > first.sequence => Ok(second),
+            (Ok(first), Ok(_)) => Ok(first),
+            (Ok(good), Err(error)) | (Err(error), Ok(good)) => match error {
+                FormatError::NotOurs { .. } | FormatError::Damaged { .. } => Ok(good),
+                _ => Err(error),
+            },
+            (Err(FormatError::NotOurs { .. } | FormatError::Damaged { .. }), Err(error))
+                if !matches!(error, FormatError::NotOurs { .. }) =>
+            {
+                Err(error)
+            }
+            (Err(error), Err(_)) => Err(error),
+        }
+    }
+}
+
+fn invalid(field: Field, value: impl ToString) -> FormatError {
+    FormatError::Invalid { what: WHAT, field: field.name, value: value.to_string() }
+}

@@ -1,0 +1,79 @@
+//! Where things lie on the log device.
+
+use super::{RecordHeader, redo_data_bytes};
+use crate::device::BLOCK_BYTES;
+
+/// Block 0 has the label, block 1 is reserved.
+const FIRST_AREA_BLOCK: u64 = 2;
+
+/// The last block in use has the label's second copy.
+const SECOND_LABEL_BLOCKS: u64 = 1;
+
+/// Stripes of a tetris: what is written to the spindles together.
+const TETRIS_STRIPES: usize = 64;
+
+/// The sizes of a log device's areas, in blocks of 4 KiB: two halves for redo records, then two for host records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogLayout {
+    /// Blocks of each half of the redo area.
+    pub redo_half_blocks: u64,
+    /// Blocks of each half for host records.
+    pub half_blocks: u64,
+}
+
+impl LogLayout {
+    /// Bytes that every record is accounted with, beyond its data rounded up to 512: see [`Self::accounted_bytes`].
+    pub const ACCOUNTED_RECORD_BYTES: u64 = 4160;
+
+    /// What a record with `data_bytes` counts against the capacity of a half.
+    #[must_use]
+    pub fn accounted_bytes(data_bytes: u64) -> u64 {
+        Self::ACCOUNTED_RECORD_BYTES + data_bytes.next_multiple_of(512)
+    }
+
+    /// A log whose halves each take records that are accounted with `half_bytes` in sum, however they fall into groups,
+    /// for an array of `spindles` spindles.
+    ///
+    /// A half of `half_bytes`, in whole blocks, suffices. Let a half have groups g = 1..G, of records with data d. A
+    /// record takes 64 + d bytes (d, rounded up to 512, is a multiple of 64), and a group is padded to 4096, which adds
+    /// at most 4096 - 64 bytes because all records are multiples of 64. No group is empty, so there are at most as many
+    /// groups as records, and the half has used at most the sum over its records of 64 + d + 4032, which is less than
+    /// the sum of 4160 + d: what they are accounted with. That holds after every group, thus for the last, too.
+    ///
+    /// A half of the redo area takes four of the largest redo records: a tetris of 64 stripes on all spindles.
+    #[must_use]
+    pub fn new(half_bytes: u64, spindles: u16) -> Self {
+        let largest =
+            RecordHeader::record_bytes(redo_data_bytes(TETRIS_STRIPES * usize::from(spindles)));
+        Self {
+            redo_half_blocks: 4 * largest.div_ceil(BLOCK_BYTES) as u64,
+            half_blocks: half_bytes.div_ceil(BLOCK_BYTES as u64),
+        }
+    }
+
+    /// Blocks of the device that are in use, both copies of the label included.
+    #[must_use]
+    pub fn device_blocks(&self) -> u64 {
+        FIRST_AREA_BLOCK + 2 * (self.redo_half_blocks + self.half_blocks) + SECOND_LABEL_BLOCKS
+    }
+
+    /// What a half takes, in accounted bytes.
+    #[must_use]
+    pub fn half_bytes(&self) -> u64 {
+        self.half_blocks * BLOCK_BYTES as u64
+    }
+
+    /// The first byte of each half for host records.
+    #[must_use]
+    pub fn halves(&self) -> [u64; 2] {
+        let first = FIRST_AREA_BLOCK + 2 * self.redo_half_blocks;
+        [first, first + self.half_blocks].map(|block| block * BLOCK_BYTES as u64)
+    }
+
+    /// The first byte of each half of the redo area.
+    #[must_use]
+    pub fn redo_halves(&self) -> [u64; 2] {
+        [FIRST_AREA_BLOCK, FIRST_AREA_BLOCK + self.redo_half_blocks]
+            .map(|block| block * BLOCK_BYTES as u64)
+    }
+}

@@ -1,0 +1,158 @@
+//! What lies where on the devices of an array: codecs without I/O.
+//!
+//! `docs/format.md` has the same as tables, and why it is so; a test compares them with [`TABLES`]. All numbers are
+//! little endian. Every structure begins with a magic number and a version and has a CRC-32C over itself, but for a
+//! checksum entry, which has 64 bytes and is told by its array's tag.
+
+mod checksum;
+mod field;
+mod identity;
+mod label;
+mod log_layout;
+mod record;
+mod redo;
+mod spindle_layout;
+mod superblock;
+
+pub use checksum::{BadEntry, ChecksumEntry, ENTRY_BYTES, Place};
+pub use field::Field;
+pub use identity::{ArrayTag, Identity, NotAnIdentity};
+pub use label::{
+    DeviceKind, Label, MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, Member, MemberState,
+};
+pub use log_layout::LogLayout;
+pub use record::{RECORD_ALIGNMENT, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
+pub use redo::{
+    REDO_DESCRIPTOR_BYTES, RedoBlock, RedoWrite, decode_redo, encode_redo, redo_data_bytes,
+};
+pub use spindle_layout::{
+    FIRST_ROW_BLOCK, ROW_BLOCKS, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, checksum_block, data_blocks,
+    device_block, device_blocks_for,
+};
+pub use superblock::Superblock;
+
+use std::fmt;
+
+/// The version of the format that this program writes.
+pub const FORMAT: Version = Version { major: 1, minor: 0 };
+
+/// The incompatible features that this program knows: none yet.
+pub const KNOWN_INCOMPATIBLE_FEATURES: u64 = 0;
+
+/// A version of the format. A program reads those of its own major number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version {
+    /// Changes with what a program that does not know it would misread.
+    pub major: u16,
+    /// Changes with what a program that does not know it can ignore.
+    pub minor: u16,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl Version {
+    /// # Errors
+    /// [`FormatError::Older`] and [`FormatError::Newer`] where this program does not read it.
+    fn check(self, what: &'static str) -> Result<(), FormatError> {
+        match self.major.cmp(&FORMAT.major) {
+            std::cmp::Ordering::Less => Err(FormatError::Older { what, found: self }),
+            std::cmp::Ordering::Equal => Ok(()),
+            std::cmp::Ordering::Greater => Err(FormatError::Newer { what, found: self }),
+        }
+    }
+}
+
+/// Why bytes are not taken for what they should be, or a value cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// The magic number is another one.
+    #[error("there is no {what} of a Strewn array here")]
+    NotOurs {
+        /// The structure.
+        what: &'static str,
+    },
+    /// Written by a program before this one.
+    #[error(
+        "the {what} is of format {found}, older than format {FORMAT} that this program reads: use the Strewn of then"
+    )]
+    Older {
+        /// The structure.
+        what: &'static str,
+        /// Its version.
+        found: Version,
+    },
+    /// Written by a program after this one.
+    #[error(
+        "the {what} is of format {found}, newer than format {FORMAT} that this program reads: use a newer Strewn"
+    )]
+    Newer {
+        /// The structure.
+        what: &'static str,
+        /// Its version.
+        found: Version,
+    },
+    /// Some of its incompatible features are not known here.
+    #[error(
+        "the {what} has features that this program does not know (bits {unknown:#x}): use a newer Strewn"
+    )]
+    UnknownFeatures {
+        /// The structure.
+        what: &'static str,
+        /// The bits that are not known.
+        unknown: u64,
+    },
+    /// The CRC-32C is not that of the bytes.
+    #[error("the {what} is damaged: it has CRC-32C {stored:08x}, its bytes have {computed:08x}")]
+    Damaged {
+        /// The structure.
+        what: &'static str,
+        /// The CRC-32C that it has.
+        stored: u32,
+        /// The CRC-32C of its bytes.
+        computed: u32,
+    },
+    /// A field has a value that no version of this major number writes, or that it has no room for.
+    #[error("the {what} has a {field} that cannot be: {value}")]
+    Invalid {
+        /// The structure.
+        what: &'static str,
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: String,
+    },
+}
+
+/// Every structure by the title of its table in `docs/format.md`, with its length in bytes and its fields in order.
+pub const TABLES: &[(&str, usize, &[Field])] = &[
+    ("Label", crate::device::BLOCK_BYTES, label::FIELDS),
+    ("Superblock", crate::device::BLOCK_BYTES, superblock::FIELDS),
+    ("Checksum entry", ENTRY_BYTES, checksum::FIELDS),
+    ("Log record header", RECORD_HEADER_BYTES, record::FIELDS),
+    ("Redo descriptor", REDO_DESCRIPTOR_BYTES, redo::FIELDS),
+];
+
+/// The common head of a label and a superblock: looks at magic, version and CRC, in this order, so that another version
+/// is called that and not damage.
+fn check_block(
+    what: &'static str,
+    block: &[u8],
+    magic: (Field, &[u8]),
+    version: (Field, Field),
+    crc: Field,
+) -> Result<Version, FormatError> {
+    if block.len() != crate::device::BLOCK_BYTES || magic.0.of(block) != magic.1 {
+        return Err(FormatError::NotOurs { what });
+    }
+    let version = Version { major: version.0.u16(block), minor: version.1.u16(block) };
+    version.check(what)?;
+    let (stored, computed) = (crc.u32(block), crc32c::crc32c(&block[..crc.offset]));
+    if stored != computed {
+        return Err(FormatError::Damaged { what, stored, computed });
+    }
+    Ok(version)
+}

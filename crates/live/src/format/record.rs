@@ -1,0 +1,124 @@
+//! Records of the log.
+
+use super::{ArrayTag, FORMAT, Field};
+
+/// Bytes of a record's header; its data follows.
+pub const RECORD_HEADER_BYTES: usize = 64;
+
+/// Records begin at multiples of this many bytes; what lies between is zeros.
+pub const RECORD_ALIGNMENT: usize = 64;
+
+const MAGIC_BYTES: &[u8; 4] = b"SLOG";
+
+const MAGIC: Field = Field::new("magic", 0, 4);
+const MAJOR: Field = Field::new("version, major", 4, 2);
+const KIND: Field = Field::new("kind", 6, 2);
+const TAG: Field = Field::new("array tag", 8, 8);
+const SEQUENCE: Field = Field::new("sequence", 16, 8);
+const FOLLOWS: Field = Field::new("follows", 24, 8);
+const FIRST: Field = Field::new("first sector", 32, 8);
+const SECOND: Field = Field::new("sectors or needed from", 40, 8);
+const LENGTH: Field = Field::new("data length", 48, 4);
+const RESERVED: Field = Field::new("reserved", 52, 8);
+const CRC: Field = Field::new("CRC-32C", 60, 4);
+
+pub(super) const FIELDS: &[Field] =
+    &[MAGIC, MAJOR, KIND, TAG, SEQUENCE, FOLLOWS, FIRST, SECOND, LENGTH, RESERVED, CRC];
+
+/// What a record is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordKind {
+    /// The host wrote; the data are the bytes.
+    Write {
+        /// The first sector (of 512 bytes) of the LUN.
+        first_sector: u64,
+        /// How many sectors.
+        sectors: u64,
+    },
+    /// The host gave back a range of the LUN, which reads as zeros from then on. Without data.
+    Punch {
+        /// The first sector (of 512 bytes) of the LUN.
+        first_sector: u64,
+        /// How many sectors.
+        sectors: u64,
+    },
+    /// Block writes that must all reach their spindles or none; the data are what
+    /// [`encode_redo`](super::encode_redo) makes.
+    Redo {
+        /// The sequence number of the first redo record that is still needed: what those before wrote is safe.
+        needed_from: u64,
+    },
+}
+
+/// The header of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordHeader {
+    /// Its number, of those of its stream (host records, redo records): from 1, rising, never used twice.
+    pub sequence: u64,
+    /// The number of the record before it in its stream, which is one less but where a recovery lies between.
+    pub follows: u64,
+    /// What it is about.
+    pub kind: RecordKind,
+    /// Bytes of its data.
+    pub data_bytes: u32,
+}
+
+impl RecordHeader {
+    /// Bytes of a record on the log device, with what makes it a multiple of [`RECORD_ALIGNMENT`].
+    #[must_use]
+    pub fn record_bytes(data_bytes: usize) -> usize {
+        RECORD_HEADER_BYTES + data_bytes.next_multiple_of(RECORD_ALIGNMENT)
+    }
+
+    /// Its bytes, with the CRC-32C of itself and of `data`, of which it must have the length.
+    #[must_use]
+    pub fn encode(&self, tag: ArrayTag, data: &[u8]) -> [u8; RECORD_HEADER_BYTES] {
+        debug_assert_eq!(self.data_bytes as usize, data.len());
+        let (kind, first, second): (u16, u64, u64) = match self.kind {
+            RecordKind::Write { first_sector, sectors } => (1, first_sector, sectors),
+            RecordKind::Punch { first_sector, sectors } => (2, first_sector, sectors),
+            RecordKind::Redo { needed_from } => (3, 0, needed_from),
+        };
+        let mut header = [0; RECORD_HEADER_BYTES];
+        MAGIC.put(&mut header, MAGIC_BYTES);
+        MAJOR.put(&mut header, &FORMAT.major.to_le_bytes());
+        KIND.put(&mut header, &kind.to_le_bytes());
+        TAG.put(&mut header, &tag.0);
+        SEQUENCE.put(&mut header, &self.sequence.to_le_bytes());
+        FOLLOWS.put(&mut header, &self.follows.to_le_bytes());
+        FIRST.put(&mut header, &first.to_le_bytes());
+        SECOND.put(&mut header, &second.to_le_bytes());
+        LENGTH.put(&mut header, &self.data_bytes.to_le_bytes());
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&header[..CRC.offset]), data);
+        CRC.put(&mut header, &crc.to_le_bytes());
+        header
+    }
+
+    /// What the first bytes of a record of the array `tag` say; nothing where there is none. Whether it is whole says
+    /// [`is_whole`](Self::is_whole) alone.
+    #[must_use]
+    pub fn decode(header: &[u8; RECORD_HEADER_BYTES], tag: ArrayTag) -> Option<Self> {
+        let is_ours = MAGIC.of(header) == MAGIC_BYTES
+            && MAJOR.u16(header) == FORMAT.major
+            && TAG.of(header) == tag.0;
+        let (first, second) = (FIRST.u64(header), SECOND.u64(header));
+        let data_bytes = LENGTH.u32(header);
+        let kind = match KIND.u16(header) {
+            1 if second.checked_mul(512) == Some(u64::from(data_bytes)) => {
+                RecordKind::Write { first_sector: first, sectors: second }
+            }
+            2 if data_bytes == 0 => RecordKind::Punch { first_sector: first, sectors: second },
+            3 if first == 0 => RecordKind::Redo { needed_from: second },
+            _ => return None,
+        };
+        let (sequence, follows) = (SEQUENCE.u64(header), FOLLOWS.u64(header));
+        let in_order = follows < sequence;
+        (is_ours && in_order).then_some(Self { sequence, follows, kind, data_bytes })
+    }
+
+    /// Whether `header` has the CRC-32C of itself and `data`: whether all of the record was written.
+    #[must_use]
+    pub fn is_whole(header: &[u8; RECORD_HEADER_BYTES], data: &[u8]) -> bool {
+        CRC.u32(header) == crc32c::crc32c_append(crc32c::crc32c(&header[..CRC.offset]), data)
+    }
+}

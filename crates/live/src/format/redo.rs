@@ -1,0 +1,96 @@
+//! The data of a redo record: block writes, first what each is, then their bytes.
+
+use strewn_array::Holds;
+use strewn_raid::{Dbn, SpindleIndex};
+
+use super::Field;
+use super::checksum::{holds_of_numbers, holds_to_numbers};
+use crate::device::BLOCK_BYTES;
+
+/// Bytes that say what one block of a redo record is.
+pub const REDO_DESCRIPTOR_BYTES: usize = 32;
+
+const SPINDLE: Field = Field::new("spindle", 0, 2);
+const KIND: Field = Field::new("kind", 2, 1);
+const RESERVED_1: Field = Field::new("reserved 1", 3, 1);
+const FILE: Field = Field::new("file", 4, 4);
+const DBN: Field = Field::new("DBN", 8, 8);
+const NUMBER: Field = Field::new("number", 16, 8);
+const RESERVED_2: Field = Field::new("reserved 2", 24, 8);
+
+pub(super) const FIELDS: &[Field] = &[SPINDLE, KIND, RESERVED_1, FILE, DBN, NUMBER, RESERVED_2];
+
+/// A write of whole blocks that follow each other on a spindle, for a redo record.
+#[derive(Debug, Clone, Copy)]
+pub struct RedoWrite<'a> {
+    /// Which spindle.
+    pub spindle: SpindleIndex,
+    /// The first block.
+    pub first: Dbn,
+    /// What each block holds.
+    pub holds: &'a [Holds],
+    /// Their bytes: 4096 for each of `holds`.
+    pub bytes: &'a [u8],
+}
+
+/// A block of a redo record that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RedoBlock {
+    /// Which spindle.
+    pub spindle: SpindleIndex,
+    /// Which block of it.
+    pub dbn: Dbn,
+    /// What it holds.
+    pub holds: Holds,
+    /// Its 4096 bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Bytes of the data of a redo record of `blocks` blocks.
+#[must_use]
+pub const fn redo_data_bytes(blocks: usize) -> usize {
+    blocks * (REDO_DESCRIPTOR_BYTES + BLOCK_BYTES)
+}
+
+/// Puts the data of a redo record behind what is in `into`.
+pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
+    for write in writes {
+        debug_assert_eq!(write.bytes.len(), write.holds.len() * BLOCK_BYTES);
+        for (dbn, holds) in (write.first.0..).zip(write.holds) {
+            let (kind, file, number) = holds_to_numbers(*holds);
+            let mut descriptor = [0; REDO_DESCRIPTOR_BYTES];
+            SPINDLE.put(&mut descriptor, &write.spindle.0.to_le_bytes());
+            KIND.put(&mut descriptor, &[kind]);
+            FILE.put(&mut descriptor, &file.to_le_bytes());
+            DBN.put(&mut descriptor, &dbn.to_le_bytes());
+            NUMBER.put(&mut descriptor, &number.to_le_bytes());
+            into.extend_from_slice(&descriptor);
+        }
+    }
+    for write in writes {
+        into.extend_from_slice(write.bytes);
+    }
+}
+
+/// The blocks of a redo record's data; nothing where it is none.
+#[must_use]
+pub fn decode_redo(data: &[u8]) -> Option<Vec<RedoBlock>> {
+    if !data.len().is_multiple_of(redo_data_bytes(1)) {
+        return None;
+    }
+    let blocks = data.len() / redo_data_bytes(1);
+    let (descriptors, bytes) = data.split_at(blocks * REDO_DESCRIPTOR_BYTES);
+    let blocks =
+        descriptors.chunks_exact(REDO_DESCRIPTOR_BYTES).zip(bytes.chunks_exact(BLOCK_BYTES));
+    let blocks = blocks.map(|(descriptor, bytes)| {
+        let holds =
+            holds_of_numbers(KIND.u8(descriptor), FILE.u32(descriptor), NUMBER.u64(descriptor))?;
+        Some(RedoBlock {
+            spindle: SpindleIndex(SPINDLE.u16(descriptor)),
+            dbn: Dbn(DBN.u64(descriptor)),
+            holds,
+            bytes: bytes.to_vec(),
+        })
+    });
+    blocks.collect()
+}

@@ -1,0 +1,136 @@
+//! The superblock: the last consistency point that is safe.
+
+use strewn_array::Root;
+use strewn_raid::Vbn;
+
+use super::{FORMAT, Field, FormatError, Identity, SUPERBLOCK_SLOTS, check_block};
+use crate::device::Buffer;
+
+const WHAT: &str = "superblock";
+const MAGIC_BYTES: &[u8; 8] = b"STREWNSB";
+
+const MAGIC: Field = Field::new("magic", 0, 8);
+const MAJOR: Field = Field::new("version, major", 8, 2);
+const MINOR: Field = Field::new("version, minor", 10, 2);
+const CLEAN: Field = Field::new("clean", 12, 1);
+const ROOT_PRESENT: Field = Field::new("root present", 13, 1);
+const RESERVED_1: Field = Field::new("reserved 1", 14, 2);
+const ARRAY: Field = Field::new("array identity", 16, 16);
+const NUMBER: Field = Field::new("consistency point", 32, 8);
+const LOG_START: Field = Field::new("log start", 40, 8);
+const ROOT_VBN: Field = Field::new("root VBN", 48, 8);
+const ROOT_CRC: Field = Field::new("root CRC-32C", 56, 4);
+const RESERVED_2: Field = Field::new("reserved 2", 60, 4);
+const HELD_BACK: Field = Field::new("held back blocks", 64, 8);
+const LABEL_SEQUENCE: Field = Field::new("label sequence", 72, 8);
+const REDO_START: Field = Field::new("redo start", 80, 8);
+const RESERVED_3: Field = Field::new("reserved 3", 88, 4004);
+const CRC: Field = Field::new("CRC-32C", 4092, 4);
+
+pub(super) const FIELDS: &[Field] = &[
+    MAGIC,
+    MAJOR,
+    MINOR,
+    CLEAN,
+    ROOT_PRESENT,
+    RESERVED_1,
+    ARRAY,
+    NUMBER,
+    LOG_START,
+    ROOT_VBN,
+    ROOT_CRC,
+    RESERVED_2,
+    HELD_BACK,
+    LABEL_SEQUENCE,
+    REDO_START,
+    RESERVED_3,
+    CRC,
+];
+
+/// A superblock. Every spindle that is present has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Superblock {
+    /// The array.
+    pub array: Identity,
+    /// The number of the consistency point, raised by one each; its parity says which slot it goes to.
+    pub checkpoint: u64,
+    /// The sequence number of the first host record of the log that it does not cover.
+    pub log_start: u64,
+    /// The sequence number of the first redo record of the log whose block writes it may not cover.
+    pub redo_start: u64,
+    /// What leads to everything else.
+    pub root: Root,
+    /// The sequence of the labels that were right when it was written.
+    pub label_sequence: u64,
+    /// Whether the array was shut down with it: nothing was written after it.
+    pub clean: bool,
+}
+
+impl Superblock {
+    /// The device block it goes to.
+    #[must_use]
+    pub fn slot(&self) -> u64 {
+        SUPERBLOCK_SLOTS[(self.checkpoint % 2) as usize]
+    }
+
+    /// The block with it.
+    #[must_use]
+    pub fn encode(&self) -> Buffer {
+        let mut buffer = Buffer::zeroed(1);
+        let block = buffer.bytes_mut();
+        MAGIC.put(block, MAGIC_BYTES);
+        MAJOR.put(block, &FORMAT.major.to_le_bytes());
+        MINOR.put(block, &FORMAT.minor.to_le_bytes());
+        CLEAN.put(block, &[u8::from(self.clean)]);
+        ROOT_PRESENT.put(block, &[u8::from(self.root.block.is_some())]);
+        ARRAY.put(block, &self.array.0);
+        NUMBER.put(block, &self.checkpoint.to_le_bytes());
+        LOG_START.put(block, &self.log_start.to_le_bytes());
+        if let Some((vbn, crc)) = self.root.block {
+            ROOT_VBN.put(block, &vbn.0.to_le_bytes());
+            ROOT_CRC.put(block, &crc.to_le_bytes());
+        }
+        REDO_START.put(block, &self.redo_start.to_le_bytes());
+        HELD_BACK.put(block, &self.root.held_back_blocks.to_le_bytes());
+        LABEL_SEQUENCE.put(block, &self.label_sequence.to_le_bytes());
+        let crc = crc32c::crc32c(&block[..CRC.offset]);
+        CRC.put(block, &crc.to_le_bytes());
+        buffer
+    }
+
+    /// The superblock in a block of 4 KiB.
+    ///
+    /// # Errors
+    /// Where there is none, or none that this program reads: see [`FormatError`].
+    pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
+        check_block(WHAT, block, (MAGIC, MAGIC_BYTES), (MAJOR, MINOR), CRC)?;
+        let root =
+            flag(ROOT_PRESENT, block)?.then(|| (Vbn(ROOT_VBN.u64(block)), ROOT_CRC.u32(block)));
+        Ok(Self {
+            array: Identity(ARRAY.array(block)),
+            checkpoint: NUMBER.u64(block),
+            log_start: LOG_START.u64(block),
+            redo_start: REDO_START.u64(block),
+            root: Root { held_back_blocks: HELD_BACK.u64(block), block: root },
+            label_sequence: LABEL_SEQUENCE.u64(block),
+            clean: flag(CLEAN, block)?,
+        })
+    }
+
+    /// The newest good one of `array` among the slots of its spindles, if any is good.
+    pub fn newest<'a>(slots: impl IntoIterator<Item = &'a [u8]>, array: Identity) -> Option<Self> {
+        let good = slots.into_iter().filter_map(|slot| Self::decode(slot).ok());
+        good.filter(|superblock| superblock.array == array)
+            .max_by_key(|superblock| superblock.checkpoint)
+    }
+}
+
+fn flag(field: Field, block: &[u8]) -> Result<bool, FormatError> {
+    match field.u8(block) {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => {
+            Err(FormatError::Invalid { what: WHAT, field: field.name, value: other.to_string() })
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Reading the records of one half.
+
+use super::stream::Area;
+use crate::device::{BLOCK_BYTES, IoError};
+use crate::format::{ArrayTag, RECORD_HEADER_BYTES, RecordHeader};
+
+/// Bytes that are read at once.
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// A record that is whole, with its data.
+#[derive(Debug)]
+pub(super) struct Scanned {
+    pub(super) header: RecordHeader,
+    pub(super) data: Vec<u8>,
+}
+
+/// A half, read through a window.
+pub(super) struct Half<'r, R> {
+    read: &'r mut R,
+    area: Area,
+    /// Bytes of the half from `start` on; where blocks could not be read, `bytes` ends before.
+    start: u64,
+    bytes: Vec<u8>,
+    /// Whether a block that was looked for could not be read.
+    pub(super) unreadable: bool,
+}
+
+impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
+    pub(super) fn new(area: Area, read: &'r mut R) -> Self {
+        Self { read, area, start: 0, bytes: Vec::new(), unreadable: false }
+    }
+
+    /// All records from the half's start on that follow each other and are whole. What follows a record is either
+    /// right behind it or, where a group ended, at the next block.
+    pub(super) fn records(&mut self, tag: ArrayTag) -> Result<Vec<Scanned>, IoError> {
+        let mut records: Vec<Scanned> = Vec::new();
+        let mut at = 0;
+        loop {
+            let last = records.last().map(|record| record.header.sequence);
+            match self.record(tag, at, last)? {
+                Some(record) => {
+                    at += RecordHeader::record_bytes(record.data.len()) as u64;
+                    records.push(record);
+                }
+                None if !at.is_multiple_of(BLOCK_BYTES as u64) => {
+                    at = at.next_multiple_of(BLOCK_BYTES as u64);
+                }
+                None => return Ok(records),
+            }
+        }
+    }
+
+    /// The record at `at`, if one is there that follows `last`.
+    fn record(
+        &mut self,
+        tag: ArrayTag,
+        at: u64,
+        last: Option<u64>,
+    ) -> Result<Option<Scanned>, IoError> {
+        let Some(bytes) = self.bytes_at(at, RECORD_HEADER_BYTES)? else { return Ok(None) };
+        let mut header_bytes = [0; RECORD_HEADER_BYTES];
+        header_bytes.copy_from_slice(bytes);
+        let Some(header) = RecordHeader::decode(&header_bytes, tag) else { return Ok(None) };
+        if last.is_some_and(|last| header.follows != last) {
+            return Ok(None);
+        }
+        let behind = at + RECORD_HEADER_BYTES as u64;
+        let Some(data) = self.bytes_at(behind, header.data_bytes as usize)? else {
+            return Ok(None);
+        };
+        let whole = RecordHeader::is_whole(&header_bytes, data);
+        Ok(whole.then(|| Scanned { header, data: data.to_vec() }))
+    }
+
+    /// `length` bytes from `at` on; nothing where the half ends before, or they cannot be read.
+    fn bytes_at(&mut self, at: u64, length: usize) -> Result<Option<&[u8]>, IoError> {
+        if length as u64 > self.area.bytes.saturating_sub(at) {
+            return Ok(None);
+        }
+        let end = at + length as u64;
+        if at < self.start || end > self.start + self.bytes.len() as u64 {
+            self.fill(at, length)?;
+        }
+        let from = (at - self.start) as usize;
+        let found = self.bytes.get(from..from + length);
+        self.unreadable |= found.is_none();
+        Ok(found)
+    }
+
+    /// Reads the window anew, from the block of `at` on, with `length` bytes at least where they can be read.
+    fn fill(&mut self, at: u64, length: usize) -> Result<(), IoError> {
+        let block = BLOCK_BYTES as u64;
+        self.start = at / block * block;
+        let wanted =
+            (at - self.start + length as u64).next_multiple_of(block).max(WINDOW_BYTES as u64);
+        let wanted = wanted.min(self.area.bytes - self.start) as usize;
+        let offset = self.area.offset + self.start;
+        match (self.read)(offset, wanted) {
+            Ok(bytes) => self.bytes = bytes,
+            Err(IoError::Unreadable) => {
+                // Block by block, up to the one that it was.
+                self.bytes.clear();
+                for at in (0..wanted).step_by(BLOCK_BYTES) {
+                    match (self.read)(offset + at as u64, BLOCK_BYTES) {
+                        Ok(bytes) => self.bytes.extend_from_slice(&bytes),
+                        Err(IoError::Unreadable) => break,
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,282 @@
+//! The spindles of an array as blocks that are checked: each has a CRC-32C, its address and what it holds beside it.
+//!
+//! A [`Store`] does no I/O. It is asked for reads, writes and flushes by token, says through [`Store::take_ios`] what
+//! devices are to do, is told through [`Store::done`] what became of it, and gives through [`Store::take_finished`] what
+//! is finished. The addresses are those of spindle commands: sectors of 512 bytes, of a spindle without its checksum
+//! blocks.
+
+mod api;
+mod common;
+mod completion;
+mod operation;
+mod pool;
+mod reading;
+mod rows;
+mod slab;
+mod writing;
+
+pub use api::{BadBlock, BlockState, Failure, Finished, ReadOutcome, Token};
+
+use std::collections::HashMap;
+
+use strewn_array::Holds;
+use strewn_raid::SpindleIndex;
+
+use crate::device::{BLOCK_BYTES, DeviceIndex, Io, IoId, Request};
+use crate::format::{ArrayTag, Superblock};
+use operation::{Extent, Kind, Operation, Part, Purpose, SECTOR_BYTES, Sent, Work};
+use pool::Pool;
+use rows::{RowId, Rows};
+use slab::Slab;
+
+/// The spindles of an array; device `n` is spindle `n`.
+///
+/// # How it works
+/// An operation has a part in each row it touches. A row knows its parts and its checksum block, and whenever something
+/// of it is done, each of its parts goes on as far as it can. A read is sent when no write of its blocks is under way; if
+/// one began before the read came back, and the checksum does not agree, it is read again. A write is sent at once; its
+/// entries go into the checksum block in memory, which is written when the driver next asks for I/Os, once for all
+/// writes of the row, and once more for those that come while that write is in flight.
+#[derive(Debug)]
+pub struct Store {
+    tag: ArrayTag,
+    present: Vec<bool>,
+    rows: Rows,
+    operations: Slab<Operation>,
+    parts: Slab<Part>,
+    /// I/Os that were made and did not come back.
+    sent: HashMap<IoId, Sent>,
+    /// Those of them that nobody has taken yet.
+    ios: Vec<Io>,
+    next_io: u64,
+    /// Rows with changed checksum blocks.
+    dirty: Vec<RowId>,
+    /// Rows whose parts can perhaps go on.
+    agenda: Vec<RowId>,
+    /// Writes whose blocks at the ends have been read.
+    merged: Vec<Operation>,
+    finished: Vec<Finished>,
+    pool: Pool,
+}
+
+impl Store {
+    /// The store of the array `tag` over `spindles` spindles, all present, which keeps at most `cache_bytes` of checksum
+    /// blocks in memory beyond those in use.
+    #[must_use]
+    pub fn new(tag: ArrayTag, spindles: u16, cache_bytes: usize) -> Self {
+        Self {
+            tag,
+            present: vec![true; usize::from(spindles)],
+            rows: Rows::new(cache_bytes),
+            operations: Slab::new(),
+            parts: Slab::new(),
+            sent: HashMap::new(),
+            ios: Vec::new(),
+            next_io: 0,
+            dirty: Vec::new(),
+            agenda: Vec::new(),
+            merged: Vec::new(),
+            finished: Vec::new(),
+            pool: Pool::default(),
+        }
+    }
+
+    /// Reads `sectors` sectors (of 512 bytes), at least one, of a spindle from `first_sector` on. Finished as
+    /// [`Finished::Read`].
+    pub fn read(&mut self, token: Token, spindle: SpindleIndex, first_sector: u64, sectors: u32) {
+        if !self.is_present(spindle) {
+            self.finished.push(Finished::Read { token, result: Err(Failure::Gone) });
+            return;
+        }
+        let extent = Extent { spindle, first_sector, sectors: u64::from(sectors) };
+        let operation = self.operations.insert(Operation {
+            token,
+            kind: Kind::Read {
+                extent,
+                bytes: vec![0; extent.bytes()],
+                blocks: vec![BlockState::NeverWritten; extent.blocks()],
+            },
+            left: 0,
+            failure: None,
+        });
+        self.read_blocks(operation, extent, 0, extent.blocks());
+        self.settle();
+    }
+
+    /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. `holds` says of
+    /// each block of 4 KiB that is touched what it holds, and `checkpoint` is kept beside it. A block of which a part is
+    /// written is read first. Finished as [`Finished::Write`].
+    ///
+    /// No other write that touches one of the blocks may be under way. Reads may: they see each block as it was or as
+    /// it will be.
+    ///
+    /// # Panics
+    /// Where `bytes` are no whole sectors, or `holds` has not one for each block.
+    pub fn write(
+        &mut self,
+        token: Token,
+        spindle: SpindleIndex,
+        first_sector: u64,
+        bytes: &[u8],
+        holds: &[Holds],
+        checkpoint: u64,
+    ) {
+        assert!(bytes.len().is_multiple_of(SECTOR_BYTES), "a write has whole sectors");
+        let extent = Extent { spindle, first_sector, sectors: (bytes.len() / SECTOR_BYTES) as u64 };
+        assert_eq!(holds.len(), extent.blocks(), "a write says of each block what it holds");
+        if !self.is_present(spindle) {
+            self.finished.push(Finished::Write { token, result: Err(Failure::Gone) });
+            return;
+        }
+        let last = extent.blocks() - 1;
+        let (first_whole, last_whole) = (extent.has_whole(0), extent.has_whole(last));
+        let kind = Kind::Write { spindle };
+        let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
+        if first_whole && last_whole {
+            self.write_blocks(operation, extent, bytes, holds, checkpoint);
+        } else {
+            let mut whole = vec![0; extent.blocks() * BLOCK_BYTES];
+            whole[extent.lead()..][..bytes.len()].copy_from_slice(bytes);
+            let bad = vec![false; extent.blocks()];
+            let holds = holds.to_vec();
+            self.operations[operation].kind =
+                Kind::Merge { extent, bytes: whole, holds, checkpoint, bad };
+            if !first_whole {
+                self.read_blocks(operation, extent, 0, 1);
+            }
+            if !last_whole && (last > 0 || first_whole) {
+                self.read_blocks(operation, extent, last, 1);
+            }
+        }
+        self.settle();
+    }
+
+    /// Makes safe, on all spindles that are present, what was finished before. Finished as [`Finished::Flush`].
+    pub fn flush(&mut self, token: Token) {
+        self.flush_for(token, Kind::Flush);
+    }
+
+    /// Flushes all spindles that are present, then writes `superblock` to all of them. Finished as
+    /// [`Finished::Superblock`]. No other superblock may be under way.
+    pub fn write_superblock(&mut self, token: Token, superblock: &Superblock) {
+        self.flush_for(token, Kind::SuperblockFlush(*superblock));
+    }
+
+    /// A spindle is taken as lost: everything under way on it fails, and whatever it is asked. Nothing is reported.
+    pub fn forget_spindle(&mut self, spindle: SpindleIndex) {
+        self.lose(spindle);
+        self.settle();
+    }
+
+    /// A replacement has taken a spindle's place. It must be blank: its checksum blocks zeros, or of another array.
+    pub fn take_spindle(&mut self, spindle: SpindleIndex) {
+        self.forget_spindle(spindle);
+        if let Some(present) = self.present.get_mut(spindle.index()) {
+            *present = true;
+        }
+    }
+
+    /// Whether a spindle is present.
+    #[must_use]
+    pub fn is_present(&self, spindle: SpindleIndex) -> bool {
+        self.present.get(spindle.index()).is_some_and(|present| *present)
+    }
+
+    /// What the devices are to do now, put behind what is in `ios`. Writes that were asked for since the last call share
+    /// the writes of their checksum blocks.
+    pub fn take_ios(&mut self, ios: &mut Vec<Io>) {
+        self.write_checksums();
+        ios.append(&mut self.ios);
+    }
+
+    /// What is finished, put behind what is in `finished`.
+    pub fn take_finished(&mut self, finished: &mut Vec<Finished>) {
+        finished.append(&mut self.finished);
+    }
+
+    fn spindles_present(&self) -> Vec<SpindleIndex> {
+        (0..)
+            .map(SpindleIndex)
+            .zip(&self.present)
+            .filter_map(|(spindle, present)| present.then_some(spindle))
+            .collect()
+    }
+
+    fn send(&mut self, spindle: SpindleIndex, purpose: Purpose, request: Request) {
+        let id = IoId(self.next_io);
+        self.next_io += 1;
+        self.sent.insert(id, Sent { spindle, purpose });
+        self.ios.push(Io { id, device: DeviceIndex(spindle.0), request });
+    }
+
+    /// Lets everything go on that can.
+    fn settle(&mut self) {
+        loop {
+            if let Some(row) = self.agenda.pop() {
+                self.advance(row);
+            } else if let Some(operation) = self.merged.pop() {
+                self.write_merged(operation);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn advance(&mut self, row: RowId) {
+        // It may be on the agenda twice, and dropped since.
+        if !self.rows.contains(row) {
+            return;
+        }
+        let mut parts = std::mem::take(&mut self.rows.get_mut(row).parts);
+        parts.retain(|&part| match self.parts[part].work {
+            Work::Read(_) => !self.advance_read(part),
+            Work::Write(_) => !self.advance_write(part),
+        });
+        debug_assert!(self.rows.get(row).parts.is_empty(), "parts go on, and make no others");
+        self.rows.get_mut(row).parts = parts;
+        self.rows.drop_if_suspect(row);
+    }
+
+    fn write_merged(&mut self, operation: Operation) {
+        let Operation { token, kind, .. } = operation;
+        let Kind::Merge { extent, bytes, holds, checkpoint, .. } = kind else { return };
+        let kind = Kind::Write { spindle: extent.spindle };
+        let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
+        self.write_blocks(operation, extent, &bytes, &holds, checkpoint);
+    }
+
+    /// A part is done, or an I/O of an operation without parts.
+    fn one_less(&mut self, operation: usize) {
+        self.operations[operation].left -= 1;
+        if self.operations[operation].left == 0 {
+            self.finish(operation);
+        }
+    }
+
+    fn finish(&mut self, id: usize) {
+        let Some(operation) = self.operations.remove(id) else { return };
+        let token = operation.token;
+        let result = operation.failure.clone().map_or(Ok(()), Err);
+        match operation.kind {
+            Kind::Read { bytes, blocks, .. } => {
+                let result = result.map(|()| ReadOutcome { bytes, blocks });
+                self.finished.push(Finished::Read { token, result });
+            }
+            Kind::Merge { bad, .. } if bad.contains(&true) => {
+                let result = Err(Failure::BadBlocks { bad });
+                self.finished.push(Finished::Write { token, result });
+            }
+            Kind::Merge { .. } => self.merged.push(operation),
+            Kind::Write { .. } => self.finished.push(Finished::Write { token, result }),
+            Kind::Flush => self.finished.push(Finished::Flush { token, result }),
+            Kind::SuperblockFlush(superblock) => match result {
+                Ok(()) => self.send_superblock(token, &superblock),
+                Err(_) => self.finished.push(Finished::Superblock { token, result }),
+            },
+            Kind::Superblock { written } => {
+                let result = if written == 0 { result.and(Err(Failure::Gone)) } else { result };
+                self.finished.push(Finished::Superblock { token, result });
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What is under way: operations, and the part that each has in a row.
+
+use strewn_array::Holds;
+use strewn_raid::{Dbn, SpindleIndex};
+
+use super::api::{BlockState, Failure, Token};
+use super::rows::RowId;
+use crate::device::{BLOCK_BYTES, Buffer};
+use crate::format::{ENTRY_BYTES, Superblock};
+
+/// Bytes of a sector.
+pub(super) const SECTOR_BYTES: usize = 512;
+
+/// Sectors of a block.
+pub(super) const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
+
+/// Blocks of a spindle that hold sectors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) spindle: SpindleIndex,
+    pub(super) first_sector: u64,
+    pub(super) sectors: u64,
+}
+
+impl Extent {
+    pub(super) fn first_block(self) -> Dbn {
+        Dbn(self.first_sector / BLOCK_SECTORS)
+    }
+
+    pub(super) fn blocks(self) -> usize {
+        let end = (self.first_sector + self.sectors).div_ceil(BLOCK_SECTORS);
+        (end - self.first_block().0) as usize
+    }
+
+    /// Bytes of the first block before the first sector.
+    pub(super) fn lead(self) -> usize {
+        (self.first_sector % BLOCK_SECTORS) as usize * SECTOR_BYTES
+    }
+
+    pub(super) fn bytes(self) -> usize {
+        self.sectors as usize * SECTOR_BYTES
+    }
+
+    /// Whether all of the `block`th block is in it.
+    pub(super) fn has_whole(self, block: usize) -> bool {
+        let start = block * BLOCK_BYTES;
+        start >= self.lead() && start + BLOCK_BYTES <= self.lead() + self.bytes()
+    }
+}
+
+/// Something that was asked for.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub(super) token: Token,
+    pub(super) kind: Kind,
+    /// Parts, or I/Os of a flush or superblock, that are not done.
+    pub(super) left: usize,
+    pub(super) failure: Option<Failure>,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Read {
+        extent: Extent,
+        bytes: Vec<u8>,
+        blocks: Vec<BlockState>,
+    },
+    /// A write whose blocks at the ends are being read, because it has only a part of them.
+    Merge {
+        extent: Extent,
+        /// Whole blocks.
+        bytes: Vec<u8>,
+        holds: Vec<Holds>,
+        checkpoint: u64,
+        bad: Vec<bool>,
+    },
+    Write {
+        spindle: SpindleIndex,
+    },
+    Flush,
+    /// A superblock that waits for a flush.
+    SuperblockFlush(Superblock),
+    /// A superblock that is being written, and on how many spindles it is.
+    Superblock {
+        written: usize,
+    },
+}
+
+impl Kind {
+    pub(super) fn spindle(&self) -> Option<SpindleIndex> {
+        match self {
+            Self::Read { extent, .. } | Self::Merge { extent, .. } => Some(extent.spindle),
+            Self::Write { spindle } => Some(*spindle),
+            Self::Flush | Self::SuperblockFlush(_) | Self::Superblock { .. } => None,
+        }
+    }
+}
+
+/// What an operation does in one row.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) operation: usize,
+    pub(super) row: RowId,
+    /// The first block, in the row.
+    pub(super) first: usize,
+    /// How many blocks.
+    pub(super) count: usize,
+    pub(super) work: Work,
+}
+
+impl Part {
+    /// Its blocks, a bit each.
+    pub(super) fn mask(&self) -> u64 {
+        mask(self.first, self.count)
+    }
+}
+
+/// A bit for each of `count` blocks from `first` on.
+pub(super) fn mask(first: usize, count: usize) -> u64 {
+    (u64::MAX >> (64 - count)) << first
+}
+
+#[derive(Debug)]
+pub(super) enum Work {
+    Read(ReadPart),
+    Write(WritePart),
+}
+
+#[derive(Debug)]
+pub(super) struct ReadPart {
+    /// The first block, in the operation.
+    pub(super) at: usize,
+    pub(super) state: ReadState,
+    /// Blocks whose writes began since it was sent: what was read may be older than its checksum, or a bit of both.
+    pub(super) overlapped: u64,
+    /// Whether it is read without the checksum block behind it.
+    pub(super) alone: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum ReadState {
+    /// It is not sent: a write of one of its blocks is under way.
+    Waiting,
+    /// It is sent.
+    Sent,
+    /// It came back, and waits for the checksums; nothing where it cannot be read.
+    Arrived(Option<Buffer>),
+}
+
+#[derive(Debug)]
+pub(super) struct WritePart {
+    /// Whether the device has done it.
+    pub(super) data_done: bool,
+    /// The entries of its blocks, until they are in the checksum block.
+    pub(super) entries: Vec<[u8; ENTRY_BYTES]>,
+    /// The version of the checksum block that has them first.
+    pub(super) version: Option<u64>,
+}
+
+/// What an I/O is for.
+#[derive(Debug)]
+pub(super) enum Purpose {
+    /// Data of a part.
+    ReadData(usize),
+    /// Data of a part, with the checksum block behind them.
+    ReadDataAndChecksums(usize),
+    ReadChecksums(RowId),
+    WriteData(usize),
+    WriteChecksums(RowId),
+    /// Whole rows: data and checksum blocks of these parts.
+    WriteRows(Vec<usize>),
+    /// A flush or a superblock of an operation.
+    Common(usize),
+}
+
+/// An I/O that is sent, or about to be.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) spindle: SpindleIndex,
+    pub(super) purpose: Purpose,
+}

@@ -1,0 +1,223 @@
+//! Reads: blocks with their checksums.
+
+use super::Store;
+use super::api::{BadBlock, BlockState};
+use super::operation::{Extent, Kind, Part, Purpose, ReadPart, ReadState, Work};
+use super::rows::{Row, RowId, RowKey};
+use crate::device::{BLOCK_BYTES, Buffer, Request};
+use crate::format::{
+    ArrayTag, ChecksumEntry, ENTRY_BYTES, Place, ROW_DATA_BLOCKS, checksum_block, device_block,
+};
+
+/// Blocks of a row, to count in memory.
+const ROW: usize = ROW_DATA_BLOCKS as usize;
+
+impl Store {
+    /// Reads blocks `from..to` of an operation's extent, a part for each row.
+    pub(super) fn read_blocks(
+        &mut self,
+        operation: usize,
+        extent: Extent,
+        from: usize,
+        count: usize,
+    ) {
+        let mut at = from;
+        while at < from + count {
+            let dbn = strewn_raid::Dbn(extent.first_block().0 + at as u64);
+            let first = (dbn.0 % ROW_DATA_BLOCKS) as usize;
+            let blocks = (ROW - first).min(from + count - at);
+            let row = self.rows.use_row(RowKey::of(extent.spindle, dbn));
+            self.read_part(operation, row, first, blocks, at, false);
+            at += blocks;
+        }
+    }
+
+    fn read_part(
+        &mut self,
+        operation: usize,
+        row: RowId,
+        first: usize,
+        count: usize,
+        at: usize,
+        alone: bool,
+    ) {
+        let read = ReadPart { at, state: ReadState::Waiting, overlapped: 0, alone };
+        let part = Part { operation, row, first, count, work: Work::Read(read) };
+        let part = self.parts.insert(part);
+        self.operations[operation].left += 1;
+        self.rows.get_mut(row).parts.push(part);
+        self.agenda.push(row);
+    }
+
+    /// Goes on with a read as far as can be; whether it is done.
+    pub(super) fn advance_read(&mut self, id: usize) -> bool {
+        loop {
+            let part = &mut self.parts[id];
+            let mask = part.mask();
+            let row = self.rows.get(part.row);
+            let Work::Read(read) = &mut part.work else { return false };
+            match &read.state {
+                ReadState::Waiting if row.under_way & mask != 0 => return false,
+                ReadState::Waiting => {
+                    self.send_read(id);
+                    return false;
+                }
+                ReadState::Sent => return false,
+                ReadState::Arrived(_) if !row.loaded => {
+                    let row = part.row;
+                    self.load(row);
+                    return false;
+                }
+                ReadState::Arrived(_) => {}
+            }
+            if self.judge_read(id) {
+                return true;
+            }
+        }
+    }
+
+    fn send_read(&mut self, id: usize) {
+        let part = &mut self.parts[id];
+        let (row_id, first, count) = (part.row, part.first, part.count);
+        let row = self.rows.get_mut(row_id);
+        let key = row.key;
+        let Work::Read(read) = &mut part.work else { return };
+        read.state = ReadState::Sent;
+        read.overlapped = 0;
+        let with_checksums = !row.loaded && !row.loading && !read.alone && first + count == ROW;
+        row.loading |= with_checksums;
+        let into = self.pool.take(count + usize::from(with_checksums));
+        let offset = device_block(key.dbn(first)) * BLOCK_BYTES as u64;
+        let purpose =
+            if with_checksums { Purpose::ReadDataAndChecksums(id) } else { Purpose::ReadData(id) };
+        self.send(key.spindle, purpose, Request::Read { offset, into });
+        self.load(row_id);
+    }
+
+    /// Reads a row's checksum block, if it is not there and not coming.
+    pub(super) fn load(&mut self, id: RowId) {
+        let row = self.rows.get_mut(id);
+        if row.loaded || row.loading {
+            return;
+        }
+        row.loading = true;
+        let key = row.key;
+        let offset = checksum_block(key.row) * BLOCK_BYTES as u64;
+        let into = self.pool.take(1);
+        self.send(key.spindle, Purpose::ReadChecksums(id), Request::Read { offset, into });
+    }
+
+    /// Holds what was read against the checksums, and gives it to its operation. Where that fails for a block whose write
+    /// began meanwhile, the part is to be read again, and this is false.
+    fn judge_read(&mut self, id: usize) -> bool {
+        let part = &mut self.parts[id];
+        let (operation, first, count) = (part.operation, part.first, part.count);
+        let row = self.rows.get(part.row);
+        let Work::Read(read) = &mut part.work else { return false };
+        let ReadState::Arrived(data) = std::mem::replace(&mut read.state, ReadState::Waiting)
+        else {
+            return false;
+        };
+        let block = |at: usize| data.as_ref().map(|data| block_of(data, at));
+        let mut states = [BlockState::NeverWritten; ROW];
+        for (at, state) in states[..count].iter_mut().enumerate() {
+            *state = judge(row, self.tag, first + at, block(at));
+            if state.is_bad() && read.overlapped >> (first + at) & 1 == 1 {
+                self.pool.give_back(data.unwrap_or_default());
+                return false;
+            }
+        }
+        let from = read.at;
+        for (at, state) in states[..count].iter().enumerate() {
+            let bytes = match state {
+                BlockState::Good { .. } => block(at),
+                BlockState::NeverWritten | BlockState::Bad(_) => None,
+            };
+            deliver(&mut self.operations[operation].kind, from + at, *state, bytes);
+        }
+        self.pool.give_back(data.unwrap_or_default());
+        self.parts.remove(id);
+        self.one_less(operation);
+        true
+    }
+
+    /// The data of a part came back; `buffer` may have the checksum block behind them.
+    pub(super) fn data_arrived(&mut self, id: usize, buffer: Buffer) {
+        let part = &mut self.parts[id];
+        if let Work::Read(read) = &mut part.work {
+            read.state = ReadState::Arrived(Some(buffer));
+        }
+        self.agenda.push(part.row);
+    }
+
+    /// The device cannot read the data of a part, or the checksum block that was to come with them. Finds out which block
+    /// it is by reading each alone.
+    pub(super) fn data_unreadable(&mut self, id: usize, with_checksums: bool) {
+        let part = &mut self.parts[id];
+        let (operation, row, first, count) = (part.operation, part.row, part.first, part.count);
+        self.agenda.push(row);
+        let Work::Read(read) = &mut part.work else { return };
+        let from = read.at;
+        if count == 1 {
+            read.state = if with_checksums { ReadState::Waiting } else { ReadState::Arrived(None) };
+            read.alone = true;
+            return;
+        }
+        self.rows.get_mut(row).parts.retain(|part| *part != id);
+        self.parts.remove(id);
+        for at in 0..count {
+            self.read_part(operation, row, first + at, 1, from + at, true);
+        }
+        self.operations[operation].left -= 1;
+    }
+}
+
+fn block_of(buffer: &Buffer, at: usize) -> &[u8] {
+    &buffer.bytes()[at * BLOCK_BYTES..][..BLOCK_BYTES]
+}
+
+/// What is to be thought of a block of a row; it has no bytes where it cannot be read.
+fn judge(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> BlockState {
+    let entry: &[u8; ENTRY_BYTES] = row.entry(block);
+    if Row::is_unreadable(entry) {
+        return BlockState::Bad(BadBlock::ChecksumUnreadable);
+    }
+    let place = Place { tag, spindle: row.key.spindle, dbn: row.key.dbn(block) };
+    let entry = match ChecksumEntry::decode(entry, place) {
+        Ok(None) => return BlockState::NeverWritten,
+        Ok(Some(entry)) => entry,
+        Err(error) => return BlockState::Bad(error.into()),
+    };
+    let Some(bytes) = bytes else { return BlockState::Bad(BadBlock::Unreadable) };
+    let (found, written) = (crc32c::crc32c(bytes), entry.data_crc);
+    if found != written {
+        return BlockState::Bad(BadBlock::WrongChecksum { found, written });
+    }
+    BlockState::Good { holds: entry.holds, checkpoint: entry.checkpoint, crc: found }
+}
+
+/// Gives an operation its block `at`: zeros where there are no bytes.
+fn deliver(kind: &mut Kind, at: usize, state: BlockState, block: Option<&[u8]>) {
+    let start = at * BLOCK_BYTES;
+    match kind {
+        Kind::Read { extent, bytes, blocks } => {
+            blocks[at] = state;
+            let Some(block) = block else { return };
+            // The bytes of the extent begin within its first block and end within its last.
+            let from = start.max(extent.lead());
+            let to = (start + BLOCK_BYTES).min(extent.lead() + extent.bytes());
+            bytes[from - extent.lead()..to - extent.lead()]
+                .copy_from_slice(&block[from - start..to - start]);
+        }
+        Kind::Merge { extent, bytes, bad, .. } => {
+            bad[at] = state.is_bad();
+            let Some(block) = block else { return };
+            let into = &mut bytes[start..start + BLOCK_BYTES];
+            let new_from = extent.lead().saturating_sub(start).min(BLOCK_BYTES);
+            let new_to = (extent.lead() + extent.bytes()).saturating_sub(start).min(BLOCK_BYTES);
+            into[..new_from].copy_from_slice(&block[..new_from]);
+            into[new_to..].copy_from_slice(&block[new_to..]);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,219 @@
+//! Rows of blocks, with their checksum blocks: those in use, and those used last.
+
+use std::collections::HashMap;
+
+use strewn_raid::{Dbn, SpindleIndex};
+
+use super::slab::Slab;
+use crate::device::{BLOCK_BYTES, Buffer};
+use crate::format::{ENTRY_BYTES, ROW_DATA_BLOCKS};
+
+/// Memory of a row beside its checksum block, about.
+const ROW_OVERHEAD_BYTES: usize = 256;
+
+/// What the entries of a checksum block are that the device cannot read. None has its CRC; written, they stay bad.
+const UNREADABLE: u8 = 0xff;
+
+/// No row.
+const NONE: usize = usize::MAX;
+
+/// A row, by its number in [`Rows`]; good as long as the row is in use.
+pub(super) type RowId = usize;
+
+/// Which row of which spindle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct RowKey {
+    pub(super) spindle: SpindleIndex,
+    pub(super) row: u64,
+}
+
+impl RowKey {
+    pub(super) fn of(spindle: SpindleIndex, dbn: Dbn) -> Self {
+        Self { spindle, row: dbn.0 / ROW_DATA_BLOCKS }
+    }
+
+    pub(super) fn dbn(self, block: usize) -> Dbn {
+        Dbn(self.row * ROW_DATA_BLOCKS + block as u64)
+    }
+}
+
+/// A row and what is under way in it.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) key: RowKey,
+    /// The checksum block as it is to be; of no meaning before it is loaded.
+    entries: Buffer,
+    /// Whether `entries` has the entries.
+    pub(super) loaded: bool,
+    /// Whether they are being read.
+    pub(super) loading: bool,
+    /// How often the entries were changed: the version that they are at.
+    pub(super) changes: u64,
+    /// The version that is written, or was tried to be.
+    pub(super) written: u64,
+    /// The version that is being written.
+    pub(super) writing: Option<u64>,
+    /// Whether it is among those whose checksum blocks are to be written.
+    pub(super) queued: bool,
+    /// Blocks whose data are being written, a bit each.
+    pub(super) under_way: u64,
+    /// What is under way, reads and writes.
+    pub(super) parts: Vec<usize>,
+    /// Whether what is on the device may be other than `entries`, which are dropped once they are not in use.
+    pub(super) suspect: bool,
+    newer: usize,
+    older: usize,
+}
+
+impl Row {
+    pub(super) fn in_use(&self) -> bool {
+        !self.parts.is_empty() || self.loading || self.queued || self.writing.is_some()
+    }
+
+    pub(super) fn entry(&self, block: usize) -> &[u8; ENTRY_BYTES] {
+        &self.entries.bytes().as_chunks().0[block]
+    }
+
+    pub(super) fn set_entry(&mut self, block: usize, entry: &[u8; ENTRY_BYTES]) {
+        self.entries.bytes_mut().as_chunks_mut().0[block] = *entry;
+    }
+
+    /// The checksum block.
+    pub(super) fn entries(&self) -> &[u8] {
+        self.entries.bytes()
+    }
+
+    /// The checksum block was read, or could not be.
+    pub(super) fn load(&mut self, checksums: Option<&[u8]>) {
+        match checksums {
+            Some(checksums) => self.entries.bytes_mut().copy_from_slice(checksums),
+            None => {
+                self.entries.bytes_mut().fill(UNREADABLE);
+                self.suspect = true;
+            }
+        }
+        self.loaded = true;
+    }
+
+    pub(super) fn is_unreadable(entry: &[u8; ENTRY_BYTES]) -> bool {
+        entry == &[UNREADABLE; ENTRY_BYTES]
+    }
+}
+
+/// The rows in memory: all that are in use, and of the others those used last, up to a limit.
+#[derive(Debug)]
+pub(super) struct Rows {
+    rows: Slab<Row>,
+    by_key: HashMap<RowKey, RowId>,
+    newest: RowId,
+    oldest: RowId,
+    limit: usize,
+}
+
+impl Rows {
+    pub(super) fn new(limit_bytes: usize) -> Self {
+        let limit = limit_bytes / (BLOCK_BYTES + ROW_OVERHEAD_BYTES);
+        Self { rows: Slab::new(), by_key: HashMap::new(), newest: NONE, oldest: NONE, limit }
+    }
+
+    /// The row of `key`, from now on the one used last.
+    pub(super) fn use_row(&mut self, key: RowKey) -> RowId {
+        if let Some(&id) = self.by_key.get(&key) {
+            self.unlink(id);
+            self.link_newest(id);
+            return id;
+        }
+        let entries = self.make_room().unwrap_or_else(|| Buffer::zeroed(1));
+        let id = self.rows.insert(Row {
+            key,
+            entries,
+            loaded: false,
+            loading: false,
+            changes: 0,
+            written: 0,
+            writing: None,
+            queued: false,
+            under_way: 0,
+            parts: Vec::new(),
+            suspect: false,
+            newer: NONE,
+            older: NONE,
+        });
+        self.by_key.insert(key, id);
+        self.link_newest(id);
+        id
+    }
+
+    pub(super) fn contains(&self, id: RowId) -> bool {
+        self.rows.get(id).is_some()
+    }
+
+    pub(super) fn get(&self, id: RowId) -> &Row {
+        &self.rows[id]
+    }
+
+    pub(super) fn get_mut(&mut self, id: RowId) -> &mut Row {
+        &mut self.rows[id]
+    }
+
+    /// Drops a row that is not in use, should it not be as on the device.
+    pub(super) fn drop_if_suspect(&mut self, id: RowId) {
+        if self.rows[id].suspect && !self.rows[id].in_use() {
+            self.remove(id);
+        }
+    }
+
+    /// Drops all rows of a spindle, in use or not; gives them.
+    pub(super) fn drop_spindle(&mut self, spindle: SpindleIndex) -> Vec<RowId> {
+        let of_spindle = |(id, row): (RowId, &Row)| (row.key.spindle == spindle).then_some(id);
+        let dropped: Vec<RowId> = self.rows.iter().filter_map(of_spindle).collect();
+        for &id in &dropped {
+            self.remove(id);
+        }
+        dropped
+    }
+
+    /// Drops rows not in use, those used longest ago first, until there is room for another; gives memory for its
+    /// checksum block.
+    fn make_room(&mut self) -> Option<Buffer> {
+        let mut memory = None;
+        let mut id = self.oldest;
+        while self.rows.len() >= self.limit && id != NONE {
+            let newer = self.rows[id].newer;
+            if !self.rows[id].in_use() {
+                memory = self.remove(id);
+            }
+            id = newer;
+        }
+        memory
+    }
+
+    fn remove(&mut self, id: RowId) -> Option<Buffer> {
+        self.unlink(id);
+        let row = self.rows.remove(id)?;
+        self.by_key.remove(&row.key);
+        Some(row.entries)
+    }
+
+    fn link_newest(&mut self, id: RowId) {
+        let older = std::mem::replace(&mut self.newest, id);
+        self.rows[id].older = older;
+        self.rows[id].newer = NONE;
+        match self.rows.get_mut(older) {
+            Some(older) => older.newer = id,
+            None => self.oldest = id,
+        }
+    }
+
+    fn unlink(&mut self, id: RowId) {
+        let (newer, older) = (self.rows[id].newer, self.rows[id].older);
+        match self.rows.get_mut(newer) {
+            Some(newer) => newer.older = older,
+            None => self.newest = older,
+        }
+        match self.rows.get_mut(older) {
+            Some(older) => older.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Writes: data, and the checksum blocks that they change.
+
+use strewn_array::Holds;
+use strewn_raid::Dbn;
+
+use super::Store;
+use super::api::Failure;
+use super::operation::{Extent, Part, Purpose, Work, WritePart, mask};
+use super::rows::{RowId, RowKey};
+use crate::device::{BLOCK_BYTES, Request};
+use crate::format::{
+    ChecksumEntry, ENTRY_BYTES, Place, ROW_BLOCKS, ROW_DATA_BLOCKS, checksum_block, device_block,
+};
+
+/// Blocks of a row, to count in memory.
+const ROW: usize = ROW_DATA_BLOCKS as usize;
+
+/// Rows that are written in full by one I/O, at most: 1 MiB of data.
+const ROWS_AT_ONCE: usize = 4;
+
+/// The blocks of a write from some block on.
+struct Blocks<'a> {
+    extent: Extent,
+    bytes: &'a [u8],
+    holds: &'a [Holds],
+    checkpoint: u64,
+}
+
+impl Blocks<'_> {
+    fn dbn(&self, at: usize) -> Dbn {
+        Dbn(self.extent.first_block().0 + at as u64)
+    }
+
+    fn key(&self, at: usize) -> RowKey {
+        RowKey::of(self.extent.spindle, self.dbn(at))
+    }
+
+    fn bytes(&self, at: usize, count: usize) -> &[u8] {
+        &self.bytes[at * BLOCK_BYTES..][..count * BLOCK_BYTES]
+    }
+}
+
+impl Store {
+    /// Writes whole blocks, a part for each row.
+    pub(super) fn write_blocks(
+        &mut self,
+        operation: usize,
+        extent: Extent,
+        bytes: &[u8],
+        holds: &[Holds],
+        checkpoint: u64,
+    ) {
+        let blocks = Blocks { extent, bytes, holds, checkpoint };
+        let mut at = 0;
+        while at < holds.len() {
+            let first = (blocks.dbn(at).0 % ROW_DATA_BLOCKS) as usize;
+            let count = (ROW - first).min(holds.len() - at);
+            let mut rows = Vec::new();
+            // A checksum block that is being written cannot be written by another I/O.
+            while rows.len() < ROWS_AT_ONCE
+                && first == 0
+                && at + (rows.len() + 1) * ROW <= holds.len()
+            {
+                let row = self.rows.use_row(blocks.key(at + rows.len() * ROW));
+                if self.rows.get(row).writing.is_some() {
+                    break;
+                }
+                let part = self.write_part(operation, row, 0, ROW, Vec::new());
+                rows.push((row, part));
+            }
+            if rows.is_empty() {
+                self.write_in_row(operation, &blocks, at, first, count);
+                at += count;
+            } else {
+                self.write_rows(&blocks, at, &rows);
+                at += rows.len() * ROW;
+            }
+        }
+    }
+
+    fn write_part(
+        &mut self,
+        operation: usize,
+        row: RowId,
+        first: usize,
+        count: usize,
+        entries: Vec<[u8; ENTRY_BYTES]>,
+    ) -> usize {
+        let write = WritePart { data_done: false, entries, version: None };
+        let part = Part { operation, row, first, count, work: Work::Write(write) };
+        let part = self.parts.insert(part);
+        self.operations[operation].left += 1;
+        let written = mask(first, count);
+        let row = self.rows.get_mut(row);
+        debug_assert_eq!(row.under_way & written, 0, "two writes of a block are under way");
+        row.under_way |= written;
+        for &other in &row.parts {
+            if let Work::Read(read) = &mut self.parts[other].work {
+                read.overlapped |= written;
+            }
+        }
+        row.parts.push(part);
+        part
+    }
+
+    fn entry(&self, blocks: &Blocks<'_>, at: usize) -> [u8; ENTRY_BYTES] {
+        let data_crc = crc32c::crc32c(blocks.bytes(at, 1));
+        let place = Place { tag: self.tag, spindle: blocks.extent.spindle, dbn: blocks.dbn(at) };
+        let (holds, checkpoint) = (blocks.holds[at], blocks.checkpoint);
+        ChecksumEntry { data_crc, place, holds, checkpoint }.encode()
+    }
+
+    /// Writes rows in full, data and checksum blocks in one.
+    fn write_rows(&mut self, blocks: &Blocks<'_>, from: usize, rows: &[(RowId, usize)]) {
+        let mut buffer = self.pool.take(rows.len() * ROW_BLOCKS as usize);
+        let into = buffer.bytes_mut().chunks_exact_mut(ROW_BLOCKS as usize * BLOCK_BYTES);
+        let mut parts = Vec::with_capacity(rows.len());
+        for ((into, &(row, part)), at) in into.zip(rows).zip((from..).step_by(ROW)) {
+            let (data, checksums) = into.split_at_mut(ROW * BLOCK_BYTES);
+            data.copy_from_slice(blocks.bytes(at, ROW));
+            let (entries, _) = checksums.as_chunks_mut();
+            for (block, entry) in entries.iter_mut().enumerate() {
+                *entry = self.entry(blocks, at + block);
+            }
+            let row = self.rows.get_mut(row);
+            row.load(Some(checksums));
+            row.changes += 1;
+            row.writing = Some(row.changes);
+            if let Work::Write(write) = &mut self.parts[part].work {
+                write.version = Some(row.changes);
+            }
+            parts.push(part);
+        }
+        let offset = device_block(blocks.dbn(from)) * BLOCK_BYTES as u64;
+        let request = Request::Write { offset, from: buffer, durable: false };
+        self.send(blocks.extent.spindle, Purpose::WriteRows(parts), request);
+        self.agenda.extend(rows.iter().map(|(row, _)| *row));
+    }
+
+    /// Writes blocks of one row, data and checksum block apart.
+    fn write_in_row(
+        &mut self,
+        operation: usize,
+        blocks: &Blocks<'_>,
+        at: usize,
+        first: usize,
+        count: usize,
+    ) {
+        let mut buffer = self.pool.take(count);
+        buffer.bytes_mut().copy_from_slice(blocks.bytes(at, count));
+        let entries = (at..at + count).map(|at| self.entry(blocks, at)).collect();
+        let row = self.rows.use_row(blocks.key(at));
+        let part = self.write_part(operation, row, first, count, entries);
+        let offset = device_block(blocks.dbn(at)) * BLOCK_BYTES as u64;
+        let request = Request::Write { offset, from: buffer, durable: false };
+        self.send(blocks.extent.spindle, Purpose::WriteData(part), request);
+        // All of its entries are new: none is needed from the device.
+        self.rows.get_mut(row).loaded |= count == ROW;
+        self.load(row);
+        self.apply_entries(row);
+    }
+
+    /// Puts the entries of a row's writes into its checksum block, once that is there.
+    pub(super) fn apply_entries(&mut self, id: RowId) {
+        let row = self.rows.get_mut(id);
+        if !row.loaded {
+            return;
+        }
+        let mut changed = false;
+        for at in 0..row.parts.len() {
+            let part = &mut self.parts[row.parts[at]];
+            let Work::Write(write) = &mut part.work else { continue };
+            if write.version.is_some() {
+                continue;
+            }
+            for (block, entry) in (part.first..).zip(write.entries.drain(..)) {
+                row.set_entry(block, &entry);
+            }
+            write.version = Some(row.changes + 1);
+            changed = true;
+        }
+        row.changes += u64::from(changed);
+        self.queue(id);
+        self.agenda.push(id);
+    }
+
+    /// Has a row's checksum block written with the next I/Os, if it has changed and is not being written.
+    pub(super) fn queue(&mut self, id: RowId) {
+        let row = self.rows.get_mut(id);
+        if row.changes > row.written && row.writing.is_none() && !row.queued {
+            row.queued = true;
+            self.dirty.push(id);
+        }
+    }
+
+    /// Sends the checksum blocks that have changed.
+    pub(super) fn write_checksums(&mut self) {
+        for id in std::mem::take(&mut self.dirty) {
+            let row = self.rows.get_mut(id);
+            row.queued = false;
+            // A write of the whole row may have come since.
+            if row.writing.is_some() || row.changes == row.written {
+                continue;
+            }
+            row.writing = Some(row.changes);
+            let mut from = self.pool.take(1);
+            from.bytes_mut().copy_from_slice(row.entries());
+            let key = row.key;
+            let offset = checksum_block(key.row) * BLOCK_BYTES as u64;
+            let request = Request::Write { offset, from, durable: false };
+            self.send(key.spindle, Purpose::WriteChecksums(id), request);
+        }
+    }
+
+    /// The data of a part are written, or not.
+    pub(super) fn data_written(&mut self, id: usize, result: Result<(), Failure>) {
+        let part = &mut self.parts[id];
+        let written = part.mask();
+        if let Work::Write(write) = &mut part.work {
+            write.data_done = true;
+        }
+        let (operation, row) = (part.operation, part.row);
+        self.rows.get_mut(row).under_way &= !written;
+        self.agenda.push(row);
+        if let Err(failure) = result {
+            self.operations[operation].failure.get_or_insert(failure);
+        }
+    }
+
+    /// A row's checksum block is written, or not.
+    pub(super) fn checksums_written(&mut self, id: RowId, result: Result<(), Failure>) {
+        let row = self.rows.get_mut(id);
+        let Some(version) = row.writing.take() else { return };
+        let before = std::mem::replace(&mut row.written, version);
+        self.agenda.push(id);
+        if let Err(failure) = result {
+            row.suspect = true;
+            for &part in &row.parts {
+                let part = &self.parts[part];
+                if let Work::Write(WritePart { version: Some(of_part), .. }) = part.work
+                    && (before + 1..=version).contains(&of_part)
+                {
+                    self.operations[part.operation].failure.get_or_insert(failure.clone());
+                }
+            }
+        }
+        self.queue(id);
+    }
+
+    /// Whether a write is done.
+    pub(super) fn advance_write(&mut self, id: usize) -> bool {
+        let part = &self.parts[id];
+        let Work::Write(write) = &part.work else { return false };
+        let written = self.rows.get(part.row).written;
+        let operation = part.operation;
+        if !write.data_done || write.version.is_none_or(|version| version > written) {
+            return false;
+        }
+        self.parts.remove(id);
+        self.one_less(operation);
+        true
+    }
+}

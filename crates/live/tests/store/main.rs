@@ -1,0 +1,13 @@
+//! The format, the store and the log: against models, over simulated devices, through crashes and faults.
+
+#![allow(clippy::unwrap_used)]
+
+mod crashes;
+mod faults;
+mod format;
+mod log;
+mod log_model;
+mod random;
+mod rig;
+mod shadow;
+mod single;
