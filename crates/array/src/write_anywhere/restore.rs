@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use strewn_raid::SpindleIndex;
+
 use crate::driver::{Direction, Driver, HostOperation, OperationId};
 use crate::payload::Payload;
 
@@ -118,6 +120,27 @@ impl<P: Payload> WriteAnywhere<P> {
             payload: P::from_bytes(vec![0; sectors as usize * strewn_raid::SECTOR_BYTES as usize]),
         };
         self.take_in(now_ns, host, true, driver);
+        self.end_recoveries(now_ns, driver);
+    }
+
+    /// Whether block `block` of the file has a place, or will have one with the next consistency point.
+    #[must_use]
+    pub fn is_allocated(&self, block: u32) -> bool {
+        let given_back =
+            self.stored.as_ref().is_some_and(|stored| stored.given_back.contains(block.into()));
+        !given_back && (self.map.get(block).is_some() || self.dirty.contains(block.into()))
+    }
+
+    /// A blank spindle has taken the place of one that is lost: it is rebuilt.
+    pub fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.degraded else { return };
+        if let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == spindle) {
+            lost.on_spare = true;
+            degraded.failures[lost.failure].rebuild_began_ns = Some(now_ns);
+            // Steps under way do not write to it: they begin anew.
+            degraded.steps.give_up();
+        }
+        self.advance_rebuild(driver);
         self.end_recoveries(now_ns, driver);
     }
 

@@ -1,0 +1,66 @@
+//! What a live array can do beyond what a simulated one can.
+
+use std::ops::Range;
+
+use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_array::{Array, Driver, OperationId};
+use strewn_raid::SpindleIndex;
+
+use crate::data::Data;
+
+/// An array that an [`Engine`](super::Engine) can run.
+pub trait LiveArray: Array<Data> {
+    /// Has all that was acknowledged written to the spindles, if that is not under way already.
+    fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>);
+
+    /// Whether all that was acknowledged is on the spindles.
+    fn is_clean(&self) -> bool;
+
+    /// Whether blocks can be given back.
+    const GIVES_BACK: bool;
+
+    /// The host gives blocks of 4 KiB back: as [`WriteAnywhere::give_back`]. Never asked of an array that cannot.
+    fn give_back(
+        &mut self,
+        now_ns: u64,
+        operation: OperationId,
+        blocks: Range<u32>,
+        driver: &mut impl Driver<Data>,
+    );
+
+    /// Whether a block of the LUN has a place of its own.
+    fn is_allocated(&self, block: u64) -> bool;
+
+    /// A blank spindle has taken the place of one that is lost: what that held is to be written to it.
+    fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>);
+}
+
+impl LiveArray for WriteAnywhere<Data> {
+    const GIVES_BACK: bool = true;
+
+    fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
+        WriteAnywhere::bring_to_spindles(self, now_ns, driver);
+    }
+
+    fn is_clean(&self) -> bool {
+        WriteAnywhere::is_clean(self)
+    }
+
+    fn give_back(
+        &mut self,
+        now_ns: u64,
+        operation: OperationId,
+        blocks: Range<u32>,
+        driver: &mut impl Driver<Data>,
+    ) {
+        WriteAnywhere::give_back(self, now_ns, operation, blocks, driver);
+    }
+
+    fn is_allocated(&self, block: u64) -> bool {
+        WriteAnywhere::is_allocated(self, block as u32)
+    }
+
+    fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>) {
+        WriteAnywhere::replaced(self, now_ns, spindle, driver);
+    }
+}
