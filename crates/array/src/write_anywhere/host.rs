@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use strewn_raid::Vbn;
+
 use crate::driver::{Acknowledge, Direction, Driver, HostOperation};
 use crate::nvram_log::Append;
 use crate::payload::{Contents, Payload};
@@ -158,8 +160,7 @@ impl<P: Payload> WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) -> u64 {
         let mut commands = 0;
-        // The run being gathered: its first block and how many follow each other in the file and on a spindle.
-        let mut gathered: Option<(u32, Run)> = None;
+        let mut gathered: Option<Gathered> = None;
         for block in blocks {
             if self.look_up(block) {
                 if answer {
@@ -173,11 +174,12 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             // The file was laid out in full: every block lies somewhere.
             let Some(vbn) = self.map.get(block) else { unreachable!("block {block} lies nowhere") };
-            let here = self.run_at(vbn);
-            if let Some((first, run)) = &mut gathered {
+            if let Some(one) = &mut gathered {
+                let Gathered { first, vbn: start, run } = one;
+                // The spindle's last block is followed by the next one's first, which is not behind it.
                 let follows = *first + run.blocks == block
-                    && run.spindle == here.spindle
-                    && run.dbn + u64::from(run.blocks) == here.dbn
+                    && start.0 + u64::from(run.blocks) == vbn.0
+                    && run.dbn + u64::from(run.blocks) < self.config.group.blocks_per_spindle()
                     && run.blocks < COMMAND_BLOCKS;
                 if follows {
                     run.blocks += 1;
@@ -187,9 +189,9 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.read_run_for(slot, first, run, driver);
                 commands += 1;
             }
-            gathered = Some((block, here));
+            gathered = Some(Gathered { first: block, vbn, run: self.run_at(vbn) });
         }
-        if let Some((first, run)) = gathered {
+        if let Some(Gathered { first, run, .. }) = gathered {
             self.read_run_for(slot, first, run, driver);
             commands += 1;
         }
@@ -242,7 +244,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let operation = self.operations.remove(slot as usize);
         for block in operation.blocks() {
-            if self.cache.is_flushing(block) {
+            if P::CARRIES_DATA && self.cache.is_flushing(block) {
                 self.keep_for_checkpoint(block);
             }
             let (newly_dirty, evicted) = self.cache.write(block);
@@ -294,6 +296,14 @@ impl<P: Payload> WriteAnywhere<P> {
         self.operations[slot as usize].awaited += 1;
         self.send_read(driver, fields, run);
     }
+}
+
+/// Blocks that follow each other in the file and on a spindle, as far as they are known.
+struct Gathered {
+    first: u32,
+    /// Where the first lies.
+    vbn: Vbn,
+    run: Run,
 }
 
 /// Lays what a run of blocks holds into a read's answer: the part of it that the host asked for.

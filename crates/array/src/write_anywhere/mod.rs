@@ -291,24 +291,19 @@ impl<P: Payload> WriteAnywhere<P> {
     fn fill(&mut self, first_key: u32, blocks: u32, payload: &P, hold: bool) {
         for block in 0..blocks {
             let key = first_key + block;
-            self.fill_one(key, payload, block);
-            if hold {
-                self.cache.hold(key);
+            if self.cache.contains(key) {
+                if hold {
+                    self.cache.hold(key);
+                }
+                continue;
             }
-        }
-    }
-
-    /// Puts block `block` of those just read into the cache, as `key`.
-    fn fill_one(&mut self, key: u32, payload: &P, block: u32) {
-        if self.cache.contains(key) {
-            return;
-        }
-        let evicted = self.cache.insert(key);
-        self.forget(evicted);
-        if key < self.config.file_blocks {
-            let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
-            let part = payload.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
-            self.contents.store(sector, BLOCK_SECTORS, &part);
+            let evicted = self.cache.insert_new(key, hold);
+            self.forget(evicted);
+            if key < self.config.file_blocks {
+                let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
+                let part = payload.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
+                self.contents.store(sector, BLOCK_SECTORS, &part);
+            }
         }
     }
 
