@@ -172,13 +172,38 @@ impl BufferCache {
 
     /// Puts a block in that was just read, or touches it if it is here.
     pub(crate) fn insert(&mut self, key: u32) -> Evicted {
-        if self.touch(key) { Evicted(None) } else { self.insert_new(key, false) }
+        if self.touch(key) {
+            return Evicted(None);
+        }
+        let evicted = self.make_room();
+        self.put_in(key, false);
+        Evicted(evicted)
     }
 
-    /// Puts a block in that was just read and is not here. With `hold`, an operation needs it to stay until it lets go.
+    /// Puts `blocks` blocks from `first` on in that were just read, but for those that are here already. With `hold`, an
+    /// operation needs them all to stay until it lets go. `done` is told of each that is new, and of what had to be
+    /// dropped for it.
     #[inline]
-    pub(crate) fn insert_new(&mut self, key: u32, hold: bool) -> Evicted {
-        let evicted = self.make_room();
+    pub(crate) fn insert_run(
+        &mut self,
+        first: u32,
+        blocks: u32,
+        hold: bool,
+        mut done: impl FnMut(u32, Evicted),
+    ) {
+        for key in first..first + blocks {
+            if !self.contains(key) {
+                let evicted = self.make_room();
+                self.put_in(key, hold);
+                done(key, Evicted(evicted));
+            } else if hold {
+                self.hold(key);
+            }
+        }
+    }
+
+    #[inline]
+    fn put_in(&mut self, key: u32, hold: bool) {
         self.note_new(key);
         if hold {
             self.add_pinned(key, HOLD);
@@ -186,7 +211,6 @@ impl BufferCache {
             let chain = self.chain_of(key);
             self.put_newest(PROBATION, key, chain, self.links[chain as usize]);
         }
-        Evicted(evicted)
     }
 
     /// Marks `key` dirty, putting it in if it is not here; whether it was clean (or absent, or flushing) before.
@@ -255,16 +279,16 @@ impl BufferCache {
         at >= self.first_pinned && self.flags[(at - self.first_pinned) as usize] & FLUSHING != 0
     }
 
-    /// The chain that `key` is in. Keys in a row are in chains in a row by fours: the blocks of an operation come and go
-    /// together.
+    /// The chain that `key` is in: keys in a row are in chains in a row, so that the blocks of an operation, which come and
+    /// go together, are found in one or two cache lines. However keys are chosen, a chain is no longer than there are
+    /// times as many keys as chains.
     #[inline]
     fn chain_of(&self, key: u32) -> u32 {
-        if key >= self.first_direct {
-            return (self.chain_mask + 1).wrapping_add(key - self.first_direct);
+        if key < self.first_direct {
+            key & self.chain_mask
+        } else {
+            (self.chain_mask + 1).wrapping_add(key - self.first_direct)
         }
-        // Fibonacci hashing: block numbers are distinct and without a pattern to defend against.
-        let four = u64::from(key / 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        ((four >> 32) as u32 * 4 + key % 4) & self.chain_mask
     }
 
     /// The link to the buffer of `key`, which is here, and its place.
@@ -430,6 +454,7 @@ impl BufferCache {
     }
 
     /// Drops the least recently used block that is not pinned.
+    #[inline]
     fn evict(&mut self) -> Option<u32> {
         let (at, key) = match self.take_oldest(PROBATION) {
             Some(oldest) => oldest,

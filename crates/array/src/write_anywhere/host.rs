@@ -1,6 +1,6 @@
 //! Host reads and writes, up to the NVRAM log.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use strewn_raid::Vbn;
 
@@ -45,12 +45,21 @@ impl<P> Operation<P> {
 
     /// The blocks that a write covers in part: its first, its last, both or none.
     fn partial_blocks(&self) -> impl Iterator<Item = u32> + use<P> {
+        self.partial_runs().into_iter().flatten()
+    }
+
+    /// The same as runs: two blocks that follow each other are one.
+    fn partial_runs(&self) -> [Range<u32>; 2] {
         let (first, last) = (*self.blocks().start(), *self.blocks().end());
         let head = !self.host.first_sector.is_multiple_of(BLOCK_SECTORS.into());
         let tail = !self.end_sector().is_multiple_of(BLOCK_SECTORS.into());
         let first_is_partial = head || (tail && first == last);
         let last_is_partial = tail && first != last;
-        first_is_partial.then_some(first).into_iter().chain(last_is_partial.then_some(last))
+        let (heads, tails) = (u32::from(first_is_partial), u32::from(last_is_partial));
+        if heads + tails == 2 && first + 1 == last {
+            return [first..last + 1, 0..0];
+        }
+        [first..first + heads, last..last + tails]
     }
 }
 
@@ -137,12 +146,13 @@ impl<P: Payload> WriteAnywhere<P> {
         let reads = self.counters.data_reads + self.counters.edge_reads;
         match operation.host.direction {
             Direction::Read => {
-                let blocks = operation.blocks();
+                let blocks = *operation.blocks().start()..operation.blocks().end() + 1;
                 self.counters.data_reads += self.read_missing(slot, blocks, true, driver);
             }
             Direction::Write => {
-                let partial = operation.partial_blocks();
-                self.counters.edge_reads += self.read_missing(slot, partial, false, driver);
+                for blocks in operation.partial_runs() {
+                    self.counters.edge_reads += self.read_missing(slot, blocks, false, driver);
+                }
             }
         }
         if self.counters.data_reads + self.counters.edge_reads == reads {
@@ -150,18 +160,17 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Reads those of `blocks` (ascending) that are not in the cache; how many commands that took. Those that are
-    /// there are laid into the answer at once, before they can be evicted, or without `answer` held.
+    /// Reads those of `blocks` that are not in the cache; how many commands that took. Those that are there are laid into
+    /// the answer at once, before they can be evicted, or without `answer` held.
     fn read_missing(
         &mut self,
         slot: u32,
-        blocks: impl Iterator<Item = u32>,
+        blocks: Range<u32>,
         answer: bool,
         driver: &mut impl Driver<P>,
     ) -> u64 {
-        let mut commands = 0;
-        let mut gathered: Option<Gathered> = None;
-        for block in blocks {
+        let (mut block, mut commands) = (blocks.start, 0);
+        while block < blocks.end {
             if self.look_up(block) {
                 if answer {
                     let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
@@ -170,32 +179,37 @@ impl<P: Payload> WriteAnywhere<P> {
                 } else {
                     self.cache.hold(block);
                 }
+                block += 1;
                 continue;
             }
-            // The file was laid out in full: every block lies somewhere.
-            let Some(vbn) = self.map.get(block) else { unreachable!("block {block} lies nowhere") };
-            if let Some(one) = &mut gathered {
-                let Gathered { first, vbn: start, run } = one;
-                // The spindle's last block is followed by the next one's first, which is not behind it.
-                let follows = *first + run.blocks == block
-                    && start.0 + u64::from(run.blocks) == vbn.0
-                    && run.dbn + u64::from(run.blocks) < self.config.group.blocks_per_spindle()
-                    && run.blocks < COMMAND_BLOCKS;
-                if follows {
-                    run.blocks += 1;
-                    continue;
-                }
-                let (first, run) = (*first, *run);
-                self.read_run_for(slot, first, run, driver);
-                commands += 1;
-            }
-            gathered = Some(Gathered { first: block, vbn, run: self.run_at(vbn) });
-        }
-        if let Some(Gathered { first, run, .. }) = gathered {
-            self.read_run_for(slot, first, run, driver);
+            let run = self.run_from(block, blocks.end);
+            self.counters.cache_lookups += u64::from(run.blocks - 1);
+            self.read_run_for(slot, block, run, driver);
             commands += 1;
+            block += run.blocks;
         }
         commands
+    }
+
+    /// Where `block` lies, which is not in the cache, with those behind it up to `end` of which the same is true, as far
+    /// as they lie one behind the other and one command reaches.
+    #[inline]
+    fn run_from(&self, block: u32, end: u32) -> Run {
+        // The file was laid out in full: every block lies somewhere.
+        let Some(vbn) = self.map.get(block) else { unreachable!("block {block} lies nowhere") };
+        let mut run = self.run_at(vbn);
+        // A spindle's last block is followed in number by the next one's first, which is not behind it.
+        let on_spindle = self.config.group.blocks_per_spindle() - run.dbn;
+        let most = u64::from(COMMAND_BLOCKS.min(end - block)).min(on_spindle) as u32;
+        while run.blocks < most {
+            let next = block + run.blocks;
+            let behind = Vbn(vbn.0 + u64::from(run.blocks));
+            if self.map.get(next) != Some(behind) || self.cache.contains(next) {
+                break;
+            }
+            run.blocks += 1;
+        }
+        run
     }
 
     /// Everything the operation needs is in memory.
@@ -296,14 +310,6 @@ impl<P: Payload> WriteAnywhere<P> {
         self.operations[slot as usize].awaited += 1;
         self.send_read(driver, fields, run);
     }
-}
-
-/// Blocks that follow each other in the file and on a spindle, as far as they are known.
-struct Gathered {
-    first: u32,
-    /// Where the first lies.
-    vbn: Vbn,
-    run: Run,
 }
 
 /// Lays what a run of blocks holds into a read's answer: the part of it that the host asked for.
