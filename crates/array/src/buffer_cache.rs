@@ -26,6 +26,9 @@ const PROTECTION: usize = 1;
 /// How many uses ahead of the next eviction what it will change is brought near.
 const EVICTIONS_AHEAD: u32 = 12;
 
+/// Keys, or links, in a cache line.
+const PLACES_PER_LINE: u32 = 16;
+
 /// Places in which buffers lie in the order of their last uses: a ring.
 #[derive(Debug)]
 struct List {
@@ -295,6 +298,10 @@ impl BufferCache {
     #[inline]
     fn find(&self, key: u32) -> (u32, u32) {
         let mut link = self.chain_of(key);
+        if key >= self.first_direct {
+            // The only one of its chain: the key, which lies anywhere in a list, is not looked at.
+            return (link, self.links[link as usize]);
+        }
         loop {
             let at = self.links[link as usize];
             debug_assert_ne!(at, 0, "the resident bit of {key} is wrong");
@@ -315,6 +322,12 @@ impl BufferCache {
         link
     }
 
+    /// What comes behind the buffer of `key` in its chain. Of metadata nothing does, known without a look.
+    #[inline]
+    fn behind(&self, key: u32, at: u32) -> u32 {
+        if key < self.first_direct { self.links[at as usize] } else { 0 }
+    }
+
     #[inline]
     fn flags_at(&mut self, at: u32) -> &mut u32 {
         &mut self.flags[(at - self.first_pinned) as usize]
@@ -328,7 +341,7 @@ impl BufferCache {
         }
         let newly_protected = at < self.lists[PROTECTION].first;
         self.keys[(at - self.first_place) as usize] = NONE;
-        self.put_newest(PROTECTION, key, link, self.links[at as usize]);
+        self.put_newest(PROTECTION, key, link, self.behind(key, at));
         if newly_protected {
             self.protected += 1;
             self.spill();
@@ -341,7 +354,7 @@ impl BufferCache {
         let was_protected = at >= self.lists[PROTECTION].first;
         self.protected -= usize::from(was_protected);
         let flags = reason | if was_protected { PROTECTED } else { 0 };
-        self.put_pinned(key, flags, link, self.links[at as usize]);
+        self.put_pinned(key, flags, link, self.behind(key, at));
     }
 
     /// Takes a reason to stay away. If it was the last, the buffer is the newest of its list. Pinned blocks may have
@@ -426,6 +439,12 @@ impl BufferCache {
         let key = self.keys[(coming - self.first_place) as usize];
         self.prefetch_buffer(key);
         self.prefetch_resident(key);
+        // The processor sees too little of the list at a time to know that it is read in order.
+        if turn.is_multiple_of(PLACES_PER_LINE) {
+            let later = self.lists[list].place(turn.wrapping_add(4 * PLACES_PER_LINE));
+            prefetch(&self.keys, (later - self.first_place) as usize);
+            prefetch(&self.links, later as usize);
+        }
     }
 
     /// Takes the least recently used buffer out of a list, but not out of its chain: its place and its key.
