@@ -1,5 +1,7 @@
 //! Where each block of a file lies.
 
+use std::ops::Range;
+
 use strewn_memory::{filled, prefetch};
 use strewn_raid::Vbn;
 use thiserror::Error;
@@ -48,6 +50,14 @@ impl BlockMap {
     pub fn get(&self, block: u32) -> Option<Vbn> {
         let entry = self.entries[block as usize];
         (entry != NOWHERE).then_some(Vbn(u64::from(entry)))
+    }
+
+    /// The entries of `blocks` as they are kept: a VBN each, `u32::MAX` for a block that was never written. Nothing if the
+    /// map does not have all of them.
+    #[must_use]
+    pub fn entries(&self, blocks: Range<u64>) -> Option<&[u32]> {
+        let index = |block| usize::try_from(block).ok();
+        self.entries.get(index(blocks.start)?..index(blocks.end)?)
     }
 
     /// Announces that it will be asked where `block` lies, or that it will be moved. It may be any number.

@@ -1,11 +1,10 @@
 //! The buffer cache that data and metadata share.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 
 use strewn_memory::{filled, prefetch, zeroed_words};
 
-/// No key: the place is empty.
+/// No key: what lay here was used again since, and lies elsewhere.
 const NONE: u32 = u32::MAX;
 
 /// A block's buffer holds data that no consistency point has taken yet.
@@ -19,39 +18,50 @@ const HOLD: u32 = 8;
 /// Dirty, flushing and held buffers are in no list: they cannot be evicted.
 const PINNED: u32 = DIRTY | FLUSHING | !(HOLD - 1);
 
-/// The stamp of a buffer that is in no list.
-const UNLISTED: u32 = 0;
+/// The list of blocks used once.
+const PROBATION: usize = 0;
+/// The list of blocks used more than once.
+const PROTECTION: usize = 1;
 
-/// How many uses ahead of the next eviction buffers are brought near.
-const EVICTIONS_AHEAD: usize = 12;
+/// How many uses ahead of the next eviction what it will change is brought near.
+const EVICTIONS_AHEAD: u32 = 12;
 
-/// A list is cleaned of what is out of date when that is this many times what is not.
-const STALE_PER_LISTED: usize = 6;
+/// Keys, or links, in a cache line.
+const PLACES_PER_LINE: u32 = 16;
 
-/// A buffer but for its key.
-#[derive(Debug, Clone, Copy)]
-struct Buffer {
-    flags: u32,
-    /// Which of its uses is the last, or [`UNLISTED`].
-    stamp: u32,
-}
-
-const EMPTY: Buffer = Buffer { flags: 0, stamp: UNLISTED };
-
-impl Buffer {
-    #[inline]
-    fn is_pinned(&self) -> bool {
-        self.flags & PINNED != 0
-    }
-}
-
-/// Uses of buffers, the least recent first. Only the use that a buffer has the stamp of counts: so a buffer leaves a
-/// list, or moves to its end, without a look at its neighbours, which are somewhere else in memory.
-#[derive(Debug, Default)]
+/// Places in which buffers lie in the order of their last uses: a ring.
+#[derive(Debug)]
 struct List {
-    uses: VecDeque<(u32, u32)>,
-    /// Buffers in the list.
-    len: usize,
+    /// The first place.
+    first: u32,
+    /// Places less one: a power of two of them.
+    mask: u32,
+    /// The turn of the oldest use and of the next one. Turns come round to old ones after four billion uses.
+    oldest: u32,
+    next: u32,
+}
+
+impl List {
+    /// A list with at least so many places.
+    fn new(first: u32, places: usize) -> Self {
+        let places = places.next_power_of_two() as u32;
+        Self { first, mask: places - 1, oldest: 0, next: 0 }
+    }
+
+    /// One more than the last place.
+    fn end(&self) -> u32 {
+        self.first + self.mask + 1
+    }
+
+    #[inline]
+    fn place(&self, turn: u32) -> u32 {
+        self.first + (turn & self.mask)
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.next.wrapping_sub(self.oldest) > self.mask
+    }
 }
 
 /// What had to be dropped to keep to the capacity.
@@ -62,25 +72,40 @@ pub(crate) struct Evicted(pub Option<u32>);
 /// that is used again moves to the protected segment, so that a stream of blocks used once does not push out the
 /// indirect blocks that every operation needs.
 ///
-/// What it costs is waiting for memory. So the table is searched linearly from where a key belongs, the keys apart from
-/// the rest, sixteen in a cache line: a search seldom looks at a second one. Metadata, of which there is little and which
-/// every operation needs, is not searched for: each block has a place of its own. And the lists are queues of uses.
+/// A block comes and another goes 2.8 times a host operation. What that costs is instructions, and waiting for memory:
+///
+/// - Buffers lie in the order of their last uses. A block that is used again moves to the end and leaves an empty place
+///   behind. So the next ones to be evicted lie side by side, and what their eviction will change is fetched while
+///   there is time. In linked lists each says where the next one is, so that nothing can be fetched ahead: evicting took
+///   a third of all time.
+/// - Blocks are found by chains, which a buffer enters, leaves and moves in with a dozen instructions. A table that is
+///   searched linearly has to move up what lies behind a hole: coming and going took 500 instructions, and takes 130.
+/// - The first link of a chain lies in one array with the links from buffer to buffer, so that there is one kind of
+///   link. Metadata, of which there is little and which every operation needs, has a chain for each block.
 #[derive(Debug)]
 pub(crate) struct BufferCache {
     capacity: usize,
     protected_capacity: usize,
-    /// Keys by place: linear probing, at most half full; a power of two.
-    keys: Vec<u32>,
-    /// What else there is of the buffer at a place. Behind the places of the table, a place for each key from
-    /// `first_direct` on.
-    buffers: Vec<Buffer>,
+    /// First the chains, by the place of their first buffer: a power of two of them for data, then one for each key from
+    /// `first_direct` on. Then, by the place of a buffer, the place of the next one in its chain, or of the next free one.
+    links: Vec<u32>,
+    chain_mask: u32,
     first_direct: u32,
+    /// The first place of a buffer: first those of the lists, then those of buffers that are pinned.
+    first_place: u32,
+    first_pinned: u32,
+    /// The key of the buffer at each place.
+    keys: Vec<u32>,
+    /// Flags of pinned buffers. Of the others the list says all there is to say.
+    flags: Vec<u32>,
+    /// The first place for pinned buffers that is free; 0 for none.
+    free: u32,
+    lists: [List; 2],
     blocks: usize,
     /// One bit a key: most lookups miss, and this answers them from a few megabytes.
     resident: Vec<u64>,
-    probation: List,
-    protected: List,
-    last_stamp: u32,
+    /// Buffers in the protected list.
+    protected: usize,
     dirty: u32,
 }
 
@@ -88,19 +113,29 @@ impl BufferCache {
     /// A cache of `capacity` blocks for keys below `keys.end`, of which at most `protected_capacity` are protected. Those
     /// from `keys.start` on are metadata.
     pub(crate) fn new(keys: Range<u32>, capacity: u32, protected_capacity: u32) -> Self {
-        let capacity = capacity as usize;
-        let places = (2 * capacity).next_power_of_two().max(8);
+        let chains = capacity.next_power_of_two().max(8);
+        let (capacity, protected_capacity) = (capacity as usize, protected_capacity as usize);
+        let first_place = chains + keys.len() as u32;
+        // Beside the buffers that there may be, and one for a moment, there is room for uses that are out of date: blocks
+        // that were used once leave few, others one a use. Ranks are closed the more seldom.
+        let probation = List::new(first_place, capacity + capacity / 2 + 2);
+        let protection = List::new(probation.end(), 3 * protected_capacity.min(capacity) + 2);
+        let first_pinned = protection.end();
         Self {
             capacity,
-            protected_capacity: protected_capacity as usize,
-            keys: filled(NONE, places),
-            buffers: filled(EMPTY, places + keys.len()),
+            protected_capacity,
+            links: filled(0, first_pinned as usize),
+            chain_mask: chains - 1,
             first_direct: keys.start,
+            first_place,
+            first_pinned,
+            keys: filled(NONE, (first_pinned - first_place) as usize),
+            flags: Vec::new(),
+            free: 0,
+            lists: [probation, protection],
             blocks: 0,
             resident: zeroed_words(keys.end.div_ceil(64) as usize),
-            probation: List::default(),
-            protected: List::default(),
-            last_stamp: UNLISTED,
+            protected: 0,
             dirty: 0,
         }
     }
@@ -119,13 +154,7 @@ impl BufferCache {
     /// Announces a use or a change of `key`.
     #[inline]
     pub(crate) fn prefetch_buffer(&self, key: u32) {
-        if key >= self.first_direct {
-            prefetch(&self.buffers, self.direct(key));
-            return;
-        }
-        let home = self.home(key);
-        prefetch(&self.keys, home);
-        prefetch(&self.buffers, home);
+        prefetch(&self.links, self.chain_of(key) as usize);
     }
 
     /// Whether `key` is here, without using it.
@@ -137,18 +166,11 @@ impl BufferCache {
     /// Whether `key` is here; if so it is the most recently used now.
     #[inline]
     pub(crate) fn touch(&mut self, key: u32) -> bool {
-        if !self.contains(key) {
-            return false;
+        let here = self.contains(key);
+        if here {
+            self.touch_here(key);
         }
-        let at = self.find(key);
-        if !self.buffers[at].is_pinned() {
-            self.unlist(at);
-        }
-        self.buffers[at].flags |= PROTECTED;
-        if !self.buffers[at].is_pinned() {
-            self.list(at);
-        }
-        true
+        here
     }
 
     /// Puts a block in that was just read, or touches it if it is here.
@@ -157,208 +179,291 @@ impl BufferCache {
             return Evicted(None);
         }
         let evicted = self.make_room();
-        let at = self.add(key, 0);
-        self.list(at);
+        self.put_in(key, false);
         Evicted(evicted)
     }
 
+    /// Puts `blocks` blocks from `first` on in that were just read, but for those that are here already. With `hold`, an
+    /// operation needs them all to stay until it lets go. `done` is told of each that is new, and of what had to be
+    /// dropped for it.
+    #[inline]
+    pub(crate) fn insert_run(
+        &mut self,
+        first: u32,
+        blocks: u32,
+        hold: bool,
+        mut done: impl FnMut(u32, Evicted),
+    ) {
+        for key in first..first + blocks {
+            if !self.contains(key) {
+                let evicted = self.make_room();
+                self.put_in(key, hold);
+                done(key, Evicted(evicted));
+            } else if hold {
+                self.hold(key);
+            }
+        }
+    }
+
+    #[inline]
+    fn put_in(&mut self, key: u32, hold: bool) {
+        self.note_new(key);
+        if hold {
+            self.add_pinned(key, HOLD);
+        } else {
+            let chain = self.chain_of(key);
+            self.put_newest(PROBATION, key, chain, self.links[chain as usize]);
+        }
+    }
+
     /// Marks `key` dirty, putting it in if it is not here; whether it was clean (or absent, or flushing) before.
+    #[inline]
     pub(crate) fn write(&mut self, key: u32) -> (bool, Evicted) {
-        if self.contains(key) {
-            let at = self.find(key);
-            if self.buffers[at].flags & DIRTY != 0 {
+        if !self.contains(key) {
+            let evicted = self.make_room();
+            self.note_new(key);
+            self.add_pinned(key, DIRTY);
+            self.dirty += 1;
+            return (true, Evicted(evicted));
+        }
+        let (link, at) = self.find(key);
+        if at < self.first_pinned {
+            self.pin(key, link, at, DIRTY);
+        } else {
+            let flags = self.flags_at(at);
+            if *flags & DIRTY != 0 {
                 return (false, Evicted(None));
             }
-            if !self.buffers[at].is_pinned() {
-                self.unlist(at);
-            }
-            self.buffers[at].flags |= DIRTY;
-            self.dirty += 1;
-            return (true, Evicted(None));
+            *flags |= DIRTY;
         }
-        let evicted = self.make_room();
-        self.add(key, DIRTY);
         self.dirty += 1;
-        (true, Evicted(evicted))
+        (true, Evicted(None))
     }
 
     /// A consistency point takes the dirty block `key`.
+    #[inline]
     pub(crate) fn begin_flush(&mut self, key: u32) {
-        let at = self.find(key);
-        debug_assert_eq!(self.buffers[at].flags & (DIRTY | FLUSHING), DIRTY);
-        self.buffers[at].flags ^= DIRTY | FLUSHING;
+        let (_, at) = self.find(key);
+        let flags = self.flags_at(at);
+        debug_assert_eq!(*flags & (DIRTY | FLUSHING), DIRTY);
+        *flags ^= DIRTY | FLUSHING;
         self.dirty -= 1;
     }
 
     /// The consistency point has written `key`: clean, unless it was written to meanwhile.
+    #[inline]
     pub(crate) fn end_flush(&mut self, key: u32) -> Evicted {
-        let at = self.find(key);
-        self.buffers[at].flags &= !FLUSHING;
-        self.unpinned(at)
+        self.unpin(key, FLUSHING)
     }
 
     /// An operation needs `key`, which is here, to stay until it lets go.
+    #[inline]
     pub(crate) fn hold(&mut self, key: u32) {
-        let at = self.find(key);
-        if !self.buffers[at].is_pinned() {
-            self.unlist(at);
+        let (link, at) = self.find(key);
+        if at < self.first_pinned {
+            self.pin(key, link, at, HOLD);
+        } else {
+            *self.flags_at(at) += HOLD;
         }
-        self.buffers[at].flags += HOLD;
     }
 
     /// The operation that held `key` needs it no longer.
+    #[inline]
     pub(crate) fn let_go(&mut self, key: u32) -> Evicted {
-        let at = self.find(key);
-        debug_assert!(self.buffers[at].flags >= HOLD);
-        self.buffers[at].flags -= HOLD;
-        self.unpinned(at)
+        self.unpin(key, HOLD)
     }
 
     /// Whether a consistency point is writing `key`.
     pub(crate) fn is_flushing(&self, key: u32) -> bool {
-        self.contains(key) && self.buffers[self.find(key)].flags & FLUSHING != 0
+        if !self.contains(key) {
+            return false;
+        }
+        let (_, at) = self.find(key);
+        at >= self.first_pinned && self.flags[(at - self.first_pinned) as usize] & FLUSHING != 0
     }
 
-    /// Where the search for `key` begins. Keys in a row are kept in a row by fours: the blocks of an operation come and
-    /// go together.
+    /// The chain that `key` is in: keys in a row are in chains in a row, so that the blocks of an operation, which come and
+    /// go together, are found in one or two cache lines. However keys are chosen, a chain is no longer than there are
+    /// times as many keys as chains.
     #[inline]
-    fn home(&self, key: u32) -> usize {
-        // Fibonacci hashing: block numbers are distinct and without a pattern to defend against.
-        let line = u64::from(key / 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let home = (line >> 32) as usize * 4 + key as usize % 4;
-        home & (self.keys.len() - 1)
+    fn chain_of(&self, key: u32) -> u32 {
+        if key < self.first_direct {
+            key & self.chain_mask
+        } else {
+            (self.chain_mask + 1).wrapping_add(key - self.first_direct)
+        }
     }
 
-    /// The place of a key that has one of its own.
+    /// The link to the buffer of `key`, which is here, and its place.
     #[inline]
-    fn direct(&self, key: u32) -> usize {
-        self.keys.len() + (key - self.first_direct) as usize
-    }
-
-    /// Where `key`, which is here, lies.
-    #[inline]
-    fn find(&self, key: u32) -> usize {
+    fn find(&self, key: u32) -> (u32, u32) {
+        let mut link = self.chain_of(key);
         if key >= self.first_direct {
-            return self.direct(key);
+            // The only one of its chain: the key, which lies anywhere in a list, is not looked at.
+            return (link, self.links[link as usize]);
         }
-        let mask = self.keys.len() - 1;
-        let mut at = self.home(key);
-        while self.keys[at] != key {
-            debug_assert_ne!(self.keys[at], NONE, "the resident bit of {key} is wrong");
-            at = (at + 1) & mask;
-        }
-        at
-    }
-
-    /// Puts the buffer at `at`, which is in no list and not pinned, at the end of the list that its flags name; the
-    /// protected list spills into probation.
-    #[inline]
-    fn list(&mut self, at: usize) {
-        let protected = self.buffers[at].flags & PROTECTED != 0;
-        self.use_now(at, protected);
-        if protected && self.protected.len > self.protected_capacity {
-            let Some(spilled) = self.take_oldest(true) else { return };
-            self.buffers[spilled].flags &= !PROTECTED;
-            self.use_now(spilled, false);
-        }
-    }
-
-    #[inline]
-    fn use_now(&mut self, at: usize, protected: bool) {
-        // Stamps come round to old ones after four billion uses; no use stays in a list for as long.
-        self.last_stamp = self.last_stamp.wrapping_add(1).max(UNLISTED + 1);
-        self.buffers[at].stamp = self.last_stamp;
-        let key = self.key_at(at);
-        let list = if protected { &mut self.protected } else { &mut self.probation };
-        list.len += 1;
-        list.uses.push_back((key, self.last_stamp));
-        if list.uses.len() > 1_024 + list.len * (1 + STALE_PER_LISTED) {
-            self.drop_stale(protected);
-        }
-    }
-
-    /// Takes the buffer at `at` out of the list that it is in.
-    #[inline]
-    fn unlist(&mut self, at: usize) {
-        let buffer = &mut self.buffers[at];
-        buffer.stamp = UNLISTED;
-        let protected = buffer.flags & PROTECTED != 0;
-        let list = if protected { &mut self.protected } else { &mut self.probation };
-        list.len -= 1;
-    }
-
-    #[inline]
-    fn key_at(&self, at: usize) -> u32 {
-        match self.keys.get(at) {
-            Some(key) => *key,
-            None => self.first_direct + (at - self.keys.len()) as u32,
-        }
-    }
-
-    /// Takes the least recently used buffer out of a list; where it lies.
-    #[inline]
-    fn take_oldest(&mut self, protected: bool) -> Option<usize> {
         loop {
-            let list = if protected { &mut self.protected } else { &mut self.probation };
-            let (key, stamp) = list.uses.pop_front()?;
-            if let Some(&(coming, _)) = list.uses.get(EVICTIONS_AHEAD) {
-                self.prefetch_buffer(coming);
-                self.prefetch_resident(coming);
+            let at = self.links[link as usize];
+            debug_assert_ne!(at, 0, "the resident bit of {key} is wrong");
+            if self.keys[(at - self.first_place) as usize] == key {
+                return (link, at);
             }
-            if let Some(at) = self.find_used(key, stamp) {
-                self.unlist(at);
-                return Some(at);
-            }
+            link = at;
         }
     }
 
-    /// Where `key` lies, if it is here and was used last at `stamp`.
+    /// The link to the buffer at `at`, of `key`: without a look at other keys.
     #[inline]
-    fn find_used(&self, key: u32, stamp: u32) -> Option<usize> {
-        if key >= self.first_direct {
-            // A buffer that is not here has no stamp.
-            let at = self.direct(key);
-            return (self.buffers[at].stamp == stamp).then_some(at);
+    fn link_to(&self, key: u32, at: u32) -> u32 {
+        let mut link = self.chain_of(key);
+        while self.links[link as usize] != at {
+            link = self.links[link as usize];
         }
-        let mask = self.keys.len() - 1;
-        let mut at = self.home(key);
-        while self.keys[at] != key {
-            if self.keys[at] == NONE {
-                return None;
-            }
-            at = (at + 1) & mask;
-        }
-        (self.buffers[at].stamp == stamp).then_some(at)
+        link
     }
 
-    /// Drops the uses of a list that are not the last of their buffers. It is done seldom enough to cost less than the
-    /// uses did.
-    #[cold]
-    fn drop_stale(&mut self, protected: bool) {
-        let list = if protected { &mut self.protected } else { &mut self.probation };
-        let mut uses = std::mem::take(&mut list.uses);
-        for _ in 0..uses.len() {
-            if let Some(&(coming, _)) = uses.get(EVICTIONS_AHEAD) {
-                self.prefetch_buffer(coming);
-            }
-            if let Some(one) = uses.pop_front()
-                && self.find_used(one.0, one.1).is_some()
-            {
-                uses.push_back(one);
-            }
-        }
-        let list = if protected { &mut self.protected } else { &mut self.probation };
-        list.uses = uses;
-    }
-
-    /// A reason to pin the buffer at `at` is gone. Pinned blocks may have exceeded the capacity: one less can.
+    /// What comes behind the buffer of `key` in its chain. Of metadata nothing does, known without a look.
     #[inline]
-    fn unpinned(&mut self, at: usize) -> Evicted {
-        if self.buffers[at].is_pinned() {
+    fn behind(&self, key: u32, at: u32) -> u32 {
+        if key < self.first_direct { self.links[at as usize] } else { 0 }
+    }
+
+    #[inline]
+    fn flags_at(&mut self, at: u32) -> &mut u32 {
+        &mut self.flags[(at - self.first_pinned) as usize]
+    }
+
+    fn touch_here(&mut self, key: u32) {
+        let (link, at) = self.find(key);
+        if at >= self.first_pinned {
+            *self.flags_at(at) |= PROTECTED;
+            return;
+        }
+        let newly_protected = at < self.lists[PROTECTION].first;
+        self.keys[(at - self.first_place) as usize] = NONE;
+        self.put_newest(PROTECTION, key, link, self.behind(key, at));
+        if newly_protected {
+            self.protected += 1;
+            self.spill();
+        }
+    }
+
+    /// Pins a buffer that is in a list.
+    fn pin(&mut self, key: u32, link: u32, at: u32, reason: u32) {
+        self.keys[(at - self.first_place) as usize] = NONE;
+        let was_protected = at >= self.lists[PROTECTION].first;
+        self.protected -= usize::from(was_protected);
+        let flags = reason | if was_protected { PROTECTED } else { 0 };
+        self.put_pinned(key, flags, link, self.behind(key, at));
+    }
+
+    /// Takes a reason to stay away. If it was the last, the buffer is the newest of its list. Pinned blocks may have
+    /// exceeded the capacity: one less can.
+    #[inline]
+    fn unpin(&mut self, key: u32, reason: u32) -> Evicted {
+        let (link, at) = self.find(key);
+        let flags = self.flags_at(at);
+        debug_assert!(*flags >= reason);
+        *flags -= reason;
+        let flags = *flags;
+        if flags & PINNED != 0 {
             return Evicted(None);
         }
-        self.list(at);
+        let next = std::mem::replace(&mut self.links[at as usize], self.free);
+        self.free = at;
+        if flags & PROTECTED != 0 {
+            self.put_newest(PROTECTION, key, link, next);
+            self.protected += 1;
+            self.spill();
+        } else {
+            self.put_newest(PROBATION, key, link, next);
+        }
         Evicted(if self.blocks > self.capacity { self.evict() } else { None })
+    }
+
+    /// If the protected list is too long, its oldest buffer becomes the newest of the other.
+    #[inline]
+    fn spill(&mut self) {
+        if self.protected > self.protected_capacity
+            && let Some((at, key)) = self.take_oldest(PROTECTION)
+        {
+            self.protected -= 1;
+            self.put_newest(PROBATION, key, self.link_to(key, at), self.links[at as usize]);
+        }
+    }
+
+    /// Puts a buffer at the new end of a list, and between `link` and `next` in its chain.
+    #[inline]
+    fn put_newest(&mut self, list: usize, key: u32, link: u32, next: u32) {
+        let ring = &mut self.lists[list];
+        let at = ring.place(ring.next);
+        ring.next = ring.next.wrapping_add(1);
+        let is_full = ring.is_full();
+        self.keys[(at - self.first_place) as usize] = key;
+        self.links[at as usize] = next;
+        self.links[link as usize] = at;
+        if is_full {
+            self.close_ranks(list);
+        }
+    }
+
+    /// Moves the buffers of a list over the empty places between them. It is done seldom enough to cost less than the
+    /// uses did.
+    #[cold]
+    fn close_ranks(&mut self, list: usize) {
+        let List { oldest, next, .. } = self.lists[list];
+        let mut kept = oldest;
+        for turn in 0..next.wrapping_sub(oldest) {
+            let turn = oldest.wrapping_add(turn);
+            self.announce(list, turn);
+            let (from, to) = (self.lists[list].place(turn), self.lists[list].place(kept));
+            let key = self.keys[(from - self.first_place) as usize];
+            if key == NONE {
+                continue;
+            }
+            kept = kept.wrapping_add(1);
+            if from != to {
+                let link = self.link_to(key, from);
+                self.keys[(to - self.first_place) as usize] = key;
+                self.links[to as usize] = self.links[from as usize];
+                self.links[link as usize] = to;
+            }
+        }
+        self.lists[list].next = kept;
+    }
+
+    /// Has fetched what a change of the buffer some turns behind `turn` needs.
+    #[inline]
+    fn announce(&self, list: usize, turn: u32) {
+        let coming = self.lists[list].place(turn.wrapping_add(EVICTIONS_AHEAD));
+        let key = self.keys[(coming - self.first_place) as usize];
+        self.prefetch_buffer(key);
+        self.prefetch_resident(key);
+        // The processor sees too little of the list at a time to know that it is read in order.
+        if turn.is_multiple_of(PLACES_PER_LINE) {
+            let later = self.lists[list].place(turn.wrapping_add(4 * PLACES_PER_LINE));
+            prefetch(&self.keys, (later - self.first_place) as usize);
+            prefetch(&self.links, later as usize);
+        }
+    }
+
+    /// Takes the least recently used buffer out of a list, but not out of its chain: its place and its key.
+    #[inline]
+    fn take_oldest(&mut self, list: usize) -> Option<(u32, u32)> {
+        loop {
+            let ring = &mut self.lists[list];
+            if ring.oldest == ring.next {
+                return None;
+            }
+            let turn = ring.oldest;
+            ring.oldest = turn.wrapping_add(1);
+            let at = ring.place(turn);
+            self.announce(list, turn);
+            let key = self.keys[(at - self.first_place) as usize];
+            if key != NONE {
+                return Some((at, key));
+            }
+        }
     }
 
     /// Evicts a block if the cache is full; pinned blocks may exceed the capacity.
@@ -368,79 +473,49 @@ impl BufferCache {
     }
 
     /// Drops the least recently used block that is not pinned.
+    #[inline]
     fn evict(&mut self) -> Option<u32> {
-        let victim = self.take_oldest(false).or_else(|| self.take_oldest(true))?;
-        let key = self.key_at(victim);
-        self.remove(victim);
+        let (at, key) = match self.take_oldest(PROBATION) {
+            Some(oldest) => oldest,
+            None => {
+                let oldest = self.take_oldest(PROTECTION)?;
+                self.protected -= 1;
+                oldest
+            }
+        };
+        let link = self.link_to(key, at);
+        self.links[link as usize] = self.links[at as usize];
         self.resident[(key / 64) as usize] &= !(1 << (key % 64));
+        self.blocks -= 1;
         Some(key)
     }
 
-    fn add(&mut self, key: u32, flags: u32) -> usize {
-        if 2 * (self.blocks + 1) > self.keys.len() {
-            self.grow();
-        }
+    #[inline]
+    fn note_new(&mut self, key: u32) {
         self.blocks += 1;
         self.resident[(key / 64) as usize] |= 1 << (key % 64);
-        self.place(key, Buffer { flags, stamp: UNLISTED })
     }
 
     #[inline]
-    fn place(&mut self, key: u32, buffer: Buffer) -> usize {
-        if key >= self.first_direct {
-            let at = self.direct(key);
-            self.buffers[at] = buffer;
-            return at;
-        }
-        let mask = self.keys.len() - 1;
-        let mut at = self.home(key);
-        while self.keys[at] != NONE {
-            at = (at + 1) & mask;
-        }
-        self.keys[at] = key;
-        self.buffers[at] = buffer;
-        at
+    fn add_pinned(&mut self, key: u32, flags: u32) {
+        let chain = self.chain_of(key);
+        self.put_pinned(key, flags, chain, self.links[chain as usize]);
     }
 
-    /// Empties the place `hole`, and moves up what lies behind it because it was not empty.
+    /// Puts a buffer among the pinned ones, and between `link` and `next` in its chain.
     #[inline]
-    fn remove(&mut self, mut hole: usize) {
-        self.blocks -= 1;
-        if hole >= self.keys.len() {
-            self.buffers[hole] = EMPTY;
-            return;
+    fn put_pinned(&mut self, key: u32, flags: u32, link: u32, next: u32) {
+        if self.free == 0 {
+            self.free = self.links.len() as u32;
+            self.links.push(0);
+            self.keys.push(NONE);
+            self.flags.push(0);
         }
-        let mask = self.keys.len() - 1;
-        let mut at = hole;
-        loop {
-            at = (at + 1) & mask;
-            let key = self.keys[at];
-            if key == NONE {
-                break;
-            }
-            // From its home to where it lies: if the hole is on the way, it is found in the hole as well.
-            let way = at.wrapping_sub(self.home(key)) & mask;
-            if at.wrapping_sub(hole) & mask <= way {
-                self.keys[hole] = key;
-                self.buffers[hole] = self.buffers[at];
-                hole = at;
-            }
-        }
-        self.keys[hole] = NONE;
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let (places, direct) = (self.keys.len(), self.buffers.len() - self.keys.len());
-        let keys = std::mem::replace(&mut self.keys, filled(NONE, 2 * places));
-        let larger = filled(EMPTY, 2 * places + direct);
-        let buffers = std::mem::replace(&mut self.buffers, larger);
-        self.buffers[2 * places..].copy_from_slice(&buffers[places..]);
-        for (key, buffer) in keys.into_iter().zip(buffers) {
-            if key != NONE {
-                self.place(key, buffer);
-            }
-        }
+        let at = self.free;
+        *self.flags_at(at) = flags;
+        self.keys[(at - self.first_place) as usize] = key;
+        self.free = std::mem::replace(&mut self.links[at as usize], next);
+        self.links[link as usize] = at;
     }
 }
 
@@ -496,15 +571,13 @@ mod tests {
     }
 
     #[test]
-    fn uses_that_are_out_of_date_are_dropped_and_the_order_stays() {
+    fn blocks_used_over_and_over_leave_in_the_order_of_their_last_uses() {
         let mut cache = BufferCache::new(150..200, 100, 60);
         for round in 0..100 {
             for key in 100..200 {
                 cache.insert((key * 7 + round) % 100 + 100);
             }
         }
-        let uses = cache.protected.uses.len() + cache.probation.uses.len();
-        assert!(uses < 2 * 1_024 + 100 * (1 + STALE_PER_LISTED), "{uses}");
         // Used last: (199 * 7 + 99) % 100 + 100, and those before it; 40 of them are no longer protected.
         let used: Vec<u32> = (100..200).map(|key| (key * 7 + 99) % 100 + 100).collect();
         for (place, key) in (0..40).enumerate() {

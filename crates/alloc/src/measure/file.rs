@@ -1,5 +1,7 @@
 //! How a file lies on the spindles.
 
+use std::ops::Range;
+
 use strewn_raid::Vbn;
 
 use super::requests::{RequestMix, RequestSums};
@@ -109,6 +111,9 @@ impl SampledLayout {
     }
 }
 
+/// Blocks that a pass goes through at once if it can.
+const AT_ONCE: u64 = 4_096;
+
 /// A pass over a file, in steps of as many blocks as there is time for.
 ///
 /// A file that changes meanwhile is measured as each block was when the pass came by.
@@ -156,28 +161,82 @@ impl FilePass {
         blocks: u64,
     ) -> bool {
         let stop = self.next.saturating_add(blocks).min(self.end);
-        for block in self.next..stop {
-            let here = blocks_of.vbn(block);
-            let place = here.and_then(|vbn| geometry.place(vbn));
-            // As `is_behind` has it, the place being known.
-            let follows = place.is_some_and(|place| place.location.dbn.0 != 0)
-                && self.previous.is_some_and(|vbn| here == Some(Vbn(vbn.0 + 1)));
-            if let Some(place) = place {
-                self.counter.blocks += 1;
-                self.counter.follow += u64::from(follows);
-                self.note_span(place.group, place.location.dbn.0);
+        while self.next < stop {
+            let some = self.next..(self.next + AT_ONCE).min(stop);
+            self.next = some.end;
+            if !self.step_at_once(blocks_of, geometry, some.clone()) {
+                some.for_each(|block| self.step_one(blocks_of, geometry, block));
             }
-            if !follows {
-                self.end_extent(block);
-            }
-            self.previous = place.and(here);
         }
-        self.next = stop;
         if self.next == self.end {
             self.end_extent(self.end);
             self.previous = None;
         }
         self.next == self.end
+    }
+
+    #[inline]
+    fn step_one(&mut self, blocks_of: &impl FileBlocks, geometry: &impl Geometry, block: u64) {
+        let here = blocks_of.vbn(block);
+        let place = here.and_then(|vbn| geometry.place(vbn));
+        // As `is_behind` has it, the place being known.
+        let follows = place.is_some_and(|place| place.location.dbn.0 != 0)
+            && self.previous.is_some_and(|vbn| here == Some(Vbn(vbn.0 + 1)));
+        if let Some(place) = place {
+            self.counter.blocks += 1;
+            self.counter.follow += u64::from(follows);
+            self.note_span(place.group, place.location.dbn.0);
+        }
+        if !follows {
+            self.end_extent(block);
+        }
+        self.previous = place.and(here);
+    }
+
+    /// Goes through `blocks` in plain loops, without a branch or a division for each block: a tenth of the instructions.
+    /// False, and nothing done, where that does not do: their VBNs are not at hand, one of them lies nowhere or at the
+    /// beginning of a spindle, or the extents themselves are asked for.
+    fn step_at_once(
+        &mut self,
+        blocks_of: &impl FileBlocks,
+        geometry: &impl Geometry,
+        blocks: Range<u64>,
+    ) -> bool {
+        let (Some(vbns), Some(group), None) =
+            (blocks_of.places(blocks), geometry.only_group(), &self.requests)
+        else {
+            return false;
+        };
+        let (&[first, ..], &[.., last]) = (vbns, vbns) else { return false };
+        let stripes = group.stripes();
+        let highest = vbns.iter().fold(0, |highest, vbn| highest.max(*vbn));
+        if u64::from(highest) >= group.total_blocks() || !(2..1 << 31).contains(&stripes) {
+            return false;
+        }
+        // The fractional part of `vbn / stripes`, in 2^-64 and a little more than it is, grows with the DBN: by one
+        // `step` for each, while what it is too large by is less than a step for all VBNs of 32 bits together (Lemire,
+        // Kaser and Kurz, "Faster remainder by direct computation", 2019). So the least and the greatest are of the
+        // lowest and the highest DBN, at one multiplication a block.
+        let step = u64::MAX / stripes + 1;
+        let fractions = vbns.iter().map(|vbn| u64::from(*vbn).wrapping_mul(step));
+        let (least, greatest) = fractions.fold((u64::MAX, 0), |(least, greatest), fraction| {
+            (least.min(fraction), greatest.max(fraction))
+        });
+        if least < step {
+            // DBN 0, which follows nothing though the number before it is that of a block.
+            return false;
+        }
+        let follow: u32 =
+            vbns.windows(2).map(|two| u32::from(two[0].wrapping_add(1) == two[1])).sum();
+        let first_follows = self.previous.is_some_and(|vbn| vbn.0 + 1 == u64::from(first));
+        self.counter.blocks += vbns.len() as u64;
+        self.counter.follow += u64::from(follow) + u64::from(first_follows);
+        for fraction in [least, greatest] {
+            let dbn = (u128::from(fraction) * u128::from(stripes)) >> 64;
+            self.note_span(GroupIndex(0), dbn as u64);
+        }
+        self.previous = Some(Vbn(last.into()));
+        true
     }
 
     fn note_span(&mut self, group: GroupIndex, dbn: u64) {

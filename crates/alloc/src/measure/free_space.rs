@@ -156,6 +156,8 @@ pub struct FreeSpacePass {
     row: u64,
     /// Free blocks right before `row` on each spindle of the group.
     open: Vec<u64>,
+    /// Rows before `row` in which all is free, and which are not in `open` yet: of an empty disk most are such rows.
+    free_rows: u64,
     /// Spindles of the group on which a run has ended.
     with_run: Vec<bool>,
     free_blocks: u64,
@@ -179,11 +181,20 @@ impl FreeSpacePass {
                     return false;
                 }
                 left -= 1;
-                for spindle in 0..spindles {
-                    self.read(usize::from(spindle), map.free_word(SpindleIndex(spindle), self.row));
-                }
+                let first = self.row as usize * usize::from(spindles);
+                let used = &map.words()[first..first + usize::from(spindles)];
                 self.row += 1;
+                if used.iter().fold(0, |any, used| any | used) == 0 {
+                    self.free_rows += 1;
+                    self.free_blocks += ROW_STRIPES * u64::from(spindles);
+                    continue;
+                }
+                self.add_free_rows();
+                for (spindle, used) in used.iter().enumerate() {
+                    self.read(spindle, !used);
+                }
             }
+            self.add_free_rows();
             for spindle in 0..usize::from(spindles) {
                 self.end_run(spindle);
                 self.spindles_with_free += u64::from(self.with_run[spindle]);
@@ -194,6 +205,11 @@ impl FreeSpacePass {
             self.group += 1;
         }
         true
+    }
+
+    fn add_free_rows(&mut self) {
+        let blocks = std::mem::take(&mut self.free_rows) * ROW_STRIPES;
+        self.open.iter_mut().for_each(|open| *open += blocks);
     }
 
     #[inline]

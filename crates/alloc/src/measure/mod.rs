@@ -11,7 +11,7 @@ mod requests;
 mod stripes;
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use strewn_raid::{ParityGroup, Vbn};
 
@@ -29,6 +29,13 @@ pub use stripes::FullStripes;
 pub trait FileBlocks {
     /// Where `block` of the file lies; nothing if it was never written.
     fn vbn(&self, block: u64) -> Option<Vbn>;
+
+    /// The VBNs of `blocks`, if they are kept side by side: `u32::MAX`, which is none, for a block that was never
+    /// written. What a pass reads so takes it a tenth of the time.
+    fn places(&self, blocks: Range<u64>) -> Option<&[u32]> {
+        let _ = blocks;
+        None
+    }
 }
 
 impl<F: Fn(u64) -> Option<Vbn>> FileBlocks for F {
@@ -41,6 +48,10 @@ impl FileBlocks for BlockMap {
     fn vbn(&self, block: u64) -> Option<Vbn> {
         u32::try_from(block).ok().and_then(|block| self.get(block))
     }
+
+    fn places(&self, blocks: Range<u64>) -> Option<&[u32]> {
+        self.entries(blocks)
+    }
 }
 
 /// Where VBNs lie: an [`Aggregate`], or the one parity group there is.
@@ -50,6 +61,11 @@ pub trait Geometry {
 
     /// The parity group `group`; nothing if there is no such group.
     fn group(&self, group: GroupIndex) -> Option<&ParityGroup>;
+
+    /// The parity group there is, if there is one only and its VBNs are those of the whole.
+    fn only_group(&self) -> Option<&ParityGroup> {
+        None
+    }
 }
 
 impl Geometry for ParityGroup {
@@ -60,6 +76,10 @@ impl Geometry for ParityGroup {
 
     fn group(&self, group: GroupIndex) -> Option<&ParityGroup> {
         (group.0 == 0).then_some(self)
+    }
+
+    fn only_group(&self) -> Option<&ParityGroup> {
+        Some(self)
     }
 }
 

@@ -186,12 +186,12 @@ impl<P: Payload> WriteAnywhere<P> {
     ) -> Result<Option<Vbn>, NoRoom> {
         self.remember(key, &mut checkpoint.before);
         let Placed { vbn, before, region } = self.place(key)?;
-        changed.insert(self.keys.aggregate_bitmap_of(vbn));
+        changed.insert_as_before(0, self.keys.aggregate_bitmap_of(vbn));
         match region {
             Some((now, was)) => {
                 let position = self.volume.position_in_region().saturating_sub(1);
-                changed.insert(self.keys.volume_bitmap_of(now));
-                changed.insert(self.keys.container_of(now, position));
+                changed.insert_as_before(1, self.keys.volume_bitmap_of(now));
+                changed.insert_as_before(2, self.keys.container_of(now, position));
                 if let Some(before) = before {
                     changed.insert(self.keys.volume_bitmap_of(was));
                     self.volume.hold_back(was, before);
@@ -504,11 +504,23 @@ impl<P: Payload> WriteAnywhere<P> {
 struct MetadataSet {
     first_key: u32,
     keys: SummaryBitmap,
+    /// What each place of the program that inserts the same for block after block inserted last.
+    last: [u32; 3],
 }
 
 impl MetadataSet {
     fn new(keys: Range<u32>) -> Self {
-        Self { first_key: keys.start, keys: SummaryBitmap::new(keys.len() as u64) }
+        let set = SummaryBitmap::new(keys.len() as u64);
+        Self { first_key: keys.start, keys: set, last: [u32::MAX; 3] }
+    }
+
+    /// Inserts `key`, unless it is what was inserted `from` the same place before: three in five are. One that was taken
+    /// out meanwhile is not put in again, which makes no difference: it has been placed.
+    fn insert_as_before(&mut self, from: usize, key: u32) {
+        if self.last[from] != key {
+            self.last[from] = key;
+            self.insert(key);
+        }
     }
 
     /// Whether `key` was new.

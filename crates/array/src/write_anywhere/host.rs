@@ -1,6 +1,8 @@
 //! Host reads and writes, up to the NVRAM log.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
+
+use strewn_raid::Vbn;
 
 use crate::driver::{Acknowledge, Direction, Driver, HostOperation};
 use crate::nvram_log::Append;
@@ -47,12 +49,21 @@ impl<P> Operation<P> {
 
     /// The blocks that a write covers in part: its first, its last, both or none.
     fn partial_blocks(&self) -> impl Iterator<Item = u32> + use<P> {
+        self.partial_runs().into_iter().flatten()
+    }
+
+    /// The same as runs: two blocks that follow each other are one.
+    fn partial_runs(&self) -> [Range<u32>; 2] {
         let (first, last) = (*self.blocks().start(), *self.blocks().end());
         let head = !self.host.first_sector.is_multiple_of(BLOCK_SECTORS.into());
         let tail = !self.end_sector().is_multiple_of(BLOCK_SECTORS.into());
         let first_is_partial = head || (tail && first == last);
         let last_is_partial = tail && first != last;
-        first_is_partial.then_some(first).into_iter().chain(last_is_partial.then_some(last))
+        let (heads, tails) = (u32::from(first_is_partial), u32::from(last_is_partial));
+        if heads + tails == 2 && first + 1 == last {
+            return [first..last + 1, 0..0];
+        }
+        [first..first + heads, last..last + tails]
     }
 }
 
@@ -183,12 +194,13 @@ impl<P: Payload> WriteAnywhere<P> {
         let reads = self.counters.data_reads + self.counters.edge_reads;
         match operation.host.direction {
             Direction::Read => {
-                let blocks = operation.blocks();
+                let blocks = *operation.blocks().start()..operation.blocks().end() + 1;
                 self.counters.data_reads += self.read_missing(slot, blocks, true, driver);
             }
             Direction::Write => {
-                let partial = operation.partial_blocks();
-                self.counters.edge_reads += self.read_missing(slot, partial, false, driver);
+                for blocks in operation.partial_runs() {
+                    self.counters.edge_reads += self.read_missing(slot, blocks, false, driver);
+                }
             }
         }
         if self.counters.data_reads + self.counters.edge_reads == reads {
@@ -196,19 +208,17 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Reads those of `blocks` (ascending) that are not in the cache; how many commands that took. Those that are
-    /// there are laid into the answer at once, before they can be evicted, or without `answer` held.
+    /// Reads those of `blocks` that are not in the cache; how many commands that took. Those that are there are laid into
+    /// the answer at once, before they can be evicted, or without `answer` held.
     fn read_missing(
         &mut self,
         slot: u32,
-        blocks: impl Iterator<Item = u32>,
+        blocks: Range<u32>,
         answer: bool,
         driver: &mut impl Driver<P>,
     ) -> u64 {
-        let mut commands = 0;
-        // The run being gathered: its first block and how many follow each other in the file and on a spindle.
-        let mut gathered: Option<(u32, Run)> = None;
-        for block in blocks {
+        let (mut block, mut commands) = (blocks.start, 0);
+        while block < blocks.end {
             if self.look_up(block) {
                 if answer {
                     let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
@@ -217,31 +227,18 @@ impl<P: Payload> WriteAnywhere<P> {
                 } else {
                     self.cache.hold(block);
                 }
+                block += 1;
                 continue;
             }
-            let Some(vbn) = self.map.get(block) else {
+            let Some(run) = self.run_from(block, blocks.end) else {
                 self.never_written(slot, block, answer);
+                block += 1;
                 continue;
             };
-            let here = self.run_at(vbn);
-            if let Some((first, run)) = &mut gathered {
-                let follows = *first + run.blocks == block
-                    && run.spindle == here.spindle
-                    && run.dbn + u64::from(run.blocks) == here.dbn
-                    && run.blocks < COMMAND_BLOCKS;
-                if follows {
-                    run.blocks += 1;
-                    continue;
-                }
-                let (first, run) = (*first, *run);
-                self.read_run_for(slot, first, run, driver);
-                commands += 1;
-            }
-            gathered = Some((block, here));
-        }
-        if let Some((first, run)) = gathered {
-            self.read_run_for(slot, first, run, driver);
+            self.counters.cache_lookups += u64::from(run.blocks - 1);
+            self.read_run_for(slot, block, run, driver);
             commands += 1;
+            block += run.blocks;
         }
         commands
     }
@@ -253,9 +250,28 @@ impl<P: Payload> WriteAnywhere<P> {
         if answer {
             lay_block_run(&mut self.operations[slot as usize], block, 1, &zeros);
         } else {
-            self.fill_one(block, &zeros, 0);
-            self.cache.hold(block);
+            self.fill(block, 1, &zeros, true);
         }
+    }
+
+    /// Where `block` lies, which is not in the cache, with those behind it up to `end` of which the same is true, as far
+    /// as they lie one behind the other and one command reaches. Nothing if it was never written.
+    #[inline]
+    fn run_from(&self, block: u32, end: u32) -> Option<Run> {
+        let vbn = self.map.get(block)?;
+        let mut run = self.run_at(vbn);
+        // A spindle's last block is followed in number by the next one's first, which is not behind it.
+        let on_spindle = self.config.group.blocks_per_spindle() - run.dbn;
+        let most = u64::from(COMMAND_BLOCKS.min(end - block)).min(on_spindle) as u32;
+        while run.blocks < most {
+            let next = block + run.blocks;
+            let behind = Vbn(vbn.0 + u64::from(run.blocks));
+            if self.map.get(next) != Some(behind) || self.cache.contains(next) {
+                break;
+            }
+            run.blocks += 1;
+        }
+        Some(run)
     }
 
     /// Everything the operation needs is in memory.
@@ -304,7 +320,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let operation = self.operations.remove(slot as usize);
         for block in operation.blocks() {
-            if self.cache.is_flushing(block) {
+            if P::CARRIES_DATA && self.cache.is_flushing(block) {
                 self.keep_for_checkpoint(block);
             }
             let (newly_dirty, evicted) = self.cache.write(block);

@@ -339,35 +339,20 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Puts blocks that were just read into the cache; those that are there already are newer. With `hold`, they
     /// stay there until they are let go.
     fn fill(&mut self, first_key: u32, blocks: u32, payload: &P, hold: bool) {
-        for block in 0..blocks {
-            let key = first_key + block;
-            self.fill_one(key, payload, block);
-            if hold {
-                self.cache.hold(key);
+        let file_blocks = self.config.file_blocks;
+        let contents = &mut self.contents;
+        self.cache.insert_run(first_key, blocks, hold, |key, evicted| {
+            forget(contents, evicted, file_blocks);
+            if key < file_blocks {
+                let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
+                let part = payload.slice((key - first_key) * BLOCK_SECTORS, BLOCK_SECTORS);
+                contents.store(sector, BLOCK_SECTORS, &part);
             }
-        }
-    }
-
-    /// Puts block `block` of those just read into the cache, as `key`.
-    fn fill_one(&mut self, key: u32, payload: &P, block: u32) {
-        if self.cache.contains(key) {
-            return;
-        }
-        let evicted = self.cache.insert(key);
-        self.forget(evicted);
-        if key < self.config.file_blocks {
-            let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
-            let part = payload.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
-            self.contents.store(sector, BLOCK_SECTORS, &part);
-        }
+        });
     }
 
     fn forget(&mut self, evicted: Evicted) {
-        if let Evicted(Some(key)) = evicted
-            && key < self.config.file_blocks
-        {
-            self.contents.forget(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS);
-        }
+        forget(&mut self.contents, evicted, self.config.file_blocks);
     }
 
     /// A command has completed, or what was read in its stead; `payload` is what it brings.
@@ -397,6 +382,15 @@ impl<P: Payload> WriteAnywhere<P> {
 
     fn group(&self) -> &ParityGroup {
         &self.config.group
+    }
+}
+
+/// Drops what an evicted block of the file held.
+fn forget<P>(contents: &mut impl Contents<P>, evicted: Evicted, file_blocks: u32) {
+    if let Evicted(Some(key)) = evicted
+        && key < file_blocks
+    {
+        contents.forget(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS);
     }
 }
 

@@ -13,9 +13,6 @@ use super::{BLOCK_SECTORS, WriteAnywhere};
 /// How many blocks ahead of the one it is at work on a consistency point fetches.
 pub(super) const BLOCKS_AHEAD: usize = 16;
 
-/// Buffers that share a cache line.
-const BUFFERS_PER_LINE: usize = 4;
-
 /// Most blocks of an operation or command that are worth it: the largest of the usual mixes have 64 KiB.
 const MOST_BLOCKS: u32 = 20;
 
@@ -78,9 +75,8 @@ impl<P: Payload> WriteAnywhere<P> {
 
     #[inline]
     fn prefetch_buffers(&self, first: u32, last: u32) {
-        for key in (first..=last).step_by(BUFFERS_PER_LINE) {
-            self.cache.prefetch_buffer(key);
-        }
+        // Keys in a row lie in one line or two, sixteen to the line.
+        self.cache.prefetch_buffer(first);
         self.cache.prefetch_buffer(last);
     }
 }
