@@ -115,7 +115,8 @@ impl RedoStream {
     pub(super) fn flush_started(&mut self) {
         let full = 1 - self.stream.current();
         let mut released = [false; 2];
-        released[full] = self.halves[full].unwritten.is_empty();
+        // One that is free may have records by the time the flush is done.
+        released[full] = self.wants_flush();
         self.flushing.get_or_insert(released);
     }
 
