@@ -15,15 +15,15 @@
 //! [`read_log`] finds after a crash what the log has.
 
 mod recovery;
+mod redo;
 mod scan;
 mod stream;
 
 use crate::device::{DeviceIndex, Done, Io, IoError};
-use crate::format::{
-    ArrayTag, LogLayout, RecordHeader, RecordKind, RedoWrite, encode_redo, redo_data_bytes,
-};
+use crate::format::{ArrayTag, LogLayout, RecordKind, RedoWrite};
 
 pub use recovery::{HostRecord, RecoveredLog, RedoRecord, read_log};
+use redo::RedoStream;
 use stream::{Area, Stream};
 
 /// Where the numbers of new records begin.
@@ -88,32 +88,13 @@ pub struct Log {
     tag: ArrayTag,
     layout: LogLayout,
     host: Stream,
-    redo: Stream,
+    redo: RedoStream,
     /// Accounted bytes in the current half.
     accounted: u64,
     /// Whether the half that is not current has records that are needed.
     other_half_in_use: bool,
-    redo_halves: RedoHalves,
-    encoded: Vec<u8>,
     ids: u64,
     failed: Option<IoError>,
-}
-
-/// Which redo records are needed, and which wait for room.
-#[derive(Debug, Default)]
-struct RedoHalves {
-    /// Of each half, the numbers of its records whose block writes are not all done.
-    unwritten: [std::collections::BTreeSet<u64>; 2],
-    /// The number of each half's first record; nothing where the half is free.
-    first: [Option<u64>; 2],
-    /// Bytes that each half has used at most.
-    used: [u64; 2],
-    /// The halves that the flush under way will release.
-    flushing: Option<[bool; 2]>,
-    /// The data of records that found no room, in order.
-    waiting: std::collections::VecDeque<(u64, Vec<u8>)>,
-    /// The number that the next record gets.
-    next: u64,
 }
 
 impl Log {
@@ -129,11 +110,9 @@ impl Log {
             tag,
             layout,
             host: Stream::new(host, start.host),
-            redo: Stream::new(redo, start.redo),
+            redo: RedoStream::new(redo, start.redo),
             accounted: 0,
             other_half_in_use: false,
-            redo_halves: RedoHalves { next: start.redo.next, ..RedoHalves::default() },
-            encoded: Vec::new(),
             ids: 0,
             failed: None,
         }
@@ -220,69 +199,19 @@ impl Log {
     /// # Panics
     /// Where the record has more blocks than 64 stripes of the spindles that the layout was made for.
     pub fn append_redo(&mut self, writes: &[RedoWrite<'_>]) -> RedoToken {
-        self.encoded.clear();
-        encode_redo(writes, &mut self.encoded);
-        let largest = self.layout.redo_half_blocks * crate::device::BLOCK_BYTES as u64;
-        assert!(
-            redo_used_bytes(self.encoded.len()) <= largest,
-            "a redo record of {} blocks, where {} bytes are all that there is for it",
-            self.encoded.len() / redo_data_bytes(1),
-            largest,
-        );
-        let number = self.redo_halves.next;
-        self.redo_halves.next += 1;
-        let data = std::mem::take(&mut self.encoded);
-        if self.redo_halves.waiting.is_empty() && self.make_room(data.len()) {
-            self.place_redo(number, &data);
-            self.encoded = data;
-        } else {
-            self.redo_halves.waiting.push_back((number, data));
-        }
-        RedoToken(number)
-    }
-
-    /// Whether the current half has room, or the other one, to which the stream then goes, is free.
-    fn make_room(&mut self, data_bytes: usize) -> bool {
-        let current = self.redo.current();
-        let capacity = self.layout.redo_half_blocks * crate::device::BLOCK_BYTES as u64;
-        if self.redo_halves.used[current] + redo_used_bytes(data_bytes) <= capacity {
-            return true;
-        }
-        if self.redo_halves.first[1 - current].is_some() {
-            return false;
-        }
-        self.redo.switch();
-        true
-    }
-
-    fn place_redo(&mut self, number: u64, data: &[u8]) {
-        let current = self.redo.current();
-        let halves = &mut self.redo_halves;
-        halves.used[current] += redo_used_bytes(data.len());
-        halves.first[current].get_or_insert(number);
-        halves.unwritten[current].insert(number);
-        // One of the halves has this very record.
-        let needed_from = halves.first.iter().flatten().copied().min().unwrap_or(number);
-        let kind = RecordKind::Redo { needed_from };
-        let appended = self.redo.append(self.tag, kind, data);
-        debug_assert_eq!(appended, number);
+        RedoToken(self.redo.append(self.tag, writes))
     }
 
     /// All block writes of a redo record are done, or will never be: a flush now makes it safe.
     pub fn redo_written(&mut self, token: RedoToken) {
-        for unwritten in &mut self.redo_halves.unwritten {
-            unwritten.remove(&token.0);
-        }
+        self.redo.written(token.0);
     }
 
     /// The number of the first redo record whose block writes are not all done: the `redo_start` of a superblock that is
     /// written after a flush which begins now.
     #[must_use]
     pub fn redo_start(&self) -> u64 {
-        let halves = &self.redo_halves;
-        let unwritten = halves.unwritten.iter().filter_map(|unwritten| unwritten.first());
-        let waiting = halves.waiting.front().map(|(number, _)| number);
-        unwritten.chain(waiting).min().copied().unwrap_or(halves.next)
+        self.redo.start()
     }
 
     /// Whether a flush of all spindles would release a half of the redo area, now that it is full. The flush is
@@ -290,42 +219,24 @@ impl Log {
     /// [`flush_finished`](Self::flush_finished) says that all spindles have done it.
     #[must_use]
     pub fn wants_flush(&self) -> bool {
-        let halves = &self.redo_halves;
-        let other = 1 - self.redo.current();
-        halves.flushing.is_none()
-            && halves.first[other].is_some()
-            && halves.unwritten[other].is_empty()
+        self.redo.wants_flush()
     }
 
     /// A flush of all spindles begins, for whatever reason: what is written by now will be safe when it is done. While
     /// one is under way, another says nothing.
     pub fn flush_started(&mut self) {
-        let other = 1 - self.redo.current();
-        let mut released = [false; 2];
-        released[other] = self.redo_halves.unwritten[other].is_empty();
-        self.redo_halves.flushing.get_or_insert(released);
+        self.redo.flush_started();
     }
 
     /// The flush of [`flush_started`](Self::flush_started) is done.
     pub fn flush_finished(&mut self) {
-        let Some(released) = self.redo_halves.flushing.take() else { return };
-        for (half, _) in released.iter().enumerate().filter(|(_, released)| **released) {
-            self.redo_halves.first[half] = None;
-            self.redo_halves.used[half] = 0;
-        }
-        while let Some((number, data)) = self.redo_halves.waiting.pop_front() {
-            if !self.make_room(data.len()) {
-                self.redo_halves.waiting.push_front((number, data));
-                break;
-            }
-            self.place_redo(number, &data);
-        }
+        self.redo.flush_finished(self.tag);
     }
 
     /// How far the log is durable.
     #[must_use]
     pub fn durable(&self) -> Durable {
-        Durable { host: self.host.durable(), redo: RedoToken(self.redo.durable()) }
+        Durable { host: self.host.durable(), redo: RedoToken(self.redo.stream.durable()) }
     }
 
     /// What the device is to do now: the next groups, where none is in flight.
@@ -333,7 +244,7 @@ impl Log {
         if self.failed.is_some() {
             return;
         }
-        for stream in [&mut self.host, &mut self.redo] {
+        for stream in [&mut self.host, &mut self.redo.stream] {
             stream.take_ios(self.device, &mut self.ids, ios);
         }
     }
@@ -351,14 +262,8 @@ impl Log {
         }
         let buffer = self.host.done(done.id, done.buffer);
         if let Some(buffer) = buffer {
-            self.redo.done(done.id, buffer);
+            self.redo.stream.done(done.id, buffer);
         }
         Ok(self.durable())
     }
-}
-
-/// What a redo record takes of its half at most, padding of its group included.
-fn redo_used_bytes(data_bytes: usize) -> u64 {
-    (RecordHeader::record_bytes(data_bytes) as u64)
-        .next_multiple_of(crate::device::BLOCK_BYTES as u64)
 }

@@ -4,6 +4,29 @@
 //! devices are to do, is told through [`Store::done`] what became of it, and gives through [`Store::take_finished`] what
 //! is finished. The addresses are those of spindle commands: sectors of 512 bytes, of a spindle without its checksum
 //! blocks.
+//!
+//! ```
+//! use strewn_array::Holds;
+//! use strewn_live::device::{Devices, SimulatedDevices};
+//! use strewn_live::format::Identity;
+//! use strewn_live::store::{Finished, Store, Token};
+//! use strewn_raid::SpindleIndex;
+//!
+//! let mut devices = SimulatedDevices::zeroed(1, 2, 1 << 20);
+//! let mut store = Store::new(Identity([7; 16]).tag(), 2, 1 << 20);
+//! store.write(Token(1), SpindleIndex(1), 80, &[5; 4096], &[Holds::Lun(3)], 0);
+//!
+//! let (mut ios, mut finished) = (Vec::new(), Vec::new());
+//! while finished.is_empty() {
+//!     store.take_ios(&mut ios);
+//!     ios.drain(..).for_each(|io| devices.submit(io));
+//!     if let Some(done) = devices.step() {
+//!         store.done(done);
+//!     }
+//!     store.take_finished(&mut finished);
+//! }
+//! assert!(matches!(finished[0], Finished::Write { token: Token(1), result: Ok(()) }));
+//! ```
 
 mod api;
 mod common;

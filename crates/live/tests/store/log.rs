@@ -181,3 +181,23 @@ proptest! {
         }
     }
 }
+
+/// The half that was free when the flush began has records when it is done, none of them flushed.
+#[test]
+fn a_flush_releases_only_what_was_there_when_it_began() {
+    let mut model = Model::new(7);
+    model.log.flush_started();
+    let half = model.layout.redo_half_blocks;
+    let mut appended = 0;
+    while appended < half + 64 {
+        appended += model.append_redo() as u64;
+        model.submit();
+        model.step();
+    }
+    model.log.flush_finished();
+    assert_eq!(model.log.redo_start(), 1);
+    model.write_redo();
+    assert_eq!(model.log.redo_start(), 2);
+    model.run(2000);
+    model.crash();
+}

@@ -118,7 +118,8 @@ impl Model {
         self.log.release();
     }
 
-    fn append_redo(&mut self) {
+    /// Gives the blocks that it has.
+    pub fn append_redo(&mut self) -> usize {
         let most = if self.random.one_in(3) { 64 } else { 5 };
         let blocks = 1 + self.random.below(most) as usize;
         let (dbn, bytes) = (self.random.below(1 << 30), self.random.bytes(blocks * BLOCK_BYTES));
@@ -127,6 +128,7 @@ impl Model {
             RedoWrite { spindle: SpindleIndex(0), first: Dbn(dbn), holds: &holds, bytes: &bytes };
         let RedoToken(number) = self.log.append_redo(&[write]);
         self.redo.insert(number, Redo { dbn, bytes, written: false, safe: false });
+        blocks
     }
 
     fn flush(&mut self) {
@@ -150,7 +152,7 @@ impl Model {
     }
 
     /// The block writes of a redo record that is durable are done.
-    fn write_redo(&mut self) {
+    pub fn write_redo(&mut self) {
         let durable = self.durable.1;
         let mut unwritten =
             self.redo.iter_mut().filter(|(at, redo)| **at <= durable && !redo.written);
@@ -187,7 +189,9 @@ impl Model {
         for _ in 0..steps {
             match self.random.below(10) {
                 0..4 => self.append(),
-                4 => self.append_redo(),
+                4 => {
+                    self.append_redo();
+                }
                 5 => self.flush(),
                 6 => self.write_redo(),
                 7 if self.random.one_in(10) => self.begin_checkpoint(),

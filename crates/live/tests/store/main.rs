@@ -7,6 +7,7 @@ mod faults;
 mod format;
 mod log;
 mod log_model;
+mod losses;
 mod random;
 mod rig;
 mod shadow;

@@ -5,7 +5,7 @@ use strewn_live::store::Store;
 
 #[test]
 fn what_is_read_is_what_was_written() {
-    for seed in 0..60 {
+    for seed in 0..30 {
         let mut rig = Rig::new(seed);
         for _ in 0..400 {
             for _ in 0..rig.random.below(6) {

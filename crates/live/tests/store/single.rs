@@ -3,7 +3,7 @@
 use strewn_array::{Holds, Root};
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, Io, Request};
 use strewn_live::format::{Identity, Superblock, checksum_block, device_block};
-use strewn_live::store::{Failure, Finished, ReadOutcome, Store, Token};
+use strewn_live::store::{BlockState, Failure, Finished, ReadOutcome, Store, Token};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use crate::rig::{Rig, SMALL_CACHE, SPINDLES, TAG};
@@ -245,4 +245,30 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         let found = Superblock::newest([&block[..]], Identity([7; 16]));
         assert_eq!(found, (spindle != 1).then_some(superblock));
     }
+}
+
+/// What the one before it was asked comes back late, and is of no interest.
+#[test]
+fn a_replacement_answers_for_itself_alone() {
+    let mut rig = Rig::new(0);
+    write(&mut rig, 1, 0, 30);
+    rig.store.read(Token(2), SpindleIndex(0), 64 * 8, 16);
+    rig.submit();
+    rig.store.forget_spindle(SpindleIndex(0));
+    let mut finished = Vec::new();
+    rig.store.take_finished(&mut finished);
+    assert_eq!(finished.len(), 2);
+    let blank = strewn_live::device::SimulatedDisk::zeroed(rig.size());
+    rig.devices.replace(DeviceIndex(0), blank);
+    rig.store.take_spindle(SpindleIndex(0));
+    write(&mut rig, 3, 10, 3);
+    match &rig.finish_all()[..] {
+        [Finished::Write { token: Token(3), result: Ok(()) }] => {}
+        other => panic!("{other:?}"),
+    }
+    let outcome = rig.read_now(0, 9 * 8, 5 * 8).unwrap();
+    let written: Vec<bool> =
+        outcome.blocks.iter().map(|of| of != &BlockState::NeverWritten).collect();
+    assert_eq!(written, [false, true, true, true, false]);
+    assert!(!outcome.any_bad());
 }

@@ -1,0 +1,141 @@
+//! Redo records: which of the two halves has them, and when it is free.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::Numbering;
+use super::stream::{Area, Stream};
+use crate::device::BLOCK_BYTES;
+use crate::format::{ArrayTag, RecordHeader, RecordKind, RedoWrite, encode_redo, redo_data_bytes};
+
+/// A half's records.
+#[derive(Debug, Default)]
+struct Half {
+    /// The number of the first; nothing where the half is free.
+    first: Option<u64>,
+    /// The numbers of those whose block writes are not all done.
+    unwritten: BTreeSet<u64>,
+    /// Bytes that they take at most.
+    used: u64,
+}
+
+/// The stream of redo records. It goes to the other half by itself when one is full.
+#[derive(Debug)]
+pub(super) struct RedoStream {
+    pub(super) stream: Stream,
+    halves: [Half; 2],
+    /// Bytes that a half has.
+    capacity: u64,
+    /// Which halves the flush under way will release.
+    flushing: Option<[bool; 2]>,
+    /// Records that found no room, in order: their numbers and data.
+    waiting: VecDeque<(u64, Vec<u8>)>,
+    /// The number that the next record gets.
+    next: u64,
+    encoded: Vec<u8>,
+}
+
+impl RedoStream {
+    pub(super) fn new(areas: [Area; 2], numbering: Numbering) -> Self {
+        Self {
+            stream: Stream::new(areas, numbering),
+            halves: Default::default(),
+            capacity: areas[0].bytes,
+            flushing: None,
+            waiting: VecDeque::new(),
+            next: numbering.next,
+            encoded: Vec::new(),
+        }
+    }
+
+    pub(super) fn append(&mut self, tag: ArrayTag, writes: &[RedoWrite<'_>]) -> u64 {
+        let mut data = std::mem::take(&mut self.encoded);
+        data.clear();
+        encode_redo(writes, &mut data);
+        // Four of the largest that there can be have room: see `LogLayout::new`.
+        assert!(
+            used_bytes(&data) <= self.capacity,
+            "a redo record of {} blocks, where a half has {} bytes",
+            data.len() / redo_data_bytes(1),
+            self.capacity,
+        );
+        let number = self.next;
+        self.next += 1;
+        if self.waiting.is_empty() && self.make_room(used_bytes(&data)) {
+            self.place(tag, number, &data);
+            self.encoded = data;
+        } else {
+            self.waiting.push_back((number, data));
+        }
+        number
+    }
+
+    /// Whether the current half has room, or the other one, to which the stream then goes, is free.
+    fn make_room(&mut self, bytes: u64) -> bool {
+        let current = self.stream.current();
+        if self.halves[current].used + bytes <= self.capacity {
+            return true;
+        }
+        if self.halves[1 - current].first.is_some() {
+            return false;
+        }
+        self.stream.switch();
+        true
+    }
+
+    fn place(&mut self, tag: ArrayTag, number: u64, data: &[u8]) {
+        let half = &mut self.halves[self.stream.current()];
+        half.used += used_bytes(data);
+        half.first.get_or_insert(number);
+        half.unwritten.insert(number);
+        // One of the halves has this very record.
+        let needed_from = self.halves.iter().filter_map(|half| half.first).min().unwrap_or(number);
+        let appended = self.stream.append(tag, RecordKind::Redo { needed_from }, data);
+        debug_assert_eq!(appended, number);
+    }
+
+    pub(super) fn written(&mut self, number: u64) {
+        for half in &mut self.halves {
+            half.unwritten.remove(&number);
+        }
+    }
+
+    /// The number of the first record whose block writes are not all done.
+    pub(super) fn start(&self) -> u64 {
+        let unwritten = self.halves.iter().filter_map(|half| half.unwritten.first());
+        let waiting = self.waiting.front().map(|(number, _)| number);
+        unwritten.chain(waiting).min().copied().unwrap_or(self.next)
+    }
+
+    /// Whether a flush that begins now would release the half that is full.
+    pub(super) fn wants_flush(&self) -> bool {
+        let full = &self.halves[1 - self.stream.current()];
+        self.flushing.is_none() && full.first.is_some() && full.unwritten.is_empty()
+    }
+
+    pub(super) fn flush_started(&mut self) {
+        let full = 1 - self.stream.current();
+        let mut released = [false; 2];
+        // One that is free may have records by the time the flush is done.
+        released[full] = self.wants_flush();
+        self.flushing.get_or_insert(released);
+    }
+
+    pub(super) fn flush_finished(&mut self, tag: ArrayTag) {
+        let Some(released) = self.flushing.take() else { return };
+        for (half, _) in self.halves.iter_mut().zip(released).filter(|(_, released)| *released) {
+            *half = Half::default();
+        }
+        while let Some((number, data)) = self.waiting.pop_front() {
+            if !self.make_room(used_bytes(&data)) {
+                self.waiting.push_front((number, data));
+                break;
+            }
+            self.place(tag, number, &data);
+        }
+    }
+}
+
+/// What a record takes of its half at most, padding of its group included.
+fn used_bytes(data: &[u8]) -> u64 {
+    RecordHeader::record_bytes(data.len()).next_multiple_of(BLOCK_BYTES) as u64
+}

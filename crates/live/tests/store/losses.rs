@@ -1,0 +1,85 @@
+//! Spindles that are lost at any moment.
+
+use std::collections::BTreeSet;
+
+use strewn_array::Holds;
+use strewn_live::device::{DeviceIndex, Devices, SimulatedDisk};
+use strewn_live::store::{Failure, Finished, Token};
+use strewn_raid::SpindleIndex;
+
+use crate::rig::{Rig, SPINDLES};
+
+/// Whatever was asked is answered once, and a loss is said once.
+#[test]
+fn everything_is_answered_once() {
+    for seed in 0..200 {
+        let mut rig = Rig::new(seed);
+        let mut asked = BTreeSet::new();
+        let mut losses = 0;
+        for round in 0..6_u64 {
+            for block in 0..rig.random.below(12) {
+                let token = rig.token();
+                asked.insert(token);
+                let spindle = SpindleIndex(rig.random.below(u64::from(SPINDLES)) as u16);
+                // Writes of one round are of different blocks, some of them in part.
+                let first = block * 240 + rig.random.below(8);
+                match rig.random.below(6) {
+                    0 => rig.store.flush(token),
+                    1 | 2 => rig.store.read(token, spindle, first, 100),
+                    _ => {
+                        let sectors = 1 + rig.random.below(220) as usize;
+                        let blocks = (first as usize % 8 + sectors).div_ceil(8);
+                        let bytes = vec![round as u8; sectors * 512];
+                        rig.store.write(
+                            token,
+                            spindle,
+                            first,
+                            &bytes,
+                            &vec![Holds::Parity; blocks],
+                            1,
+                        );
+                    }
+                }
+                if rig.random.one_in(2) {
+                    rig.submit();
+                }
+            }
+            let spindle = SpindleIndex(rig.random.below(u64::from(SPINDLES)) as u16);
+            let device = DeviceIndex(spindle.0);
+            let is_lost = rig.random.one_in(2);
+            if is_lost {
+                rig.submit();
+                rig.devices.lose_device(device, "pulled");
+            }
+            let mut said = 0;
+            for finished in rig.finish_all() {
+                let token = match finished {
+                    Finished::Lost(lost) => {
+                        assert_eq!(lost, spindle);
+                        said += 1;
+                        continue;
+                    }
+                    Finished::Read { token, result } => {
+                        assert!(result.is_ok() || result == Err(Failure::Gone));
+                        token
+                    }
+                    Finished::Write { token, result } | Finished::Flush { token, result } => {
+                        assert!(result.is_ok() || result == Err(Failure::Gone), "{result:?}");
+                        token
+                    }
+                    Finished::Superblock { .. } => panic!("none was asked for"),
+                };
+                assert!(asked.remove(&token), "{token:?} is answered twice");
+            }
+            assert_eq!(asked, BTreeSet::<Token>::new());
+            assert!(said <= u32::from(is_lost));
+            losses += said;
+            if is_lost {
+                let blank = SimulatedDisk::zeroed(rig.size());
+                rig.devices.replace(device, blank);
+                rig.store.take_spindle(spindle);
+            }
+        }
+        println!("{losses} losses");
+    }
+}
