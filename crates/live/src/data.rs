@@ -103,7 +103,7 @@ fn by_block(first_sector: u64, sectors: u32) -> impl Iterator<Item = (u64, usize
 }
 
 fn mask(at: usize, bytes: usize) -> u8 {
-    ((1u16 << (bytes / SECTOR)) - 1 << (at / SECTOR)) as u8
+    (((1u16 << (bytes / SECTOR)) - 1) << (at / SECTOR)) as u8
 }
 
 impl Contents<Data> for CachedBlocks {

@@ -5,8 +5,13 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod data;
 pub mod device;
+pub mod engine;
 pub mod format;
 pub mod log;
 pub mod nbd;
+pub mod offline;
+pub mod restart;
+pub mod running;
 pub mod store;

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use slab::Slab;
-use strewn_array::{
-    Acknowledge, Direction, Driver, OperationId, Payload, Root, SpindleCommand,
-};
+use strewn_array::{Acknowledge, Direction, Driver, OperationId, Payload, Root, SpindleCommand};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use crate::data::Data;
@@ -66,9 +64,9 @@ impl World {
     pub(super) fn hand_on(&mut self) -> bool {
         let gathered = std::mem::take(&mut self.gathered);
         let is_any = !gathered.is_empty();
-        let (bound, free): (Vec<_>, Vec<_>) = gathered.into_iter().partition(|command| {
-            command.all_or_none && command.direction == Direction::Write
-        });
+        let (bound, free): (Vec<_>, Vec<_>) = gathered
+            .into_iter()
+            .partition(|command| command.all_or_none && command.direction == Direction::Write);
         for command in free {
             let slot = self.commands.insert(Command { command, redo: None });
             self.send(slot);

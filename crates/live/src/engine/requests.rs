@@ -1,0 +1,206 @@
+//! What a host asks of a live array, and how far it has come.
+
+use std::ops::Range;
+
+/// What whoever asks calls a request; given back with the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// What a host can ask. Sectors have 512 bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostRequest {
+    /// The bytes of these sectors of the LUN.
+    Read(Range<u64>),
+    /// These bytes, whole sectors, from a sector of the LUN on. Answered when they are safe.
+    Write {
+        /// The first sector.
+        first_sector: u64,
+        /// The bytes.
+        data: Vec<u8>,
+    },
+    /// These sectors are of no use any more: what blocks they cover wholly are given back where the array can.
+    GiveBack(Range<u64>),
+    /// These sectors are to read as zeros, by giving blocks back where that is possible.
+    Zero(Range<u64>),
+    /// Everything that was answered is to be safe. It is already.
+    Flush,
+    /// Which blocks of these sectors have a place.
+    Allocation(Range<u64>),
+}
+
+/// What a request gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// It is done.
+    Done,
+    /// The bytes that were asked for.
+    Bytes(Vec<u8>),
+    /// Stretches of sectors, each with whether it has a place. Where not, it reads as zeros.
+    Allocation(Vec<(u64, bool)>),
+}
+
+/// Why a request was not done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// It reaches beyond the LUN, or is empty.
+    #[error("sectors {first} to {end} are not all of the LUN, which has {lun_sectors}")]
+    OutOfRange {
+        /// The first sector.
+        first: u64,
+        /// One more than the last.
+        end: u64,
+        /// Sectors of the LUN.
+        lun_sectors: u64,
+    },
+    /// Blocks that it needs can be neither read nor computed.
+    #[error("blocks can be neither read nor computed from the rest of their stripes")]
+    BlocksGone,
+    /// The array has stopped.
+    #[error("the array has stopped: {0}")]
+    Stopped(String),
+}
+
+/// A piece of a request, as the array is asked for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    Read(Range<u64>),
+    Write(Range<u64>),
+    /// Whole blocks.
+    GiveBack(Range<u64>),
+}
+
+/// Sectors of a piece at most: 1 MiB. Pieces end where the LUN has a multiple of it.
+const PIECE_SECTORS: u64 = 2_048;
+
+/// Sectors of a block of 4 KiB.
+const BLOCK_SECTORS: u64 = 8;
+
+/// A request that is under way.
+pub(super) struct Pending {
+    pub(super) id: RequestId,
+    request: HostRequest,
+    /// The next sector that no piece was made of.
+    next: u64,
+    end: u64,
+    pub(super) under_way: usize,
+    pub(super) failed: Option<RequestError>,
+    /// For a read, what is there.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Pending {
+    pub(super) fn new(id: RequestId, request: HostRequest, sectors: Range<u64>) -> Self {
+        let bytes = match &request {
+            HostRequest::Read(_) => vec![0; (sectors.end - sectors.start) as usize * 512],
+            _ => Vec::new(),
+        };
+        let Range { start: next, end } = sectors;
+        Self { id, request, next, end, under_way: 0, failed: None, bytes }
+    }
+
+    /// Pieces that may be under way at once: so many that spindles have enough to do, and so few that a request for much
+    /// does not take all memory.
+    pub(super) fn most_under_way(&self) -> usize {
+        match self.request {
+            HostRequest::Read(_) | HostRequest::Write { .. } => 64,
+            _ => 4,
+        }
+    }
+
+    pub(super) fn first_sector(&self) -> u64 {
+        match &self.request {
+            HostRequest::Read(sectors) => sectors.start,
+            HostRequest::Write { first_sector, .. } => *first_sector,
+            _ => 0,
+        }
+    }
+
+    /// What a piece of a write writes.
+    pub(super) fn data_of(&self, sectors: &Range<u64>) -> Vec<u8> {
+        match &self.request {
+            HostRequest::Write { first_sector, data } => {
+                let from = (sectors.start - first_sector) as usize * 512;
+                data[from..from + (sectors.end - sectors.start) as usize * 512].to_vec()
+            }
+            _ => vec![0; (sectors.end - sectors.start) as usize * 512],
+        }
+    }
+
+    /// The next piece; nothing when all have been made.
+    pub(super) fn next_piece(&mut self, gives_back: bool) -> Option<Piece> {
+        loop {
+            if self.next >= self.end {
+                return None;
+            }
+            let start = self.next;
+            let end = ((start / PIECE_SECTORS + 1) * PIECE_SECTORS).min(self.end);
+            let (blocks_start, blocks_end) =
+                (start.next_multiple_of(BLOCK_SECTORS), end / BLOCK_SECTORS * BLOCK_SECTORS);
+            let (piece, next) = match &self.request {
+                HostRequest::Read(_) => (Some(Piece::Read(start..end)), end),
+                HostRequest::Write { .. } => (Some(Piece::Write(start..end)), end),
+                HostRequest::GiveBack(_) if !gives_back || blocks_start >= blocks_end => {
+                    (None, end)
+                }
+                HostRequest::Zero(_) if !gives_back || blocks_start >= blocks_end => {
+                    (Some(Piece::Write(start..end)), end)
+                }
+                HostRequest::GiveBack(_) => (Some(Piece::GiveBack(blocks_start..blocks_end)), end),
+                // What is not a whole block is written.
+                HostRequest::Zero(_) if start < blocks_start => {
+                    (Some(Piece::Write(start..blocks_start)), blocks_start)
+                }
+                HostRequest::Zero(_) => (Some(Piece::GiveBack(start..blocks_end)), blocks_end),
+                HostRequest::Flush | HostRequest::Allocation(_) => (None, self.end),
+            };
+            self.next = next;
+            if piece.is_some() {
+                return piece;
+            }
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_done(&self) -> bool {
+        self.under_way == 0 && (self.next >= self.end || self.failed.is_some())
+    }
+
+    pub(super) fn answer(self) -> Result<Answer, RequestError> {
+        match (self.failed, self.request) {
+            (Some(error), _) => Err(error),
+            (None, HostRequest::Read(_)) => Ok(Answer::Bytes(self.bytes)),
+            (None, _) => Ok(Answer::Done),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(request: HostRequest, sectors: Range<u64>, gives_back: bool) -> Vec<Piece> {
+        let mut pending = Pending::new(RequestId(0), request, sectors);
+        std::iter::from_fn(|| pending.next_piece(gives_back)).collect()
+    }
+
+    #[test]
+    fn zeros_are_written_at_the_edges_and_given_back_between() {
+        let zero = HostRequest::Zero(3..4_100);
+        assert_eq!(
+            pieces(zero.clone(), 3..4_100, true),
+            [
+                Piece::Write(3..8),
+                Piece::GiveBack(8..2_048),
+                Piece::GiveBack(2_048..4_096),
+                Piece::Write(4_096..4_100),
+            ]
+        );
+        assert_eq!(
+            pieces(zero, 3..4_100, false),
+            [Piece::Write(3..2_048), Piece::Write(2_048..4_096), Piece::Write(4_096..4_100)]
+        );
+        let back = HostRequest::GiveBack(3..20);
+        assert_eq!(pieces(back.clone(), 3..20, true), [Piece::GiveBack(8..16)]);
+        assert_eq!(pieces(back, 3..20, false), []);
+    }
+}

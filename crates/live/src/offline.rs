@@ -1,0 +1,208 @@
+//! A store whose devices are waited for: how an array is read before it runs, and while it does not.
+
+use strewn_array::Payload;
+use strewn_array::write_anywhere::metadata::{Pointer, checksum};
+use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
+
+use crate::data::Data;
+use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, Request};
+use crate::store::{BlockState, Failure, Finished, ReadOutcome, Store, Token};
+
+/// Reads that are under way at once.
+const READS_AT_ONCE: usize = 64;
+
+/// A store and the devices under it.
+pub struct Offline<'a, D> {
+    devices: &'a mut D,
+    store: Store,
+}
+
+/// A block of a spindle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BlockPlace {
+    /// The spindle.
+    pub spindle: SpindleIndex,
+    /// The block on it.
+    pub dbn: Dbn,
+}
+
+impl<'a, D: Devices> Offline<'a, D> {
+    /// `store` on `devices`.
+    pub fn new(devices: &'a mut D, store: Store) -> Self {
+        Self { devices, store }
+    }
+
+    /// The store, as it is now.
+    #[must_use]
+    pub fn into_store(self) -> Store {
+        self.store
+    }
+
+    /// Reads `bytes` of a device from `offset` on, past the store.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn read_raw(
+        devices: &mut D,
+        device: DeviceIndex,
+        offset: u64,
+        bytes: usize,
+    ) -> Result<Vec<u8>, IoError> {
+        let into = Buffer::zeroed(bytes / BLOCK_BYTES);
+        devices.submit(Io { id: IoId(0), device, request: Request::Read { offset, into } });
+        let done = one(devices);
+        done.result.map(|()| done.buffer.bytes().to_vec())
+    }
+
+    /// Lets the store come to rest; what is finished.
+    fn settle(&mut self) -> Vec<Finished> {
+        let mut finished = Vec::new();
+        let mut under_way = 0usize;
+        let mut done = Vec::new();
+        loop {
+            let mut ios = Vec::new();
+            self.store.take_ios(&mut ios);
+            under_way += ios.len();
+            for io in ios {
+                self.devices.submit(io);
+            }
+            self.store.take_finished(&mut finished);
+            if under_way == 0 {
+                return finished;
+            }
+            self.devices.wait(None, &mut done);
+            for done in done.drain(..) {
+                under_way -= 1;
+                self.store.done(done);
+            }
+        }
+    }
+
+    /// Reads blocks; for each its bytes, or why it is bad. A spindle that is lost has none.
+    pub fn read_blocks(&mut self, places: &[BlockPlace]) -> Vec<Option<Vec<u8>>> {
+        self.read_states(places)
+            .into_iter()
+            .map(|(bytes, state)| state.is_some_and(|state| !state.is_bad()).then_some(bytes))
+            .collect()
+    }
+
+    /// Reads blocks; for each its bytes and what is known of it, nothing if its spindle is lost.
+    pub fn read_states(&mut self, places: &[BlockPlace]) -> Vec<(Vec<u8>, Option<BlockState>)> {
+        let mut all = vec![(Vec::new(), None); places.len()];
+        for (chunk, first) in places.chunks(READS_AT_ONCE).zip((0..).step_by(READS_AT_ONCE)) {
+            for (place, token) in chunk.iter().zip(first..) {
+                self.store.read(Token(token), place.spindle, place.dbn.0 * 8, 8);
+            }
+            for finished in self.settle() {
+                if let Finished::Read { token, result: Ok(outcome) } = finished {
+                    let ReadOutcome { bytes, blocks } = outcome;
+                    all[token.0 as usize] = (bytes, blocks.first().copied());
+                }
+            }
+        }
+        all
+    }
+
+    /// Writes blocks, one after the other, and makes them safe. What is for spindles that are lost is left out.
+    ///
+    /// # Errors
+    /// What a spindle that is there does not take.
+    pub fn write_blocks(
+        &mut self,
+        blocks: &[(BlockPlace, strewn_array::Holds, Vec<u8>)],
+        checkpoint: u64,
+    ) -> Result<(), Failure> {
+        for (place, holds, bytes) in blocks {
+            if !self.store.is_present(place.spindle) {
+                continue;
+            }
+            let first_sector = place.dbn.0 * 8;
+            self.store.write(Token(0), place.spindle, first_sector, bytes, &[*holds], checkpoint);
+            for finished in self.settle() {
+                if let Finished::Write { result: Err(failure), .. } = finished
+                    && failure != Failure::Gone
+                {
+                    return Err(failure);
+                }
+            }
+        }
+        self.store.flush(Token(0));
+        for finished in self.settle() {
+            if let Finished::Flush { result: Err(failure), .. } = finished {
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes that the blocks of `pointers` were written with: read, or computed from their stripes where they cannot
+    /// be read or are not what they should be.
+    pub fn read_pointed(
+        &mut self,
+        group: &ParityGroup,
+        pointers: &[Pointer],
+    ) -> Vec<Option<Vec<u8>>> {
+        let places: Vec<BlockPlace> = pointers
+            .iter()
+            .map(|pointer| {
+                let location = group.locate(pointer.vbn);
+                BlockPlace { spindle: location.spindle, dbn: location.dbn }
+            })
+            .collect();
+        let read = self.read_blocks(&places);
+        let mut all = Vec::with_capacity(read.len());
+        for ((bytes, pointer), place) in read.into_iter().zip(pointers).zip(places) {
+            let is_right = |bytes: &Vec<u8>| checksum(bytes) == pointer.checksum;
+            let right = bytes.filter(is_right);
+            all.push(right.or_else(|| self.compute(group, place, pointer.checksum)));
+        }
+        all
+    }
+
+    /// A block computed from the rest of its stripe, if what comes out has the checksum `expected`.
+    pub fn compute(
+        &mut self,
+        group: &ParityGroup,
+        place: BlockPlace,
+        expected: u32,
+    ) -> Option<Vec<u8>> {
+        let shape = group.stripe_shape();
+        let places: Vec<BlockPlace> = (0..group.spindles())
+            .map(|spindle| BlockPlace { spindle: SpindleIndex(spindle), dbn: place.dbn })
+            .collect();
+        let read = self.read_blocks(&places);
+        let wanted = group.members_on(SpindleSet::single(place.spindle));
+        let bad: MemberSet = (0..group.spindles() as u8)
+            .map(Member)
+            .filter(|member| read[member.index()].is_none())
+            .collect::<MemberSet>()
+            .union(wanted);
+        // What one spindle has may be old and say that it is not: each is left out in turn.
+        let doubted = (0..group.spindles() as u8).map(|one| MemberSet::single(Member(one)));
+        for doubted in std::iter::once(MemberSet::EMPTY).chain(doubted) {
+            let Ok(plan) = shape.plan_read(wanted, bad.union(doubted)) else { continue };
+            let mut stripe = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
+            for member in plan.read.iter() {
+                let Some(bytes) = &read[member.index()] else { continue };
+                stripe.old_contents(member).copy_from_slice(bytes);
+            }
+            stripe.carry_out(&plan).ok()?;
+            let computed = stripe.block(Member(place.spindle.0 as u8))?;
+            if checksum(computed) == expected {
+                return Some(Data::from_bytes(computed.to_vec()).into_bytes());
+            }
+        }
+        None
+    }
+}
+
+/// Waits for the one I/O that is under way.
+fn one<D: Devices>(devices: &mut D) -> Done {
+    let mut done = Vec::new();
+    loop {
+        devices.wait(None, &mut done);
+        if let Some(done) = done.pop() {
+            return done;
+        }
+    }
+}

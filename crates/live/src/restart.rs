@@ -1,0 +1,199 @@
+//! How an array begins to run: from its newest superblock, what its redo records have, and what its log has.
+
+use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
+use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereConfig};
+
+use crate::data::Data;
+use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
+use crate::engine::{Engine, HostRequest, LiveArray, RequestId};
+use crate::format::{Label, LogLayout, MemberState, SUPERBLOCK_SLOTS, Superblock};
+use crate::log::{HostRecord, Log, RecoveredLog, read_log};
+use crate::offline::{BlockPlace, Offline};
+use crate::running::Running;
+use crate::store::{Failure, Store};
+
+/// Bytes of checksum blocks that a store keeps in memory.
+const CHECKSUM_CACHE_BYTES: usize = 64 << 20;
+
+/// Why an array cannot run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RestartError {
+    /// No spindle has a superblock of the array.
+    #[error("no spindle has a superblock that is whole")]
+    NoSuperblock,
+    /// The log cannot be read.
+    #[error("the NVRAM log cannot be read: {0}")]
+    Log(IoError),
+    /// The log does not go on where it should: something that it was told to keep it does not have.
+    #[error("the NVRAM log has lost records that were acknowledged, behind record {0}")]
+    LogBreaksOff(u64),
+    /// A redo record cannot be carried out.
+    #[error("a redo record cannot be carried out: {0}")]
+    Redo(Failure),
+    /// A block that leads to others can be neither read nor computed.
+    #[error("block {0} of metadata can be neither read nor computed from the rest of its stripe")]
+    MetadataGone(u32),
+    /// A block that leads to others is not what it should be.
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+    /// The array cannot be made of what was read.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// The array stopped while it caught up with its log.
+    #[error("the array stopped while it caught up with its log: {0}")]
+    Stopped(String),
+}
+
+/// The newest superblock of the array that `label` is of, over its spindles.
+pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<Superblock> {
+    let mut slots = Vec::new();
+    for (position, member) in (0u16..).zip(&label.members) {
+        if member.state != MemberState::Present {
+            continue;
+        }
+        for block in SUPERBLOCK_SLOTS {
+            let offset = block * BLOCK_BYTES as u64;
+            let device = DeviceIndex(position);
+            slots.extend(Offline::read_raw(devices, device, offset, BLOCK_BYTES).ok());
+        }
+    }
+    Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
+}
+
+/// Every block of a write-anywhere array that its root leads to, by key.
+///
+/// # Errors
+/// If a block of metadata is not there, or not what it should be.
+pub fn read_tree<D: Devices>(
+    offline: &mut Offline<'_, D>,
+    config: &WriteAnywhereConfig,
+    superblock: &Superblock,
+) -> Result<Vec<(u32, Pointer)>, RestartError> {
+    let Some((vbn, checksum)) = superblock.root.block else { return Ok(Vec::new()) };
+    // An array of the same sizes has the same numbers.
+    let empty = WriteAnywhere::<Data>::empty(config.clone()).map_err(RestoreError::from)?;
+    let keys = empty.keys();
+    let Some(root) = keys.root() else { return Ok(Vec::new()) };
+    let mut blocks = vec![(root, Pointer { vbn, checksum })];
+    let mut level = blocks.clone();
+    while !level.is_empty() {
+        let pointers: Vec<Pointer> = level.iter().map(|(_, pointer)| *pointer).collect();
+        let read = offline.read_pointed(&config.group, &pointers);
+        let mut next = Vec::new();
+        for ((key, _), bytes) in level.iter().zip(read) {
+            let bytes = bytes.ok_or(RestartError::MetadataGone(*key))?;
+            let children = keys.children(*key).zip(decode_pointers(*key, &bytes)?);
+            for (child, pointer) in children {
+                let Some(pointer) = pointer else { continue };
+                blocks.push((child, pointer));
+                if keys.has_pointers(child) {
+                    next.push((child, pointer));
+                }
+            }
+        }
+        level = next;
+    }
+    Ok(blocks)
+}
+
+/// What an array is begun from.
+pub struct Beginning {
+    /// The newest label.
+    pub label: Label,
+    /// Sectors of the LUN.
+    pub lun_sectors: u64,
+}
+
+/// Begins a write-anywhere array, catches up with its log, and leaves it running. Devices are the spindles by position,
+/// those that are not there closed, and the log behind them. An array that was just made has a superblock without a root.
+///
+/// # Errors
+/// If it cannot run; nothing is lost then.
+pub fn restart_write_anywhere<D: Devices>(
+    devices: D,
+    beginning: &Beginning,
+    config: &WriteAnywhereConfig,
+) -> Result<Running<D, WriteAnywhere<Data>>, RestartError> {
+    restart(devices, beginning, |offline, superblock| {
+        let blocks = read_tree(offline, config, superblock)?;
+        Ok(WriteAnywhere::restored(config.clone(), blocks)?)
+    })
+}
+
+/// Begins an array that `make` makes of what a superblock leads to, as [`restart_write_anywhere`] does.
+///
+/// # Errors
+/// As [`restart_write_anywhere`].
+pub fn restart<D: Devices, A: LiveArray>(
+    mut devices: D,
+    beginning: &Beginning,
+    make: impl FnOnce(&mut Offline<'_, D>, &Superblock) -> Result<A, RestartError>,
+) -> Result<Running<D, A>, RestartError> {
+    let Beginning { label, lun_sectors } = beginning;
+    let superblock = newest_superblock(&mut devices, label).ok_or(RestartError::NoSuperblock)?;
+    let layout =
+        LogLayout { redo_half_blocks: label.redo_half_blocks, half_blocks: label.log_half_blocks };
+    let spindles = label.members.len() as u16;
+    let log_device = DeviceIndex(spindles);
+    let RecoveredLog { redo, host, start, breaks_off, .. } =
+        read_log(&layout, &superblock, &mut |offset, bytes| {
+            Offline::read_raw(&mut devices, log_device, offset, bytes)
+        })
+        .map_err(RestartError::Log)?;
+    if breaks_off {
+        let last = host.last().map_or(superblock.log_start, HostRecord::sequence);
+        return Err(RestartError::LogBreaksOff(last));
+    }
+
+    let tag = label.array.tag();
+    let mut store = Store::new(tag, spindles, CHECKSUM_CACHE_BYTES);
+    for (position, member) in (0..).map(strewn_raid::SpindleIndex).zip(&label.members) {
+        // What a spindle that is being rebuilt has is not believed.
+        if member.state != MemberState::Present {
+            store.forget_spindle(position);
+        }
+    }
+    let mut offline = Offline::new(&mut devices, store);
+    for record in redo {
+        let blocks: Vec<_> = record
+            .blocks
+            .into_iter()
+            .map(|block| {
+                let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
+                (place, block.holds, block.bytes)
+            })
+            .collect();
+        offline.write_blocks(&blocks, superblock.checkpoint + 1).map_err(RestartError::Redo)?;
+    }
+    let array = make(&mut offline, &superblock)?;
+    let mut store = offline.into_store();
+    for (position, member) in (0..).map(strewn_raid::SpindleIndex).zip(&label.members) {
+        if member.state == MemberState::Rebuilding {
+            store.take_spindle(position);
+        }
+    }
+
+    let log = Log::new(log_device, layout, tag, start);
+    let now_ns = devices.now_ns();
+    let mut engine =
+        Engine::new(array, store, log, label.clone(), superblock, *lun_sectors, now_ns);
+    engine.set_replaying(true);
+    let mut running = Running::new(devices, engine);
+    for record in host {
+        let request = match record {
+            HostRecord::Write { first_sector, data, .. } => {
+                HostRequest::Write { first_sector, data }
+            }
+            HostRecord::Punch { first_sector, sectors, .. } => {
+                HostRequest::Zero(first_sector..first_sector + sectors)
+            }
+        };
+        running
+            .ask(RequestId(0), request)
+            .map_err(|error| RestartError::Stopped(error.to_string()))?;
+    }
+    running.clean().map_err(RestartError::Stopped)?;
+    running.engine_mut().set_replaying(false);
+    running.seal(false).map_err(RestartError::Stopped)?;
+    Ok(running)
+}

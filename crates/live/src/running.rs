@@ -1,0 +1,144 @@
+//! An engine on its devices: what moves between the two, and waits.
+
+use std::time::Duration;
+
+use crate::device::{Devices, Done, Io};
+use crate::engine::{Answer, Engine, HostRequest, LiveArray, RequestError, RequestId};
+
+/// An array that runs on devices.
+pub struct Running<D, A> {
+    devices: D,
+    engine: Engine<A>,
+    ios: Vec<Io>,
+    done: Vec<Done>,
+    under_way: usize,
+}
+
+impl<D: Devices, A: LiveArray> Running<D, A> {
+    /// `engine` on `devices`.
+    pub fn new(devices: D, engine: Engine<A>) -> Self {
+        Self { devices, engine, ios: Vec::new(), done: Vec::new(), under_way: 0 }
+    }
+
+    /// The devices.
+    pub fn devices_mut(&mut self) -> &mut D {
+        &mut self.devices
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn engine(&self) -> &Engine<A> {
+        &self.engine
+    }
+
+    /// The engine, to be told something.
+    pub fn engine_mut(&mut self) -> &mut Engine<A> {
+        &mut self.engine
+    }
+
+    /// Nanoseconds since the devices were opened.
+    #[must_use]
+    pub fn now_ns(&self) -> u64 {
+        self.devices.now_ns()
+    }
+
+    /// The devices, when nothing is to be done any more.
+    #[must_use]
+    pub fn into_devices(self) -> D {
+        self.devices
+    }
+
+    /// Whether an I/O is under way.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.under_way > 0
+    }
+
+    /// A host's request arrives.
+    pub fn submit(&mut self, id: RequestId, request: HostRequest) {
+        let now_ns = self.devices.now_ns();
+        self.engine.submit(now_ns, id, request);
+    }
+
+    /// Gives the devices what there is for them.
+    pub fn send(&mut self) {
+        self.engine.take_ios(&mut self.ios);
+        for io in self.ios.drain(..) {
+            self.under_way += 1;
+            self.devices.submit(io);
+        }
+    }
+
+    /// Lets what can happen happen: waits for a device, the array's timer, a wake-up, or `most`.
+    pub fn turn(&mut self, most: Option<Duration>) {
+        self.send();
+        let now_ns = self.devices.now_ns();
+        let timer = self.engine.timer_ns();
+        let until_timer = timer.map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(now_ns)));
+        let timeout = match (most, until_timer) {
+            (Some(most), Some(timer)) => Some(most.min(timer)),
+            (most, timer) => most.or(timer),
+        };
+        self.devices.wait(timeout, &mut self.done);
+        let now_ns = self.devices.now_ns();
+        for done in self.done.drain(..) {
+            self.under_way -= 1;
+            self.engine.done(now_ns, done);
+        }
+        self.engine.timer(now_ns);
+        self.send();
+    }
+
+    /// Asks for something and waits until it is answered. Nothing else may be asked for meanwhile.
+    ///
+    /// # Errors
+    /// As the request is answered.
+    pub fn ask(&mut self, id: RequestId, request: HostRequest) -> Result<Answer, RequestError> {
+        self.submit(id, request);
+        let mut answers = Vec::new();
+        loop {
+            self.engine.take_answers(&mut answers);
+            if let Some((_, answer)) = answers.pop() {
+                return answer;
+            }
+            self.turn(None);
+        }
+    }
+
+    /// Brings everything to the spindles.
+    ///
+    /// # Errors
+    /// Why the array stopped.
+    pub fn clean(&mut self) -> Result<(), String> {
+        loop {
+            if let Some(why) = self.engine.stopped() {
+                return Err(why.to_owned());
+            }
+            self.send();
+            if self.engine.is_clean() && self.under_way == 0 {
+                return Ok(());
+            }
+            let now_ns = self.devices.now_ns();
+            self.engine.bring_to_spindles(now_ns);
+            self.turn(None);
+        }
+    }
+
+    /// Writes a superblock that needs nothing of the log, see [`Engine::seal`].
+    ///
+    /// # Errors
+    /// Why the array stopped.
+    pub fn seal(&mut self, clean: bool) -> Result<(), String> {
+        self.engine.seal(clean);
+        self.clean()
+    }
+
+    /// Brings everything to the spindles, and says so on them.
+    ///
+    /// # Errors
+    /// Why the array stopped.
+    pub fn shut_down(&mut self) -> Result<(), String> {
+        self.clean()?;
+        self.seal(true)
+    }
+}

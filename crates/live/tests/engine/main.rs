@@ -1,0 +1,162 @@
+//! A whole array, bytes and all, over simulated devices.
+
+#![allow(clippy::unwrap_used)]
+
+use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{ProcessorCosts, Root};
+use strewn_live::data::Data;
+use strewn_live::device::{Buffer, DeviceIndex, Devices, Io, IoId, Request, SimulatedDevices};
+use strewn_live::engine::{Answer, HostRequest, RequestId};
+use strewn_live::format::{
+    DeviceKind, FORMAT, Identity, Label, LogLayout, Member, MemberState, SUPERBLOCK_SLOTS,
+    Superblock, device_blocks_for,
+};
+use strewn_live::restart::{Beginning, restart_write_anywhere};
+use strewn_live::running::Running;
+use strewn_raid::{Parity, ParityGroup};
+
+const BLOCK: usize = 4096;
+const LUN_BLOCKS: u32 = 4_096;
+const LOG_HALF_BYTES: u64 = 1 << 20;
+
+fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
+    let cache_blocks = 1_024;
+    WriteAnywhereConfig {
+        group: ParityGroup::new(parity, data_spindles, 4_096).unwrap(),
+        shape: AllocationShape { area_stripes: 512, tetris_stripes: 64, chunk_blocks: 64 },
+        policy: PolicyName::EmptiestArea,
+        other_data: None,
+        volume_blocks: WriteAnywhereConfig::volume_blocks_for(LUN_BLOCKS.into(), 100, cache_blocks),
+        file_blocks: LUN_BLOCKS,
+        log_half_bytes: LOG_HALF_BYTES,
+        log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
+        checkpoint_interval_ns: 10_000_000_000,
+        cache_blocks,
+        protected_blocks: cache_blocks / 2,
+        dirty_limit_blocks: cache_blocks / 3,
+        tetrises_in_flight: 2,
+        delayed_free_blocks: 100,
+        cache_start: CacheStart::Empty,
+        processor: ProcessorCosts::default(),
+    }
+}
+
+/// Devices with an array that was just made.
+fn fresh(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, Beginning) {
+    let spindles = config.group.spindles();
+    let layout = LogLayout::new(LOG_HALF_BYTES, spindles);
+    let device_blocks = device_blocks_for(config.group.blocks_per_spindle());
+    let blocks = device_blocks.max(layout.device_blocks());
+    let mut devices = SimulatedDevices::zeroed(seed, spindles + 1, blocks * BLOCK as u64);
+    let identity = |number: u8| Identity([number; 16]);
+    let label = Label {
+        version: FORMAT,
+        incompatible_features: 0,
+        compatible_features: 0,
+        array: identity(7),
+        own: identity(100),
+        position: 0,
+        kind: DeviceKind::Spindle,
+        sequence: 1,
+        device_blocks,
+        log_half_blocks: layout.half_blocks,
+        redo_half_blocks: layout.redo_half_blocks,
+        members: (0..spindles)
+            .map(|one| Member { identity: identity(100 + one as u8), state: MemberState::Present })
+            .collect(),
+        log: Some(identity(99)),
+        configuration: String::new(),
+    };
+    let superblock = Superblock {
+        array: label.array,
+        checkpoint: 0,
+        log_start: 1,
+        redo_start: 1,
+        root: Root { held_back_blocks: 0, block: None },
+        label_sequence: 1,
+        clean: true,
+    };
+    for spindle in 0..spindles {
+        let offset = SUPERBLOCK_SLOTS[0] * BLOCK as u64;
+        let request = Request::Write { offset, from: superblock.encode(), durable: true };
+        devices.submit(Io { id: IoId(spindle.into()), device: DeviceIndex(spindle), request });
+    }
+    let mut done = Vec::new();
+    while done.len() < spindles.into() {
+        devices.wait(None, &mut done);
+    }
+    let _: Buffer = superblock.encode();
+    (devices, Beginning { label, lun_sectors: u64::from(LUN_BLOCKS) * 8 })
+}
+
+type Array = Running<SimulatedDevices, WriteAnywhere<Data>>;
+
+fn write(array: &mut Array, first_sector: u64, data: Vec<u8>) {
+    let answer = array.ask(RequestId(1), HostRequest::Write { first_sector, data });
+    assert_eq!(answer, Ok(Answer::Done));
+}
+
+fn read(array: &mut Array, first_sector: u64, sectors: u64) -> Vec<u8> {
+    match array.ask(RequestId(2), HostRequest::Read(first_sector..first_sector + sectors)) {
+        Ok(Answer::Bytes(bytes)) => bytes,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_was_written_is_there_after_a_restart_with_or_without_a_crash() {
+    for crash in [false, true] {
+        let config = config(Parity::RaidDp, 5);
+        let (devices, beginning) = fresh(3, &config);
+        let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
+        let mut shadow = vec![0u8; LUN_BLOCKS as usize * BLOCK];
+        let mut state = 12_345u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state >> 33
+        };
+        for round in 0..1_500u64 {
+            let sectors = 1 + next() % 64;
+            let first_sector = next() % (u64::from(LUN_BLOCKS) * 8 - sectors);
+            let bytes: Vec<u8> =
+                (0..sectors * 512).map(|at| (at + round) as u8 ^ (at >> 8) as u8).collect();
+            let from = first_sector as usize * 512;
+            if round % 7 == 3 {
+                let request = HostRequest::Zero(first_sector..first_sector + sectors);
+                assert_eq!(array.ask(RequestId(1), request), Ok(Answer::Done));
+                shadow[from..from + bytes.len()].fill(0);
+            } else {
+                shadow[from..from + bytes.len()].copy_from_slice(&bytes);
+                write(&mut array, first_sector, bytes);
+            }
+            if round % 5 == 0 {
+                assert_eq!(
+                    read(&mut array, first_sector, sectors),
+                    &shadow[from..from + sectors as usize * 512]
+                );
+            }
+        }
+        assert!(array.engine().superblock().checkpoint > 10);
+        let devices = if crash {
+            let mut devices = array.into_devices();
+            devices.crash();
+            devices
+        } else {
+            array.shut_down().unwrap();
+            array.into_devices()
+        };
+        let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
+        for first_sector in (0..u64::from(LUN_BLOCKS) * 8).step_by(1_024) {
+            let from = first_sector as usize * 512;
+            let bytes = read(&mut array, first_sector, 1_024);
+            assert!(
+                bytes == shadow[from..from + 1_024 * 512],
+                "at sector {first_sector}, crash {crash}"
+            );
+        }
+        array.shut_down().unwrap();
+    }
+}
