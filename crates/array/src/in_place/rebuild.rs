@@ -1,4 +1,4 @@
-//! The rebuild of lost segments onto the distributed reserve.
+//! The rebuild of lost segments: onto the distributed reserve, or onto what has taken their spindle's place.
 //!
 //! An array without spare drives keeps room for rebuilds spread over all of them: [`SpareSegments`] says where a lost
 //! segment goes. Rebuilt is what the LUN takes up: the rest of a disk group holds nothing, not even parity. What there is
@@ -7,70 +7,22 @@
 //! [`SpareSegments`]: strewn_raid::SpareSegments
 //!
 //! A set number of segments is under way at once, each a quarter of a MiB at a time. Their RStores are not destaged to
-//! until they are whole again.
+//! until they are whole again. A part is what the parts of the other members add up to, whichever of them has parity:
+//! the roles change from stripe to stripe, the sum does not. What is on reserve when the spindle is replaced is copied.
 
 use std::ops::Range;
 
-use strewn_raid::{MemberSet, SpindleIndex, StripeUnit, StripedLayout, VraidLayout};
+use strewn_raid::{MemberSet, SpindleIndex, StripeMember, StripeUnit, StripedLayout};
 
 use crate::driver::{Direction, Driver, SpindleCommand, Tag};
-use crate::payload::Payload;
+use crate::payload::{Holds, Payload};
 
-use super::{DESTAGE, InPlace, REDUNDANCY};
+use super::blocks::{self, BlockSet, blocks_touched, bytes_of, sectors_of_block};
+use super::degraded::LostSpindle;
+use super::{BLOCK_SECTORS, DESTAGE, InPlace, REDUNDANCY};
 
 /// Sectors that are read and written at a time, if a chunk is not larger.
 const PART_SECTORS: u64 = 512;
-
-/// Where the segments of a lost spindle are.
-pub(super) struct Segments {
-    shift: u32,
-    places: Vec<Place>,
-    rebuilt: usize,
-    /// Segments below are rebuilt, or there is no room for them.
-    next: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Lost,
-    /// On this spindle, from this sector on.
-    At(SpindleIndex, u64),
-}
-
-impl Segments {
-    /// So many segments of a layout, all of them lost.
-    pub(super) fn lost(layout: &VraidLayout, segments: u64) -> Self {
-        let shift = layout.config().segment_sectors().trailing_zeros();
-        Self { shift, places: vec![Place::Lost; segments as usize], rebuilt: 0, next: 0 }
-    }
-
-    pub(super) fn place(&self, sector: u64) -> Option<(SpindleIndex, u64)> {
-        match self.places.get((sector >> self.shift) as usize)? {
-            Place::Lost => None,
-            Place::At(spindle, first) => Some((*spindle, first + sector % (1 << self.shift))),
-        }
-    }
-
-    /// What was put on another spindle is lost with that one.
-    pub(super) fn lose_those_on(&mut self, spindle: SpindleIndex) {
-        for place in &mut self.places {
-            if matches!(place, Place::At(other, _) if *other == spindle) {
-                *place = Place::Lost;
-                self.rebuilt -= 1;
-                self.next = 0;
-            }
-        }
-    }
-
-    pub(super) fn are_whole(&self) -> bool {
-        self.rebuilt == self.places.len()
-    }
-
-    /// Share that is rebuilt.
-    pub(super) fn rebuilt(&self) -> f64 {
-        if self.places.is_empty() { 1.0 } else { self.rebuilt as f64 / self.places.len() as f64 }
-    }
-}
 
 /// A segment being rebuilt.
 pub(super) struct Step {
@@ -85,6 +37,33 @@ pub(super) struct Step {
     stage: Stage,
     awaited: u32,
     given_up: bool,
+    bytes: PartBytes,
+}
+
+/// What has been read of a part; all of it empty without bytes.
+#[derive(Default)]
+struct PartBytes {
+    sum: Vec<u8>,
+    gone: BlockSet,
+    /// The part as it was on reserve, if some blocks of it were bad there: those.
+    copied: Option<(Vec<u8>, BlockSet)>,
+}
+
+impl PartBytes {
+    /// A part that was computed because blocks of its copy were bad: the others are as they were copied.
+    fn join_copy(&mut self, sectors: u32) {
+        let Some((copy, bad)) = self.copied.take() else { return };
+        if self.sum.is_empty() {
+            self.sum.clone_from(&copy);
+        }
+        for block in 0..blocks_touched(0, sectors) {
+            if !bad.contains(block) {
+                let bytes = bytes_of(&sectors_of_block(0, sectors, block));
+                self.sum[bytes.clone()].copy_from_slice(&copy[bytes]);
+                self.gone.remove(block);
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +78,14 @@ impl Step {
     /// The stripes of its RStore.
     pub(super) fn stripes(&self) -> Range<u64> {
         self.first_stripe..self.end_stripe
+    }
+
+    pub(super) fn spindle(&self) -> SpindleIndex {
+        self.spindle
+    }
+
+    pub(super) fn is_of(&self, spindle: SpindleIndex, segment: u64) -> bool {
+        (self.spindle, self.segment) == (spindle, segment)
     }
 
     /// Another spindle is lost: the step comes to its end, and its segment is begun anew.
@@ -141,18 +128,20 @@ impl<P: Payload> InPlace<P> {
     fn next_step(&mut self) -> Option<Step> {
         loop {
             let degraded = self.degraded.as_mut()?;
-            let has_next = |lost: &&mut super::degraded::LostSpindle| {
-                lost.on_reserve && lost.segments.next < lost.segments.places.len()
+            let has_next = |lost: &&mut LostSpindle| {
+                (lost.on_reserve || lost.is_replaced) && lost.segments.next < lost.segments.len()
             };
             let lost = degraded.lost.iter_mut().find(has_next)?;
             let (spindle, segment) = (lost.spindle, lost.segments.next as u64);
             lost.segments.next += 1;
-            let is_lost = lost.segments.places[segment as usize] == Place::Lost;
-            let under_way = degraded
-                .steps
-                .iter()
-                .any(|(_, step)| step.spindle == spindle && step.segment == segment);
-            if !is_lost || under_way {
+            let is_wanted = if lost.is_replaced {
+                !lost.segments.is_at_home(segment as usize)
+            } else {
+                lost.segments.is_lost(segment as usize)
+            };
+            let is_replaced = lost.is_replaced;
+            let under_way = degraded.steps.iter().any(|(_, step)| step.is_of(spindle, segment));
+            if !is_wanted || under_way {
                 continue;
             }
             let layout = &self.config.layout;
@@ -162,17 +151,37 @@ impl<P: Payload> InPlace<P> {
             };
             // Segment and RStore have their first chunk in the same stripe.
             let end_stripe = stripe + segment_sectors / layout.unit_sectors();
-            let failed: Vec<SpindleIndex> = degraded.lost.iter().map(|lost| lost.spindle).collect();
-            let is_lost = |spindle: SpindleIndex| failed.contains(&spindle);
-            // A step that was given up has its room already, unless that was lost since.
             let sector = segment * segment_sectors;
-            let before = degraded.spares.now_at(layout, StripeUnit { spindle, sector });
-            let target = if is_lost(before.spindle) {
-                degraded.spares.replace(layout, spindle, segment, is_lost)
+            let home = StripeUnit { spindle, sector };
+            let target = if is_replaced {
+                Some(home)
             } else {
-                Some(before)
+                let failed: Vec<SpindleIndex> =
+                    degraded.lost.iter().map(|lost| lost.spindle).collect();
+                let is_lost = |spindle: SpindleIndex| failed.contains(&spindle);
+                // A step that was given up has its room already, unless that was lost since.
+                let before = degraded.spares.now_at(layout, home);
+                if is_lost(before.spindle) {
+                    // The spares know not of what has gone home to a spindle that was replaced.
+                    let units = layout.stripe(stripe);
+                    let held = units.units().filter_map(|(_, unit)| {
+                        let lost = degraded.lost.iter().find(|lost| lost.spindle == unit.spindle);
+                        lost.map_or(Some(unit.spindle), |lost| {
+                            lost.segments.place(unit.sector).map(|(spindle, _)| spindle)
+                        })
+                    });
+                    let held: Vec<SpindleIndex> = held.collect();
+                    let may_not = |spindle| is_lost(spindle) || held.contains(&spindle);
+                    degraded.spares.replace(layout, spindle, segment, may_not)
+                } else {
+                    Some(before)
+                }
             };
-            let Some(target) = target else { continue };
+            let Some(target) = target else {
+                // What waits for this segment waits in vain.
+                degraded.set_aside.clear();
+                continue;
+            };
             return Some(Step {
                 spindle,
                 segment,
@@ -183,6 +192,7 @@ impl<P: Payload> InPlace<P> {
                 stage: Stage::Waiting,
                 awaited: 0,
                 given_up: false,
+                bytes: PartBytes::default(),
             });
         }
     }
@@ -195,14 +205,33 @@ impl<P: Payload> InPlace<P> {
         let stripe = step.first_stripe + step.done_sectors / layout.unit_sectors();
         let sector = step.segment * layout.config().segment_sectors() + step.done_sectors;
         let Some((_, member)) = layout.stripe_on(step.spindle, sector) else { return };
-        let lost = degraded.lost_of(layout, stripe);
-        let plan = layout.shape().plan_rebuild(MemberSet::single(member), lost);
-        // A loss that parity does not make good has ended the run. The stripes of a part have their members on the same
-        // spindles, one behind the other, in other roles.
-        let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
-        let places = self.places_of(stripe, plan.read, 0);
+        let on_reserve = degraded.place(step.spindle, sector);
+        let is_copied = on_reserve.is_some() && step.bytes.copied.is_none();
+        let places = if let (Some(place), true) = (on_reserve, is_copied) {
+            vec![place]
+        } else {
+            let lost = degraded.lost_of(layout, stripe).with(member);
+            // The stripes of a part have their members on the same spindles, one behind the other, in other roles.
+            match layout.shape().plan_read(MemberSet::single(member), lost) {
+                Ok(plan) => self.places_of(stripe, plan.read, 0),
+                // Bad where it is on reserve, and another spindle is lost.
+                Err(_) => Vec::new(),
+            }
+        };
         self.counters.rebuild_reads += places.len() as u64;
-        self.send_part(slot, Stage::Reading, &places, driver);
+        if places.is_empty() {
+            self.nothing_to_read_for(slot, driver);
+        } else {
+            self.send_part(slot, Stage::Reading, &places, driver);
+        }
+    }
+
+    fn nothing_to_read_for(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        let sectors = self.part_sectors() as u32;
+        let Some(degraded) = &mut self.degraded else { return };
+        let bytes = &mut degraded.steps[slot].bytes;
+        bytes.gone = BlockSet::all(blocks_touched(0, sectors));
+        self.part_is_read(slot, driver);
     }
 
     fn part_sectors(&self) -> u64 {
@@ -225,7 +254,10 @@ impl<P: Payload> InPlace<P> {
         let direction = if stage == Stage::Reading { Direction::Read } else { Direction::Write };
         for &(spindle, first_sector) in places {
             let tag = Tag((slot as u64) << 32 | REDUNDANCY | DESTAGE);
-            let payload = P::default();
+            let payload = match stage {
+                Stage::Writing if P::CARRIES_DATA => self.written_part(slot),
+                _ => P::default(),
+            };
             let command = SpindleCommand {
                 tag,
                 spindle,
@@ -239,14 +271,50 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// A command of a step has completed; or it failed, and then the step is given up.
-    pub(super) fn rebuild_progress(&mut self, now_ns: u64, tag: Tag, driver: &mut impl Driver<P>) {
+    /// What is written of a segment.
+    fn written_part(&mut self, slot: usize) -> P {
+        let sectors = self.part_sectors() as u32;
+        let Some(degraded) = &mut self.degraded else { return P::default() };
+        let layout = &self.config.layout;
+        let step = &mut degraded.steps[slot];
+        let (spindle, gone) = (step.spindle, std::mem::take(&mut step.bytes.gone));
+        let first = step.segment * layout.config().segment_sectors() + step.done_sectors;
+        let mut payload = P::from_bytes(std::mem::take(&mut step.bytes.sum));
+        self.bad_blocks.left_out += gone.len() as u64;
+        blocks::describe(&mut payload, first, sectors, |block| {
+            match layout.lun_sector_of(spindle, first + block as u64 * BLOCK_SECTORS) {
+                // Reserve and a new device hold something else: it must not be taken for what is gone.
+                _ if gone.contains(block) => Holds::Gone,
+                Some(StripeMember::Data { lun_sector }) => Holds::Lun(lun_sector / BLOCK_SECTORS),
+                Some(StripeMember::Parity { .. }) => Holds::Parity,
+                None => Holds::Nothing,
+            }
+        });
+        payload
+    }
+
+    /// A command of a step has completed, with what a read brought but for the blocks that are gone; or it failed, and
+    /// then the step is given up.
+    pub(super) fn rebuild_progress(
+        &mut self,
+        now_ns: u64,
+        tag: Tag,
+        came: Option<(&P, &BlockSet)>,
+        driver: &mut impl Driver<P>,
+    ) {
         let slot = (tag.0 >> 32) as usize;
         let part = self.part_sectors();
         let segment_sectors = self.config.layout.config().segment_sectors();
         let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps[slot];
         step.awaited -= 1;
+        if P::CARRIES_DATA
+            && let Some((payload, gone)) = came
+            && step.stage == Stage::Reading
+        {
+            blocks::add(&mut step.bytes.sum, payload.bytes());
+            step.bytes.gone.add(gone);
+        }
         if step.awaited > 0 {
             return;
         }
@@ -255,27 +323,55 @@ impl<P: Payload> InPlace<P> {
             self.stripes_are_free(driver);
             return;
         }
-        let StripeUnit { spindle, sector: first_sector } = step.target;
         if step.stage == Stage::Reading {
-            let place = (spindle, first_sector + step.done_sectors);
-            self.counters.rebuild_writes += 1;
-            self.send_part(slot, Stage::Writing, &[place], driver);
+            self.part_is_read(slot, driver);
             return;
         }
+        let StripeUnit { spindle, sector: first_sector } = step.target;
         step.done_sectors += part;
         if step.done_sectors < segment_sectors {
             self.read_part(slot, driver);
             return;
         }
         let step = degraded.steps.remove(slot);
+        let stripes = step.stripes();
+        degraded.set_aside.retain(|stripe| !stripes.contains(stripe));
         if let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == step.spindle) {
-            lost.segments.places[step.segment as usize] = Place::At(spindle, first_sector);
-            lost.segments.rebuilt += 1;
+            lost.segments.put(step.segment as usize, spindle, first_sector);
             let failure = &mut degraded.failures[lost.failure];
             failure.rebuilt = lost.segments.rebuilt();
-            failure.rebuilt_ns = lost.segments.are_whole().then_some(now_ns);
+            if lost.segments.are_whole() {
+                failure.rebuilt_ns.get_or_insert(now_ns);
+            }
+            degraded.is_home(step.spindle);
         }
         self.stripes_are_free(driver);
+    }
+
+    /// All that a part is computed from has been read. What is bad on reserve is computed from the rest of the stripe.
+    fn part_is_read(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        let sectors = self.part_sectors() as u32;
+        let Some(degraded) = &mut self.degraded else { return };
+        let step = &mut degraded.steps[slot];
+        if P::CARRIES_DATA {
+            let bytes = &mut step.bytes;
+            let sector = (step.segment * self.config.layout.config().segment_sectors()) + step.done_sectors;
+            let was_copied = degraded
+                .lost
+                .iter()
+                .find(|lost| lost.spindle == step.spindle)
+                .is_some_and(|lost| lost.segments.place(sector).is_some());
+            if was_copied && bytes.copied.is_none() && !bytes.gone.is_empty() {
+                let copy = std::mem::take(&mut bytes.sum);
+                bytes.copied = Some((copy, std::mem::take(&mut bytes.gone)));
+                self.read_part(slot, driver);
+                return;
+            }
+            bytes.join_copy(sectors);
+        }
+        let place = (step.target.spindle, step.target.sector + step.done_sectors);
+        self.counters.rebuild_writes += 1;
+        self.send_part(slot, Stage::Writing, &[place], driver);
     }
 
     /// Steps that were given up go when no command of them is out; their segments are next again.

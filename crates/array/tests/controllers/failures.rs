@@ -1,7 +1,7 @@
 //! Spindles that fail at any moment, commands that complete in any order: no command goes to a spindle that is lost,
 //! nothing is read from a spare or from reserve before it was written there, and every operation is answered.
 //!
-//! Without bytes: parity payloads are empty, and what lost blocks hold cannot be looked at.
+//! Without bytes: it is the commands that are looked at.
 
 use std::collections::BTreeSet;
 
