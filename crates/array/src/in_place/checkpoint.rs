@@ -36,10 +36,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn new(log: WriteLog) -> Self {
-        Self {
-            halves: NvramLog::new(log.half_bytes),
-            record_header_bytes: log.record_header_bytes,
-        }
+        Self { halves: NvramLog::new(log.half_bytes), record_header_bytes: log.record_header_bytes }
     }
 }
 

@@ -17,10 +17,10 @@ use crate::driver::{Driver, SpindleCommand};
 use crate::failure::Failure;
 use crate::payload::Payload;
 
+use super::InPlace;
 use super::rebuild::Step;
 use super::recovery::Recovery;
 use super::segments::Segments;
-use super::InPlace;
 
 /// What an array that has lost a spindle or met a bad block keeps.
 pub(super) struct Degraded<P> {
@@ -88,8 +88,7 @@ impl<P> Degraded<P> {
         let under_way = self.steps.iter().any(|(_, step)| step.is_of(unit.spindle, segment));
         let lost = self.lost.iter().find(|lost| lost.spindle == unit.spindle);
         let has_room = |lost: &LostSpindle| lost.on_reserve || lost.is_replaced;
-        under_way
-            || lost.is_some_and(|lost| has_room(lost) && segment >= lost.segments.next as u64)
+        under_way || lost.is_some_and(|lost| has_room(lost) && segment >= lost.segments.next as u64)
     }
 
     /// The first stripe behind those that a step keeps for itself, if `stripe` is one of them.

@@ -355,7 +355,8 @@ impl<P: Payload> InPlace<P> {
         let step = &mut degraded.steps[slot];
         if P::CARRIES_DATA {
             let bytes = &mut step.bytes;
-            let sector = (step.segment * self.config.layout.config().segment_sectors()) + step.done_sectors;
+            let sector =
+                (step.segment * self.config.layout.config().segment_sectors()) + step.done_sectors;
             let was_copied = degraded
                 .lost
                 .iter()

@@ -92,6 +92,13 @@ impl Host {
         HostOperation { id: OperationId(id), direction, first_sector, sectors, payload }
     }
 
+    /// The array refuses a read: it cannot say what is there.
+    pub fn refuse(&mut self, id: OperationId) {
+        let operation = self.outstanding.remove(&id.0);
+        let operation = operation.unwrap_or_else(|| panic!("{id:?} refused and not outstanding"));
+        assert_eq!(operation.direction, Direction::Read, "only reads are refused");
+    }
+
     /// The array acknowledges an operation: for the first time, and a read with nothing but what it may return.
     pub fn acknowledge(&mut self, id: OperationId, payload: &Bytes) {
         let operation = self.outstanding.remove(&id.0);
