@@ -78,7 +78,7 @@ impl<P: Payload> InPlace<P> {
         lost.segments.next = 0;
         degraded.failures[lost.failure].rebuild_began_ns.get_or_insert(now_ns);
         for (_, step) in &mut degraded.steps {
-            if step.spindle() == spindle {
+            if step.spindle == spindle {
                 step.give_up();
             }
         }
@@ -183,14 +183,20 @@ impl<P> Degraded<P> {
         self.failures.push(failure);
     }
 
-    /// A spindle that failed is whole again in its own place, and its reserve is free.
-    pub(super) fn is_home(&mut self, spindle: SpindleIndex) {
-        let Some(position) = self.lost.iter().position(|lost| lost.spindle == spindle) else {
-            return;
-        };
-        if self.lost[position].segments.are_at_home() {
-            let lost = self.lost.remove(position);
-            self.reserve += u16::from(lost.on_reserve);
+    /// A spindle may be whole again in its own place, and its reserve free. While others are on reserve the spares keep
+    /// its room, for when it fails again.
+    pub(super) fn is_home(
+        &mut self,
+        layout: &VraidLayout,
+        lun_sectors: u64,
+        spindle: SpindleIndex,
+    ) {
+        let at_home = |lost: &LostSpindle| lost.spindle == spindle && lost.segments.are_at_home();
+        let Some(position) = self.lost.iter().position(at_home) else { return };
+        let lost = self.lost.remove(position);
+        self.reserve += u16::from(lost.on_reserve);
+        if self.lost.is_empty() {
+            self.spares = SpareSegments::new(layout, lun_sectors);
         }
     }
 }

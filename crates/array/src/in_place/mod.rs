@@ -12,6 +12,7 @@ mod degraded;
 mod destage;
 mod failing;
 mod host;
+mod parts;
 mod rebuild;
 mod recovery;
 mod segments;
@@ -22,7 +23,7 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{FileLayout, SummaryBitmap};
-use strewn_raid::{SpindleIndex, StripedLayout, VraidLayout};
+use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout, VraidLayout};
 
 use crate::counters::Counters;
 use crate::driver::{
@@ -94,8 +95,8 @@ impl<P: Payload> InPlace<P> {
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
             return Err(InPlaceError::Zero(what));
         }
-        if P::CARRIES_DATA && config.layout.config().chunk_sectors() % BLOCK_SECTORS != 0 {
-            let chunk_bytes = config.layout.config().chunk_bytes;
+        let chunk_bytes = config.layout.config().chunk_bytes;
+        if P::CARRIES_DATA && !chunk_bytes.is_multiple_of(BLOCK_SECTORS * SECTOR_BYTES) {
             return Err(InPlaceError::ChunkOfParts { chunk_bytes });
         }
         Ok(Self {

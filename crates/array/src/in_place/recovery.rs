@@ -301,8 +301,8 @@ impl<P: Payload> InPlace<P> {
 
 impl<P: Payload> BadRead<P> {
     /// The read with its bad blocks as they were computed, and which of its own blocks are gone.
-    fn with(self: Box<Self>, computed: &P, gone: &BlockSet) -> (P, BlockSet) {
-        let Self { first_sector, sectors, mut payload, bad } = *self;
+    fn with(self, computed: &P, gone: &BlockSet) -> (P, BlockSet) {
+        let Self { first_sector, sectors, mut payload, bad } = self;
         let skipped = bad.hull().map_or(0, |hull| hull.start);
         let before_hull = skipped as u64 * BLOCK_SECTORS;
         let mut gone_of_read = BlockSet::EMPTY;

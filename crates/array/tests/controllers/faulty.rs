@@ -223,6 +223,18 @@ impl FaultyWorld {
         may
     }
 
+    /// Makes every other block bad of what was written to the reserve.
+    pub fn spoil_reserve(&mut self) {
+        let first = self.reserve_from / BLOCK_SECTORS;
+        for spindle in &mut self.spindles {
+            for block in (first..spindle.holds.len() as u64).step_by(2) {
+                if spindle.holds[block as usize].is_some() {
+                    spindle.bad.insert(block);
+                }
+            }
+        }
+    }
+
     /// Blocks that are bad or marked as gone.
     pub fn bad_blocks(&self) -> usize {
         let of = |spindle: &Spindle| {

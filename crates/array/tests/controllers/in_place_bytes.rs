@@ -291,3 +291,212 @@ proptest! {
         bench.world.descriptions_are_right();
     }
 }
+
+/// Where a sector of the LUN lies: spindle and block; and the parity over it.
+fn blocks_of(bench: &FaultyBench, lun_sector: u64) -> [(u16, u64); 2] {
+    let place = bench.world.layout.locate(lun_sector);
+    [
+        (place.spindle.0, place.sector_on_spindle / BLOCK_SECTORS),
+        (place.parity_spindle.0, place.parity_sector / BLOCK_SECTORS),
+    ]
+}
+
+#[test]
+fn a_bad_block_is_computed_and_written_anew() {
+    let mut bench = bench(&roomy());
+    let [(spindle, block), _] = blocks_of(&bench, 8);
+    assert!(bench.world.spoil(spindle, block, false));
+    // The read begins and ends within blocks, and the bad one is its second.
+    let read = bench.read(5, 9);
+    bench.settle();
+    assert!(bench.is_answered(read));
+    assert_eq!(bench.world.bad_blocks(), 0);
+    assert_eq!(bench.array.bad_blocks().repaired, 1);
+    // The bad read, four of the rest of the stripe, and the write.
+    let counters = bench.array.counters();
+    assert_eq!((counters.data_reads, counters.recovery_reads, counters.data_writes), (1, 4, 1));
+    bench.world.parity_is_right();
+}
+
+#[test]
+fn a_destage_repairs_what_it_finds_bad() {
+    for which in 0..2 {
+        let mut bench = bench(&roomy());
+        let (spindle, block) = blocks_of(&bench, 0)[which];
+        bench.world.spoil(spindle, block, false);
+        bench.write(2, 3);
+        bench.settle();
+        assert_eq!((bench.world.bad_blocks(), bench.array.bad_blocks().repaired), (0, 1));
+        bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+        bench.world.parity_is_right();
+    }
+}
+
+#[test]
+fn two_bad_blocks_of_a_row_are_refused_until_they_are_written() {
+    let mut bench = bench(&roomy());
+    bench.world.may_refuse = true;
+    let other = CHUNK_SECTORS;
+    for lun_sector in [0, other] {
+        let [(spindle, block), _] = blocks_of(&bench, lun_sector);
+        bench.world.spoil(spindle, block, true);
+    }
+    bench.read(0, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 1);
+    // What else the row has can be read, and so can the next row.
+    bench.read(2 * CHUNK_SECTORS, 8);
+    bench.read(8, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 1);
+    // One of the two is written: it is there, and the other is not made up from parity that knows nothing of it.
+    bench.write(0, 8);
+    bench.settle();
+    bench.read(0, 8);
+    bench.read(other, 8);
+    bench.settle();
+    assert_eq!((bench.world.refused, bench.array.bad_blocks().lost), (2, 0));
+    assert_eq!(bench.world.bad_blocks(), 2, "the other one, and parity that is marked as gone");
+    // With the other one written the row is whole, parity included.
+    bench.write(other, 8);
+    bench.settle();
+    assert_eq!(bench.world.bad_blocks(), 0);
+    bench.world.parity_is_right();
+    bench.read_everything();
+}
+
+#[test]
+fn data_without_a_place_wait_for_the_rebuild() {
+    let rebuild = Rebuild { spares: 1, steps_in_flight: 1 };
+    let mut bench = bench(&Setting { rebuild, ..roomy() });
+    bench.world.may_refuse = true;
+    // The last RStore of the round, so that its rebuild is not the first.
+    let lun_sector = 4 * SEGMENT_SECTORS * 4;
+    let [(lost, _), _] = blocks_of(&bench, lun_sector);
+    let [(spindle, block), _] = blocks_of(&bench, lun_sector + CHUNK_SECTORS);
+    bench.world.spoil(spindle, block, true);
+    bench.fail(lost);
+    bench.write(lun_sector, 8);
+    bench.settle();
+    assert!(!bench.array.failures()[0].is_open());
+    // The block's old contents could not be rebuilt; its new contents are there.
+    assert_eq!((bench.array.bad_blocks().left_out, bench.array.bad_blocks().lost), (1, 0));
+    bench.clean();
+    bench.read(lun_sector, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 0);
+    bench.read(lun_sector + CHUNK_SECTORS, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 1);
+}
+
+#[test]
+fn data_that_will_never_have_a_place_are_lost_and_counted() {
+    let mut bench = bench(&roomy());
+    bench.world.may_refuse = true;
+    let [(lost, _), _] = blocks_of(&bench, 0);
+    let [(spindle, block), _] = blocks_of(&bench, CHUNK_SECTORS);
+    bench.world.spoil(spindle, block, true);
+    bench.fail(lost);
+    bench.write(0, 8);
+    bench.settle();
+    assert!(bench.array.is_clean());
+    assert_eq!(bench.array.bad_blocks().lost, 1);
+    bench.read(0, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 1);
+}
+
+#[test]
+fn a_spindle_may_be_missing_from_the_start() {
+    let mut bench = bench(&roomy());
+    bench.fail(2);
+    bench.read_everything();
+    bench.write(0, 300);
+    bench.clean();
+    bench.read_everything();
+    bench.replace(2);
+    bench.settle();
+    assert!(!bench.array.failures()[0].is_open());
+    bench.world.parity_is_right();
+    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+}
+
+#[test]
+fn what_is_bad_on_reserve_is_computed_when_it_is_moved_home() {
+    let rebuild = Rebuild { spares: 1, steps_in_flight: 2 };
+    let mut bench = bench(&Setting { rebuild, ..roomy() });
+    bench.fail(1);
+    bench.settle();
+    bench.write(0, 200);
+    bench.settle();
+    bench.world.spoil_reserve();
+    bench.replace(1);
+    bench.settle();
+    assert_eq!(bench.array.bad_blocks().left_out, 0);
+    bench.world.parity_is_right();
+    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+    // All reserve is free again: the next loss finds it.
+    bench.fail(4);
+    bench.settle();
+    assert!(bench.array.failures().iter().all(|failure| !failure.is_open()));
+    bench.read_everything();
+}
+
+/// A half takes three writes of a block.
+fn with_log(commits: bool) -> Setting {
+    let log = Some(3 * (8 * 512 + 100));
+    Setting { log, commits, destage_low_sectors: 300, ..roomy() }
+}
+
+#[test]
+fn a_full_half_begins_a_checkpoint_that_frees_it() {
+    let mut bench = bench(&with_log(false));
+    for block in 0..3 {
+        bench.write(block * 40, 8);
+    }
+    assert_eq!(bench.commands_out(), 0, "below the low water mark nothing is written back");
+    let fourth = bench.write(200, 8);
+    assert!(bench.is_answered(fourth));
+    assert!(bench.commands_out() > 0);
+    bench.settle();
+    assert_eq!((bench.world.committed, bench.array.counters().checkpoints), (1, 1));
+    // The fourth write is not of the checkpoint, and it is in the other half.
+    assert!(!bench.array.is_clean());
+    bench.clean();
+    assert_eq!(bench.world.committed, 2);
+    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+}
+
+#[test]
+fn with_both_halves_full_writes_wait_for_the_commit() {
+    let mut bench = bench(&with_log(true));
+    let first: Vec<u32> = (0..6).map(|block| bench.write(block * 40, 8)).collect();
+    assert!(first.iter().all(|write| bench.is_answered(*write)));
+    let (seventh, eighth) = (bench.write(400, 8), bench.write(440, 8));
+    while bench.commands_out() > 0 {
+        bench.complete(0);
+    }
+    assert!(bench.world.is_committing);
+    assert!(!bench.is_answered(seventh) && !bench.is_answered(eighth), "the half is not free yet");
+    assert_eq!(bench.array.counters().stalled_writes, 2);
+    bench.commit();
+    assert!(bench.is_answered(seventh) && bench.is_answered(eighth));
+    bench.settle();
+    bench.clean();
+    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+}
+
+#[test]
+fn a_sector_written_again_while_it_is_on_its_way_is_of_the_next_checkpoint() {
+    let mut bench = bench(&with_log(false));
+    bench.write(0, 8);
+    bench.checkpoint();
+    assert_eq!(bench.commands_out(), 2);
+    bench.write(0, 8);
+    bench.settle();
+    assert_eq!(bench.world.committed, 1);
+    assert!(!bench.array.is_clean());
+    bench.clean();
+    assert_eq!(bench.world.committed, 2);
+}
