@@ -102,6 +102,12 @@ pub struct FaultyWorld {
     pub refused: u32,
     pub may_refuse: bool,
     lun_sectors: u64,
+    /// Writes that were acknowledged, in order: in which half of the log, and what.
+    log: Vec<(u32, HostOperation<Described>)>,
+    half: u32,
+    /// Halves before this one are free.
+    free_halves: u32,
+    writes_out: BTreeMap<u32, HostOperation<Described>>,
 }
 
 impl Driver<Described> for FaultyWorld {
@@ -125,6 +131,9 @@ impl Driver<Described> for FaultyWorld {
     }
 
     fn acknowledge(&mut self, operation: OperationId, _when: Acknowledge, payload: Described) {
+        if let Some(write) = self.writes_out.remove(&operation.0) {
+            self.log.push((self.half, write));
+        }
         self.host.acknowledge(operation, &payload.bytes);
     }
 
@@ -133,6 +142,7 @@ impl Driver<Described> for FaultyWorld {
     fn checkpoint_begins(&mut self) {
         assert!(self.at_checkpoint.is_none(), "a checkpoint within a checkpoint");
         self.at_checkpoint = Some(self.host.acknowledged.clone());
+        self.half += 1;
     }
 
     fn commit(&mut self, root: Root) -> bool {
@@ -143,6 +153,9 @@ impl Driver<Described> for FaultyWorld {
         }
         self.committed += 1;
         self.is_committing = self.commits;
+        if !self.commits {
+            self.free_halves = self.half;
+        }
         self.commits
     }
 
@@ -329,6 +342,10 @@ impl FaultyBench {
             may_refuse: false,
             lun_sectors,
             layout,
+            log: Vec::new(),
+            half: 0,
+            free_halves: 0,
+            writes_out: BTreeMap::new(),
         };
         for lun_sector in 0..lun_sectors {
             let place = world.layout.locate(lun_sector);
@@ -360,6 +377,9 @@ impl FaultyBench {
         let HostOperation { id, direction, first_sector, sectors, payload } = operation;
         let payload = Described::from_bytes(payload.0);
         let operation = HostOperation { id, direction, first_sector, sectors, payload };
+        if direction == Direction::Write {
+            self.world.writes_out.insert(id.0, operation.clone());
+        }
         self.array.host_operation(self.now_ns, operation, &mut self.world);
         id.0
     }
@@ -419,7 +439,40 @@ impl FaultyBench {
 
     pub fn commit(&mut self) {
         if std::mem::take(&mut self.world.is_committing) {
+            self.world.free_halves = self.world.half;
             self.array.committed(self.now_ns, &mut self.world);
+        }
+    }
+
+    /// The power goes, and comes again: of what was on its way, the writes that must all be done or none are done, for
+    /// there is a record of them; of the others those that were. `array` begins with what the log has.
+    pub fn crash(&mut self, array: InPlace<Described>) {
+        for index in 0..self.world.outstanding.len() {
+            if self.world.outstanding[index].command.all_or_none {
+                self.world.execute(index);
+            }
+        }
+        self.world.outstanding.clear();
+        self.world.host.forget_outstanding();
+        self.world.writes_out.clear();
+        (self.world.is_committing, self.world.at_checkpoint) = (false, None);
+        self.array = array;
+        self.array.start(self.now_ns, &mut self.world);
+        let lost = (0..).zip(&self.world.spindles).filter(|(_, spindle)| spindle.is_lost);
+        for spindle in lost.map(|(index, _)| SpindleIndex(index)).collect::<Vec<_>>() {
+            self.array.spindle_failed(self.now_ns, spindle, &mut self.world).unwrap();
+        }
+        let free = self.world.free_halves;
+        let mut log = std::mem::take(&mut self.world.log);
+        log.retain(|(half, _)| *half >= free);
+        for (_, write) in &log {
+            self.world.host.forget_write(write.first_sector, write.sectors);
+        }
+        for (_, write) in log {
+            self.world.host.write_again(write.id, write.first_sector, write.sectors);
+            self.world.writes_out.insert(write.id.0, write.clone());
+            self.array.host_operation(self.now_ns, write, &mut self.world);
+            self.settle();
         }
     }
 

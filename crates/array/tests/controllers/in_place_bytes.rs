@@ -62,7 +62,7 @@ fn roomy() -> Setting {
     }
 }
 
-fn bench(setting: &Setting) -> FaultyBench {
+fn array(setting: &Setting) -> InPlace<Described> {
     let config = VraidConfig {
         redundancy_sets: setting.sets.clone(),
         chunk_bytes: CHUNK_SECTORS * 512,
@@ -78,11 +78,15 @@ fn bench(setting: &Setting) -> FaultyBench {
         destages_in_flight: setting.destages_in_flight,
         processor: ProcessorCosts::default(),
     });
-    let mut array = array.unwrap().with_rebuild(setting.rebuild);
-    if let Some(half_bytes) = setting.log {
-        array = array.with_log(WriteLog { half_bytes, record_header_bytes: 100 });
+    let array = array.unwrap().with_rebuild(setting.rebuild);
+    match setting.log {
+        Some(half_bytes) => array.with_log(WriteLog { half_bytes, record_header_bytes: 100 }),
+        None => array,
     }
-    let mut bench = FaultyBench::new(array, setting.lun_sectors, SPINDLE_SECTORS);
+}
+
+fn bench(setting: &Setting) -> FaultyBench {
+    let mut bench = FaultyBench::new(array(setting), setting.lun_sectors, SPINDLE_SECTORS);
     bench.world.commits = setting.commits;
     bench
 }
@@ -169,7 +173,15 @@ enum Fate {
     Replaced(u16),
 }
 
-fn run(
+fn befall(bench: &mut FaultyBench, fate: Fate) {
+    match fate {
+        Fate::Lost(spindle) => bench.fail(spindle),
+        Fate::Replaced(spindle) => bench.replace(spindle),
+    }
+}
+
+/// A new array goes through `happenings`, at some of which its spindles meet their fates, or else at the end.
+fn live(
     setting: &Setting,
     happenings: &[Happening],
     fates: &[(usize, Fate)],
@@ -179,19 +191,23 @@ fn run(
     bench.world.may_refuse = spoils == Spoils::Any;
     for (number, happening) in happenings.iter().enumerate() {
         for (_, fate) in fates.iter().filter(|(at, _)| *at == number) {
-            match *fate {
-                Fate::Lost(spindle) => bench.fail(spindle),
-                Fate::Replaced(spindle) => bench.replace(spindle),
-            }
+            befall(&mut bench, *fate);
         }
         take(&mut bench, setting, happening, spoils);
     }
     for (_, fate) in fates.iter().filter(|(at, _)| *at >= happenings.len()) {
-        match *fate {
-            Fate::Lost(spindle) => bench.fail(spindle),
-            Fate::Replaced(spindle) => bench.replace(spindle),
-        }
+        befall(&mut bench, *fate);
     }
+    bench
+}
+
+fn run(
+    setting: &Setting,
+    happenings: &[Happening],
+    fates: &[(usize, Fate)],
+    spoils: Spoils,
+) -> FaultyBench {
+    let mut bench = live(setting, happenings, fates, spoils);
     bench.settle();
     bench
 }
@@ -253,6 +269,34 @@ proptest! {
         bench.fail(other);
         bench.settle();
         bench.read_everything();
+    }
+
+    #[test]
+    fn nothing_acknowledged_is_lost_with_the_power(
+        setting in any_setting(),
+        happenings in any_happenings(),
+        loses_a_spindle: bool,
+        at in 0..250usize,
+        spindle in 0..6u16,
+        spoils: bool,
+    ) {
+        let log = setting.log.or(Some(20_000));
+        let setting = Setting { log, whole_blocks: true, ..setting };
+        let fates = [(at, Fate::Lost(spindle))];
+        let fates = if loses_a_spindle { &fates[..] } else { &[] };
+        let spoils =
+            if spoils && !loses_a_spindle { Spoils::OneOfARow } else { Spoils::None };
+        let mut bench = live(&setting, &happenings, fates, spoils);
+        bench.crash(array(&setting));
+        bench.read_everything();
+        bench.clean();
+        bench.read_everything();
+        if loses_a_spindle {
+            bench.replace(spindle);
+            bench.settle();
+        }
+        bench.clean();
+        bench.world.parity_is_right();
     }
 
     #[test]
