@@ -16,7 +16,7 @@ use crate::payload::{Holds, Payload};
 use strewn_raid::{SECTOR_BYTES, StripedLayout};
 
 use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
-use super::destage::Destage;
+use super::destage::{Destage, UpdateBytes};
 use super::{BLOCK_SECTORS, DESTAGE, InPlace, REDUNDANCY};
 
 /// What an array has met of blocks that could not be read, and what became of them.
@@ -84,12 +84,13 @@ impl<P: Payload> InPlace<P> {
 
     /// A destage's read has come, but for what is gone.
     pub(super) fn destage_has_read(&mut self, tag: Tag, payload: &P, gone: &BlockSet) {
-        let destage = &mut self.destages[(tag.0 >> 32) as usize];
-        blocks::add(&mut destage.parity, payload.bytes());
-        destage.gone.add(gone);
-        let (_, changed) = self.stripe_of(self.destages[(tag.0 >> 32) as usize].sectors.start);
+        let slot = (tag.0 >> 32) as usize;
+        let (_, changed) = self.stripe_of(self.destages[slot].sectors.start);
+        let Some(bytes) = &mut self.destages[slot].bytes else { return };
+        blocks::add(&mut bytes.parity, payload.bytes());
+        bytes.gone.add(gone);
         if Self::member_of(tag) == changed {
-            self.destages[(tag.0 >> 32) as usize].data_gone.add(gone);
+            bytes.data_gone.add(gone);
         }
     }
 
@@ -99,14 +100,15 @@ impl<P: Payload> InPlace<P> {
         let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
         let Some(degraded) = &mut self.degraded else { return false };
         let layout = &self.config.layout;
+        let destage = &self.destages[slot];
+        let Some(bytes) = &destage.bytes else { return false };
         if !degraded.lost_of(layout, stripe).contains(member) {
-            let destage = &self.destages[slot];
-            let lost = destage.data_gone.iter().filter(|block| destage.covers_in_part(*block));
+            let lost = bytes.data_gone.iter().filter(|block| destage.covers_in_part(*block));
             self.bad_blocks.lost += lost.count() as u64;
             return false;
         }
         if !degraded.will_be_rebuilt(layout, stripe, member) {
-            self.bad_blocks.lost += self.destages[slot].gone.len() as u64;
+            self.bad_blocks.lost += bytes.gone.len() as u64;
             return false;
         }
         degraded.set_aside.insert(stripe);
@@ -144,11 +146,19 @@ impl<P> Destage<P> {
         u64::from(covered.end - covered.start) < BLOCK_SECTORS
     }
 
+    /// Whether parity of some of its blocks cannot be computed.
+    pub(super) fn lacks_something(&self) -> bool {
+        self.bytes.as_ref().is_some_and(|bytes| !bytes.gone.is_empty())
+    }
+
     /// What a block that the destage writes holds then.
     pub(super) fn holds(&self, block: usize, is_parity: bool) -> Holds {
+        let is_among = |gone: fn(&UpdateBytes) -> &BlockSet| {
+            self.bytes.as_ref().is_some_and(|bytes| gone(bytes).contains(block))
+        };
         if is_parity {
-            if self.gone.contains(block) { Holds::Gone } else { Holds::Parity }
-        } else if self.data_gone.contains(block) && self.covers_in_part(block) {
+            if is_among(|bytes| &bytes.gone) { Holds::Gone } else { Holds::Parity }
+        } else if is_among(|bytes| &bytes.data_gone) && self.covers_in_part(block) {
             Holds::Gone
         } else {
             Holds::Lun(self.sectors.start / BLOCK_SECTORS + block as u64)

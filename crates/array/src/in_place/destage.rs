@@ -28,7 +28,14 @@ pub(super) struct Destage<P> {
     pub(super) of_checkpoint: bool,
     /// What will be written.
     pub(super) data: P,
-    /// The new data and what was read, added up; empty without bytes.
+    /// Nothing where the payload carries no data.
+    pub(super) bytes: Option<Box<UpdateBytes>>,
+}
+
+/// What has been read for an update of parity.
+#[derive(Default)]
+pub(super) struct UpdateBytes {
+    /// The new data and what was read, added up: the new parity in the end.
     pub(super) parity: Vec<u8>,
     /// Blocks whose parity cannot be computed, because something that it takes is gone.
     pub(super) gone: BlockSet,
@@ -58,9 +65,7 @@ impl<P: Payload> InPlace<P> {
                 again: false,
                 of_checkpoint,
                 data,
-                parity: Vec::new(),
-                gone: BlockSet::EMPTY,
-                data_gone: BlockSet::EMPTY,
+                bytes: None,
             });
             self.counters.destages += 1;
             self.send_reads(slot, driver);
@@ -102,14 +107,14 @@ impl<P: Payload> InPlace<P> {
         if !destage.writing {
             if std::mem::take(&mut destage.again) {
                 self.send_reads(slot, driver);
-            } else if !destage.gone.is_empty() && self.is_set_aside(slot) {
+            } else if destage.lacks_something() && self.is_set_aside(slot) {
                 return true;
             } else {
                 self.send_writes(slot, driver);
             }
             return false;
         }
-        let Destage { sectors, of_checkpoint, gone, .. } = self.destages.remove(slot);
+        let Destage { sectors, of_checkpoint, bytes, .. } = self.destages.remove(slot);
         self.cache.end_destage(sectors.clone());
         self.destaged_stripes.remove(self.stripe_of(sectors.start).0);
         if of_checkpoint && let Some(checkpoint) = &mut self.checkpoint {
@@ -120,8 +125,8 @@ impl<P: Payload> InPlace<P> {
             for sector in sectors.filter(|sector| self.cache.is_gone(*sector)) {
                 self.contents.forget(sector, 1);
             }
-            if !gone.is_empty() {
-                self.mend_parity(first, &gone, driver);
+            if let Some(bytes) = bytes.filter(|bytes| !bytes.gone.is_empty()) {
+                self.mend_parity(first, &bytes.gone, driver);
             }
         }
         true
@@ -162,9 +167,8 @@ impl<P: Payload> InPlace<P> {
     fn send_reads(&mut self, slot: usize, driver: &mut impl Driver<P>) {
         if P::CARRIES_DATA {
             let destage = &mut self.destages[slot];
-            destage.parity.clear();
-            destage.parity.extend_from_slice(destage.data.bytes());
-            (destage.gone, destage.data_gone) = (BlockSet::EMPTY, BlockSet::EMPTY);
+            let parity = destage.data.bytes().to_vec();
+            destage.bytes = Some(Box::new(UpdateBytes { parity, ..UpdateBytes::default() }));
         }
         if self.degraded.is_some() {
             let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
@@ -279,7 +283,8 @@ impl<P: Payload> InPlace<P> {
         let is_parity = member == self.config.layout.shape().row_parity();
         let destage = &mut self.destages[slot];
         let mut payload = if is_parity {
-            P::from_bytes(std::mem::take(&mut destage.parity))
+            let bytes = destage.bytes.as_mut();
+            P::from_bytes(bytes.map(|bytes| std::mem::take(&mut bytes.parity)).unwrap_or_default())
         } else {
             std::mem::take(&mut destage.data)
         };

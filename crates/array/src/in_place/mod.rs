@@ -3,6 +3,9 @@
 //! A host write is acknowledged from a mirrored cache. An elevator takes dirty extents back to where they belong:
 //! it reads old data and old parity, sector by sector what changes, and writes both. A host read costs one spindle
 //! command for each chunk it touches, however long the array has been in use.
+//!
+//! With a payload of bytes, parity is computed, and so is what is lost, or bad where it is ([`BadBlocks`]). Each write says
+//! of its blocks what they hold. A device without a mirrored cache in front of it wants a log: see [`WriteLog`].
 
 mod bad_blocks;
 mod blocks;
@@ -65,7 +68,7 @@ pub struct InPlace<P: Payload> {
     destaged_stripes: SummaryBitmap,
     waiting_for_room: VecDeque<HostOperation<P>>,
     rebuild: Rebuild,
-    /// Nothing until a spindle fails: what an array without failures does must not depend on it.
+    /// Nothing until a spindle fails or a block is bad: what an array without failures does must not depend on it.
     degraded: Option<Box<Degraded<P>>>,
     /// Nothing if writes are safe in the cache, as those of a mirrored one are.
     log: Option<Box<Log>>,
