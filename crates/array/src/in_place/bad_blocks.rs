@@ -123,6 +123,7 @@ impl<P: Payload> InPlace<P> {
 
     /// Computes parity that a destage has marked as gone, if all data of the stripe can be read.
     pub(super) fn mend_parity(&mut self, first: u64, gone: &BlockSet, driver: &mut impl Driver<P>) {
+        self.degraded_or_new();
         let (stripe, _) = self.stripe_of(first);
         let layout = &self.config.layout;
         let is_whole = |degraded: &super::Degraded<P>| degraded.lost_of(layout, stripe).is_empty();

@@ -91,6 +91,11 @@ impl<P> Degraded<P> {
         under_way || lost.is_some_and(|lost| has_room(lost) && segment >= lost.segments.next as u64)
     }
 
+    /// Whether it was all about bad blocks, and about none any more.
+    fn is_over(&self) -> bool {
+        self.failures.is_empty() && self.recoveries.is_empty()
+    }
+
     /// The first stripe behind those that a step keeps for itself, if `stripe` is one of them.
     pub(super) fn end_of_step(&self, stripe: u64) -> Option<u64> {
         let mut stripes = self.steps.iter().map(|(_, step)| step.stripes());
@@ -170,6 +175,10 @@ impl<P: Payload> InPlace<P> {
             }
             self.advance_rebuild(driver);
             self.destage(driver);
+        }
+        // Bad blocks that are repaired leave nothing behind.
+        if self.degraded.as_ref().is_some_and(|degraded| degraded.is_over()) {
+            self.degraded = None;
         }
     }
 }

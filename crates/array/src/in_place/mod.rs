@@ -241,7 +241,8 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     /// `bad` has one flag for each block of the spindle that the command touches, the first and the last in part if need
-    /// be. The command's payload is what was read; what it has in a bad block's place does not matter.
+    /// be. The command's payload is what was read; what it has in a bad block's place does not matter. A write of part of
+    /// a block that is bad counts as done: the block stays bad, and is computed when it is read.
     fn blocks_failed(
         &mut self,
         now_ns: u64,
