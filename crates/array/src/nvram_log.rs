@@ -36,6 +36,11 @@ impl NvramLog {
         }
     }
 
+    /// Whether neither half has anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.filled_bytes == 0 && !self.other_in_use
+    }
+
     /// A consistency point begins: it writes out what this half protects, the other half takes over.
     pub(crate) fn switch(&mut self) {
         debug_assert!(!self.other_in_use, "both halves are in use");

@@ -12,6 +12,9 @@ pub enum Holds {
     Metadata(u32),
     /// Parity: what it protects follows from where it lies.
     Parity,
+    /// What belongs here is lost for good. Whoever stores the block gives no bytes for it from then on, but says that it is
+    /// bad, until it is written anew; one that is written in part is marked as a whole.
+    Gone,
 }
 
 /// The data that operations and commands carry.
@@ -39,7 +42,8 @@ pub trait Payload: Default {
     #[must_use]
     fn from_bytes(bytes: Vec<u8>) -> Self;
 
-    /// Says what the block of 4 KiB that begins with sector `at_sector` of a write holds.
+    /// Says what the block of 4 KiB that begins with sector `at_sector` of a write holds; or that `at_sector` lies in, for
+    /// a write that begins within a block.
     fn describe(&mut self, at_sector: u32, holds: Holds) {
         let _ = (at_sector, holds);
     }

@@ -37,6 +37,13 @@ pub enum InPlaceError {
         /// Sectors the layout holds.
         layout_sectors: u64,
     },
+    /// A chunk that is not of whole blocks of 4 KiB, of an array that carries data: a block that is bad would be of two
+    /// stripes.
+    #[error("a chunk of {chunk_bytes} bytes: with data it must be of whole blocks of 4096")]
+    ChunkOfParts {
+        /// Bytes of a chunk.
+        chunk_bytes: u64,
+    },
     /// A size that must be at least one is zero.
     #[error("{0} is zero: it must be at least 1")]
     Zero(&'static str),

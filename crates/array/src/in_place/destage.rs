@@ -1,4 +1,7 @@
 //! Writing back: what the cache holds goes to where it belongs, and parity follows.
+//!
+//! New parity is the exclusive or of the new data and of everything that is read for it, whatever the plan: old data
+//! and old parity; or the other data, where the old data are lost; or nothing, where parity is.
 
 use std::ops::Range;
 
@@ -7,6 +10,7 @@ use strewn_raid::{ChunkLocation, MemberSet, StripedLayout};
 use crate::driver::{Direction, Driver, SpindleCommand, Tag, Work};
 use crate::payload::{Contents, Payload};
 
+use super::blocks::{self, BlockSet};
 use super::{DESTAGE, InPlace};
 
 /// Stripes that may be passed over in search of one that no destage is at work on.
@@ -16,12 +20,27 @@ const SEARCH_CHUNKS: u32 = 16;
 pub(super) struct Destage<P> {
     pub(super) sectors: Range<u64>,
     place: ChunkLocation,
-    writing: bool,
+    pub(super) writing: bool,
     awaited: u32,
     /// A spindle was lost under its reads: they do not do.
-    again: bool,
+    pub(super) again: bool,
+    /// A checkpoint waits for it.
+    pub(super) of_checkpoint: bool,
     /// What will be written.
-    data: P,
+    pub(super) data: P,
+    /// Nothing where the payload carries no data.
+    pub(super) bytes: Option<Box<UpdateBytes>>,
+}
+
+/// What has been read for an update of parity.
+#[derive(Default)]
+pub(super) struct UpdateBytes {
+    /// The new data and what was read, added up: the new parity in the end.
+    pub(super) parity: Vec<u8>,
+    /// Blocks whose parity cannot be computed, because something that it takes is gone.
+    pub(super) gone: BlockSet,
+    /// Those of them of which the old data are gone.
+    pub(super) data_gone: BlockSet,
 }
 
 impl<P: Payload> InPlace<P> {
@@ -36,13 +55,17 @@ impl<P: Payload> InPlace<P> {
             self.destaged_stripes.insert(self.stripe_of(sectors.start).0);
             let count = (sectors.end - sectors.start) as u32;
             let data = self.contents.load(sectors.start, count);
+            let of_checkpoint =
+                self.checkpoint.as_mut().is_some_and(|checkpoint| checkpoint.take(&sectors));
             let slot = self.destages.insert(Destage {
                 sectors,
                 place,
                 writing: false,
                 awaited: 0,
                 again: false,
+                of_checkpoint,
                 data,
+                bytes: None,
             });
             self.counters.destages += 1;
             self.send_reads(slot, driver);
@@ -50,41 +73,60 @@ impl<P: Payload> InPlace<P> {
         driver.turn_to(before);
     }
 
-    /// Whether there is enough to write back, or a write waits for room that only a destage can make.
+    /// Whether there is enough to write back, or a write waits for room that only a destage can make, or a checkpoint
+    /// is in progress.
     fn has_to_destage(&self) -> bool {
         self.cache.dirty_sectors() > self.config.destage_low_sectors
             || !self.waiting_for_room.is_empty()
+            || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage())
     }
 
-    /// A command of a destage has completed, or failed; whether that ended the destage. A write that fails has its
-    /// contents in the parity that is written with it, or is of parity alone.
+    /// A command of a destage has completed, with what a read brought but for the blocks that are gone; or it failed.
+    /// Whether that ended the destage. A write that fails has its contents in the parity that is written with it, or
+    /// is of parity alone.
     pub(super) fn destage_progress(
         &mut self,
         tag: Tag,
-        done: bool,
+        came: Option<(&P, &BlockSet)>,
         driver: &mut impl Driver<P>,
     ) -> bool {
         let slot = (tag.0 >> 32) as usize;
         let destage = &mut self.destages[slot];
         destage.awaited -= 1;
-        destage.again |= !done && !destage.writing;
+        destage.again |= came.is_none() && !destage.writing;
+        if P::CARRIES_DATA
+            && let Some((payload, gone)) = came
+            && !destage.writing
+        {
+            self.destage_has_read(tag, payload, gone);
+        }
+        let destage = &mut self.destages[slot];
         if destage.awaited > 0 {
             return false;
         }
         if !destage.writing {
             if std::mem::take(&mut destage.again) {
                 self.send_reads(slot, driver);
+            } else if destage.lacks_something() && self.is_set_aside(slot) {
+                return true;
             } else {
                 self.send_writes(slot, driver);
             }
             return false;
         }
-        let Destage { sectors, .. } = self.destages.remove(slot);
+        let Destage { sectors, of_checkpoint, bytes, .. } = self.destages.remove(slot);
         self.cache.end_destage(sectors.clone());
         self.destaged_stripes.remove(self.stripe_of(sectors.start).0);
+        if of_checkpoint && let Some(checkpoint) = &mut self.checkpoint {
+            checkpoint.destage_ended(None);
+        }
         if P::CARRIES_DATA {
+            let first = sectors.start;
             for sector in sectors.filter(|sector| self.cache.is_gone(*sector)) {
                 self.contents.forget(sector, 1);
+            }
+            if let Some(bytes) = bytes.filter(|bytes| !bytes.gone.is_empty()) {
+                self.mend_parity(first, &bytes.gone, driver);
             }
         }
         true
@@ -106,7 +148,7 @@ impl<P: Payload> InPlace<P> {
                     self.cache.sweep_on_to(next.min(self.config.lun_sectors));
                     continue;
                 }
-                if degraded.is_read(stripe) {
+                if degraded.is_read(stripe) || degraded.set_aside.contains(&stripe) {
                     self.cache.sweep_on_to(chunk_end);
                     continue;
                 }
@@ -123,6 +165,11 @@ impl<P: Payload> InPlace<P> {
 
     /// Reads the old extent and the parity that covers it; or, where something is lost, what is planned instead.
     fn send_reads(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        if P::CARRIES_DATA {
+            let destage = &mut self.destages[slot];
+            let parity = destage.data.bytes().to_vec();
+            destage.bytes = Some(Box::new(UpdateBytes { parity, ..UpdateBytes::default() }));
+        }
         if self.degraded.is_some() {
             let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
             let plan = self.plan_of_update(stripe, member);
@@ -166,20 +213,17 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) {
         let first = self.destages[slot].sectors.start;
-        let (_, changed) = self.stripe_of(first);
         let offset = first % self.config.layout.unit_sectors();
         let sectors = (self.destages[slot].sectors.end - first) as u32;
         self.destages[slot].awaited = members.len().into();
         for member in members.iter() {
             let places = self.places_of(stripe, MemberSet::single(member), offset);
             for (spindle, first_sector) in places {
-                let is_extent = member == changed && direction == Direction::Write;
-                let payload = if is_extent {
-                    std::mem::take(&mut self.destages[slot].data)
-                } else {
-                    P::default()
+                let payload = match direction {
+                    Direction::Read => P::default(),
+                    Direction::Write => self.written_to(slot, member),
                 };
-                let tag = Tag((slot as u64) << 32 | DESTAGE);
+                let tag = Tag((slot as u64) << 32 | u64::from(member.0) << 1 | DESTAGE);
                 let command = SpindleCommand {
                     tag,
                     spindle,
@@ -196,19 +240,21 @@ impl<P: Payload> InPlace<P> {
 
     /// Reads or writes the extent and the parity that covers it.
     fn send_pair(&mut self, slot: usize, direction: Direction, driver: &mut impl Driver<P>) {
+        let (_, changed) = self.stripe_of(self.destages[slot].sectors.start);
+        let parity = self.config.layout.shape().row_parity();
         let destage = &mut self.destages[slot];
         destage.awaited = 2;
         let sectors = (destage.sectors.end - destage.sectors.start) as u32;
-        let data = match direction {
-            Direction::Write => std::mem::take(&mut destage.data),
-            Direction::Read => P::default(),
-        };
         let ChunkLocation { spindle, sector_on_spindle, parity_spindle, parity_sector, .. } =
             destage.place;
-        for (spindle, first_sector, payload) in
-            [(spindle, sector_on_spindle, data), (parity_spindle, parity_sector, P::default())]
+        for (member, spindle, first_sector) in
+            [(changed, spindle, sector_on_spindle), (parity, parity_spindle, parity_sector)]
         {
-            let tag = Tag((slot as u64) << 32 | DESTAGE);
+            let tag = Tag((slot as u64) << 32 | u64::from(member.0) << 1 | DESTAGE);
+            let payload = match direction {
+                Direction::Read => P::default(),
+                Direction::Write => self.written_to(slot, member),
+            };
             self.send(
                 driver,
                 SpindleCommand {
@@ -222,5 +268,29 @@ impl<P: Payload> InPlace<P> {
                 },
             );
         }
+    }
+
+    /// The member of its stripe that a destage's command is for.
+    pub(super) fn member_of(tag: Tag) -> strewn_raid::Member {
+        strewn_raid::Member((tag.0 >> 1) as u8)
+    }
+
+    /// What a destage writes to a member of its stripe, and what that is.
+    fn written_to(&mut self, slot: usize, member: strewn_raid::Member) -> P {
+        if !P::CARRIES_DATA {
+            return P::default();
+        }
+        let is_parity = member == self.config.layout.shape().row_parity();
+        let destage = &mut self.destages[slot];
+        let mut payload = if is_parity {
+            let bytes = destage.bytes.as_mut();
+            P::from_bytes(bytes.map(|bytes| std::mem::take(&mut bytes.parity)).unwrap_or_default())
+        } else {
+            std::mem::take(&mut destage.data)
+        };
+        let first = destage.sectors.start;
+        let sectors = (destage.sectors.end - first) as u32;
+        blocks::describe(&mut payload, first, sectors, |block| destage.holds(block, is_parity));
+        payload
     }
 }

@@ -3,11 +3,22 @@
 //! A host write is acknowledged from a mirrored cache. An elevator takes dirty extents back to where they belong:
 //! it reads old data and old parity, sector by sector what changes, and writes both. A host read costs one spindle
 //! command for each chunk it touches, however long the array has been in use.
+//!
+//! With a payload of bytes, parity is computed, and so is what is lost, or bad where it is ([`BadBlocks`]). Each write says
+//! of its blocks what they hold. A device without a mirrored cache in front of it wants a log: see [`WriteLog`].
 
+mod bad_blocks;
+mod blocks;
+mod checkpoint;
 mod config;
 mod degraded;
 mod destage;
+mod failing;
+mod host;
+mod parts;
 mod rebuild;
+mod recovery;
+mod segments;
 mod write_cache;
 
 use std::collections::VecDeque;
@@ -15,26 +26,31 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{FileLayout, SummaryBitmap};
-use strewn_raid::{SpindleIndex, StripedLayout, VraidLayout};
+use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout, VraidLayout};
 
 use crate::counters::Counters;
 use crate::driver::{
     Acknowledge, Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag,
 };
 use crate::failure::{DataLost, Failure, Rebuild};
-use crate::payload::{Contents, Payload};
+use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
 
+pub use bad_blocks::BadBlocks;
+use blocks::BlockSet;
+pub use checkpoint::WriteLog;
+use checkpoint::{Checkpoint, Log};
 pub use config::{InPlaceConfig, InPlaceError};
 use degraded::Degraded;
 use destage::Destage;
+use host::HostRead;
 use write_cache::WriteCache;
 
 /// Sectors of 512 bytes in a block of 4 KiB.
 const BLOCK_SECTORS: u64 = 8;
 
 /// The tag's lowest bit tells destages from host operations; the rest is the slot and, for a read, where in the
-/// operation the command's sectors begin.
+/// operation the command's sectors begin, for a destage the member of the stripe.
 const DESTAGE: u64 = 1;
 
 /// The tag's bit 31 tells what is read and written because something is lost from the rest: a recovery without, a step
@@ -52,19 +68,13 @@ pub struct InPlace<P: Payload> {
     destaged_stripes: SummaryBitmap,
     waiting_for_room: VecDeque<HostOperation<P>>,
     rebuild: Rebuild,
-    /// Nothing until a spindle fails: what an array without failures does must not depend on it.
+    /// Nothing until a spindle fails or a block is bad: what an array without failures does must not depend on it.
     degraded: Option<Box<Degraded<P>>>,
+    /// Nothing if writes are safe in the cache, as those of a mirrored one are.
+    log: Option<Box<Log>>,
+    checkpoint: Option<Box<Checkpoint>>,
+    bad_blocks: BadBlocks,
     counters: Counters,
-}
-
-/// A host read that waits for spindles.
-struct HostRead<P> {
-    host: HostOperation<P>,
-    awaited: u32,
-    answer: P,
-    /// What the cache held, when the read began, of the sectors that are read all the same, by place in the
-    /// answer. A spindle may give what was there before, and the cache may have dropped it by then.
-    newer: Vec<(u32, P)>,
 }
 
 impl<P: Payload> InPlace<P> {
@@ -88,6 +98,10 @@ impl<P: Payload> InPlace<P> {
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
             return Err(InPlaceError::Zero(what));
         }
+        let chunk_bytes = config.layout.config().chunk_bytes;
+        if P::CARRIES_DATA && !chunk_bytes.is_multiple_of(BLOCK_SECTORS * SECTOR_BYTES) {
+            return Err(InPlaceError::ChunkOfParts { chunk_bytes });
+        }
         Ok(Self {
             cache: WriteCache::new(config.lun_sectors, config.write_cache_sectors),
             contents: P::Contents::default(),
@@ -97,6 +111,9 @@ impl<P: Payload> InPlace<P> {
             waiting_for_room: VecDeque::new(),
             rebuild: Rebuild::default(),
             degraded: None,
+            log: None,
+            checkpoint: None,
+            bad_blocks: BadBlocks::default(),
             counters: Counters::default(),
             config,
         })
@@ -114,80 +131,6 @@ impl<P: Payload> InPlace<P> {
         &self.config.layout
     }
 
-    fn read(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
-        let sectors = range_of(&host);
-        let answer = P::default();
-        let slot = self.reads.insert(HostRead { host, awaited: 0, answer, newer: Vec::new() });
-        let mut at = sectors.start;
-        while at < sectors.end {
-            let place = self.config.layout.locate(at);
-            let end = sectors.end.min(at + u64::from(place.sectors_left_in_chunk));
-            let from_sector = (at - sectors.start) as u32;
-            self.counters.cache_lookups += 1;
-            if self.cache.holds_all(at..end) {
-                self.counters.cache_hits += 1;
-                let part = self.contents.load(at, (end - at) as u32);
-                self.reads[slot].answer.splice(from_sector, &part);
-            } else {
-                let tag = Tag((slot as u64) << 32 | u64::from(from_sector) << 1);
-                let (spindle, first_sector) = (place.spindle, place.sector_on_spindle);
-                self.counters.data_reads += 1;
-                self.reads[slot].awaited += 1;
-                let command = SpindleCommand {
-                    tag,
-                    spindle,
-                    direction: Direction::Read,
-                    first_sector,
-                    sectors: (end - at) as u32,
-                    payload: P::default(),
-                    all_or_none: false,
-                };
-                self.send_read(command, driver);
-                if P::CARRIES_DATA {
-                    for held in self.cache.held(at..end) {
-                        let part = self.contents.load(held.start, (held.end - held.start) as u32);
-                        self.reads[slot].newer.push(((held.start - sectors.start) as u32, part));
-                    }
-                }
-            }
-            at = end;
-        }
-        if self.reads[slot].awaited == 0 {
-            let read = self.reads.remove(slot);
-            driver.acknowledge(read.host.id, Acknowledge::AfterProcessor, read.answer);
-        }
-    }
-
-    fn read_progress(&mut self, tag: Tag, payload: &P, driver: &mut impl Driver<P>) {
-        let slot = (tag.0 >> 32) as usize;
-        let from_sector = (tag.0 as u32) >> 1;
-        let read = &mut self.reads[slot];
-        read.answer.splice(from_sector, payload);
-        read.awaited -= 1;
-        if read.awaited > 0 {
-            return;
-        }
-        let mut read = self.reads.remove(slot);
-        for (at_sector, part) in std::mem::take(&mut read.newer) {
-            read.answer.splice(at_sector, &part);
-        }
-        driver.acknowledge(read.host.id, Acknowledge::Now, read.answer);
-    }
-
-    /// Takes a write into the cache and acknowledges it; gives it back if there is no room.
-    fn write(
-        &mut self,
-        host: HostOperation<P>,
-        when: Acknowledge,
-        driver: &mut impl Driver<P>,
-    ) -> Result<(), HostOperation<P>> {
-        let Some(coalesced) = self.cache.write(range_of(&host)) else { return Err(host) };
-        self.counters.coalesced_sectors += coalesced;
-        self.contents.store(host.first_sector, host.sectors, &host.payload);
-        driver.acknowledge(host.id, when, P::default());
-        Ok(())
-    }
-
     /// There is room in the cache, and a stripe that others may have waited for.
     fn destage_ended(&mut self, driver: &mut impl Driver<P>) {
         self.admit_waiting(driver);
@@ -196,14 +139,28 @@ impl<P: Payload> InPlace<P> {
         } else {
             self.destage(driver);
         }
+        self.finish_checkpoint(driver);
     }
 
-    fn admit_waiting(&mut self, driver: &mut impl Driver<P>) {
-        while let Some(host) = self.waiting_for_room.pop_front() {
-            if let Err(host) = self.write(host, Acknowledge::Now, driver) {
-                self.waiting_for_room.push_front(host);
-                break;
+    /// A read has brought what it was for, but for the blocks that are gone; or a write is done.
+    fn brought(
+        &mut self,
+        now_ns: u64,
+        tag: Tag,
+        payload: &P,
+        gone: &BlockSet,
+        driver: &mut impl Driver<P>,
+    ) {
+        let came = Some((payload, gone));
+        match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
+            (false, false) => self.read_progress(tag, payload, gone, driver),
+            (false, true) => {
+                if self.destage_progress(tag, came, driver) {
+                    self.destage_ended(driver);
+                }
             }
+            (true, false) => self.recovery_progress(tag, came, driver),
+            (true, true) => self.rebuild_progress(now_ns, tag, came, driver),
         }
     }
 
@@ -232,10 +189,6 @@ impl<P: Payload> InPlace<P> {
         driver.processor(self.config.processor.of_command(command.sectors));
         driver.command(command);
     }
-}
-
-fn range_of<P>(host: &HostOperation<P>) -> Range<u64> {
-    host.first_sector..host.first_sector + u64::from(host.sectors)
 }
 
 impl<P: Payload> Array<P> for InPlace<P> {
@@ -270,6 +223,9 @@ impl<P: Payload> Array<P> for InPlace<P> {
                     self.waiting_for_room.push_back(operation);
                 }
                 self.destage(driver);
+                if self.checkpoint.is_some() {
+                    self.finish_checkpoint(driver);
+                }
             }
         }
     }
@@ -281,16 +237,28 @@ impl<P: Payload> Array<P> for InPlace<P> {
         payload: P,
         driver: &mut impl Driver<P>,
     ) {
-        match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
-            (false, false) => self.read_progress(tag, &payload, driver),
-            (false, true) => {
-                if self.destage_progress(tag, true, driver) {
-                    self.destage_ended(driver);
-                }
-            }
-            (true, false) => self.recovery_progress(tag, Some(&payload), driver),
-            (true, true) => self.rebuild_progress(now_ns, tag, driver),
+        self.brought(now_ns, tag, &payload, &BlockSet::EMPTY, driver);
+    }
+
+    /// `bad` has one flag for each block of the spindle that the command touches, the first and the last in part if need
+    /// be. The command's payload is what was read; what it has in a bad block's place does not matter. A write of part of
+    /// a block that is bad counts as done: the block stays bad, and is computed when it is read.
+    fn blocks_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        bad: &[bool],
+        driver: &mut impl Driver<P>,
+    ) {
+        if P::CARRIES_DATA {
+            self.bad_read(now_ns, command, bad, driver);
+        } else {
+            self.command_completed(now_ns, command.tag, command.payload, driver);
         }
+    }
+
+    fn committed(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
+        self.commit_is_safe(driver);
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! The rebuild of lost segments onto the distributed reserve.
+//! The rebuild of lost segments: onto the distributed reserve, or onto what has taken their spindle's place.
 //!
 //! An array without spare drives keeps room for rebuilds spread over all of them: [`SpareSegments`] says where a lost
 //! segment goes. Rebuilt is what the LUN takes up: the rest of a disk group holds nothing, not even parity. What there is
@@ -7,88 +7,39 @@
 //! [`SpareSegments`]: strewn_raid::SpareSegments
 //!
 //! A set number of segments is under way at once, each a quarter of a MiB at a time. Their RStores are not destaged to
-//! until they are whole again.
+//! until they are whole again. A part is what the parts of the other members add up to, whichever of them has parity:
+//! the roles change from stripe to stripe, the sum does not. What is on reserve when the spindle is replaced is copied.
 
 use std::ops::Range;
 
-use strewn_raid::{MemberSet, SpindleIndex, StripeUnit, StripedLayout, VraidLayout};
+use strewn_raid::{SpindleIndex, StripeUnit, StripedLayout};
 
-use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::driver::{Driver, Tag};
 use crate::payload::Payload;
 
-use super::{DESTAGE, InPlace, REDUNDANCY};
-
-/// Sectors that are read and written at a time, if a chunk is not larger.
-const PART_SECTORS: u64 = 512;
-
-/// Where the segments of a lost spindle are.
-pub(super) struct Segments {
-    shift: u32,
-    places: Vec<Place>,
-    rebuilt: usize,
-    /// Segments below are rebuilt, or there is no room for them.
-    next: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Lost,
-    /// On this spindle, from this sector on.
-    At(SpindleIndex, u64),
-}
-
-impl Segments {
-    /// So many segments of a layout, all of them lost.
-    pub(super) fn lost(layout: &VraidLayout, segments: u64) -> Self {
-        let shift = layout.config().segment_sectors().trailing_zeros();
-        Self { shift, places: vec![Place::Lost; segments as usize], rebuilt: 0, next: 0 }
-    }
-
-    pub(super) fn place(&self, sector: u64) -> Option<(SpindleIndex, u64)> {
-        match self.places.get((sector >> self.shift) as usize)? {
-            Place::Lost => None,
-            Place::At(spindle, first) => Some((*spindle, first + sector % (1 << self.shift))),
-        }
-    }
-
-    /// What was put on another spindle is lost with that one.
-    pub(super) fn lose_those_on(&mut self, spindle: SpindleIndex) {
-        for place in &mut self.places {
-            if matches!(place, Place::At(other, _) if *other == spindle) {
-                *place = Place::Lost;
-                self.rebuilt -= 1;
-                self.next = 0;
-            }
-        }
-    }
-
-    pub(super) fn are_whole(&self) -> bool {
-        self.rebuilt == self.places.len()
-    }
-
-    /// Share that is rebuilt.
-    pub(super) fn rebuilt(&self) -> f64 {
-        if self.places.is_empty() { 1.0 } else { self.rebuilt as f64 / self.places.len() as f64 }
-    }
-}
+use super::InPlace;
+use super::blocks::{self, BlockSet};
+use super::degraded::LostSpindle;
+use super::parts::PartBytes;
 
 /// A segment being rebuilt.
 pub(super) struct Step {
-    spindle: SpindleIndex,
-    segment: u64,
-    first_stripe: u64,
+    pub(super) spindle: SpindleIndex,
+    pub(super) segment: u64,
+    pub(super) first_stripe: u64,
     end_stripe: u64,
     /// Where it goes.
-    target: StripeUnit,
+    pub(super) target: StripeUnit,
     /// Sectors of the segment that are done.
-    done_sectors: u64,
-    stage: Stage,
-    awaited: u32,
+    pub(super) done_sectors: u64,
+    pub(super) stage: Stage,
+    pub(super) awaited: u32,
     given_up: bool,
+    pub(super) bytes: PartBytes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     /// A destage is at work on its RStore.
     Waiting,
     Reading,
@@ -99,6 +50,10 @@ impl Step {
     /// The stripes of its RStore.
     pub(super) fn stripes(&self) -> Range<u64> {
         self.first_stripe..self.end_stripe
+    }
+
+    pub(super) fn is_of(&self, spindle: SpindleIndex, segment: u64) -> bool {
+        (self.spindle, self.segment) == (spindle, segment)
     }
 
     /// Another spindle is lost: the step comes to its end, and its segment is begun anew.
@@ -141,18 +96,20 @@ impl<P: Payload> InPlace<P> {
     fn next_step(&mut self) -> Option<Step> {
         loop {
             let degraded = self.degraded.as_mut()?;
-            let has_next = |lost: &&mut super::degraded::LostSpindle| {
-                lost.on_reserve && lost.segments.next < lost.segments.places.len()
+            let has_next = |lost: &&mut LostSpindle| {
+                (lost.on_reserve || lost.is_replaced) && lost.segments.next < lost.segments.len()
             };
             let lost = degraded.lost.iter_mut().find(has_next)?;
             let (spindle, segment) = (lost.spindle, lost.segments.next as u64);
             lost.segments.next += 1;
-            let is_lost = lost.segments.places[segment as usize] == Place::Lost;
-            let under_way = degraded
-                .steps
-                .iter()
-                .any(|(_, step)| step.spindle == spindle && step.segment == segment);
-            if !is_lost || under_way {
+            let is_wanted = if lost.is_replaced {
+                !lost.segments.is_at_home(segment as usize)
+            } else {
+                lost.segments.is_lost(segment as usize)
+            };
+            let is_replaced = lost.is_replaced;
+            let under_way = degraded.steps.iter().any(|(_, step)| step.is_of(spindle, segment));
+            if !is_wanted || under_way {
                 continue;
             }
             let layout = &self.config.layout;
@@ -162,17 +119,37 @@ impl<P: Payload> InPlace<P> {
             };
             // Segment and RStore have their first chunk in the same stripe.
             let end_stripe = stripe + segment_sectors / layout.unit_sectors();
-            let failed: Vec<SpindleIndex> = degraded.lost.iter().map(|lost| lost.spindle).collect();
-            let is_lost = |spindle: SpindleIndex| failed.contains(&spindle);
-            // A step that was given up has its room already, unless that was lost since.
             let sector = segment * segment_sectors;
-            let before = degraded.spares.now_at(layout, StripeUnit { spindle, sector });
-            let target = if is_lost(before.spindle) {
-                degraded.spares.replace(layout, spindle, segment, is_lost)
+            let home = StripeUnit { spindle, sector };
+            let target = if is_replaced {
+                Some(home)
             } else {
-                Some(before)
+                let failed: Vec<SpindleIndex> =
+                    degraded.lost.iter().map(|lost| lost.spindle).collect();
+                let is_lost = |spindle: SpindleIndex| failed.contains(&spindle);
+                // A step that was given up has its room already, unless that was lost since.
+                let before = degraded.spares.now_at(layout, home);
+                if is_lost(before.spindle) {
+                    // The spares know not of what has gone home to a spindle that was replaced.
+                    let units = layout.stripe(stripe);
+                    let held = units.units().filter_map(|(_, unit)| {
+                        let lost = degraded.lost.iter().find(|lost| lost.spindle == unit.spindle);
+                        lost.map_or(Some(unit.spindle), |lost| {
+                            lost.segments.place(unit.sector).map(|(spindle, _)| spindle)
+                        })
+                    });
+                    let held: Vec<SpindleIndex> = held.collect();
+                    let may_not = |spindle| is_lost(spindle) || held.contains(&spindle);
+                    degraded.spares.replace(layout, spindle, segment, may_not)
+                } else {
+                    Some(before)
+                }
             };
-            let Some(target) = target else { continue };
+            let Some(target) = target else {
+                // What waits for this segment waits in vain.
+                degraded.set_aside.clear();
+                continue;
+            };
             return Some(Step {
                 spindle,
                 segment,
@@ -183,70 +160,33 @@ impl<P: Payload> InPlace<P> {
                 stage: Stage::Waiting,
                 awaited: 0,
                 given_up: false,
+                bytes: PartBytes::default(),
             });
         }
     }
 
-    /// Reads what the next part of a segment is computed from.
-    fn read_part(&mut self, slot: usize, driver: &mut impl Driver<P>) {
-        let Some(degraded) = &self.degraded else { return };
-        let layout = &self.config.layout;
-        let step = &degraded.steps[slot];
-        let stripe = step.first_stripe + step.done_sectors / layout.unit_sectors();
-        let sector = step.segment * layout.config().segment_sectors() + step.done_sectors;
-        let Some((_, member)) = layout.stripe_on(step.spindle, sector) else { return };
-        let lost = degraded.lost_of(layout, stripe);
-        let plan = layout.shape().plan_rebuild(MemberSet::single(member), lost);
-        // A loss that parity does not make good has ended the run. The stripes of a part have their members on the same
-        // spindles, one behind the other, in other roles.
-        let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
-        let places = self.places_of(stripe, plan.read, 0);
-        self.counters.rebuild_reads += places.len() as u64;
-        self.send_part(slot, Stage::Reading, &places, driver);
-    }
-
-    fn part_sectors(&self) -> u64 {
-        let layout = &self.config.layout;
-        PART_SECTORS.max(layout.unit_sectors()).min(layout.config().segment_sectors())
-    }
-
-    fn send_part(
+    /// A command of a step has completed, with what a read brought but for the blocks that are gone; or it failed, and
+    /// then the step is given up.
+    pub(super) fn rebuild_progress(
         &mut self,
-        slot: usize,
-        stage: Stage,
-        places: &[(SpindleIndex, u64)],
+        now_ns: u64,
+        tag: Tag,
+        came: Option<(&P, &BlockSet)>,
         driver: &mut impl Driver<P>,
     ) {
-        let sectors = self.part_sectors() as u32;
-        let Some(degraded) = &mut self.degraded else { return };
-        let step = &mut degraded.steps[slot];
-        step.stage = stage;
-        step.awaited = places.len() as u32;
-        let direction = if stage == Stage::Reading { Direction::Read } else { Direction::Write };
-        for &(spindle, first_sector) in places {
-            let tag = Tag((slot as u64) << 32 | REDUNDANCY | DESTAGE);
-            let payload = P::default();
-            let command = SpindleCommand {
-                tag,
-                spindle,
-                direction,
-                first_sector,
-                sectors,
-                payload,
-                all_or_none: false,
-            };
-            self.send(driver, command);
-        }
-    }
-
-    /// A command of a step has completed; or it failed, and then the step is given up.
-    pub(super) fn rebuild_progress(&mut self, now_ns: u64, tag: Tag, driver: &mut impl Driver<P>) {
         let slot = (tag.0 >> 32) as usize;
         let part = self.part_sectors();
         let segment_sectors = self.config.layout.config().segment_sectors();
         let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps[slot];
         step.awaited -= 1;
+        if P::CARRIES_DATA
+            && let Some((payload, gone)) = came
+            && step.stage == Stage::Reading
+        {
+            blocks::add(&mut step.bytes.sum, payload.bytes());
+            step.bytes.gone.add(gone);
+        }
         if step.awaited > 0 {
             return;
         }
@@ -255,25 +195,27 @@ impl<P: Payload> InPlace<P> {
             self.stripes_are_free(driver);
             return;
         }
-        let StripeUnit { spindle, sector: first_sector } = step.target;
         if step.stage == Stage::Reading {
-            let place = (spindle, first_sector + step.done_sectors);
-            self.counters.rebuild_writes += 1;
-            self.send_part(slot, Stage::Writing, &[place], driver);
+            self.part_is_read(slot, driver);
             return;
         }
+        let StripeUnit { spindle, sector: first_sector } = step.target;
         step.done_sectors += part;
         if step.done_sectors < segment_sectors {
             self.read_part(slot, driver);
             return;
         }
         let step = degraded.steps.remove(slot);
+        let stripes = step.stripes();
+        degraded.set_aside.retain(|stripe| !stripes.contains(stripe));
         if let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == step.spindle) {
-            lost.segments.places[step.segment as usize] = Place::At(spindle, first_sector);
-            lost.segments.rebuilt += 1;
+            lost.segments.put(step.segment as usize, spindle, first_sector);
             let failure = &mut degraded.failures[lost.failure];
             failure.rebuilt = lost.segments.rebuilt();
-            failure.rebuilt_ns = lost.segments.are_whole().then_some(now_ns);
+            if lost.segments.are_whole() {
+                failure.rebuilt_ns.get_or_insert(now_ns);
+            }
+            degraded.is_home(&self.config.layout, self.config.lun_sectors, step.spindle);
         }
         self.stripes_are_free(driver);
     }

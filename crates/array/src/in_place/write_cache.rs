@@ -31,17 +31,34 @@ impl WriteCache {
         self.dirty.count()
     }
 
-    /// Takes in a write; how many of its sectors were dirty before. Nothing if there is no room.
-    pub(super) fn write(&mut self, sectors: Range<u64>) -> Option<u64> {
+    /// Whether the spindles have everything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.dirty.is_empty() && self.in_flight.is_empty()
+    }
+
+    /// How many sectors of a write are dirty already; nothing if there is no room for it.
+    pub(super) fn room_for(&self, sectors: Range<u64>) -> Option<u64> {
         let asked = sectors.end - sectors.start;
         let used = self.dirty.count() + self.in_flight.count();
-        let coalesced = self.dirty.count_range(sectors.clone());
+        let coalesced = self.dirty.count_range(sectors);
         // A write larger than the cache is taken by an empty one: it must go somewhere.
-        if used > 0 && used + asked - coalesced > self.capacity_sectors {
-            return None;
-        }
+        let has_room = used == 0 || used + asked - coalesced <= self.capacity_sectors;
+        has_room.then_some(coalesced)
+    }
+
+    /// Takes in a write that there is room for.
+    pub(super) fn write(&mut self, sectors: Range<u64>) {
         self.dirty.insert_range(sectors);
-        Some(coalesced)
+    }
+
+    /// The runs of dirty sectors.
+    pub(super) fn dirty_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = self.dirty.next_member(at)?;
+            at = self.dirty.run_end(start, self.dirty.len());
+            Some(start..at)
+        })
     }
 
     /// Announces a question about `sector`, or a change of it.
@@ -94,6 +111,12 @@ impl WriteCache {
         self.dirty.remove_range(sectors.clone());
         self.in_flight.insert_range(sectors.clone());
         self.sweep = sectors.end;
+    }
+
+    /// A destage could not write `sectors`: they are as before it.
+    pub(super) fn put_back(&mut self, sectors: Range<u64>) {
+        self.in_flight.remove_range(sectors.clone());
+        self.dirty.insert_range(sectors);
     }
 
     /// A destage has written `sectors`.

@@ -1,7 +1,7 @@
 //! Spindles that fail at any moment, commands that complete in any order: no command goes to a spindle that is lost,
 //! nothing is read from a spare or from reserve before it was written there, and every operation is answered.
 //!
-//! Without bytes: parity payloads are empty, and what lost blocks hold cannot be looked at.
+//! Without bytes: it is the commands that are looked at.
 
 use std::collections::BTreeSet;
 
@@ -57,6 +57,13 @@ impl Driver<()> for World {
     }
 
     fn take_spare(&mut self, spindle: SpindleIndex) {
+        self.replace(spindle);
+    }
+}
+
+impl World {
+    /// A blank device is there instead of a lost one.
+    fn replace(&mut self, spindle: SpindleIndex) {
         assert!(self.lost.remove(&spindle.0), "a spare for {spindle}, which is not lost");
         self.spares.insert(spindle.0);
         self.written.retain(|(other, _)| *other != spindle.0);
@@ -168,6 +175,13 @@ impl<A: Array<()>> Bench<A> {
             self.take(&Step::Timer);
         }
         assert_eq!(self.world.unanswered, BTreeSet::new(), "never answered");
+    }
+}
+
+impl Bench<InPlace<()>> {
+    fn replace(&mut self, spindle: u16) {
+        self.world.replace(SpindleIndex(spindle));
+        self.array.replaced(self.now_ns, SpindleIndex(spindle), &mut self.world);
     }
 }
 
@@ -303,5 +317,43 @@ proptest! {
         prop_assert!(!bench.array.failures()[0].is_open());
         run(&mut bench, &steps, &[(20, order[1])]);
         prop_assert!(bench.array.failures().iter().all(|failure| !failure.is_open()));
+    }
+
+    #[test]
+    fn in_place_rebuilds_onto_a_replacement(
+        steps in prop::collection::vec(any_step(), 300),
+        spindle in 0..8u16,
+        times in prop::array::uniform3(0..200usize),
+        rebuild in rebuilds(),
+    ) {
+        let mut bench = in_place(vec![8], rebuild);
+        let mut times = times;
+        times.sort_unstable();
+        // Lost, replaced, lost once more.
+        run(&mut bench, &steps[..times[0]], &[]);
+        bench.fail(spindle).unwrap();
+        for step in &steps[times[0]..times[1]] {
+            bench.take(step);
+        }
+        bench.replace(spindle);
+        for step in &steps[times[1]..times[2]] {
+            bench.take(step);
+        }
+        bench.fail(spindle).unwrap();
+        for step in &steps[times[2]..] {
+            bench.take(step);
+        }
+        bench.replace(spindle);
+        bench.settle();
+        prop_assert!(bench.array.failures().last().is_some_and(|failure| !failure.is_open()));
+        // Nothing but the LUN's round is on it: all of that was written, and it is read again.
+        let of_spindle = bench.world.written.iter().filter(|one| one.0 == spindle);
+        prop_assert!(of_spindle.count() >= 3 * 5 * 64);
+        let counted = *bench.array.counters();
+        bench.submit(Direction::Read, 0, 100);
+        bench.settle();
+        prop_assert_eq!(bench.array.counters().since(&counted).degraded_reads, 0);
+        bench.fail((spindle + 1) % 8).unwrap();
+        bench.settle();
     }
 }

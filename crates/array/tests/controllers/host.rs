@@ -92,6 +92,31 @@ impl Host {
         HostOperation { id: OperationId(id), direction, first_sector, sectors, payload }
     }
 
+    /// The host and its operations were cut off: what they were to do may have been done or not.
+    pub fn forget_outstanding(&mut self) {
+        self.outstanding.clear();
+    }
+
+    /// A write that was acknowledged will be done once more, as all after it that are in the same log: until then nothing
+    /// is expected of its sectors.
+    pub fn forget_write(&mut self, first_sector: u64, sectors: u32) {
+        let first = first_sector as usize;
+        self.acknowledged[first..first + sectors as usize].fill(0);
+    }
+
+    /// A write that was acknowledged is done once more, under its old name.
+    pub fn write_again(&mut self, id: OperationId, first_sector: u64, sectors: u32) {
+        let (direction, allowed) = (Direction::Write, Vec::new());
+        self.outstanding.insert(id.0, Outstanding { direction, first_sector, sectors, allowed });
+    }
+
+    /// The array refuses a read: it cannot say what is there.
+    pub fn refuse(&mut self, id: OperationId) {
+        let operation = self.outstanding.remove(&id.0);
+        let operation = operation.unwrap_or_else(|| panic!("{id:?} refused and not outstanding"));
+        assert_eq!(operation.direction, Direction::Read, "only reads are refused");
+    }
+
     /// The array acknowledges an operation: for the first time, and a read with nothing but what it may return.
     pub fn acknowledge(&mut self, id: OperationId, payload: &Bytes) {
         let operation = self.outstanding.remove(&id.0);

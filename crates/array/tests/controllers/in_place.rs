@@ -120,7 +120,7 @@ impl DestageWatch {
             };
             let covering = (place.parity_spindle.0, place.parity_sector, command.sectors);
             assert_eq!(parity.place(), covering, "parity of {command:?}");
-            assert_eq!((parity.direction, parity.tag), (command.direction, command.tag));
+            assert_eq!(parity.direction, command.direction);
             if command.is_read() {
                 self.begin(command, *parity);
             } else {
@@ -366,7 +366,7 @@ fn regression_a_read_is_not_older_than_the_cache_was_when_it_began() {
     let destage = bench.commands();
     // Sectors 4 and 5 are dirty, the others of their chunk and the next chunk are not: two commands.
     bench.read(0, 16);
-    let is_of_destage = |command: &Command| command.tag == destage[0].tag;
+    let is_of_destage = |command: &Command| destage.iter().any(|one| one.tag == command.tag);
     // The first chunk is read before the destage writes it, the second comes when the cache has let go of it.
     assert!(bench.complete_first(|command| !is_of_destage(command)));
     bench.complete_all(is_of_destage);

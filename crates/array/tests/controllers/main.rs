@@ -6,7 +6,9 @@
 mod bench;
 mod bytes;
 mod failures;
+mod faulty;
 mod host;
 mod in_place;
+mod in_place_bytes;
 mod read_your_writes;
 mod write_anywhere;

@@ -1,0 +1,168 @@
+//! Blocks that could not be read, or that are not what was written.
+//!
+//! A bad block is computed from the rest of its stripe and written back where it is: see [`super::recovery`]. Where more
+//! of a row is bad or lost than parity makes good, a block is *gone*. A host operation that needs it is refused; a rebuild
+//! and a destage put [`Holds::Gone`] where they cannot say what belongs there, so that a row that is not whole never
+//! passes for one, whenever it is read again:
+//!
+//! * A destage whose new parity cannot be computed writes its data, and marks the parity of the row. Then parity is
+//!   computed anew from the data, if all of those can be read.
+//! * One that writes parity alone, because the data's spindle is lost, would have no place for its data. They stay dirty
+//!   until their chunk is rebuilt. If it will not be they are lost, and counted.
+//! * New data that cover a gone block in part are lost too: a block is readable as a whole or not at all.
+
+use crate::driver::{Driver, SpindleCommand, Tag};
+use crate::payload::{Holds, Payload};
+use strewn_raid::{SECTOR_BYTES, StripedLayout};
+
+use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
+use super::destage::{Destage, UpdateBytes};
+use super::{BLOCK_SECTORS, DESTAGE, InPlace, REDUNDANCY};
+
+/// What an array has met of blocks that could not be read, and what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BadBlocks {
+    /// Blocks that were computed from the rest of their stripes and written anew, parity that was marked as gone and
+    /// could be computed again among them.
+    pub repaired: u64,
+    /// Blocks that a rebuild could not compute: they are marked as gone where they belong.
+    pub left_out: u64,
+    /// Blocks with data that were acknowledged, and for which there was no place left in their stripe.
+    pub lost: u64,
+    /// Host reads that were refused.
+    pub refused: u64,
+}
+
+impl<P: Payload> InPlace<P> {
+    /// What the array has met of bad blocks since it was made.
+    #[must_use]
+    pub fn bad_blocks(&self) -> &BadBlocks {
+        &self.bad_blocks
+    }
+
+    /// Some blocks of a read are bad. Of a payload that is not all of what was asked for, nothing counts as read.
+    pub(super) fn bad_read(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        bad: &[bool],
+        driver: &mut impl Driver<P>,
+    ) {
+        let SpindleCommand { tag, first_sector, sectors, mut payload, .. } = command;
+        let touched = blocks_touched(first_sector, sectors);
+        let mut bad = BlockSet::of_flags(bad, touched);
+        let bytes = sectors as usize * SECTOR_BYTES as usize;
+        if payload.bytes().len() != bytes {
+            payload = P::from_bytes(vec![0; bytes]);
+            bad = BlockSet::all(touched);
+        }
+        if bad.is_empty() {
+            return self.brought(now_ns, tag, &payload, &bad, driver);
+        }
+        self.degraded_or_new();
+        let slot = (tag.0 >> 32) as usize;
+        let layout = &self.config.layout;
+        let at = match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
+            (false, false) => {
+                let place = layout.locate(self.wanted_by(tag));
+                Some((place.spindle, place.sector_on_spindle))
+            }
+            (false, true) if !self.destages[slot].writing && !self.destages[slot].again => {
+                let first = self.destages[slot].sectors.start;
+                let unit = layout.stripe(self.stripe_of(first).0).unit(Self::member_of(tag));
+                Some((unit.spindle, unit.sector + first % layout.unit_sectors()))
+            }
+            (true, false) => self.read_directly_by(tag),
+            // What is read of the rest of a stripe has no other way to it.
+            (false, true) | (true, true) => None,
+        };
+        match at {
+            Some(at) => self.recover_blocks(Some(tag), at, sectors, payload, bad, driver),
+            None => self.brought(now_ns, tag, &payload, &bad, driver),
+        }
+    }
+
+    /// A destage's read has come, but for what is gone.
+    pub(super) fn destage_has_read(&mut self, tag: Tag, payload: &P, gone: &BlockSet) {
+        let slot = (tag.0 >> 32) as usize;
+        let (_, changed) = self.stripe_of(self.destages[slot].sectors.start);
+        let Some(bytes) = &mut self.destages[slot].bytes else { return };
+        blocks::add(&mut bytes.parity, payload.bytes());
+        bytes.gone.add(gone);
+        if Self::member_of(tag) == changed {
+            bytes.data_gone.add(gone);
+        }
+    }
+
+    /// Parity of some of a destage's blocks cannot be computed. Where the data have no other place, and will have one
+    /// when their chunk is rebuilt, the destage ends with nothing written.
+    pub(super) fn is_set_aside(&mut self, slot: usize) -> bool {
+        let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
+        let Some(degraded) = &mut self.degraded else { return false };
+        let layout = &self.config.layout;
+        let destage = &self.destages[slot];
+        let Some(bytes) = &destage.bytes else { return false };
+        if !degraded.lost_of(layout, stripe).contains(member) {
+            let lost = bytes.data_gone.iter().filter(|block| destage.covers_in_part(*block));
+            self.bad_blocks.lost += lost.count() as u64;
+            return false;
+        }
+        if !degraded.will_be_rebuilt(layout, stripe, member) {
+            self.bad_blocks.lost += bytes.gone.len() as u64;
+            return false;
+        }
+        degraded.set_aside.insert(stripe);
+        let Destage { sectors, of_checkpoint, .. } = self.destages.remove(slot);
+        if of_checkpoint && let Some(checkpoint) = &mut self.checkpoint {
+            checkpoint.destage_ended(Some(&sectors));
+        }
+        self.cache.put_back(sectors);
+        self.destaged_stripes.remove(stripe);
+        true
+    }
+
+    /// Computes parity that a destage has marked as gone, if all data of the stripe can be read.
+    pub(super) fn mend_parity(&mut self, first: u64, gone: &BlockSet, driver: &mut impl Driver<P>) {
+        self.degraded_or_new();
+        let (stripe, _) = self.stripe_of(first);
+        let layout = &self.config.layout;
+        let is_whole = |degraded: &super::Degraded<P>| degraded.lost_of(layout, stripe).is_empty();
+        let (Some(hull), true) = (gone.hull(), self.degraded.as_deref().is_some_and(is_whole))
+        else {
+            return;
+        };
+        let unit = layout.stripe(stripe).unit(layout.shape().row_parity());
+        let offset = first % layout.unit_sectors() / BLOCK_SECTORS * BLOCK_SECTORS;
+        let sectors = hull.end as u32 * BLOCK_SECTORS as u32;
+        let at = (unit.spindle, unit.sector + offset);
+        self.recover_blocks(None, at, sectors, P::default(), gone.clone(), driver);
+    }
+}
+
+impl<P> Destage<P> {
+    /// Whether the extent has some of a block's sectors and not the others.
+    fn covers_in_part(&self, block: usize) -> bool {
+        let sectors = (self.sectors.end - self.sectors.start) as u32;
+        let covered = sectors_of_block(self.sectors.start, sectors, block);
+        u64::from(covered.end - covered.start) < BLOCK_SECTORS
+    }
+
+    /// Whether parity of some of its blocks cannot be computed.
+    pub(super) fn lacks_something(&self) -> bool {
+        self.bytes.as_ref().is_some_and(|bytes| !bytes.gone.is_empty())
+    }
+
+    /// What a block that the destage writes holds then.
+    pub(super) fn holds(&self, block: usize, is_parity: bool) -> Holds {
+        let is_among = |gone: fn(&UpdateBytes) -> &BlockSet| {
+            self.bytes.as_ref().is_some_and(|bytes| gone(bytes).contains(block))
+        };
+        if is_parity {
+            if is_among(|bytes| &bytes.gone) { Holds::Gone } else { Holds::Parity }
+        } else if is_among(|bytes| &bytes.data_gone) && self.covers_in_part(block) {
+            Holds::Gone
+        } else {
+            Holds::Lun(self.sectors.start / BLOCK_SECTORS + block as u64)
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Blocks of 4 KiB among sectors, what they hold, and the exclusive or of bytes.
+//!
+//! Chunks are whole blocks, so a block of a spindle has a sector of each data chunk, or of none: where an extent begins
+//! within a block, it does so in the LUN, on the data's spindle and on the parity's alike. An array without bytes has
+//! none of this: its sets stay empty and take no memory.
+
+use std::ops::Range;
+
+use crate::payload::{Holds, Payload};
+
+use super::BLOCK_SECTORS;
+
+/// Blocks that `sectors` from `first_sector` on touch.
+pub(super) fn blocks_touched(first_sector: u64, sectors: u32) -> usize {
+    let end = first_sector + u64::from(sectors);
+    (end.div_ceil(BLOCK_SECTORS) - first_sector / BLOCK_SECTORS) as usize
+}
+
+/// The sectors of a block that `sectors` from `first_sector` on touch, both counted from there.
+pub(super) fn sectors_of_block(first_sector: u64, sectors: u32, block: usize) -> Range<u32> {
+    let within = first_sector % BLOCK_SECTORS;
+    let start = (block as u64 * BLOCK_SECTORS).saturating_sub(within);
+    let end = ((block as u64 + 1) * BLOCK_SECTORS - within).min(sectors.into());
+    start as u32..end as u32
+}
+
+/// Where sectors are among bytes.
+pub(super) fn bytes_of(sectors: &Range<u32>) -> Range<usize> {
+    let sector_bytes = strewn_raid::SECTOR_BYTES as usize;
+    sectors.start as usize * sector_bytes..sectors.end as usize * sector_bytes
+}
+
+/// Says of each block that a write from `first_sector` on touches what it holds. An extent that begins or ends within a
+/// block describes the block that it lies in: named by the first of its sectors that are written.
+pub(super) fn describe<P: Payload>(
+    payload: &mut P,
+    first_sector: u64,
+    sectors: u32,
+    holds: impl Fn(usize) -> Holds,
+) {
+    for block in 0..blocks_touched(first_sector, sectors) {
+        payload.describe(sectors_of_block(first_sector, sectors, block).start, holds(block));
+    }
+}
+
+/// Adds `bytes` to a sum by exclusive or; an empty sum becomes them.
+pub(super) fn add(sum: &mut Vec<u8>, bytes: &[u8]) {
+    if sum.is_empty() {
+        sum.extend_from_slice(bytes);
+    } else {
+        debug_assert_eq!(sum.len(), bytes.len(), "sums are of equal lengths");
+        for (sum, byte) in sum.iter_mut().zip(bytes) {
+            *sum ^= byte;
+        }
+    }
+}
+
+/// Some of the blocks that a command touches, counted from the one that it begins in.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BlockSet(Vec<bool>);
+
+impl BlockSet {
+    pub(super) const EMPTY: Self = Self(Vec::new());
+
+    /// The blocks of a command that are bad; a block that nothing is said of is.
+    pub(super) fn of_flags(flags: &[bool], blocks: usize) -> Self {
+        Self((0..blocks).map(|block| flags.get(block).copied().unwrap_or(true)).collect())
+    }
+
+    pub(super) fn all(blocks: usize) -> Self {
+        Self(vec![true; blocks])
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        !self.0.contains(&true)
+    }
+
+    pub(super) fn contains(&self, block: usize) -> bool {
+        self.0.get(block).copied().unwrap_or(false)
+    }
+
+    pub(super) fn insert(&mut self, block: usize) {
+        if self.0.len() <= block {
+            self.0.resize(block + 1, false);
+        }
+        self.0[block] = true;
+    }
+
+    pub(super) fn remove(&mut self, block: usize) {
+        if let Some(flag) = self.0.get_mut(block) {
+            *flag = false;
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        for block in other.iter() {
+            self.insert(block);
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().filter(|(_, flag)| **flag).map(|(block, _)| block)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// From the first to the last.
+    pub(super) fn hull(&self) -> Option<Range<usize>> {
+        let first = self.iter().next()?;
+        Some(first..self.iter().last()? + 1)
+    }
+
+    /// The blocks in rows.
+    pub(super) fn runs(&self) -> Vec<Range<usize>> {
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for block in self.iter() {
+            match runs.last_mut() {
+                Some(run) if run.end == block => run.end += 1,
+                _ => runs.push(block..block + 1),
+            }
+        }
+        runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_begin_and_end_within_blocks() {
+        assert_eq!(blocks_touched(6, 20), 4);
+        let parts: Vec<_> = (0..4).map(|block| sectors_of_block(6, 20, block)).collect();
+        assert_eq!(parts, [0..2, 2..10, 10..18, 18..20]);
+        assert_eq!(blocks_touched(17, 3), 1);
+        assert_eq!(sectors_of_block(17, 3, 0), 0..3);
+        assert_eq!(blocks_touched(16, 8), 1);
+    }
+
+    #[test]
+    fn blocks_come_in_runs() {
+        let set = BlockSet::of_flags(&[false, true, true, false], 5);
+        assert_eq!(set.runs(), [1..3, 4..5]);
+        assert_eq!(set.hull(), Some(1..5));
+        assert_eq!(set.len(), 3);
+        assert!(BlockSet::EMPTY.is_empty() && BlockSet::EMPTY.hull().is_none());
+    }
+}

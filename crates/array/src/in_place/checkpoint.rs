@@ -1,0 +1,202 @@
+//! The log's halves, and the checkpoints that free them.
+//!
+//! A write is logged before it is acknowledged. A log has two halves: when the one in use is full, a checkpoint begins,
+//! and writes go to the other. A checkpoint writes back all that was dirty when it began; then the first half is free,
+//! once whoever keeps the log has made that safe. Writes that find both halves full wait.
+//!
+//! What is written again while a checkpoint is at it may go out with it: the log that is left has that write, and laying
+//! it over once more changes nothing.
+//!
+//! An array that has no log can be checkpointed too.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use strewn_raid::SECTOR_BYTES;
+
+use crate::driver::{Driver, Root};
+use crate::nvram_log::{Append, NvramLog};
+use crate::payload::Payload;
+
+use super::InPlace;
+
+/// The log of an in-place array, as [`InPlace::with_log`] wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteLog {
+    /// Bytes of each of its two halves.
+    pub half_bytes: u64,
+    /// Bytes that a record takes beside its data.
+    pub record_header_bytes: u64,
+}
+
+pub(super) struct Log {
+    halves: NvramLog,
+    record_header_bytes: u64,
+}
+
+impl Log {
+    pub(super) fn new(log: WriteLog) -> Self {
+        Self { halves: NvramLog::new(log.half_bytes), record_header_bytes: log.record_header_bytes }
+    }
+}
+
+/// A checkpoint in progress.
+#[derive(Debug, Default)]
+pub(super) struct Checkpoint {
+    /// Sectors that were dirty when it began, and that no destage has taken since: runs by their first, with their end.
+    dirty: BTreeMap<u64, u64>,
+    /// Destages at work on what it has to write.
+    destages: usize,
+    /// All is written, and the driver is making it safe.
+    is_committing: bool,
+}
+
+impl Checkpoint {
+    pub(super) fn has_to_destage(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// A destage takes `sectors`; whether some of them are the checkpoint's, which then waits for it.
+    pub(super) fn take(&mut self, sectors: &Range<u64>) -> bool {
+        let overlapping: Vec<(u64, u64)> = self
+            .dirty
+            .range(..sectors.end)
+            .rev()
+            .take_while(|(_, end)| **end > sectors.start)
+            .map(|(start, end)| (*start, *end))
+            .collect();
+        for &(start, end) in &overlapping {
+            self.dirty.remove(&start);
+            if start < sectors.start {
+                self.dirty.insert(start, sectors.start);
+            }
+            if end > sectors.end {
+                self.dirty.insert(sectors.end, end);
+            }
+        }
+        self.destages += usize::from(!overlapping.is_empty());
+        !overlapping.is_empty()
+    }
+
+    /// A destage that it waited for has ended; or has written nothing, and gives `sectors` back.
+    pub(super) fn destage_ended(&mut self, given_back: Option<&Range<u64>>) {
+        self.destages -= 1;
+        if let Some(sectors) = given_back {
+            self.dirty.insert(sectors.start, sectors.end);
+        }
+    }
+
+    fn is_written(&self) -> bool {
+        self.dirty.is_empty() && self.destages == 0
+    }
+}
+
+impl<P: Payload> InPlace<P> {
+    /// The same array with a log: writes wait when both of its halves are full. See
+    /// [`Driver::checkpoint_begins`] and [`Driver::commit`] for what becomes of the halves.
+    #[must_use]
+    pub fn with_log(self, log: WriteLog) -> Self {
+        Self { log: Some(Box::new(Log::new(log))), ..self }
+    }
+
+    /// Begins a checkpoint, unless one is in progress or there is nothing to be made safe. Whoever wants to stop calls
+    /// it until the array [is clean](Self::is_clean).
+    pub fn begin_checkpoint(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
+        if self.checkpoint.is_none() && !self.is_clean() {
+            self.open_checkpoint(driver);
+            self.destage(driver);
+            self.finish_checkpoint(driver);
+        }
+    }
+
+    /// Whether everything that was acknowledged is on the spindles, and the log is not needed for any of it.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.cache.is_empty()
+            && self.waiting_for_room.is_empty()
+            && self.checkpoint.is_none()
+            && self.log.as_ref().is_none_or(|log| log.halves.is_empty())
+    }
+
+    /// Logs a write of so many sectors, with a checkpoint begun if it takes one; false if it has to wait for one.
+    pub(super) fn is_logged(&mut self, sectors: u32, driver: &mut impl Driver<P>) -> bool {
+        while let Some(log) = &mut self.log {
+            let bytes = u64::from(sectors) * SECTOR_BYTES + log.record_header_bytes;
+            match log.halves.append(bytes) {
+                Append::Logged => return true,
+                Append::BothFull => return false,
+                Append::HalfFull => self.open_checkpoint(driver),
+            }
+        }
+        true
+    }
+
+    fn open_checkpoint(&mut self, driver: &mut impl Driver<P>) {
+        driver.checkpoint_begins();
+        if let Some(log) = &mut self.log {
+            log.halves.switch();
+        }
+        // What is dirty beside being on its way is newer than what is on its way: it goes out once more.
+        for (_, destage) in &mut self.destages {
+            destage.of_checkpoint = true;
+        }
+        self.checkpoint = Some(Box::new(Checkpoint {
+            dirty: self.cache.dirty_runs().map(|run| (run.start, run.end)).collect(),
+            destages: self.destages.len(),
+            is_committing: false,
+        }));
+    }
+
+    /// Has the checkpoint committed if all of it is written.
+    pub(super) fn finish_checkpoint(&mut self, driver: &mut impl Driver<P>) {
+        while let Some(checkpoint) = &mut self.checkpoint {
+            if checkpoint.is_committing || !checkpoint.is_written() {
+                return;
+            }
+            if driver.commit(Root { held_back_blocks: 0, block: None }) {
+                checkpoint.is_committing = true;
+                return;
+            }
+            self.checkpoint_is_committed(driver);
+        }
+    }
+
+    /// What the driver was asked to commit is safe.
+    pub(super) fn commit_is_safe(&mut self, driver: &mut impl Driver<P>) {
+        if self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.is_committing) {
+            self.checkpoint_is_committed(driver);
+            self.finish_checkpoint(driver);
+        }
+    }
+
+    fn checkpoint_is_committed(&mut self, driver: &mut impl Driver<P>) {
+        self.checkpoint = None;
+        self.counters.checkpoints += 1;
+        if let Some(log) = &mut self.log {
+            log.halves.release();
+        }
+        self.admit_waiting(driver);
+        self.destage(driver);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_destage_takes_part_of_what_is_dirty() {
+        let dirty = BTreeMap::from([(10, 20), (24, 30), (40, 50)]);
+        let mut checkpoint = Checkpoint { dirty, ..Checkpoint::default() };
+        assert!(!checkpoint.take(&(20..24)));
+        assert!(checkpoint.take(&(15..26)));
+        assert_eq!(checkpoint.dirty, BTreeMap::from([(10, 15), (26, 30), (40, 50)]));
+        assert!(checkpoint.take(&(0..100)) && !checkpoint.is_written());
+        checkpoint.destage_ended(Some(&(0..100)));
+        assert!(checkpoint.has_to_destage());
+        assert!(checkpoint.take(&(0..100)));
+        checkpoint.destage_ended(None);
+        checkpoint.destage_ended(None);
+        assert!(checkpoint.is_written());
+    }
+}

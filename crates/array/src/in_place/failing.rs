@@ -1,0 +1,202 @@
+//! Spindles that fail, and those that take their place.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use slab::Slab;
+use strewn_raid::{SECTOR_BYTES, SpareSegments, SpindleIndex, StripedLayout, VraidLayout};
+
+use crate::driver::{Driver, SpindleCommand, Tag};
+use crate::failure::{DataLost, Failure};
+use crate::payload::Payload;
+
+use super::degraded::{Degraded, LostSpindle};
+use super::segments::Segments;
+use super::{DESTAGE, InPlace, REDUNDANCY};
+
+impl<P: Payload> InPlace<P> {
+    /// A spindle is lost, and what it held goes onto the reserve if there is some left.
+    pub(super) fn lose(
+        &mut self,
+        now_ns: u64,
+        spindle: SpindleIndex,
+        driver: &mut impl Driver<P>,
+    ) -> Result<(), DataLost> {
+        assert!(spindle.0 < self.config.layout.spindles(), "{spindle} is not the array's");
+        self.degraded_or_new();
+        let Some(degraded) = &mut self.degraded else { return Ok(()) };
+        for earlier in &mut degraded.lost {
+            earlier.segments.lose_those_on(spindle);
+            let failure = &mut degraded.failures[earlier.failure];
+            failure.rebuilt = earlier.segments.rebuilt();
+            failure.rebuilt_ns = failure.rebuilt_ns.filter(|_| earlier.segments.are_whole());
+        }
+        degraded.add_failure(&self.config.layout, now_ns, spindle);
+        degraded.set_aside.clear();
+        for (_, step) in &mut degraded.steps {
+            step.give_up();
+        }
+        self.drop_given_up();
+        match self.loss(now_ns) {
+            Some(loss) => Err(loss),
+            None => {
+                self.advance_rebuild(driver);
+                if P::CARRIES_DATA {
+                    // What was set aside may go out now, and nothing else may be under way to begin it.
+                    self.destage(driver);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// What has to do with blocks that are lost or bad, from the first of them on.
+    pub(super) fn degraded_or_new(&mut self) {
+        let layout = &self.config.layout;
+        self.degraded.get_or_insert_with(|| {
+            Box::new(Degraded {
+                lost: Vec::new(),
+                failures: Vec::new(),
+                recoveries: Slab::new(),
+                waiting: VecDeque::new(),
+                steps: Slab::new(),
+                spares: SpareSegments::new(layout, self.config.lun_sectors),
+                reserve: self.rebuild.spares,
+                set_aside: BTreeSet::new(),
+            })
+        });
+    }
+
+    /// A new device has taken the place of a spindle that failed, and commands for the spindle go to it from now on: all
+    /// that the layout has there is rebuilt onto it, what was put on reserve meanwhile is moved back, and then the
+    /// spindle is as it was before it failed. Nothing is done for a spindle that has not failed, or is whole again.
+    pub fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.degraded else { return };
+        let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == spindle) else {
+            return;
+        };
+        lost.is_replaced = true;
+        lost.segments.next = 0;
+        degraded.failures[lost.failure].rebuild_began_ns.get_or_insert(now_ns);
+        for (_, step) in &mut degraded.steps {
+            if step.spindle == spindle {
+                step.give_up();
+            }
+        }
+        self.drop_given_up();
+        self.advance_rebuild(driver);
+    }
+
+    /// What is gone, if anything is.
+    fn loss(&self, now_ns: u64) -> Option<DataLost> {
+        let degraded = self.degraded.as_ref()?;
+        let layout = &self.config.layout;
+        let stripe_sectors = u64::from(layout.shape().data_blocks()) * layout.unit_sectors();
+        let stripes_in_all = self.config.lun_sectors.div_ceil(stripe_sectors);
+        let (mut stripes, mut lun_sectors) = (0, 0);
+        for stripe in 0..stripes_in_all {
+            let gone = layout.shape().gone(degraded.lost_of(layout, stripe));
+            stripes += u64::from(!gone.is_empty());
+            for member in gone.iter() {
+                let start = stripe * stripe_sectors + u64::from(member.0) * layout.unit_sectors();
+                let end = (start + layout.unit_sectors()).min(self.config.lun_sectors);
+                lun_sectors += end.saturating_sub(start);
+            }
+        }
+        let missing = degraded.lost.iter().filter(|lost| !lost.segments.are_whole());
+        (stripes > 0).then(|| DataLost {
+            at_ns: now_ns,
+            spindles: missing.map(|lost| lost.spindle).collect(),
+            stripes,
+            stripes_in_all,
+            lun_bytes: lun_sectors * SECTOR_BYTES,
+        })
+    }
+
+    /// A command that a lost spindle has not done: what waits for it gets what it needs from elsewhere.
+    pub(super) fn failed(
+        &mut self,
+        now_ns: u64,
+        command: &SpindleCommand<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        let tag = command.tag;
+        match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
+            (false, false) => {
+                // It may have been sent to where a rebuild had put what the layout has elsewhere.
+                let place = self.config.layout.locate(self.wanted_by(tag));
+                let command = SpindleCommand {
+                    spindle: place.spindle,
+                    first_sector: place.sector_on_spindle,
+                    payload: P::default(),
+                    ..*command
+                };
+                self.recover(&command, driver);
+            }
+            (false, true) => {
+                if self.destage_progress(tag, None, driver) {
+                    self.destage_ended(driver);
+                }
+            }
+            (true, false) => self.recovery_progress(tag, None, driver),
+            // The step was given up when the spindle was lost.
+            (true, true) => self.rebuild_progress(now_ns, tag, None, driver),
+        }
+    }
+
+    /// The first sector of the LUN that a host read's command is for.
+    pub(super) fn wanted_by(&self, tag: Tag) -> u64 {
+        let read = &self.reads[(tag.0 >> 32) as usize];
+        read.host.first_sector + u64::from((tag.0 as u32) >> 1)
+    }
+}
+
+impl<P> Degraded<P> {
+    /// A spindle has failed, or the device that took its place has.
+    fn add_failure(&mut self, layout: &VraidLayout, now_ns: u64, spindle: SpindleIndex) {
+        let position = self.lost.iter().position(|lost| lost.spindle == spindle);
+        if position.is_some_and(|position| !self.lost[position].is_replaced) {
+            return;
+        }
+        let had_reserve = position.is_some_and(|position| self.lost[position].on_reserve);
+        let on_reserve = had_reserve || self.reserve > 0;
+        self.reserve -= u16::from(on_reserve && !had_reserve);
+        let mut failure = Failure::new(spindle, now_ns);
+        failure.rebuild_began_ns = on_reserve.then_some(now_ns);
+        let index = self.failures.len();
+        if let Some(position) = position {
+            let lost = &mut self.lost[position];
+            (lost.on_reserve, lost.is_replaced, lost.failure) = (on_reserve, false, index);
+            lost.segments.next = 0;
+            failure.rebuilt = lost.segments.rebuilt();
+            failure.rebuilt_ns = lost.segments.are_whole().then_some(now_ns);
+        } else {
+            let segments = Segments::lost(layout, spindle, self.spares.segments_used());
+            let is_replaced = false;
+            self.lost.push(LostSpindle {
+                spindle,
+                segments,
+                on_reserve,
+                is_replaced,
+                failure: index,
+            });
+        }
+        self.failures.push(failure);
+    }
+
+    /// A spindle may be whole again in its own place, and its reserve free. While others are on reserve the spares keep
+    /// its room, for when it fails again.
+    pub(super) fn is_home(
+        &mut self,
+        layout: &VraidLayout,
+        lun_sectors: u64,
+        spindle: SpindleIndex,
+    ) {
+        let at_home = |lost: &LostSpindle| lost.spindle == spindle && lost.segments.are_at_home();
+        let Some(position) = self.lost.iter().position(at_home) else { return };
+        let lost = self.lost.remove(position);
+        self.reserve += u16::from(lost.on_reserve);
+        if self.lost.is_empty() {
+            self.spares = SpareSegments::new(layout, lun_sectors);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The host's side: reads from cache and spindles, writes into the cache.
+
+use std::ops::Range;
+
+use crate::driver::{Acknowledge, Direction, Driver, HostOperation, SpindleCommand, Tag};
+use crate::payload::{Contents, Payload};
+
+use super::InPlace;
+use super::blocks::{BlockSet, sectors_of_block};
+
+/// A host read that waits for spindles.
+pub(super) struct HostRead<P> {
+    pub(super) host: HostOperation<P>,
+    awaited: u32,
+    answer: P,
+    /// What the cache held, when the read began, of the sectors that are read all the same, by place in the
+    /// answer. A spindle may give what was there before, and the cache may have dropped it by then.
+    newer: Vec<(u32, P)>,
+    /// Sectors, by place in the answer, that can be neither read nor computed.
+    gone: Vec<Range<u32>>,
+}
+
+impl<P: Payload> InPlace<P> {
+    pub(super) fn read(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
+        let sectors = range_of(&host);
+        let (answer, newer, gone) = (P::default(), Vec::new(), Vec::new());
+        let slot = self.reads.insert(HostRead { host, awaited: 0, answer, newer, gone });
+        let mut at = sectors.start;
+        while at < sectors.end {
+            let place = self.config.layout.locate(at);
+            let end = sectors.end.min(at + u64::from(place.sectors_left_in_chunk));
+            let from_sector = (at - sectors.start) as u32;
+            self.counters.cache_lookups += 1;
+            if self.cache.holds_all(at..end) {
+                self.counters.cache_hits += 1;
+                let part = self.contents.load(at, (end - at) as u32);
+                self.reads[slot].answer.splice(from_sector, &part);
+            } else {
+                let tag = Tag((slot as u64) << 32 | u64::from(from_sector) << 1);
+                let (spindle, first_sector) = (place.spindle, place.sector_on_spindle);
+                self.counters.data_reads += 1;
+                self.reads[slot].awaited += 1;
+                let command = SpindleCommand {
+                    tag,
+                    spindle,
+                    direction: Direction::Read,
+                    first_sector,
+                    sectors: (end - at) as u32,
+                    payload: P::default(),
+                    all_or_none: false,
+                };
+                self.send_read(command, driver);
+                if P::CARRIES_DATA {
+                    for held in self.cache.held(at..end) {
+                        let part = self.contents.load(held.start, (held.end - held.start) as u32);
+                        self.reads[slot].newer.push(((held.start - sectors.start) as u32, part));
+                    }
+                }
+            }
+            at = end;
+        }
+        if self.reads[slot].awaited == 0 {
+            let read = self.reads.remove(slot);
+            driver.acknowledge(read.host.id, Acknowledge::AfterProcessor, read.answer);
+        }
+    }
+
+    /// A command of a host read has brought what it was for, but for the blocks that are `gone`.
+    pub(super) fn read_progress(
+        &mut self,
+        tag: Tag,
+        payload: &P,
+        gone: &BlockSet,
+        driver: &mut impl Driver<P>,
+    ) {
+        let slot = (tag.0 >> 32) as usize;
+        let from_sector = (tag.0 as u32) >> 1;
+        let read = &mut self.reads[slot];
+        read.answer.splice(from_sector, payload);
+        read.awaited -= 1;
+        if !gone.is_empty() {
+            let first_sector = read.host.first_sector + u64::from(from_sector);
+            let sectors = (payload.bytes().len() as u64 / strewn_raid::SECTOR_BYTES) as u32;
+            read.gone.extend(gone.iter().map(|block| {
+                let of_block = sectors_of_block(first_sector, sectors, block);
+                from_sector + of_block.start..from_sector + of_block.end
+            }));
+        }
+        if read.awaited > 0 {
+            return;
+        }
+        let mut read = self.reads.remove(slot);
+        if !read.gone.is_empty() && read.needs_gone() {
+            self.bad_blocks.refused += 1;
+            driver.refuse(read.host.id);
+            return;
+        }
+        for (at_sector, part) in std::mem::take(&mut read.newer) {
+            read.answer.splice(at_sector, &part);
+        }
+        driver.acknowledge(read.host.id, Acknowledge::Now, read.answer);
+    }
+
+    /// Takes a write into the cache and acknowledges it; gives it back if there is no room, there or in the log.
+    pub(super) fn write(
+        &mut self,
+        host: HostOperation<P>,
+        when: Acknowledge,
+        driver: &mut impl Driver<P>,
+    ) -> Result<(), HostOperation<P>> {
+        let Some(coalesced) = self.cache.room_for(range_of(&host)) else { return Err(host) };
+        if self.log.is_some() && !self.is_logged(host.sectors, driver) {
+            return Err(host);
+        }
+        self.cache.write(range_of(&host));
+        self.counters.coalesced_sectors += coalesced;
+        self.contents.store(host.first_sector, host.sectors, &host.payload);
+        driver.acknowledge(host.id, when, P::default());
+        Ok(())
+    }
+
+    pub(super) fn admit_waiting(&mut self, driver: &mut impl Driver<P>) {
+        while let Some(host) = self.waiting_for_room.pop_front() {
+            if let Err(host) = self.write(host, Acknowledge::Now, driver) {
+                self.waiting_for_room.push_front(host);
+                break;
+            }
+        }
+    }
+}
+
+impl<P: Payload> HostRead<P> {
+    /// Whether something that is gone was not in the cache either.
+    fn needs_gone(&self) -> bool {
+        let is_newer = |sector: u32| {
+            self.newer.iter().any(|(at_sector, part)| {
+                let sectors = part.bytes().len() as u64 / strewn_raid::SECTOR_BYTES;
+                (u64::from(*at_sector)..u64::from(*at_sector) + sectors).contains(&sector.into())
+            })
+        };
+        self.gone.iter().any(|gone| gone.clone().any(|sector| !is_newer(sector)))
+    }
+}
+
+pub(super) fn range_of<P>(host: &HostOperation<P>) -> Range<u64> {
+    host.first_sector..host.first_sector + u64::from(host.sectors)
+}

@@ -1,0 +1,166 @@
+//! The parts of a segment that a rebuild reads, adds up and writes.
+
+use strewn_raid::{MemberSet, SpindleIndex, StripeMember, StripedLayout};
+
+use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::payload::{Holds, Payload};
+
+use super::blocks::{self, BlockSet, blocks_touched, bytes_of, sectors_of_block};
+use super::rebuild::Stage;
+use super::{BLOCK_SECTORS, DESTAGE, InPlace, REDUNDANCY};
+
+/// Sectors that are read and written at a time, if a chunk is not larger.
+const PART_SECTORS: u64 = 512;
+
+/// What has been read of a part; all of it empty without bytes.
+#[derive(Default)]
+pub(super) struct PartBytes {
+    pub(super) sum: Vec<u8>,
+    pub(super) gone: BlockSet,
+    /// The part as it was on reserve, if some blocks of it were bad there: those.
+    copied: Option<(Vec<u8>, BlockSet)>,
+}
+
+impl PartBytes {
+    /// A part that was computed because blocks of its copy were bad: the others are as they were copied.
+    fn join_copy(&mut self, sectors: u32) {
+        let Some((copy, bad)) = self.copied.take() else { return };
+        if self.sum.is_empty() {
+            self.sum.clone_from(&copy);
+        }
+        for block in 0..blocks_touched(0, sectors) {
+            if !bad.contains(block) {
+                let bytes = bytes_of(&sectors_of_block(0, sectors, block));
+                self.sum[bytes.clone()].copy_from_slice(&copy[bytes]);
+                self.gone.remove(block);
+            }
+        }
+    }
+}
+
+impl<P: Payload> InPlace<P> {
+    /// Reads what the next part of a segment is computed from.
+    pub(super) fn read_part(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &self.degraded else { return };
+        let layout = &self.config.layout;
+        let step = &degraded.steps[slot];
+        let stripe = step.first_stripe + step.done_sectors / layout.unit_sectors();
+        let sector = step.segment * layout.config().segment_sectors() + step.done_sectors;
+        let Some((_, member)) = layout.stripe_on(step.spindle, sector) else { return };
+        let on_reserve = degraded.place(step.spindle, sector);
+        let is_copied = on_reserve.is_some() && step.bytes.copied.is_none();
+        let places = if let (Some(place), true) = (on_reserve, is_copied) {
+            vec![place]
+        } else {
+            let lost = degraded.lost_of(layout, stripe).with(member);
+            // The stripes of a part have their members on the same spindles, one behind the other, in other roles.
+            match layout.shape().plan_read(MemberSet::single(member), lost) {
+                Ok(plan) => self.places_of(stripe, plan.read, 0),
+                // Bad where it is on reserve, and another spindle is lost.
+                Err(_) => Vec::new(),
+            }
+        };
+        self.counters.rebuild_reads += places.len() as u64;
+        if places.is_empty() {
+            self.nothing_to_read_for(slot, driver);
+        } else {
+            self.send_part(slot, Stage::Reading, &places, driver);
+        }
+    }
+
+    fn nothing_to_read_for(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        let sectors = self.part_sectors() as u32;
+        let Some(degraded) = &mut self.degraded else { return };
+        let bytes = &mut degraded.steps[slot].bytes;
+        bytes.gone = BlockSet::all(blocks_touched(0, sectors));
+        self.part_is_read(slot, driver);
+    }
+
+    pub(super) fn part_sectors(&self) -> u64 {
+        let layout = &self.config.layout;
+        PART_SECTORS.max(layout.unit_sectors()).min(layout.config().segment_sectors())
+    }
+
+    fn send_part(
+        &mut self,
+        slot: usize,
+        stage: Stage,
+        places: &[(SpindleIndex, u64)],
+        driver: &mut impl Driver<P>,
+    ) {
+        let sectors = self.part_sectors() as u32;
+        let Some(degraded) = &mut self.degraded else { return };
+        let step = &mut degraded.steps[slot];
+        step.stage = stage;
+        step.awaited = places.len() as u32;
+        let direction = if stage == Stage::Reading { Direction::Read } else { Direction::Write };
+        for &(spindle, first_sector) in places {
+            let tag = Tag((slot as u64) << 32 | REDUNDANCY | DESTAGE);
+            let payload = match stage {
+                Stage::Writing if P::CARRIES_DATA => self.written_part(slot),
+                _ => P::default(),
+            };
+            let command = SpindleCommand {
+                tag,
+                spindle,
+                direction,
+                first_sector,
+                sectors,
+                payload,
+                all_or_none: false,
+            };
+            self.send(driver, command);
+        }
+    }
+
+    /// What is written of a segment.
+    fn written_part(&mut self, slot: usize) -> P {
+        let sectors = self.part_sectors() as u32;
+        let Some(degraded) = &mut self.degraded else { return P::default() };
+        let layout = &self.config.layout;
+        let step = &mut degraded.steps[slot];
+        let (spindle, gone) = (step.spindle, std::mem::take(&mut step.bytes.gone));
+        let first = step.segment * layout.config().segment_sectors() + step.done_sectors;
+        let mut bytes = std::mem::take(&mut step.bytes.sum);
+        bytes.resize(bytes_of(&(0..sectors)).len(), 0);
+        let mut payload = P::from_bytes(bytes);
+        self.bad_blocks.left_out += gone.len() as u64;
+        blocks::describe(&mut payload, first, sectors, |block| {
+            match layout.lun_sector_of(spindle, first + block as u64 * BLOCK_SECTORS) {
+                // Reserve and a new device hold something else: it must not be taken for what is gone.
+                _ if gone.contains(block) => Holds::Gone,
+                Some(StripeMember::Data { lun_sector }) => Holds::Lun(lun_sector / BLOCK_SECTORS),
+                Some(StripeMember::Parity { .. }) => Holds::Parity,
+                None => Holds::Nothing,
+            }
+        });
+        payload
+    }
+
+    /// All that a part is computed from has been read. What is bad on reserve is computed from the rest of the stripe.
+    pub(super) fn part_is_read(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        let sectors = self.part_sectors() as u32;
+        let Some(degraded) = &mut self.degraded else { return };
+        let step = &mut degraded.steps[slot];
+        if P::CARRIES_DATA {
+            let bytes = &mut step.bytes;
+            let sector =
+                (step.segment * self.config.layout.config().segment_sectors()) + step.done_sectors;
+            let was_copied = degraded
+                .lost
+                .iter()
+                .find(|lost| lost.spindle == step.spindle)
+                .is_some_and(|lost| lost.segments.place(sector).is_some());
+            if was_copied && bytes.copied.is_none() && !bytes.gone.is_empty() {
+                let copy = std::mem::take(&mut bytes.sum);
+                bytes.copied = Some((copy, std::mem::take(&mut bytes.gone)));
+                self.read_part(slot, driver);
+                return;
+            }
+            bytes.join_copy(sectors);
+        }
+        let place = (step.target.spindle, step.target.sector + step.done_sectors);
+        self.counters.rebuild_writes += 1;
+        self.send_part(slot, Stage::Writing, &[place], driver);
+    }
+}

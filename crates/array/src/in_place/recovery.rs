@@ -1,0 +1,321 @@
+//! Sectors computed from the rest of their stripe: because their spindle is lost, or because they are bad where they are.
+//!
+//! What is computed from must not change meanwhile: a recovery waits for a destage that is at work on its stripe, and
+//! none begins there until it is over. Only a destage's own reads go ahead, for it changes nothing before it has them.
+//!
+//! Bad blocks are written back where they are, as soon as they are computed. Parity does not change by that, so that it
+//! matters little if the power goes in the midst of it: the block is bad as before, or good.
+
+use strewn_raid::{Member, MemberSet, SpindleIndex, StripedLayout};
+
+use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::payload::{Holds, Payload};
+
+use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
+use super::{BLOCK_SECTORS, DESTAGE, InPlace, REDUNDANCY};
+
+/// Of a recovery's tag: what comes is what is wanted, from where it is now.
+const DIRECT: u64 = 1 << 1;
+
+/// A read of sectors that are lost or bad.
+pub(super) struct Recovery<P> {
+    /// The read by the name under which it was asked for; nothing if nobody waits for it.
+    requester: Option<Tag>,
+    /// Where the layout has the sectors.
+    spindle: SpindleIndex,
+    first_sector: u64,
+    sectors: u32,
+    pub(super) stripe: u64,
+    member: Member,
+    /// Commands on their way; none while it waits.
+    pub(super) awaited: u32,
+    /// A spindle was lost under it: what is read so far does not do.
+    again: bool,
+    /// Bad blocks are being written.
+    writing: bool,
+    answer: P,
+    /// What was read of the rest of the stripe, added up; empty without bytes.
+    sum: Vec<u8>,
+    gone: BlockSet,
+    /// Nothing if the sectors are lost.
+    bad: Option<Box<BadRead<P>>>,
+}
+
+/// A read that some bad blocks have come of.
+struct BadRead<P> {
+    /// Where the layout has it; its own first bad block is the recovery's first.
+    first_sector: u64,
+    sectors: u32,
+    payload: P,
+    bad: BlockSet,
+}
+
+impl<P: Payload> InPlace<P> {
+    /// Reads lost sectors; `command` names them by their place in the layout.
+    #[cold]
+    pub(super) fn recover(&mut self, command: &SpindleCommand<P>, driver: &mut impl Driver<P>) {
+        let at = (command.spindle, command.first_sector);
+        self.counters.degraded_reads += 1;
+        self.add_recovery(Some(command.tag), at, command.sectors, None, driver);
+    }
+
+    /// Computes the bad blocks of a read of `sectors` and writes them back; `at` is where the layout has them.
+    pub(super) fn recover_blocks(
+        &mut self,
+        requester: Option<Tag>,
+        at: (SpindleIndex, u64),
+        sectors: u32,
+        payload: P,
+        bad: BlockSet,
+        driver: &mut impl Driver<P>,
+    ) {
+        let Some(hull) = bad.hull() else { return };
+        let (spindle, first_sector) = at;
+        let first_bad = (first_sector / BLOCK_SECTORS + hull.start as u64) * BLOCK_SECTORS;
+        let in_hull = (hull.len() as u64 * BLOCK_SECTORS) as u32;
+        let bad = Box::new(BadRead { first_sector, sectors, payload, bad });
+        self.add_recovery(requester, (spindle, first_bad), in_hull, Some(bad), driver);
+    }
+
+    fn add_recovery(
+        &mut self,
+        requester: Option<Tag>,
+        (spindle, first_sector): (SpindleIndex, u64),
+        sectors: u32,
+        bad: Option<Box<BadRead<P>>>,
+        driver: &mut impl Driver<P>,
+    ) {
+        let Some(degraded) = &mut self.degraded else { return };
+        let Some((stripe, member)) = self.config.layout.stripe_on(spindle, first_sector) else {
+            unreachable!("{spindle} has no sector {first_sector}")
+        };
+        let slot = degraded.recoveries.insert(Recovery {
+            requester,
+            spindle,
+            first_sector,
+            sectors,
+            stripe,
+            member,
+            awaited: 0,
+            again: false,
+            writing: false,
+            answer: P::default(),
+            sum: Vec::new(),
+            gone: BlockSet::EMPTY,
+            bad,
+        });
+        self.begin_recovery(slot, driver);
+    }
+
+    /// What a recovery that the tag is of reads directly from where it is now, by its place in the layout; nothing if it
+    /// reads the rest of the stripe.
+    pub(super) fn read_directly_by(&self, tag: Tag) -> Option<(SpindleIndex, u64)> {
+        let degraded = self.degraded.as_ref()?;
+        let recovery = &degraded.recoveries[(tag.0 >> 32) as usize];
+        let is_direct = tag.0 & DIRECT != 0 && !recovery.writing;
+        is_direct.then_some((recovery.spindle, recovery.first_sector))
+    }
+
+    pub(super) fn begin_recovery(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &self.degraded else { return };
+        let recovery = &degraded.recoveries[slot];
+        let (stripe, member, sectors) = (recovery.stripe, recovery.member, recovery.sectors);
+        // What has become whole while it waited is read from where it is now.
+        let direct = match recovery.bad {
+            None => degraded.place(recovery.spindle, recovery.first_sector),
+            Some(_) => None,
+        };
+        let offset = recovery.first_sector % self.config.layout.unit_sectors();
+        let kind = recovery.requester.map(|tag| tag.0 & (REDUNDANCY | DESTAGE));
+        let waits = kind != Some(DESTAGE) && self.is_destaged(stripe..stripe + 1);
+        let reads = if let Some(place) = direct {
+            vec![place]
+        } else if waits {
+            Vec::new()
+        } else {
+            let lost = degraded.lost_of(&self.config.layout, stripe).with(member);
+            let plan = self.config.layout.shape().plan_read(MemberSet::single(member), lost);
+            match plan {
+                Ok(plan) => self.places_of(stripe, plan.read, offset),
+                // A bad block, and a spindle of its stripe is lost.
+                Err(_) => return self.nothing_to_read(slot, driver),
+            }
+        };
+        let Some(degraded) = &mut self.degraded else { return };
+        if reads.is_empty() {
+            degraded.waiting.push_back(slot);
+            return;
+        }
+        degraded.recoveries[slot].awaited = reads.len() as u32;
+        self.counters.recovery_reads += reads.len() as u64;
+        let direct = if direct.is_some() { DIRECT } else { 0 };
+        for (spindle, first_sector) in reads {
+            let tag = Tag((slot as u64) << 32 | REDUNDANCY | direct);
+            let payload = P::default();
+            let direction = Direction::Read;
+            let command = SpindleCommand {
+                tag,
+                spindle,
+                direction,
+                first_sector,
+                sectors,
+                payload,
+                all_or_none: false,
+            };
+            self.send(driver, command);
+        }
+    }
+
+    fn nothing_to_read(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.degraded else { return };
+        let recovery = &mut degraded.recoveries[slot];
+        recovery.gone = BlockSet::all(blocks_touched(recovery.first_sector, recovery.sectors));
+        if P::CARRIES_DATA {
+            recovery.sum = vec![0; blocks::bytes_of(&(0..recovery.sectors)).len()];
+        }
+        self.recovery_is_over(slot, driver);
+    }
+
+    /// A command of a recovery has completed, with what it brought but for the blocks that are gone; or it failed.
+    pub(super) fn recovery_progress(
+        &mut self,
+        tag: Tag,
+        came: Option<(&P, &BlockSet)>,
+        driver: &mut impl Driver<P>,
+    ) {
+        let slot = (tag.0 >> 32) as usize;
+        let Some(degraded) = &mut self.degraded else { return };
+        let recovery = &mut degraded.recoveries[slot];
+        recovery.awaited -= 1;
+        if !recovery.writing {
+            match came {
+                Some((payload, gone)) => {
+                    if tag.0 & DIRECT != 0 {
+                        recovery.answer.splice(0, payload);
+                    } else if P::CARRIES_DATA {
+                        blocks::add(&mut recovery.sum, payload.bytes());
+                    }
+                    recovery.gone.add(gone);
+                }
+                None => recovery.again = true,
+            }
+        }
+        if recovery.awaited > 0 {
+            return;
+        }
+        if std::mem::take(&mut recovery.again) {
+            recovery.sum.clear();
+            recovery.gone = BlockSet::EMPTY;
+            self.begin_recovery(slot, driver);
+        } else if recovery.writing || !self.is_written_back(slot, driver) {
+            self.recovery_is_over(slot, driver);
+        }
+    }
+
+    /// Sends the computed blocks back to where they were found bad, if there are any.
+    fn is_written_back(&mut self, slot: usize, driver: &mut impl Driver<P>) -> bool {
+        let Some(degraded) = &mut self.degraded else { return false };
+        let recovery = &degraded.recoveries[slot];
+        let Some(read) = &recovery.bad else { return false };
+        let Some((spindle, place)) = degraded.place(recovery.spindle, recovery.first_sector) else {
+            return false;
+        };
+        let skipped = read.bad.hull().map_or(0, |hull| hull.start);
+        let mut good = BlockSet::EMPTY;
+        for block in read.bad.iter().map(|block| block - skipped) {
+            if !recovery.gone.contains(block) {
+                good.insert(block);
+            }
+        }
+        let is_parity = recovery.member == self.config.layout.shape().row_parity();
+        let stripe_sectors = u64::from(self.config.layout.shape().data_blocks());
+        let chunk_sectors = self.config.layout.unit_sectors();
+        let lun_sector = (recovery.stripe * stripe_sectors + u64::from(recovery.member.0))
+            * chunk_sectors
+            + recovery.first_sector % chunk_sectors;
+        let writes: Vec<SpindleCommand<P>> = good
+            .runs()
+            .into_iter()
+            .map(|run| {
+                let from = run.start as u64 * BLOCK_SECTORS;
+                let sectors = (run.len() as u64 * BLOCK_SECTORS) as u32;
+                let bytes = blocks::bytes_of(&(from as u32..from as u32 + sectors));
+                let mut payload = P::from_bytes(recovery.sum[bytes].to_vec());
+                blocks::describe(&mut payload, place + from, sectors, |block| {
+                    let block = (lun_sector + from) / BLOCK_SECTORS + block as u64;
+                    if is_parity { Holds::Parity } else { Holds::Lun(block) }
+                });
+                SpindleCommand {
+                    tag: Tag((slot as u64) << 32 | REDUNDANCY),
+                    spindle,
+                    direction: Direction::Write,
+                    first_sector: place + from,
+                    sectors,
+                    payload,
+                    all_or_none: false,
+                }
+            })
+            .collect();
+        let recovery = &mut degraded.recoveries[slot];
+        recovery.writing = true;
+        recovery.awaited = writes.len() as u32;
+        let count = if is_parity {
+            &mut self.counters.parity_writes
+        } else {
+            &mut self.counters.data_writes
+        };
+        *count += writes.len() as u64;
+        self.bad_blocks.repaired += good.len() as u64;
+        let are_sent = !writes.is_empty();
+        for command in writes {
+            self.send(driver, command);
+        }
+        are_sent
+    }
+
+    /// Whoever asked gets what there is.
+    fn recovery_is_over(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.degraded else { return };
+        let Recovery { requester, mut answer, sum, mut gone, bad, .. } =
+            degraded.recoveries.remove(slot);
+        let computed = P::from_bytes(sum);
+        if let Some(read) = bad {
+            (answer, gone) = read.with(&computed, &gone);
+        } else if !computed.bytes().is_empty() {
+            answer = computed;
+        }
+        if let Some(tag) = requester {
+            match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
+                (false, false) => self.read_progress(tag, &answer, &gone, driver),
+                (false, true) => {
+                    if self.destage_progress(tag, Some((&answer, &gone)), driver) {
+                        self.destage_ended(driver);
+                    }
+                }
+                (true, _) => self.recovery_progress(tag, Some((&answer, &gone)), driver),
+            }
+        }
+        self.stripes_are_free(driver);
+    }
+}
+
+impl<P: Payload> BadRead<P> {
+    /// The read with its bad blocks as they were computed, and which of its own blocks are gone.
+    fn with(self, computed: &P, gone: &BlockSet) -> (P, BlockSet) {
+        let Self { first_sector, sectors, mut payload, bad } = self;
+        let skipped = bad.hull().map_or(0, |hull| hull.start);
+        let before_hull = skipped as u64 * BLOCK_SECTORS;
+        let mut gone_of_read = BlockSet::EMPTY;
+        for block in bad.iter() {
+            if gone.contains(block - skipped) {
+                gone_of_read.insert(block);
+                continue;
+            }
+            let wanted = sectors_of_block(first_sector, sectors, block);
+            let in_hull = first_sector % BLOCK_SECTORS + u64::from(wanted.start) - before_hull;
+            let part = computed.slice(in_hull as u32, wanted.end - wanted.start);
+            payload.splice(wanted.start, &part);
+        }
+        (payload, gone_of_read)
+    }
+}

@@ -1,0 +1,546 @@
+//! The in-place controller with bytes: parity, what is computed from it, blocks that go bad, and the log.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+use strewn_array::in_place::{InPlace, InPlaceConfig, WriteLog};
+use strewn_array::{Array, ProcessorCosts, Rebuild};
+use strewn_raid::{VraidConfig, VraidLayout};
+
+use crate::faulty::{BLOCK_SECTORS, Described, FaultyBench};
+
+const CHUNK_SECTORS: u64 = 16;
+const SEGMENT_SECTORS: u64 = 2 * CHUNK_SECTORS;
+/// Five rounds of RStores, of which the LUN takes one or two.
+const SPINDLE_SECTORS: u64 = 25 * SEGMENT_SECTORS;
+
+#[derive(Debug, Clone)]
+struct Setting {
+    sets: Vec<u16>,
+    lun_sectors: u64,
+    write_cache_sectors: u64,
+    destage_low_sectors: u64,
+    destages_in_flight: u32,
+    rebuild: Rebuild,
+    log: Option<u64>,
+    commits: bool,
+    /// Whether host operations are of whole blocks.
+    whole_blocks: bool,
+}
+
+fn any_setting() -> impl Strategy<Value = Setting> {
+    let sets = prop_oneof![Just(vec![6]), Just(vec![6, 7]), Just(vec![8])];
+    let log = prop::option::of(4_000..60_000u64);
+    let rebuild = (0..3u16, 1..4u32)
+        .prop_map(|(spares, steps_in_flight)| Rebuild { spares, steps_in_flight });
+    (sets, 300..=1400u64, 40..400u64, 0..100u64, 1..8u32, rebuild, log, any::<(bool, bool)>())
+        .prop_map(|(sets, lun_sectors, cache, low, destages_in_flight, rebuild, log, flags)| {
+            Setting {
+                sets,
+                lun_sectors,
+                write_cache_sectors: cache,
+                destage_low_sectors: low,
+                destages_in_flight,
+                rebuild,
+                log,
+                commits: flags.0,
+                whole_blocks: flags.1,
+            }
+        })
+}
+
+fn roomy() -> Setting {
+    Setting {
+        sets: vec![6],
+        lun_sectors: 600,
+        write_cache_sectors: 400,
+        destage_low_sectors: 0,
+        destages_in_flight: 4,
+        rebuild: Rebuild::default(),
+        log: None,
+        commits: false,
+        whole_blocks: true,
+    }
+}
+
+fn array(setting: &Setting) -> InPlace<Described> {
+    let config = VraidConfig {
+        redundancy_sets: setting.sets.clone(),
+        chunk_bytes: CHUNK_SECTORS * 512,
+        segment_bytes: SEGMENT_SECTORS * 512,
+    };
+    let array = InPlace::<Described>::new(InPlaceConfig {
+        layout: VraidLayout::new(config, SPINDLE_SECTORS * 512).unwrap(),
+        lun_sectors: setting.lun_sectors,
+        file_sectors: setting.lun_sectors,
+        spindle_sectors: SPINDLE_SECTORS,
+        write_cache_sectors: setting.write_cache_sectors,
+        destage_low_sectors: setting.destage_low_sectors,
+        destages_in_flight: setting.destages_in_flight,
+        processor: ProcessorCosts::default(),
+    });
+    let array = array.unwrap().with_rebuild(setting.rebuild);
+    match setting.log {
+        Some(half_bytes) => array.with_log(WriteLog { half_bytes, record_header_bytes: 100 }),
+        None => array,
+    }
+}
+
+fn bench(setting: &Setting) -> FaultyBench {
+    let mut bench = FaultyBench::new(array(setting), setting.lun_sectors, SPINDLE_SECTORS);
+    bench.world.commits = setting.commits;
+    bench
+}
+
+/// What happens next.
+#[derive(Debug, Clone)]
+enum Happening {
+    Read(Index, u32),
+    Write(Index, u32),
+    Execute(Index),
+    Complete(Index),
+    CompleteNewest,
+    Drain,
+    Commit,
+    Checkpoint,
+    Spoil(Index, Index),
+}
+
+fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
+    let sectors = prop_oneof![4 => 1..=20u32, 1 => 1..=120u32];
+    let happening = prop_oneof![
+        6 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
+        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
+        4 => any::<Index>().prop_map(Happening::Execute),
+        24 => any::<Index>().prop_map(Happening::Complete),
+        6 => Just(Happening::CompleteNewest),
+        1 => Just(Happening::Drain),
+        2 => Just(Happening::Commit),
+        1 => Just(Happening::Checkpoint),
+        4 => any::<(Index, Index)>().prop_map(|(spindle, block)| Happening::Spoil(spindle, block)),
+    ];
+    prop::collection::vec(happening, 1..250)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Spoils {
+    None,
+    OneOfARow,
+    Any,
+}
+
+fn take(bench: &mut FaultyBench, setting: &Setting, happening: &Happening, spoils: Spoils) {
+    let commands = bench.commands_out();
+    match happening {
+        Happening::Read(at, sectors) | Happening::Write(at, sectors) => {
+            let lun_sectors = setting.lun_sectors as usize;
+            let (mut first_sector, mut sectors) = (at.index(lun_sectors), *sectors);
+            if setting.whole_blocks {
+                first_sector = first_sector / 8 * 8;
+                sectors = sectors.next_multiple_of(8);
+            }
+            let sectors = sectors.min((lun_sectors - first_sector) as u32);
+            match happening {
+                Happening::Read(..) => bench.read(first_sector as u64, sectors),
+                _ => bench.write(first_sector as u64, sectors),
+            };
+        }
+        Happening::Execute(index) if commands > 0 => bench.execute(index.index(commands)),
+        Happening::Complete(index) if commands > 0 => bench.complete(index.index(commands)),
+        Happening::CompleteNewest if commands > 0 => bench.complete(commands - 1),
+        Happening::Execute(_) | Happening::Complete(_) | Happening::CompleteNewest => {}
+        Happening::Drain => {
+            for _ in 0..50 {
+                if bench.commands_out() > 0 {
+                    bench.complete(0);
+                }
+            }
+        }
+        Happening::Commit => bench.commit(),
+        Happening::Checkpoint => bench.checkpoint(),
+        Happening::Spoil(spindle, block) if spoils != Spoils::None => {
+            let spindle = spindle.index(bench.array.spindles().into()) as u16;
+            let block = block.index((SPINDLE_SECTORS / BLOCK_SECTORS) as usize) as u64;
+            bench.world.spoil(spindle, block, spoils == Spoils::Any);
+        }
+        Happening::Spoil(..) => {}
+    }
+}
+
+/// A spindle's fate, by the number of the happening before which it befalls it.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Lost(u16),
+    Replaced(u16),
+}
+
+fn befall(bench: &mut FaultyBench, fate: Fate) {
+    match fate {
+        Fate::Lost(spindle) => bench.fail(spindle),
+        Fate::Replaced(spindle) => bench.replace(spindle),
+    }
+}
+
+/// A new array goes through `happenings`, at some of which its spindles meet their fates, or else at the end.
+fn live(
+    setting: &Setting,
+    happenings: &[Happening],
+    fates: &[(usize, Fate)],
+    spoils: Spoils,
+) -> FaultyBench {
+    let mut bench = bench(setting);
+    bench.world.may_refuse = spoils == Spoils::Any;
+    for (number, happening) in happenings.iter().enumerate() {
+        for (_, fate) in fates.iter().filter(|(at, _)| *at == number) {
+            befall(&mut bench, *fate);
+        }
+        take(&mut bench, setting, happening, spoils);
+    }
+    for (_, fate) in fates.iter().filter(|(at, _)| *at >= happenings.len()) {
+        befall(&mut bench, *fate);
+    }
+    bench
+}
+
+fn run(
+    setting: &Setting,
+    happenings: &[Happening],
+    fates: &[(usize, Fate)],
+    spoils: Spoils,
+) -> FaultyBench {
+    let mut bench = live(setting, happenings, fates, spoils);
+    bench.settle();
+    bench
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn parity_is_right_after_any_history(setting in any_setting(), happenings in any_happenings()) {
+        let mut bench = run(&setting, &happenings, &[], Spoils::None);
+        bench.clean();
+        bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+        bench.world.parity_is_right();
+        bench.world.descriptions_are_right();
+        bench.read_everything();
+    }
+
+    #[test]
+    fn with_a_spindle_lost_every_read_is_right(
+        setting in any_setting(),
+        happenings in any_happenings(),
+        at in 0..250usize,
+        spindle in 0..6u16,
+        other in 0..6u16,
+    ) {
+        let setting = Setting { rebuild: Rebuild { spares: setting.rebuild.spares.min(1), ..setting.rebuild }, ..setting };
+        let mut bench = run(&setting, &happenings, &[(at, Fate::Lost(spindle))], Spoils::None);
+        bench.read_everything();
+        bench.clean();
+        bench.read_everything();
+        bench.world.descriptions_are_right();
+        if setting.rebuild.spares > 0 {
+            // What is on reserve now has parity as right as any: another spindle may go.
+            prop_assert!(!bench.array.failures()[0].is_open());
+            if other != spindle {
+                bench.fail(other);
+                bench.settle();
+                bench.read_everything();
+            }
+        }
+    }
+
+    #[test]
+    fn a_replaced_spindle_is_whole_again(
+        setting in any_setting(),
+        happenings in any_happenings(),
+        times in prop::array::uniform2(0..250usize),
+        spindle in 0..6u16,
+        other in 0..6u16,
+    ) {
+        let (lost, replaced) = (times[0].min(times[1]), times[0].max(times[1]));
+        let fates = [(lost, Fate::Lost(spindle)), (replaced, Fate::Replaced(spindle))];
+        let mut bench = run(&setting, &happenings, &fates, Spoils::None);
+        prop_assert!(!bench.array.failures()[0].is_open());
+        bench.clean();
+        bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+        bench.world.parity_is_right();
+        bench.world.descriptions_are_right();
+        bench.fail(other);
+        bench.settle();
+        bench.read_everything();
+    }
+
+    #[test]
+    fn nothing_acknowledged_is_lost_with_the_power(
+        setting in any_setting(),
+        happenings in any_happenings(),
+        loses_a_spindle: bool,
+        at in 0..250usize,
+        spindle in 0..6u16,
+        spoils: bool,
+    ) {
+        let log = setting.log.or(Some(20_000));
+        let setting = Setting { log, whole_blocks: true, ..setting };
+        let fates = [(at, Fate::Lost(spindle))];
+        let fates = if loses_a_spindle { &fates[..] } else { &[] };
+        let spoils =
+            if spoils && !loses_a_spindle { Spoils::OneOfARow } else { Spoils::None };
+        let mut bench = live(&setting, &happenings, fates, spoils);
+        bench.crash(array(&setting));
+        bench.read_everything();
+        bench.clean();
+        bench.read_everything();
+        if loses_a_spindle {
+            bench.replace(spindle);
+            bench.settle();
+        }
+        bench.clean();
+        bench.world.parity_is_right();
+    }
+
+    #[test]
+    fn one_bad_block_of_a_row_is_made_good(setting in any_setting(), happenings in any_happenings()) {
+        let mut bench = run(&setting, &happenings, &[], Spoils::OneOfARow);
+        bench.read_everything();
+        bench.clean();
+        bench.read_everything();
+        bench.world.parity_is_right();
+        bench.world.descriptions_are_right();
+        prop_assert_eq!(bench.array.bad_blocks().lost, 0);
+        prop_assert_eq!(bench.array.bad_blocks().refused, 0);
+        bench.data_blocks_are_good();
+    }
+
+    #[test]
+    fn nothing_wrong_is_ever_read(
+        setting in any_setting(),
+        happenings in any_happenings(),
+        times in prop::array::uniform2(0..600usize),
+        spindle in 0..6u16,
+    ) {
+        let (lost, replaced) = (times[0].min(times[1]), times[0].max(times[1]));
+        let mut fates = vec![(lost, Fate::Lost(spindle)), (replaced, Fate::Replaced(spindle))];
+        fates.retain(|(at, _)| *at < 300);
+        if lost >= 300 {
+            fates.clear();
+        }
+        let mut bench = run(&setting, &happenings, &fates, Spoils::Any);
+        bench.read_everything();
+        bench.clean();
+        bench.read_everything();
+        if fates.len() != 1 {
+            bench.world.parity_is_right();
+        }
+        bench.world.descriptions_are_right();
+    }
+}
+
+/// Where a sector of the LUN lies: spindle and block; and the parity over it.
+fn blocks_of(bench: &FaultyBench, lun_sector: u64) -> [(u16, u64); 2] {
+    let place = bench.world.layout.locate(lun_sector);
+    [
+        (place.spindle.0, place.sector_on_spindle / BLOCK_SECTORS),
+        (place.parity_spindle.0, place.parity_sector / BLOCK_SECTORS),
+    ]
+}
+
+#[test]
+fn a_bad_block_is_computed_and_written_anew() {
+    let mut bench = bench(&roomy());
+    let [(spindle, block), _] = blocks_of(&bench, 8);
+    assert!(bench.world.spoil(spindle, block, false));
+    // The read begins and ends within blocks, and the bad one is its second.
+    let read = bench.read(5, 9);
+    bench.settle();
+    assert!(bench.is_answered(read));
+    assert_eq!(bench.world.bad_blocks(), 0);
+    assert_eq!(bench.array.bad_blocks().repaired, 1);
+    // The bad read, four of the rest of the stripe, and the write.
+    let counters = bench.array.counters();
+    assert_eq!((counters.data_reads, counters.recovery_reads, counters.data_writes), (1, 4, 1));
+    bench.world.parity_is_right();
+}
+
+#[test]
+fn a_destage_repairs_what_it_finds_bad() {
+    for which in 0..2 {
+        let mut bench = bench(&roomy());
+        let (spindle, block) = blocks_of(&bench, 0)[which];
+        bench.world.spoil(spindle, block, false);
+        bench.write(2, 3);
+        bench.settle();
+        assert_eq!((bench.world.bad_blocks(), bench.array.bad_blocks().repaired), (0, 1));
+        bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+        bench.world.parity_is_right();
+    }
+}
+
+#[test]
+fn two_bad_blocks_of_a_row_are_refused_until_they_are_written() {
+    let mut bench = bench(&roomy());
+    bench.world.may_refuse = true;
+    let other = CHUNK_SECTORS;
+    for lun_sector in [0, other] {
+        let [(spindle, block), _] = blocks_of(&bench, lun_sector);
+        bench.world.spoil(spindle, block, true);
+    }
+    bench.read(0, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 1);
+    // What else the row has can be read, and so can the next row.
+    bench.read(2 * CHUNK_SECTORS, 8);
+    bench.read(8, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 1);
+    // One of the two is written: it is there, and the other is not made up from parity that knows nothing of it.
+    bench.write(0, 8);
+    bench.settle();
+    bench.read(0, 8);
+    bench.read(other, 8);
+    bench.settle();
+    assert_eq!((bench.world.refused, bench.array.bad_blocks().lost), (2, 0));
+    assert_eq!(bench.world.bad_blocks(), 2, "the other one, and parity that is marked as gone");
+    // With the other one written the row is whole, parity included.
+    bench.write(other, 8);
+    bench.settle();
+    assert_eq!(bench.world.bad_blocks(), 0);
+    bench.world.parity_is_right();
+    bench.read_everything();
+}
+
+#[test]
+fn data_without_a_place_wait_for_the_rebuild() {
+    let rebuild = Rebuild { spares: 1, steps_in_flight: 1 };
+    let mut bench = bench(&Setting { rebuild, ..roomy() });
+    bench.world.may_refuse = true;
+    // The last RStore of the round, so that its rebuild is not the first.
+    let lun_sector = 4 * SEGMENT_SECTORS * 4;
+    let [(lost, _), _] = blocks_of(&bench, lun_sector);
+    let [(spindle, block), _] = blocks_of(&bench, lun_sector + CHUNK_SECTORS);
+    bench.world.spoil(spindle, block, true);
+    bench.fail(lost);
+    bench.write(lun_sector, 8);
+    bench.settle();
+    assert!(!bench.array.failures()[0].is_open());
+    // The block's old contents could not be rebuilt; its new contents are there.
+    assert_eq!((bench.array.bad_blocks().left_out, bench.array.bad_blocks().lost), (1, 0));
+    bench.clean();
+    bench.read(lun_sector, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 0);
+    bench.read(lun_sector + CHUNK_SECTORS, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 1);
+}
+
+#[test]
+fn data_that_will_never_have_a_place_are_lost_and_counted() {
+    let mut bench = bench(&roomy());
+    bench.world.may_refuse = true;
+    let [(lost, _), _] = blocks_of(&bench, 0);
+    let [(spindle, block), _] = blocks_of(&bench, CHUNK_SECTORS);
+    bench.world.spoil(spindle, block, true);
+    bench.fail(lost);
+    bench.write(0, 8);
+    bench.settle();
+    assert!(bench.array.is_clean());
+    assert_eq!(bench.array.bad_blocks().lost, 1);
+    bench.read(0, 8);
+    bench.settle();
+    assert_eq!(bench.world.refused, 1);
+}
+
+#[test]
+fn a_spindle_may_be_missing_from_the_start() {
+    let mut bench = bench(&roomy());
+    bench.fail(2);
+    bench.read_everything();
+    bench.write(0, 300);
+    bench.clean();
+    bench.read_everything();
+    bench.replace(2);
+    bench.settle();
+    assert!(!bench.array.failures()[0].is_open());
+    bench.world.parity_is_right();
+    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+}
+
+#[test]
+fn what_is_bad_on_reserve_is_computed_when_it_is_moved_home() {
+    let rebuild = Rebuild { spares: 1, steps_in_flight: 2 };
+    let mut bench = bench(&Setting { rebuild, ..roomy() });
+    bench.fail(1);
+    bench.settle();
+    bench.write(0, 200);
+    bench.settle();
+    bench.world.spoil_reserve();
+    bench.replace(1);
+    bench.settle();
+    assert_eq!(bench.array.bad_blocks().left_out, 0);
+    bench.world.parity_is_right();
+    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+    // All reserve is free again: the next loss finds it.
+    bench.fail(4);
+    bench.settle();
+    assert!(bench.array.failures().iter().all(|failure| !failure.is_open()));
+    bench.read_everything();
+}
+
+/// A half takes three writes of a block.
+fn with_log(commits: bool) -> Setting {
+    let log = Some(3 * (8 * 512 + 100));
+    Setting { log, commits, destage_low_sectors: 300, ..roomy() }
+}
+
+#[test]
+fn a_full_half_begins_a_checkpoint_that_frees_it() {
+    let mut bench = bench(&with_log(false));
+    for block in 0..3 {
+        bench.write(block * 40, 8);
+    }
+    assert_eq!(bench.commands_out(), 0, "below the low water mark nothing is written back");
+    let fourth = bench.write(200, 8);
+    assert!(bench.is_answered(fourth));
+    assert!(bench.commands_out() > 0);
+    bench.settle();
+    assert_eq!((bench.world.committed, bench.array.counters().checkpoints), (1, 1));
+    // The fourth write is not of the checkpoint, and it is in the other half.
+    assert!(!bench.array.is_clean());
+    bench.clean();
+    assert_eq!(bench.world.committed, 2);
+    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+}
+
+#[test]
+fn with_both_halves_full_writes_wait_for_the_commit() {
+    let mut bench = bench(&with_log(true));
+    let first: Vec<u32> = (0..6).map(|block| bench.write(block * 40, 8)).collect();
+    assert!(first.iter().all(|write| bench.is_answered(*write)));
+    let (seventh, eighth) = (bench.write(400, 8), bench.write(440, 8));
+    while bench.commands_out() > 0 {
+        bench.complete(0);
+    }
+    assert!(bench.world.is_committing);
+    assert!(!bench.is_answered(seventh) && !bench.is_answered(eighth), "the half is not free yet");
+    assert_eq!(bench.array.counters().stalled_writes, 2);
+    bench.commit();
+    assert!(bench.is_answered(seventh) && bench.is_answered(eighth));
+    bench.settle();
+    bench.clean();
+    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+}
+
+#[test]
+fn a_sector_written_again_while_it_is_on_its_way_is_of_the_next_checkpoint() {
+    let mut bench = bench(&with_log(false));
+    bench.write(0, 8);
+    bench.checkpoint();
+    assert_eq!(bench.commands_out(), 2);
+    bench.write(0, 8);
+    bench.settle();
+    assert_eq!(bench.world.committed, 1);
+    assert!(!bench.array.is_clean());
+    bench.clean();
+    assert_eq!(bench.world.committed, 2);
+}
