@@ -465,8 +465,8 @@ impl<A: LiveArray> Engine<A> {
     /// yet, which it covers, and labels that do not say yet which spindles it does without.
     fn commit_if_ready(&mut self) -> bool {
         let Some(committing) = &mut self.committing else { return false };
-        let log_is_behind =
-            !self.replaying && self.world.log.durable().host + 1 < committing.superblock.log_start;
+        let log_start = committing.superblock.log_start;
+        let log_is_behind = self.waiting_for_log.front().is_some_and(|(one, _)| *one < log_start);
         if committing.asked || log_is_behind || !self.labels.is_idle() || self.stopped.is_some() {
             return false;
         }

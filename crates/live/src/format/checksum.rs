@@ -80,6 +80,7 @@ pub(super) fn holds_to_numbers(holds: Holds) -> (u8, u32, u64) {
         Holds::Lun(block) => (2, LUN_FILE, block),
         Holds::Metadata(key) => (3, 0, u64::from(key)),
         Holds::Parity => (4, 0, 0),
+        Holds::Gone => (5, 0, 0),
     }
 }
 
@@ -90,6 +91,7 @@ pub(super) fn holds_of_numbers(kind: u8, file: u32, number: u64) -> Option<Holds
         (2, LUN_FILE) => Some(Holds::Lun(number)),
         (3, 0) => u32::try_from(number).ok().map(Holds::Metadata),
         (4, 0) => Some(Holds::Parity),
+        (5, 0) => Some(Holds::Gone),
         _ => None,
     }
 }

@@ -132,6 +132,9 @@ pub enum BadBlock {
         /// CRC-32C of what was written.
         written: u32,
     },
+    /// What belongs here is lost for good, as whoever wrote it says.
+    #[error("what belongs here is lost for good")]
+    Gone,
     /// Its checksum entry does not vouch for it.
     #[error(transparent)]
     BadEntry(#[from] BadEntry),

@@ -1,5 +1,7 @@
 //! Reads: blocks with their checksums.
 
+use strewn_array::Holds;
+
 use super::Store;
 use super::api::{BadBlock, BlockState};
 use super::operation::{Extent, Kind, Part, Purpose, ReadPart, ReadState, Work};
@@ -192,6 +194,9 @@ fn judge(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> BlockS
     let (found, written) = (crc32c::crc32c(bytes), entry.data_crc);
     if found != written {
         return BlockState::Bad(BadBlock::WrongChecksum { found, written });
+    }
+    if entry.holds == Holds::Gone {
+        return BlockState::Bad(BadBlock::Gone);
     }
     BlockState::Good { holds: entry.holds, checkpoint: entry.checkpoint, crc: found }
 }
