@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod check;
 pub mod data;
 pub mod device;
 pub mod engine;
@@ -15,3 +16,4 @@ pub mod offline;
 pub mod restart;
 pub mod running;
 pub mod store;
+pub mod torture;
