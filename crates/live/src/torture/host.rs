@@ -28,19 +28,15 @@ pub(super) struct Host {
     outstanding: BTreeMap<u64, Outstanding>,
     /// Sectors of the LUN that are written more often than others.
     hot: Vec<u64>,
-    piece_sectors: u64,
+    /// As the engine says.
+    pub(super) piece_sectors: u64,
     most_sectors: u64,
 }
 
 impl Host {
-    pub(super) fn new(
-        draw: &mut Draw,
-        lun_sectors: u64,
-        most_sectors: u64,
-        piece_sectors: u64,
-    ) -> Self {
+    pub(super) fn new(draw: &mut Draw, lun_sectors: u64, most_sectors: u64) -> Self {
         let hot = (0..6).map(|_| draw.from(0..lun_sectors)).collect();
-        Self { next_id: 0, outstanding: BTreeMap::new(), hot, piece_sectors, most_sectors }
+        Self { next_id: 0, outstanding: BTreeMap::new(), hot, piece_sectors: BLOCK, most_sectors }
     }
 
     pub(super) fn outstanding(&self) -> usize {

@@ -59,7 +59,7 @@ impl<'a> Life<'a> {
     pub(super) fn new(schedule: &'a mut Schedule, is_last: bool) -> Self {
         let mut draw = Draw::new(schedule.draw.bits(), 2);
         let plan = &schedule.plan;
-        let host = Host::new(&mut draw, plan.lun_sectors(), plan.most_sectors, 2_048);
+        let host = Host::new(&mut draw, plan.lun_sectors(), plan.most_sectors);
         Self { schedule, draw, host, scan: None, is_last }
     }
 
@@ -103,6 +103,7 @@ impl<'a> Life<'a> {
 
     fn run(&mut self, mut array: Array<'_>) -> Result<End, Stop> {
         let before = array.engine().superblock().checkpoint;
+        self.host.piece_sectors = array.engine().piece_sectors();
         self.scan(&mut array)?;
         self.check(&mut array)?;
         let mut left = match self.is_last {

@@ -229,7 +229,7 @@ impl Schedule {
         let unexpected: Vec<String> = report
             .findings
             .iter()
-            .filter(|finding| !self.is_injury(finding))
+            .filter(|finding| !self.is_injury(finding) && !is_of_lost(finding, &bench.lost))
             .map(ToString::to_string)
             .collect();
         match unexpected.first() {
@@ -242,6 +242,15 @@ impl Schedule {
     pub(super) fn label(&self, devices: &SimulatedDevices) -> Option<Label> {
         let device_blocks = self.plan.label.device_blocks;
         newest_label(devices, &self.absent).map(|label| Label { device_blocks, ..label })
+    }
+}
+
+/// Whether a finding only says that a device is not there.
+fn is_of_lost(problem: &Problem, lost: &BTreeSet<DeviceIndex>) -> bool {
+    match problem {
+        Problem::Label { device, .. } => lost.contains(device),
+        Problem::Superblock { spindle, .. } => lost.contains(&DeviceIndex(spindle.0)),
+        _ => false,
     }
 }
 
