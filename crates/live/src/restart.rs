@@ -4,7 +4,7 @@ use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_poin
 use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereConfig};
 
 use crate::data::Data;
-use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
+use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
 use crate::engine::{Engine, HostRequest, LiveArray, RequestId};
 use crate::format::{Label, LogLayout, MemberState, SUPERBLOCK_SLOTS, Superblock};
 use crate::log::{HostRecord, Log, RecoveredLog, read_log};
@@ -58,6 +58,42 @@ pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<S
         }
     }
     Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
+}
+
+/// Writes what the array goes on from, the newest label and the newest superblock, to all devices that do not have it: they
+/// may have been written to some of them only when the power went, and these may be lost next. What is written from now
+/// on goes over blocks that only older ones need.
+fn spread<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    superblock: &Superblock,
+) -> Result<(), RestartError> {
+    let mut write_missing = |device: DeviceIndex, block: u64, wanted: Buffer| {
+        let offset = block * BLOCK_BYTES as u64;
+        if Offline::read_raw(devices, device, offset, BLOCK_BYTES)
+            .is_ok_and(|bytes| bytes == wanted.bytes())
+        {
+            return Ok(());
+        }
+        match Offline::write_raw(devices, device, block, wanted) {
+            // A device that is not there is found out by whoever needs it.
+            Ok(()) | Err(IoError::Gone(_) | IoError::Unreadable) => Ok(()),
+            Err(IoError::NoSpace) => Err(RestartError::Redo(Failure::NoSpace)),
+        }
+    };
+    for (device, label) in label.of_devices() {
+        // One that cannot be encoded could not have been made.
+        let Ok(wanted) = label.encode() else { continue };
+        for block in [0, label.device_blocks - 1] {
+            write_missing(device, block, wanted.clone())?;
+        }
+    }
+    for (position, member) in (0..).zip(&label.members) {
+        if member.state == MemberState::Present {
+            write_missing(DeviceIndex(position), superblock.slot(), superblock.encode())?;
+        }
+    }
+    Ok(())
 }
 
 /// Every block of a write-anywhere array that its root leads to, by key.
@@ -145,6 +181,7 @@ pub fn restart<D: Devices, A: LiveArray>(
         return Err(RestartError::LogBreaksOff(last));
     }
 
+    spread(&mut devices, label, &superblock)?;
     let tag = label.array.tag();
     let mut store = Store::new(tag, spindles, CHECKSUM_CACHE_BYTES);
     for (position, member) in (0..).map(strewn_raid::SpindleIndex).zip(&label.members) {

@@ -35,6 +35,8 @@ use world::{Said, World};
 /// Tokens of the store from here on are the engine's own; below are slots of commands.
 const FLUSH_FOR_REDO: Token = Token(1 << 40);
 const SUPERBLOCK: Token = Token((1 << 40) + 1);
+const FLUSH_FOR_SUPERBLOCK: Token = Token((1 << 40) + 2);
+const FLUSH_FOR_REBUILD: Token = Token((1 << 40) + 3);
 
 /// Who asked for an I/O is in the lowest bits of its name.
 const WHO_BITS: u32 = 2;
@@ -45,8 +47,20 @@ const LABELS: u64 = 2;
 /// A consistency point whose blocks are all written, on its way to being safe.
 struct Committing {
     superblock: Superblock,
-    /// Whether the store has been asked for it.
-    asked: bool,
+    stage: CommitStage,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CommitStage {
+    /// Nothing has been asked for.
+    Waiting,
+    /// The spindles are being flushed.
+    Flushing,
+    /// They are; the superblock waits for the labels, should a spindle have been lost meanwhile.
+    Flushed,
+    /// The superblock is being written.
+    Writing,
 }
 
 /// An array that runs.
@@ -72,6 +86,12 @@ pub struct Engine<A> {
     answers: Vec<(RequestId, Result<Answer, RequestError>)>,
     stopped: Option<String>,
     flushing_for_redo: bool,
+    /// That flush is done, and waits for the labels.
+    flushed_for_redo: bool,
+    /// Spindles that are whole again, and are being flushed before the labels say so.
+    flushing_rebuilt: Vec<SpindleIndex>,
+    /// Whether a spindle has come in that does not have the superblock.
+    lacks_superblock: bool,
 }
 
 impl<A: LiveArray> Engine<A> {
@@ -106,6 +126,9 @@ impl<A: LiveArray> Engine<A> {
             answers: Vec::new(),
             stopped: None,
             flushing_for_redo: false,
+            flushed_for_redo: false,
+            flushing_rebuilt: Vec::new(),
+            lacks_superblock: false,
         };
         engine.array.start(now_ns, &mut engine.world);
         let members: Vec<MemberState> =
@@ -260,7 +283,7 @@ impl<A: LiveArray> Engine<A> {
             clean,
             ..self.superblock
         };
-        self.committing = Some(Committing { superblock, asked: false });
+        self.committing = Some(Committing { superblock, stage: CommitStage::Waiting });
         self.settle();
     }
 
@@ -389,6 +412,7 @@ impl<A: LiveArray> Engine<A> {
     /// Lets everything follow that follows from what has happened.
     fn settle(&mut self) {
         loop {
+            self.world.labels_are_safe = self.labels.is_idle();
             let mut any = self.world.hand_on();
             for said in std::mem::take(&mut self.world.said) {
                 any = true;
@@ -399,8 +423,9 @@ impl<A: LiveArray> Engine<A> {
             any |= !finished.is_empty();
             self.all_finished(finished);
             any |= self.commit_if_ready();
-            self.flush_for_redo();
+            any |= self.flush_for_redo();
             self.note_rebuilt();
+            any |= self.write_superblock_again();
             if !any {
                 return;
             }
@@ -473,7 +498,7 @@ impl<A: LiveArray> Engine<A> {
             clean: false,
             ..self.superblock
         };
-        self.committing = Some(Committing { superblock, asked: false });
+        self.committing = Some(Committing { superblock, stage: CommitStage::Waiting });
     }
 
     /// Writes the superblock of a consistency point when nothing is in its way: host records before it that are not durable
@@ -482,14 +507,39 @@ impl<A: LiveArray> Engine<A> {
         let Some(committing) = &mut self.committing else { return false };
         let log_start = committing.superblock.log_start;
         let log_is_behind = self.waiting_for_log.front().is_some_and(|(one, _)| *one < log_start);
-        if committing.asked || log_is_behind || !self.labels.is_idle() || self.stopped.is_some() {
+        if log_is_behind || !self.labels.is_idle() || self.stopped.is_some() {
             return false;
         }
-        committing.asked = true;
-        committing.superblock.redo_start = self.world.log.redo_start();
-        committing.superblock.label_sequence = self.labels.label().sequence;
-        self.world.log.flush_started();
-        self.world.store.write_superblock(SUPERBLOCK, &committing.superblock);
+        match committing.stage {
+            CommitStage::Waiting => {
+                committing.stage = CommitStage::Flushing;
+                committing.superblock.redo_start = self.world.log.redo_start();
+                self.world.log.flush_started();
+                self.world.store.flush(FLUSH_FOR_SUPERBLOCK);
+            }
+            // What is flushed is flushed on all spindles that the labels have as present.
+            CommitStage::Flushed => {
+                committing.stage = CommitStage::Writing;
+                committing.superblock.label_sequence = self.labels.label().sequence;
+                self.lacks_superblock = false;
+                self.world.store.write_flushed_superblock(SUPERBLOCK, &committing.superblock);
+            }
+            CommitStage::Flushing | CommitStage::Writing => return false,
+        }
+        true
+    }
+
+    /// A spindle that is whole again has no superblock until the next one, and if nothing is written there is none.
+    fn write_superblock_again(&mut self) -> bool {
+        if !self.lacks_superblock || self.replaying || self.stopped.is_some() || !self.is_clean() {
+            return false;
+        }
+        let superblock = Superblock {
+            checkpoint: self.superblock.checkpoint + 1,
+            clean: false,
+            ..self.superblock
+        };
+        self.committing = Some(Committing { superblock, stage: CommitStage::Waiting });
         true
     }
 
@@ -507,12 +557,22 @@ impl<A: LiveArray> Engine<A> {
     }
 
     /// The redo area is full: what its records protect is made safe, so that it can be used again.
-    fn flush_for_redo(&mut self) {
-        if !self.flushing_for_redo && self.world.log.wants_flush() {
+    fn flush_for_redo(&mut self) -> bool {
+        if !self.flushing_for_redo && self.labels.is_idle() && self.world.log.wants_flush() {
             self.flushing_for_redo = true;
             self.world.log.flush_started();
             self.world.store.flush(FLUSH_FOR_REDO);
         }
+        // A spindle that was lost meanwhile must be known to be before the records are gone that it has not.
+        if !self.flushed_for_redo || !self.labels.is_idle() {
+            return false;
+        }
+        self.flushed_for_redo = false;
+        self.flushing_for_redo = false;
+        self.world.log.flush_finished();
+        let durable = self.world.log.durable();
+        self.world.redo_is_durable(durable.redo);
+        true
     }
 
     fn all_finished(&mut self, finished: Vec<Finished>) {
@@ -549,14 +609,15 @@ impl<A: LiveArray> Engine<A> {
                 self.array.command_completed(now_ns, tag, Data::default(), &mut self.world);
             }
             Finished::Write { token, result: Err(failure) } => self.command_failed(token, &failure),
-            Finished::Flush { result, .. } => match result {
-                Ok(()) => {
-                    self.flushing_for_redo = false;
-                    self.world.log.flush_finished();
-                    let durable = self.world.log.durable();
-                    self.world.redo_is_durable(durable.redo);
+            Finished::Flush { token, result } => match (result, token) {
+                (Ok(()), FLUSH_FOR_REDO) => self.flushed_for_redo = true,
+                (Ok(()), FLUSH_FOR_REBUILD) => self.rebuilt_are_safe(),
+                (Ok(()), _) => {
+                    if let Some(committing) = &mut self.committing {
+                        committing.stage = CommitStage::Flushed;
+                    }
                 }
-                Err(failure) => self.stop(&failure.to_string()),
+                (Err(failure), _) => self.stop(&failure.to_string()),
             },
             Finished::Superblock { result: Ok(()), .. } => self.superblock_is_safe(),
             Finished::Superblock { result: Err(failure), .. } => {
@@ -598,19 +659,34 @@ impl<A: LiveArray> Engine<A> {
         }
     }
 
-    /// Spindles whose rebuild is done are members like the others again.
+    /// Spindles whose rebuild is done are flushed, and then members like the others again.
     fn note_rebuilt(&mut self) {
-        if !self.labels.any_rebuilding() || self.stopped.is_some() {
+        if self.stopped.is_some() || !self.flushing_rebuilt.is_empty() {
             return;
         }
-        let open: Vec<SpindleIndex> = self
-            .array
-            .failures()
-            .iter()
-            .filter(|failure| failure.is_open())
-            .map(|failure| failure.spindle)
-            .collect();
-        self.labels.rebuilt(|spindle| !open.contains(&spindle));
+        let whole: Vec<SpindleIndex> =
+            self.labels.rebuilding().filter(|spindle| self.is_whole(*spindle)).collect();
+        if !whole.is_empty() {
+            self.flushing_rebuilt = whole;
+            self.world.store.flush(FLUSH_FOR_REBUILD);
+        }
+    }
+
+    fn rebuilt_are_safe(&mut self) {
+        for spindle in std::mem::take(&mut self.flushing_rebuilt) {
+            let is_rebuilding = self.labels.rebuilding().any(|other| other == spindle);
+            // It may have been lost again.
+            if is_rebuilding && self.is_whole(spindle) {
+                self.labels.set_state(spindle, MemberState::Present);
+                self.lacks_superblock = true;
+            }
+        }
+    }
+
+    fn is_whole(&self, spindle: SpindleIndex) -> bool {
+        // It may have been lost more than once.
+        let last = self.array.failures().iter().rev().find(|failure| failure.spindle == spindle);
+        last.is_none_or(|failure| !failure.is_open())
     }
 
     /// Nothing more is done: what the array holds in memory is in the log, and what is on the devices is left as it is.

@@ -36,6 +36,11 @@ pub(super) struct World {
     pub(super) checkpoint: u64,
     pub(super) said: Vec<Said>,
     gathered: Vec<SpindleCommand<Data>>,
+    /// Whether the labels say which spindles there are. Until they do, no redo record is made: it would have nothing for a
+    /// spindle that is lost, and that one would be taken for whole if it came back with the power.
+    pub(super) labels_are_safe: bool,
+    /// Commands that wait for the labels, by redo record.
+    waiting_for_labels: VecDeque<Vec<SpindleCommand<Data>>>,
     pub(super) commands: Slab<Command>,
     /// Commands that wait for their redo record, in the order of the records.
     held: VecDeque<(RedoToken, Vec<usize>)>,
@@ -53,6 +58,8 @@ impl World {
             checkpoint,
             said: Vec::new(),
             gathered: Vec::new(),
+            labels_are_safe: true,
+            waiting_for_labels: VecDeque::new(),
             commands: Slab::new(),
             held: VecDeque::new(),
             unwritten: BTreeMap::new(),
@@ -72,27 +79,37 @@ impl World {
             self.send(slot);
         }
         if !bound.is_empty() {
-            let holds: Vec<_> = bound.iter().map(|one| one.payload.holds(blocks_of(one))).collect();
-            let writes: Vec<RedoWrite<'_>> = bound
-                .iter()
-                .zip(&holds)
-                .map(|(one, holds)| RedoWrite {
-                    spindle: one.spindle,
-                    first: Dbn(one.first_sector * 512 / BLOCK_BYTES as u64),
-                    holds,
-                    bytes: one.payload.bytes(),
-                })
-                .collect();
-            let redo = self.log.append_redo(&writes);
-            self.unwritten.insert(redo, bound.len());
-            let commands = &mut self.commands;
-            let slots = bound
-                .into_iter()
-                .map(|command| commands.insert(Command { command, redo: Some(redo) }))
-                .collect();
-            self.held.push_back((redo, slots));
+            self.waiting_for_labels.push_back(bound);
+        }
+        while self.labels_are_safe
+            && let Some(bound) = self.waiting_for_labels.pop_front()
+        {
+            self.append_redo(bound);
         }
         is_any
+    }
+
+    /// Puts commands into a redo record; they are sent when it is durable.
+    fn append_redo(&mut self, bound: Vec<SpindleCommand<Data>>) {
+        let holds: Vec<_> = bound.iter().map(|one| one.payload.holds(blocks_of(one))).collect();
+        let writes: Vec<RedoWrite<'_>> = bound
+            .iter()
+            .zip(&holds)
+            .map(|(one, holds)| RedoWrite {
+                spindle: one.spindle,
+                first: Dbn(one.first_sector * 512 / BLOCK_BYTES as u64),
+                holds,
+                bytes: one.payload.bytes(),
+            })
+            .collect();
+        let redo = self.log.append_redo(&writes);
+        self.unwritten.insert(redo, bound.len());
+        let commands = &mut self.commands;
+        let slots = bound
+            .into_iter()
+            .map(|command| commands.insert(Command { command, redo: Some(redo) }))
+            .collect();
+        self.held.push_back((redo, slots));
     }
 
     /// Sends what waited for redo records that are durable now.
@@ -107,7 +124,7 @@ impl World {
 
     /// Whether nothing is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.commands.is_empty()
+        self.commands.is_empty() && self.waiting_for_labels.is_empty()
     }
 
     fn send(&mut self, slot: usize) {
