@@ -201,7 +201,8 @@ pub trait Array<P: Payload> {
     );
 
     /// A spindle could not read all of what `command` asked for, or what it read is not what was written: `bad` says so of
-    /// each of its blocks of 4 KiB. They are computed from the rest of their stripes, and written anew.
+    /// each of its blocks of 4 KiB. They are computed from the rest of their stripes, and written anew. The command's payload
+    /// is what the others of its blocks have, where that is known.
     fn blocks_failed(
         &mut self,
         now_ns: u64,

@@ -456,7 +456,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             && let fields = TagFields::unpack(tag)
             && let Some((run, wrong)) = self.wrong_read(fields, &payload)
         {
-            self.found_bad(now_ns, tag, run, &wrong, driver);
+            self.found_bad(now_ns, tag, run, &wrong, payload, driver);
             self.end_recoveries(now_ns, driver);
             return;
         }
@@ -502,7 +502,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         bad: &[bool],
         driver: &mut impl Driver<P>,
     ) {
-        self.found_bad(now_ns, command.tag, Run::of(&command), bad, driver);
+        let (tag, run) = (command.tag, Run::of(&command));
+        self.found_bad(now_ns, tag, run, bad, command.payload, driver);
         self.end_recoveries(now_ns, driver);
     }
 

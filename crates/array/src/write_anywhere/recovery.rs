@@ -270,6 +270,7 @@ impl<P: Payload> WriteAnywhere<P> {
         tag: Tag,
         run: Run,
         bad: &[bool],
+        came: P,
         driver: &mut impl Driver<P>,
     ) {
         let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
@@ -278,14 +279,19 @@ impl<P: Payload> WriteAnywhere<P> {
         degraded
             .bad
             .extend(stripes.filter(|(_, bad)| **bad).map(|(stripe, _)| (stripe, run.spindle)));
-        self.counters.bad_blocks += (degraded.bad.len() - before) as u64;
+        let new = degraded.bad.len() - before;
+        self.counters.bad_blocks += new as u64;
         self.degraded = Some(degraded);
         let fields = TagFields::unpack(tag);
         match fields.owner {
             Owner::Operation | Owner::CheckpointRead => self.recover(tag, run, driver),
             Owner::Tetris => self.tetris_progress(now_ns, fields, None, driver),
             Owner::Recovery => self.recovery_progress(now_ns, fields, None, driver),
-            Owner::Rebuild => self.rebuild_progress(now_ns, fields, None, driver),
+            // A step reads from end to end. Read again it would bring the same, and what is known to be bad it does without.
+            Owner::Rebuild => {
+                let came = (new == 0 && !came.bytes().is_empty()).then_some(came);
+                self.rebuild_progress(now_ns, fields, came, driver);
+            }
             Owner::Repair => unreachable!("a write brings nothing"),
         }
     }

@@ -597,6 +597,8 @@ impl<A: LiveArray> Engine<A> {
                 let command = self.world.take(token);
                 if outcome.any_bad() {
                     let bad = outcome.bad();
+                    let payload = Data::from_bytes(outcome.bytes);
+                    let command = SpindleCommand { payload, ..command };
                     self.array.blocks_failed(now_ns, command, &bad, &mut self.world);
                 } else {
                     let data = Data::from_bytes(outcome.bytes);

@@ -110,7 +110,7 @@ impl<'a> Life<'a> {
             true => 0,
             false => self.schedule.plan.operations,
         };
-        let mut replace_in = self.draw.spread(1..2_000);
+        let mut replace_in = self.draw.spread(1..400);
         while left > 0 || self.host.outstanding() > 0 {
             let depth = self.schedule.plan.depth as usize;
             while left > 0 && self.host.outstanding() < depth {
@@ -128,7 +128,7 @@ impl<'a> Life<'a> {
             replace_in = replace_in.saturating_sub(1);
             if replace_in == 0 {
                 self.replace(&mut array);
-                replace_in = self.draw.spread(1..2_000);
+                replace_in = self.draw.spread(1..400);
             }
         }
         self.schedule.summary.checkpoints += array.engine().superblock().checkpoint - before;

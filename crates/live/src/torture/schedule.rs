@@ -124,7 +124,7 @@ impl Schedule {
         let cut_at = match draw.from(0..8) {
             _ if !crashes => u64::MAX,
             0 => draw.from(0..150),
-            1..=5 => draw.spread(20..20_000),
+            1..=5 => draw.spread(20..2_500),
             _ => u64::MAX,
         };
         let mut events = Vec::new();
@@ -136,19 +136,24 @@ impl Schedule {
                     (member.state != MemberState::Present).then_some(at)
                 }));
             }
-            while broken.len() < self.plan.losses && draw.one_in(2) {
+            for _ in 0..self.plan.losses {
                 let spindle = draw.from(0..spindles) as u16;
-                if broken.insert(spindle) {
-                    let at = match draw.from(0..4) {
-                        0 => draw.from(0..200),
-                        _ => draw.spread(20..8_000),
-                    };
-                    events.push((at, Event::Lose(DeviceIndex(spindle))));
+                // One that is being rebuilt may be lost again.
+                let is_one_too_many =
+                    broken.len() >= self.plan.losses && !broken.contains(&spindle);
+                if is_one_too_many || draw.one_in(3) {
+                    continue;
                 }
+                broken.insert(spindle);
+                let at = match draw.from(0..4) {
+                    0 => draw.from(0..200),
+                    _ => draw.spread(10..800),
+                };
+                events.push((at, Event::Lose(DeviceIndex(spindle))));
             }
             if self.plan.full {
                 let device = DeviceIndex(draw.from(0..spindles) as u16);
-                events.push((draw.spread(10..8_000), Event::Full(device)));
+                events.push((draw.spread(10..1_500), Event::Full(device)));
             }
             if draw.one_in(4) {
                 let device = DeviceIndex(draw.from(0..spindles + 1) as u16);
@@ -169,10 +174,12 @@ impl Schedule {
         self.was_shut_down = end == End::ShutDown;
         let injected = self.bench.devices.injected().to_vec();
         self.absent = std::mem::take(&mut self.bench.lost);
-        self.summary.losses += self.absent.len() as u64;
+        
         // One that was lost may be back with the power, as old as it is.
         let draw = &mut self.draw;
         self.absent.retain(|_| draw.one_in(2));
+        let lost = injected.iter().filter(|one| matches!(one.fault, Fault::Gone { .. }));
+        self.summary.losses += lost.count() as u64;
         let silent = injected.iter().filter(|one| place_of(&one.fault).is_some());
         self.summary.silent_faults += silent.count() as u64;
         self.note_injuries(&injected);

@@ -1,0 +1,21 @@
+//! Whole arrays under faults.
+
+#![allow(clippy::unwrap_used)]
+
+use strewn_live::torture::{Kind, Options, run};
+
+fn all_hold(seeds: impl IntoIterator<Item = u64>) {
+    let failures: Vec<String> = seeds
+        .into_iter()
+        .filter_map(|seed| run(seed, Options::default()).err())
+        .map(|failure| failure.to_string())
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn schedules_of_all_kinds_hold() {
+    let count = |kind| (0..200).filter(|seed| Kind::of(*seed) == kind).count();
+    assert!(Kind::ALL.into_iter().all(|kind| count(kind) >= 20));
+    all_hold(0..200);
+}
