@@ -14,4 +14,5 @@ pub mod nbd;
 pub mod offline;
 pub mod restart;
 pub mod running;
+pub mod serving;
 pub mod store;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::device::{Devices, Done, Io};
+use crate::device::{Devices, Done, Io, Waker};
 use crate::engine::{Answer, Engine, HostRequest, LiveArray, RequestError, RequestId};
 
 /// An array that runs on devices.
@@ -34,6 +34,12 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
     /// The engine, to be told something.
     pub fn engine_mut(&mut self) -> &mut Engine<A> {
         &mut self.engine
+    }
+
+    /// What ends a wait in [`turn`](Self::turn) from another thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        self.devices.waker()
     }
 
     /// Nanoseconds since the devices were opened.
