@@ -5,8 +5,13 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[cfg(unix)]
+pub mod assembly;
+pub mod configuration;
 pub mod device;
 pub mod format;
 pub mod log;
 pub mod nbd;
 pub mod store;
+
+pub use configuration::Configuration;
