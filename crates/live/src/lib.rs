@@ -5,6 +5,9 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[cfg(unix)]
+pub mod assembly;
+pub mod configuration;
 pub mod data;
 pub mod device;
 pub mod engine;
@@ -16,3 +19,5 @@ pub mod restart;
 pub mod running;
 pub mod serving;
 pub mod store;
+
+pub use configuration::Configuration;

@@ -40,7 +40,6 @@ impl LabelWrites {
             return false;
         }
         member.state = state;
-        self.label.sequence += 1;
         self.is_changed = true;
         true
     }
@@ -61,6 +60,8 @@ impl LabelWrites {
             return;
         }
         self.is_changed = false;
+        // One at a time: a device that lacks more than the last change is taken for one that was away.
+        self.label.sequence += 1;
         let spindles = self.label.members.len() as u16;
         let log = self.label.log.map(|log| (spindles, DeviceKind::Log, 0, log));
         let there = (0..spindles).zip(&self.label.members).filter_map(|(position, member)| {
