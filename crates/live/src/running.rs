@@ -21,6 +21,12 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
     }
 
     /// The devices.
+    #[must_use]
+    pub fn devices(&self) -> &D {
+        &self.devices
+    }
+
+    /// The devices, to be changed.
     pub fn devices_mut(&mut self) -> &mut D {
         &mut self.devices
     }
