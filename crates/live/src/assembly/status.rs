@@ -85,7 +85,7 @@ pub fn look(place: &Place) -> Result<Status, AssemblyError> {
         .zip(&label.members)
         .map(|(at, member)| SpindleStatus { path: at.map(path), state: member.state });
     let spindles: Vec<_> = spindles.collect();
-    let ours = diagnosis.log.iter().chain(diagnosis.spindles.iter().flatten());
+    let ours = diagnosis.spindles.iter().flatten().chain(&diagnosis.log);
     Ok(Status {
         condition,
         spindles,
