@@ -170,6 +170,7 @@ fn write_labels(
     for (position, device) in (0..).zip(spindles) {
         label.position = position;
         label.own = label.members[usize::from(position)].identity;
+        device_label::write_first_superblock(device, &label)?;
         device_label::write(device, &label)?;
     }
     let log_label = Label {
