@@ -27,7 +27,7 @@ pub struct Status {
     pub spindles: Vec<SpindleStatus>,
     /// The device of its log, if it was found.
     pub log: Option<PathBuf>,
-    /// The newest good superblock; nothing if the array was never started.
+    /// The newest good superblock; that of an array that was never started has number 0.
     pub superblock: Option<Superblock>,
     /// All that is wrong.
     pub problems: Vec<Problem>,
