@@ -24,9 +24,9 @@ pub(crate) struct ScrubArguments {
 pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
     let assembled = open_array(&arguments.directory, arguments.degraded)?;
     let configuration = assembled.configuration.clone();
-    let config = configuration.array().map_err(|error| {
-        Failure::bad_input(error.to_string(), error.remedy())
-    })?;
+    let config = configuration
+        .array()
+        .map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))?;
     let scrubbed = start_array(assembled, arguments.io)?
         .scrub(&config, |_| {})
         .map_err(|error| Failure::failed(format!("the scrub has ended early: {error}")))?;
