@@ -54,6 +54,8 @@ pub struct Engine<A> {
     array: A,
     world: World,
     lun_sectors: u64,
+    /// Sectors of the largest piece that a request is done in.
+    piece_sectors: u64,
     labels: LabelWrites,
     /// What the last safe superblock says.
     superblock: Superblock,
@@ -85,11 +87,13 @@ impl<A: LiveArray> Engine<A> {
         now_ns: u64,
     ) -> Self {
         let log_start = log.next_sequence();
+        let piece_sectors = requests::piece_sectors(log.half_bytes());
         let world = World::new(store, log, superblock.checkpoint + 1, now_ns);
         let mut engine = Self {
             array,
             world,
             lun_sectors,
+            piece_sectors,
             labels: LabelWrites::new(label),
             superblock,
             committing: None,
@@ -108,6 +112,10 @@ impl<A: LiveArray> Engine<A> {
             engine.labels.label().members.iter().map(|member| member.state).collect();
         for (spindle, state) in (0..).map(SpindleIndex).zip(members) {
             if state == MemberState::Present {
+                // It may have been lost while the array was read.
+                if !engine.world.store.is_present(spindle) {
+                    engine.lose(spindle);
+                }
                 continue;
             }
             if let Err(loss) = engine.array.spindle_failed(now_ns, spindle, &mut engine.world) {
@@ -151,6 +159,13 @@ impl<A: LiveArray> Engine<A> {
     #[must_use]
     pub fn lun_sectors(&self) -> u64 {
         self.lun_sectors
+    }
+
+    /// A write, and what is given back or zeroed, is done in pieces that end at multiples of so many sectors of the LUN. After
+    /// a loss of power each piece that was not answered is there or not.
+    #[must_use]
+    pub fn piece_sectors(&self) -> u64 {
+        self.piece_sectors
     }
 
     /// Begins or ends the replay of what the log had: meanwhile nothing that is written is logged, because it is in the log.
@@ -323,7 +338,7 @@ impl<A: LiveArray> Engine<A> {
             if pending.failed.is_some() || pending.under_way >= pending.most_under_way() {
                 break;
             }
-            let Some(piece) = pending.next_piece(A::GIVES_BACK) else { break };
+            let Some(piece) = pending.next_piece(A::GIVES_BACK, self.piece_sectors) else { break };
             pending.under_way += 1;
             let payload = match &piece {
                 Piece::Write(sectors) => Data::from_bytes(pending.data_of(sectors)),

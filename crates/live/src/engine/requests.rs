@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::format::LogLayout;
+
 /// What whoever asks calls a request; given back with the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
@@ -69,8 +71,15 @@ pub(super) enum Piece {
     GiveBack(Range<u64>),
 }
 
-/// Sectors of a piece at most: 1 MiB. Pieces end where the LUN has a multiple of it.
-const PIECE_SECTORS: u64 = 2_048;
+/// Sectors of a piece at most: 1 MiB.
+const MOST_PIECE_SECTORS: u64 = 2_048;
+
+/// Sectors of a piece at most where a half of the log takes `half_bytes` accounted ones: whole blocks, and no more than the
+/// half has room for.
+pub(super) fn piece_sectors(half_bytes: u64) -> u64 {
+    let room = half_bytes.saturating_sub(LogLayout::ACCOUNTED_RECORD_BYTES) / 512;
+    (room / BLOCK_SECTORS * BLOCK_SECTORS).clamp(BLOCK_SECTORS, MOST_PIECE_SECTORS)
+}
 
 /// Sectors of a block of 4 KiB.
 const BLOCK_SECTORS: u64 = 8;
@@ -127,13 +136,14 @@ impl Pending {
     }
 
     /// The next piece; nothing when all have been made.
-    pub(super) fn next_piece(&mut self, gives_back: bool) -> Option<Piece> {
+    /// They end where the LUN has a multiple of `piece_sectors`.
+    pub(super) fn next_piece(&mut self, gives_back: bool, piece_sectors: u64) -> Option<Piece> {
         loop {
             if self.next >= self.end {
                 return None;
             }
             let start = self.next;
-            let end = ((start / PIECE_SECTORS + 1) * PIECE_SECTORS).min(self.end);
+            let end = ((start / piece_sectors + 1) * piece_sectors).min(self.end);
             let (blocks_start, blocks_end) =
                 (start.next_multiple_of(BLOCK_SECTORS), end / BLOCK_SECTORS * BLOCK_SECTORS);
             let (piece, next) = match &self.request {
@@ -180,7 +190,17 @@ mod tests {
 
     fn pieces(request: HostRequest, sectors: Range<u64>, gives_back: bool) -> Vec<Piece> {
         let mut pending = Pending::new(RequestId(0), request, sectors);
-        std::iter::from_fn(|| pending.next_piece(gives_back)).collect()
+        std::iter::from_fn(|| pending.next_piece(gives_back, MOST_PIECE_SECTORS)).collect()
+    }
+
+    #[test]
+    fn a_piece_fits_a_half_of_the_log() {
+        for half_bytes in [64 << 10, 100 << 10, 1 << 20, 64 << 20] {
+            let sectors = piece_sectors(half_bytes);
+            assert!(sectors.is_multiple_of(BLOCK_SECTORS) && sectors <= MOST_PIECE_SECTORS);
+            assert!(LogLayout::accounted_bytes(sectors * 512) <= half_bytes, "{half_bytes}");
+        }
+        assert_eq!(piece_sectors(64 << 20), MOST_PIECE_SECTORS);
     }
 
     #[test]
