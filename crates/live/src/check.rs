@@ -142,7 +142,11 @@ impl fmt::Display for Problem {
                 write!(formatter, "VBN {}: both {one:?} and {other:?} lie there", vbn.0)
             }
             Self::Outside { holds, vbn } => {
-                write!(formatter, "{holds:?} is said to lie at VBN {}, of which there is none", vbn.0)
+                write!(
+                    formatter,
+                    "{holds:?} is said to lie at VBN {}, of which there is none",
+                    vbn.0
+                )
             }
             Self::Free { vbn, holds } => write!(
                 formatter,

@@ -29,8 +29,11 @@ impl LabelWrites {
         !self.is_changed && self.under_way == 0
     }
 
-    pub(super) fn any_rebuilding(&self) -> bool {
-        self.label.members.iter().any(|member| member.state == MemberState::Rebuilding)
+    pub(super) fn rebuilding(&self) -> impl Iterator<Item = SpindleIndex> + '_ {
+        let members = (0..).map(SpindleIndex).zip(&self.label.members);
+        members
+            .filter(|(_, member)| member.state == MemberState::Rebuilding)
+            .map(|(spindle, _)| spindle)
     }
 
     /// Notes how a spindle is; whether that is new.
@@ -42,16 +45,6 @@ impl LabelWrites {
         member.state = state;
         self.is_changed = true;
         true
-    }
-
-    /// Those that were rebuilding, and are whole, are present.
-    pub(super) fn rebuilt(&mut self, is_whole: impl Fn(SpindleIndex) -> bool) {
-        for index in 0..self.label.members.len() {
-            let spindle = SpindleIndex(index as u16);
-            if self.label.members[index].state == MemberState::Rebuilding && is_whole(spindle) {
-                self.set_state(spindle, MemberState::Present);
-            }
-        }
     }
 
     /// The writes of changed labels: both copies on every spindle that did not fail, and on the log.
