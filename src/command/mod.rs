@@ -2,6 +2,8 @@
 
 mod also;
 mod arguments;
+#[cfg(unix)]
+mod array;
 mod bench;
 mod calibrate;
 mod compare;
@@ -48,6 +50,8 @@ pub(crate) fn main() -> ExitCode {
         Action::Man => generated::man(),
         Action::Report(arguments) => report::report(arguments),
         Action::Compare(arguments) => compare::compare(arguments),
+        #[cfg(unix)]
+        Action::Array(arguments) => array::array(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
     })
 }
