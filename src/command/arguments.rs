@@ -13,6 +13,8 @@ use strewn::report::{ChartSize, ChartStyle, Theme};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
 use strewn::terminal::Failure;
 
+#[cfg(unix)]
+use super::array::ArrayArguments;
 use super::spindle::LbaRange;
 
 /// More segments than this are refused: of 20 minutes each they are four years.
@@ -139,11 +141,11 @@ pub(crate) enum Action {
     Report(ReportArguments),
     /// Lay runs side by side, with what differs
     Compare(CompareArguments),
-    /// Arrays on real spindles: files and block devices
-    #[cfg(unix)]
-    Array(super::array::ArrayArguments),
     /// Look at a drive: what it does by distance, place, load and size; or give it commands of your own
     Spindle(SpindleArguments),
+    /// Make and look after arrays of real files and block devices
+    #[cfg(unix)]
+    Array(ArrayArguments),
     /// Print the JSON schema of scenarios, for editors that check TOML by one
     #[command(after_help = SCHEMA_HELP)]
     Schema,

@@ -50,8 +50,8 @@ pub(crate) fn main() -> ExitCode {
         Action::Man => generated::man(),
         Action::Report(arguments) => report::report(arguments),
         Action::Compare(arguments) => compare::compare(arguments),
+        Action::Spindle(arguments) => spindle::spindle(arguments),
         #[cfg(unix)]
         Action::Array(arguments) => array::array(arguments),
-        Action::Spindle(arguments) => spindle::spindle(arguments),
     })
 }

@@ -118,10 +118,10 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
         }
         let mut failures = self.running.engine().array().failures().to_vec();
         for failure in &mut failures {
-            let since_began = |ns: u64| ns.saturating_sub(self.began_ns);
-            failure.at_ns = since_began(failure.at_ns);
-            failure.rebuild_began_ns = failure.rebuild_began_ns.map(since_began);
-            failure.rebuilt_ns = failure.rebuilt_ns.map(since_began);
+            let times = [Some(&mut failure.at_ns), failure.rebuild_began_ns.as_mut()];
+            for time_ns in times.into_iter().chain([failure.rebuilt_ns.as_mut()]).flatten() {
+                *time_ns = time_ns.saturating_sub(self.began_ns);
+            }
         }
         let host_is_done = self.host.is_done();
         (ArrayRun { segments, failures, data_loss: None, host_is_done, map }, problem)

@@ -1,10 +1,7 @@
 //! Why an array of real spindles is not run to the end.
 
-use std::io;
-
 use strewn_live::assembly::AssemblyError;
-use strewn_live::configuration::ConfigurationError;
-use strewn_live::restart::RestartError;
+use strewn_live::starting::StartError;
 use strewn_scenario::Bytes;
 use thiserror::Error;
 
@@ -17,18 +14,9 @@ pub enum LiveError {
     /// The array's devices are not fit.
     #[error(transparent)]
     Assembly(#[from] AssemblyError),
-    /// Its configuration cannot be.
-    #[error(transparent)]
-    Configuration(#[from] ConfigurationError),
-    /// An array of this layout cannot be run yet.
-    #[error("arrays in place (vraid-5) are not run on real spindles yet")]
-    InPlace,
-    /// The devices cannot be asked in this way.
-    #[error("the devices cannot be opened: {0}")]
-    Devices(io::Error),
-    /// It cannot catch up with what its log has.
-    #[error("the array cannot be started: {0}")]
-    Restart(#[from] RestartError),
+    /// It cannot be started on them.
+    #[error("the array does not start: {0}")]
+    Start(#[from] StartError),
     /// The file is longer than the LUN.
     #[error("a file of {} does not fit the LUN of {}", Bytes(*file_bytes), Bytes(*lun_bytes))]
     FileTooLong {
@@ -37,9 +25,6 @@ pub enum LiveError {
         /// What there is.
         lun_bytes: u64,
     },
-    /// Somebody's data would be written over.
-    #[error("the LUN holds data, which the run would write over")]
-    HoldsData,
     /// The workload cannot be run.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -86,15 +71,12 @@ impl LiveError {
     pub fn remedy(&self) -> String {
         match self {
             Self::Assembly(error) => error.remedy(),
-            Self::Configuration(error) => error.remedy(),
-            Self::InPlace => "give an array of layout raid-4 or raid-dp".to_owned(),
-            Self::Devices(_) => "give --io threads, or --io auto".to_owned(),
-            Self::Restart(_) => "nothing was lost by trying: strewn array status says how its devices are".to_owned(),
+            Self::Start(StartError::Devices(_)) => "give --io threads, or --io auto".to_owned(),
+            Self::Start(_) => {
+                "strewn array status says what is wrong; nothing was lost by trying".to_owned()
+            }
             Self::FileTooLong { lun_bytes, .. } => {
                 format!("give --file {} or less, or create a larger LUN", Bytes(*lun_bytes))
-            }
-            Self::HoldsData => {
-                "give --overwrite if nobody needs what it holds, or a workload that only reads with --no-fill".to_owned()
             }
             Self::Load(error) => error.help().to_owned(),
             Self::Host(_) | Self::Interrupted => String::new(),
@@ -111,15 +93,6 @@ impl LiveError {
     /// Whether what was asked for cannot be done and nothing was; otherwise it went wrong on the way.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
-        matches!(
-            self,
-            Self::Assembly(_)
-                | Self::Configuration(_)
-                | Self::InPlace
-                | Self::Devices(_)
-                | Self::FileTooLong { .. }
-                | Self::HoldsData
-                | Self::Load(_)
-        )
+        matches!(self, Self::Assembly(_) | Self::FileTooLong { .. } | Self::Load(_))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use strewn_live::engine::{HostRequest, LiveArray, RequestId};
-use strewn_raid::{BLOCK_BYTES, SECTOR_BYTES};
+use strewn_raid::SECTOR_BYTES;
 use strewn_scenario::Scenario;
 
 use super::payload::Payload;
@@ -40,21 +40,12 @@ pub(super) fn fill<A: LiveArray>(
     observer: &dyn Observer,
 ) -> Result<Option<Fill>, LiveError> {
     let array = running.engine().array();
-    let lun_blocks = running.engine().lun_sectors() * SECTOR_BYTES / BLOCK_BYTES;
-    let holds_data = (0..lun_blocks).any(|block| array.is_allocated(block));
     let mut file = 0..layout_map::file_blocks(scenario);
     let fills = match options.fill {
-        FillFile::IfNeeded => file.any(|block| !array.is_allocated(block)),
+        FillFile::IfBlank => !file.any(|block| array.is_allocated(block)),
         FillFile::Always => true,
         FillFile::Never => false,
     };
-    let only_reads = scenario.workload.specification().is_ok_and(|specification| {
-        specification.lines().iter().all(|line| line.read_percent == 100)
-    });
-    let writes = fills || !only_reads;
-    if holds_data && writes && !options.overwrite {
-        return Err(LiveError::HoldsData);
-    }
     fills.then(|| write(running, scenario, observer)).transpose()
 }
 

@@ -15,12 +15,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use strewn_array::Counters;
-use strewn_live::assembly::{self, Assembled, OpenOptions, Place};
-use strewn_live::configuration::ArrayConfig;
-use strewn_live::device::{DeviceFile, Engine, Measured, RealDevices, open_devices};
+use strewn_live::assembly::{self, Assembled, OpenOptions, Place, Problem};
+use strewn_live::device::{DeviceFile, Engine, Measured, RealDevices};
 use strewn_live::engine::LiveArray;
-use strewn_live::restart::{Beginning, restart_write_anywhere};
 use strewn_live::running::Running;
+use strewn_live::starting::{self, Started};
 use strewn_report::{LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
 use strewn_scenario::Scenario;
 use strewn_sim::Host;
@@ -42,9 +41,9 @@ type LiveRunning<A> = Running<Measured<RealDevices>, A>;
 /// Whether the file is written in full before the first segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FillFile {
-    /// If any block of it was never written.
+    /// If no block of it was ever written.
     #[default]
-    IfNeeded,
+    IfBlank,
     /// In any case.
     Always,
     /// Not at all: blocks that were never written read as zeros, without a spindle.
@@ -60,8 +59,6 @@ pub struct LiveOptions {
     pub io: Engine,
     /// Whether the file is written in full first.
     pub fill: FillFile,
-    /// Whether what the LUN holds may be written over.
-    pub overwrite: bool,
     /// Whether to look where the file lies before the first segment and after each.
     pub with_map: bool,
 }
@@ -109,6 +106,12 @@ impl LiveRun {
         scenario::of(&self.assembled.configuration, &self.name, plan)
     }
 
+    /// What is wrong with its devices, in spite of which it runs.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.assembled.problems
+    }
+
     /// The array's configuration, as its labels have it.
     #[must_use]
     pub fn configuration(&self) -> &str {
@@ -128,7 +131,7 @@ impl LiveRun {
         load: Option<&Load>,
         observer: &dyn Observer,
     ) -> Result<LiveOutcome, LiveError> {
-        let started = Instant::now();
+        let began = Instant::now();
         let host: Box<dyn Host> = match load {
             None => Box::new(run::closed_loop(scenario, 0)?),
             Some(load) => match load.host(scenario, 0, build::seed(scenario, 0))? {
@@ -137,22 +140,16 @@ impl LiveRun {
             },
         };
         let Self { assembled, options, .. } = self;
-        let Assembled { label, configuration, spindles, log, .. } = assembled;
-        let beginning = Beginning { label, lun_sectors: configuration.lun_blocks * 8 };
-        let files: Vec<Option<DeviceFile>> = spindles.into_iter().chain([Some(log)]).collect();
-        let mut real = real_spindles(&files);
-        let devices = open_devices(files, options.io).map_err(LiveError::Devices)?;
-        real.io = match devices.engine() {
+        let files = assembled.spindles.iter().flatten().chain([&assembled.log]);
+        let mut real = real_spindles(files);
+        let started = starting::start(assembled, options.io)?;
+        real.io = match started.engine() {
             Engine::Uring => "io_uring".to_owned(),
             _ => "threads".to_owned(),
         };
-        let devices = Measured::new(devices);
         let whole = Whole { scenario, options, host, observer };
-        let done = match configuration.array()? {
-            ArrayConfig::WriteAnywhere(config) => {
-                whole.run(restart_write_anywhere(devices, &beginning, &config)?)
-            }
-            ArrayConfig::InPlace(_) => Err(LiveError::InPlace),
+        let done = match started {
+            Started::WriteAnywhere(running) => whole.run(running.map_devices(Measured::new)),
         }?;
         let Done { run, log, fill, problem } = done;
         real.fill = fill.map(Fill::figures);
@@ -162,7 +159,7 @@ impl LiveRun {
         {
             return Err(problem);
         }
-        let (results, map) = outcome(scenario, load, run, real, started)?;
+        let (results, map) = outcome(scenario, load, run, real, began)?;
         Ok(LiveOutcome { results, map, problem })
     }
 }
@@ -205,9 +202,8 @@ impl Whole<'_> {
 }
 
 /// What the devices are; how they are asked is filled in later.
-fn real_spindles(files: &[Option<DeviceFile>]) -> RealSpindles {
-    let mut open = files.iter().flatten();
-    let kinds: Vec<bool> = open.clone().map(DeviceFile::is_block_device).collect();
+fn real_spindles<'f>(files: impl Iterator<Item = &'f DeviceFile> + Clone) -> RealSpindles {
+    let kinds: Vec<bool> = files.clone().map(DeviceFile::is_block_device).collect();
     let devices = match (kinds.contains(&true), kinds.contains(&false)) {
         (true, true) => "files and block devices",
         (true, false) => "block devices",
@@ -217,7 +213,7 @@ fn real_spindles(files: &[Option<DeviceFile>]) -> RealSpindles {
     let system = [uname.sysname(), uname.release(), uname.machine()];
     RealSpindles {
         devices: devices.to_owned(),
-        direct_io: open.all(DeviceFile::direct),
+        direct_io: { files }.all(DeviceFile::direct),
         io: String::new(),
         system: system.map(|word| word.to_string_lossy().into_owned()).join(" "),
         fill: None,
@@ -230,7 +226,7 @@ fn outcome(
     load: Option<&Load>,
     mut run: ArrayRun,
     real: RealSpindles,
-    started: Instant,
+    began: Instant,
 ) -> Result<(Results, LayoutMap), LiveError> {
     let array = &scenario.arrays[0];
     let mut of_array = results::of_array(scenario, array, &run);
@@ -267,7 +263,7 @@ fn outcome(
         overhead: Vec::new(),
         losses: strewn_report::losses(&arrays),
         arrays,
-        wall_seconds: strewn_report::rounded(started.elapsed().as_secs_f64(), 4),
+        wall_seconds: strewn_report::rounded(began.elapsed().as_secs_f64(), 4),
     };
     Ok((results, map))
 }

@@ -17,7 +17,10 @@ pub mod nbd;
 pub mod offline;
 pub mod restart;
 pub mod running;
+pub mod scrub;
 pub mod serving;
+#[cfg(unix)]
+pub mod starting;
 pub mod store;
 
 pub use configuration::Configuration;

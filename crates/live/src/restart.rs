@@ -3,6 +3,8 @@
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
 use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereConfig};
 
+use strewn_raid::SpindleIndex;
+
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
 use crate::engine::{Engine, HostRequest, LiveArray, RequestId};
@@ -96,6 +98,19 @@ pub fn read_tree<D: Devices>(
     Ok(blocks)
 }
 
+/// The store of the array that `label` is of. What a spindle that failed has is not there, nor what one that is being
+/// rebuilt has.
+#[must_use]
+pub fn store_of(label: &Label) -> Store {
+    let mut store = Store::new(label.array.tag(), label.members.len() as u16, CHECKSUM_CACHE_BYTES);
+    for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
+        if member.state != MemberState::Present {
+            store.forget_spindle(position);
+        }
+    }
+    store
+}
+
 /// What an array is begun from.
 pub struct Beginning {
     /// The newest label.
@@ -146,13 +161,7 @@ pub fn restart<D: Devices, A: LiveArray>(
     }
 
     let tag = label.array.tag();
-    let mut store = Store::new(tag, spindles, CHECKSUM_CACHE_BYTES);
-    for (position, member) in (0..).map(strewn_raid::SpindleIndex).zip(&label.members) {
-        // What a spindle that is being rebuilt has is not believed.
-        if member.state != MemberState::Present {
-            store.forget_spindle(position);
-        }
-    }
+    let store = store_of(label);
     let mut offline = Offline::new(&mut devices, store);
     for record in redo {
         let blocks: Vec<_> = record
@@ -167,7 +176,7 @@ pub fn restart<D: Devices, A: LiveArray>(
     }
     let array = make(&mut offline, &superblock)?;
     let mut store = offline.into_store();
-    for (position, member) in (0..).map(strewn_raid::SpindleIndex).zip(&label.members) {
+    for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         if member.state == MemberState::Rebuilding {
             store.take_spindle(position);
         }

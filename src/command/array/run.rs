@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 use strewn::live::{FillFile, LiveError, LiveOptions, LiveOutcome, LivePlan, LiveRun};
 use strewn::report;
 use strewn::scenario::{AccessLine, AccessSpecificationChoice, Bytes, Nanoseconds, QuantityError};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{Load, RunOptions};
-use strewn_live::device::Engine;
 
+use super::opened::Io;
 use crate::command::arguments::{
     self, EXIT_CODES, LoadArguments, PictureArguments, TableArguments, with_examples,
 };
@@ -18,10 +18,12 @@ use crate::command::out_directory::OutDirectory;
 use crate::command::output_files::{self, Shown};
 
 const EXAMPLES: &str = "\
+A workload that writes does so over what the LUN holds, and so does --fill.
+
 Examples:
   strewn array run /srv/array --out results
-  strewn array run /srv/array --random-write 4KiB --outstanding 32 --overwrite
-  strewn array run /srv/array --trace disk0.csv.gz --wrap --overwrite";
+  strewn array run /srv/array --random-write 4KiB --outstanding 32
+  strewn array run /srv/array --trace disk0.csv.gz --wrap";
 
 /// Over the flags of simple workloads.
 const PATTERNS: &str = "Simple workloads";
@@ -55,18 +57,15 @@ pub(crate) struct ArrayRunArguments {
     /// How long a segment is
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
     segment: u64,
-    /// Write the file in full before the first segment; without either flag that is done if any of it was never written
+    /// Write the file in full before the first segment; without either flag that is done if none of it was ever written
     #[arg(long, conflicts_with = "no_fill")]
     fill: bool,
     /// Do not: what was never written reads as zeros, without a spindle
     #[arg(long)]
     no_fill: bool,
-    /// Write over what the LUN holds
-    #[arg(long)]
-    overwrite: bool,
     /// How devices are asked: by io_uring, by threads, or by io_uring where the kernel allows it
-    #[arg(long, value_enum, default_value = "auto")]
-    io: IoArgument,
+    #[arg(long, value_enum, default_value_t)]
+    io: Io,
     /// Run though spindles are missing or failed, as long as parity makes them good
     #[arg(long)]
     degraded: bool,
@@ -102,14 +101,6 @@ pub(crate) struct ArrayRunArguments {
     pictures: PictureArguments,
 }
 
-/// How devices are asked.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum IoArgument {
-    Auto,
-    Uring,
-    Threads,
-}
-
 impl ArrayRunArguments {
     /// The mix of operations and the alignment of random ones, where no file of another tool says.
     fn accesses(&self) -> (AccessSpecificationChoice, u32) {
@@ -130,17 +121,12 @@ impl ArrayRunArguments {
     fn options(&self) -> LiveOptions {
         LiveOptions {
             degraded: self.degraded,
-            io: match self.io {
-                IoArgument::Auto => Engine::Auto,
-                IoArgument::Uring => Engine::Uring,
-                IoArgument::Threads => Engine::Threads,
-            },
+            io: self.io.into(),
             fill: match (self.fill, self.no_fill) {
                 (true, _) => FillFile::Always,
                 (false, true) => FillFile::Never,
-                (false, false) => FillFile::IfNeeded,
+                (false, false) => FillFile::IfBlank,
             },
-            overwrite: self.overwrite,
             with_map: self.out.is_some(),
         }
     }
@@ -155,6 +141,9 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
     let out = out.map(|path| OutDirectory::check(path, arguments.force, names())).transpose()?;
 
     let live = LiveRun::open(&arguments.directory, arguments.options()).map_err(failure)?;
+    for problem in live.problems() {
+        terminal::say(&format!("warning: {problem}"));
+    }
     let (accesses, alignment_bytes) = arguments.accesses();
     let plan = LivePlan {
         outstanding: arguments.outstanding,

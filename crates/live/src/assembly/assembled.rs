@@ -28,8 +28,8 @@ pub struct Assembled {
     pub spindles: Vec<Option<DeviceFile>>,
     /// The log device.
     pub log: DeviceFile,
-    /// The newest good superblock of the array, over all spindles that it starts with; nothing if the array was never
-    /// started.
+    /// The newest good superblock of the array, over all spindles that it starts with; that of an array that
+    /// was never started has number 0. Nothing only if all of them are damaged.
     pub superblock: Option<Superblock>,
     /// What is wrong, in spite of which it starts.
     pub problems: Vec<Problem>,

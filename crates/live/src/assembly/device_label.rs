@@ -5,7 +5,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use crate::device::{BLOCK_BYTES, Buffer, DeviceFile};
+use strewn_array::Root;
+
 use crate::format::{FormatError, Label, SUPERBLOCK_SLOTS, Superblock};
+use crate::log::LogStart;
 
 use super::{AssemblyError, ProblemKind};
 
@@ -68,6 +71,27 @@ pub(super) fn write(device: &DeviceFile, label: &Label) -> Result<(), AssemblyEr
             .map_err(AssemblyError::io(device.path(), "cannot write its label"))?;
     }
     Ok(())
+}
+
+/// Writes the superblock of an array that has nothing in it yet. Its label is written behind it.
+pub(super) fn write_first_superblock(
+    device: &DeviceFile,
+    label: &Label,
+) -> Result<(), AssemblyError> {
+    let superblock = Superblock {
+        array: label.array,
+        checkpoint: 0,
+        log_start: LogStart::NEW.host.next,
+        redo_start: LogStart::NEW.redo.next,
+        root: Root { held_back_blocks: 0, block: None },
+        label_sequence: label.sequence,
+        clean: true,
+    };
+    let offset = superblock.slot() * BLOCK;
+    device
+        .file()
+        .write_all_at(superblock.encode().bytes(), offset)
+        .map_err(AssemblyError::io(device.path(), "cannot write its superblock"))
 }
 
 fn not_ours() -> Result<Label, FormatError> {

@@ -15,9 +15,9 @@ pub(super) struct Diagnosis {
     pub(super) spindles: Vec<Option<usize>>,
     /// The log, if it can be relied upon.
     pub(super) log: Option<usize>,
-    /// Devices with a label that is to be written anew: one copy of it is, or all of it is from before a change of
+    /// Devices, spindles by position and the log as none, with a label that is to be written anew: one copy of it is, or all of it is from before a change of
     /// membership that was cut off.
-    pub(super) stale: Vec<usize>,
+    pub(super) stale: Vec<Option<u16>>,
     /// All that is wrong.
     pub(super) problems: Vec<Problem>,
 }
@@ -117,7 +117,7 @@ impl Diagnosis {
             None => self.log = Some(at),
         }
         if device.copies_differ || label.sequence < newest.sequence {
-            self.stale.push(at);
+            self.stale.push(position);
         }
     }
 

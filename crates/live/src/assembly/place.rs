@@ -1,12 +1,20 @@
 //! Where an array's devices are: a directory with `array.toml`, or a list.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::AssemblyError;
+use super::create::is_made_name;
+
 /// The file in an array's directory that names its devices.
 pub const ARRAY_FILE: &str = "array.toml";
+
+const HEADER: &str = "\
+# The devices of a Strewn array. Which is which, and how the array is made, is on the devices themselves.
+";
 
 /// The name of the log's file, where one was made.
 pub(super) const LOG_FILE: &str = "log";
@@ -123,10 +131,7 @@ fn of_directory(directory: &Path) -> Result<Named, PlaceError> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in entries {
         let name = entry.map_err(unreadable)?.file_name();
-        let is_ours = name.to_str().is_some_and(|name| {
-            name == LOG_FILE || name.strip_prefix("spindle-").is_some_and(is_number)
-        });
-        if is_ours {
+        if is_made_name(Path::new(&name)) {
             paths.push(directory.join(name));
         }
     }
@@ -137,11 +142,35 @@ fn of_directory(directory: &Path) -> Result<Named, PlaceError> {
     Ok(Named { paths, in_order: false })
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+/// A path as `array.toml` has it: by name within the directory, absolute elsewhere.
+pub(super) fn as_named(directory: &Path, path: &Path) -> PathBuf {
+    match path.strip_prefix(directory) {
+        Ok(name) => name.to_owned(),
+        Err(_) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+    }
 }
 
 impl ArrayFile {
+    /// Puts it into the directory, whole or not at all, and durably.
+    pub(super) fn write(&self, directory: &Path) -> Result<(), AssemblyError> {
+        let path = directory.join(ARRAY_FILE);
+        let text = toml::to_string(self)
+            .map_err(|error| PlaceError::File { path: path.clone(), message: error.to_string() })?;
+        let text = format!("{HEADER}{text}");
+        let temporary = directory.join(format!(".{ARRAY_FILE}.{}.tmp", std::process::id()));
+        let written = File::create(&temporary).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            std::fs::rename(&temporary, &path)?;
+            File::open(directory)?.sync_all()
+        });
+        written.map_err(|error| {
+            // The first error is the one to be told of.
+            let _ = std::fs::remove_file(&temporary);
+            AssemblyError::io(&path, "cannot write it")(error)
+        })
+    }
+
     /// What the directory's says; nothing if it has none.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, PlaceError> {
         let path = directory.join(ARRAY_FILE);

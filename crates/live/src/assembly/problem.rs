@@ -80,6 +80,14 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    pub(super) fn not_storage() -> Self {
+        Self::Unreadable("it is neither a file nor a block device".to_owned())
+    }
+
+    pub(super) fn not_blocks(size_bytes: u64) -> Self {
+        Self::Unreadable(format!("it has {size_bytes} B, not whole blocks of 4 KiB"))
+    }
+
     /// Whether the spindle can be relied upon in spite of it.
     #[must_use]
     pub fn is_harmless(&self) -> bool {

@@ -72,7 +72,7 @@ impl State {
 }
 
 impl<D: Devices> Measured<D> {
-    /// Measures `devices` from now on. Nothing may be under way.
+    /// Measures what `devices` are asked for from now on.
     pub fn new(devices: D) -> Self {
         let now_ns = devices.now_ns();
         let state = || State { counted_to_ns: now_ns, ..State::default() };
@@ -142,13 +142,12 @@ impl<D: Devices> Devices for Measured<D> {
         }
         let now_ns = self.devices.now_ns();
         for one in &done[before..] {
-            let state = &mut self.each[usize::from(one.device.0)];
+            let Some((submitted_ns, device)) = self.under_way.remove(&one.id) else { continue };
+            let state = &mut self.each[usize::from(device.0)];
             state.count_to(now_ns);
             state.under_way -= 1;
             state.counted.ios += 1;
-            if let Some((submitted_ns, _)) = self.under_way.remove(&one.id) {
-                state.counted.residence_ns += now_ns - submitted_ns;
-            }
+            state.counted.residence_ns += now_ns - submitted_ns;
         }
     }
 
