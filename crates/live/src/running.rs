@@ -42,6 +42,14 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         &mut self.engine
     }
 
+    /// The same on what `make` makes of its devices, such as a wrapper that watches them. Nothing may be under way.
+    #[must_use]
+    pub fn map_devices<E: Devices>(self, make: impl FnOnce(D) -> E) -> Running<E, A> {
+        let Self { devices, engine, ios, done, under_way } = self;
+        debug_assert_eq!(under_way, 0, "what is under way would not be seen to come back");
+        Running { devices: make(devices), engine, ios, done, under_way }
+    }
+
     /// What ends a wait in [`turn`](Self::turn) from another thread.
     #[must_use]
     pub fn waker(&self) -> Waker {

@@ -5,6 +5,7 @@ mod destroy;
 mod fail;
 mod opened;
 mod replace;
+mod run;
 mod scrub;
 mod serve;
 mod status;
@@ -47,6 +48,8 @@ enum ArrayAction {
     Status(status::StatusArguments),
     /// Export the LUN over NBD until interrupted
     Serve(serve::ServeArguments),
+    /// Drive the array with a workload, in real time, and report what a simulation would
+    Run(run::ArrayRunArguments),
     /// Read every block, and repair from parity what is wrong
     Scrub(scrub::ScrubArguments),
     /// Put another device in the place of a spindle, and rebuild it
@@ -63,6 +66,7 @@ pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
         ArrayAction::Create(arguments) => create::create(arguments),
         ArrayAction::Status(arguments) => status::status(arguments),
         ArrayAction::Serve(arguments) => serve::serve(arguments),
+        ArrayAction::Run(arguments) => run::run(arguments),
         ArrayAction::Scrub(arguments) => scrub::scrub(arguments),
         ArrayAction::Replace(arguments) => replace::replace(arguments),
         ArrayAction::Fail(arguments) => fail::fail(arguments),
