@@ -150,6 +150,7 @@ impl LiveRun {
         let whole = Whole { scenario, options, host, observer };
         let done = match started {
             Started::WriteAnywhere(running) => whole.run(running.map_devices(Measured::new)),
+            Started::InPlace(running) => whole.run(running.map_devices(Measured::new)),
         }?;
         let Done { run, log, fill, problem } = done;
         real.fill = fill.map(Fill::figures);

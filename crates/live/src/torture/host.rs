@@ -131,11 +131,11 @@ impl Host {
             let (inner_start, inner_end) = (start.next_multiple_of(BLOCK), end / BLOCK * BLOCK);
             let parts = match request {
                 HostRequest::GiveBack(_) if inner_start >= inner_end => vec![],
-                HostRequest::GiveBack(_) => vec![inner_start..inner_end],
+                HostRequest::GiveBack(_) => std::iter::once(inner_start..inner_end).collect(),
                 HostRequest::Zero(_) if inner_start < inner_end => {
                     vec![start..inner_start, inner_start..inner_end, inner_end..end]
                 }
-                _ => vec![start..end],
+                _ => std::iter::once(start..end).collect(),
             };
             let parts = parts.into_iter().filter(|part| !part.is_empty());
             pieces.extend(parts.map(|sectors| Written { sectors, version }));
