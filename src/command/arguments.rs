@@ -13,6 +13,8 @@ use strewn::report::{ChartSize, ChartStyle, Theme};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
 use strewn::terminal::Failure;
 
+#[cfg(unix)]
+use super::array::ArrayArguments;
 use super::spindle::LbaRange;
 
 /// More segments than this are refused: of 20 minutes each they are four years.
@@ -141,6 +143,9 @@ pub(crate) enum Action {
     Compare(CompareArguments),
     /// Look at a drive: what it does by distance, place, load and size; or give it commands of your own
     Spindle(SpindleArguments),
+    /// Make and look after arrays of real files and block devices
+    #[cfg(unix)]
+    Array(ArrayArguments),
     /// Print the JSON schema of scenarios, for editors that check TOML by one
     #[command(after_help = SCHEMA_HELP)]
     Schema,
