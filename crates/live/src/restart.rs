@@ -6,7 +6,7 @@ use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereCon
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
-use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
+use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
 use crate::engine::{Engine, HostRequest, LiveArray, RequestId};
 use crate::format::{
     Label, LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock, redo_data_bytes,
@@ -85,6 +85,42 @@ fn is_gone<D: Devices>(devices: &mut D, spindle: SpindleIndex) -> bool {
     let offset = SUPERBLOCK_SLOTS[0] * BLOCK_BYTES as u64;
     let read = Offline::read_raw(devices, DeviceIndex(spindle.0), offset, BLOCK_BYTES);
     matches!(read, Err(IoError::Gone(_)))
+}
+
+/// Writes what the array goes on from, the newest label and the newest superblock, to all devices that do not have it: they
+/// may have been written to some of them only when the power went, and these may be lost next. What is written from now
+/// on goes over blocks that only older ones need.
+fn spread<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    superblock: &Superblock,
+) -> Result<(), RestartError> {
+    let mut write_missing = |device: DeviceIndex, block: u64, wanted: Buffer| {
+        let offset = block * BLOCK_BYTES as u64;
+        if Offline::read_raw(devices, device, offset, BLOCK_BYTES)
+            .is_ok_and(|bytes| bytes == wanted.bytes())
+        {
+            return Ok(());
+        }
+        match Offline::write_raw(devices, device, block, wanted) {
+            // A device that is not there is found out by whoever needs it.
+            Ok(()) | Err(IoError::Gone(_) | IoError::Unreadable) => Ok(()),
+            Err(IoError::NoSpace) => Err(RestartError::Redo(Failure::NoSpace)),
+        }
+    };
+    for (device, label) in label.of_devices() {
+        // One that cannot be encoded could not have been made.
+        let Ok(wanted) = label.encode() else { continue };
+        for block in [0, label.device_blocks - 1] {
+            write_missing(device, block, wanted.clone())?;
+        }
+    }
+    for (position, member) in (0..).zip(&label.members) {
+        if member.state == MemberState::Present {
+            write_missing(DeviceIndex(position), superblock.slot(), superblock.encode())?;
+        }
+    }
+    Ok(())
 }
 
 /// Every block of a write-anywhere array that its root leads to, by key.
@@ -231,6 +267,7 @@ pub fn restart<D: Devices, A: LiveArray>(
         return Err(RestartError::LogBreaksOff(last));
     }
 
+    spread(&mut devices, label, &superblock)?;
     let tag = label.array.tag();
     let mut store = store_of(label);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {

@@ -39,6 +39,7 @@ use world::{Said, World};
 /// Tokens of the store from here on are the engine's own; below are slots of commands.
 const FLUSH_FOR_REDO: Token = Token(1 << 40);
 const SUPERBLOCK: Token = Token((1 << 40) + 1);
+const FLUSH_FOR_SUPERBLOCK: Token = Token((1 << 40) + 2);
 
 /// Who asked for an I/O is in the lowest bits of its name.
 const WHO_BITS: u32 = 2;
@@ -49,8 +50,7 @@ const LABELS: u64 = 2;
 /// A consistency point whose blocks are all written, on its way to being safe.
 struct Committing {
     superblock: Superblock,
-    /// Whether the store has been asked for it.
-    asked: bool,
+    stage: CommitStage,
     /// Whether its flush is the one that the log knows of: a flush for redo records that ends while that of a superblock is
     /// under way says nothing of what the latter will make safe.
     flushes_redo: bool,
@@ -62,9 +62,22 @@ struct Committing {
 
 impl Committing {
     fn new(superblock: Superblock, of_array: bool) -> Self {
-        let rebuilt = Vec::new();
-        Self { superblock, asked: false, flushes_redo: false, of_array, rebuilt }
+        let (stage, rebuilt) = (CommitStage::Waiting, Vec::new());
+        Self { superblock, stage, flushes_redo: false, of_array, rebuilt }
     }
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CommitStage {
+    /// Nothing has been asked for.
+    Waiting,
+    /// The spindles are being flushed.
+    Flushing,
+    /// They are; the superblock waits for the labels, should a spindle have been lost meanwhile.
+    Flushed,
+    /// The superblock is being written.
+    Writing,
 }
 
 /// An array that runs.
@@ -94,6 +107,8 @@ pub struct Engine<A> {
     answers: Vec<(RequestId, Result<Answer, RequestError>)>,
     stopped: Option<String>,
     flushing_for_redo: bool,
+    /// That flush is done, and waits for the labels.
+    flushed_for_redo: bool,
 }
 
 impl<A: LiveArray> Engine<A> {
@@ -131,6 +146,7 @@ impl<A: LiveArray> Engine<A> {
             answers: Vec::new(),
             stopped: None,
             flushing_for_redo: false,
+            flushed_for_redo: false,
         };
         engine.array.start(now_ns, &mut engine.world);
         let members: Vec<MemberState> =
@@ -286,7 +302,7 @@ impl<A: LiveArray> Engine<A> {
             clean,
             ..self.superblock
         };
-        self.commit(superblock);
+        self.committing = Some(Committing::new(superblock, true));
         self.settle();
     }
 
@@ -436,7 +452,7 @@ impl<A: LiveArray> Engine<A> {
             any |= !finished.is_empty();
             self.all_finished(finished);
             any |= self.commit_if_ready();
-            self.flush_for_redo();
+            any |= self.flush_for_redo();
             any |= self.note_rebuilt();
             if !any {
                 return;
@@ -530,10 +546,6 @@ impl<A: LiveArray> Engine<A> {
             clean: false,
             ..self.superblock
         };
-        self.commit(superblock);
-    }
-
-    fn commit(&mut self, superblock: Superblock) {
         self.committing = Some(Committing::new(superblock, true));
     }
 
@@ -544,18 +556,28 @@ impl<A: LiveArray> Engine<A> {
         let Some(committing) = &mut self.committing else { return false };
         let log_start = committing.superblock.log_start;
         let log_is_behind = self.waiting_for_log.front().is_some_and(|(one, _)| *one < log_start);
-        if committing.asked || log_is_behind || !self.labels.is_idle() || self.stopped.is_some() {
+        if log_is_behind || !self.labels.is_idle() || self.stopped.is_some() {
             return false;
         }
-        committing.asked = true;
-        committing.rebuilt = rebuilt;
-        committing.superblock.redo_start = self.world.log.redo_start();
-        committing.superblock.label_sequence = self.labels.label().sequence;
-        committing.flushes_redo = !self.flushing_for_redo;
-        if committing.flushes_redo {
-            self.world.log.flush_started();
+        match committing.stage {
+            CommitStage::Waiting => {
+                committing.stage = CommitStage::Flushing;
+                committing.rebuilt = rebuilt;
+                committing.superblock.redo_start = self.world.log.redo_start();
+                committing.flushes_redo = !self.flushing_for_redo;
+                if committing.flushes_redo {
+                    self.world.log.flush_started();
+                }
+                self.world.store.flush(FLUSH_FOR_SUPERBLOCK);
+            }
+            // What is flushed is flushed on all spindles that the labels have as present.
+            CommitStage::Flushed => {
+                committing.stage = CommitStage::Writing;
+                committing.superblock.label_sequence = self.labels.label().sequence;
+                self.world.store.write_flushed_superblock(SUPERBLOCK, &committing.superblock);
+            }
+            CommitStage::Flushing | CommitStage::Writing => return false,
         }
-        self.world.store.write_superblock(SUPERBLOCK, &committing.superblock);
         true
     }
 
@@ -582,14 +604,24 @@ impl<A: LiveArray> Engine<A> {
     }
 
     /// The redo area is full: what its records protect is made safe, so that it can be used again.
-    fn flush_for_redo(&mut self) {
+    fn flush_for_redo(&mut self) -> bool {
         let is_flushing = self.flushing_for_redo
             || self.committing.as_ref().is_some_and(|committing| committing.flushes_redo);
-        if !is_flushing && self.world.log.wants_flush() {
+        if !is_flushing && self.labels.is_idle() && self.world.log.wants_flush() {
             self.flushing_for_redo = true;
             self.world.log.flush_started();
             self.world.store.flush(FLUSH_FOR_REDO);
         }
+        // A spindle that was lost meanwhile must be known to be before the records are gone that it has not.
+        if !self.flushed_for_redo || !self.labels.is_idle() {
+            return false;
+        }
+        self.flushed_for_redo = false;
+        self.flushing_for_redo = false;
+        self.world.log.flush_finished();
+        let durable = self.world.log.durable();
+        self.world.redo_is_durable(durable.redo);
+        true
     }
 
     fn all_finished(&mut self, finished: Vec<Finished>) {
@@ -626,14 +658,14 @@ impl<A: LiveArray> Engine<A> {
                 self.array.command_completed(now_ns, tag, Data::default(), &mut self.world);
             }
             Finished::Write { token, result: Err(failure) } => self.command_failed(token, &failure),
-            Finished::Flush { result, .. } => match result {
-                Ok(()) => {
-                    self.flushing_for_redo = false;
-                    self.world.log.flush_finished();
-                    let durable = self.world.log.durable();
-                    self.world.redo_is_durable(durable.redo);
+            Finished::Flush { token, result } => match (result, token) {
+                (Ok(()), FLUSH_FOR_REDO) => self.flushed_for_redo = true,
+                (Ok(()), _) => {
+                    if let Some(committing) = &mut self.committing {
+                        committing.stage = CommitStage::Flushed;
+                    }
                 }
-                Err(failure) => self.stop(&failure.to_string()),
+                (Err(failure), _) => self.stop(&failure.to_string()),
             },
             Finished::Superblock { result: Ok(()), .. } => self.superblock_is_safe(),
             Finished::Superblock { result: Err(failure), .. } => {

@@ -94,6 +94,7 @@ impl World {
         is_any
     }
 
+    /// Puts commands into a redo record; they are sent when it is durable.
     fn send_all_or_none(&mut self, bound: Vec<SpindleCommand<Data>>) {
         let holds: Vec<_> = bound.iter().map(|one| one.payload.holds(blocks_of(one))).collect();
         let writes: Vec<RedoWrite<'_>> = bound
