@@ -259,7 +259,10 @@ impl Rig {
             label_sequence: 1,
             clean: true,
         };
-        for disk in &mut disks {
+        let log = usize::from(setting.spindles());
+        for (position, disk) in disks.iter_mut().enumerate() {
+            let kind = if position == log { DeviceKind::Log } else { DeviceKind::Spindle };
+            let label = Label { kind, ..label.clone() };
             disk.write(0, label.encode().unwrap().bytes());
             disk.write(SUPERBLOCK_SLOTS[0] * BLOCK as u64, superblock.encode().bytes());
         }
@@ -314,6 +317,12 @@ impl Rig {
         self.array = None;
         self.devices().crash();
         self.asked.clear();
+    }
+
+    /// Devices that were lost answer again, with what lies on them.
+    pub fn all_come_back(&mut self, seed: u64) {
+        let disks = self.devices().disks();
+        *self.devices() = SimulatedDevices::new(seed, disks);
     }
 
     pub fn running(&mut self) -> &mut Array {
