@@ -1,6 +1,7 @@
 //! Looking at where a file lies: one pass over its blocks, and one over the free map.
 
 use strewn_alloc::GroupIndex;
+use strewn_array::Payload;
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_raid::{BLOCK_BYTES, SECTOR_BYTES, SpindleIndex};
@@ -24,7 +25,7 @@ pub(crate) fn file_blocks(scenario: &Scenario) -> u64 {
     scenario.workload.file_bytes.div_ceil(BLOCK_BYTES)
 }
 
-impl Mapped for WriteAnywhere<()> {
+impl<P: Payload> Mapped for WriteAnywhere<P> {
     fn empty_map(&self, _scenario: &Scenario, array: &Array) -> ArrayMap {
         let group = *self.aggregate().free_map(GroupIndex(0)).group();
         ArrayMap::new(&array.name, group.blocks_per_spindle(), Some(group.data_spindles()))
@@ -72,7 +73,7 @@ impl Mapped for WriteAnywhere<()> {
     }
 }
 
-impl Mapped for InPlace<()> {
+impl<P: Payload> Mapped for InPlace<P> {
     fn empty_map(&self, scenario: &Scenario, array: &Array) -> ArrayMap {
         let bytes = crate::build::capacity_bytes(array) / u64::from(scenario.spindle_stretch);
         ArrayMap::new(&array.name, bytes / BLOCK_BYTES, None)

@@ -33,6 +33,8 @@ mod calibrate;
 mod cost;
 mod export;
 mod layout_map;
+#[cfg(unix)]
+pub mod live;
 mod load;
 mod memory;
 mod record;

@@ -30,6 +30,12 @@ pub trait Observer: Sync {
         let _ = (array, progress);
     }
 
+    /// Before its first segment, `written_bytes` of the `bytes` of the file of the array numbered `array` are written. Real
+    /// spindles alone take their time for that.
+    fn filling(&self, array: usize, written_bytes: u64, bytes: u64) {
+        let _ = (array, written_bytes, bytes);
+    }
+
     /// The array numbered `array` has completed a segment. What is kept of it afterwards lacks the single response times
     /// of reads and writes ([`Segment::forget_responses`]).
     fn segment(&self, array: usize, segment: &Segment) {
@@ -207,6 +213,7 @@ fn run_and_look(
         partial,
         scaled,
         workload,
+        real_spindles: None,
         published: published
             .as_ref()
             .map(|figures| strewn_report::compare(figures, &arrays, &fitted))
@@ -240,9 +247,9 @@ pub(crate) struct ArrayRun {
     /// What ended the run before its last segment, if data loss did.
     pub(crate) data_loss: Option<DataLost>,
     /// Whether the host came to its end; a plain closed loop has none.
-    host_is_done: bool,
+    pub(crate) host_is_done: bool,
     /// Where the file lay, if that was asked for.
-    map: Option<ArrayMap>,
+    pub(crate) map: Option<ArrayMap>,
 }
 
 /// What each array came to.
@@ -323,7 +330,7 @@ pub(crate) fn run_array(
 }
 
 /// The plain closed loop of the scenario's own workload.
-fn closed_loop(scenario: &Scenario, index: usize) -> Result<ClosedLoop, RunError> {
+pub(crate) fn closed_loop(scenario: &Scenario, index: usize) -> Result<ClosedLoop, RunError> {
     let array = &scenario.arrays[index];
     let accesses = build::accesses(scenario, index)
         .map_err(|source| RunError::Build { array: array.name.clone(), source })?;

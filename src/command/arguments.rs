@@ -13,6 +13,8 @@ use strewn::report::{ChartSize, ChartStyle, Theme};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
 use strewn::terminal::Failure;
 
+#[cfg(unix)]
+use super::array::ArrayArguments;
 use super::spindle::LbaRange;
 
 /// More segments than this are refused: of 20 minutes each they are four years.
@@ -66,11 +68,11 @@ Examples:
   strewn spindle seagate-cheetah-15k5-st3146855fc --closed-loop 16 --scheduler sptf
   strewn spindle --fit /dev/sdb --out mine.toml";
 
-fn with_examples(examples: &str, exit_codes: &str) -> String {
+pub(crate) fn with_examples(examples: &str, exit_codes: &str) -> String {
     format!("{examples}\n\n{exit_codes}")
 }
 
-const EXIT_CODES: &str = "\
+pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    failed on the way: a law broken, a simulation stuck, a file that could not be written
@@ -141,6 +143,9 @@ pub(crate) enum Action {
     Compare(CompareArguments),
     /// Look at a drive: what it does by distance, place, load and size; or give it commands of your own
     Spindle(SpindleArguments),
+    /// Make and look after arrays of real files and block devices
+    #[cfg(unix)]
+    Array(ArrayArguments),
     /// Print the JSON schema of scenarios, for editors that check TOML by one
     #[command(after_help = SCHEMA_HELP)]
     Schema,
@@ -178,7 +183,7 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) json: bool,
     /// Run at an eighth of the scale, in seconds; the results say so
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["fio_job", "trace"])]
     pub(crate) quick: bool,
     /// Draw everything random from this seed instead of the scenario's
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
@@ -189,36 +194,8 @@ pub(crate) struct RunArguments {
     /// Threads, as many as there are cores if not given; the results do not depend on it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
-    /// Run an access specification of an Iometer configuration (.icf) instead of the scenario's workload: the one of
-    /// this name, or what the file's workers are assigned
-    #[arg(long, value_name = "FILE[:NAME]", help_heading = LOADS)]
-    pub(crate) access_spec: Option<String>,
-    /// Run the jobs of a fio job file, or one of them, until they are done
-    #[arg(long, value_name = "FILE[:JOB]", conflicts_with = "quick", help_heading = LOADS)]
-    pub(crate) fio_job: Option<String>,
-    /// Replay a block trace to its end, plain or gzip, each operation at its time: MSR Cambridge, SPC, blkparse text,
-    /// DiskSim ASCII, fio iolog, or CSV with columns
-    #[arg(long, value_name = "FILE", conflicts_with = "quick", help_heading = LOADS)]
-    pub(crate) trace: Option<PathBuf>,
-    /// The format of the trace, where its first line does not tell: msr, spc, blkparse, disksim, fio-iolog, columns
-    #[arg(long, value_name = "FORMAT", requires = "trace", help_heading = LOADS)]
-    pub(crate) trace_format: Option<TraceFormat>,
-    /// Have operations of the trace arrive X times as fast as recorded
-    #[arg(long, value_name = "X", requires = "trace", allow_negative_numbers = true, value_parser = speed_up,
-          help_heading = LOADS)]
-    pub(crate) speedup: Option<SpeedUp>,
-    /// Issue the trace's operations in their order, as many outstanding as the scenario says, whatever their times
-    #[arg(long, requires = "trace", conflicts_with = "speedup", help_heading = LOADS)]
-    pub(crate) closed_loop_trace: bool,
-    /// Have records beyond the scenario's file begin at their offset modulo its size; otherwise they are errors
-    #[arg(long, requires = "trace", help_heading = LOADS)]
-    pub(crate) wrap: bool,
-    /// Have records that are earlier than the one ahead of them arrive with it; otherwise they are errors
-    #[arg(long, requires = "trace", conflicts_with = "closed_loop_trace", help_heading = LOADS)]
-    pub(crate) hold_back: bool,
-    /// Replay the records of this device of the trace alone: the disk, application storage unit or device number
-    #[arg(long, value_name = "N", requires = "trace", help_heading = LOADS)]
-    pub(crate) trace_device: Option<u32>,
+    #[command(flatten)]
+    pub(crate) load: LoadArguments,
     /// Write what was measured in the shape of another tool too: fio.json as of fio --output-format=json, a job for each
     /// segment; results.csv as of Iometer, a test for each segment
     #[arg(long, value_enum, value_name = "TOOL", value_delimiter = ',', requires = "out")]
@@ -231,6 +208,41 @@ pub(crate) struct RunArguments {
     pub(crate) table: TableArguments,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
+}
+
+/// A workload out of a file of another tool.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LoadArguments {
+    /// Run an access specification of an Iometer configuration (.icf) in place of the workload: the one of
+    /// this name, or what the file's workers are assigned
+    #[arg(long, value_name = "FILE[:NAME]", help_heading = LOADS)]
+    pub(crate) access_spec: Option<String>,
+    /// Run the jobs of a fio job file, or one of them, until they are done
+    #[arg(long, value_name = "FILE[:JOB]", help_heading = LOADS)]
+    pub(crate) fio_job: Option<String>,
+    /// Replay a block trace to its end, plain or gzip, each operation at its time: MSR Cambridge, SPC, blkparse text,
+    /// DiskSim ASCII, fio iolog, or CSV with columns
+    #[arg(long, value_name = "FILE", help_heading = LOADS)]
+    pub(crate) trace: Option<PathBuf>,
+    /// The format of the trace, where its first line does not tell: msr, spc, blkparse, disksim, fio-iolog, columns
+    #[arg(long, value_name = "FORMAT", requires = "trace", help_heading = LOADS)]
+    pub(crate) trace_format: Option<TraceFormat>,
+    /// Have operations of the trace arrive X times as fast as recorded
+    #[arg(long, value_name = "X", requires = "trace", allow_negative_numbers = true, value_parser = speed_up,
+          help_heading = LOADS)]
+    pub(crate) speedup: Option<SpeedUp>,
+    /// Issue the trace's operations in their order, as many outstanding as without a trace, whatever their times
+    #[arg(long, requires = "trace", conflicts_with = "speedup", help_heading = LOADS)]
+    pub(crate) closed_loop_trace: bool,
+    /// Have records beyond the file begin at their offset modulo its size; otherwise they are errors
+    #[arg(long, requires = "trace", help_heading = LOADS)]
+    pub(crate) wrap: bool,
+    /// Have records that are earlier than the one ahead of them arrive with it; otherwise they are errors
+    #[arg(long, requires = "trace", conflicts_with = "closed_loop_trace", help_heading = LOADS)]
+    pub(crate) hold_back: bool,
+    /// Replay the records of this device of the trace alone: the disk, application storage unit or device number
+    #[arg(long, value_name = "N", requires = "trace", help_heading = LOADS)]
+    pub(crate) trace_device: Option<u32>,
 }
 
 /// A tool in whose shape results are written.
@@ -553,7 +565,7 @@ fn suggest_run(mut error: clap::Error) -> clap::Error {
     error
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| format!("give a whole number from 0 to {}, such as --seed 1", u64::MAX))
 }
@@ -575,7 +587,7 @@ fn bench_seconds(text: &str) -> Result<f64, String> {
     })
 }
 
-fn segments(text: &str) -> Result<u32, String> {
+pub(crate) fn segments(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(0) => Err("no segments measure nothing; give 1 or more".into()),
         Ok(segments) if segments <= MOST_SEGMENTS => Ok(segments),
@@ -599,7 +611,7 @@ fn chart_size(text: &str) -> Result<ChartSize, String> {
         .ok_or_else(|| "give width and height from 480x320 to 8000x8000, such as 1200x700".into())
 }
 
-fn whole_number(text: &str, most: u32, example: &str) -> Result<u32, String> {
+pub(crate) fn whole_number(text: &str, most: u32, example: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (1..=most).contains(number));
     number.ok_or_else(|| format!("give a whole number from 1 to {most}, such as {example}"))
 }

@@ -1,6 +1,6 @@
 //! What is printed for other programs: the schema of scenarios, completions, the manual.
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use strewn::scenario::SCHEMA_JSON;
 use strewn::terminal::{self, Ending, Failure};
@@ -21,18 +21,22 @@ pub(crate) fn completions(shell: Shell) -> Result<Ending, Failure> {
     print(&text)
 }
 
-/// Prints the manual: of the command, then of each verb.
+/// Prints the manual: of the command, then of each verb, with those that have verbs of their own before those.
 pub(crate) fn man() -> Result<Ending, Failure> {
     let mut command = Arguments::command();
     command.build();
     let mut text = Vec::new();
-    let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help").cloned();
-    for page in std::iter::once(command.clone()).chain(verbs) {
+    for page in pages(&command) {
         clap_mangen::Man::new(page)
             .render(&mut text)
             .map_err(|error| Failure::failed(format!("the manual cannot be made: {error}")))?;
     }
     print(&text)
+}
+
+fn pages(command: &Command) -> Vec<Command> {
+    let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
+    std::iter::once(command.clone()).chain(verbs.flat_map(pages)).collect()
 }
 
 fn print(text: &[u8]) -> Result<Ending, Failure> {

@@ -7,10 +7,13 @@ use strewn::scenario::Scenario;
 use strewn::terminal::{self, Failure, ReadingTerminal};
 use strewn::{Load, TraceLoop, TraceOptions};
 
-use super::arguments::{MOST_SEGMENTS, RunArguments};
+use super::arguments::{LoadArguments, MOST_SEGMENTS};
 
 /// Reads it, and says what of it is ignored; none if the scenario's own is to be run.
-pub(crate) fn read(arguments: &RunArguments, scenario: &Scenario) -> Result<Option<Load>, Failure> {
+pub(crate) fn read(
+    arguments: &LoadArguments,
+    scenario: &Scenario,
+) -> Result<Option<Load>, Failure> {
     let load = if let Some(named) = &arguments.access_spec {
         let (path, name) = file_and_name(named);
         Load::access_specification(path, name)?
@@ -31,7 +34,7 @@ pub(crate) fn read(arguments: &RunArguments, scenario: &Scenario) -> Result<Opti
     Ok(Some(load))
 }
 
-fn trace(path: &Path, arguments: &RunArguments, scenario: &Scenario) -> Result<Load, Failure> {
+fn trace(path: &Path, arguments: &LoadArguments, scenario: &Scenario) -> Result<Load, Failure> {
     let options = TraceOptions {
         format: arguments.trace_format,
         replay: if arguments.closed_loop_trace {

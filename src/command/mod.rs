@@ -2,6 +2,8 @@
 
 mod also;
 mod arguments;
+#[cfg(unix)]
+mod array;
 mod bench;
 mod calibrate;
 mod compare;
@@ -49,5 +51,7 @@ pub(crate) fn main() -> ExitCode {
         Action::Report(arguments) => report::report(arguments),
         Action::Compare(arguments) => compare::compare(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
+        #[cfg(unix)]
+        Action::Array(arguments) => array::array(arguments),
     })
 }

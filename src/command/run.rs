@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         check_log(log, &scenario)?;
     }
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
-    let load = load::read(arguments, &scenario)?;
+    let load = load::read(&arguments.load, &scenario)?;
     let own = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns));
     scenario.segments = arguments.segments.or(own).unwrap_or(scenario.segments);
     let options = RunOptions {

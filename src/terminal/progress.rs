@@ -81,6 +81,13 @@ impl Observer for Terminal {
         }
     }
 
+    fn filling(&self, array: usize, written_bytes: u64, bytes: u64) {
+        if let Some(bar) = self.bars.get(array) {
+            let percent = 100.0 * written_bytes as f64 / bytes.max(1) as f64;
+            bar.bar.set_message(format!("the file is written: {percent:.0} %"));
+        }
+    }
+
     fn stop(&self) -> bool {
         interrupt::asked_to_stop()
     }

@@ -3,6 +3,7 @@
 //! One program of tests, since each more is linked with everything there is.
 #![allow(clippy::unwrap_used)]
 
+mod array;
 mod bad_input;
 mod bench;
 mod browser;

@@ -14,12 +14,9 @@ use crate::data::Data;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices};
 use crate::format::{Label, MemberState, Superblock};
 use crate::offline::{BlockPlace, Offline};
-use crate::restart::newest_superblock;
-use crate::store::{BlockState, Store};
+use crate::restart::{newest_superblock, store_of};
+use crate::store::BlockState;
 use strewn_raid::SpindleIndex;
-
-/// Bytes of checksum blocks that are kept in memory.
-const CHECKSUM_CACHE_BYTES: usize = 64 << 20;
 
 /// What a check has found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -142,7 +139,11 @@ impl fmt::Display for Problem {
                 write!(formatter, "VBN {}: both {one:?} and {other:?} lie there", vbn.0)
             }
             Self::Outside { holds, vbn } => {
-                write!(formatter, "{holds:?} is said to lie at VBN {}, of which there is none", vbn.0)
+                write!(
+                    formatter,
+                    "{holds:?} is said to lie at VBN {}, of which there is none",
+                    vbn.0
+                )
             }
             Self::Free { vbn, holds } => write!(
                 formatter,
@@ -182,13 +183,7 @@ pub fn check_write_anywhere<D: Devices>(
     };
     check_superblocks(devices, label, &superblock, &mut report);
     let Ok(empty) = WriteAnywhere::<Data>::empty(config.clone()) else { return report };
-    let mut store = Store::new(label.array.tag(), label.members.len() as u16, CHECKSUM_CACHE_BYTES);
-    for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
-        if member.state != MemberState::Present {
-            store.forget_spindle(position);
-        }
-    }
-    let mut offline = Offline::new(devices, store);
+    let mut offline = Offline::new(devices, store_of(label));
     let reached = tree::check(&mut offline, config, &empty, &superblock, &mut report);
     parity::check(&mut offline, config, &reached, &mut report);
     report

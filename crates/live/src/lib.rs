@@ -5,7 +5,10 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[cfg(unix)]
+pub mod assembly;
 pub mod check;
+pub mod configuration;
 pub mod data;
 pub mod device;
 pub mod engine;
@@ -15,5 +18,11 @@ pub mod nbd;
 pub mod offline;
 pub mod restart;
 pub mod running;
+pub mod scrub;
+pub mod serving;
+#[cfg(unix)]
+pub mod starting;
 pub mod store;
 pub mod torture;
+
+pub use configuration::Configuration;

@@ -122,6 +122,23 @@ impl<'a, D: Devices> Offline<'a, D> {
         all
     }
 
+    /// Reads what a spindle has in these stripes, which are few; its bytes, and what is known of each block. Nothing if
+    /// the spindle is lost.
+    pub fn read_run(
+        &mut self,
+        spindle: SpindleIndex,
+        stripes: std::ops::Range<u64>,
+    ) -> (Vec<u8>, Vec<BlockState>) {
+        let sectors = ((stripes.end - stripes.start) * 8) as u32;
+        self.store.read(Token(0), spindle, stripes.start * 8, sectors);
+        for finished in self.settle() {
+            if let Finished::Read { result: Ok(outcome), .. } = finished {
+                return (outcome.bytes, outcome.blocks);
+            }
+        }
+        (Vec::new(), Vec::new())
+    }
+
     /// Writes blocks, one after the other, and makes them safe. What is for spindles that are lost is left out.
     ///
     /// # Errors

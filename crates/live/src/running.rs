@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::device::{Devices, Done, Io};
+use crate::device::{Devices, Done, Io, Waker};
 use crate::engine::{Answer, Engine, HostRequest, LiveArray, RequestError, RequestId};
 
 /// An array that runs on devices.
@@ -21,6 +21,12 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
     }
 
     /// The devices.
+    #[must_use]
+    pub fn devices(&self) -> &D {
+        &self.devices
+    }
+
+    /// The devices, to be changed.
     pub fn devices_mut(&mut self) -> &mut D {
         &mut self.devices
     }
@@ -34,6 +40,20 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
     /// The engine, to be told something.
     pub fn engine_mut(&mut self) -> &mut Engine<A> {
         &mut self.engine
+    }
+
+    /// The same on what `make` makes of its devices, such as a wrapper that watches them. Nothing may be under way.
+    #[must_use]
+    pub fn map_devices<E: Devices>(self, make: impl FnOnce(D) -> E) -> Running<E, A> {
+        let Self { devices, engine, ios, done, under_way } = self;
+        debug_assert_eq!(under_way, 0, "what is under way would not be seen to come back");
+        Running { devices: make(devices), engine, ios, done, under_way }
+    }
+
+    /// What ends a wait in [`turn`](Self::turn) from another thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        self.devices.waker()
     }
 
     /// Nanoseconds since the devices were opened.
@@ -131,6 +151,25 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
     pub fn seal(&mut self, clean: bool) -> Result<(), String> {
         self.engine.seal(clean);
         self.clean()
+    }
+
+    /// Writes the last superblock once more, see [`Engine::renew_superblock`], and waits for it.
+    ///
+    /// # Errors
+    /// Why the array stopped.
+    pub fn renew_superblock(&mut self) -> Result<(), String> {
+        if !self.engine.is_committing() {
+            self.engine.renew_superblock();
+        }
+        loop {
+            if let Some(why) = self.engine.stopped() {
+                return Err(why.to_owned());
+            }
+            if !self.engine.is_committing() {
+                return Ok(());
+            }
+            self.turn(None);
+        }
     }
 
     /// Brings everything to the spindles, and says so on them.

@@ -44,7 +44,7 @@
 //! # };
 //! # let mut results = Results {
 //! #     schema: SCHEMA, scenario: "s".into(), seed: 1, strewn: "0.1.0".into(), wall_seconds: 0.0,
-//! #     host_ops: 2, partial: false, scaled: None, workload: None, arrays: vec![array], published: vec![],
+//! #     host_ops: 2, partial: false, scaled: None, workload: None, real_spindles: None, arrays: vec![array], published: vec![],
 //! #     ratios: vec![], overhead: vec![], losses: vec![],
 //! # };
 //!
@@ -77,6 +77,7 @@ pub mod html;
 pub mod layout_map;
 mod legend;
 mod line_chart;
+pub mod live;
 pub mod loss;
 mod map_chart;
 mod marker;
@@ -113,6 +114,7 @@ pub use html::{Report, ReportError};
 pub use layout_map::{
     ArrayMap, LayoutMap, Levels, MAP_COLUMNS, MAP_LEVELS, MAP_SCHEMA, MapPicture, Snapshot, Strip,
 };
+pub use live::{Fill, LogFigures, RealSpindles};
 pub use loss::{Cause, Limit, Loss, LossPart, loss, loss_table, losses};
 pub use overhead::{
     CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, overhead,

@@ -5,6 +5,7 @@
 //! know; a field that goes, or that changes its meaning, makes a new schema.
 
 use crate::comparison::{PublishedComparison, Ratio};
+use crate::live::RealSpindles;
 use crate::loss::Loss;
 use crate::overhead::OverheadRow;
 use crate::redundancy::{DataLoss, Redundancy, SpindleFailure};
@@ -61,6 +62,9 @@ pub struct Results {
     /// The workload that was run in place of the scenario's own; absent where that was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
+    /// That the run was in real time on real spindles, and on which; absent for a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_spindles: Option<RealSpindles>,
     /// One entry per array, in the order of the scenario.
     pub arrays: Vec<ArrayResults>,
     /// Published figures beside simulated ones, one entry per array and metric.
@@ -383,6 +387,7 @@ impl Results {
         if let Some(Scaled { by, .. }) = &self.scaled {
             caveats.push(format!("Not at full scale but 1/{by} of it."));
         }
+        caveats.extend(self.real_spindles.iter().flat_map(RealSpindles::sentences));
         caveats.extend(self.arrays.iter().filter_map(ArrayResults::data_loss_sentence));
         if self.partial && self.arrays.iter().all(|array| array.data_loss.is_none()) {
             caveats.push("The run was stopped before its last segment.".to_owned());

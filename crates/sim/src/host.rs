@@ -6,6 +6,8 @@ use hdrhistogram::Histogram;
 use strewn_array::{Direction, HostOperation, OperationId};
 use strewn_workload::{Access, Operation};
 
+use crate::segment::{Laws, Response, ratio, relative};
+
 /// Longest response time that is told apart from longer ones: half an hour.
 const LONGEST_NS: u64 = 1_800_000_000_000;
 
@@ -161,13 +163,45 @@ impl HostMeasures {
         }
     }
 
-    /// The segment has ended.
-    pub(crate) fn close(&mut self) {
+    /// The segment has ended: what is known of all of it is worked out. For whoever drives a [`Host`]; once.
+    pub fn close(&mut self) {
         for measures in self.by_direction.iter_mut().flat_map(|both| both.iter_mut()) {
             let response = measures.response.as_ref();
             measures.p95_ns = response.map_or(0, |response| response.value_at_quantile(0.95));
         }
     }
+}
+
+impl HostMeasures {
+    /// The response times in short.
+    #[must_use]
+    pub fn response_times(&self) -> Response {
+        Response {
+            mean_ns: ratio(self.response_sum_ns as f64, self.operations as f64),
+            p50_ns: self.response.value_at_quantile(0.50),
+            p95_ns: self.response.value_at_quantile(0.95),
+            p99_ns: self.response.value_at_quantile(0.99),
+            max_ns: self.response.max(),
+        }
+    }
+
+    /// How far they are from Little's law; nothing is said of the utilization law.
+    #[must_use]
+    pub fn littles_law(&self) -> Laws {
+        let under_way_ns = difference(self.waited_after_ns, self.waited_before_ns);
+        let response_sum_ns = self.response_sum_ns as f64;
+        Laws {
+            littles_law_error: relative(response_sum_ns, self.outstanding_ns),
+            under_way: ratio(under_way_ns, self.outstanding_ns).abs(),
+            littles_law_unexplained: relative(response_sum_ns + under_way_ns, self.outstanding_ns),
+            ..Laws::default()
+        }
+    }
+}
+
+/// Each is exact; the difference of two large sums would not be in floating point.
+fn difference(after: u128, before: u128) -> f64 {
+    if after >= before { (after - before) as f64 } else { -((before - after) as f64) }
 }
 
 fn histogram() -> Histogram<u64> {

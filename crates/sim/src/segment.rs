@@ -134,3 +134,7 @@ impl Laws {
 pub(crate) fn ratio(numerator: f64, denominator: f64) -> f64 {
     if denominator == 0.0 { 0.0 } else { numerator / denominator }
 }
+
+pub(crate) fn relative(measured: f64, expected: f64) -> f64 {
+    if expected == 0.0 { measured.abs() } else { (measured / expected - 1.0).abs() }
+}

@@ -10,9 +10,9 @@ use strewn_workload::AccessStream;
 use thiserror::Error;
 
 use crate::closed_loop::ClosedLoop;
-use crate::host::{AccessesError, Host, HostMeasures, Moved, direction_of};
+use crate::host::{AccessesError, Host, Moved, direction_of};
 use crate::part::{Part, PartAtWork};
-use crate::segment::{Laws, Response, Segment, SpindleGroup, ratio};
+use crate::segment::{Laws, Segment, SpindleGroup, ratio, relative};
 use crate::world::World;
 
 /// Events between two looks at whether the run should go on.
@@ -369,16 +369,10 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         let served_before_ns = std::mem::replace(&mut self.served_before_ns, served_after_ns);
         let served_ns = (service_ns + served_after_ns) as f64 - served_before_ns as f64;
         let processor_error = relative(processor_served_ns, processor_busy_ns as f64);
-        let (outstanding_ns, under_way_ns) = (host.outstanding_ns, under_way_ns(&host));
         let laws = Laws {
-            littles_law_error: relative(host.response_sum_ns as f64, outstanding_ns),
-            under_way: ratio(under_way_ns, outstanding_ns).abs(),
-            littles_law_unexplained: relative(
-                host.response_sum_ns as f64 + under_way_ns,
-                outstanding_ns,
-            ),
             utilization_law_error: processor_error.max(relative(service_ns as f64, busy_ns as f64)),
             utilization_law_unexplained: processor_error.max(relative(served_ns, busy_ns as f64)),
+            ..host.littles_law()
         };
 
         self.segment += 1;
@@ -390,14 +384,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             length_ns,
             operations: host.operations,
             bytes: host.sectors * 512,
-            mean_outstanding: ratio(outstanding_ns, length_ns as f64),
-            response: Response {
-                mean_ns: ratio(host.response_sum_ns as f64, host.operations as f64),
-                p50_ns: host.response.value_at_quantile(0.50),
-                p95_ns: host.response.value_at_quantile(0.95),
-                p99_ns: host.response.value_at_quantile(0.99),
-                max_ns: host.response.max(),
-            },
+            mean_outstanding: ratio(host.outstanding_ns, length_ns as f64),
+            response: host.response_times(),
             counters,
             processor_busy_ns,
             data_spindles,
@@ -425,19 +413,4 @@ fn add(group: &mut SpindleGroup, one: SpindleGroup) {
     group.busy_ns += one.busy_ns;
     group.service_ns += one.service_ns;
     group.residence_ns += one.residence_ns;
-}
-
-/// How much more the operations of a segment spent in it than those answered in it took, because some began before it
-/// and some end after it.
-fn under_way_ns(host: &HostMeasures) -> f64 {
-    // Each is exact; the difference of two large sums would not be in floating point.
-    if host.waited_after_ns >= host.waited_before_ns {
-        (host.waited_after_ns - host.waited_before_ns) as f64
-    } else {
-        -((host.waited_before_ns - host.waited_after_ns) as f64)
-    }
-}
-
-fn relative(measured: f64, expected: f64) -> f64 {
-    if expected == 0.0 { measured.abs() } else { (measured / expected - 1.0).abs() }
 }

@@ -1,16 +1,19 @@
 //! Devices: files and block devices, and simulated ones that fail.
 
 mod buffer;
+mod measured;
 #[cfg(unix)]
 pub mod probe;
 #[cfg(unix)]
 pub mod real;
+
 pub mod simulated;
 mod waker;
 
 use std::time::Duration;
 
 pub use buffer::{BLOCK_BYTES, Buffer};
+pub use measured::{DeviceMeasures, Measured};
 #[cfg(unix)]
 pub use probe::{Finding, probe};
 #[cfg(unix)]

@@ -42,7 +42,6 @@ impl LabelWrites {
             return false;
         }
         member.state = state;
-        self.label.sequence += 1;
         self.is_changed = true;
         true
     }

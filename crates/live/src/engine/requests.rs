@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::device::BLOCK_BYTES;
 use crate::format::LogLayout;
 
 /// What whoever asks calls a request; given back with the answer.
@@ -69,20 +70,31 @@ pub(super) enum Piece {
     Write(Range<u64>),
     /// Whole blocks.
     GiveBack(Range<u64>),
+    /// A read of a block that a write has a part of: see [`merge`](super::merge).
+    Edge {
+        merge: usize,
+        block: u64,
+    },
+    /// A write that was completed to whole blocks, and their bytes.
+    Completed {
+        sectors: Range<u64>,
+        bytes: Vec<u8>,
+    },
 }
 
 /// Sectors of a piece at most: 1 MiB.
 const MOST_PIECE_SECTORS: u64 = 2_048;
 
-/// Sectors of a piece at most where a half of the log takes `half_bytes` accounted ones: whole blocks, and no more than the
-/// half has room for.
-pub(super) fn piece_sectors(half_bytes: u64) -> u64 {
-    let room = half_bytes.saturating_sub(LogLayout::ACCOUNTED_RECORD_BYTES) / 512;
-    (room / BLOCK_SECTORS * BLOCK_SECTORS).clamp(BLOCK_SECTORS, MOST_PIECE_SECTORS)
-}
-
 /// Sectors of a block of 4 KiB.
-const BLOCK_SECTORS: u64 = 8;
+pub(super) const BLOCK_SECTORS: u64 = 8;
+
+/// Sectors of a piece at most, where an empty half of the log takes `room` accounted bytes: a power of two, as pieces end
+/// where the LUN has a multiple of it. A half must have room for a block.
+pub(super) fn piece_sectors(room: u64) -> u64 {
+    let blocks = room.saturating_sub(LogLayout::ACCOUNTED_RECORD_BYTES) / BLOCK_BYTES as u64;
+    let most = blocks.max(1) * BLOCK_SECTORS;
+    1 << most.min(MOST_PIECE_SECTORS).ilog2()
+}
 
 /// A request that is under way.
 pub(super) struct Pending {
@@ -91,6 +103,7 @@ pub(super) struct Pending {
     /// The next sector that no piece was made of.
     next: u64,
     end: u64,
+    piece_sectors: u64,
     pub(super) under_way: usize,
     pub(super) failed: Option<RequestError>,
     /// For a read, what is there.
@@ -98,13 +111,18 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(id: RequestId, request: HostRequest, sectors: Range<u64>) -> Self {
+    pub(super) fn new(
+        id: RequestId,
+        request: HostRequest,
+        sectors: Range<u64>,
+        piece_sectors: u64,
+    ) -> Self {
         let bytes = match &request {
             HostRequest::Read(_) => vec![0; (sectors.end - sectors.start) as usize * 512],
             _ => Vec::new(),
         };
         let Range { start: next, end } = sectors;
-        Self { id, request, next, end, under_way: 0, failed: None, bytes }
+        Self { id, request, next, end, piece_sectors, under_way: 0, failed: None, bytes }
     }
 
     /// Pieces that may be under way at once: so many that spindles have enough to do, and so few that a request for much
@@ -136,14 +154,13 @@ impl Pending {
     }
 
     /// The next piece; nothing when all have been made.
-    /// They end where the LUN has a multiple of `piece_sectors`.
-    pub(super) fn next_piece(&mut self, gives_back: bool, piece_sectors: u64) -> Option<Piece> {
+    pub(super) fn next_piece(&mut self, gives_back: bool) -> Option<Piece> {
         loop {
             if self.next >= self.end {
                 return None;
             }
             let start = self.next;
-            let end = ((start / piece_sectors + 1) * piece_sectors).min(self.end);
+            let end = ((start / self.piece_sectors + 1) * self.piece_sectors).min(self.end);
             let (blocks_start, blocks_end) =
                 (start.next_multiple_of(BLOCK_SECTORS), end / BLOCK_SECTORS * BLOCK_SECTORS);
             let (piece, next) = match &self.request {
@@ -189,8 +206,8 @@ mod tests {
     use super::*;
 
     fn pieces(request: HostRequest, sectors: Range<u64>, gives_back: bool) -> Vec<Piece> {
-        let mut pending = Pending::new(RequestId(0), request, sectors);
-        std::iter::from_fn(|| pending.next_piece(gives_back, MOST_PIECE_SECTORS)).collect()
+        let mut pending = Pending::new(RequestId(0), request, sectors, MOST_PIECE_SECTORS);
+        std::iter::from_fn(|| pending.next_piece(gives_back)).collect()
     }
 
     #[test]
@@ -222,5 +239,17 @@ mod tests {
         let back = HostRequest::GiveBack(3..20);
         assert_eq!(pieces(back.clone(), 3..20, true), [Piece::GiveBack(8..16)]);
         assert_eq!(pieces(back, 3..20, false), []);
+    }
+
+    #[test]
+    fn a_piece_is_no_larger_than_what_a_half_of_the_log_takes() {
+        assert_eq!(piece_sectors(16 << 20), 2_048);
+        assert_eq!(piece_sectors(1 << 20), 1_024);
+        assert_eq!(piece_sectors((1 << 20) + LogLayout::ACCOUNTED_RECORD_BYTES), 2_048);
+        assert_eq!(piece_sectors(3 * 4_096), 8);
+        for half_blocks in 3..600 {
+            let room = half_blocks * 4_096;
+            assert!(LogLayout::accounted_bytes(piece_sectors(room) * 512) <= room);
+        }
     }
 }

@@ -149,8 +149,8 @@ impl Devices for &mut Bench {
             return;
         }
         self.happen();
-        let until_ns = timeout
-            .map(|timeout| self.devices.now_ns().saturating_add(timeout.as_nanos() as u64));
+        let until_ns =
+            timeout.map(|timeout| self.devices.now_ns().saturating_add(timeout.as_nanos() as u64));
         match self.devices.next_ns() {
             Some(next_ns) if until_ns.is_none_or(|until_ns| next_ns <= until_ns) => {
                 self.idle_waits = 0;

@@ -99,7 +99,11 @@ impl Host {
     }
 
     /// A read of `sectors`.
-    pub(super) fn read(&mut self, sectors: Range<u64>, shadow: &Shadow) -> (RequestId, HostRequest) {
+    pub(super) fn read(
+        &mut self,
+        sectors: Range<u64>,
+        shadow: &Shadow,
+    ) -> (RequestId, HostRequest) {
         let before = shadow.acknowledged[sectors.start as usize..sectors.end as usize].to_vec();
         let mut also = shadow.unknown.clone();
         for one in self.outstanding.values() {
@@ -118,12 +122,7 @@ impl Host {
     }
 
     /// What of a request is there or not as one.
-    fn pieces(
-        &self,
-        request: &HostRequest,
-        sectors: Range<u64>,
-        version: Version,
-    ) -> Vec<Written> {
+    fn pieces(&self, request: &HostRequest, sectors: Range<u64>, version: Version) -> Vec<Written> {
         let mut pieces = Vec::new();
         let mut start = sectors.start;
         while start < sectors.end {
@@ -132,11 +131,11 @@ impl Host {
             let (inner_start, inner_end) = (start.next_multiple_of(BLOCK), end / BLOCK * BLOCK);
             let parts = match request {
                 HostRequest::GiveBack(_) if inner_start >= inner_end => vec![],
-                HostRequest::GiveBack(_) => vec![inner_start..inner_end],
+                HostRequest::GiveBack(_) => std::iter::once(inner_start..inner_end).collect(),
                 HostRequest::Zero(_) if inner_start < inner_end => {
                     vec![start..inner_start, inner_start..inner_end, inner_end..end]
                 }
-                _ => vec![start..end],
+                _ => std::iter::once(start..end).collect(),
             };
             let parts = parts.into_iter().filter(|part| !part.is_empty());
             pieces.extend(parts.map(|sectors| Written { sectors, version }));
@@ -171,9 +170,8 @@ impl Host {
                 }
                 let found = shadow::versions_of(sectors.start, &bytes)?;
                 for ((sector, found), before) in sectors.clone().zip(&found).zip(&before) {
-                    let is_right = |one: &Written| {
-                        one.version == *found && one.sectors.contains(&sector)
-                    };
+                    let is_right =
+                        |one: &Written| one.version == *found && one.sectors.contains(&sector);
                     if found != before && !also.iter().any(is_right) {
                         return Err(format!(
                             "a read of sectors {sectors:?} finds version {found} in sector {sector}; expected {before}"

@@ -149,7 +149,10 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, kind, array, life, step, what, injected } = self;
-        writeln!(formatter, "seed {seed} ({kind:?}; {array}), life {life}, after {step} I/Os: {what}")?;
+        writeln!(
+            formatter,
+            "seed {seed} ({kind:?}; {array}), life {life}, after {step} I/Os: {what}"
+        )?;
         for one in injected {
             writeln!(formatter, "  injected: {one}")?;
         }

@@ -209,8 +209,10 @@ fn label(seed: u64, config: &WriteAnywhereConfig, layout: &LogLayout) -> Label {
         bytes[8..].copy_from_slice(&number.to_le_bytes());
         Identity(bytes)
     };
-    let members = (0..config.group.spindles())
-        .map(|one| Member { identity: identity(100 + u64::from(one)), state: MemberState::Present });
+    let members = (0..config.group.spindles()).map(|one| Member {
+        identity: identity(100 + u64::from(one)),
+        state: MemberState::Present,
+    });
     Label {
         version: FORMAT,
         incompatible_features: 0,

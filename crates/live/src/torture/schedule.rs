@@ -11,8 +11,8 @@ use super::plan::Plan;
 use super::shadow::Shadow;
 use super::{Failure, Kind, Options, Summary};
 use crate::check::{self, Problem};
-use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use crate::device::simulated::{Fault, Injected};
+use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS};
 
 /// What a schedule knows between its lives.
@@ -194,8 +194,10 @@ impl Schedule {
                 let first = offset / BLOCK_BYTES as u64;
                 let end = (offset + bytes).div_ceil(BLOCK_BYTES as u64);
                 for block in first.max(FIRST_ROW_BLOCK)..end {
-                    let (row, within) =
-                        ((block - FIRST_ROW_BLOCK) / ROW_BLOCKS, (block - FIRST_ROW_BLOCK) % ROW_BLOCKS);
+                    let (row, within) = (
+                        (block - FIRST_ROW_BLOCK) / ROW_BLOCKS,
+                        (block - FIRST_ROW_BLOCK) % ROW_BLOCKS,
+                    );
                     let first = row * ROW_DATA_BLOCKS;
                     match within {
                         ROW_DATA_BLOCKS => self.injured.extend(first..first + ROW_DATA_BLOCKS),

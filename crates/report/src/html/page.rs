@@ -49,6 +49,10 @@ pub(super) fn page(report: &Report<'_>) -> Result<String, ReportError> {
     let map = report.map.map(map_text).transpose()?;
     // Without what differs from run to run.
     let text = results.without_wall_time().to_json_string()?;
+    let repeatable = match results.real_spindles {
+        None => "The same scenario, seed and version give the same figures on any machine.",
+        Some(_) => "Real time and real spindles: no two runs give the same figures.",
+    };
     Ok(filled(
         TEMPLATE,
         &[
@@ -62,6 +66,7 @@ pub(super) fn page(report: &Report<'_>) -> Result<String, ReportError> {
             ("main", &sections.iter().map(main).collect::<String>()),
             ("schema", &results.schema.to_string()),
             ("seed", &results.seed.to_string()),
+            ("repeatable", repeatable),
             ("results", &within_script(&text)),
             ("map", &within_script(map.as_deref().unwrap_or("null"))),
             ("script", SCRIPT),

@@ -46,17 +46,21 @@ enum Inner {
     Threads(ThreadDevices),
 }
 
-/// Runs `files` as devices, in this order.
+/// Runs `files` as devices, in this order. Where there is none, the device is closed.
 ///
 /// # Errors
 ///
 /// Where io_uring is asked for by name and refused, and where threads cannot be started.
-pub fn open_devices(files: Vec<DeviceFile>, engine: Engine) -> io::Result<RealDevices> {
+pub fn open_devices(
+    files: impl IntoIterator<Item = impl Into<Option<DeviceFile>>>,
+    engine: Engine,
+) -> io::Result<RealDevices> {
+    let files: Vec<Option<DeviceFile>> = files.into_iter().map(Into::into).collect();
     let mut why_threads = None;
     let inner = match engine {
-        Engine::Threads => Inner::Threads(ThreadDevices::new(files)?),
+        Engine::Threads => Inner::Threads(ThreadDevices::on(files)?),
         #[cfg(target_os = "linux")]
-        Engine::Uring => Inner::Uring(Box::new(UringDevices::new(files)?)),
+        Engine::Uring => Inner::Uring(Box::new(UringDevices::on(uring::Ring::new()?, files))),
         #[cfg(not(target_os = "linux"))]
         Engine::Uring => return Err(io::Error::from(io::ErrorKind::Unsupported)),
         #[cfg(target_os = "linux")]
@@ -64,13 +68,13 @@ pub fn open_devices(files: Vec<DeviceFile>, engine: Engine) -> io::Result<RealDe
             Ok(ring) => Inner::Uring(Box::new(UringDevices::on(ring, files))),
             Err(refusal) => {
                 why_threads = Some(refusal.to_string());
-                Inner::Threads(ThreadDevices::new(files)?)
+                Inner::Threads(ThreadDevices::on(files)?)
             }
         },
         #[cfg(not(target_os = "linux"))]
         Engine::Auto => {
             why_threads = Some("io_uring is Linux's".to_owned());
-            Inner::Threads(ThreadDevices::new(files)?)
+            Inner::Threads(ThreadDevices::on(files)?)
         }
     };
     Ok(RealDevices { inner, why_threads })
@@ -144,6 +148,6 @@ fn closed() -> IoError {
     IoError::Gone("closed".to_owned())
 }
 
-fn assert_countable(files: &[DeviceFile]) {
+fn assert_countable(files: &[Option<DeviceFile>]) {
     assert!(files.len() <= usize::from(u16::MAX), "{} devices", files.len());
 }

@@ -71,13 +71,17 @@ impl ThreadDevices {
     ///
     /// If the threads cannot be started.
     pub fn new(files: Vec<DeviceFile>) -> io::Result<Self> {
+        Self::on(files.into_iter().map(Some).collect())
+    }
+
+    pub(super) fn on(files: Vec<Option<DeviceFile>>) -> io::Result<Self> {
         assert_countable(&files);
         let returns = Arc::<Returns>::default();
         let mut devices =
             Self { devices: Vec::new(), returns, opened: Instant::now(), leaving: Vec::new() };
         for file in files {
-            let size_bytes = file.size_bytes();
-            let crew = Some(Crew::start(file, &devices.returns)?);
+            let size_bytes = file.as_ref().map_or(0, DeviceFile::size_bytes);
+            let crew = file.map(|file| Crew::start(file, &devices.returns)).transpose()?;
             devices.devices.push(Device { size_bytes, crew });
         }
         Ok(devices)

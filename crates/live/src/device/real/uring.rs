@@ -73,6 +73,11 @@ struct Device {
     file: Option<Arc<DeviceFile>>,
 }
 
+impl Device {
+    /// One that is not there: nothing is within it.
+    const CLOSED: Self = Self { size_bytes: 0, file: None };
+}
+
 impl UringDevices {
     /// Runs `files` as devices, in this order.
     ///
@@ -80,14 +85,17 @@ impl UringDevices {
     ///
     /// If the kernel has no io_uring, or does not allow it, or is older than 5.11.
     pub fn new(files: Vec<DeviceFile>) -> io::Result<Self> {
-        Ok(Self::on(Ring::new()?, files))
+        Ok(Self::on(Ring::new()?, files.into_iter().map(Some).collect()))
     }
 
-    pub(super) fn on(ring: Ring, files: Vec<DeviceFile>) -> Self {
+    pub(super) fn on(ring: Ring, files: Vec<Option<DeviceFile>>) -> Self {
         assert_countable(&files);
         Self {
             ring: ring.ring,
-            devices: files.into_iter().map(Device::new).collect(),
+            devices: files
+                .into_iter()
+                .map(|file| file.map_or(Device::CLOSED, Device::new))
+                .collect(),
             slots: Vec::new(),
             free: Vec::new(),
             queued: VecDeque::new(),

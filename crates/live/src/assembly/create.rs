@@ -1,0 +1,194 @@
+//! An array, made.
+
+use std::path::{Path, PathBuf};
+
+use crate::Configuration;
+use crate::configuration::Request;
+use crate::device::{BLOCK_BYTES, DeviceFile, Space};
+use crate::format::{DeviceKind, FORMAT, Identity, Label, Member, MemberState};
+
+use super::directory::Directory;
+use super::place::{ArrayFile, LOG_FILE, as_named, spindle_file};
+use super::{AssemblyError, ChangeError, blank, device_label, given, random};
+
+/// What an array is made of.
+#[derive(Debug, Clone)]
+pub struct CreateOptions {
+    /// The directory that holds its files, and `array.toml`. It is made if it is not there.
+    pub directory: PathBuf,
+    /// How it is made. [`Request::spindle_bytes`] is the size of files that are made; where devices are given, the
+    /// smallest counts instead.
+    pub request: Request,
+    /// What its spindles are.
+    pub spindles: SpindleDevices,
+    /// The device of its log; nothing: a file in the directory.
+    pub log: Option<PathBuf>,
+    /// What space files that are made get.
+    pub space: Space,
+    /// Whether to write over what the directory and the devices hold.
+    pub force: bool,
+}
+
+/// What an array's spindles are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SpindleDevices {
+    /// Files in the directory, that are made.
+    Made,
+    /// These files or block devices, by position.
+    Given(Vec<PathBuf>),
+}
+
+/// An array that was made.
+#[derive(Debug, Clone)]
+pub struct Created {
+    /// Its identity.
+    pub array: Identity,
+    /// How it is made.
+    pub configuration: Configuration,
+    /// The devices of its spindles, by position.
+    pub spindles: Vec<PathBuf>,
+    /// The device of its log.
+    pub log: PathBuf,
+    /// Spindles that have more than the smallest, and how many bytes of each are of no use.
+    pub wasted: Vec<(PathBuf, u64)>,
+}
+
+/// Makes an array. All that can be refused is, before anything is written; then the devices are made blank, and labels
+/// written: the spindles' first and the log's last, which makes it an array. Durable when this returns.
+///
+/// # Errors
+/// See [`ChangeError`]. Files that were made are gone again then. If it is cut off, what is left does not open as an array.
+pub fn create(options: &CreateOptions) -> Result<Created, ChangeError> {
+    let directory = Directory::check(&options.directory, options.force)?;
+    let (given_spindles, given_log) = open_given(options)?;
+    let mut request = options.request.clone();
+    if let Some(smallest) = given_spindles.iter().map(DeviceFile::size_bytes).min() {
+        request.spindle_bytes = smallest;
+    }
+    let configuration = request.plan()?;
+    let log_blocks = configuration.log_layout().device_blocks();
+    if let Some(log) = &given_log {
+        given::check_size(log, log_blocks)?;
+    }
+    // What is made from here on is undone if this ends early.
+    let mut directory = directory.prepare()?;
+    for device in &given_spindles {
+        blank::blank_spindle(device, &configuration)?;
+    }
+    if let Some(log) = &given_log {
+        blank::blank_log(log, configuration.log_layout())?;
+    }
+    let wasted = wasted(&given_spindles, &configuration);
+    let mut spindles = given_spindles;
+    if options.spindles == SpindleDevices::Made {
+        let bytes = request.spindle_bytes / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
+        for position in 0..configuration.spindles() {
+            spindles.push(directory.make(&spindle_file(position), bytes, options.space)?);
+        }
+    }
+    let log = match given_log {
+        Some(log) => log,
+        None => directory.make(LOG_FILE, log_blocks * BLOCK_BYTES as u64, options.space)?,
+    };
+    let array = write_labels(&configuration, &spindles, &log, |array| {
+        let named = |device: &DeviceFile| as_named(&options.directory, device.path());
+        directory.write(&ArrayFile {
+            array: array.to_string(),
+            spindles: spindles.iter().map(named).collect(),
+            log: named(&log),
+        })
+    })?;
+    directory.keep();
+    let path = |device: &DeviceFile| device.path().to_owned();
+    Ok(Created {
+        array,
+        configuration,
+        spindles: spindles.iter().map(path).collect(),
+        log: path(&log),
+        wasted,
+    })
+}
+
+/// The spindles and the log that were given, open.
+fn open_given(
+    options: &CreateOptions,
+) -> Result<(Vec<DeviceFile>, Option<DeviceFile>), ChangeError> {
+    let mut paths = match &options.spindles {
+        SpindleDevices::Made => Vec::new(),
+        SpindleDevices::Given(paths) => {
+            let needed = options.request.spindles();
+            if paths.len() != usize::from(needed) {
+                return Err(ChangeError::Count { given: paths.len(), needed });
+            }
+            paths.clone()
+        }
+    };
+    paths.extend(options.log.clone());
+    let mut devices = given::open_all(&paths, options.force)?;
+    let log = options.log.as_ref().and_then(|_| devices.pop());
+    Ok((devices, log))
+}
+
+/// What of each device is behind the last block in use.
+fn wasted(spindles: &[DeviceFile], configuration: &Configuration) -> Vec<(PathBuf, u64)> {
+    let smallest = spindles.iter().map(DeviceFile::size_bytes).min().unwrap_or(0);
+    let used = configuration.spindle_device_blocks() * BLOCK_BYTES as u64;
+    let larger = spindles.iter().filter(|device| device.size_bytes() > smallest);
+    larger.map(|device| (device.path().to_owned(), device.size_bytes() - used)).collect()
+}
+
+/// Writes all labels, and before them what `name` does with the array's identity.
+fn write_labels(
+    configuration: &Configuration,
+    spindles: &[DeviceFile],
+    log: &DeviceFile,
+    name: impl FnOnce(Identity) -> Result<(), AssemblyError>,
+) -> Result<Identity, ChangeError> {
+    let (array, log_identity) = (random::identity()?, random::identity()?);
+    let mut members = Vec::new();
+    for _ in spindles {
+        members.push(Member { identity: random::identity()?, state: MemberState::Present });
+    }
+    let layout = configuration.log_layout();
+    let mut label = Label {
+        version: FORMAT,
+        incompatible_features: 0,
+        compatible_features: 0,
+        array,
+        own: log_identity,
+        position: 0,
+        kind: DeviceKind::Spindle,
+        sequence: 1,
+        device_blocks: configuration.spindle_device_blocks(),
+        log_half_blocks: layout.half_blocks,
+        redo_half_blocks: layout.redo_half_blocks,
+        members,
+        log: Some(log_identity),
+        configuration: configuration.to_toml()?,
+    };
+    name(array)?;
+    for (position, device) in (0..).zip(spindles) {
+        label.position = position;
+        label.own = label.members[usize::from(position)].identity;
+        device_label::write_first_superblock(device, &label)?;
+        device_label::write(device, &label)?;
+    }
+    let log_label = Label {
+        own: log_identity,
+        position: 0,
+        kind: DeviceKind::Log,
+        device_blocks: layout.device_blocks(),
+        ..label
+    };
+    device_label::write(log, &log_label)?;
+    Ok(array)
+}
+
+/// Whether a name in a directory is one that [`create`] gives to files.
+pub(super) fn is_made_name(name: &Path) -> bool {
+    let number = |name: &str| {
+        let number = name.strip_prefix("spindle-")?;
+        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(())
+    };
+    name.to_str().is_some_and(|name| name == LOG_FILE || number(name).is_some())
+}

@@ -1,0 +1,78 @@
+//! An array, given up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::device::{DeviceFile, OpenDevice};
+
+use super::create::is_made_name;
+use super::diagnosis::Diagnosis;
+use super::find::open_device;
+use super::place::ArrayFile;
+use super::seen::{Sight, look_at};
+use super::{ARRAY_FILE, AssemblyError, ChangeError, Place, blank};
+
+/// What was done with an array's devices.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Destroyed {
+    /// Files that are gone.
+    pub removed: Vec<PathBuf>,
+    /// Devices that are no longer of an array, and are there.
+    pub wiped: Vec<PathBuf>,
+    /// Devices that were left as they are: they are not of the array, or cannot be opened.
+    pub left: Vec<PathBuf>,
+}
+
+/// Gives up the array in a directory: wipes the labels and superblocks of its devices, and removes the files that
+/// [`create`](super::create) made, `array.toml`, and the directory if nothing else is in it. Devices that are not of the
+/// array are left. What is left of an array that was cut off as it was made goes as well.
+///
+/// # Errors
+/// If another process has a device, or one cannot be written.
+pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
+    let place = Place::Directory(directory.to_owned());
+    let named = place.named().map_err(AssemblyError::from)?;
+    let listed = ArrayFile::read(directory).map_err(AssemblyError::from)?.is_some();
+    let how = OpenDevice::new();
+    let sight = look_at(&named, |path| open_device(how, path), DeviceFile::file)?;
+    let Sight { seen, devices, problems } = sight;
+    let array = match Diagnosis::of(&seen, problems) {
+        Ok(diagnosis) => seen[diagnosis.newest].label.as_ref().ok().map(|label| label.array),
+        Err(problems) if !listed => {
+            return Err(AssemblyError::NoArray { place: place.shown(), problems }.into());
+        }
+        Err(_) => None,
+    };
+    let mut destroyed = Destroyed::default();
+    let mut remaining = named.paths.clone();
+    for (seen, device) in seen.iter().zip(&devices) {
+        let is_labelled = matches!(&seen.label, Ok(label) if Some(label.array) == array);
+        // Files that were made and never labelled; a file of that name alone may be anybody's.
+        let is_unlabelled = seen.label.is_err() && listed;
+        let is_made = device.path().parent() == Some(directory)
+            && device.path().file_name().is_some_and(|name| is_made_name(Path::new(name)));
+        if is_labelled {
+            blank::wipe_spindle(device)?;
+        }
+        if is_made && !device.is_block_device() && (is_labelled || is_unlabelled) {
+            remove(device.path())?;
+            destroyed.removed.push(device.path().to_owned());
+        } else if is_labelled {
+            destroyed.wiped.push(device.path().to_owned());
+        } else {
+            continue;
+        }
+        remaining.retain(|path| path != device.path());
+    }
+    destroyed.left = remaining.into_iter().filter(|path| path.exists()).collect();
+    if listed {
+        remove(&directory.join(ARRAY_FILE))?;
+    }
+    // With anything else in it the directory stays.
+    let _ = fs::remove_dir(directory);
+    Ok(destroyed)
+}
+
+fn remove(path: &Path) -> Result<(), AssemblyError> {
+    fs::remove_file(path).map_err(AssemblyError::io(path, "cannot remove it"))
+}

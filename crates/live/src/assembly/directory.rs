@@ -1,0 +1,122 @@
+//! The directory of an array that is being made.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::device::{DeviceFile, Space};
+
+use super::create::is_made_name;
+use super::place::ArrayFile;
+use super::{ARRAY_FILE, AssemblyError, ChangeError};
+
+/// A directory that was found fit for an array, with nothing written yet.
+pub(super) struct Directory {
+    path: PathBuf,
+    is_there: bool,
+    /// Of an array before, which go; open, so that nobody else has them.
+    before: Vec<DeviceFile>,
+}
+
+/// A directory with a part of an array in it: what was made goes again unless it is [kept](Self::keep).
+pub(super) struct Prepared {
+    path: PathBuf,
+    made: Vec<PathBuf>,
+    made_directory: bool,
+}
+
+impl Directory {
+    /// # Errors
+    /// If it is no directory, or, without `force`, holds what an array would; with it, if another process has that.
+    pub(super) fn check(path: &Path, force: bool) -> Result<Self, ChangeError> {
+        let wrong = |message: String| ChangeError::Directory { path: path.to_owned(), message };
+        let entries = match fs::read_dir(path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let parent = path.parent().filter(|parent| *parent != Path::new(""));
+                if parent.is_some_and(|parent| !parent.is_dir()) {
+                    return Err(wrong("the directory above it is not there".to_owned()));
+                }
+                return Ok(Self { path: path.to_owned(), is_there: false, before: Vec::new() });
+            }
+            Err(error) => return Err(wrong(error.to_string())),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(|error| wrong(error.to_string()))?.file_name();
+            if is_made_name(Path::new(&name)) || name == ARRAY_FILE {
+                names.push(PathBuf::from(name));
+            }
+        }
+        names.sort();
+        if let (Some(name), false) = (names.first(), force) {
+            let (path, what) = (path.to_owned(), name.display().to_string());
+            return Err(ChangeError::HoldsArray { path, what });
+        }
+        let files = names.iter().filter(|name| is_made_name(name));
+        let before: Result<_, _> = files.map(|name| DeviceFile::open(path.join(name))).collect();
+        Ok(Self { path: path.to_owned(), is_there: true, before: before? })
+    }
+
+    /// Makes the directory, or takes out of it what an array before left.
+    pub(super) fn prepare(self) -> Result<Prepared, ChangeError> {
+        if !self.is_there {
+            let wrong = |error: io::Error| ChangeError::Directory {
+                path: self.path.clone(),
+                message: error.to_string(),
+            };
+            fs::create_dir(&self.path).map_err(wrong)?;
+        }
+        let gone = |path: &Path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(AssemblyError::io(path, "cannot remove it")(error))
+            }
+            _ => Ok(()),
+        };
+        if self.is_there {
+            gone(&self.path.join(ARRAY_FILE))?;
+        }
+        self.before.iter().try_for_each(|device| gone(device.path()))?;
+        Ok(Prepared { path: self.path, made: Vec::new(), made_directory: !self.is_there })
+    }
+}
+
+impl Prepared {
+    /// Makes a file of `bytes` for a device.
+    pub(super) fn make(
+        &mut self,
+        name: &str,
+        bytes: u64,
+        space: Space,
+    ) -> Result<DeviceFile, ChangeError> {
+        let path = self.path.join(name);
+        let device = DeviceFile::create(&path, bytes, space)?;
+        self.made.push(path);
+        Ok(device)
+    }
+
+    /// Writes `array.toml`.
+    pub(super) fn write(&mut self, file: &ArrayFile) -> Result<(), AssemblyError> {
+        file.write(&self.path)?;
+        self.made.push(self.path.join(ARRAY_FILE));
+        Ok(())
+    }
+
+    /// The array is whole: nothing goes.
+    pub(super) fn keep(mut self) {
+        self.made.clear();
+        self.made_directory = false;
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // The error that led here is the one to be told of.
+        for path in &self.made {
+            let _ = fs::remove_file(path);
+        }
+        if self.made_directory {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}

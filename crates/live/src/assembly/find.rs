@@ -1,0 +1,102 @@
+//! An array's devices, found and opened, and nothing written yet.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::Configuration;
+use crate::device::{DeviceFile, OpenDevice, OpenError};
+use crate::format::{Label, Superblock};
+
+use super::diagnosis::Diagnosis;
+use super::seen::{Seen, Sight, look_at};
+use super::{Assembled, AssemblyError, OpenOptions, Place, ProblemKind};
+
+/// An array that could be started.
+pub(super) struct Found {
+    pub(super) array: Assembled,
+    /// Devices that it would start with and whose labels are to be written anew: spindles by position, the log as none.
+    pub(super) stale: Vec<Option<u16>>,
+}
+
+/// Opens the devices of the array in `place`, locks them, and finds out which is which and what is wrong.
+///
+/// # Errors
+/// As [`open`](super::open).
+pub(super) fn find(place: &Place, options: OpenOptions) -> Result<Found, AssemblyError> {
+    let named = place.named()?;
+    let how = OpenDevice::new().writable(!options.read_only);
+    let open = |path: &Path| open_device(how, path);
+    let Sight { seen, devices, problems } = look_at(&named, open, DeviceFile::file)?;
+    let diagnosis = Diagnosis::of(&seen, problems)
+        .map_err(|problems| AssemblyError::NoArray { place: place.shown(), problems })?;
+    let label = newest_label(&seen, &diagnosis, place)?;
+    let configuration = Configuration::from_toml(&label.configuration).map_err(|source| {
+        AssemblyError::Configuration { path: seen[diagnosis.newest].path.clone(), source }
+    })?;
+    let lost = diagnosis.lost(&label);
+    let Some(log) = diagnosis.log.filter(|_| lost <= usize::from(configuration.redundancy()))
+    else {
+        return Err(AssemblyError::Unusable { problems: diagnosis.problems });
+    };
+    if lost > 0 && !options.degraded {
+        let usable = diagnosis.spindles.len() - lost;
+        return Err(AssemblyError::Degraded { usable, problems: diagnosis.problems });
+    }
+    let superblock = newest_superblock(&seen, &diagnosis.spindles, &label);
+    let mut devices: Vec<Option<DeviceFile>> = devices.into_iter().map(Some).collect();
+    let spindles =
+        diagnosis.spindles.iter().map(|at| at.and_then(|at| devices[at].take())).collect();
+    let Some(log) = devices[log].take() else {
+        return Err(AssemblyError::Unusable { problems: diagnosis.problems });
+    };
+    let array =
+        Assembled { label, configuration, spindles, log, superblock, problems: diagnosis.problems };
+    Ok(Found { array, stale: diagnosis.stale })
+}
+
+/// Opens a device; what is wrong with it alone is a problem.
+///
+/// # Errors
+/// If another process has it.
+pub(super) fn open_device(
+    how: OpenDevice,
+    path: &Path,
+) -> Result<Result<DeviceFile, ProblemKind>, OpenError> {
+    let error = match how.open(path) {
+        Ok(device) => return Ok(Ok(device)),
+        Err(error) => error,
+    };
+    Ok(Err(match error {
+        OpenError::InUse { .. } => return Err(error),
+        OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
+            ProblemKind::Missing
+        }
+        OpenError::System { action, source, .. } => {
+            ProblemKind::Unreadable(format!("cannot {action} it: {source}"))
+        }
+        OpenError::NotStorage { .. } => ProblemKind::not_storage(),
+        OpenError::NotBlocks { size_bytes, .. } => ProblemKind::not_blocks(size_bytes),
+    }))
+}
+
+/// The newest label.
+pub(super) fn newest_label(
+    seen: &[Seen],
+    diagnosis: &Diagnosis,
+    place: &Place,
+) -> Result<Label, AssemblyError> {
+    let label = seen.get(diagnosis.newest).and_then(|seen| seen.label.as_ref().ok());
+    let none = || AssemblyError::NoArray { place: place.shown(), problems: Vec::new() };
+    label.cloned().ok_or_else(none)
+}
+
+/// The newest superblock of the array on these spindles.
+pub(super) fn newest_superblock(
+    seen: &[Seen],
+    spindles: &[Option<usize>],
+    label: &Label,
+) -> Option<Superblock> {
+    let all = spindles.iter().flatten().flat_map(|at| seen[*at].superblocks.iter().copied());
+    all.filter(|superblock| superblock.array == label.array)
+        .max_by_key(|superblock| superblock.checkpoint)
+}

@@ -1,0 +1,24 @@
+//! An array's devices, opened to be started.
+
+use super::find::{Found, find};
+use super::{Assembled, AssemblyError, OpenOptions, Place};
+
+/// Opens the devices of the array in `place`, locks them, and finds out which is which and what is wrong.
+///
+/// A device that the array does not start with is let go, and not written. Unless the array is only read, the labels of the
+/// others say when this returns who is lost: whoever is started without is marked as failed, and is not taken for whole
+/// when it comes back; and where a change of membership was cut off, it is completed.
+///
+/// # Errors
+/// If another process has a device; if there is no array, if it is not whole and not to be started so, or if too much is
+/// missing: with all that is wrong, device by device.
+pub fn open(place: &Place, options: OpenOptions) -> Result<Assembled, AssemblyError> {
+    let Found { mut array, stale } = find(place, options)?;
+    if !options.read_only {
+        array.complete(&stale)?;
+        if !array.knows_who_is_lost() {
+            array.change_members(|_| ())?;
+        }
+    }
+    Ok(array)
+}

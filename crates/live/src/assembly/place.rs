@@ -1,0 +1,186 @@
+//! Where an array's devices are: a directory with `array.toml`, or a list.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::AssemblyError;
+use super::create::is_made_name;
+
+/// The file in an array's directory that names its devices.
+pub const ARRAY_FILE: &str = "array.toml";
+
+const HEADER: &str = "\
+# The devices of a Strewn array. Which is which, and how the array is made, is on the devices themselves.
+";
+
+/// The name of the log's file, where one was made.
+pub(super) const LOG_FILE: &str = "log";
+
+/// The name of a spindle's file, where one was made.
+pub(super) fn spindle_file(position: u16) -> String {
+    format!("spindle-{position:02}")
+}
+
+/// Where an array's devices are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A directory that `create` made an array in.
+    Directory(PathBuf),
+    /// The devices, the log among them, in any order.
+    Devices(Vec<PathBuf>),
+}
+
+/// Why it cannot be found out where an array's devices are.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// It is not there, or is no directory.
+    #[error("{}: {source}", path.display())]
+    Directory {
+        /// The path that was given.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It holds no array.
+    #[error("{} holds no array: neither {ARRAY_FILE} nor files of spindles", path.display())]
+    Empty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// What names the devices cannot be read.
+    #[error("{}: {message}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+impl PlaceError {
+    /// What can be done about it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Directory { .. } | Self::Empty { .. } => {
+                "give the directory that the array was created in".to_owned()
+            }
+            Self::File { .. } => format!(
+                "correct it, or move it away: without {ARRAY_FILE} the files of the directory are looked at"
+            ),
+        }
+    }
+}
+
+/// What `array.toml` says. A convenience: what counts are the labels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ArrayFile {
+    /// The array's identity.
+    pub(super) array: String,
+    /// Devices of the spindles by position: relative to the directory, or absolute.
+    pub(super) spindles: Vec<PathBuf>,
+    /// The device of the log.
+    pub(super) log: PathBuf,
+}
+
+/// The devices that an array may consist of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    /// By position, where the place says so; otherwise in the order given.
+    pub(super) paths: Vec<PathBuf>,
+    /// Whether the first of them are the spindles in order of position, as a directory says it, and the last is the log.
+    pub(super) in_order: bool,
+}
+
+impl Place {
+    /// For messages.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Directory(directory) => directory.display().to_string(),
+            Self::Devices(paths) => {
+                let paths: Vec<String> =
+                    paths.iter().map(|path| path.display().to_string()).collect();
+                paths.join(", ")
+            }
+        }
+    }
+
+    /// The devices it names; those need not be there.
+    pub(super) fn named(&self) -> Result<Named, PlaceError> {
+        match self {
+            Self::Devices(paths) => Ok(Named { paths: paths.clone(), in_order: false }),
+            Self::Directory(directory) => of_directory(directory),
+        }
+    }
+}
+
+fn of_directory(directory: &Path) -> Result<Named, PlaceError> {
+    let unreadable = |source| PlaceError::Directory { path: directory.to_owned(), source };
+    let entries = std::fs::read_dir(directory).map_err(unreadable)?;
+    if let Some(file) = ArrayFile::read(directory)? {
+        let devices = file.spindles.iter().chain([&file.log]);
+        // An absolute path replaces the directory.
+        let paths = devices.map(|path| directory.join(path)).collect();
+        return Ok(Named { paths, in_order: true });
+    }
+    // Without it there are still the names that files were made by.
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(unreadable)?.file_name();
+        if is_made_name(Path::new(&name)) {
+            paths.push(directory.join(name));
+        }
+    }
+    if paths.is_empty() {
+        return Err(PlaceError::Empty { path: directory.to_owned() });
+    }
+    paths.sort();
+    Ok(Named { paths, in_order: false })
+}
+
+/// A path as `array.toml` has it: by name within the directory, absolute elsewhere.
+pub(super) fn as_named(directory: &Path, path: &Path) -> PathBuf {
+    match path.strip_prefix(directory) {
+        Ok(name) => name.to_owned(),
+        Err(_) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+    }
+}
+
+impl ArrayFile {
+    /// Puts it into the directory, whole or not at all, and durably.
+    pub(super) fn write(&self, directory: &Path) -> Result<(), AssemblyError> {
+        let path = directory.join(ARRAY_FILE);
+        let text = toml::to_string(self)
+            .map_err(|error| PlaceError::File { path: path.clone(), message: error.to_string() })?;
+        let text = format!("{HEADER}{text}");
+        let temporary = directory.join(format!(".{ARRAY_FILE}.{}.tmp", std::process::id()));
+        let written = File::create(&temporary).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            std::fs::rename(&temporary, &path)?;
+            File::open(directory)?.sync_all()
+        });
+        written.map_err(|error| {
+            // The first error is the one to be told of.
+            let _ = std::fs::remove_file(&temporary);
+            AssemblyError::io(&path, "cannot write it")(error)
+        })
+    }
+
+    /// What the directory's says; nothing if it has none.
+    pub(super) fn read(directory: &Path) -> Result<Option<Self>, PlaceError> {
+        let path = directory.join(ARRAY_FILE);
+        let wrong = |message: String| PlaceError::File { path: path.clone(), message };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                toml::from_str(&text).map(Some).map_err(|error| wrong(error.message().to_owned()))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(wrong(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! What can be wrong with an array's devices.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::configuration::{ConfigurationError, Size};
+use crate::device::OpenError;
+use crate::format::{FormatError, Identity};
+
+use super::PlaceError;
+
+/// Something that is wrong with one device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The device, where there is one; otherwise where it was last, as far as that is known.
+    pub path: Option<PathBuf>,
+    /// The spindle's position, if it is known; nothing for the log.
+    pub position: Option<u16>,
+    /// What it is.
+    pub kind: ProblemKind,
+}
+
+/// What is wrong with a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// No device has the label of this spindle.
+    Missing,
+    /// No device has the label of the log.
+    LogMissing,
+    /// It cannot be opened or read.
+    Unreadable(String),
+    /// It has no label.
+    NoLabel,
+    /// It has a label that this program does not take: another version, features that are not known, or damage.
+    BadLabel(FormatError),
+    /// It belongs to another array.
+    Foreign {
+        /// That array.
+        array: Identity,
+    },
+    /// It says to be what another device is, too.
+    Duplicate {
+        /// The other device.
+        of: PathBuf,
+    },
+    /// Another device took its place, or it was never a member.
+    Replaced,
+    /// The array went on without it: its label is older than a change that marked it as failed.
+    Failed,
+    /// Its label is older than the array's, though it was not marked as failed.
+    Older {
+        /// The sequence of its label.
+        sequence: u64,
+        /// The newest.
+        newest: u64,
+    },
+    /// It has a part of what it should.
+    Rebuilding,
+    /// It is smaller than its label says.
+    TooSmall {
+        /// Bytes it has.
+        size_bytes: u64,
+        /// Bytes it should have.
+        needed_bytes: u64,
+    },
+    /// One copy of its label is damaged, or older than the other.
+    CopiesDiffer,
+    /// Its label is from before a change of membership that was cut off before anything depended on it.
+    CutOff,
+    /// It is a device that was named before.
+    SameDevice {
+        /// The other name.
+        of: PathBuf,
+    },
+    /// It was given in the place of another spindle; its label counts.
+    Swapped {
+        /// The position by its name.
+        named: u16,
+    },
+}
+
+impl ProblemKind {
+    pub(super) fn not_storage() -> Self {
+        Self::Unreadable("it is neither a file nor a block device".to_owned())
+    }
+
+    pub(super) fn not_blocks(size_bytes: u64) -> Self {
+        Self::Unreadable(format!("it has {size_bytes} B, not whole blocks of 4 KiB"))
+    }
+
+    /// Whether the spindle can be relied upon in spite of it.
+    #[must_use]
+    pub fn is_harmless(&self) -> bool {
+        matches!(
+            self,
+            Self::CopiesDiffer | Self::CutOff | Self::SameDevice { .. } | Self::Swapped { .. }
+        )
+    }
+}
+
+impl Problem {
+    /// What can be done about it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match &self.kind {
+            ProblemKind::Missing => {
+                "connect it; or start degraded and replace it".to_owned()
+            }
+            ProblemKind::LogMissing => {
+                "connect it: it has writes that the host was told are safe, and without it they would be lost".to_owned()
+            }
+            ProblemKind::Unreadable(_) => "make it readable, or replace it".to_owned(),
+            ProblemKind::NoLabel => "give the right device, or replace the spindle".to_owned(),
+            ProblemKind::BadLabel(FormatError::Older { .. } | FormatError::Newer { .. }) => {
+                "use the Strewn that wrote it".to_owned()
+            }
+            ProblemKind::BadLabel(_) => "give the right device, or replace the spindle".to_owned(),
+            ProblemKind::Foreign { .. } => "give the device of this array".to_owned(),
+            ProblemKind::Duplicate { .. } => {
+                "take away the one that is a copy: written to both, neither is right".to_owned()
+            }
+            ProblemKind::Replaced => "leave it out: it is no longer of the array".to_owned(),
+            ProblemKind::Failed => "replace it: what it has is out of date".to_owned(),
+            ProblemKind::Older { .. } => {
+                "replace it: it may lack what was written since".to_owned()
+            }
+            ProblemKind::Rebuilding => "start the array, which goes on with it".to_owned(),
+            ProblemKind::TooSmall { .. } => {
+                "give the whole device back, or replace the spindle".to_owned()
+            }
+            ProblemKind::CopiesDiffer => "nothing: both are written when the array is opened".to_owned(),
+            ProblemKind::CutOff => "nothing: it is written when the array is opened".to_owned(),
+            ProblemKind::SameDevice { .. } => "name each device once".to_owned(),
+            ProblemKind::Swapped { .. } => "nothing: the label counts".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(position) = self.position {
+            write!(formatter, "spindle {position}")?;
+            if let Some(path) = &self.path {
+                write!(formatter, " ({})", path.display())?;
+            }
+            formatter.write_str(": ")?;
+        } else if let Some(path) = &self.path {
+            write!(formatter, "{}: ", path.display())?;
+        }
+        match &self.kind {
+            ProblemKind::Missing => formatter.write_str("it is missing"),
+            ProblemKind::LogMissing => formatter.write_str("the log is missing"),
+            ProblemKind::Unreadable(why) => formatter.write_str(why),
+            ProblemKind::NoLabel => formatter.write_str("it has no label of Strewn"),
+            ProblemKind::BadLabel(error) => error.fmt(formatter),
+            ProblemKind::Foreign { array } => {
+                write!(formatter, "it belongs to another array, {array}")
+            }
+            ProblemKind::Duplicate { of } => {
+                write!(formatter, "it has the label that {} has too", of.display())
+            }
+            ProblemKind::Replaced => formatter.write_str("another device has taken its place"),
+            ProblemKind::Failed => formatter.write_str("it is marked as failed"),
+            ProblemKind::Older { sequence, newest } => write!(
+                formatter,
+                "its label is older than the array's: change {sequence} of membership, and not {newest}"
+            ),
+            ProblemKind::Rebuilding => formatter.write_str("it is being rebuilt"),
+            ProblemKind::TooSmall { size_bytes, needed_bytes } => write!(
+                formatter,
+                "it has {}, and its label says {}",
+                Size(*size_bytes),
+                Size(*needed_bytes)
+            ),
+            ProblemKind::CopiesDiffer => {
+                formatter.write_str("one of the two copies of its label is damaged or older")
+            }
+            ProblemKind::CutOff => formatter
+                .write_str("its label lacks the last change of membership, which was cut off"),
+            ProblemKind::SameDevice { of } => {
+                write!(formatter, "it is the same device as {}", of.display())
+            }
+            ProblemKind::Swapped { named } => {
+                write!(formatter, "it was given in the place of spindle {named}")
+            }
+        }
+    }
+}
+
+/// Why an array is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum AssemblyError {
+    /// Where its devices are cannot be found out.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// Another process has a device of it, or the system refused one.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// No device has a label of an array that there is.
+    #[error("there is no array in {place}{}", list(.problems))]
+    NoArray {
+        /// Where it was looked for.
+        place: String,
+        /// What was found instead.
+        problems: Vec<Problem>,
+    },
+    /// Something is wrong that redundancy would make good.
+    #[error("the array is not whole: {} of its spindles can be relied upon{}", .usable, list(.problems))]
+    Degraded {
+        /// Spindles that can.
+        usable: usize,
+        /// All that is wrong.
+        problems: Vec<Problem>,
+    },
+    /// Something is wrong that nothing makes good.
+    #[error("the array cannot be started{}", list(.problems))]
+    Unusable {
+        /// All that is wrong.
+        problems: Vec<Problem>,
+    },
+    /// The label has a configuration that this program cannot make.
+    #[error("{}: {source}", .path.display())]
+    Configuration {
+        /// The device of the label.
+        path: PathBuf,
+        /// Why not.
+        source: ConfigurationError,
+    },
+    /// A label or superblock cannot be read or written.
+    #[error("{}: {action}: {source}", .path.display())]
+    Io {
+        /// The device.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// A label cannot be made.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+}
+
+impl AssemblyError {
+    /// What can be done about it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Place(error) => error.remedy(),
+            Self::Open(error) => remedy_of_open(error),
+            Self::NoArray { .. } => {
+                "give the directory that the array was created in, or all its devices".to_owned()
+            }
+            Self::Degraded { problems, .. } => {
+                format!(
+                    "{}; or start it degraded: what is lost is computed from the rest",
+                    remedies(problems)
+                )
+            }
+            Self::Unusable { problems } => remedies(problems),
+            Self::Configuration { source, .. } => source.remedy(),
+            Self::Io { .. } => "see what the system says of the device".to_owned(),
+            Self::Format(_) => "use fewer spindles".to_owned(),
+        }
+    }
+
+    /// All that is wrong with single devices.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            Self::NoArray { problems, .. }
+            | Self::Degraded { problems, .. }
+            | Self::Unusable { problems } => problems,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, action, source }
+    }
+}
+
+/// What can be done where a device cannot be opened.
+pub(super) fn remedy_of_open(error: &OpenError) -> String {
+    match error {
+        OpenError::InUse { .. } => "end the program that has it, or give another".to_owned(),
+        OpenError::NotStorage { .. } => "give a file or a block device".to_owned(),
+        OpenError::NotBlocks { .. } => "give one of whole blocks".to_owned(),
+        OpenError::System { source, .. } => match source.kind() {
+            std::io::ErrorKind::PermissionDenied => "have yourself given access to it".to_owned(),
+            std::io::ErrorKind::NotFound => "see that the path is right".to_owned(),
+            std::io::ErrorKind::StorageFull => "make room, or make it smaller".to_owned(),
+            _ => "see what the system says of the device".to_owned(),
+        },
+    }
+}
+
+/// Each problem on a line of its own.
+fn list(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| format!("\n  {problem}")).collect()
+}
+
+/// The remedies, each once.
+fn remedies(problems: &[Problem]) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for problem in problems.iter().filter(|problem| !problem.kind.is_harmless()) {
+        let whose = match problem.position {
+            Some(position) => format!("spindle {position}"),
+            None => problem
+                .path
+                .as_ref()
+                .map_or("the log".to_owned(), |path| path.display().to_string()),
+        };
+        all.push(format!("{whose}: {}", problem.remedy()));
+    }
+    all.join("; ")
+}

@@ -1,0 +1,135 @@
+//! What was found in the place of each device that was named.
+
+use std::fs::{File, Metadata};
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::device::BLOCK_BYTES;
+use crate::format::{Label, Superblock};
+
+use super::device_label;
+use super::place::Named;
+use super::{Problem, ProblemKind};
+
+/// A device that was looked at.
+pub(super) struct Seen {
+    pub(super) path: PathBuf,
+    /// The position by its name, if it has one.
+    pub(super) named: Option<u16>,
+    pub(super) size_bytes: u64,
+    pub(super) label: Result<Label, ProblemKind>,
+    pub(super) copies_differ: bool,
+    pub(super) superblocks: Vec<Superblock>,
+}
+
+/// All that were named: those that were looked at, with what they were opened as, and what is wrong with the others.
+pub(super) struct Sight<D> {
+    pub(super) seen: Vec<Seen>,
+    pub(super) devices: Vec<D>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// What tells a device from another, whatever its name: a block device's number, or where a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DeviceKey(u64, u64);
+
+impl DeviceKey {
+    pub(super) fn of(status: &Metadata) -> Self {
+        if status.file_type().is_block_device() {
+            Self(u64::MAX, status.rdev())
+        } else {
+            Self(status.dev(), status.ino())
+        }
+    }
+
+    /// That of what is at `path`, symbolic links followed; nothing if nothing is there.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().map(|status| Self::of(&status))
+    }
+}
+
+/// Opens all that are named by `open`, which says what is wrong with one, and reads their labels.
+///
+/// # Errors
+/// If `open` fails altogether.
+pub(super) fn look_at<D, E>(
+    named: &Named,
+    mut open: impl FnMut(&Path) -> Result<Result<D, ProblemKind>, E>,
+    file: impl Fn(&D) -> &File,
+) -> Result<Sight<D>, E> {
+    let mut sight = Sight { seen: Vec::new(), devices: Vec::new(), problems: Vec::new() };
+    let mut keys: Vec<(DeviceKey, &Path)> = Vec::new();
+    let spindles = named.paths.len().saturating_sub(usize::from(named.in_order));
+    for (at, path) in named.paths.iter().enumerate() {
+        let position = (named.in_order && at < spindles).then(|| u16::try_from(at).ok()).flatten();
+        let mut problem = |kind| {
+            sight.problems.push(Problem { path: Some(path.clone()), position, kind });
+        };
+        if let Some(key) = DeviceKey::at(path) {
+            if let Some((_, of)) = keys.iter().find(|(other, _)| *other == key) {
+                problem(ProblemKind::SameDevice { of: (*of).to_owned() });
+                continue;
+            }
+            keys.push((key, path));
+        }
+        let device = match open(path)? {
+            Ok(device) => device,
+            Err(kind) => {
+                problem(kind);
+                continue;
+            }
+        };
+        let size_bytes = match file(&device).seek(SeekFrom::End(0)) {
+            Ok(size_bytes) => size_bytes,
+            Err(error) => {
+                problem(ProblemKind::Unreadable(format!("its size cannot be found: {error}")));
+                continue;
+            }
+        };
+        let read = device_label::read(file(&device), size_bytes, &[]);
+        sight.seen.push(Seen {
+            path: path.clone(),
+            named: position,
+            size_bytes,
+            label: read.label,
+            copies_differ: read.copies_differ,
+            superblocks: device_label::superblocks(file(&device)),
+        });
+        sight.devices.push(device);
+    }
+    sight.look_for_second_copies(file);
+    Ok(sight)
+}
+
+impl<D> Sight<D> {
+    /// A device may have more blocks than are in use, and then the first copy of its label alone says where the second
+    /// one is; but all spindles of an array have one size, and all labels know the log's.
+    fn look_for_second_copies(&mut self, file: impl Fn(&D) -> &File) {
+        let mut ends: Vec<u64> = Vec::new();
+        for label in self.seen.iter().filter_map(|seen| seen.label.as_ref().ok()) {
+            let log = crate::format::LogLayout {
+                redo_half_blocks: label.redo_half_blocks,
+                half_blocks: label.log_half_blocks,
+            };
+            ends.extend([label.device_blocks, log.device_blocks()]);
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        for (seen, device) in self.seen.iter_mut().zip(&self.devices) {
+            if seen.label.is_err() {
+                let read = device_label::read(file(device), seen.size_bytes, &ends);
+                (seen.label, seen.copies_differ) = (read.label, read.copies_differ);
+            }
+        }
+    }
+}
+
+impl Seen {
+    /// Bytes that its label says it has, if they are more than it has.
+    pub(super) fn missing_bytes(&self) -> Option<u64> {
+        let label = self.label.as_ref().ok()?;
+        let needed = label.device_blocks.saturating_mul(BLOCK_BYTES as u64);
+        (needed > self.size_bytes).then_some(needed)
+    }
+}

@@ -1,0 +1,97 @@
+//! The arrays of `strewn-array` from a configuration.
+
+use strewn_array::ProcessorCosts;
+use strewn_array::in_place::InPlaceConfig;
+use strewn_array::write_anywhere::{CacheStart, WriteAnywhereConfig};
+use strewn_raid::{ParityGroup, SECTOR_BYTES, VraidLayout};
+
+use super::{Configuration, ConfigurationError, InPlaceLayout, Layout, WriteAnywhereLayout};
+use crate::device::BLOCK_BYTES;
+use crate::format::LogLayout;
+
+/// Sectors of 512 bytes in a block of 4 KiB.
+const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
+
+/// What a controller of either kind is made of.
+#[derive(Debug, Clone)]
+pub enum ArrayConfig {
+    /// Copy on write.
+    WriteAnywhere(WriteAnywhereConfig),
+    /// Where it belongs.
+    InPlace(InPlaceConfig),
+}
+
+impl Configuration {
+    /// What the array's controller is made of. Its processor costs nothing: the real one does.
+    ///
+    /// # Errors
+    /// If the configuration cannot be: see [`Configuration::check`].
+    pub fn array(&self) -> Result<ArrayConfig, ConfigurationError> {
+        self.check()?;
+        match &self.layout {
+            Layout::WriteAnywhere(layout) => {
+                self.write_anywhere(layout).map(ArrayConfig::WriteAnywhere)
+            }
+            Layout::InPlace(layout) => self.in_place(layout).map(ArrayConfig::InPlace),
+        }
+    }
+
+    /// Blocks of the cache.
+    #[must_use]
+    pub fn cache_blocks(&self) -> u32 {
+        u32::try_from(self.cache_bytes / BLOCK_BYTES as u64).unwrap_or(u32::MAX)
+    }
+
+    fn write_anywhere(
+        &self,
+        layout: &WriteAnywhereLayout,
+    ) -> Result<WriteAnywhereConfig, ConfigurationError> {
+        let cache_blocks = self.cache_blocks();
+        let of_cache = |percent: u8| {
+            // A share of a number of 32 bits.
+            ((u64::from(cache_blocks) * u64::from(percent) / 100) as u32).max(1)
+        };
+        let group = ParityGroup::new(layout.parity, layout.data_spindles, self.blocks_per_spindle)
+            .map_err(|error| ConfigurationError::Impossible(error.to_string()))?;
+        let file_blocks = u32::try_from(self.lun_blocks)
+            .map_err(|_| ConfigurationError::LunTooLargeAtAll { lun_bytes: self.lun_bytes() })?;
+        Ok(WriteAnywhereConfig {
+            group,
+            shape: layout.shape(),
+            policy: layout.policy,
+            other_data: None,
+            volume_blocks: layout.volume_blocks,
+            file_blocks,
+            log_half_bytes: self.log_half_bytes,
+            log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
+            checkpoint_interval_ns: layout.checkpoint_interval_ms.saturating_mul(1_000_000),
+            cache_blocks,
+            protected_blocks: of_cache(layout.protected_percent),
+            dirty_limit_blocks: of_cache(layout.dirty_limit_percent),
+            tetrises_in_flight: layout.tetrises_in_flight,
+            delayed_free_blocks: layout.delayed_free_blocks,
+            cache_start: CacheStart::Empty,
+            processor: ProcessorCosts::default(),
+        })
+    }
+
+    fn in_place(&self, layout: &InPlaceLayout) -> Result<InPlaceConfig, ConfigurationError> {
+        let spindle_bytes = self.blocks_per_spindle * BLOCK_BYTES as u64;
+        let write_cache_sectors = self.cache_bytes / SECTOR_BYTES;
+        let lun_sectors = self.lun_blocks * BLOCK_SECTORS;
+        Ok(InPlaceConfig {
+            layout: VraidLayout::new(layout.vraid(), spindle_bytes)
+                .map_err(|error| ConfigurationError::Impossible(error.to_string()))?,
+            lun_sectors,
+            file_sectors: lun_sectors,
+            spindle_sectors: self.blocks_per_spindle * BLOCK_SECTORS,
+            write_cache_sectors,
+            destage_low_sectors: write_cache_sectors * u64::from(layout.destage_low_percent) / 100,
+            destages_in_flight: layout
+                .destages_per_spindle
+                .saturating_mul(u32::from(self.spindles()))
+                .max(1),
+            processor: ProcessorCosts::default(),
+        })
+    }
+}

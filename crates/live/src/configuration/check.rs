@@ -1,0 +1,216 @@
+//! What cannot be, with what can.
+
+use strewn_raid::{ParityGroup, SECTOR_BYTES, VraidConfig, VraidLayout};
+
+use super::room::{keyed_blocks, needed_blocks};
+use super::{Configuration, InPlaceLayout, Layout, LayoutName, Size, WriteAnywhereLayout};
+use crate::device::BLOCK_BYTES;
+use crate::format::{MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, ROW_DATA_BLOCKS};
+
+/// The least half of a log: what a host may write at once must fit.
+const LEAST_LOG_HALF_BYTES: u64 = 1 << 20;
+
+/// The least cache.
+const LEAST_CACHE_BYTES: u64 = 1 << 20;
+
+/// Why there is no such array. The message has the value; [`remedy`](Self::remedy) says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigurationError {
+    /// The text of a label is not a configuration.
+    #[error("the configuration cannot be read: {0}")]
+    Text(String),
+    /// The text has no room in a label.
+    #[error(
+        "the configuration takes {0} bytes of a label, which has {MAXIMUM_CONFIGURATION_BYTES}"
+    )]
+    TooLong(usize),
+    /// Too few spindles, or too many.
+    #[error("a {layout} array cannot have {spindles} spindles")]
+    SpindleCount {
+        /// The layout.
+        layout: LayoutName,
+        /// All spindles, those of parity included.
+        spindles: u16,
+    },
+    /// Spindles of which no LUN can be made.
+    #[error("spindles of {} are too small for a {layout} array", Size(*.spindle_bytes))]
+    SpindlesTooSmall {
+        /// The layout.
+        layout: LayoutName,
+        /// What the device of the smallest spindle holds.
+        spindle_bytes: u64,
+    },
+    /// A LUN of no bytes.
+    #[error("a LUN of 0 B")]
+    NoLun,
+    /// The LUN does not fit the spindles.
+    #[error("a LUN of {} does not fit on these spindles", Size(*.lun_bytes))]
+    LunTooLarge {
+        /// The layout.
+        layout: LayoutName,
+        /// Bytes of the LUN.
+        lun_bytes: u64,
+        /// The largest that fits, as far as that is known; else 0.
+        largest_bytes: u64,
+    },
+    /// The LUN is larger than any array's.
+    #[error("a LUN of {} with its metadata: an array maps less than 16 TiB", Size(*.lun_bytes))]
+    LunTooLargeAtAll {
+        /// Bytes of the LUN.
+        lun_bytes: u64,
+    },
+    /// The log takes too little.
+    #[error("half a log of {}", Size(*.log_half_bytes))]
+    LogTooSmall {
+        /// Bytes of a half.
+        log_half_bytes: u64,
+    },
+    /// The cache is too small or too large.
+    #[error("a cache of {}", Size(*.cache_bytes))]
+    Cache {
+        /// Bytes of the cache.
+        cache_bytes: u64,
+    },
+    /// Sizes that `strewn-array` refuses, and no plan of ours has.
+    #[error("{0}")]
+    Impossible(String),
+}
+
+impl ConfigurationError {
+    /// What can be done about it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Text(_) => "use the Strewn that made the array".to_owned(),
+            Self::TooLong(_) => "use fewer redundancy sets".to_owned(),
+            Self::SpindleCount { layout: LayoutName::Vraid5, .. } => {
+                format!("give {} to {MAXIMUM_MEMBERS} spindles", VraidConfig::LEAST_SET)
+            }
+            Self::SpindleCount { layout, .. } => match layout.parity() {
+                Some(parity) => format!(
+                    "give 1 to {} data spindles; {} more hold parity",
+                    parity.most_spindles() - parity.spindles(),
+                    parity.spindles()
+                ),
+                None => "give more".to_owned(),
+            },
+            Self::SpindlesTooSmall { .. } => {
+                "give larger spindles: some hundred MiB at least, or a smaller cache".to_owned()
+            }
+            Self::NoLun => "give it 1 MiB or more".to_owned(),
+            Self::LunTooLarge { largest_bytes: 0, .. } => {
+                "give a smaller LUN or larger spindles".to_owned()
+            }
+            Self::LunTooLarge { largest_bytes, .. } => format!(
+                "the largest that fits has {}: beside it there must be room for metadata and for what is written \
+                 before what it replaces is free; or give more or larger spindles",
+                Size(*largest_bytes)
+            ),
+            Self::LunTooLargeAtAll { .. } => "give a smaller LUN".to_owned(),
+            Self::LogTooSmall { .. } => {
+                format!("give each half {} or more", Size(LEAST_LOG_HALF_BYTES))
+            }
+            Self::Cache { .. } => {
+                format!("give it {} to 16 TiB", Size(LEAST_CACHE_BYTES))
+            }
+            Self::Impossible(_) => "change what the message names".to_owned(),
+        }
+    }
+}
+
+impl Configuration {
+    /// Whether there can be such an array.
+    ///
+    /// # Errors
+    /// The first thing that cannot be.
+    pub fn check(&self) -> Result<(), ConfigurationError> {
+        let (layout, spindles) = (self.layout_name(), self.spindles());
+        if self.lun_blocks == 0 {
+            return Err(ConfigurationError::NoLun);
+        }
+        if usize::from(spindles) > MAXIMUM_MEMBERS {
+            return Err(ConfigurationError::SpindleCount { layout, spindles });
+        }
+        if self.log_half_bytes < LEAST_LOG_HALF_BYTES {
+            let log_half_bytes = self.log_half_bytes;
+            return Err(ConfigurationError::LogTooSmall { log_half_bytes });
+        }
+        let most_cache_bytes = u64::from(u32::MAX) * BLOCK_BYTES as u64;
+        if !(LEAST_CACHE_BYTES..=most_cache_bytes).contains(&self.cache_bytes) {
+            return Err(ConfigurationError::Cache { cache_bytes: self.cache_bytes });
+        }
+        if !self.blocks_per_spindle.is_multiple_of(ROW_DATA_BLOCKS) {
+            let blocks = self.blocks_per_spindle;
+            return Err(ConfigurationError::Impossible(format!(
+                "spindles of {blocks} blocks: they are of whole rows of {ROW_DATA_BLOCKS}"
+            )));
+        }
+        if self.blocks_per_spindle == 0 {
+            return Err(ConfigurationError::SpindlesTooSmall { layout, spindle_bytes: 0 });
+        }
+        match &self.layout {
+            Layout::WriteAnywhere(layout) => self.check_write_anywhere(layout),
+            Layout::InPlace(layout) => self.check_in_place(layout),
+        }
+    }
+
+    fn check_write_anywhere(&self, sizes: &WriteAnywhereLayout) -> Result<(), ConfigurationError> {
+        let (layout, spindles) = (self.layout_name(), self.spindles());
+        if sizes.data_spindles == 0 || spindles > sizes.parity.most_spindles() {
+            return Err(ConfigurationError::SpindleCount { layout, spindles });
+        }
+        let group = ParityGroup::new(sizes.parity, sizes.data_spindles, self.blocks_per_spindle)
+            .map_err(|error| ConfigurationError::Impossible(error.to_string()))?;
+        let percents = [sizes.protected_percent, sizes.dirty_limit_percent];
+        if percents.iter().any(|percent| *percent > 100) {
+            return Err(ConfigurationError::Impossible("a share of more than 100 %".to_owned()));
+        }
+        let nonzero = [
+            (sizes.checkpoint_interval_ms, "the interval of consistency points"),
+            (sizes.tetrises_in_flight.into(), "the number of tetrises in flight"),
+        ];
+        if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
+            return Err(ConfigurationError::Impossible(format!("{what} is 0")));
+        }
+        let aggregate_blocks = group.total_blocks();
+        let lun_bytes = self.lun_bytes();
+        let keyed = keyed_blocks(self.lun_blocks, sizes.volume_blocks, aggregate_blocks);
+        // Keys and places are numbers of 32 bits.
+        if keyed >= u64::from(u32::MAX) {
+            return Err(ConfigurationError::LunTooLargeAtAll { lun_bytes });
+        }
+        if aggregate_blocks >= u64::from(u32::MAX) {
+            return Err(ConfigurationError::Impossible(format!(
+                "{} of data spindles: a write-anywhere array takes less than 16 TiB",
+                Size(aggregate_blocks.saturating_mul(BLOCK_BYTES as u64))
+            )));
+        }
+        let cache_blocks = u64::from(self.cache_blocks());
+        let needed = needed_blocks(sizes, self.lun_blocks, cache_blocks, aggregate_blocks);
+        if needed > aggregate_blocks {
+            return Err(ConfigurationError::LunTooLarge { layout, lun_bytes, largest_bytes: 0 });
+        }
+        Ok(())
+    }
+
+    fn check_in_place(&self, sizes: &InPlaceLayout) -> Result<(), ConfigurationError> {
+        let layout = self.layout_name();
+        if sizes.destage_low_percent > 100 {
+            return Err(ConfigurationError::Impossible("a share of more than 100 %".to_owned()));
+        }
+        let spindle_bytes = self.blocks_per_spindle.saturating_mul(BLOCK_BYTES as u64);
+        let vraid =
+            VraidLayout::new(sizes.vraid(), spindle_bytes).map_err(|error| match error {
+                strewn_raid::VraidError::SpindleTooSmall { .. } => {
+                    ConfigurationError::SpindlesTooSmall { layout, spindle_bytes }
+                }
+                error => ConfigurationError::Impossible(error.to_string()),
+            })?;
+        let largest_bytes = vraid.lun_capacity_bytes();
+        let lun_bytes = self.lun_bytes();
+        if lun_bytes / SECTOR_BYTES > largest_bytes / SECTOR_BYTES {
+            return Err(ConfigurationError::LunTooLarge { layout, lun_bytes, largest_bytes });
+        }
+        Ok(())
+    }
+}

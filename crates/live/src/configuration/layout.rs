@@ -1,0 +1,214 @@
+//! The layouts that an array can be made with.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_raid::{Parity, VraidConfig};
+
+/// A layout by the name that a person gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LayoutName {
+    /// `raid-dp`: write-anywhere, two spindles of parity.
+    RaidDp,
+    /// `raid-4`: write-anywhere, one spindle of parity.
+    Raid4,
+    /// `vraid-5`: in place, stripes of five spindles over all of them.
+    Vraid5,
+}
+
+impl LayoutName {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::RaidDp, Self::Raid4, Self::Vraid5];
+
+    /// The name.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RaidDp => "raid-dp",
+            Self::Raid4 => "raid-4",
+            Self::Vraid5 => "vraid-5",
+        }
+    }
+
+    /// How many spindles may be lost at once.
+    #[must_use]
+    pub const fn redundancy(self) -> u16 {
+        match self {
+            Self::RaidDp => 2,
+            Self::Raid4 | Self::Vraid5 => 1,
+        }
+    }
+
+    /// The parity of a write-anywhere layout; none of one in place.
+    #[must_use]
+    pub const fn parity(self) -> Option<Parity> {
+        match self {
+            Self::RaidDp => Some(Parity::RaidDp),
+            Self::Raid4 => Some(Parity::Raid4),
+            Self::Vraid5 => None,
+        }
+    }
+}
+
+impl fmt::Display for LayoutName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+/// Why a text names no layout.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownLayout {
+    /// RAID-5 with its stripe over all spindles.
+    #[error("raid-5 is not yet served from real spindles: give vraid-5, raid-4 or raid-dp")]
+    NotYet,
+    /// No layout at all.
+    #[error("there is no layout '{0}': give raid-dp, raid-4 or vraid-5")]
+    Unknown(String),
+}
+
+impl FromStr for LayoutName {
+    type Err = UnknownLayout;
+
+    fn from_str(name: &str) -> Result<Self, UnknownLayout> {
+        match Self::ALL.into_iter().find(|layout| layout.as_str() == name) {
+            Some(layout) => Ok(layout),
+            None if name == "raid-5" => Err(UnknownLayout::NotYet),
+            None => Err(UnknownLayout::Unknown(name.to_owned())),
+        }
+    }
+}
+
+/// A layout with its sizes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Copy on write: `strewn_array::write_anywhere`.
+    WriteAnywhere(WriteAnywhereLayout),
+    /// Where it belongs: `strewn_array::in_place`.
+    InPlace(InPlaceLayout),
+}
+
+/// The sizes of a write-anywhere array.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteAnywhereLayout {
+    /// One spindle of parity or two.
+    #[serde(with = "parity_name")]
+    pub parity: Parity,
+    /// Spindles beside those of parity.
+    pub data_spindles: u16,
+    /// Blocks that the volume with the LUN numbers. Which block of metadata is which depends on it: it never changes.
+    pub volume_blocks: u64,
+    /// Where the next blocks go.
+    #[serde(with = "policy_name")]
+    pub policy: PolicyName,
+    /// Stripes in an allocation area.
+    pub area_stripes: u64,
+    /// Stripes that go to RAID at once.
+    pub tetris_stripes: u64,
+    /// Blocks laid on one spindle before the next takes its turn.
+    pub chunk_blocks: u64,
+    /// Tetrises on their way to the spindles at once.
+    pub tetrises_in_flight: u32,
+    /// A consistency point begins at the latest this long after the one before began, in milliseconds.
+    pub checkpoint_interval_ms: u64,
+    /// How much of the cache blocks that were used more than once may hold, in percent.
+    pub protected_percent: u8,
+    /// More dirty blocks than this share of the cache begin a consistency point, in percent.
+    pub dirty_limit_percent: u8,
+    /// Blocks that the volume has freed and that may be held back from the aggregate.
+    pub delayed_free_blocks: u64,
+}
+
+impl WriteAnywhereLayout {
+    /// Its sizes of allocation area, tetris and chunk.
+    #[must_use]
+    pub fn shape(&self) -> AllocationShape {
+        AllocationShape {
+            area_stripes: self.area_stripes,
+            tetris_stripes: self.tetris_stripes,
+            chunk_blocks: self.chunk_blocks,
+        }
+    }
+}
+
+/// The sizes of an in-place array.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InPlaceLayout {
+    /// Spindles in each redundancy set, 5 to 16, numbered set after set.
+    pub redundancy_sets: Vec<u16>,
+    /// Bytes of a stripe on one spindle.
+    pub chunk_bytes: u64,
+    /// Bytes of a segment, which is whole on one spindle.
+    pub segment_bytes: u64,
+    /// With no more of the write cache dirty than this nothing is written back, in percent.
+    pub destage_low_percent: u8,
+    /// Extents written back at once, for each spindle.
+    pub destages_per_spindle: u32,
+}
+
+impl InPlaceLayout {
+    /// Its redundancy sets, chunk and segment.
+    #[must_use]
+    pub fn vraid(&self) -> VraidConfig {
+        VraidConfig {
+            redundancy_sets: self.redundancy_sets.clone(),
+            chunk_bytes: self.chunk_bytes,
+            segment_bytes: self.segment_bytes,
+        }
+    }
+}
+
+mod parity_name {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use strewn_raid::Parity;
+
+    use super::LayoutName;
+
+    // The signature is serde's.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    pub(super) fn serialize<S: Serializer>(
+        parity: &Parity,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match parity {
+            Parity::Raid4 => LayoutName::Raid4.as_str(),
+            Parity::RaidDp => LayoutName::RaidDp.as_str(),
+        })
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Parity, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let layout = name.parse().ok().and_then(LayoutName::parity);
+        layout.ok_or_else(|| D::Error::custom(format!("there is no parity '{name}'")))
+    }
+}
+
+mod policy_name {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use strewn_alloc::PolicyName;
+
+    // The signature is serde's.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    pub(super) fn serialize<S: Serializer>(
+        policy: &PolicyName,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(policy.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<PolicyName, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,116 @@
+//! How an array is made: what its label keeps as TOML, and the arrays of `strewn-array` from it.
+//!
+//! [`Request::plan`] makes one from what a person says, with everything else filled in; from then on it is as it was
+//! written, whatever later programs would fill in. Sizes are in blocks of 4 KiB or in bytes.
+
+mod arrays;
+mod check;
+mod layout;
+mod plan;
+mod room;
+mod size;
+
+use serde::{Deserialize, Serialize};
+
+pub use arrays::ArrayConfig;
+pub use check::ConfigurationError;
+pub use layout::{InPlaceLayout, Layout, LayoutName, UnknownLayout, WriteAnywhereLayout};
+pub use plan::Request;
+pub(crate) use size::Size;
+
+use crate::device::BLOCK_BYTES;
+use crate::format::{LogLayout, MAXIMUM_CONFIGURATION_BYTES, device_blocks_for};
+
+/// How an array is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// Blocks of the LUN.
+    pub lun_blocks: u64,
+    /// Blocks of each spindle that hold data or parity: whole rows of 64.
+    pub blocks_per_spindle: u64,
+    /// One half of the NVRAM log, in bytes, as records are accounted.
+    pub log_half_bytes: u64,
+    /// The buffer cache (write-anywhere), or the write cache (in place), in bytes.
+    pub cache_bytes: u64,
+    /// Where blocks go.
+    pub layout: Layout,
+}
+
+impl Configuration {
+    /// The configuration in the text that a label keeps; it is checked.
+    ///
+    /// # Errors
+    /// If it is not TOML, has keys that are not known, or cannot be.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigurationError> {
+        let configuration: Self = toml::from_str(text)
+            .map_err(|error| ConfigurationError::Text(error.message().to_owned()))?;
+        configuration.check()?;
+        Ok(configuration)
+    }
+
+    /// The text for a label.
+    ///
+    /// # Errors
+    /// If the label has no room for it.
+    pub fn to_toml(&self) -> Result<String, ConfigurationError> {
+        let text =
+            toml::to_string(self).map_err(|error| ConfigurationError::Text(error.to_string()))?;
+        if text.len() > MAXIMUM_CONFIGURATION_BYTES {
+            return Err(ConfigurationError::TooLong(text.len()));
+        }
+        Ok(text)
+    }
+
+    /// The name of its layout.
+    #[must_use]
+    pub fn layout_name(&self) -> LayoutName {
+        match &self.layout {
+            Layout::WriteAnywhere(layout) => match layout.parity {
+                strewn_raid::Parity::Raid4 => LayoutName::Raid4,
+                strewn_raid::Parity::RaidDp => LayoutName::RaidDp,
+            },
+            Layout::InPlace(_) => LayoutName::Vraid5,
+        }
+    }
+
+    /// All spindles, those of parity included; 65535 of more.
+    #[must_use]
+    pub fn spindles(&self) -> u16 {
+        match &self.layout {
+            Layout::WriteAnywhere(layout) => {
+                layout.data_spindles.saturating_add(layout.parity.spindles())
+            }
+            Layout::InPlace(layout) => {
+                layout.redundancy_sets.iter().fold(0, |sum, set| sum.saturating_add(*set))
+            }
+        }
+    }
+
+    /// How many spindles may be lost at once.
+    #[must_use]
+    pub fn redundancy(&self) -> u16 {
+        self.layout_name().redundancy()
+    }
+
+    /// Bytes of the LUN.
+    #[must_use]
+    pub fn lun_bytes(&self) -> u64 {
+        self.lun_blocks.saturating_mul(BLOCK_BYTES as u64)
+    }
+
+    /// Where things lie on the log device.
+    #[must_use]
+    pub fn log_layout(&self) -> LogLayout {
+        LogLayout::new(self.log_half_bytes, self.spindles())
+    }
+
+    /// The fewest blocks of a device that can be one of its spindles, both copies of the label included.
+    #[must_use]
+    pub fn spindle_device_blocks(&self) -> u64 {
+        device_blocks_for(self.blocks_per_spindle)
+    }
+}
+
+#[cfg(test)]
+mod tests;

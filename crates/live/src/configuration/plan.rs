@@ -1,0 +1,139 @@
+//! From what a person says to a whole configuration.
+
+use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_array::write_anywhere::WriteAnywhereConfig;
+use strewn_raid::VraidConfig;
+
+use super::{
+    Configuration, ConfigurationError, InPlaceLayout, Layout, LayoutName, WriteAnywhereLayout,
+};
+use crate::device::BLOCK_BYTES;
+use crate::format::data_blocks;
+
+const MEBIBYTE: u64 = 1 << 20;
+
+/// What must be said of an array, and what may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The layout.
+    pub layout: LayoutName,
+    /// Spindles without those of parity; of a layout in place, all of them.
+    pub data_spindles: u16,
+    /// Bytes of the smallest spindle's device.
+    pub spindle_bytes: u64,
+    /// Bytes of the LUN; they are rounded up to whole blocks.
+    pub lun_bytes: u64,
+    /// One half of the NVRAM log, in bytes; nothing: a 64th of the LUN, 1 MiB to 16 MiB.
+    pub log_half_bytes: Option<u64>,
+    /// The cache, in bytes; nothing: a sixteenth of the LUN, 4 MiB to 256 MiB.
+    pub cache_bytes: Option<u64>,
+}
+
+impl Request {
+    /// All spindles, those of parity included.
+    #[must_use]
+    pub fn spindles(&self) -> u16 {
+        let parity = self.layout.parity().map_or(0, strewn_raid::Parity::spindles);
+        self.data_spindles.saturating_add(parity)
+    }
+
+    /// The configuration of such an array, checked.
+    ///
+    /// # Errors
+    /// If there can be none: with the largest LUN that fits, where it is too large.
+    pub fn plan(&self) -> Result<Configuration, ConfigurationError> {
+        let configuration = self.of_lun(self.lun_bytes)?;
+        match configuration.check() {
+            Err(ConfigurationError::LunTooLarge { lun_bytes, layout, .. }) => {
+                let largest_bytes = self.largest_lun_bytes();
+                if largest_bytes == 0 {
+                    let spindle_bytes = self.spindle_bytes;
+                    return Err(ConfigurationError::SpindlesTooSmall { layout, spindle_bytes });
+                }
+                Err(ConfigurationError::LunTooLarge { lun_bytes, largest_bytes, layout })
+            }
+            // It counts whole rows; a person knows what the device has.
+            Err(ConfigurationError::SpindlesTooSmall { layout, .. }) => {
+                let spindle_bytes = self.spindle_bytes;
+                Err(ConfigurationError::SpindlesTooSmall { layout, spindle_bytes })
+            }
+            checked => checked.map(|()| configuration),
+        }
+    }
+
+    /// The largest LUN that fits, in bytes, to a MiB; 0 if none does.
+    #[must_use]
+    pub fn largest_lun_bytes(&self) -> u64 {
+        let fits = |mebibytes: u64| {
+            self.of_lun(mebibytes * MEBIBYTE)
+                .is_ok_and(|configuration| configuration.check().is_ok())
+        };
+        let raw = (self.spindle_bytes / MEBIBYTE).saturating_mul(u64::from(self.spindles()));
+        let (mut below, mut above) = (0, raw + 1);
+        while above - below > 1 {
+            let middle = below + (above - below) / 2;
+            if fits(middle) { below = middle } else { above = middle }
+        }
+        below * MEBIBYTE
+    }
+
+    /// The same for a LUN of `lun_bytes`, not checked.
+    fn of_lun(&self, lun_bytes: u64) -> Result<Configuration, ConfigurationError> {
+        let block = BLOCK_BYTES as u64;
+        let lun_blocks = lun_bytes.div_ceil(block);
+        let log_half_bytes = self.log_half_bytes.unwrap_or_else(|| {
+            (lun_bytes / 64).next_multiple_of(MEBIBYTE).clamp(MEBIBYTE, 16 * MEBIBYTE)
+        });
+        let cache_bytes = self.cache_bytes.unwrap_or_else(|| {
+            (lun_bytes / 16).next_multiple_of(MEBIBYTE).clamp(4 * MEBIBYTE, 256 * MEBIBYTE)
+        });
+        let cache_blocks = u32::try_from(cache_bytes / block).unwrap_or(u32::MAX);
+        let layout = match self.layout.parity() {
+            Some(parity) => {
+                let AllocationShape { area_stripes, tetris_stripes, chunk_blocks } =
+                    AllocationShape::default();
+                let delayed_free_blocks = lun_blocks / 100;
+                Layout::WriteAnywhere(WriteAnywhereLayout {
+                    parity,
+                    data_spindles: self.data_spindles,
+                    volume_blocks: WriteAnywhereConfig::volume_blocks_for(
+                        lun_blocks,
+                        delayed_free_blocks,
+                        cache_blocks,
+                    ),
+                    policy: PolicyName::default(),
+                    area_stripes,
+                    tetris_stripes,
+                    chunk_blocks,
+                    tetrises_in_flight: 2,
+                    checkpoint_interval_ms: 10_000,
+                    protected_percent: 50,
+                    dirty_limit_percent: 30,
+                    delayed_free_blocks,
+                })
+            }
+            None => {
+                let vraid = VraidConfig::for_spindles(self.data_spindles).map_err(|_| {
+                    ConfigurationError::SpindleCount {
+                        layout: self.layout,
+                        spindles: self.data_spindles,
+                    }
+                })?;
+                Layout::InPlace(InPlaceLayout {
+                    redundancy_sets: vraid.redundancy_sets,
+                    chunk_bytes: vraid.chunk_bytes,
+                    segment_bytes: vraid.segment_bytes,
+                    destage_low_percent: 10,
+                    destages_per_spindle: 8,
+                })
+            }
+        };
+        Ok(Configuration {
+            lun_blocks,
+            blocks_per_spindle: data_blocks(self.spindle_bytes / block),
+            log_half_bytes,
+            cache_bytes,
+            layout,
+        })
+    }
+}

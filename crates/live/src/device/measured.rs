@@ -1,0 +1,199 @@
+//! Devices, and how much of the time they were busy.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::{DeviceIndex, Devices, Done, Io, IoId, Waker};
+
+/// Devices whose I/Os are counted and timed: two readings of the clock a call, and an entry of a map an I/O.
+///
+/// What every I/O took, from [`submit`](Devices::submit) to the `wait` that gave it back, and how many were under way over
+/// time are kept apart, so that one can be checked against the other by Little's law.
+#[derive(Debug)]
+pub struct Measured<D> {
+    devices: D,
+    /// When each I/O that is under way was asked for, and of which device.
+    under_way: HashMap<IoId, (u64, DeviceIndex)>,
+    each: Vec<State>,
+}
+
+/// What a device did between two looks. Times are in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceMeasures {
+    /// I/Os that came back: reads, writes and flushes.
+    pub ios: u64,
+    /// Bytes of those that were read.
+    pub read_bytes: u64,
+    /// Bytes of those that were written.
+    pub written_bytes: u64,
+    /// Time in which at least one I/O was under way.
+    pub busy_ns: u64,
+    /// How long those that came back took, from being asked for to coming back, summed.
+    pub residence_ns: u64,
+    /// How long those under way at the look before had taken by then, summed.
+    pub under_way_before_ns: u64,
+    /// How long those under way at this look have taken by now, summed.
+    pub under_way_after_ns: u64,
+    /// The number under way over time, counted apart from how long each one took.
+    pub depth_ns: u64,
+}
+
+impl DeviceMeasures {
+    /// By how much of itself the number under way over time is off from how long the I/Os took, in the time between the
+    /// two looks: Little's law. 0 but for a fault of the counting.
+    #[must_use]
+    pub fn littles_law_error(&self) -> f64 {
+        if self.depth_ns == 0 {
+            return 0.0;
+        }
+        let within = self.residence_ns as f64 + self.under_way_after_ns as f64
+            - self.under_way_before_ns as f64;
+        (within / self.depth_ns as f64 - 1.0).abs()
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    under_way: u64,
+    /// Up to when `counted` has everything that is known from the number under way.
+    counted_to_ns: u64,
+    counted: DeviceMeasures,
+}
+
+impl State {
+    fn count_to(&mut self, now_ns: u64) {
+        let passed_ns = now_ns - self.counted_to_ns;
+        self.counted_to_ns = now_ns;
+        if self.under_way > 0 {
+            self.counted.busy_ns += passed_ns;
+            self.counted.depth_ns += self.under_way * passed_ns;
+        }
+    }
+}
+
+impl<D: Devices> Measured<D> {
+    /// Measures what `devices` are asked for from now on.
+    pub fn new(devices: D) -> Self {
+        let now_ns = devices.now_ns();
+        let state = || State { counted_to_ns: now_ns, ..State::default() };
+        let each = (0..devices.count()).map(|_| state()).collect();
+        Self { devices, under_way: HashMap::new(), each }
+    }
+
+    /// What each device did since the last call, by its number.
+    pub fn look(&mut self) -> Vec<DeviceMeasures> {
+        let now_ns = self.devices.now_ns();
+        let mut waited_ns = vec![0; self.each.len()];
+        for (submitted_ns, device) in self.under_way.values() {
+            waited_ns[usize::from(device.0)] += now_ns - submitted_ns;
+        }
+        let looked = self.each.iter_mut().zip(waited_ns).map(|(state, waited_ns)| {
+            state.count_to(now_ns);
+            let fresh =
+                DeviceMeasures { under_way_before_ns: waited_ns, ..DeviceMeasures::default() };
+            let counted = std::mem::replace(&mut state.counted, fresh);
+            DeviceMeasures { under_way_after_ns: waited_ns, ..counted }
+        });
+        looked.collect()
+    }
+
+    /// The devices.
+    #[must_use]
+    pub fn inner(&self) -> &D {
+        &self.devices
+    }
+}
+
+impl<D: Devices> Devices for Measured<D> {
+    type Replacement = D::Replacement;
+
+    fn count(&self) -> u16 {
+        self.devices.count()
+    }
+
+    fn size_bytes(&self, device: DeviceIndex) -> u64 {
+        self.devices.size_bytes(device)
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.devices.now_ns()
+    }
+
+    fn submit(&mut self, io: Io) {
+        let now_ns = self.devices.now_ns();
+        let state = &mut self.each[usize::from(io.device.0)];
+        state.count_to(now_ns);
+        state.under_way += 1;
+        if let Some((_, bytes)) = io.extent() {
+            match io.request {
+                super::Request::Read { .. } => state.counted.read_bytes += bytes,
+                _ => state.counted.written_bytes += bytes,
+            }
+        }
+        self.under_way.insert(io.id, (now_ns, io.device));
+        self.devices.submit(io);
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>) {
+        let before = done.len();
+        self.devices.wait(timeout, done);
+        if done.len() == before {
+            return;
+        }
+        let now_ns = self.devices.now_ns();
+        for one in &done[before..] {
+            let Some((submitted_ns, device)) = self.under_way.remove(&one.id) else { continue };
+            let state = &mut self.each[usize::from(device.0)];
+            state.count_to(now_ns);
+            state.under_way -= 1;
+            state.counted.ios += 1;
+            state.counted.residence_ns += now_ns - submitted_ns;
+        }
+    }
+
+    fn waker(&self) -> Waker {
+        self.devices.waker()
+    }
+
+    fn close(&mut self, device: DeviceIndex) {
+        self.devices.close(device);
+    }
+
+    fn replace(&mut self, device: DeviceIndex, by: Self::Replacement) {
+        self.devices.replace(device, by);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BLOCK_BYTES, Buffer, Request, SimulatedDevices};
+    use super::*;
+
+    #[test]
+    fn what_ios_take_is_what_is_under_way_over_time() {
+        let mut devices = Measured::new(SimulatedDevices::zeroed(1, 2, 64 * BLOCK_BYTES as u64));
+        let mut done = Vec::new();
+        let mut all = DeviceMeasures::default();
+        for id in 0..200 {
+            let request = Request::Read { offset: 0, into: Buffer::zeroed(1) };
+            devices.submit(Io { id: IoId(id), device: DeviceIndex(0), request });
+            if id % 3 == 0 {
+                devices.wait(None, &mut done);
+            }
+            // Looked at with some under way.
+            if id % 50 == 7 {
+                let looked = devices.look();
+                assert!(looked[0].littles_law_error() < 1e-9, "{looked:?}");
+                assert!(looked[0].busy_ns <= looked[0].depth_ns);
+                assert_eq!(looked[1], DeviceMeasures::default());
+                all.ios += looked[0].ios;
+            }
+        }
+        while done.len() < 200 {
+            devices.wait(None, &mut done);
+        }
+        let last = devices.look()[0];
+        assert_eq!(last.under_way_after_ns, 0);
+        assert_eq!(all.ios + last.ios, 200);
+    }
+}

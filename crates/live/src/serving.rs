@@ -1,0 +1,245 @@
+//! An array on a thread of its own, asked from any other: what serves NBD clients and workloads.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use strewn_array::{Counters, Layout};
+
+use crate::device::{Devices, Waker};
+use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
+use crate::format::{Label, Superblock};
+use crate::nbd;
+use crate::running::Running;
+
+/// What is called with the answer of a request.
+pub type Reply = Box<dyn FnOnce(Result<Answer, RequestError>) + Send>;
+
+enum Message {
+    Request(HostRequest, Reply),
+    Look(Sender<Look>),
+    ShutDown,
+}
+
+/// How an array is.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// What it has done since it began.
+    pub counters: Counters,
+    /// How data and free space lie.
+    pub layout: Layout,
+    /// The members and how they are.
+    pub label: Label,
+    /// The last superblock that is safe.
+    pub superblock: Superblock,
+    /// Why it has stopped, if it has.
+    pub stopped: Option<String>,
+    /// Nanoseconds since its devices were opened.
+    pub now_ns: u64,
+}
+
+/// What asks an array that runs on another thread. Clones ask the same.
+#[derive(Clone)]
+pub struct Client {
+    messages: Sender<Message>,
+    waker: Waker,
+    lun_sectors: u64,
+}
+
+impl Client {
+    /// Sectors of 512 bytes of the LUN.
+    #[must_use]
+    pub fn lun_sectors(&self) -> u64 {
+        self.lun_sectors
+    }
+
+    /// Asks for something; `reply` is called on the array's thread and must not wait.
+    pub fn submit(&self, request: HostRequest, reply: Reply) {
+        if let Err(refused) = self.messages.send(Message::Request(request, reply))
+            && let Message::Request(_, reply) = refused.0
+        {
+            reply(Err(RequestError::Stopped("it was shut down".to_owned())));
+        }
+        self.waker.wake();
+    }
+
+    /// How the array is; nothing if it was shut down.
+    #[must_use]
+    pub fn look(&self) -> Option<Look> {
+        let (sender, receiver) = channel();
+        self.messages.send(Message::Look(sender)).ok()?;
+        self.waker.wake();
+        receiver.recv().ok()
+    }
+}
+
+/// An array on a thread of its own.
+pub struct Serving {
+    client: Client,
+    thread: JoinHandle<Result<(), String>>,
+}
+
+impl Serving {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// If the system has none.
+    pub fn start<D, A>(running: Running<D, A>) -> std::io::Result<Self>
+    where
+        D: Devices + Send + 'static,
+        A: LiveArray + Send + 'static,
+    {
+        let (messages, receiver) = channel();
+        let client = Client {
+            messages,
+            waker: running.waker(),
+            lun_sectors: running.engine().lun_sectors(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("array".to_owned())
+            .spawn(|| serve(running, receiver))?;
+        Ok(Self { client, thread })
+    }
+
+    /// What asks the array.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Waits for what is under way, brings everything to the spindles, and ends the thread.
+    ///
+    /// # Errors
+    /// Why the array stopped before.
+    pub fn shut_down(self) -> Result<(), String> {
+        // If the thread has ended, it says why below.
+        let _ = self.client.messages.send(Message::ShutDown);
+        self.client.waker.wake();
+        self.thread.join().unwrap_or_else(|_| Err("its thread panicked".to_owned()))
+    }
+}
+
+/// Messages that are taken before devices are looked at again.
+const MESSAGES_AT_ONCE: usize = 256;
+
+fn serve<D: Devices, A: LiveArray>(
+    mut running: Running<D, A>,
+    messages: Receiver<Message>,
+) -> Result<(), String> {
+    let mut replies: slab::Slab<Reply> = slab::Slab::new();
+    let mut answers = Vec::new();
+    let mut is_ending = false;
+    loop {
+        let mut taken = 0;
+        while taken < MESSAGES_AT_ONCE
+            && let Ok(message) = messages.try_recv()
+        {
+            taken += 1;
+            match message {
+                Message::Request(request, reply) => {
+                    let id = RequestId(replies.insert(reply) as u64);
+                    running.submit(id, request);
+                }
+                Message::Look(sender) => {
+                    // Nobody need be waiting any more.
+                    let _ = sender.send(look(&running));
+                }
+                Message::ShutDown => is_ending = true,
+            }
+        }
+        running.engine_mut().take_answers(&mut answers);
+        let any = !answers.is_empty();
+        for (id, answer) in answers.drain(..) {
+            replies.remove(id.0 as usize)(answer);
+        }
+        if is_ending && replies.is_empty() {
+            return running.shut_down();
+        }
+        if taken == MESSAGES_AT_ONCE || any {
+            running.send();
+        }
+        if taken < MESSAGES_AT_ONCE && !any {
+            running.turn(None);
+        }
+    }
+}
+
+fn look<D: Devices, A: LiveArray>(running: &Running<D, A>) -> Look {
+    let engine = running.engine();
+    Look {
+        counters: *engine.array().counters(),
+        layout: engine.array().layout(),
+        label: engine.label().clone(),
+        superblock: *engine.superblock(),
+        stopped: engine.stopped().map(str::to_owned),
+        now_ns: running.now_ns(),
+    }
+}
+
+/// The LUN of an array as NBD clients see it.
+pub struct LunExport {
+    client: Mutex<Client>,
+    lun_sectors: u64,
+    description: String,
+}
+
+impl LunExport {
+    /// The LUN behind `client`.
+    #[must_use]
+    pub fn new(client: Client, description: String) -> Arc<Self> {
+        let lun_sectors = client.lun_sectors();
+        Arc::new(Self { client: Mutex::new(client), lun_sectors, description })
+    }
+}
+
+impl nbd::Export for LunExport {
+    fn size_bytes(&self) -> u64 {
+        self.lun_sectors * 512
+    }
+
+    fn submit(&self, request: nbd::Request, reply: nbd::Reply) {
+        let sectors = |offset: u64, bytes: u64| offset / 512..(offset + bytes) / 512;
+        let request = match request {
+            nbd::Request::Read { offset, bytes } => HostRequest::Read(sectors(offset, bytes)),
+            // Whatever is answered is safe, asked for or not.
+            nbd::Request::Write { offset, data, .. } => {
+                HostRequest::Write { first_sector: offset / 512, data }
+            }
+            nbd::Request::Flush => HostRequest::Flush,
+            nbd::Request::Trim { offset, bytes, .. } => {
+                HostRequest::GiveBack(sectors(offset, bytes))
+            }
+            nbd::Request::WriteZeroes { offset, bytes, .. } => {
+                HostRequest::Zero(sectors(offset, bytes))
+            }
+            nbd::Request::Allocation { offset, bytes, .. } => {
+                HostRequest::Allocation(sectors(offset, bytes))
+            }
+        };
+        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        client.submit(request, Box::new(move |answer| reply.send(to_nbd(answer))));
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+}
+
+fn to_nbd(answer: Result<Answer, RequestError>) -> Result<nbd::Answer, nbd::ExportError> {
+    match answer {
+        Ok(Answer::Done) => Ok(nbd::Answer::Done),
+        Ok(Answer::Bytes(bytes)) => Ok(nbd::Answer::Data(bytes)),
+        Ok(Answer::Allocation(stretches)) => Ok(nbd::Answer::Allocation(
+            stretches
+                .into_iter()
+                .map(|(sectors, allocated)| nbd::Extent {
+                    bytes: sectors * 512,
+                    allocated,
+                    zero: !allocated,
+                })
+                .collect(),
+        )),
+        Err(RequestError::OutOfRange { .. }) => Err(nbd::ExportError::Invalid),
+        Err(error) => Err(nbd::ExportError::Io(error.to_string())),
+    }
+}

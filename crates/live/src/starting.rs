@@ -1,0 +1,176 @@
+//! From devices that were found fit to an array that runs on them.
+
+use std::io;
+use std::time::Duration;
+
+use strewn_array::in_place::InPlace;
+use strewn_array::write_anywhere::WriteAnywhere;
+
+use crate::assembly::{Assembled, AssemblyError};
+use crate::configuration::{ArrayConfig, ConfigurationError};
+use crate::data::Data;
+use crate::device::{Devices, Engine, RealDevices, open_devices};
+use crate::engine::LiveArray;
+use crate::format::{Member, MemberState};
+use crate::offline::Offline;
+use crate::restart::{
+    Beginning, RestartError, newest_superblock, read_tree, restart_in_place,
+    restart_write_anywhere, store_of,
+};
+use crate::running::Running;
+use crate::scrub::{Scrubbed, scrub};
+use crate::serving::Serving;
+use crate::store::Failure;
+
+/// How often it is told how far a rebuild is, at least.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Why an array does not start, or does not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The labels cannot be written that say which spindles it starts without.
+    #[error(transparent)]
+    Assembly(#[from] AssemblyError),
+    /// Its configuration cannot be.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    /// Nothing runs its devices.
+    #[error("its devices cannot be run: {0}")]
+    Devices(io::Error),
+    /// It cannot go on from what is on its devices.
+    #[error(transparent)]
+    Restart(#[from] RestartError),
+    /// It stopped.
+    #[error("the array stopped: {0}")]
+    Stopped(String),
+    /// What was to be written again was not taken.
+    #[error("a spindle does not take what is to be written again: {0}")]
+    Scrub(Failure),
+    /// An array in place has nothing but parity to tell which of its blocks is wrong.
+    #[error("only write-anywhere arrays are scrubbed and checked so far")]
+    NotScrubbed,
+    /// No thread for it.
+    #[error("no thread can be started for it: {0}")]
+    Thread(io::Error),
+}
+
+/// An array that runs on real devices.
+pub enum Started {
+    /// Copy on write.
+    WriteAnywhere(Box<Running<RealDevices, WriteAnywhere<Data>>>),
+    /// Where it belongs.
+    InPlace(Box<Running<RealDevices, InPlace<Data>>>),
+}
+
+impl Started {
+    /// Which way its devices are asked: never [`Engine::Auto`].
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        match self {
+            Self::WriteAnywhere(running) => running.devices().engine(),
+            Self::InPlace(running) => running.devices().engine(),
+        }
+    }
+
+    /// Rebuilds the spindles that are rebuilding. `progress` is told now and then how far it is, 0 to 1, and may end it; then
+    /// it begins anew the next time. All is brought to the spindles in the end.
+    ///
+    /// # Errors
+    /// If the array stops.
+    pub fn rebuild(self, progress: impl FnMut(f64) -> bool) -> Result<(), StartError> {
+        match self {
+            Self::WriteAnywhere(running) => rebuild(*running, progress),
+            Self::InPlace(running) => rebuild(*running, progress),
+        }
+    }
+
+    /// Brings all to the spindles, then reads every stripe and makes right what is wrong. `progress` is told of stripes done.
+    ///
+    /// # Errors
+    /// If the array stops, cannot be read, or does not take what is written again.
+    pub fn scrub(
+        self,
+        config: &ArrayConfig,
+        progress: impl FnMut(u64),
+    ) -> Result<Scrubbed, StartError> {
+        match (self, config) {
+            (Self::WriteAnywhere(mut running), ArrayConfig::WriteAnywhere(config)) => {
+                running.shut_down().map_err(StartError::Stopped)?;
+                let label = running.engine().label().clone();
+                let mut devices = running.into_devices();
+                let superblock =
+                    newest_superblock(&mut devices, &label).ok_or(RestartError::NoSuperblock)?;
+                let mut offline = Offline::new(&mut devices, store_of(&label));
+                let blocks = read_tree(&mut offline, config, &superblock)?;
+                scrub(&mut offline, config, &blocks, superblock.checkpoint, progress)
+                    .map_err(StartError::Scrub)
+            }
+            (Self::InPlace(_), _) | (_, ArrayConfig::InPlace(_)) => Err(StartError::NotScrubbed),
+        }
+    }
+
+    /// Gives it a thread of its own.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn serve(self) -> Result<Serving, StartError> {
+        match self {
+            Self::WriteAnywhere(running) => Serving::start(*running).map_err(StartError::Thread),
+            Self::InPlace(running) => Serving::start(*running).map_err(StartError::Thread),
+        }
+    }
+}
+
+fn rebuild<D: Devices, A: LiveArray>(
+    mut running: Running<D, A>,
+    mut progress: impl FnMut(f64) -> bool,
+) -> Result<(), StartError> {
+    loop {
+        let engine = running.engine();
+        if let Some(why) = engine.stopped() {
+            return Err(StartError::Stopped(why.to_owned()));
+        }
+        let is_rebuilding = |member: &Member| member.state == MemberState::Rebuilding;
+        let open = engine.array().failures().iter().filter(|failure| failure.is_open());
+        let done = open.map(|failure| failure.rebuilt).fold(1.0, f64::min);
+        if !engine.label().members.iter().any(is_rebuilding) || !progress(done) {
+            break;
+        }
+        running.turn(Some(LOOK_EVERY));
+    }
+    running.shut_down().map_err(StartError::Stopped)
+}
+
+/// Starts an array on its devices, and catches up with its log. Spindles that are not there are marked as failed first.
+///
+/// # Errors
+/// See [`StartError`]. What is on the devices is as it was, or further on the way to what was acknowledged.
+pub fn start(mut assembled: Assembled, engine: Engine) -> Result<Started, StartError> {
+    let config = assembled.configuration.array()?;
+    let lost = assembled.lost();
+    let is_new = |position: &u16| {
+        let position = usize::from(*position);
+        assembled.spindles[position].is_none()
+            && assembled.label.members[position].state != MemberState::Failed
+    };
+    if lost.iter().any(is_new) {
+        assembled.change_members(|_| {})?;
+    }
+    let beginning = Beginning {
+        label: assembled.label_of(Some(0)),
+        lun_sectors: assembled.configuration.lun_blocks * 8,
+    };
+    let Assembled { spindles, log, .. } = assembled;
+    let devices = open_devices(spindles.into_iter().chain([Some(log)]), engine)
+        .map_err(StartError::Devices)?;
+    match config {
+        ArrayConfig::WriteAnywhere(config) => {
+            let running = restart_write_anywhere(devices, &beginning, &config)?;
+            Ok(Started::WriteAnywhere(Box::new(running)))
+        }
+        ArrayConfig::InPlace(config) => {
+            let running = restart_in_place(devices, &beginning, &config)?;
+            Ok(Started::InPlace(Box::new(running)))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Arrays on real files: made, started, served, with a spindle lost and replaced, and scrubbed.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::sync::mpsc::channel;
+
+use strewn_live::assembly::{
+    CreateOptions, NewDevice, OpenOptions, Place, SpindleDevices, create, open, prepare_replacement,
+};
+use strewn_live::configuration::{LayoutName, Request};
+use strewn_live::device::{Engine, Space};
+use strewn_live::engine::{Answer, HostRequest};
+use strewn_live::serving::Client;
+use strewn_live::starting::{Started, start};
+
+const MIB: u64 = 1 << 20;
+
+fn made(directory: &Path, layout: LayoutName) {
+    create(&CreateOptions {
+        directory: directory.to_owned(),
+        request: Request {
+            layout,
+            data_spindles: 4,
+            spindle_bytes: 32 * MIB,
+            lun_bytes: 48 * MIB,
+            log_half_bytes: Some(4 * MIB),
+            cache_bytes: Some(8 * MIB),
+        },
+        spindles: SpindleDevices::Made,
+        log: None,
+        space: Space::Sparse,
+        force: false,
+    })
+    .unwrap();
+}
+
+fn started(directory: &Path, degraded: bool) -> Started {
+    let options = OpenOptions { degraded, read_only: false };
+    let assembled = open(&Place::Directory(directory.to_owned()), options).unwrap();
+    start(assembled, Engine::Auto).unwrap()
+}
+
+fn ask(client: &Client, request: HostRequest) -> Answer {
+    let (sender, receiver) = channel();
+    client.submit(request, Box::new(move |answer| sender.send(answer).unwrap()));
+    receiver.recv().unwrap().unwrap()
+}
+
+/// What a megabyte of the LUN holds in a round.
+fn megabyte(index: u64, round: u64) -> Vec<u8> {
+    (0..MIB / 8).flat_map(|word| (word ^ index << 40 ^ round << 56).to_le_bytes()).collect()
+}
+
+fn write_all(client: &Client, round: u64) {
+    for index in 0..48 {
+        let request =
+            HostRequest::Write { first_sector: index * 2_048, data: megabyte(index, round) };
+        assert_eq!(ask(client, request), Answer::Done);
+    }
+}
+
+fn check_all(client: &Client, round: u64) {
+    for index in 0..48 {
+        let sectors = index * 2_048..(index + 1) * 2_048;
+        let answer = ask(client, HostRequest::Read(sectors));
+        assert!(answer == Answer::Bytes(megabyte(index, round)), "megabyte {index}");
+    }
+}
+
+#[test]
+fn an_array_is_served_restarted_loses_a_spindle_and_is_rebuilt() {
+    for layout in [LayoutName::RaidDp, LayoutName::Raid4] {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path().join("array");
+        made(&directory, layout);
+        let serving = started(&directory, false).serve().unwrap();
+        let client = serving.client();
+        write_all(&client, 1);
+        write_all(&client, 2);
+        check_all(&client, 2);
+        assert!(client.look().unwrap().counters.checkpoints > 1);
+        serving.shut_down().unwrap();
+
+        std::fs::remove_file(directory.join("spindle-01")).unwrap();
+        let refused = open(&Place::Directory(directory.clone()), OpenOptions::default());
+        assert!(refused.unwrap_err().to_string().contains("spindle"), "{layout:?}");
+        let serving = started(&directory, true).serve().unwrap();
+        let client = serving.client();
+        check_all(&client, 2);
+        write_all(&client, 3);
+        check_all(&client, 3);
+        serving.shut_down().unwrap();
+
+        let options = OpenOptions { degraded: true, read_only: false };
+        let mut assembled = open(&Place::Directory(directory.clone()), options).unwrap();
+        let path = directory.join("spindle-01");
+        let new = NewDevice::Made { path, space: Space::Sparse };
+        prepare_replacement(&mut assembled, 1, &new).unwrap();
+        start(assembled, Engine::Threads).unwrap().rebuild(|_| true).unwrap();
+
+        let assembled = open(&Place::Directory(directory.clone()), OpenOptions::default()).unwrap();
+        let config = assembled.configuration.array().unwrap();
+        let scrubbed = start(assembled, Engine::Auto).unwrap().scrub(&config, |_| {}).unwrap();
+        assert!(scrubbed.is_clean() && scrubbed.stripes > 1_000, "{scrubbed:?}");
+        let serving = started(&directory, false).serve().unwrap();
+        check_all(&serving.client(), 3);
+        serving.shut_down().unwrap();
+    }
+}

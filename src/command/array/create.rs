@@ -1,0 +1,112 @@
+//! `strewn array create`.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use strewn::scenario::Bytes;
+use strewn::terminal::{self, Ending, Failure};
+use strewn_live::assembly::{self, CreateOptions, Created, SpindleDevices};
+use strewn_live::configuration::{LayoutName, Request};
+use strewn_live::device::Space;
+
+/// `strewn array create`.
+#[derive(Debug, Args)]
+pub(super) struct CreateArguments {
+    /// The directory of the array, with the files that are made for it; made if it is not there
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// How data are laid out and protected: raid-dp or raid-4 (write-anywhere), or vraid-5 (in place)
+    #[arg(long, value_name = "LAYOUT")]
+    layout: LayoutName,
+    /// Spindles without those of parity, 2 for raid-dp and 1 for raid-4; of vraid-5 all of them [default: as many as
+    /// --spindles takes]
+    #[arg(long, value_name = "N", required_unless_present = "spindles")]
+    data_spindles: Option<u16>,
+    /// Make a file of this size for each spindle
+    #[arg(
+        long,
+        value_name = "SIZE",
+        required_unless_present = "spindles",
+        conflicts_with = "spindles"
+    )]
+    spindle_size: Option<Bytes>,
+    /// Size of the LUN that the array serves
+    #[arg(long, value_name = "SIZE")]
+    lun_size: Bytes,
+    /// Take these files or block devices for the spindles, in this order, those of parity last
+    #[arg(long, value_name = "PATH,PATH", value_delimiter = ',')]
+    spindles: Option<Vec<PathBuf>>,
+    /// Take this file or block device for the log [default: a file that is made]
+    #[arg(long, value_name = "PATH")]
+    log: Option<PathBuf>,
+    /// Size of each half of the log, which takes writes in turn [default: a 64th of the LUN, 1 MiB to 16 MiB]
+    #[arg(long, value_name = "SIZE")]
+    log_size: Option<Bytes>,
+    /// Memory for the cache [default: a 16th of the LUN, 4 MiB to 256 MiB]
+    #[arg(long, value_name = "SIZE")]
+    cache: Option<Bytes>,
+    /// Give the files that are made all their space at once, so that the file system cannot run full under them
+    #[arg(long, conflicts_with = "spindles")]
+    preallocate: bool,
+    /// Write over an array in DIR, and over what the devices hold
+    #[arg(long)]
+    force: bool,
+}
+
+/// Makes an array.
+pub(super) fn create(arguments: &CreateArguments) -> Result<Ending, Failure> {
+    let created =
+        assembly::create(&arguments.options()).map_err(|error| super::not_changed(&error))?;
+    terminal::print(&made(arguments, &created))?;
+    Ok(Ending::Complete)
+}
+
+impl CreateArguments {
+    fn options(&self) -> CreateOptions {
+        let parity = self.layout.parity().map_or(0, strewn::raid::Parity::spindles);
+        let given = self.spindles.as_ref().map(Vec::len);
+        let of_given = given.map(|given| u16::try_from(given).unwrap_or(u16::MAX));
+        // The parser wants one of both.
+        let of_given = of_given.map_or(0, |given| given.saturating_sub(parity));
+        CreateOptions {
+            directory: self.directory.clone(),
+            request: Request {
+                layout: self.layout,
+                data_spindles: self.data_spindles.unwrap_or(of_given),
+                spindle_bytes: self.spindle_size.map_or(0, |size| size.0),
+                lun_bytes: self.lun_size.0,
+                log_half_bytes: self.log_size.map(|size| size.0),
+                cache_bytes: self.cache.map(|size| size.0),
+            },
+            spindles: match &self.spindles {
+                Some(spindles) => SpindleDevices::Given(spindles.clone()),
+                None => SpindleDevices::Made,
+            },
+            log: self.log.clone(),
+            space: if self.preallocate { Space::Preallocated } else { Space::Sparse },
+            force: self.force,
+        }
+    }
+}
+
+fn made(arguments: &CreateArguments, created: &Created) -> String {
+    let configuration = &created.configuration;
+    let mut text = format!(
+        "Created array {} in {}: {} of {} spindles, a LUN of {}.\n",
+        created.array,
+        arguments.directory.display(),
+        configuration.layout_name(),
+        configuration.spindles(),
+        Bytes(configuration.lun_bytes()),
+    );
+    for (path, bytes) in &created.wasted {
+        let (path, bytes) = (path.display(), Bytes(*bytes).approximately());
+        // Nothing fails to be written into a text.
+        let _ = writeln!(
+            text,
+            "{path} is larger than the smallest spindle: {bytes} of it are of no use."
+        );
+    }
+    text
+}

@@ -1,0 +1,50 @@
+//! `strewn array scrub`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use strewn::terminal::{self, Ending, Failure};
+
+use super::opened::{Io, open_array, start_array};
+
+/// Read every block, and repair from parity what is wrong
+#[derive(Debug, Args)]
+pub(crate) struct ScrubArguments {
+    /// The array's directory
+    directory: PathBuf,
+    /// Scrub without spindles that are missing
+    #[arg(long)]
+    degraded: bool,
+    /// How devices are asked
+    #[arg(long, value_enum, default_value_t)]
+    io: Io,
+}
+
+/// Scrubs an array that nobody uses.
+pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
+    let assembled = open_array(&arguments.directory, arguments.degraded)?;
+    let configuration = assembled.configuration.clone();
+    let config = configuration
+        .array()
+        .map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))?;
+    let scrubbed = start_array(assembled, arguments.io)?
+        .scrub(&config, |_| {})
+        .map_err(|error| Failure::failed(format!("the scrub has ended early: {error}")))?;
+    let mut text = format!(
+        "{} stripes read: {} bad blocks, {} of them repaired; parity repaired in {} stripes\n",
+        scrubbed.stripes, scrubbed.bad_blocks, scrubbed.repaired_blocks, scrubbed.parity_repaired
+    );
+    for (key, place) in &scrubbed.gone {
+        text += &format!(
+            "gone: block {key} on {} at block {}: it can be neither read nor computed\n",
+            place.spindle, place.dbn.0
+        );
+    }
+    terminal::print(&text)?;
+    if scrubbed.gone.is_empty() {
+        Ok(Ending::Complete)
+    } else {
+        Err(Failure::failed(format!("{} blocks are gone", scrubbed.gone.len()))
+            .with_help("write them again; a read of them is refused, never wrong"))
+    }
+}

@@ -1,0 +1,91 @@
+//! `strewn array status`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use clap::Args;
+use strewn::scenario::Bytes;
+use strewn::terminal::{self, Ending, Failure};
+use strewn_live::assembly::{Condition, Status, look};
+use strewn_live::format::MemberState;
+
+use super::{ArrayDirectory, status_json};
+
+/// `strewn array status`.
+#[derive(Debug, Args)]
+pub(super) struct StatusArguments {
+    #[command(flatten)]
+    array: ArrayDirectory,
+    /// Print JSON instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// Says how an array is.
+pub(super) fn status(arguments: &StatusArguments) -> Result<Ending, Failure> {
+    let status = look(&arguments.array.place()).map_err(|error| super::not_assembled(&error))?;
+    let text = if arguments.json { status_json::json(&status) } else { lines(&status) };
+    terminal::print(&text)?;
+    Ok(Ending::Complete)
+}
+
+/// The word for a spindle's state.
+pub(super) fn state(state: MemberState, is_there: bool) -> &'static str {
+    match (state, is_there) {
+        (MemberState::Failed, _) => "failed",
+        (_, false) => "lost",
+        (MemberState::Present, true) => "present",
+        (MemberState::Rebuilding, true) => "rebuilding",
+    }
+}
+
+/// The word for an array's condition.
+pub(super) fn condition(condition: Condition) -> &'static str {
+    match condition {
+        Condition::Whole => "whole",
+        Condition::Degraded => "degraded",
+        Condition::Unusable => "unusable",
+    }
+}
+
+fn lines(status: &Status) -> String {
+    let configuration = &status.configuration;
+    let in_use = match &status.in_use {
+        None => "no".to_owned(),
+        Some((_, Some(process))) => format!("yes, by process {process}"),
+        Some((_, None)) => "yes".to_owned(),
+    };
+    let superblock = match &status.superblock {
+        None => "none yet".to_owned(),
+        Some(superblock) => {
+            let end = if superblock.clean { "shut down with it" } else { "not shut down" };
+            format!("{}, {end}", superblock.checkpoint)
+        }
+    };
+    let path = |path: Option<&Path>| path.map_or("-".to_owned(), |path| path.display().to_string());
+    let mut text = format!(
+        "array              {}\n\
+         layout             {}, {} spindles\n\
+         LUN                {}\n\
+         condition          {}\n\
+         in use             {in_use}\n\
+         consistency point  {superblock}\n\
+         log                {}\n",
+        status.label.array,
+        configuration.layout_name(),
+        configuration.spindles(),
+        Bytes(configuration.lun_bytes()),
+        condition(status.condition),
+        path(status.log.as_deref()),
+    );
+    // Nothing fails to be written into a text.
+    for (position, spindle) in status.spindles.iter().enumerate() {
+        let state = state(spindle.state, spindle.path.is_some());
+        let shown = path(spindle.path.as_deref());
+        let _ = writeln!(text, "spindle {position:<10} {state:<10} {shown}");
+    }
+    for problem in &status.problems {
+        let _ = writeln!(text, "{problem}\n  help: {}", problem.remedy());
+    }
+    text
+}

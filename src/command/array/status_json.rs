@@ -1,0 +1,41 @@
+//! An array's status for other programs.
+
+use serde_json::json;
+use strewn_live::assembly::Status;
+
+use super::status::{condition, state};
+
+/// The status as JSON, sizes in bytes.
+pub(super) fn json(status: &Status) -> String {
+    let configuration = &status.configuration;
+    let spindles = status.spindles.iter().enumerate().map(|(position, spindle)| {
+        json!({
+            "position": position,
+            "state": state(spindle.state, spindle.path.is_some()),
+            "path": spindle.path,
+        })
+    });
+    let problems = status.problems.iter().map(|problem| {
+        json!({
+            "position": problem.position,
+            "path": problem.path,
+            "message": problem.to_string(),
+            "remedy": problem.remedy(),
+        })
+    });
+    let value = json!({
+        "array": status.label.array.to_string(),
+        "layout": configuration.layout_name().as_str(),
+        "lun_bytes": configuration.lun_bytes(),
+        "condition": condition(status.condition),
+        "in_use": status.in_use.is_some(),
+        "process": status.in_use.as_ref().and_then(|(_, process)| *process),
+        "label_sequence": status.label.sequence,
+        "consistency_point": status.superblock.map(|superblock| superblock.checkpoint),
+        "clean": status.superblock.map(|superblock| superblock.clean),
+        "log": status.log,
+        "spindles": spindles.collect::<Vec<_>>(),
+        "problems": problems.collect::<Vec<_>>(),
+    });
+    format!("{value:#}\n")
+}

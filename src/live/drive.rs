@@ -1,0 +1,249 @@
+//! The loop: a host's operations as requests of an array, in real time.
+
+use std::time::Duration;
+
+use strewn_array::{Direction, HostOperation, OperationId};
+use strewn_live::device::Measured;
+use strewn_live::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
+use strewn_report::{ArrayMap, LogFigures};
+use strewn_scenario::Scenario;
+use strewn_sim::{Host, Progress};
+
+use super::measure::{Meter, Seen};
+use super::payload::Payload;
+use super::{LiveError, LiveRunning};
+use crate::layout_map::{self, Mapped};
+use crate::run::{ArrayRun, Observer};
+
+/// So often it is looked whether to stop, and said how far it has come.
+const LOOK_NS: u64 = 100_000_000;
+
+/// An array under the operations of a host.
+pub(super) struct Drive<'a, A> {
+    running: LiveRunning<A>,
+    host: Box<dyn Host>,
+    scenario: &'a Scenario,
+    observer: &'a dyn Observer,
+    /// When the host began, by the clock of the devices.
+    began_ns: u64,
+    meter: Meter,
+    payload: Payload,
+    /// The sectors of the operations that are under way, by number.
+    sectors: Vec<(u64, u64)>,
+    answers: Vec<(RequestId, Result<Answer, RequestError>)>,
+    answered: u64,
+    looked_ns: u64,
+}
+
+/// Why a segment is not complete.
+enum Cut {
+    /// The observer wanted no more.
+    Stopped,
+    Failed(LiveError),
+}
+
+impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
+    pub(super) fn new(
+        running: LiveRunning<A>,
+        host: Box<dyn Host>,
+        scenario: &'a Scenario,
+        observer: &'a dyn Observer,
+    ) -> Self {
+        Self {
+            began_ns: running.now_ns(),
+            meter: Meter::new(running.engine().array().counters()),
+            running,
+            host,
+            scenario,
+            observer,
+            payload: Payload::new(scenario.seed),
+            sectors: Vec::new(),
+            answers: Vec::new(),
+            answered: 0,
+            looked_ns: 0,
+        }
+    }
+
+    /// Every segment, up to the one that something goes wrong in, or the host or the user ends.
+    pub(super) fn run(&mut self, with_map: bool) -> (ArrayRun, Option<LiveError>) {
+        let mut map = with_map.then(|| {
+            self.running.engine().array().empty_map(self.scenario, &self.scenario.arrays[0])
+        });
+        self.look_at_file(&mut map, 0);
+        let mut segments = Vec::new();
+        let mut problem = None;
+        // What came before is nobody's segment.
+        self.running.devices_mut().look();
+        self.meter = Meter::new(self.running.engine().array().counters());
+        self.began_ns = self.running.now_ns();
+        while let Some(operation) = self.host.first() {
+            self.give(0, operation);
+        }
+        let mut start_ns = 0;
+        for index in 1..=self.scenario.segments {
+            if self.host.is_done() {
+                break;
+            }
+            self.host.begin_segment(start_ns, index);
+            // What it reads of the clock once a segment's end is over belongs to the next.
+            match self.run_until(start_ns + self.scenario.segment_ns) {
+                Ok(()) => {}
+                Err(Cut::Stopped) => break,
+                Err(Cut::Failed(error)) => {
+                    problem = Some(error);
+                    break;
+                }
+            }
+            let end_ns = if self.host.is_done() {
+                self.now_ns().max(start_ns + 1)
+            } else {
+                start_ns + self.scenario.segment_ns
+            };
+            let mut segment = self.measure(start_ns, end_ns);
+            start_ns = end_ns;
+            if !segment.laws.hold() {
+                problem = Some(LiveError::LawBroken {
+                    segment: segment.index,
+                    host_percent: segment.laws.littles_law_unexplained * 100.0,
+                    spindles_percent: segment.laws.utilization_law_unexplained * 100.0,
+                });
+            }
+            self.observer.segment(0, &segment);
+            segment.forget_responses();
+            self.look_at_file(&mut map, segment.index);
+            segments.push(segment);
+            if problem.is_some() {
+                break;
+            }
+        }
+        let mut failures = self.running.engine().array().failures().to_vec();
+        for failure in &mut failures {
+            let times = [Some(&mut failure.at_ns), failure.rebuild_began_ns.as_mut()];
+            for time_ns in times.into_iter().chain([failure.rebuilt_ns.as_mut()]).flatten() {
+                *time_ns = time_ns.saturating_sub(self.began_ns);
+            }
+        }
+        let host_is_done = self.host.is_done();
+        (ArrayRun { segments, failures, data_loss: None, host_is_done, map }, problem)
+    }
+
+    /// What the log's device did, segment by segment.
+    pub(super) fn log_figures(&self) -> Vec<LogFigures> {
+        self.meter.log.iter().map(|one| one.rounded()).collect()
+    }
+
+    /// Waits for what is under way, brings everything to the spindles, and says so on them.
+    pub(super) fn shut_down(&mut self) -> Result<(), LiveError> {
+        while !self.meter.outstanding.is_none() && self.running.engine().stopped().is_none() {
+            self.running.turn(Some(Duration::from_nanos(LOOK_NS)));
+            let now_ns = self.now_ns();
+            self.running.engine_mut().take_answers(&mut self.answers);
+            // Nobody measures them any more.
+            for _ in self.answers.drain(..) {
+                self.meter.outstanding.answered(now_ns);
+            }
+        }
+        self.running.shut_down().map_err(LiveError::Stopped)
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.running.now_ns() - self.began_ns
+    }
+
+    fn look_at_file(&self, map: &mut Option<ArrayMap>, segment: u32) {
+        if let Some(map) = map {
+            let picture =
+                self.running.engine().array().picture(map, layout_map::file_blocks(self.scenario));
+            map.add(segment, &picture);
+        }
+    }
+
+    /// Gives the array an operation of the host's.
+    fn give(&mut self, now_ns: u64, operation: HostOperation<()>) {
+        let HostOperation { id, direction, first_sector, sectors, payload: () } = operation;
+        let end = first_sector + u64::from(sectors);
+        let request = match direction {
+            Direction::Read => HostRequest::Read(first_sector..end),
+            Direction::Write => {
+                let data = self.payload.next(sectors as usize * 512);
+                HostRequest::Write { first_sector, data }
+            }
+        };
+        let slot = id.0 as usize;
+        if slot >= self.sectors.len() {
+            self.sectors.resize(slot + 1, (0, 0));
+        }
+        self.sectors[slot] = (first_sector, end);
+        self.meter.outstanding.given(now_ns);
+        self.running.submit(RequestId(id.0.into()), request);
+    }
+
+    /// Lets things happen until it is `end_ns`, or the host is done. All that it is told of happens before `end_ns`.
+    fn run_until(&mut self, end_ns: u64) -> Result<(), Cut> {
+        loop {
+            let now_ns = self.now_ns();
+            if now_ns >= end_ns || self.host.is_done() {
+                return Ok(());
+            }
+            self.issue(now_ns)?;
+            let any = self.answer(now_ns)?;
+            if let Some(why) = self.running.engine().stopped() {
+                return Err(Cut::Failed(LiveError::Stopped(why.to_owned())));
+            }
+            if now_ns - self.looked_ns >= LOOK_NS {
+                self.looked_ns = now_ns;
+                self.observer.progress(0, Progress { now_ns, operations: self.answered });
+                if self.observer.stop() {
+                    return Err(Cut::Stopped);
+                }
+            }
+            let next_ns = end_ns.min(self.host.next_issue_ns()).min(now_ns + LOOK_NS);
+            // What is answered from memory alone must not keep the spindles waiting.
+            let wait_ns = if any { 0 } else { next_ns.saturating_sub(now_ns) };
+            self.running.turn(Some(Duration::from_nanos(wait_ns)));
+        }
+    }
+
+    /// What the host issues by the clock.
+    fn issue(&mut self, now_ns: u64) -> Result<(), Cut> {
+        while self.host.next_issue_ns() <= now_ns {
+            let due_ns = self.host.next_issue_ns();
+            let issued = self.host.issue_due(now_ns);
+            match issued.map_err(|error| Cut::Failed(LiveError::Accesses(error.to_string())))? {
+                Some(operation) => self.give(now_ns, operation),
+                None if self.host.next_issue_ns() == due_ns => break,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The host hears of what was answered, and issues as much anew; whether that was anything.
+    fn answer(&mut self, now_ns: u64) -> Result<bool, Cut> {
+        let mut answers = std::mem::take(&mut self.answers);
+        self.running.engine_mut().take_answers(&mut answers);
+        let any = !answers.is_empty();
+        for (RequestId(id), answer) in answers.drain(..) {
+            self.meter.outstanding.answered(now_ns);
+            if let Err(error) = answer {
+                let (first_sector, end) = self.sectors[id as usize];
+                let why = error.to_string();
+                return Err(Cut::Failed(LiveError::Refused { first_sector, end, why }));
+            }
+            self.answered += 1;
+            // The host's own numbers, which it counts from 0.
+            if let Some(operation) = self.host.answered(now_ns, OperationId(id as u32)) {
+                self.give(now_ns, operation);
+            }
+        }
+        self.answers = answers;
+        Ok(any)
+    }
+
+    fn measure(&mut self, start_ns: u64, end_ns: u64) -> strewn_sim::Segment {
+        let host = self.host.end_segment(start_ns, end_ns);
+        let devices = Measured::look(self.running.devices_mut());
+        let seen = Seen { start_ns, end_ns, host, devices };
+        self.meter.segment(self.running.engine().array(), seen)
+    }
+}

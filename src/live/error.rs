@@ -1,0 +1,98 @@
+//! Why an array of real spindles is not run to the end.
+
+use strewn_live::assembly::AssemblyError;
+use strewn_live::starting::StartError;
+use strewn_scenario::Bytes;
+use thiserror::Error;
+
+use crate::load::LoadError;
+use crate::run::RunError;
+
+/// Why a run is not begun, or ends before its time.
+#[derive(Debug, Error)]
+pub enum LiveError {
+    /// The array's devices are not fit.
+    #[error(transparent)]
+    Assembly(#[from] AssemblyError),
+    /// It cannot be started on them.
+    #[error("the array does not start: {0}")]
+    Start(#[from] StartError),
+    /// The file is longer than the LUN.
+    #[error("a file of {} does not fit the LUN of {}", Bytes(*file_bytes), Bytes(*lun_bytes))]
+    FileTooLong {
+        /// What was asked for.
+        file_bytes: u64,
+        /// What there is.
+        lun_bytes: u64,
+    },
+    /// The workload cannot be run.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The host cannot be made.
+    #[error(transparent)]
+    Host(#[from] RunError),
+    /// The host's next access cannot be had.
+    #[error("the host cannot go on: {0}")]
+    Accesses(String),
+    /// The array has stopped.
+    #[error("the array has stopped: {0}")]
+    Stopped(String),
+    /// An operation was refused.
+    #[error("sectors {first_sector} to {end} were not served: {why}")]
+    Refused {
+        /// The first sector of the operation.
+        first_sector: u64,
+        /// One more than its last.
+        end: u64,
+        /// What the array says.
+        why: String,
+    },
+    /// The user wanted no more before there was anything to measure.
+    #[error("stopped before the file was written")]
+    Interrupted,
+    /// A segment breaks an operational law.
+    #[error(
+        "segment {segment} breaks an operational law: Little's law is off by {host_percent:.3} % at the host, by \
+         {spindles_percent:.3} % at the spindles; 0.1 % is allowed"
+    )]
+    LawBroken {
+        /// The segment.
+        segment: u32,
+        /// How far Little's law is off for the host, in percent.
+        host_percent: f64,
+        /// How far for the spindles.
+        spindles_percent: f64,
+    },
+}
+
+impl LiveError {
+    /// What can be done about it; empty where nothing is known.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Assembly(error) => error.remedy(),
+            Self::Start(StartError::Devices(_)) => "give --io threads, or --io auto".to_owned(),
+            Self::Start(_) => {
+                "strewn array status says what is wrong; nothing was lost by trying".to_owned()
+            }
+            Self::FileTooLong { lun_bytes, .. } => {
+                format!("give --file {} or less, or create a larger LUN", Bytes(*lun_bytes))
+            }
+            Self::Load(error) => error.help().to_owned(),
+            Self::Host(_) | Self::Interrupted => String::new(),
+            Self::Accesses(_) => {
+                "give a slower replay, by --speedup below 1 or --closed-loop-trace".to_owned()
+            }
+            Self::Stopped(_) | Self::Refused { .. } => {
+                "strewn array status says how its devices are".to_owned()
+            }
+            Self::LawBroken { .. } => "a defect of Strewn: please report it".to_owned(),
+        }
+    }
+
+    /// Whether what was asked for cannot be done and nothing was; otherwise it went wrong on the way.
+    #[must_use]
+    pub fn is_bad_input(&self) -> bool {
+        matches!(self, Self::Assembly(_) | Self::FileTooLong { .. } | Self::Load(_))
+    }
+}

@@ -1,0 +1,91 @@
+//! Writing a file in full before anything is measured: what a full reallocation leaves in a simulation.
+
+use std::time::{Duration, Instant};
+
+use strewn_live::engine::{HostRequest, LiveArray, RequestId};
+use strewn_raid::SECTOR_BYTES;
+use strewn_scenario::Scenario;
+
+use super::payload::Payload;
+use super::{FillFile, LiveError, LiveOptions, LiveRunning};
+use crate::layout_map;
+use crate::run::Observer;
+
+/// Sectors of one write: 1 MiB.
+const WRITE_SECTORS: u64 = 2_048;
+
+/// Writes under way at once.
+const AT_ONCE: u64 = 16;
+
+/// So often it is looked whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How a file was written.
+pub(super) struct Fill {
+    bytes: u64,
+    took: Duration,
+}
+
+impl Fill {
+    pub(super) fn figures(self) -> strewn_report::Fill {
+        strewn_report::Fill::new(self.bytes, self.took.as_secs_f64())
+    }
+}
+
+/// Writes the scenario's file in full, if the options have it so.
+pub(super) fn fill<A: LiveArray>(
+    running: &mut LiveRunning<A>,
+    scenario: &Scenario,
+    options: LiveOptions,
+    observer: &dyn Observer,
+) -> Result<Option<Fill>, LiveError> {
+    let array = running.engine().array();
+    let mut file = 0..layout_map::file_blocks(scenario);
+    let fills = match options.fill {
+        FillFile::IfBlank => !file.any(|block| array.is_allocated(block)),
+        FillFile::Always => true,
+        FillFile::Never => false,
+    };
+    fills.then(|| write(running, scenario, observer)).transpose()
+}
+
+fn write<A: LiveArray>(
+    running: &mut LiveRunning<A>,
+    scenario: &Scenario,
+    observer: &dyn Observer,
+) -> Result<Fill, LiveError> {
+    let bytes = scenario.workload.file_bytes;
+    let sectors = bytes / SECTOR_BYTES;
+    let mut payload = Payload::new(!scenario.seed);
+    let (mut next, mut written, mut under_way) = (0, 0, 0);
+    let mut answers = Vec::new();
+    let started = Instant::now();
+    let mut looked = started;
+    while written < sectors {
+        while under_way < AT_ONCE && next < sectors {
+            let length = WRITE_SECTORS.min(sectors - next);
+            let data = payload.next((length * SECTOR_BYTES) as usize);
+            let request = HostRequest::Write { first_sector: next, data };
+            running.submit(RequestId(length), request);
+            next += length;
+            under_way += 1;
+        }
+        running.turn(Some(LOOK));
+        running.engine_mut().take_answers(&mut answers);
+        for (RequestId(length), answer) in answers.drain(..) {
+            answer.map_err(|error| LiveError::Stopped(error.to_string()))?;
+            written += length;
+            under_way -= 1;
+        }
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            observer.filling(0, written * SECTOR_BYTES, bytes);
+            if observer.stop() {
+                // What is under way is waited for by whoever shuts the array down.
+                return Err(LiveError::Interrupted);
+            }
+        }
+    }
+    running.clean().map_err(LiveError::Stopped)?;
+    Ok(Fill { bytes, took: started.elapsed() })
+}

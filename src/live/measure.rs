@@ -1,0 +1,151 @@
+//! A segment of real time, measured.
+
+use rustix::time::{ClockId, clock_gettime};
+use strewn_array::Counters;
+use strewn_live::device::DeviceMeasures;
+use strewn_live::engine::LiveArray;
+use strewn_report::LogFigures;
+use strewn_sim::{HostMeasures, Laws, Segment, SpindleGroup};
+
+use super::Counted;
+
+/// How many operations the array has, over time: counted here, apart from the host's response times.
+#[derive(Default)]
+pub(super) struct Outstanding {
+    now: u64,
+    counted_to_ns: u64,
+    over_time_ns: u128,
+}
+
+impl Outstanding {
+    pub(super) fn given(&mut self, now_ns: u64) {
+        self.count_to(now_ns);
+        self.now += 1;
+    }
+
+    pub(super) fn answered(&mut self, now_ns: u64) {
+        self.count_to(now_ns);
+        self.now -= 1;
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        self.now == 0
+    }
+
+    fn count_to(&mut self, now_ns: u64) {
+        let passed_ns = now_ns - std::mem::replace(&mut self.counted_to_ns, now_ns);
+        self.over_time_ns += u128::from(self.now) * u128::from(passed_ns);
+    }
+
+    fn take(&mut self, now_ns: u64) -> f64 {
+        self.count_to(now_ns);
+        std::mem::take(&mut self.over_time_ns) as f64
+    }
+}
+
+/// What is kept from one segment to the next.
+pub(super) struct Meter {
+    pub(super) outstanding: Outstanding,
+    counted: Counted,
+    processor_ns: u64,
+    segments: u32,
+    pub(super) log: Vec<LogFigures>,
+}
+
+/// What was seen in a segment.
+pub(super) struct Seen {
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    pub(super) host: HostMeasures,
+    /// The spindles by number, and the log.
+    pub(super) devices: Vec<DeviceMeasures>,
+}
+
+impl Meter {
+    /// Measures from now on what the calling thread and the array do.
+    pub(super) fn new(counters: &Counters) -> Self {
+        let mut counted = Counted::default();
+        counted.since(counters);
+        Self {
+            outstanding: Outstanding::default(),
+            counted,
+            processor_ns: thread_processor_ns(),
+            segments: 0,
+            log: Vec::new(),
+        }
+    }
+
+    pub(super) fn segment<A: LiveArray>(&mut self, array: &A, seen: Seen) -> Segment {
+        let Seen { start_ns, end_ns, mut host, devices } = seen;
+        let length_ns = end_ns - start_ns;
+        host.outstanding_ns = self.outstanding.take(end_ns);
+        host.close();
+        self.segments += 1;
+        let processor_ns = thread_processor_ns();
+        let processor_busy_ns = processor_ns - self.processor_ns;
+        self.processor_ns = processor_ns;
+
+        let parity = array.parity_spindles();
+        let mut groups = [SpindleGroup::default(); 2];
+        let spindles = devices.len() - 1;
+        for (spindle, measures) in (0..).zip(&devices[..spindles]) {
+            add(&mut groups[usize::from(parity.contains(&spindle))], measures, length_ns);
+        }
+        let [data_spindles, parity_spindles] = groups;
+        let log = &devices[spindles];
+        let seconds = length_ns.max(1) as f64 / 1e9;
+        self.log.push(LogFigures {
+            segment: self.segments,
+            ios: log.ios,
+            written_mib_per_s: log.written_bytes as f64 / f64::from(1 << 20) / seconds,
+            utilization: log.busy_ns.min(length_ns) as f64 / length_ns.max(1) as f64,
+        });
+
+        // What stands in for the utilization law: see `spindles_law`.
+        let law = spindles_law(&devices);
+        let laws = Laws {
+            utilization_law_error: law,
+            utilization_law_unexplained: law,
+            ..host.littles_law()
+        };
+        Segment {
+            index: self.segments,
+            length_ns,
+            operations: host.operations,
+            bytes: host.sectors * 512,
+            mean_outstanding: host.outstanding_ns / length_ns.max(1) as f64,
+            response: host.response_times(),
+            counters: self.counted.since(array.counters()),
+            processor_busy_ns,
+            data_spindles,
+            parity_spindles,
+            layout: array.layout(),
+            failures: array.failures().to_vec(),
+            by_direction: host.by_direction,
+            laws,
+        }
+    }
+}
+
+/// How far the devices are from Little's law, the worst of them. A real spindle does not say when it begins with a command,
+/// so that its service time is its busy time over its commands, and the utilization law says nothing. What can be
+/// compared is how long the single I/Os were there with how many were there over time.
+fn spindles_law(devices: &[DeviceMeasures]) -> f64 {
+    devices.iter().map(DeviceMeasures::littles_law_error).fold(0.0, f64::max)
+}
+
+/// The devices are looked at some microseconds after a segment's end: of a segment no more than all can be busy.
+fn add(group: &mut SpindleGroup, one: &DeviceMeasures, length_ns: u64) {
+    let busy_ns = one.busy_ns.min(length_ns);
+    group.spindles += 1;
+    group.commands += one.ios;
+    group.busy_ns += busy_ns;
+    group.service_ns += busy_ns;
+    group.residence_ns += one.residence_ns;
+}
+
+/// For how long the calling thread was on a processor since it began, in the kernel too.
+fn thread_processor_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

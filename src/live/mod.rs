@@ -1,0 +1,282 @@
+//! Workloads on arrays of real spindles, in real time, with the results of a simulation.
+//!
+//! [`LiveRun::open`] opens an array that is in a directory; [`LiveRun::scenario`] describes it as a scenario's array, so
+//! that a host is made and results are written by the code that simulations use; [`LiveRun::run`] runs it and leaves it
+//! shut down. An array runs on the caller's thread: what it and the host spend is that thread's time.
+
+mod drive;
+mod error;
+mod fill;
+mod measure;
+mod payload;
+mod scenario;
+
+use std::path::Path;
+use std::time::Instant;
+
+use strewn_array::Counters;
+use strewn_live::assembly::{self, Assembled, OpenOptions, Place, Problem};
+use strewn_live::device::{DeviceFile, Engine, Measured, RealDevices};
+use strewn_live::engine::LiveArray;
+use strewn_live::running::Running;
+use strewn_live::starting::{self, Started};
+use strewn_report::{LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
+use strewn_scenario::Scenario;
+use strewn_sim::Host;
+
+use crate::layout_map::Mapped;
+use crate::load::{BuiltHost, Load};
+use crate::run::{self, ArrayRun, Observer};
+use crate::{build, results};
+
+pub use error::LiveError;
+pub use scenario::LivePlan;
+
+use drive::Drive;
+use fill::Fill;
+
+/// An array on its devices as this module runs it.
+type LiveRunning<A> = Running<Measured<RealDevices>, A>;
+
+/// Whether the file is written in full before the first segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FillFile {
+    /// If no block of it was ever written.
+    #[default]
+    IfBlank,
+    /// In any case.
+    Always,
+    /// Not at all: blocks that were never written read as zeros, without a spindle.
+    Never,
+}
+
+/// How an array is run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LiveOptions {
+    /// Whether to start without some of the spindles, as long as redundancy makes them good.
+    pub degraded: bool,
+    /// How its devices are asked.
+    pub io: Engine,
+    /// Whether the file is written in full first.
+    pub fill: FillFile,
+    /// Whether to look where the file lies before the first segment and after each.
+    pub with_map: bool,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct LiveOutcome {
+    /// What was measured; segments that were not completed are missing.
+    pub results: Results,
+    /// Where the file lay; without pictures unless that was asked for.
+    pub map: LayoutMap,
+    /// What ended the run before its time, or kept the array from being shut down as it should.
+    pub problem: Option<LiveError>,
+}
+
+/// An array that is open, to be run once.
+#[derive(Debug)]
+pub struct LiveRun {
+    assembled: Assembled,
+    name: String,
+    options: LiveOptions,
+}
+
+impl LiveRun {
+    /// Opens the array in `directory`, and keeps others out of its devices.
+    ///
+    /// # Errors
+    /// If there is none, it is in use, or it is not fit to run.
+    pub fn open(directory: &Path, options: LiveOptions) -> Result<Self, LiveError> {
+        let place = Place::Directory(directory.to_owned());
+        let opening = OpenOptions { degraded: options.degraded, read_only: false };
+        let assembled = assembly::open(&place, opening)?;
+        let named = directory.canonicalize().ok();
+        let name = named.as_deref().unwrap_or(directory).file_name();
+        let name = name.map_or_else(|| "array".to_owned(), |name| name.to_string_lossy().into());
+        Ok(Self { assembled, name, options })
+    }
+
+    /// The array and what it is to do as a scenario, for [`Load`]s and for results. What it says of a drive's mechanics and
+    /// of a processor's costs is of no meaning.
+    ///
+    /// # Errors
+    /// If the LUN is too small for the file or the accesses.
+    pub fn scenario(&self, plan: &LivePlan) -> Result<Scenario, LiveError> {
+        scenario::of(&self.assembled.configuration, &self.name, plan)
+    }
+
+    /// What is wrong with its devices, in spite of which it runs.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.assembled.problems
+    }
+
+    /// The array's configuration, as its labels have it.
+    #[must_use]
+    pub fn configuration(&self) -> &str {
+        &self.assembled.label.configuration
+    }
+
+    /// Has a host do what `scenario`, or `load` in place of its workload, says, and shuts the array down.
+    ///
+    /// # Errors
+    /// If the array cannot be started, or nothing was measured before something went wrong.
+    ///
+    /// # Panics
+    /// If `scenario` is not out of [`Self::scenario`] of the same array, or its file was made longer.
+    pub fn run(
+        self,
+        scenario: &Scenario,
+        load: Option<&Load>,
+        observer: &dyn Observer,
+    ) -> Result<LiveOutcome, LiveError> {
+        let began = Instant::now();
+        let host: Box<dyn Host> = match load {
+            None => Box::new(run::closed_loop(scenario, 0)?),
+            Some(load) => match load.host(scenario, 0, build::seed(scenario, 0))? {
+                BuiltHost::ClosedLoop(host) => host,
+                BuiltHost::Other(host) => host,
+            },
+        };
+        let Self { assembled, options, .. } = self;
+        let files = assembled.spindles.iter().flatten().chain([&assembled.log]);
+        let mut real = real_spindles(files);
+        let started = starting::start(assembled, options.io)?;
+        real.io = match started.engine() {
+            Engine::Uring => "io_uring".to_owned(),
+            _ => "threads".to_owned(),
+        };
+        let whole = Whole { scenario, options, host, observer };
+        let done = match started {
+            Started::WriteAnywhere(running) => whole.run(running.map_devices(Measured::new)),
+            Started::InPlace(running) => whole.run(running.map_devices(Measured::new)),
+        }?;
+        let Done { run, log, fill, problem } = done;
+        real.fill = fill.map(Fill::figures);
+        real.log = log;
+        if run.segments.is_empty()
+            && let Some(problem) = problem
+        {
+            return Err(problem);
+        }
+        let (results, map) = outcome(scenario, load, run, real, began)?;
+        Ok(LiveOutcome { results, map, problem })
+    }
+}
+
+/// What is run on an array, whichever kind it is.
+struct Whole<'a> {
+    scenario: &'a Scenario,
+    options: LiveOptions,
+    host: Box<dyn Host>,
+    observer: &'a dyn Observer,
+}
+
+/// What a run came to, the array shut down.
+struct Done {
+    run: ArrayRun,
+    log: Vec<strewn_report::LogFigures>,
+    fill: Option<Fill>,
+    problem: Option<LiveError>,
+}
+
+impl Whole<'_> {
+    /// Shuts the array down in every case.
+    fn run<A: LiveArray + Mapped>(self, mut running: LiveRunning<A>) -> Result<Done, LiveError> {
+        let Self { scenario, options, host, observer } = self;
+        let filled = fill::fill(&mut running, scenario, options, observer);
+        let fill = match filled {
+            Ok(fill) => fill,
+            Err(error) => {
+                // What went wrong first is what counts.
+                let _ = running.shut_down();
+                return Err(error);
+            }
+        };
+        let mut drive = Drive::new(running, host, scenario, observer);
+        let (run, problem) = drive.run(options.with_map);
+        let log = drive.log_figures();
+        let problem = problem.or(drive.shut_down().err());
+        Ok(Done { run, log, fill, problem })
+    }
+}
+
+/// What the devices are; how they are asked is filled in later.
+fn real_spindles<'f>(files: impl Iterator<Item = &'f DeviceFile> + Clone) -> RealSpindles {
+    let kinds: Vec<bool> = files.clone().map(DeviceFile::is_block_device).collect();
+    let devices = match (kinds.contains(&true), kinds.contains(&false)) {
+        (true, true) => "files and block devices",
+        (true, false) => "block devices",
+        _ => "files",
+    };
+    let uname = rustix::system::uname();
+    let system = [uname.sysname(), uname.release(), uname.machine()];
+    RealSpindles {
+        devices: devices.to_owned(),
+        direct_io: { files }.all(DeviceFile::direct),
+        io: String::new(),
+        system: system.map(|word| word.to_string_lossy().into_owned()).join(" "),
+        fill: None,
+        log: Vec::new(),
+    }
+}
+
+fn outcome(
+    scenario: &Scenario,
+    load: Option<&Load>,
+    mut run: ArrayRun,
+    real: RealSpindles,
+    began: Instant,
+) -> Result<(Results, LayoutMap), LiveError> {
+    let array = &scenario.arrays[0];
+    let mut of_array = results::of_array(scenario, array, &run);
+    // What a simulation would need and nothing here has.
+    of_array.parameters.retain(|parameter| {
+        !parameter.name.starts_with("processor.") && parameter.name != "commands_per_spindle"
+    });
+    for parameter in &mut of_array.parameters {
+        "the array's label".clone_into(&mut parameter.source);
+    }
+    if let Some(load) = load {
+        of_array.outstanding = load.outstanding(scenario, 0);
+    }
+    let workload = load.map(|load| load.described(scenario, run.host_is_done)).transpose()?;
+    let arrays = vec![of_array];
+    let map = LayoutMap {
+        schema: MAP_SCHEMA,
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        arrays: run.map.take().into_iter().collect(),
+    };
+    let results = Results {
+        schema: SCHEMA,
+        scenario: scenario.name.clone(),
+        seed: scenario.seed,
+        strewn: env!("CARGO_PKG_VERSION").to_owned(),
+        host_ops: run.segments.iter().map(|segment| segment.operations).sum(),
+        partial: run.segments.len() < scenario.segments as usize && !run.host_is_done,
+        scaled: None,
+        workload,
+        real_spindles: Some(real),
+        published: Vec::new(),
+        ratios: Vec::new(),
+        overhead: Vec::new(),
+        losses: strewn_report::losses(&arrays),
+        arrays,
+        wall_seconds: strewn_report::rounded(began.elapsed().as_secs_f64(), 4),
+    };
+    Ok((results, map))
+}
+
+/// What an array has counted, kept apart from the next segment's.
+#[derive(Default)]
+struct Counted(Counters);
+
+impl Counted {
+    fn since(&mut self, now: &Counters) -> Counters {
+        let since = now.since(&self.0);
+        self.0 = *now;
+        since
+    }
+}

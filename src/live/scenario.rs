@@ -1,0 +1,121 @@
+//! An array of real spindles and what it is to do, as a scenario.
+
+use strewn_live::configuration::{
+    Configuration, InPlaceLayout, Layout as LiveLayout, WriteAnywhereLayout,
+};
+use strewn_raid::{BLOCK_BYTES, ProtectionLevel};
+use strewn_scenario::{
+    AccessSpecificationChoice, Array, CacheStart, InPlace, Layout, Processor, Scenario,
+    SpindleChoice, Vraid, Workload, WriteAnywhere,
+};
+
+use super::LiveError;
+
+/// What an array is to do.
+#[derive(Debug, Clone)]
+pub struct LivePlan {
+    /// Operations outstanding.
+    pub outstanding: u32,
+    /// Length of the file under load, in the lowest addresses of the LUN; nothing: all of the LUN.
+    pub file_bytes: Option<u64>,
+    /// The mix of operations.
+    pub accesses: AccessSpecificationChoice,
+    /// Offsets of random operations are multiples of this, in bytes.
+    pub alignment_bytes: u32,
+    /// Segments, each measured on its own.
+    pub segments: u32,
+    /// Their length in nanoseconds.
+    pub segment_ns: u64,
+    /// What every random choice of the host follows from.
+    pub seed: u64,
+}
+
+/// What is there where a scenario names a drive: no profile has that name.
+const NO_PROFILE: &str = "a real spindle";
+
+pub(super) fn of(
+    configuration: &Configuration,
+    name: &str,
+    plan: &LivePlan,
+) -> Result<Scenario, LiveError> {
+    let lun_bytes = configuration.lun_bytes();
+    let file_bytes = plan.file_bytes.unwrap_or(lun_bytes);
+    if file_bytes > lun_bytes {
+        return Err(LiveError::FileTooLong { file_bytes, lun_bytes });
+    }
+    let layout = match &configuration.layout {
+        LiveLayout::WriteAnywhere(layout) => {
+            Layout::WriteAnywhere(write_anywhere(configuration, layout))
+        }
+        LiveLayout::InPlace(layout) => Layout::InPlace(in_place(configuration, layout)),
+    };
+    let array = Array {
+        name: name.to_owned(),
+        outstanding: plan.outstanding,
+        lun_bytes,
+        spindle: SpindleChoice::Shipped(NO_PROFILE.to_owned()),
+        commands_per_spindle: 1,
+        scheduler: "fcfs".to_owned(),
+        processor: Processor { host_operation_ns: 0.0, spindle_command_ns: 0.0, per_kib_ns: 0.0 },
+        fitted: None,
+        layout,
+        failures: Vec::new(),
+        rebuild_steps_in_flight: 1,
+    };
+    Ok(Scenario {
+        name: name.to_owned(),
+        title: format!("{name}, on real spindles"),
+        seed: plan.seed,
+        segments: plan.segments,
+        segment_ns: plan.segment_ns,
+        spindle_stretch: 1,
+        published: None,
+        workload: Workload {
+            access_specification: plan.accesses.clone(),
+            alignment_bytes: plan.alignment_bytes,
+            file_bytes,
+        },
+        arrays: vec![array],
+        overhead: None,
+    })
+}
+
+fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -> WriteAnywhere {
+    let short = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    WriteAnywhere {
+        parity: layout.parity,
+        data_spindles: layout.data_spindles,
+        right_sized_bytes: configuration.blocks_per_spindle * BLOCK_BYTES,
+        reserve_percent: 0.0,
+        policy: layout.policy,
+        other_data: None,
+        area_stripes: short(layout.area_stripes),
+        tetris_stripes: short(layout.tetris_stripes),
+        chunk_blocks: short(layout.chunk_blocks),
+        tetrises_in_flight: layout.tetrises_in_flight,
+        log_half_bytes: configuration.log_half_bytes,
+        log_record_header_bytes: strewn_live::format::LogLayout::ACCOUNTED_RECORD_BYTES,
+        checkpoint_interval_ns: layout.checkpoint_interval_ms.saturating_mul(1_000_000),
+        buffer_cache_bytes: configuration.cache_bytes,
+        protected_percent: layout.protected_percent.into(),
+        dirty_limit_percent: layout.dirty_limit_percent.into(),
+        delayed_free_percent: 100.0 * layout.delayed_free_blocks as f64
+            / configuration.lun_blocks.max(1) as f64,
+        cache_start: CacheStart::Empty,
+        spares: 0,
+    }
+}
+
+fn in_place(configuration: &Configuration, layout: &InPlaceLayout) -> InPlace {
+    InPlace {
+        layout: Vraid::Vraid5,
+        spindles: configuration.spindles(),
+        redundancy_sets: layout.redundancy_sets.clone(),
+        chunk_bytes: layout.chunk_bytes,
+        segment_bytes: layout.segment_bytes,
+        protection_level: ProtectionLevel::None,
+        write_cache_bytes: configuration.cache_bytes,
+        destage_low_percent: layout.destage_low_percent.into(),
+        destages_per_spindle: layout.destages_per_spindle.into(),
+    }
+}
