@@ -51,10 +51,20 @@ struct Committing {
     superblock: Superblock,
     /// Whether the store has been asked for it.
     asked: bool,
+    /// Whether its flush is the one that the log knows of: a flush for redo records that ends while that of a superblock is
+    /// under way says nothing of what the latter will make safe.
+    flushes_redo: bool,
     /// Whether the array waits for it.
     of_array: bool,
     /// Spindles that are present once it is safe.
     rebuilt: Vec<SpindleIndex>,
+}
+
+impl Committing {
+    fn new(superblock: Superblock, of_array: bool) -> Self {
+        let rebuilt = Vec::new();
+        Self { superblock, asked: false, flushes_redo: false, of_array, rebuilt }
+    }
 }
 
 /// An array that runs.
@@ -517,8 +527,7 @@ impl<A: LiveArray> Engine<A> {
     }
 
     fn commit(&mut self, superblock: Superblock) {
-        self.committing =
-            Some(Committing { superblock, asked: false, of_array: true, rebuilt: Vec::new() });
+        self.committing = Some(Committing::new(superblock, true));
     }
 
     /// Writes the superblock of a consistency point when nothing is in its way: host records before it that are not durable
@@ -535,18 +544,22 @@ impl<A: LiveArray> Engine<A> {
         committing.rebuilt = rebuilt;
         committing.superblock.redo_start = self.world.log.redo_start();
         committing.superblock.label_sequence = self.labels.label().sequence;
-        self.world.log.flush_started();
+        committing.flushes_redo = !self.flushing_for_redo;
+        if committing.flushes_redo {
+            self.world.log.flush_started();
+        }
         self.world.store.write_superblock(SUPERBLOCK, &committing.superblock);
         true
     }
 
     fn superblock_is_safe(&mut self) {
-        let Some(Committing { superblock, of_array, rebuilt, .. }) = self.committing.take() else {
-            return;
-        };
+        let Some(committing) = self.committing.take() else { return };
+        let Committing { superblock, flushes_redo, of_array, rebuilt, .. } = committing;
         self.superblock = superblock;
         self.world.checkpoint = superblock.checkpoint + 1;
-        self.world.log.flush_finished();
+        if flushes_redo {
+            self.world.log.flush_finished();
+        }
         self.are_present(&rebuilt);
         if of_array && !self.replaying {
             self.world.log.release();
@@ -563,7 +576,9 @@ impl<A: LiveArray> Engine<A> {
 
     /// The redo area is full: what its records protect is made safe, so that it can be used again.
     fn flush_for_redo(&mut self) {
-        if !self.flushing_for_redo && self.world.log.wants_flush() {
+        let is_flushing = self.flushing_for_redo
+            || self.committing.as_ref().is_some_and(|committing| committing.flushes_redo);
+        if !is_flushing && self.world.log.wants_flush() {
             self.flushing_for_redo = true;
             self.world.log.flush_started();
             self.world.store.flush(FLUSH_FOR_REDO);

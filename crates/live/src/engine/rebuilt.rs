@@ -78,8 +78,7 @@ impl<A: LiveArray> Engine<A> {
             clean: false,
             ..self.superblock
         };
-        self.committing =
-            Some(Committing { superblock, asked: false, of_array: false, rebuilt: Vec::new() });
+        self.committing = Some(Committing::new(superblock, false));
     }
 
     /// Whether a superblock is under way.

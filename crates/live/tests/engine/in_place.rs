@@ -6,6 +6,12 @@ use strewn_live::format::MemberState;
 
 use crate::in_place_rig::{Random, Rig, Setting};
 
+/// So many seeds, or the one that the environment asks for.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let one = std::env::var("STREWN_SEED").ok().map(|seed| seed.parse().unwrap());
+    one.map_or(0..count, |seed: u64| seed..seed + 1)
+}
+
 /// So many happenings, with so many requests under way at most.
 fn happenings(rig: &mut Rig, count: u64, most: usize) {
     for _ in 0..count {
@@ -26,7 +32,7 @@ fn some_happenings(rig: &mut Rig, most_count: u64) {
 
 #[test]
 fn a_crash_at_any_time_loses_nothing_that_was_answered() {
-    for seed in 0..300 {
+    for seed in seeds(300) {
         let mut rig = Rig::new(seed);
         rig.start();
         for _ in 0..3 {
@@ -35,6 +41,7 @@ fn a_crash_at_any_time_loses_nothing_that_was_answered() {
             // It may go again while the array catches up.
             while rig.random.one_in(2) {
                 let fuse = rig.random.below(120);
+                println!("fuse {fuse}");
                 let started = rig.try_start(Some(fuse));
                 rig.crash();
                 drop(started);
@@ -51,7 +58,7 @@ fn a_crash_at_any_time_loses_nothing_that_was_answered() {
 
 #[test]
 fn after_a_clean_shutdown_parity_is_right_and_the_log_is_not_needed() {
-    for seed in 0..100 {
+    for seed in seeds(100) {
         let mut rig = Rig::new(seed);
         rig.start();
         some_happenings(&mut rig, 500);
@@ -66,13 +73,14 @@ fn after_a_clean_shutdown_parity_is_right_and_the_log_is_not_needed() {
 
 #[test]
 fn a_spindle_is_lost_before_with_or_after_a_crash() {
-    for seed in 0..300 {
+    for seed in seeds(300) {
         let mut rig = Rig::new(seed);
         rig.start();
         let lost = rig.random.below(rig.setting.spindles().into()) as u16;
         let device = DeviceIndex(lost);
         some_happenings(&mut rig, 150);
         let when = rig.random.below(3);
+        println!("{device:?} is lost: {when}");
         if when == 0 {
             rig.devices().lose_device(device, "lost before");
             some_happenings(&mut rig, 150);
@@ -83,6 +91,7 @@ fn a_spindle_is_lost_before_with_or_after_a_crash() {
         }
         while rig.random.one_in(3) {
             let fuse = rig.random.below(120);
+            println!("fuse {fuse}");
             let started = rig.try_start(Some(fuse));
             rig.crash();
             drop(started);
@@ -140,7 +149,7 @@ fn replace_and_check(rig: &mut Rig, lost: u16) {
 
 #[test]
 fn one_spindle_may_have_bad_blocks() {
-    for seed in 0..200 {
+    for seed in seeds(200) {
         let mut rig = Rig::new(seed);
         rig.start();
         let bad = rig.random.below(rig.setting.spindles().into()) as u16;

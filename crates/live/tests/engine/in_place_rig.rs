@@ -23,7 +23,7 @@ use strewn_live::format::{
 use strewn_live::offline::{BlockPlace, Offline};
 use strewn_live::restart::{Beginning, RestartError, restart_in_place};
 use strewn_live::running::Running;
-use strewn_live::store::Store;
+use strewn_live::store::{BlockState, Store};
 use strewn_raid::{Dbn, SpindleIndex, StripeCodec, StripedLayout, VraidConfig, VraidLayout};
 
 pub const BLOCK: usize = 4096;
@@ -435,7 +435,10 @@ impl Rig {
                     assert!(fits, "sector {sector} has {found}, may have {may_be:?}");
                 }
             }
-            (_, other) => panic!("{sectors:?}: {other:?}"),
+            (_, other) => {
+                self.describe_bad();
+                panic!("{sectors:?}: {other:?}")
+            }
         }
     }
 
@@ -530,6 +533,25 @@ impl Rig {
             }
         }
         assert!(checked > 0 || self.setting.sets == [5]);
+    }
+
+    /// Says which blocks are bad.
+    fn describe_bad(&self) {
+        let label = self.label();
+        let spindles = self.setting.spindles();
+        let store = Store::new(label.array.tag(), spindles, 1 << 20);
+        let mut devices = self.devices();
+        let mut offline = Offline::new(&mut *devices, store);
+        let places: Vec<BlockPlace> = (0..spindles)
+            .flat_map(|spindle| (0..SPINDLE_SECTORS / 8).map(move |dbn| (spindle, dbn)))
+            .map(|(spindle, dbn)| BlockPlace { spindle: SpindleIndex(spindle), dbn: Dbn(dbn) })
+            .collect();
+        for (place, (_, state)) in places.iter().zip(offline.read_states(&places)) {
+            if let Some(state) = state.filter(BlockState::is_bad) {
+                println!("{place:?}: {state:?}");
+            }
+        }
+        println!("{:?}", label.members);
     }
 
     /// Spoils something on a spindle at rest.
