@@ -9,7 +9,8 @@ use crate::data::Data;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
 use crate::engine::{Engine, HostRequest, LiveArray, RequestId};
 use crate::format::{
-    Label, LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock, redo_data_bytes,
+    DeviceKind, Label, LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock,
+    redo_data_bytes,
 };
 use crate::log::{HostRecord, Log, RecoveredLog, read_log};
 use crate::offline::{BlockPlace, Offline};
@@ -25,6 +26,9 @@ pub enum RestartError {
     /// No spindle has a superblock of the array.
     #[error("no spindle has a superblock that is whole")]
     NoSuperblock,
+    /// The newest label is the log's, and no spindle has one that says how large spindles are.
+    #[error("no spindle has a label of the array")]
+    NoLabel,
     /// The log cannot be read.
     #[error("the NVRAM log cannot be read: {0}")]
     Log(IoError),
@@ -78,6 +82,21 @@ pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<S
         }
     }
     Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
+}
+
+/// `label` as a spindle has it: the newest label may be the log's, which is of another size, and where the second copies
+/// of a spindle's label are follows from its size.
+fn label_of_spindles<D: Devices>(devices: &mut D, label: &Label) -> Option<Label> {
+    if label.kind == DeviceKind::Spindle {
+        return Some(label.clone());
+    }
+    let mut labels = (0..label.members.len() as u16).filter_map(|position| {
+        let block = Offline::read_raw(devices, DeviceIndex(position), 0, BLOCK_BYTES).ok()?;
+        Label::decode(&block).ok()
+    });
+    let of_array = |own: &Label| own.array == label.array && own.kind == DeviceKind::Spindle;
+    let Label { own, position, kind, device_blocks, .. } = labels.find(of_array)?;
+    Some(Label { own, position, kind, device_blocks, ..label.clone() })
 }
 
 /// Whether a spindle does not answer.
@@ -198,6 +217,7 @@ pub fn restart<D: Devices, A: LiveArray>(
     make: impl FnOnce(&mut Offline<'_, D>, &Superblock) -> Result<A, RestartError>,
 ) -> Result<Running<D, A>, RestartError> {
     let Beginning { label, lun_sectors } = beginning;
+    let label = &label_of_spindles(&mut devices, label).ok_or(RestartError::NoLabel)?;
     let layout =
         LogLayout { redo_half_blocks: label.redo_half_blocks, half_blocks: label.log_half_blocks };
     let (half_bytes, needed) =

@@ -259,7 +259,10 @@ impl Rig {
             label_sequence: 1,
             clean: true,
         };
-        for disk in &mut disks {
+        let log = usize::from(setting.spindles());
+        for (position, disk) in disks.iter_mut().enumerate() {
+            let kind = if position == log { DeviceKind::Log } else { DeviceKind::Spindle };
+            let label = Label { kind, ..label.clone() };
             disk.write(0, label.encode().unwrap().bytes());
             disk.write(SUPERBLOCK_SLOTS[0] * BLOCK as u64, superblock.encode().bytes());
         }
