@@ -109,17 +109,20 @@ fn a_spindle_is_lost_before_with_or_after_a_crash() {
     }
 }
 
+fn state_of(rig: &mut Rig, spindle: u16) -> MemberState {
+    rig.running().engine().label().members[usize::from(spindle)].state
+}
+
 /// A lost spindle is replaced, under load and with crashes; then all is as if it had never been lost.
 fn replace_and_check(rig: &mut Rig, lost: u16) {
     // It may not have been asked for anything since.
     some_happenings(rig, 60);
-    if rig.running().engine().label().members[usize::from(lost)].state == MemberState::Present {
+    if state_of(rig, lost) == MemberState::Present {
         happenings(rig, 400, 10);
         rig.settle();
         rig.clean();
     }
-    let state = rig.running().engine().label().members[usize::from(lost)].state;
-    if state != MemberState::Failed {
+    if state_of(rig, lost) != MemberState::Failed {
         return;
     }
     rig.replace(lost);
@@ -128,6 +131,10 @@ fn replace_and_check(rig: &mut Rig, lost: u16) {
         rig.crash();
         rig.start();
         rig.verify();
+        if state_of(rig, lost) == MemberState::Failed {
+            // The power went before any label had it.
+            rig.replace(lost);
+        }
         some_happenings(rig, 100);
     }
     rig.settle();
@@ -167,6 +174,33 @@ fn one_spindle_may_have_bad_blocks() {
         }
         rig.clean();
         assert_eq!(rig.running().engine().array().bad_blocks().lost, 0);
+    }
+}
+
+/// A spindle that was lost is there again after the crash. Whether it is believed says the newest label.
+#[test]
+fn a_lost_spindle_that_comes_back_is_not_believed() {
+    for seed in seeds(300) {
+        let mut rig = Rig::new(seed);
+        rig.start();
+        some_happenings(&mut rig, 150);
+        let lost = rig.random.below(rig.setting.spindles().into()) as u16;
+        rig.devices().lose_device(DeviceIndex(lost), "lost for a while");
+        some_happenings(&mut rig, 100);
+        rig.crash();
+        rig.all_come_back(seed);
+        rig.start();
+        rig.verify();
+        some_happenings(&mut rig, 100);
+        rig.settle();
+        rig.clean();
+        rig.verify();
+        if state_of(&mut rig, lost) == MemberState::Failed {
+            replace_and_check(&mut rig, lost);
+        } else {
+            rig.shut_down();
+            rig.check_parity();
+        }
     }
 }
 

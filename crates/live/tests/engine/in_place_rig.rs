@@ -319,6 +319,12 @@ impl Rig {
         self.asked.clear();
     }
 
+    /// Devices that were lost answer again, with what lies on them.
+    pub fn all_come_back(&mut self, seed: u64) {
+        let disks = self.devices().disks();
+        *self.devices() = SimulatedDevices::new(seed, disks);
+    }
+
     pub fn running(&mut self) -> &mut Array {
         self.array.as_mut().unwrap()
     }
