@@ -7,6 +7,10 @@
 //! consistency point is on the spindles before its superblock is, and what it stops using is not written before that.
 //! Writes to stripes that keep blocks in use reach the spindles all or not at all. A spindle that is lost is marked in
 //! the labels of the others before a superblock is written without it.
+//! Nor is a stripe in use changed without it before, and it is marked as present again when what was rebuilt is safe.
+//!
+//! Arrays that write in place are given whole blocks of 4 KiB. What they cannot notice is said at
+//! [`restart_in_place`](crate::restart::restart_in_place).
 
 mod labels;
 mod live_array;

@@ -58,7 +58,7 @@ fn a_crash_at_any_time_loses_nothing_that_was_answered() {
 
 #[test]
 fn after_a_clean_shutdown_parity_is_right_and_the_log_is_not_needed() {
-    for seed in seeds(100) {
+    for seed in seeds(60) {
         let mut rig = Rig::new(seed);
         rig.start();
         some_happenings(&mut rig, 500);
@@ -156,7 +156,7 @@ fn replace_and_check(rig: &mut Rig, lost: u16) {
 
 #[test]
 fn one_spindle_may_have_bad_blocks() {
-    for seed in seeds(200) {
+    for seed in seeds(100) {
         let mut rig = Rig::new(seed);
         rig.start();
         let bad = rig.random.below(rig.setting.spindles().into()) as u16;
@@ -183,6 +183,9 @@ fn a_lost_spindle_that_comes_back_is_not_believed() {
     for seed in seeds(300) {
         let mut rig = Rig::new(seed);
         rig.start();
+        if rig.random.one_in(2) {
+            rig.have_slow_labels();
+        }
         some_happenings(&mut rig, 150);
         let lost = rig.random.below(rig.setting.spindles().into()) as u16;
         rig.devices().lose_device(DeviceIndex(lost), "lost for a while");

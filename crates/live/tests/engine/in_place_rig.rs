@@ -319,6 +319,16 @@ impl Rig {
         self.asked.clear();
     }
 
+    /// Spindles are quick, but for labels and superblocks: what can overtake these does.
+    pub fn have_slow_labels(&mut self) {
+        let (durable_ns, jitter_ns) = (500_000_000, 100_000);
+        let latency = Latency { durable_ns, jitter_ns, ..Latency::ANY_ORDER };
+        for spindle in 0..self.setting.spindles() {
+            self.devices().set_latency(DeviceIndex(spindle), latency);
+        }
+        self.devices().set_latency(DeviceIndex(self.setting.spindles()), Latency::ANY_ORDER);
+    }
+
     /// Devices that were lost answer again, with what lies on them.
     pub fn all_come_back(&mut self, seed: u64) {
         let disks = self.devices().disks();
