@@ -3,6 +3,8 @@
 //! One program of tests, since each more is linked with everything there is.
 #![allow(clippy::unwrap_used)]
 
+#[cfg(unix)]
+mod array_run;
 mod bad_input;
 mod bench;
 mod browser;

@@ -13,7 +13,7 @@ mod live_array;
 mod requests;
 mod world;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use slab::Slab;
@@ -23,6 +23,7 @@ use strewn_raid::SpindleIndex;
 use crate::data::Data;
 use crate::device::{Done, Io, IoId};
 use crate::format::{Label, MemberState, Superblock};
+use crate::hashing::NumberMap;
 use crate::log::Log;
 use crate::store::{Failure, Finished, Store, Token};
 
@@ -62,7 +63,7 @@ pub struct Engine<A> {
     log_start: u64,
     /// While what the log had is replayed nothing is logged, and superblocks keep what they say of the log.
     replaying: bool,
-    pending: HashMap<u64, Pending>,
+    pending: NumberMap<u64, Pending>,
     next_pending: u64,
     operations: Slab<(u64, Piece)>,
     /// Writes that wait for the log, by the number of their record.
@@ -95,7 +96,7 @@ impl<A: LiveArray> Engine<A> {
             committing: None,
             log_start,
             replaying: false,
-            pending: HashMap::new(),
+            pending: NumberMap::default(),
             next_pending: 0,
             operations: Slab::new(),
             waiting_for_log: VecDeque::new(),
@@ -326,7 +327,7 @@ impl<A: LiveArray> Engine<A> {
             let Some(piece) = pending.next_piece(A::GIVES_BACK) else { break };
             pending.under_way += 1;
             let payload = match &piece {
-                Piece::Write(sectors) => Data::from_bytes(pending.data_of(sectors)),
+                Piece::Write(sectors) => Data::from_bytes(pending.data_of(sectors).into_owned()),
                 Piece::Read(_) | Piece::GiveBack(_) => Data::default(),
             };
             let id = OperationId(self.operations.insert((key, piece.clone())) as u32);
@@ -430,8 +431,7 @@ impl<A: LiveArray> Engine<A> {
                 return;
             }
             Piece::Write(sectors) => {
-                let data = pending.data_of(&sectors);
-                self.world.log.append_write(sectors.start, &data)
+                self.world.log.append_write(sectors.start, &pending.data_of(&sectors))
             }
             Piece::GiveBack(sectors) => {
                 self.world.log.append_punch(sectors.start, sectors.end - sectors.start)
