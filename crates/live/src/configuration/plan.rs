@@ -100,7 +100,7 @@ impl Request {
                     area_stripes,
                     tetris_stripes,
                     chunk_blocks,
-                    tetrises_in_flight: 8,
+                    tetrises_in_flight: 2,
                     checkpoint_interval_ms: 10_000,
                     protected_percent: 50,
                     dirty_limit_percent: 30,
