@@ -73,7 +73,7 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
     }
 }
 
-impl Mapped for InPlace<()> {
+impl<P: Payload> Mapped for InPlace<P> {
     fn empty_map(&self, scenario: &Scenario, array: &Array) -> ArrayMap {
         let bytes = crate::build::capacity_bytes(array) / u64::from(scenario.spindle_stretch);
         ArrayMap::new(&array.name, bytes / BLOCK_BYTES, None)

@@ -3,6 +3,7 @@
 //! One program of tests, since each more is linked with everything there is.
 #![allow(clippy::unwrap_used)]
 
+mod array;
 #[cfg(unix)]
 mod array_run;
 mod bad_input;

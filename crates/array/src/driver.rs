@@ -126,6 +126,10 @@ pub trait Driver<P> {
         let _ = root;
         false
     }
+    /// What was asked for in this call so far that must be all or none belongs together, and not to what follows: other
+    /// stripes. A driver that takes a call for one whole need not care, but has to be ready for a large one.
+    #[inline]
+    fn all_or_none_ends(&mut self) {}
     /// Answers the host that an operation failed: blocks it needs can be neither read nor computed. Never called of an
     /// array whose spindles do what they are asked or are lost as a whole.
     fn refuse(&mut self, operation: OperationId) {

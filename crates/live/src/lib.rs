@@ -7,6 +7,7 @@
 
 #[cfg(unix)]
 pub mod assembly;
+pub mod check;
 pub mod configuration;
 pub mod data;
 pub mod device;
@@ -23,5 +24,6 @@ pub mod serving;
 #[cfg(unix)]
 pub mod starting;
 pub mod store;
+pub mod torture;
 
 pub use configuration::Configuration;

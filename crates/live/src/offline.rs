@@ -54,6 +54,25 @@ impl<'a, D: Devices> Offline<'a, D> {
         done.result.map(|()| done.buffer.bytes().to_vec())
     }
 
+    /// Writes a block of a device, past the store, and makes it safe.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn write_raw(
+        devices: &mut D,
+        device: DeviceIndex,
+        block: u64,
+        from: Buffer,
+    ) -> Result<(), IoError> {
+        let offset = block * BLOCK_BYTES as u64;
+        devices.submit(Io {
+            id: IoId(0),
+            device,
+            request: Request::Write { offset, from, durable: true },
+        });
+        one(devices).result
+    }
+
     /// Lets the store come to rest; what is finished.
     fn settle(&mut self) -> Vec<Finished> {
         let mut finished = Vec::new();

@@ -1,14 +1,17 @@
 //! How an array begins to run: from its newest superblock, what its redo records have, and what its log has.
 
+use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, WriteLog};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
 use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereConfig};
-
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
-use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
+use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
 use crate::engine::{Engine, HostRequest, LiveArray, RequestId};
-use crate::format::{Label, LogLayout, MemberState, SUPERBLOCK_SLOTS, Superblock};
+use crate::format::{
+    DeviceKind, Label, LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock,
+    redo_data_bytes,
+};
 use crate::log::{HostRecord, Log, RecoveredLog, read_log};
 use crate::offline::{BlockPlace, Offline};
 use crate::running::Running;
@@ -23,6 +26,9 @@ pub enum RestartError {
     /// No spindle has a superblock of the array.
     #[error("no spindle has a superblock that is whole")]
     NoSuperblock,
+    /// The newest label is the log's, and no spindle has one that says how large spindles are.
+    #[error("no spindle has a label of the array")]
+    NoLabel,
     /// The log cannot be read.
     #[error("the NVRAM log cannot be read: {0}")]
     Log(IoError),
@@ -41,6 +47,22 @@ pub enum RestartError {
     /// The array cannot be made of what was read.
     #[error(transparent)]
     Restore(#[from] RestoreError),
+    /// An array in place cannot be made of its configuration.
+    #[error(transparent)]
+    InPlace(#[from] InPlaceError),
+    /// A LUN that is not of whole blocks of 4 KiB, of an array in place.
+    #[error("a LUN of {0} sectors: in place it must be of whole blocks, which have 8")]
+    LunOfParts(u64),
+    /// A half of the log does not take what must go into it as one.
+    #[error("a half of the NVRAM log's {what} has {half_bytes} bytes, and needs at least {needed}")]
+    LogTooSmall {
+        /// Which halves.
+        what: &'static str,
+        /// Bytes of a half.
+        half_bytes: u64,
+        /// Bytes that it needs.
+        needed: u64,
+    },
     /// The array stopped while it caught up with its log.
     #[error("the array stopped while it caught up with its log: {0}")]
     Stopped(String),
@@ -60,6 +82,64 @@ pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<S
         }
     }
     Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
+}
+
+/// `label` as a spindle has it: the newest label may be the log's, which is of another size, and where the second copies
+/// of a spindle's label are follows from its size.
+fn label_of_spindles<D: Devices>(devices: &mut D, label: &Label) -> Option<Label> {
+    if label.kind == DeviceKind::Spindle {
+        return Some(label.clone());
+    }
+    let mut labels = (0..label.members.len() as u16).filter_map(|position| {
+        let block = Offline::read_raw(devices, DeviceIndex(position), 0, BLOCK_BYTES).ok()?;
+        Label::decode(&block).ok()
+    });
+    let of_array = |own: &Label| own.array == label.array && own.kind == DeviceKind::Spindle;
+    let Label { own, position, kind, device_blocks, .. } = labels.find(of_array)?;
+    Some(Label { own, position, kind, device_blocks, ..label.clone() })
+}
+
+/// Whether a spindle does not answer.
+fn is_gone<D: Devices>(devices: &mut D, spindle: SpindleIndex) -> bool {
+    let offset = SUPERBLOCK_SLOTS[0] * BLOCK_BYTES as u64;
+    let read = Offline::read_raw(devices, DeviceIndex(spindle.0), offset, BLOCK_BYTES);
+    matches!(read, Err(IoError::Gone(_)))
+}
+
+/// Writes what the array goes on from, the newest label and the newest superblock, to all devices that do not have it: they
+/// may have been written to some of them only when the power went, and these may be lost next. What is written from now
+/// on goes over blocks that only older ones need.
+fn spread<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    superblock: &Superblock,
+) -> Result<(), RestartError> {
+    let mut write_missing = |device: DeviceIndex, block: u64, wanted: Buffer| {
+        let offset = block * BLOCK_BYTES as u64;
+        if Offline::read_raw(devices, device, offset, BLOCK_BYTES)
+            .is_ok_and(|bytes| bytes == wanted.bytes())
+        {
+            return Ok(());
+        }
+        match Offline::write_raw(devices, device, block, wanted) {
+            // A device that is not there is found out by whoever needs it.
+            Ok(()) | Err(IoError::Gone(_) | IoError::Unreadable) => Ok(()),
+            Err(IoError::NoSpace) => Err(RestartError::Redo(Failure::NoSpace)),
+        }
+    };
+    for (device, label) in label.of_devices() {
+        // One that cannot be encoded could not have been made.
+        let Ok(wanted) = label.encode() else { continue };
+        for block in [0, label.device_blocks - 1] {
+            write_missing(device, block, wanted.clone())?;
+        }
+    }
+    for (position, member) in (0..).zip(&label.members) {
+        if member.state == MemberState::Present {
+            write_missing(DeviceIndex(position), superblock.slot(), superblock.encode())?;
+        }
+    }
+    Ok(())
 }
 
 /// Every block of a write-anywhere array that its root leads to, by key.
@@ -135,6 +215,47 @@ pub fn restart_write_anywhere<D: Devices>(
     })
 }
 
+/// Begins an in-place array, catches up with its log, and leaves it running. Devices are as
+/// [`restart_write_anywhere`] wants them. The halves of its log are those of the log device.
+///
+/// Every block has its place by the layout, so that the superblock has no root: it says where the log begins. Data and
+/// parity of a stripe go to their spindles under a redo record, and a restart has both written again. A spindle that is
+/// lost stays so until another takes its place: the distributed reserve is not used, as nothing on the spindles would say
+/// what lies there.
+///
+/// # What is not noticed
+/// A write that a spindle reports as done, data and checksum both, and that never happens, leaves a block that is old and
+/// looks right. Writing elsewhere has nothing that would tell: an array that writes anywhere has the checksum in what
+/// leads to the block. Here only the parity of the stripe knows of the block, and its own consistency point, which is
+/// beside it too, says that some block of the stripe was written then, not which. It would take a version of each block of
+/// the stripe beside the parity (version mirroring), and reading it with every read. What a crash leaves unwritten is not
+/// of this kind: it is in the redo records until it is flushed.
+///
+/// # Errors
+/// If it cannot run; nothing is lost then.
+pub fn restart_in_place<D: Devices>(
+    devices: D,
+    beginning: &Beginning,
+    config: &InPlaceConfig,
+) -> Result<Running<D, InPlace<Data>>, RestartError> {
+    let label = &beginning.label;
+    if !config.lun_sectors.is_multiple_of(8) {
+        return Err(RestartError::LunOfParts(config.lun_sectors));
+    }
+    // An extent is of one chunk, and its parity is as long.
+    let chunk_blocks = config.layout.config().chunk_bytes.div_ceil(BLOCK_BYTES as u64) as usize;
+    let needed = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks)) as u64;
+    let half_bytes = label.redo_half_blocks * BLOCK_BYTES as u64;
+    if half_bytes < needed {
+        return Err(RestartError::LogTooSmall { what: "redo records", half_bytes, needed });
+    }
+    let log = WriteLog {
+        half_bytes: label.log_half_blocks * BLOCK_BYTES as u64,
+        record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
+    };
+    restart(devices, beginning, |_, _| Ok(InPlace::new(config.clone())?.with_log(log)))
+}
+
 /// Begins an array that `make` makes of what a superblock leads to, as [`restart_write_anywhere`] does.
 ///
 /// # Errors
@@ -145,9 +266,15 @@ pub fn restart<D: Devices, A: LiveArray>(
     make: impl FnOnce(&mut Offline<'_, D>, &Superblock) -> Result<A, RestartError>,
 ) -> Result<Running<D, A>, RestartError> {
     let Beginning { label, lun_sectors } = beginning;
-    let superblock = newest_superblock(&mut devices, label).ok_or(RestartError::NoSuperblock)?;
+    let label = &label_of_spindles(&mut devices, label).ok_or(RestartError::NoLabel)?;
     let layout =
         LogLayout { redo_half_blocks: label.redo_half_blocks, half_blocks: label.log_half_blocks };
+    let (half_bytes, needed) =
+        (layout.half_bytes(), LogLayout::accounted_bytes(BLOCK_BYTES as u64));
+    if half_bytes < needed {
+        return Err(RestartError::LogTooSmall { what: "host records", half_bytes, needed });
+    }
+    let superblock = newest_superblock(&mut devices, label).ok_or(RestartError::NoSuperblock)?;
     let spindles = label.members.len() as u16;
     let log_device = DeviceIndex(spindles);
     let RecoveredLog { redo, host, start, breaks_off, .. } =
@@ -160,9 +287,17 @@ pub fn restart<D: Devices, A: LiveArray>(
         return Err(RestartError::LogBreaksOff(last));
     }
 
+    spread(&mut devices, label, &superblock)?;
     let tag = label.array.tag();
-    let store = store_of(label);
+    let mut store = store_of(label);
+    for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
+        // One that the labels have and that is closed is not there.
+        if member.state == MemberState::Present && is_gone(&mut devices, position) {
+            store.forget_spindle(position);
+        }
+    }
     let mut offline = Offline::new(&mut devices, store);
+    let any_redo = !redo.is_empty();
     for record in redo {
         let blocks: Vec<_> = record
             .blocks
@@ -188,6 +323,11 @@ pub fn restart<D: Devices, A: LiveArray>(
         Engine::new(array, store, log, label.clone(), superblock, *lun_sectors, now_ns);
     engine.set_replaying(true);
     let mut running = Running::new(devices, engine);
+    if any_redo {
+        // New records go over the old ones, and may be torn where these were whole. Were some of the old ones carried out
+        // again then, and others not, stripes would be left as they never were.
+        running.renew_superblock().map_err(RestartError::Stopped)?;
+    }
     for record in host {
         let request = match record {
             HostRecord::Write { first_sector, data, .. } => {

@@ -153,6 +153,25 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         self.clean()
     }
 
+    /// Writes the last superblock once more, see [`Engine::renew_superblock`], and waits for it.
+    ///
+    /// # Errors
+    /// Why the array stopped.
+    pub fn renew_superblock(&mut self) -> Result<(), String> {
+        if !self.engine.is_committing() {
+            self.engine.renew_superblock();
+        }
+        loop {
+            if let Some(why) = self.engine.stopped() {
+                return Err(why.to_owned());
+            }
+            if !self.engine.is_committing() {
+                return Ok(());
+            }
+            self.turn(None);
+        }
+    }
+
     /// Brings everything to the spindles, and says so on them.
     ///
     /// # Errors

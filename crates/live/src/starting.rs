@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
 
 use crate::assembly::{Assembled, AssemblyError};
@@ -13,7 +14,8 @@ use crate::engine::LiveArray;
 use crate::format::{Member, MemberState};
 use crate::offline::Offline;
 use crate::restart::{
-    Beginning, RestartError, newest_superblock, read_tree, restart_write_anywhere, store_of,
+    Beginning, RestartError, newest_superblock, read_tree, restart_in_place,
+    restart_write_anywhere, store_of,
 };
 use crate::running::Running;
 use crate::scrub::{Scrubbed, scrub};
@@ -44,6 +46,9 @@ pub enum StartError {
     /// What was to be written again was not taken.
     #[error("a spindle does not take what is to be written again: {0}")]
     Scrub(Failure),
+    /// An array in place has nothing but parity to tell which of its blocks is wrong.
+    #[error("only write-anywhere arrays are scrubbed and checked so far")]
+    NotScrubbed,
     /// No thread for it.
     #[error("no thread can be started for it: {0}")]
     Thread(io::Error),
@@ -53,6 +58,8 @@ pub enum StartError {
 pub enum Started {
     /// Copy on write.
     WriteAnywhere(Box<Running<RealDevices, WriteAnywhere<Data>>>),
+    /// Where it belongs.
+    InPlace(Box<Running<RealDevices, InPlace<Data>>>),
 }
 
 impl Started {
@@ -61,6 +68,7 @@ impl Started {
     pub fn engine(&self) -> Engine {
         match self {
             Self::WriteAnywhere(running) => running.devices().engine(),
+            Self::InPlace(running) => running.devices().engine(),
         }
     }
 
@@ -72,6 +80,7 @@ impl Started {
     pub fn rebuild(self, progress: impl FnMut(f64) -> bool) -> Result<(), StartError> {
         match self {
             Self::WriteAnywhere(running) => rebuild(*running, progress),
+            Self::InPlace(running) => rebuild(*running, progress),
         }
     }
 
@@ -96,7 +105,7 @@ impl Started {
                 scrub(&mut offline, config, &blocks, superblock.checkpoint, progress)
                     .map_err(StartError::Scrub)
             }
-            (_, ArrayConfig::InPlace(_)) => unreachable!("an array is of one kind"),
+            (Self::InPlace(_), _) | (_, ArrayConfig::InPlace(_)) => Err(StartError::NotScrubbed),
         }
     }
 
@@ -107,6 +116,7 @@ impl Started {
     pub fn serve(self) -> Result<Serving, StartError> {
         match self {
             Self::WriteAnywhere(running) => Serving::start(*running).map_err(StartError::Thread),
+            Self::InPlace(running) => Serving::start(*running).map_err(StartError::Thread),
         }
     }
 }
@@ -158,10 +168,9 @@ pub fn start(mut assembled: Assembled, engine: Engine) -> Result<Started, StartE
             let running = restart_write_anywhere(devices, &beginning, &config)?;
             Ok(Started::WriteAnywhere(Box::new(running)))
         }
-        ArrayConfig::InPlace(_) => todo_in_place(),
+        ArrayConfig::InPlace(config) => {
+            let running = restart_in_place(devices, &beginning, &config)?;
+            Ok(Started::InPlace(Box::new(running)))
+        }
     }
-}
-
-fn todo_in_place() -> Result<Started, StartError> {
-    Err(StartError::Devices(io::Error::other("in place arrays do not run on devices yet")))
 }

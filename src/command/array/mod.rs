@@ -1,5 +1,6 @@
 //! `strewn array`: arrays of real files and block devices.
 
+mod check;
 mod create;
 mod destroy;
 mod fail;
@@ -50,6 +51,8 @@ enum ArrayAction {
     Serve(serve::ServeArguments),
     /// Drive the array with a workload, in real time, and report what a simulation would
     Run(run::ArrayRunArguments),
+    /// Verify every block and invariant; nothing is written
+    Check(check::CheckArguments),
     /// Read every block, and repair from parity what is wrong
     Scrub(scrub::ScrubArguments),
     /// Put another device in the place of a spindle, and rebuild it
@@ -67,6 +70,7 @@ pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
         ArrayAction::Status(arguments) => status::status(arguments),
         ArrayAction::Serve(arguments) => serve::serve(arguments),
         ArrayAction::Run(arguments) => run::run(arguments),
+        ArrayAction::Check(arguments) => check::check(arguments),
         ArrayAction::Scrub(arguments) => scrub::scrub(arguments),
         ArrayAction::Replace(arguments) => replace::replace(arguments),
         ArrayAction::Fail(arguments) => fail::fail(arguments),

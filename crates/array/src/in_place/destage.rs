@@ -196,9 +196,11 @@ impl<P: Payload> InPlace<P> {
             self.counters.data_writes += data;
             self.counters.parity_writes += u64::from(write.len()) - data;
             self.send_planned(slot, stripe, write, Direction::Write, driver);
+            driver.all_or_none_ends();
             return;
         }
         self.send_pair(slot, Direction::Write, driver);
+        driver.all_or_none_ends();
         self.counters.data_writes += 1;
         self.counters.parity_writes += 1;
     }

@@ -33,6 +33,8 @@ pub(super) struct Recovery<P> {
     again: bool,
     /// Bad blocks are being written.
     writing: bool,
+    /// Those, as blocks of the spindle that the layout has them on.
+    written: Vec<u64>,
     answer: P,
     /// What was read of the rest of the stripe, added up; empty without bytes.
     sum: Vec<u8>,
@@ -99,6 +101,7 @@ impl<P: Payload> InPlace<P> {
             awaited: 0,
             again: false,
             writing: false,
+            written: Vec::new(),
             answer: P::default(),
             sum: Vec::new(),
             gone: BlockSet::EMPTY,
@@ -221,9 +224,16 @@ impl<P: Payload> InPlace<P> {
             return false;
         };
         let skipped = read.bad.hull().map_or(0, |hull| hull.start);
+        // What several have found bad is written by one of them.
+        let is_written = |block: u64| {
+            degraded.recoveries.iter().any(|(_, other)| {
+                other.spindle == recovery.spindle && other.written.contains(&block)
+            })
+        };
+        let first_block = recovery.first_sector / BLOCK_SECTORS;
         let mut good = BlockSet::EMPTY;
         for block in read.bad.iter().map(|block| block - skipped) {
-            if !recovery.gone.contains(block) {
+            if !recovery.gone.contains(block) && !is_written(first_block + block as u64) {
                 good.insert(block);
             }
         }
@@ -258,6 +268,7 @@ impl<P: Payload> InPlace<P> {
             .collect();
         let recovery = &mut degraded.recoveries[slot];
         recovery.writing = true;
+        recovery.written = good.iter().map(|block| first_block + block as u64).collect();
         recovery.awaited = writes.len() as u32;
         let count = if is_parity {
             &mut self.counters.parity_writes

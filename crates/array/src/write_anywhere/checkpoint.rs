@@ -379,7 +379,12 @@ impl<P: Payload> WriteAnywhere<P> {
         in_flight.old = StripeReads::default();
         for stripe in bits(tetris.stripes_touched() & !tetris.stripes_full()) {
             let bad = self.bad_at(first_stripe + u64::from(stripe));
-            let update = self.plan_of_update(tetris.changed_in(stripe), lost, bad);
+            let changed = tetris.changed_in(stripe);
+            let dbn = first_stripe + u64::from(stripe);
+            let update = match P::CARRIES_DATA && !self.is_used_beside(dbn, changed) {
+                true => self.plan_of_beginning(changed, lost, bad),
+                false => self.plan_of_update(changed, lost, bad),
+            };
             for spindle in self.group().spindles_of(update.read()).iter() {
                 read[spindle.index()] |= 1 << stripe;
             }
@@ -417,7 +422,13 @@ impl<P: Payload> WriteAnywhere<P> {
         in_flight.reading = false;
         let Tetris { first_stripe, .. } = in_flight.tetris;
         let touched = in_flight.tetris.stripes_touched();
-        let written = in_flight.tetris.written.clone();
+        let mut written = in_flight.tetris.written.clone();
+        for (stripe, update) in &in_flight.old.updates {
+            // Member i is on spindle i; what is not among the contents of the tetris is written as zeros.
+            for member in update.zeroed.iter() {
+                written[member.index()] |= 1 << stripe;
+            }
+        }
         let mut payloads = self.payloads_of(checkpoint, slot);
         let all_or_none = self.leaves_blocks_beside(first_stripe, touched, &written);
         let group = *self.group();

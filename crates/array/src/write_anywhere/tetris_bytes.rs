@@ -20,6 +20,8 @@ pub(super) struct Update {
     /// Blocks that are gone for good: parity takes them for zeros. Whoever computes them from it finds out by their
     /// checksums.
     gone: MemberSet,
+    /// Of them those that are written as zeros, so that they are what parity takes them for.
+    pub(super) zeroed: MemberSet,
 }
 
 impl Update {
@@ -190,7 +192,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let plan = shape.plan_update(changed, lost);
             // A loss that parity does not make good has ended the run.
             let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
-            return Update { plan, gone: none };
+            return Update { plan, gone: none, zeroed: none };
         }
         let unchanged = shape.data().difference(changed);
         let unreadable = lost.union(bad);
@@ -198,16 +200,44 @@ impl<P: Payload> WriteAnywhere<P> {
             && let Ok(plan) = shape.plan_update_by(UpdateMethod::Recalculation, changed, lost)
         {
             // Nothing that cannot be read is needed, and all parity becomes right again.
-            return Update { plan, gone: none };
+            return Update { plan, gone: none, zeroed: none };
         }
         if let Ok(plan) = shape.plan_update(changed, unreadable) {
             // Parity that cannot be read, nor computed without it, stays as bad as it is.
-            return Update { plan, gone: none };
+            return Update { plan, gone: none, zeroed: none };
         }
         let plan = shape
             .plan_update_by(UpdateMethod::Recalculation, changed, none)
             .expect("nothing is taken for lost");
-        Update { plan, gone: unreadable }
+        Update { plan, gone: unreadable, zeroed: none }
+    }
+
+    /// The same for a stripe of which nothing is in use but what is changed. A loss of power may have left anything in it, and
+    /// its parity need not agree with it: all of it is made to agree.
+    pub(super) fn plan_of_beginning(
+        &self,
+        changed: SpindleSet,
+        lost: SpindleSet,
+        bad: SpindleSet,
+    ) -> Update {
+        let group = self.group();
+        let shape = group.stripe_shape();
+        let [changed, lost, bad] = [changed, lost, bad].map(|set| group.members_on(set));
+        let plan = shape
+            .plan_update_by(UpdateMethod::Recalculation, changed, MemberSet::EMPTY)
+            .expect("nothing is taken for lost");
+        let unchanged = shape.data().difference(changed);
+        let gone = lost.union(bad);
+        Update { plan, gone, zeroed: bad.difference(lost).intersection(unchanged) }
+    }
+
+    /// Whether a block of `stripe` is in use that is not among `changed`. Of no interest without bytes.
+    pub(super) fn is_used_beside(&self, stripe: u64, changed: SpindleSet) -> bool {
+        let map = self.aggregate.free_map(strewn_alloc::GroupIndex(0));
+        let (row, bit) = (stripe / ROW_STRIPES, stripe % ROW_STRIPES);
+        (0..self.group().data_spindles()).map(SpindleIndex).any(|spindle| {
+            !changed.contains(spindle) && map.free_word(spindle, row) >> bit & 1 == 0
+        })
     }
 
     /// Whether a tetris that writes `written` of each data spindle leaves blocks in use in the stripes that it touches

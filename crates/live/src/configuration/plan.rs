@@ -52,6 +52,11 @@ impl Request {
                 }
                 Err(ConfigurationError::LunTooLarge { lun_bytes, largest_bytes, layout })
             }
+            // It counts whole rows; a person knows what the device has.
+            Err(ConfigurationError::SpindlesTooSmall { layout, .. }) => {
+                let spindle_bytes = self.spindle_bytes;
+                Err(ConfigurationError::SpindlesTooSmall { layout, spindle_bytes })
+            }
             checked => checked.map(|()| configuration),
         }
     }

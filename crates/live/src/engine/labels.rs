@@ -2,8 +2,8 @@
 
 use strewn_raid::SpindleIndex;
 
-use crate::device::{BLOCK_BYTES, DeviceIndex, Done, Io, IoError, IoId, Request};
-use crate::format::{DeviceKind, Identity, Label, Member, MemberState};
+use crate::device::{BLOCK_BYTES, Done, Io, IoError, IoId, Request};
+use crate::format::{Label, Member, MemberState};
 
 /// Labels that are written when they change.
 pub(super) struct LabelWrites {
@@ -29,8 +29,10 @@ impl LabelWrites {
         !self.is_changed && self.under_way == 0
     }
 
-    pub(super) fn any_rebuilding(&self) -> bool {
-        self.label.members.iter().any(|member| member.state == MemberState::Rebuilding)
+    /// The spindles that are being rebuilt.
+    pub(super) fn rebuilding(&self) -> impl Iterator<Item = SpindleIndex> {
+        let members = (0..).map(SpindleIndex).zip(&self.label.members);
+        members.filter(|(_, one)| one.state == MemberState::Rebuilding).map(|(spindle, _)| spindle)
     }
 
     /// Notes how a spindle is; whether that is new.
@@ -44,41 +46,14 @@ impl LabelWrites {
         true
     }
 
-    /// Those that were rebuilding, and are whole, are present.
-    pub(super) fn rebuilt(&mut self, is_whole: impl Fn(SpindleIndex) -> bool) {
-        for index in 0..self.label.members.len() {
-            let spindle = SpindleIndex(index as u16);
-            if self.label.members[index].state == MemberState::Rebuilding && is_whole(spindle) {
-                self.set_state(spindle, MemberState::Present);
-            }
-        }
-    }
-
     /// The writes of changed labels: both copies on every spindle that did not fail, and on the log.
     pub(super) fn take_ios(&mut self, ios: &mut Vec<Io>) {
         if !self.is_changed || self.under_way > 0 {
             return;
         }
         self.is_changed = false;
-        // One at a time: a device that lacks more than the last change is taken for one that was away.
-        self.label.sequence += 1;
-        let spindles = self.label.members.len() as u16;
-        let log = self.label.log.map(|log| (spindles, DeviceKind::Log, 0, log));
-        let there = (0..spindles).zip(&self.label.members).filter_map(|(position, member)| {
-            (member.state != MemberState::Failed).then_some((
-                position,
-                DeviceKind::Spindle,
-                position,
-                member.identity,
-            ))
-        });
-        let places: Vec<(u16, DeviceKind, u16, Identity)> = there.chain(log).collect();
-        for (device, kind, position, own) in places {
-            let device_blocks = match kind {
-                DeviceKind::Spindle => self.label.device_blocks,
-                DeviceKind::Log => self.log_blocks(),
-            };
-            let label = Label { kind, position, own, device_blocks, ..self.label.clone() };
+        for (device, label) in self.label.of_devices() {
+            let device_blocks = label.device_blocks;
             // One that cannot be encoded could not have been made.
             let Ok(from) = label.encode() else { continue };
             for block in [0, device_blocks - 1] {
@@ -90,14 +65,9 @@ impl LabelWrites {
                 let id = IoId(self.next_io);
                 self.next_io += 1;
                 self.under_way += 1;
-                ios.push(Io { id, device: DeviceIndex(device), request });
+                ios.push(Io { id, device, request });
             }
         }
-    }
-
-    fn log_blocks(&self) -> u64 {
-        let Label { log_half_blocks, redo_half_blocks, .. } = self.label;
-        crate::format::LogLayout { redo_half_blocks, half_blocks: log_half_blocks }.device_blocks()
     }
 
     /// A label is written; or it is not, and then the spindle it was for is lost.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_array::{Array, Driver, OperationId};
 use strewn_raid::SpindleIndex;
@@ -18,6 +19,10 @@ pub trait LiveArray: Array<Data> {
 
     /// Whether blocks can be given back.
     const GIVES_BACK: bool;
+
+    /// Whether it wants writes of whole blocks of 4 KiB: because it would write to its spindles what it is given, and what
+    /// these store has checksums by the block.
+    const WHOLE_BLOCKS: bool;
 
     /// The host gives blocks of 4 KiB back: as [`WriteAnywhere::give_back`]. Never asked of an array that cannot.
     fn give_back(
@@ -37,6 +42,8 @@ pub trait LiveArray: Array<Data> {
 
 impl LiveArray for WriteAnywhere<Data> {
     const GIVES_BACK: bool = true;
+    // It reads what a write leaves of a block by itself.
+    const WHOLE_BLOCKS: bool = false;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
         WriteAnywhere::bring_to_spindles(self, now_ns, driver);
@@ -62,5 +69,37 @@ impl LiveArray for WriteAnywhere<Data> {
 
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>) {
         WriteAnywhere::replaced(self, now_ns, spindle, driver);
+    }
+}
+
+impl LiveArray for InPlace<Data> {
+    const GIVES_BACK: bool = false;
+    const WHOLE_BLOCKS: bool = true;
+
+    fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
+        self.begin_checkpoint(now_ns, driver);
+    }
+
+    fn is_clean(&self) -> bool {
+        InPlace::is_clean(self)
+    }
+
+    fn give_back(
+        &mut self,
+        _now_ns: u64,
+        operation: OperationId,
+        _blocks: Range<u32>,
+        _driver: &mut impl Driver<Data>,
+    ) {
+        unreachable!("{operation:?}: blocks of an array in place cannot be given back")
+    }
+
+    /// Every block has its place from the start.
+    fn is_allocated(&self, _block: u64) -> bool {
+        true
+    }
+
+    fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>) {
+        InPlace::replaced(self, now_ns, spindle, driver);
     }
 }

@@ -10,6 +10,8 @@
 
 mod labels;
 mod live_array;
+mod merge;
+mod rebuilt;
 mod requests;
 mod world;
 
@@ -29,13 +31,16 @@ use crate::store::{Failure, Finished, Store, Token};
 
 use labels::LabelWrites;
 pub use live_array::LiveArray;
+use merge::Merges;
+use rebuilt::Rebuilt;
 pub use requests::{Answer, HostRequest, RequestError, RequestId};
-use requests::{Pending, Piece};
+use requests::{Pending, Piece, piece_sectors};
 use world::{Said, World};
 
 /// Tokens of the store from here on are the engine's own; below are slots of commands.
 const FLUSH_FOR_REDO: Token = Token(1 << 40);
 const SUPERBLOCK: Token = Token((1 << 40) + 1);
+const FLUSH_FOR_SUPERBLOCK: Token = Token((1 << 40) + 2);
 
 /// Who asked for an I/O is in the lowest bits of its name.
 const WHO_BITS: u32 = 2;
@@ -46,8 +51,34 @@ const LABELS: u64 = 2;
 /// A consistency point whose blocks are all written, on its way to being safe.
 struct Committing {
     superblock: Superblock,
-    /// Whether the store has been asked for it.
-    asked: bool,
+    stage: CommitStage,
+    /// Whether its flush is the one that the log knows of: a flush for redo records that ends while that of a superblock is
+    /// under way says nothing of what the latter will make safe.
+    flushes_redo: bool,
+    /// Whether the array waits for it.
+    of_array: bool,
+    /// Spindles that are present once it is safe.
+    rebuilt: Vec<SpindleIndex>,
+}
+
+impl Committing {
+    fn new(superblock: Superblock, of_array: bool) -> Self {
+        let (stage, rebuilt) = (CommitStage::Waiting, Vec::new());
+        Self { superblock, stage, flushes_redo: false, of_array, rebuilt }
+    }
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CommitStage {
+    /// Nothing has been asked for.
+    Waiting,
+    /// The spindles are being flushed.
+    Flushing,
+    /// They are; the superblock waits for the labels, should a spindle have been lost meanwhile.
+    Flushed,
+    /// The superblock is being written.
+    Writing,
 }
 
 /// An array that runs.
@@ -55,22 +86,30 @@ pub struct Engine<A> {
     array: A,
     world: World,
     lun_sectors: u64,
+    /// Sectors of the largest piece that a request is done in.
+    piece_sectors: u64,
     labels: LabelWrites,
     /// What the last safe superblock says.
     superblock: Superblock,
     committing: Option<Committing>,
+    /// What the array wants committed, while a superblock of the engine's own is under way.
+    next_root: Option<Root>,
+    rebuilt: Vec<Rebuilt>,
     /// The first host record that the consistency point in progress does not cover.
     log_start: u64,
     /// While what the log had is replayed nothing is logged, and superblocks keep what they say of the log.
     replaying: bool,
     pending: NumberMap<u64, Pending>,
     next_pending: u64,
+    merges: Merges,
     operations: Slab<(u64, Piece)>,
     /// Writes that wait for the log, by the number of their record.
     waiting_for_log: VecDeque<(u64, u64)>,
     answers: Vec<(RequestId, Result<Answer, RequestError>)>,
     stopped: Option<String>,
     flushing_for_redo: bool,
+    /// That flush is done, and waits for the labels.
+    flushed_for_redo: bool,
 }
 
 impl<A: LiveArray> Engine<A> {
@@ -86,29 +125,39 @@ impl<A: LiveArray> Engine<A> {
         now_ns: u64,
     ) -> Self {
         let log_start = log.next_sequence();
+        let piece_sectors = piece_sectors(log.room());
         let world = World::new(store, log, superblock.checkpoint + 1, now_ns);
         let mut engine = Self {
             array,
             world,
             lun_sectors,
+            piece_sectors,
             labels: LabelWrites::new(label),
             superblock,
             committing: None,
+            next_root: None,
+            rebuilt: Vec::new(),
             log_start,
             replaying: false,
             pending: NumberMap::default(),
             next_pending: 0,
+            merges: Merges::default(),
             operations: Slab::new(),
             waiting_for_log: VecDeque::new(),
             answers: Vec::new(),
             stopped: None,
             flushing_for_redo: false,
+            flushed_for_redo: false,
         };
         engine.array.start(now_ns, &mut engine.world);
         let members: Vec<MemberState> =
             engine.labels.label().members.iter().map(|member| member.state).collect();
         for (spindle, state) in (0..).map(SpindleIndex).zip(members) {
             if state == MemberState::Present {
+                // The labels do not know yet that it is not there.
+                if !engine.world.store.is_present(spindle) {
+                    engine.lose(spindle);
+                }
                 continue;
             }
             if let Err(loss) = engine.array.spindle_failed(now_ns, spindle, &mut engine.world) {
@@ -154,6 +203,13 @@ impl<A: LiveArray> Engine<A> {
         self.lun_sectors
     }
 
+    /// A write, and what is given back or zeroed, is done in pieces that end at multiples of so many sectors of the LUN. After
+    /// a loss of power each piece that was not answered is there or not.
+    #[must_use]
+    pub fn piece_sectors(&self) -> u64 {
+        self.piece_sectors
+    }
+
     /// Begins or ends the replay of what the log had: meanwhile nothing that is written is logged, because it is in the log.
     pub fn set_replaying(&mut self, replaying: bool) {
         self.replaying = replaying;
@@ -190,7 +246,7 @@ impl<A: LiveArray> Engine<A> {
         }
         let key = self.next_pending;
         self.next_pending += 1;
-        self.pending.insert(key, Pending::new(id, request, first..end));
+        self.pending.insert(key, Pending::new(id, request, first..end, self.piece_sectors));
         self.pump(key);
         self.settle();
     }
@@ -232,6 +288,7 @@ impl<A: LiveArray> Engine<A> {
             && self.world.is_idle()
             && self.pending.is_empty()
             && self.committing.is_none()
+            && self.next_root.is_none()
             && self.labels.is_idle()
     }
 
@@ -246,7 +303,7 @@ impl<A: LiveArray> Engine<A> {
             clean,
             ..self.superblock
         };
-        self.committing = Some(Committing { superblock, asked: false });
+        self.committing = Some(Committing::new(superblock, true));
         self.settle();
     }
 
@@ -326,9 +383,16 @@ impl<A: LiveArray> Engine<A> {
             }
             let Some(piece) = pending.next_piece(A::GIVES_BACK) else { break };
             pending.under_way += 1;
+            let piece = match piece {
+                Piece::Write(sectors) if A::WHOLE_BLOCKS => {
+                    self.write_whole_blocks(key, sectors);
+                    continue;
+                }
+                piece => piece,
+            };
             let payload = match &piece {
                 Piece::Write(sectors) => Data::from_bytes(pending.data_of(sectors).into_owned()),
-                Piece::Read(_) | Piece::GiveBack(_) => Data::default(),
+                _ => Data::default(),
             };
             let id = OperationId(self.operations.insert((key, piece.clone())) as u32);
             let now_ns = self.world.now_ns;
@@ -340,6 +404,9 @@ impl<A: LiveArray> Engine<A> {
                     self.array.give_back(now_ns, id, blocks, &mut self.world);
                     self.world.hand_on();
                     continue;
+                }
+                Piece::Edge { .. } | Piece::Completed { .. } => {
+                    unreachable!("no piece of a host's")
                 }
             };
             let operation = HostOperation {
@@ -375,7 +442,8 @@ impl<A: LiveArray> Engine<A> {
     /// Lets everything follow that follows from what has happened.
     fn settle(&mut self) {
         loop {
-            let mut any = self.world.hand_on();
+            let mut any = self.world.labels_are(!self.labels.is_idle());
+            any |= self.world.hand_on();
             for said in std::mem::take(&mut self.world.said) {
                 any = true;
                 self.take_in(said);
@@ -385,8 +453,8 @@ impl<A: LiveArray> Engine<A> {
             any |= !finished.is_empty();
             self.all_finished(finished);
             any |= self.commit_if_ready();
-            self.flush_for_redo();
-            self.note_rebuilt();
+            any |= self.flush_for_redo();
+            any |= self.note_rebuilt();
             if !any {
                 return;
             }
@@ -397,7 +465,10 @@ impl<A: LiveArray> Engine<A> {
         match said {
             Said::Acknowledged(operation, data) => self.acknowledged(operation, data),
             Said::Refused(operation) => {
-                let (key, _) = self.operations.remove(operation.0 as usize);
+                let (key, piece) = self.operations.remove(operation.0 as usize);
+                if let Piece::Edge { merge, block } = piece {
+                    return self.edge_came(merge, block, None);
+                }
                 if let Some(pending) = self.pending.get_mut(&key) {
                     pending.failed = Some(RequestError::BlocksGone);
                 }
@@ -417,6 +488,15 @@ impl<A: LiveArray> Engine<A> {
 
     fn acknowledged(&mut self, operation: OperationId, data: Data) {
         let (key, piece) = self.operations.remove(operation.0 as usize);
+        match &piece {
+            Piece::Edge { merge, block } => {
+                return self.edge_came(*merge, *block, Some(data.bytes()));
+            }
+            Piece::Write(sectors) | Piece::Completed { sectors, .. } if A::WHOLE_BLOCKS => {
+                self.blocks_are_written(sectors);
+            }
+            _ => {}
+        }
         let Some(pending) = self.pending.get_mut(&key) else { return };
         let logged = match piece {
             Piece::Read(sectors) => {
@@ -436,6 +516,10 @@ impl<A: LiveArray> Engine<A> {
             Piece::GiveBack(sectors) => {
                 self.world.log.append_punch(sectors.start, sectors.end - sectors.start)
             }
+            Piece::Completed { sectors, bytes } => {
+                self.world.log.append_write(sectors.start, &bytes)
+            }
+            Piece::Edge { .. } => return,
         };
         match logged {
             Ok(sequence) => self.waiting_for_log.push_back((sequence, key)),
@@ -451,6 +535,10 @@ impl<A: LiveArray> Engine<A> {
     }
 
     fn begin_commit(&mut self, root: Root) {
+        if self.committing.is_some() {
+            self.next_root = Some(root);
+            return;
+        }
         let superblock = Superblock {
             checkpoint: self.world.checkpoint,
             log_start: if self.replaying { self.superblock.log_start } else { self.log_start },
@@ -458,46 +546,82 @@ impl<A: LiveArray> Engine<A> {
             clean: false,
             ..self.superblock
         };
-        self.committing = Some(Committing { superblock, asked: false });
+        self.committing = Some(Committing::new(superblock, true));
     }
 
     /// Writes the superblock of a consistency point when nothing is in its way: host records before it that are not durable
     /// yet, which it covers, and labels that do not say yet which spindles it does without.
     fn commit_if_ready(&mut self) -> bool {
+        let rebuilt = self.can_be_present();
         let Some(committing) = &mut self.committing else { return false };
         let log_start = committing.superblock.log_start;
         let log_is_behind = self.waiting_for_log.front().is_some_and(|(one, _)| *one < log_start);
-        if committing.asked || log_is_behind || !self.labels.is_idle() || self.stopped.is_some() {
+        if log_is_behind || !self.labels.is_idle() || self.stopped.is_some() {
             return false;
         }
-        committing.asked = true;
-        committing.superblock.redo_start = self.world.log.redo_start();
-        committing.superblock.label_sequence = self.labels.label().sequence;
-        self.world.log.flush_started();
-        self.world.store.write_superblock(SUPERBLOCK, &committing.superblock);
+        match committing.stage {
+            CommitStage::Waiting => {
+                committing.stage = CommitStage::Flushing;
+                committing.rebuilt = rebuilt;
+                committing.superblock.redo_start = self.world.log.redo_start();
+                committing.flushes_redo = !self.flushing_for_redo;
+                if committing.flushes_redo {
+                    self.world.log.flush_started();
+                }
+                self.world.store.flush(FLUSH_FOR_SUPERBLOCK);
+            }
+            // What is flushed is flushed on all spindles that the labels have as present.
+            CommitStage::Flushed => {
+                committing.stage = CommitStage::Writing;
+                committing.superblock.label_sequence = self.labels.label().sequence;
+                self.world.store.write_flushed_superblock(SUPERBLOCK, &committing.superblock);
+            }
+            CommitStage::Flushing | CommitStage::Writing => return false,
+        }
         true
     }
 
     fn superblock_is_safe(&mut self) {
-        let Some(Committing { superblock, .. }) = self.committing.take() else { return };
+        let Some(committing) = self.committing.take() else { return };
+        let Committing { superblock, flushes_redo, of_array, rebuilt, .. } = committing;
         self.superblock = superblock;
         self.world.checkpoint = superblock.checkpoint + 1;
-        self.world.log.flush_finished();
-        if !self.replaying {
+        if flushes_redo {
+            self.world.log.flush_finished();
+        }
+        self.are_present(&rebuilt);
+        if of_array && !self.replaying {
             self.world.log.release();
         }
         let durable = self.world.log.durable();
         self.world.redo_is_durable(durable.redo);
-        self.array.committed(self.world.now_ns, &mut self.world);
+        if of_array {
+            self.array.committed(self.world.now_ns, &mut self.world);
+        }
+        if let Some(root) = self.next_root.take() {
+            self.begin_commit(root);
+        }
     }
 
     /// The redo area is full: what its records protect is made safe, so that it can be used again.
-    fn flush_for_redo(&mut self) {
-        if !self.flushing_for_redo && self.world.log.wants_flush() {
+    fn flush_for_redo(&mut self) -> bool {
+        let is_flushing = self.flushing_for_redo
+            || self.committing.as_ref().is_some_and(|committing| committing.flushes_redo);
+        if !is_flushing && self.labels.is_idle() && self.world.log.wants_flush() {
             self.flushing_for_redo = true;
             self.world.log.flush_started();
             self.world.store.flush(FLUSH_FOR_REDO);
         }
+        // A spindle that was lost meanwhile must be known to be before the records are gone that it has not.
+        if !self.flushed_for_redo || !self.labels.is_idle() {
+            return false;
+        }
+        self.flushed_for_redo = false;
+        self.flushing_for_redo = false;
+        self.world.log.flush_finished();
+        let durable = self.world.log.durable();
+        self.world.redo_is_durable(durable.redo);
+        true
     }
 
     fn all_finished(&mut self, finished: Vec<Finished>) {
@@ -534,14 +658,14 @@ impl<A: LiveArray> Engine<A> {
                 self.array.command_completed(now_ns, tag, Data::default(), &mut self.world);
             }
             Finished::Write { token, result: Err(failure) } => self.command_failed(token, &failure),
-            Finished::Flush { result, .. } => match result {
-                Ok(()) => {
-                    self.flushing_for_redo = false;
-                    self.world.log.flush_finished();
-                    let durable = self.world.log.durable();
-                    self.world.redo_is_durable(durable.redo);
+            Finished::Flush { token, result } => match (result, token) {
+                (Ok(()), FLUSH_FOR_REDO) => self.flushed_for_redo = true,
+                (Ok(()), _) => {
+                    if let Some(committing) = &mut self.committing {
+                        committing.stage = CommitStage::Flushed;
+                    }
                 }
-                Err(failure) => self.stop(&failure.to_string()),
+                (Err(failure), _) => self.stop(&failure.to_string()),
             },
             Finished::Superblock { result: Ok(()), .. } => self.superblock_is_safe(),
             Finished::Superblock { result: Err(failure), .. } => {
@@ -577,25 +701,12 @@ impl<A: LiveArray> Engine<A> {
         if self.stopped.is_some() || !self.labels.set_state(spindle, MemberState::Failed) {
             return;
         }
+        self.world.labels_are(true);
+        self.is_not_rebuilt(spindle);
         let lost = self.array.spindle_failed(self.world.now_ns, spindle, &mut self.world);
         if let Err(loss) = lost {
             self.stop(&loss.to_string());
         }
-    }
-
-    /// Spindles whose rebuild is done are members like the others again.
-    fn note_rebuilt(&mut self) {
-        if !self.labels.any_rebuilding() || self.stopped.is_some() {
-            return;
-        }
-        let open: Vec<SpindleIndex> = self
-            .array
-            .failures()
-            .iter()
-            .filter(|failure| failure.is_open())
-            .map(|failure| failure.spindle)
-            .collect();
-        self.labels.rebuilt(|spindle| !open.contains(&spindle));
     }
 
     /// Nothing more is done: what the array holds in memory is in the log, and what is on the devices is left as it is.

@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::device::BLOCK_BYTES;
+use crate::format::LogLayout;
+
 /// What whoever asks calls a request; given back with the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
@@ -68,13 +71,31 @@ pub(super) enum Piece {
     Write(Range<u64>),
     /// Whole blocks.
     GiveBack(Range<u64>),
+    /// A read of a block that a write has a part of: see [`merge`](super::merge).
+    Edge {
+        merge: usize,
+        block: u64,
+    },
+    /// A write that was completed to whole blocks, and their bytes.
+    Completed {
+        sectors: Range<u64>,
+        bytes: Vec<u8>,
+    },
 }
 
-/// Sectors of a piece at most: 1 MiB. Pieces end where the LUN has a multiple of it.
-const PIECE_SECTORS: u64 = 2_048;
+/// Sectors of a piece at most: 1 MiB.
+const MOST_PIECE_SECTORS: u64 = 2_048;
 
 /// Sectors of a block of 4 KiB.
-const BLOCK_SECTORS: u64 = 8;
+pub(super) const BLOCK_SECTORS: u64 = 8;
+
+/// Sectors of a piece at most, where an empty half of the log takes `room` accounted bytes: a power of two, as pieces end
+/// where the LUN has a multiple of it. A half must have room for a block.
+pub(super) fn piece_sectors(room: u64) -> u64 {
+    let blocks = room.saturating_sub(LogLayout::ACCOUNTED_RECORD_BYTES) / BLOCK_BYTES as u64;
+    let most = blocks.max(1) * BLOCK_SECTORS;
+    1 << most.min(MOST_PIECE_SECTORS).ilog2()
+}
 
 /// A request that is under way.
 pub(super) struct Pending {
@@ -83,6 +104,7 @@ pub(super) struct Pending {
     /// The next sector that no piece was made of.
     next: u64,
     end: u64,
+    piece_sectors: u64,
     pub(super) under_way: usize,
     pub(super) failed: Option<RequestError>,
     /// For a read, what is there.
@@ -90,13 +112,18 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(id: RequestId, request: HostRequest, sectors: Range<u64>) -> Self {
+    pub(super) fn new(
+        id: RequestId,
+        request: HostRequest,
+        sectors: Range<u64>,
+        piece_sectors: u64,
+    ) -> Self {
         let bytes = match &request {
             HostRequest::Read(_) => vec![0; (sectors.end - sectors.start) as usize * 512],
             _ => Vec::new(),
         };
         let Range { start: next, end } = sectors;
-        Self { id, request, next, end, under_way: 0, failed: None, bytes }
+        Self { id, request, next, end, piece_sectors, under_way: 0, failed: None, bytes }
     }
 
     /// Pieces that may be under way at once: so many that spindles have enough to do, and so few that a request for much
@@ -135,7 +162,7 @@ impl Pending {
                 return None;
             }
             let start = self.next;
-            let end = ((start / PIECE_SECTORS + 1) * PIECE_SECTORS).min(self.end);
+            let end = ((start / self.piece_sectors + 1) * self.piece_sectors).min(self.end);
             let (blocks_start, blocks_end) =
                 (start.next_multiple_of(BLOCK_SECTORS), end / BLOCK_SECTORS * BLOCK_SECTORS);
             let (piece, next) = match &self.request {
@@ -181,8 +208,18 @@ mod tests {
     use super::*;
 
     fn pieces(request: HostRequest, sectors: Range<u64>, gives_back: bool) -> Vec<Piece> {
-        let mut pending = Pending::new(RequestId(0), request, sectors);
+        let mut pending = Pending::new(RequestId(0), request, sectors, MOST_PIECE_SECTORS);
         std::iter::from_fn(|| pending.next_piece(gives_back)).collect()
+    }
+
+    #[test]
+    fn a_piece_fits_a_half_of_the_log() {
+        for half_bytes in [64 << 10, 100 << 10, 1 << 20, 64 << 20] {
+            let sectors = piece_sectors(half_bytes);
+            assert!(sectors.is_multiple_of(BLOCK_SECTORS) && sectors <= MOST_PIECE_SECTORS);
+            assert!(LogLayout::accounted_bytes(sectors * 512) <= half_bytes, "{half_bytes}");
+        }
+        assert_eq!(piece_sectors(64 << 20), MOST_PIECE_SECTORS);
     }
 
     #[test]
@@ -204,5 +241,17 @@ mod tests {
         let back = HostRequest::GiveBack(3..20);
         assert_eq!(pieces(back.clone(), 3..20, true), [Piece::GiveBack(8..16)]);
         assert_eq!(pieces(back, 3..20, false), []);
+    }
+
+    #[test]
+    fn a_piece_is_no_larger_than_what_a_half_of_the_log_takes() {
+        assert_eq!(piece_sectors(16 << 20), 2_048);
+        assert_eq!(piece_sectors(1 << 20), 1_024);
+        assert_eq!(piece_sectors((1 << 20) + LogLayout::ACCOUNTED_RECORD_BYTES), 2_048);
+        assert_eq!(piece_sectors(3 * 4_096), 8);
+        for half_blocks in 3..600 {
+            let room = half_blocks * 4_096;
+            assert!(LogLayout::accounted_bytes(piece_sectors(room) * 512) <= room);
+        }
     }
 }

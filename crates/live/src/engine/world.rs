@@ -36,6 +36,15 @@ pub(super) struct World {
     pub(super) checkpoint: u64,
     pub(super) said: Vec<Said>,
     gathered: Vec<SpindleCommand<Data>>,
+    /// What of it must be all or none, and is of other stripes than what follows.
+    ended: Vec<Vec<SpindleCommand<Data>>>,
+    /// Whether the labels do not say yet which spindles are lost. A write to stripes in use that makes up for a lost spindle
+    /// leaves that one behind, and whoever found it with a label that has it present would take it for right: until the
+    /// labels are written, nothing that must be all or none is even in the log.
+    labels_are_behind: bool,
+    behind_labels: VecDeque<Vec<SpindleCommand<Data>>>,
+    /// The last redo record that was made.
+    pub(super) last_redo: RedoToken,
     pub(super) commands: Slab<Command>,
     /// Commands that wait for their redo record, in the order of the records.
     held: VecDeque<(RedoToken, Vec<usize>)>,
@@ -53,6 +62,10 @@ impl World {
             checkpoint,
             said: Vec::new(),
             gathered: Vec::new(),
+            ended: Vec::new(),
+            labels_are_behind: false,
+            behind_labels: VecDeque::new(),
+            last_redo: RedoToken(0),
             commands: Slab::new(),
             held: VecDeque::new(),
             unwritten: BTreeMap::new(),
@@ -62,35 +75,56 @@ impl World {
     /// Hands on what the array has asked for in one call; whether that was anything. What must be all or none on the
     /// spindles goes into a redo record first.
     pub(super) fn hand_on(&mut self) -> bool {
-        let gathered = std::mem::take(&mut self.gathered);
-        let is_any = !gathered.is_empty();
-        let (bound, free): (Vec<_>, Vec<_>) = gathered
-            .into_iter()
-            .partition(|command| command.all_or_none && command.direction == Direction::Write);
-        for command in free {
+        let mut gathered = std::mem::take(&mut self.gathered);
+        let is_any = !gathered.is_empty() || !self.ended.is_empty();
+        let mut together = std::mem::take(&mut self.ended);
+        together.push(take_bound(&mut gathered));
+        for command in gathered {
             let slot = self.commands.insert(Command { command, redo: None });
             self.send(slot);
         }
-        if !bound.is_empty() {
-            let holds: Vec<_> = bound.iter().map(|one| one.payload.holds(blocks_of(one))).collect();
-            let writes: Vec<RedoWrite<'_>> = bound
-                .iter()
-                .zip(&holds)
-                .map(|(one, holds)| RedoWrite {
-                    spindle: one.spindle,
-                    first: Dbn(one.first_sector * 512 / BLOCK_BYTES as u64),
-                    holds,
-                    bytes: one.payload.bytes(),
-                })
-                .collect();
-            let redo = self.log.append_redo(&writes);
-            self.unwritten.insert(redo, bound.len());
-            let commands = &mut self.commands;
-            let slots = bound
-                .into_iter()
-                .map(|command| commands.insert(Command { command, redo: Some(redo) }))
-                .collect();
-            self.held.push_back((redo, slots));
+        for bound in together {
+            if bound.is_empty() {
+            } else if self.labels_are_behind {
+                self.behind_labels.push_back(bound);
+            } else {
+                self.send_all_or_none(bound);
+            }
+        }
+        is_any
+    }
+
+    /// Puts commands into a redo record; they are sent when it is durable.
+    fn send_all_or_none(&mut self, bound: Vec<SpindleCommand<Data>>) {
+        let holds: Vec<_> = bound.iter().map(|one| one.payload.holds(blocks_of(one))).collect();
+        let writes: Vec<RedoWrite<'_>> = bound
+            .iter()
+            .zip(&holds)
+            .map(|(one, holds)| RedoWrite {
+                spindle: one.spindle,
+                first: Dbn(one.first_sector * 512 / BLOCK_BYTES as u64),
+                holds,
+                bytes: one.payload.bytes(),
+            })
+            .collect();
+        let redo = self.log.append_redo(&writes);
+        self.last_redo = redo;
+        self.unwritten.insert(redo, bound.len());
+        let commands = &mut self.commands;
+        let slots = bound
+            .into_iter()
+            .map(|command| commands.insert(Command { command, redo: Some(redo) }))
+            .collect();
+        self.held.push_back((redo, slots));
+    }
+
+    /// The labels do not say what they should, or do again; whether anything goes on now.
+    pub(super) fn labels_are(&mut self, behind: bool) -> bool {
+        self.labels_are_behind = behind;
+        let waited = if behind { VecDeque::new() } else { std::mem::take(&mut self.behind_labels) };
+        let is_any = !waited.is_empty();
+        for bound in waited {
+            self.send_all_or_none(bound);
         }
         is_any
     }
@@ -107,7 +141,7 @@ impl World {
 
     /// Whether nothing is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.commands.is_empty()
+        self.commands.is_empty() && self.behind_labels.is_empty()
     }
 
     fn send(&mut self, slot: usize) {
@@ -140,6 +174,14 @@ impl World {
     }
 }
 
+/// Takes out of `commands` what must be all or none.
+fn take_bound(commands: &mut Vec<SpindleCommand<Data>>) -> Vec<SpindleCommand<Data>> {
+    let is_bound = |command: &mut SpindleCommand<Data>| {
+        command.all_or_none && command.direction == Direction::Write
+    };
+    commands.extract_if(.., is_bound).collect()
+}
+
 /// Blocks of 4 KiB that a command touches.
 fn blocks_of(command: &SpindleCommand<Data>) -> usize {
     let first = command.first_sector / 8;
@@ -153,6 +195,11 @@ impl Driver<Data> for World {
 
     fn command(&mut self, command: SpindleCommand<Data>) {
         self.gathered.push(command);
+    }
+
+    fn all_or_none_ends(&mut self) {
+        let bound = take_bound(&mut self.gathered);
+        self.ended.push(bound);
     }
 
     fn acknowledge(&mut self, operation: OperationId, _when: Acknowledge, payload: Data) {

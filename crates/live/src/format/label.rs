@@ -1,9 +1,10 @@
 //! The label: which array a device belongs to, and who else does.
 
 use super::{
-    FORMAT, Field, FormatError, Identity, KNOWN_INCOMPATIBLE_FEATURES, Version, check_block,
+    FORMAT, Field, FormatError, Identity, KNOWN_INCOMPATIBLE_FEATURES, LogLayout, Version,
+    check_block,
 };
-use crate::device::Buffer;
+use crate::device::{Buffer, DeviceIndex};
 
 /// Members that a label has room for.
 pub const MAXIMUM_MEMBERS: usize = 64;
@@ -182,6 +183,29 @@ impl Label {
         let crc = crc32c::crc32c(&block[..CRC.offset]);
         CRC.put(block, &crc.to_le_bytes());
         Ok(buffer)
+    }
+
+    /// It as every device has it that is there: the spindles that did not fail, by position, and the log behind them. It must
+    /// be a spindle's, for the size of the others.
+    #[must_use]
+    pub fn of_devices(&self) -> Vec<(DeviceIndex, Self)> {
+        let mut all = Vec::new();
+        for (position, member) in (0..).zip(&self.members) {
+            if member.state != MemberState::Failed {
+                let (kind, own) = (DeviceKind::Spindle, member.identity);
+                all.push((DeviceIndex(position), Self { kind, position, own, ..self.clone() }));
+            }
+        }
+        if let Some(own) = self.log {
+            let layout = LogLayout {
+                redo_half_blocks: self.redo_half_blocks,
+                half_blocks: self.log_half_blocks,
+            };
+            let (kind, position, device_blocks) = (DeviceKind::Log, 0, layout.device_blocks());
+            let log = DeviceIndex(self.members.len() as u16);
+            all.push((log, Self { kind, position, own, device_blocks, ..self.clone() }));
+        }
+        all
     }
 
     /// The label in a block of 4 KiB.

@@ -168,6 +168,12 @@ impl Log {
         Ok(self.host.append(self.tag, kind, data))
     }
 
+    /// What a half takes, in accounted bytes.
+    #[must_use]
+    pub fn half_bytes(&self) -> u64 {
+        self.layout.half_bytes()
+    }
+
     /// What the current half still takes, in accounted bytes.
     #[must_use]
     pub fn room(&self) -> u64 {

@@ -185,6 +185,12 @@ impl Store {
         self.flush_for(token, Kind::SuperblockFlush(*superblock));
     }
 
+    /// Writes `superblock` to all spindles that are present, when a flush of them is finished that began after all that it
+    /// leads to was. Finished as [`Finished::Superblock`]. No other superblock may be under way.
+    pub fn write_flushed_superblock(&mut self, token: Token, superblock: &Superblock) {
+        self.send_superblock(token, superblock);
+    }
+
     /// A spindle is taken as lost: everything under way on it fails, and whatever it is asked. Nothing is reported.
     pub fn forget_spindle(&mut self, spindle: SpindleIndex) {
         self.lose(spindle);

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod in_place;
+mod in_place_rig;
+
 use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{ProcessorCosts, Root};

@@ -1,0 +1,284 @@
+//! What lies on the devices of an array that does not run, held against what it should be.
+
+mod parity;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use strewn_array::Holds;
+use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
+use strewn_raid::{ParityCheck, Vbn};
+
+use crate::data::Data;
+use crate::device::{BLOCK_BYTES, DeviceIndex, Devices};
+use crate::format::{Label, MemberState, Superblock};
+use crate::offline::{BlockPlace, Offline};
+use crate::restart::{newest_superblock, store_of};
+use crate::store::BlockState;
+use strewn_raid::SpindleIndex;
+
+/// What a check has found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// What is not as it should be.
+    pub findings: Vec<Problem>,
+    /// Blocks that the root leads to.
+    pub blocks: u64,
+    /// Of them those that could not be looked at, since their spindles are not there.
+    pub blocks_missing: u64,
+    /// Stripes whose parity was looked at.
+    pub stripes: u64,
+}
+
+/// Something that is not as it should be, with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Problem {
+    /// A label is damaged, or not the newest.
+    Label {
+        /// Whose.
+        device: DeviceIndex,
+        /// The block of the device.
+        block: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No spindle has a superblock.
+    NoSuperblock,
+    /// A spindle does not have the newest superblock.
+    Superblock {
+        /// Which one.
+        spindle: SpindleIndex,
+        /// What is wrong.
+        why: String,
+    },
+    /// A block is not what its pointer says.
+    Block {
+        /// What it should be.
+        holds: Holds,
+        /// Where it should lie.
+        place: BlockPlace,
+        /// What is wrong.
+        why: String,
+    },
+    /// A block can be neither read nor computed from its stripe.
+    Gone {
+        /// What it is.
+        holds: Holds,
+        /// Where it should lie.
+        place: BlockPlace,
+    },
+    /// Two blocks have one place.
+    Shared {
+        /// The place.
+        vbn: Vbn,
+        /// One block.
+        one: Holds,
+        /// The other.
+        other: Holds,
+    },
+    /// A pointer leads out of the aggregate.
+    Outside {
+        /// The block.
+        holds: Holds,
+        /// Where it is said to lie.
+        vbn: Vbn,
+    },
+    /// A block is in use, and the aggregate's bitmap says that it is free.
+    Free {
+        /// Where.
+        vbn: Vbn,
+        /// What it is.
+        holds: Holds,
+    },
+    /// The aggregate's bitmap does not have as many blocks in use as there are.
+    Count {
+        /// Blocks that the bitmap has in use.
+        in_bitmap: u64,
+        /// Blocks that the root leads to, and the superblock's.
+        reached: u64,
+        /// Blocks whose frees are held back, as the superblock says.
+        held_back: u64,
+    },
+    /// The parity of a stripe with blocks in use does not agree with its blocks.
+    Parity {
+        /// The stripe.
+        stripe: u64,
+        /// Which parity agrees.
+        check: ParityCheck,
+    },
+    /// A block of a stripe with blocks in use that nobody refers to is bad: parity cannot be relied upon.
+    Beside {
+        /// Where.
+        place: BlockPlace,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = |place: &BlockPlace| format!("spindle {}, DBN {}", place.spindle.0, place.dbn.0);
+        match self {
+            Self::Label { device, block, why } => {
+                write!(formatter, "device {}, block {block}: label: {why}", device.0)
+            }
+            Self::NoSuperblock => formatter.write_str("no spindle has a superblock that is whole"),
+            Self::Superblock { spindle, why } => {
+                write!(formatter, "spindle {}: superblock: {why}", spindle.0)
+            }
+            Self::Block { holds, place, why } => {
+                write!(formatter, "{}: {holds:?}: {why}", at(place))
+            }
+            Self::Gone { holds, place } => write!(
+                formatter,
+                "{}: {holds:?} can be neither read nor computed from its stripe",
+                at(place)
+            ),
+            Self::Shared { vbn, one, other } => {
+                write!(formatter, "VBN {}: both {one:?} and {other:?} lie there", vbn.0)
+            }
+            Self::Outside { holds, vbn } => {
+                write!(
+                    formatter,
+                    "{holds:?} is said to lie at VBN {}, of which there is none",
+                    vbn.0
+                )
+            }
+            Self::Free { vbn, holds } => write!(
+                formatter,
+                "VBN {} has {holds:?}, and is free by the aggregate's bitmap",
+                vbn.0
+            ),
+            Self::Count { in_bitmap, reached, held_back } => write!(
+                formatter,
+                "the aggregate's bitmap has {in_bitmap} blocks in use; {reached} are, and {held_back} are held back"
+            ),
+            Self::Parity { stripe, check } => {
+                let which = match (check.row_holds, check.diagonal_holds) {
+                    (false, false) => "neither row nor diagonal parity agrees",
+                    (false, true) => "row parity does not agree",
+                    _ => "diagonal parity does not agree",
+                };
+                write!(formatter, "stripe {stripe}: {which} with its blocks")
+            }
+            Self::Beside { place, why } => write!(formatter, "{}: {why}", at(place)),
+        }
+    }
+}
+
+/// Checks a write-anywhere array that does not run: labels, superblocks, every block that the root leads to, the
+/// aggregate's bitmap, and the parity of every stripe that has one of those blocks. Devices are the spindles by position,
+/// those that are not there closed, and the log behind them; `label` is the newest.
+pub fn check_write_anywhere<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    config: &WriteAnywhereConfig,
+) -> Report {
+    let mut report = Report::default();
+    check_labels(devices, label, &mut report);
+    let Some(superblock) = newest_superblock(devices, label) else {
+        report.findings.push(Problem::NoSuperblock);
+        return report;
+    };
+    check_superblocks(devices, label, &superblock, &mut report);
+    let Ok(empty) = WriteAnywhere::<Data>::empty(config.clone()) else { return report };
+    let mut offline = Offline::new(devices, store_of(label));
+    let reached = tree::check(&mut offline, config, &empty, &superblock, &mut report);
+    parity::check(&mut offline, config, &reached, &mut report);
+    report
+}
+
+fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report) {
+    let spindles = newest.members.len() as u16;
+    for position in 0..=spindles {
+        let is_there = newest
+            .members
+            .get(usize::from(position))
+            .map_or(newest.log.is_some(), |member| member.state != MemberState::Failed);
+        if !is_there {
+            continue;
+        }
+        let device = DeviceIndex(position);
+        let last = match position {
+            log if log == spindles => {
+                let (half_blocks, redo_half_blocks) =
+                    (newest.log_half_blocks, newest.redo_half_blocks);
+                crate::format::LogLayout { half_blocks, redo_half_blocks }.device_blocks() - 1
+            }
+            _ => newest.device_blocks - 1,
+        };
+        for block in [0, last] {
+            let offset = block * BLOCK_BYTES as u64;
+            let found = Offline::read_raw(devices, device, offset, BLOCK_BYTES)
+                .map_err(|error| error.to_string())
+                .and_then(|bytes| Label::decode(&bytes).map_err(|error| error.to_string()));
+            let why = match found {
+                Err(why) => why,
+                Ok(label) if label.sequence != newest.sequence => {
+                    format!("is number {}, and the newest is {}", label.sequence, newest.sequence)
+                }
+                Ok(label) if label.members != newest.members => {
+                    "has other members than the newest".to_owned()
+                }
+                Ok(_) => continue,
+            };
+            report.findings.push(Problem::Label { device, block, why });
+        }
+    }
+}
+
+fn check_superblocks<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    newest: &Superblock,
+    report: &mut Report,
+) {
+    for (position, member) in (0u16..).zip(&label.members) {
+        if member.state != MemberState::Present {
+            continue;
+        }
+        let offset = newest.slot() * BLOCK_BYTES as u64;
+        let found = Offline::read_raw(devices, DeviceIndex(position), offset, BLOCK_BYTES)
+            .map_err(|error| error.to_string())
+            .and_then(|bytes| Superblock::decode(&bytes).map_err(|error| error.to_string()));
+        let why = match found {
+            Err(why) => why,
+            Ok(found) if found != *newest => format!(
+                "is that of consistency point {}, and the newest is {}",
+                found.checkpoint, newest.checkpoint
+            ),
+            Ok(_) => continue,
+        };
+        report.findings.push(Problem::Superblock { spindle: SpindleIndex(position), why });
+    }
+}
+
+/// What a block should be.
+fn holds_of(key: u32, file_blocks: u32) -> Holds {
+    match key < file_blocks {
+        true => Holds::Lun(key.into()),
+        false => Holds::Metadata(key),
+    }
+}
+
+/// What is wrong with a block that was read, if anything is.
+fn wrong(state: &BlockState, expected: Holds, crc: u32, superblock: &Superblock) -> Option<String> {
+    match state {
+        BlockState::Bad(bad) => Some(bad.to_string()),
+        BlockState::NeverWritten => Some("it was never written".to_owned()),
+        BlockState::Good { holds, .. } if *holds != expected => {
+            Some(format!("its entry says that it is {holds:?}"))
+        }
+        BlockState::Good { crc: found, .. } if (*found).max(1) != crc => {
+            Some(format!("it has CRC-32C {found:08x}, and its pointer says {crc:08x}"))
+        }
+        BlockState::Good { checkpoint, .. } if *checkpoint > superblock.checkpoint + 1 => Some(
+            format!("it is of consistency point {checkpoint}, behind {}", superblock.checkpoint),
+        ),
+        BlockState::Good { .. } => None,
+    }
+}
+
+/// The blocks that the root leads to, by place.
+type Reached = BTreeMap<Vbn, Holds>;

@@ -1,0 +1,50 @@
+//! The parity of every stripe with a block in use.
+
+use std::collections::BTreeSet;
+
+use strewn_array::write_anywhere::WriteAnywhereConfig;
+use strewn_raid::{Dbn, SpindleIndex, StripeCodec};
+
+use super::{Problem, Reached, Report};
+use crate::device::{BLOCK_BYTES, Devices};
+use crate::offline::{BlockPlace, Offline};
+use crate::store::BlockState;
+
+/// Stripes whose spindles are all there. What is bad of blocks in use has been found on the way to them.
+pub(super) fn check<D: Devices>(
+    offline: &mut Offline<'_, D>,
+    config: &WriteAnywhereConfig,
+    reached: &Reached,
+    report: &mut Report,
+) {
+    let group = &config.group;
+    let Ok(codec) = StripeCodec::for_shape(group.stripe_shape(), BLOCK_BYTES) else { return };
+    let stripes: BTreeSet<u64> = reached.keys().map(|vbn| group.locate(*vbn).dbn.0).collect();
+    for stripe in stripes {
+        let places: Vec<BlockPlace> = (0..group.spindles())
+            .map(|spindle| BlockPlace { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) })
+            .collect();
+        let read = offline.read_states(&places);
+        if read.iter().any(|(_, state)| state.is_none()) {
+            continue;
+        }
+        report.stripes += 1;
+        let mut is_whole = true;
+        for (place, (_, state)) in places.into_iter().zip(&read) {
+            let Some(BlockState::Bad(bad)) = state else { continue };
+            is_whole = false;
+            let is_data = place.spindle.0 < group.data_spindles();
+            if is_data && reached.contains_key(&group.vbn(place.spindle, place.dbn)) {
+                continue;
+            }
+            report.findings.push(Problem::Beside { place, why: bad.to_string() });
+        }
+        let blocks: Vec<Vec<u8>> = read.into_iter().map(|(bytes, _)| bytes).collect();
+        if is_whole
+            && let Ok(check) = codec.check(&blocks)
+            && !check.holds()
+        {
+            report.findings.push(Problem::Parity { stripe, check });
+        }
+    }
+}

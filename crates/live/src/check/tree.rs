@@ -1,0 +1,126 @@
+//! From the root to every block.
+
+use strewn_alloc::REGION_BLOCKS;
+use strewn_array::write_anywhere::metadata::{Pointer, decode_pointers};
+use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
+use strewn_raid::Vbn;
+
+use super::{Problem, Reached, Report, holds_of, wrong};
+use crate::data::Data;
+use crate::device::Devices;
+use crate::format::Superblock;
+use crate::offline::{BlockPlace, Offline};
+
+/// A level of the tree at a time; gives the blocks that are reached.
+pub(super) fn check<D: Devices>(
+    offline: &mut Offline<'_, D>,
+    config: &WriteAnywhereConfig,
+    empty: &WriteAnywhere<Data>,
+    superblock: &Superblock,
+    report: &mut Report,
+) -> Reached {
+    let keys = empty.keys();
+    let mut reached = Reached::new();
+    let (Some((vbn, checksum)), Some(root)) = (superblock.root.block, keys.root()) else {
+        return reached;
+    };
+    let mut bitmap: Vec<Option<Vec<u8>>> = vec![None; keys.aggregate_bitmap().len()];
+    let mut level = vec![(root, Pointer { vbn, checksum })];
+    while !level.is_empty() {
+        level.retain(|(key, pointer)| {
+            let holds = holds_of(*key, config.file_blocks);
+            if pointer.vbn.0 >= config.group.total_blocks() {
+                report.findings.push(Problem::Outside { holds, vbn: pointer.vbn });
+                return false;
+            }
+            if let Some(one) = reached.insert(pointer.vbn, holds) {
+                let (vbn, other) = (pointer.vbn, holds);
+                report.findings.push(Problem::Shared { vbn, one, other });
+            }
+            true
+        });
+        let places: Vec<BlockPlace> = level.iter().map(|(_, one)| place(config, one.vbn)).collect();
+        let read = offline.read_states(&places);
+        let mut next = Vec::new();
+        for (((key, pointer), place), (bytes, state)) in level.iter().zip(places).zip(read) {
+            report.blocks += 1;
+            let holds = holds_of(*key, config.file_blocks);
+            let why = match state {
+                Some(state) => wrong(&state, holds, pointer.checksum, superblock),
+                None => {
+                    report.blocks_missing += 1;
+                    None
+                }
+            };
+            let is_right = why.is_none() && state.is_some();
+            if let Some(why) = why {
+                report.findings.push(Problem::Block { holds, place, why });
+            }
+            let bytes = match is_right {
+                true => bytes,
+                false => match offline.compute(&config.group, place, pointer.checksum) {
+                    Some(bytes) => bytes,
+                    None => {
+                        report.findings.push(Problem::Gone { holds, place });
+                        continue;
+                    }
+                },
+            };
+            if let Some(slot) = key.checked_sub(keys.aggregate_bitmap().start)
+                && let Some(slot) = bitmap.get_mut(slot as usize)
+            {
+                *slot = Some(bytes);
+            } else if keys.has_pointers(*key) {
+                match decode_pointers(*key, &bytes) {
+                    Ok(pointers) => {
+                        let children = keys.children(*key).zip(pointers);
+                        next.extend(children.filter_map(|(key, one)| Some((key, one?))));
+                    }
+                    Err(error) => {
+                        let why = error.to_string();
+                        report.findings.push(Problem::Block { holds, place, why });
+                    }
+                }
+            }
+        }
+        level = next;
+    }
+    check_bitmap(&bitmap, empty, superblock, &reached, report);
+    reached
+}
+
+fn place(config: &WriteAnywhereConfig, vbn: Vbn) -> BlockPlace {
+    let location = config.group.locate(vbn);
+    BlockPlace { spindle: location.spindle, dbn: location.dbn }
+}
+
+fn check_bitmap(
+    bitmap: &[Option<Vec<u8>>],
+    empty: &WriteAnywhere<Data>,
+    superblock: &Superblock,
+    reached: &Reached,
+    report: &mut Report,
+) {
+    let in_use = |vbn: u64| {
+        let block = bitmap.get((vbn / REGION_BLOCKS) as usize)?.as_ref()?;
+        let bit = (vbn % REGION_BLOCKS) as usize;
+        Some(block[bit / 8] >> (bit % 8) & 1 == 1)
+    };
+    for (&vbn, &holds) in reached {
+        if in_use(vbn.0) == Some(false) {
+            report.findings.push(Problem::Free { vbn, holds });
+        }
+    }
+    // A block that was never written says nothing of its blocks.
+    if bitmap.iter().any(Option::is_none) {
+        return;
+    }
+    let total = empty.aggregate().total_blocks();
+    let in_bitmap = (0..total).filter(|vbn| in_use(*vbn) == Some(true)).count() as u64;
+    let for_superblock = total - empty.aggregate().free_blocks();
+    let (reached, held_back) =
+        (reached.len() as u64 + for_superblock, superblock.root.held_back_blocks);
+    if in_bitmap != reached + held_back {
+        report.findings.push(Problem::Count { in_bitmap, reached, held_back });
+    }
+}

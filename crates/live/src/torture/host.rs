@@ -1,0 +1,196 @@
+//! What the host asks for, and what it must be answered.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::draw::Draw;
+use super::shadow::{self, Shadow, Version, Written};
+use crate::engine::{Answer, HostRequest, RequestError, RequestId};
+
+/// Sectors of a block of 4 KiB.
+const BLOCK: u64 = 8;
+
+/// A request that is not answered.
+enum Outstanding {
+    Read {
+        sectors: Range<u64>,
+        before: Vec<Version>,
+        /// Writes that were under way at any time since: their versions are right as well.
+        also: Vec<Written>,
+    },
+    Write(Vec<Written>),
+    Flush,
+}
+
+/// The host.
+pub(super) struct Host {
+    next_id: u64,
+    outstanding: BTreeMap<u64, Outstanding>,
+    /// Sectors of the LUN that are written more often than others.
+    hot: Vec<u64>,
+    /// As the engine says.
+    pub(super) piece_sectors: u64,
+    most_sectors: u64,
+}
+
+impl Host {
+    pub(super) fn new(draw: &mut Draw, lun_sectors: u64, most_sectors: u64) -> Self {
+        let hot = (0..6).map(|_| draw.from(0..lun_sectors)).collect();
+        Self { next_id: 0, outstanding: BTreeMap::new(), hot, piece_sectors: BLOCK, most_sectors }
+    }
+
+    pub(super) fn outstanding(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// A request of any kind; nothing where it would get in the way of a write under way.
+    pub(super) fn draw(
+        &mut self,
+        draw: &mut Draw,
+        shadow: &mut Shadow,
+    ) -> Option<(RequestId, HostRequest)> {
+        let sectors = self.draw_sectors(draw, shadow.acknowledged.len() as u64);
+        let kind = draw.from(0..100);
+        if kind < 35 {
+            return Some(self.read(sectors, shadow));
+        }
+        if kind >= 97 {
+            return Some(self.ask(HostRequest::Flush, Outstanding::Flush));
+        }
+        let is_in_the_way = self.outstanding.values().any(|one| match one {
+            Outstanding::Write(pieces) => pieces.iter().any(|piece| {
+                piece.sectors.start < sectors.end && sectors.start < piece.sectors.end
+            }),
+            _ => false,
+        });
+        if is_in_the_way {
+            return None;
+        }
+        let (request, version) = match kind {
+            35..85 => {
+                let version = shadow.next_version();
+                let data = shadow::bytes_of(sectors.clone(), version);
+                (HostRequest::Write { first_sector: sectors.start, data }, version)
+            }
+            85..91 => (HostRequest::GiveBack(sectors.clone()), 0),
+            _ => (HostRequest::Zero(sectors.clone()), 0),
+        };
+        let pieces = self.pieces(&request, sectors, version);
+        for one in self.outstanding.values_mut() {
+            if let Outstanding::Read { also, .. } = one {
+                also.extend_from_slice(&pieces);
+            }
+        }
+        Some(self.ask(request, Outstanding::Write(pieces)))
+    }
+
+    fn draw_sectors(&self, draw: &mut Draw, lun_sectors: u64) -> Range<u64> {
+        let mut count = draw.spread(1..self.most_sectors + 1).min(lun_sectors);
+        let mut first = match draw.one_in(2) {
+            true => *draw.of(&self.hot),
+            false => draw.from(0..lun_sectors),
+        };
+        if draw.one_in(2) {
+            first -= first % BLOCK;
+            count = count.next_multiple_of(BLOCK);
+        }
+        let first = first.min(lun_sectors - count.min(lun_sectors));
+        first..(first + count).min(lun_sectors)
+    }
+
+    /// A read of `sectors`.
+    pub(super) fn read(
+        &mut self,
+        sectors: Range<u64>,
+        shadow: &Shadow,
+    ) -> (RequestId, HostRequest) {
+        let before = shadow.acknowledged[sectors.start as usize..sectors.end as usize].to_vec();
+        let mut also = shadow.unknown.clone();
+        for one in self.outstanding.values() {
+            if let Outstanding::Write(pieces) = one {
+                also.extend_from_slice(pieces);
+            }
+        }
+        let request = HostRequest::Read(sectors.clone());
+        self.ask(request, Outstanding::Read { sectors, before, also })
+    }
+
+    fn ask(&mut self, request: HostRequest, one: Outstanding) -> (RequestId, HostRequest) {
+        self.next_id += 1;
+        self.outstanding.insert(self.next_id, one);
+        (RequestId(self.next_id), request)
+    }
+
+    /// What of a request is there or not as one.
+    fn pieces(&self, request: &HostRequest, sectors: Range<u64>, version: Version) -> Vec<Written> {
+        let mut pieces = Vec::new();
+        let mut start = sectors.start;
+        while start < sectors.end {
+            let next = (start / self.piece_sectors + 1) * self.piece_sectors;
+            let end = next.min(sectors.end);
+            let (inner_start, inner_end) = (start.next_multiple_of(BLOCK), end / BLOCK * BLOCK);
+            let parts = match request {
+                HostRequest::GiveBack(_) if inner_start >= inner_end => vec![],
+                HostRequest::GiveBack(_) => std::iter::once(inner_start..inner_end).collect(),
+                HostRequest::Zero(_) if inner_start < inner_end => {
+                    vec![start..inner_start, inner_start..inner_end, inner_end..end]
+                }
+                _ => std::iter::once(start..end).collect(),
+            };
+            let parts = parts.into_iter().filter(|part| !part.is_empty());
+            pieces.extend(parts.map(|sectors| Written { sectors, version }));
+            start = end;
+        }
+        pieces
+    }
+
+    /// An answer has come; the versions that a read has found.
+    pub(super) fn answered(
+        &mut self,
+        id: RequestId,
+        answer: Result<Answer, RequestError>,
+        shadow: &mut Shadow,
+    ) -> Result<Option<(u64, Vec<Version>)>, String> {
+        let Some(one) = self.outstanding.remove(&id.0) else {
+            return Err(format!("request {} was answered twice", id.0));
+        };
+        match (one, answer) {
+            (Outstanding::Write(pieces), Err(RequestError::Stopped(_))) => {
+                shadow.unknown.extend(pieces);
+            }
+            (_, Err(RequestError::Stopped(_))) => {}
+            (_, Err(error)) => return Err(format!("request {} was refused: {error}", id.0)),
+            (Outstanding::Write(pieces), Ok(Answer::Done)) => {
+                pieces.iter().for_each(|piece| shadow.acknowledge(piece));
+            }
+            (Outstanding::Flush, Ok(Answer::Done)) => {}
+            (Outstanding::Read { sectors, before, also }, Ok(Answer::Bytes(bytes))) => {
+                if bytes.len() as u64 != (sectors.end - sectors.start) * 512 {
+                    return Err(format!("a read of sectors {sectors:?} has {} bytes", bytes.len()));
+                }
+                let found = shadow::versions_of(sectors.start, &bytes)?;
+                for ((sector, found), before) in sectors.clone().zip(&found).zip(&before) {
+                    let is_right =
+                        |one: &Written| one.version == *found && one.sectors.contains(&sector);
+                    if found != before && !also.iter().any(is_right) {
+                        return Err(format!(
+                            "a read of sectors {sectors:?} finds version {found} in sector {sector}; expected {before}"
+                        ));
+                    }
+                }
+                return Ok(Some((sectors.start, found)));
+            }
+            (_, Ok(answer)) => return Err(format!("request {} was answered {answer:?}", id.0)),
+        }
+        Ok(None)
+    }
+
+    /// Nobody answers any more: what was written is there or not.
+    pub(super) fn gives_up(&mut self, shadow: &mut Shadow) {
+        for one in std::mem::take(&mut self.outstanding).into_values() {
+            if let Outstanding::Write(pieces) = one {
+                shadow.unknown.extend(pieces);
+            }
+        }
+    }
+}

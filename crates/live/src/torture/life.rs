@@ -1,0 +1,248 @@
+//! One life of an array: from its start to its end, whatever that is.
+
+use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_raid::SpindleIndex;
+
+use super::bench::Bench;
+use super::draw::Draw;
+use super::host::Host;
+use super::schedule::Schedule;
+use super::shadow::Version;
+use crate::data::Data;
+use crate::device::{DeviceIndex, Devices};
+use crate::engine::{HostRequest, RequestId};
+use crate::format::MemberState;
+use crate::restart::{Beginning, RestartError, restart_write_anywhere};
+use crate::running::Running;
+
+/// Sectors that are read at once when all of the LUN is.
+const SCAN_SECTORS: u64 = 512;
+
+/// How a life ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The power went.
+    Crash,
+    /// The power went before the array had started.
+    CrashAtStart,
+    /// The array stopped for want of room.
+    Stopped,
+    /// It was shut down.
+    ShutDown,
+}
+
+/// The power went, or something does not hold.
+enum Stop {
+    Ended(End),
+    Wrong(String),
+}
+
+impl From<String> for Stop {
+    fn from(what: String) -> Self {
+        Self::Wrong(what)
+    }
+}
+
+type Array<'a> = Running<&'a mut Bench, WriteAnywhere<Data>>;
+
+/// A life.
+pub(super) struct Life<'a> {
+    schedule: &'a mut Schedule,
+    draw: Draw,
+    host: Host,
+    /// The LUN as it is read, while it is.
+    scan: Option<Vec<Version>>,
+    is_last: bool,
+}
+
+impl<'a> Life<'a> {
+    pub(super) fn new(schedule: &'a mut Schedule, is_last: bool) -> Self {
+        let mut draw = Draw::new(schedule.draw.bits(), 2);
+        let plan = &schedule.plan;
+        let host = Host::new(&mut draw, plan.lun_sectors(), plan.most_sectors);
+        Self { schedule, draw, host, scan: None, is_last }
+    }
+
+    pub(super) fn live(mut self, bench: &mut Bench) -> Result<End, String> {
+        let Some(label) = self.schedule.label(&bench.devices) else {
+            return Err("no device has a label".to_owned());
+        };
+        self.schedule.tell(|| format!("label {} {:?}", label.sequence, label.members));
+        let beginning = Beginning { label, lun_sectors: self.schedule.plan.lun_sectors() };
+        let config = self.schedule.plan.config.clone();
+        let started = restart_write_anywhere(&mut *bench, &beginning, &config);
+        let array = match started {
+            Ok(array) => array,
+            Err(error) => {
+                let no_room = matches!(&error, RestartError::Stopped(why) if why.contains("space"))
+                    || error.to_string().contains("no space");
+                return match () {
+                    () if bench.hung.is_some() => Err(String::new()),
+                    () if bench.is_off => Ok(End::CrashAtStart),
+                    () if no_room && self.schedule.plan.full => {
+                        bench.drain();
+                        Ok(End::Stopped)
+                    }
+                    () => Err(format!("the array does not start: {error}")),
+                };
+            }
+        };
+        let end = match self.run(array) {
+            Ok(end) | Err(Stop::Ended(end)) => end,
+            Err(Stop::Wrong(what)) => return Err(what),
+        };
+        self.host.gives_up(&mut self.schedule.shadow);
+        if end == End::Stopped {
+            match self.draw.one_in(2) {
+                true => bench.cut(),
+                false => bench.drain(),
+            }
+        }
+        Ok(end)
+    }
+
+    fn run(&mut self, mut array: Array<'_>) -> Result<End, Stop> {
+        let before = array.engine().superblock().checkpoint;
+        self.host.piece_sectors = array.engine().piece_sectors();
+        self.scan(&mut array)?;
+        self.check(&mut array)?;
+        let mut left = match self.is_last {
+            true => 0,
+            false => self.schedule.plan.operations,
+        };
+        let mut replace_in = self.draw.spread(1..2_000);
+        while left > 0 || self.host.outstanding() > 0 {
+            let depth = self.schedule.plan.depth as usize;
+            while left > 0 && self.host.outstanding() < depth {
+                left -= 1;
+                self.schedule.summary.requests += 1;
+                let drawn = self.host.draw(&mut self.draw, &mut self.schedule.shadow);
+                let Some((id, request)) = drawn else { break };
+                self.submit(&mut array, id, request);
+            }
+            if left > 0 && self.draw.one_in(200) {
+                let now_ns = array.now_ns();
+                array.engine_mut().bring_to_spindles(now_ns);
+            }
+            self.turn(&mut array)?;
+            replace_in = replace_in.saturating_sub(1);
+            if replace_in == 0 {
+                self.replace(&mut array);
+                replace_in = self.draw.spread(1..2_000);
+            }
+        }
+        self.schedule.summary.checkpoints += array.engine().superblock().checkpoint - before;
+        if self.is_last || self.draw.one_in(2) {
+            self.rebuild(&mut array)?;
+        }
+        if self.is_last {
+            self.scan(&mut array)?;
+        }
+        array.shut_down().map_err(|why| self.stopped(&mut array, &why))?;
+        self.check(&mut array)?;
+        Ok(End::ShutDown)
+    }
+
+    fn submit(&mut self, array: &mut Array<'_>, id: RequestId, request: HostRequest) {
+        self.schedule.tell(|| match &request {
+            HostRequest::Write { first_sector, data } => {
+                let end = first_sector + data.len() as u64 / 512;
+                format!("{} Write({first_sector}..{end})", id.0)
+            }
+            request => format!("{} {request:?}", id.0),
+        });
+        array.submit(id, request);
+    }
+
+    /// What it means that the array has stopped.
+    fn stopped(&self, array: &mut Array<'_>, why: &str) -> Stop {
+        match () {
+            () if array.devices_mut().is_off => Stop::Ended(End::Crash),
+            () if self.schedule.plan.full && why.contains("space") => Stop::Ended(End::Stopped),
+            () => Stop::Wrong(format!("the array has stopped: {why}")),
+        }
+    }
+
+    fn turn(&mut self, array: &mut Array<'_>) -> Result<(), Stop> {
+        array.turn(None);
+        if array.devices_mut().is_off {
+            return Err(Stop::Ended(End::Crash));
+        }
+        let mut answers = Vec::new();
+        array.engine_mut().take_answers(&mut answers);
+        for (id, answer) in answers {
+            self.schedule.tell(|| match &answer {
+                Ok(_) => format!("{} done", id.0),
+                Err(error) => format!("{} {error}", id.0),
+            });
+            let found = self.host.answered(id, answer, &mut self.schedule.shadow)?;
+            if let (Some((first, found)), Some(scan)) = (found, &mut self.scan) {
+                scan[first as usize..][..found.len()].copy_from_slice(&found);
+            }
+        }
+        let stopped = array.engine().stopped().map(str::to_owned);
+        stopped.map_or(Ok(()), |why| Err(self.stopped(array, &why)))
+    }
+
+    /// Reads all of the LUN and holds it against what the host was told.
+    fn scan(&mut self, array: &mut Array<'_>) -> Result<(), Stop> {
+        let sectors = self.schedule.plan.lun_sectors();
+        self.scan = Some(vec![0; sectors as usize]);
+        let mut next = 0;
+        while next < sectors || self.host.outstanding() > 0 {
+            while next < sectors && self.host.outstanding() < 4 {
+                let end = (next + SCAN_SECTORS).min(sectors);
+                let (id, request) = self.host.read(next..end, &self.schedule.shadow);
+                array.submit(id, request);
+                next = end;
+            }
+            self.turn(array)?;
+        }
+        let scan = self.scan.take().unwrap_or_default();
+        self.schedule.shadow.settle(&scan)?;
+        Ok(())
+    }
+
+    /// Has what lies on the spindles checked, if nothing is on its way to them.
+    fn check(&mut self, array: &mut Array<'_>) -> Result<(), Stop> {
+        if !array.engine().is_clean() || array.is_waiting() {
+            return Ok(());
+        }
+        let label = array.engine().label().clone();
+        let bench: &Bench = array.devices_mut();
+        self.schedule.check(bench, &label)?;
+        Ok(())
+    }
+
+    /// A blank device takes the place of a spindle that the array knows to be lost.
+    fn replace(&mut self, array: &mut Array<'_>) {
+        let members = &array.engine().label().members;
+        let failed = members.iter().position(|member| member.state == MemberState::Failed);
+        let Some(spindle) = failed else { return };
+        self.schedule.tell(|| format!("spindle {spindle} is replaced"));
+        let blank = self.schedule.plan.blank();
+        let device = DeviceIndex(spindle as u16);
+        let mut bench: &mut Bench = array.devices_mut();
+        Devices::replace(&mut bench, device, blank);
+        let now_ns = array.now_ns();
+        array.engine_mut().replaced(now_ns, SpindleIndex(spindle as u16));
+    }
+
+    /// Waits until all that is lost is replaced and rebuilt.
+    fn rebuild(&mut self, array: &mut Array<'_>) -> Result<(), Stop> {
+        let mut turns = 0u64;
+        loop {
+            self.replace(array);
+            let members = &array.engine().label().members;
+            if members.iter().all(|member| member.state == MemberState::Present) {
+                self.schedule.summary.rebuilds += u64::from(turns > 0);
+                return Ok(());
+            }
+            turns += 1;
+            if turns > 1_000_000 {
+                return Err(Stop::Wrong("a rebuild does not come to its end".to_owned()));
+            }
+            self.turn(array)?;
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! A schedule from its first life to its last.
+
+use std::collections::BTreeSet;
+
+use strewn_raid::SpindleIndex;
+
+use super::bench::{Bench, Event};
+use super::draw::Draw;
+use super::life::{End, Life};
+use super::plan::Plan;
+use super::shadow::Shadow;
+use super::{Failure, Kind, Options, Summary};
+use crate::check::{self, Problem};
+use crate::device::simulated::{Fault, Injected};
+use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
+use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS};
+
+/// What a schedule knows between its lives.
+pub(super) struct Schedule {
+    seed: u64,
+    pub(super) plan: Plan,
+    pub(super) draw: Draw,
+    pub(super) shadow: Shadow,
+    pub(super) summary: Summary,
+    pub(super) verbose: bool,
+    disks: Vec<SimulatedDisk>,
+    /// Devices that are not there when the next life begins.
+    absent: BTreeSet<DeviceIndex>,
+    injected: Vec<Injected>,
+    bench: Bench,
+    life: u64,
+    /// Stripes in which a spindle has done wrong silently.
+    pub(super) injured: BTreeSet<u64>,
+    /// Whether the array was shut down last.
+    pub(super) was_shut_down: bool,
+}
+
+impl Schedule {
+    pub(super) fn new(seed: u64, kind: Kind, options: Options) -> Self {
+        let plan = Plan::draw(seed, kind, options.parity);
+        let disks = plan.disks();
+        Self {
+            seed,
+            shadow: Shadow::new(plan.lun_sectors()),
+            draw: Draw::new(seed, 1),
+            summary: Summary::default(),
+            verbose: options.verbose,
+            bench: Bench::new(SimulatedDevices::new(0, Vec::new()), 0, Vec::new()),
+            disks,
+            absent: BTreeSet::new(),
+            injected: Vec::new(),
+            life: 0,
+            injured: BTreeSet::new(),
+            was_shut_down: false,
+            plan,
+        }
+    }
+
+    pub(super) fn tell(&self, what: impl FnOnce() -> String) {
+        if self.verbose {
+            eprintln!("life {}, step {}: {}", self.life, self.bench.steps, what());
+        }
+    }
+
+    pub(super) fn failure(&self, what: String) -> Failure {
+        let config = &self.plan.config;
+        let mut injected = self.injected.clone();
+        injected.extend_from_slice(self.bench.devices.injected());
+        Failure {
+            seed: self.seed,
+            kind: self.plan.kind,
+            array: format!(
+                "{:?}, {} data spindles of {} blocks, LUN of {} blocks, cache of {}, log halves of {} KiB, {}",
+                config.group.parity(),
+                config.group.data_spindles(),
+                config.group.blocks_per_spindle(),
+                config.file_blocks,
+                config.cache_blocks,
+                config.log_half_bytes >> 10,
+                config.policy.as_str(),
+            ),
+            life: self.life,
+            step: self.bench.steps,
+            what,
+            injected: injected.iter().map(|one| format!("{one:?}")).collect(),
+        }
+    }
+
+    /// Life after life, and one more in which nothing goes wrong.
+    pub(super) fn run(&mut self) -> Result<Summary, String> {
+        if self.verbose {
+            eprintln!("{}", self.failure(format!("{:?}", self.plan)));
+        }
+        for life in 0..=self.plan.lives {
+            self.life = life;
+            let is_last = life == self.plan.lives;
+            self.begin(is_last);
+            self.tell(|| format!("life begins, power goes at {}", self.bench.cut_at));
+            let mut bench = std::mem::replace(
+                &mut self.bench,
+                Bench::new(SimulatedDevices::new(0, Vec::new()), 0, Vec::new()),
+            );
+            let end = Life::new(self, is_last).live(&mut bench);
+            self.bench = bench;
+            if let Some(why) = &self.bench.hung {
+                return Err(format!("it hangs: {why}"));
+            }
+            let end = end?;
+            self.tell(|| format!("life ends: {end:?}"));
+            self.end(end);
+        }
+        Ok(self.summary)
+    }
+
+    /// Draws what happens in the next life.
+    fn begin(&mut self, is_last: bool) {
+        let draw = &mut self.draw;
+        let seed = self.seed ^ (self.life + 1) << 48;
+        let mut devices = self.plan.devices(seed, std::mem::take(&mut self.disks));
+        for device in &self.absent {
+            devices.lose_device(*device, "absent");
+        }
+        let crashes = !matches!(self.plan.kind, Kind::Losses | Kind::NoRoom) && !is_last;
+        let cut_at = match draw.from(0..8) {
+            _ if !crashes => u64::MAX,
+            0 => draw.from(0..150),
+            1..=5 => draw.spread(20..20_000),
+            _ => u64::MAX,
+        };
+        let mut events = Vec::new();
+        let spindles = u64::from(self.plan.config.group.spindles());
+        if !is_last {
+            let mut broken: BTreeSet<u16> = self.absent.iter().map(|device| device.0).collect();
+            if let Some(label) = newest_label(&devices, &self.absent) {
+                broken.extend((0u16..).zip(&label.members).filter_map(|(at, member)| {
+                    (member.state != MemberState::Present).then_some(at)
+                }));
+            }
+            while broken.len() < self.plan.losses && draw.one_in(2) {
+                let spindle = draw.from(0..spindles) as u16;
+                if broken.insert(spindle) {
+                    let at = match draw.from(0..4) {
+                        0 => draw.from(0..200),
+                        _ => draw.spread(20..8_000),
+                    };
+                    events.push((at, Event::Lose(DeviceIndex(spindle))));
+                }
+            }
+            if self.plan.full {
+                let device = DeviceIndex(draw.from(0..spindles) as u16);
+                events.push((draw.spread(10..8_000), Event::Full(device)));
+            }
+            if draw.one_in(4) {
+                let device = DeviceIndex(draw.from(0..spindles + 1) as u16);
+                events.push((draw.spread(1..2_000), Event::Slow(device, draw.from(2..40) as u32)));
+            }
+        }
+        events.sort_by_key(|(at, _)| *at);
+        self.bench = Bench::new(devices, cut_at, events);
+        self.bench.lost = self.absent.clone();
+    }
+
+    fn end(&mut self, end: End) {
+        self.summary.lives += 1;
+        self.summary.ios += self.bench.steps;
+        self.summary.crashes += u64::from(matches!(end, End::Crash | End::CrashAtStart));
+        self.summary.crashes_at_start += u64::from(end == End::CrashAtStart);
+        self.summary.stops += u64::from(end == End::Stopped);
+        self.was_shut_down = end == End::ShutDown;
+        let injected = self.bench.devices.injected().to_vec();
+        self.absent = std::mem::take(&mut self.bench.lost);
+        self.summary.losses += self.absent.len() as u64;
+        // One that was lost may be back with the power, as old as it is.
+        let draw = &mut self.draw;
+        self.absent.retain(|_| draw.one_in(2));
+        let silent = injected.iter().filter(|one| place_of(&one.fault).is_some());
+        self.summary.silent_faults += silent.count() as u64;
+        self.note_injuries(&injected);
+        self.injected.extend(injected);
+        self.disks = self.bench.devices.disks();
+    }
+
+    /// Notes in which stripes a fault may have left something wrong.
+    pub(super) fn note_injuries(&mut self, injected: &[Injected]) {
+        for one in injected {
+            for (offset, bytes) in place_of(&one.fault).into_iter().flatten() {
+                let first = offset / BLOCK_BYTES as u64;
+                let end = (offset + bytes).div_ceil(BLOCK_BYTES as u64);
+                for block in first.max(FIRST_ROW_BLOCK)..end {
+                    let (row, within) = (
+                        (block - FIRST_ROW_BLOCK) / ROW_BLOCKS,
+                        (block - FIRST_ROW_BLOCK) % ROW_BLOCKS,
+                    );
+                    let first = row * ROW_DATA_BLOCKS;
+                    match within {
+                        ROW_DATA_BLOCKS => self.injured.extend(first..first + ROW_DATA_BLOCKS),
+                        within => {
+                            self.injured.insert(first + within);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether what a check has found follows from what was injected.
+    fn is_injury(&self, problem: &Problem) -> bool {
+        let is_silent = |spindle: SpindleIndex| self.plan.silent.contains(&spindle.0);
+        match problem {
+            Problem::Label { device, .. } => is_silent(SpindleIndex(device.0)),
+            Problem::Superblock { spindle, .. } => is_silent(*spindle),
+            Problem::Block { place, .. } => {
+                is_silent(place.spindle) && self.injured.contains(&place.dbn.0)
+            }
+            Problem::Beside { place, .. } => self.injured.contains(&place.dbn.0),
+            Problem::Parity { stripe, .. } => self.injured.contains(stripe),
+            _ => false,
+        }
+    }
+
+    /// Looks at what lies on the devices of an array that has come to rest.
+    pub(super) fn check(&mut self, bench: &Bench, label: &Label) -> Result<(), String> {
+        let devices = &bench.devices;
+        let injected = devices.injected().to_vec();
+        self.note_injuries(&injected);
+        let mut copy = SimulatedDevices::new(1, devices.disks());
+        for device in &bench.lost {
+            copy.close(*device);
+        }
+        let report = check::check_write_anywhere(&mut copy, label, &self.plan.config);
+        let unexpected: Vec<String> = report
+            .findings
+            .iter()
+            .filter(|finding| !self.is_injury(finding) && !is_of_lost(finding, &bench.lost))
+            .map(ToString::to_string)
+            .collect();
+        match unexpected.first() {
+            None => Ok(()),
+            Some(first) => Err(format!("the check finds {} problems: {first}", unexpected.len())),
+        }
+    }
+
+    /// The newest label on the devices that are there.
+    pub(super) fn label(&self, devices: &SimulatedDevices) -> Option<Label> {
+        let device_blocks = self.plan.label.device_blocks;
+        newest_label(devices, &self.absent).map(|label| Label { device_blocks, ..label })
+    }
+}
+
+/// Whether a finding only says that a device is not there.
+fn is_of_lost(problem: &Problem, lost: &BTreeSet<DeviceIndex>) -> bool {
+    match problem {
+        Problem::Label { device, .. } => lost.contains(device),
+        Problem::Superblock { spindle, .. } => lost.contains(&DeviceIndex(spindle.0)),
+        _ => false,
+    }
+}
+
+/// Where a fault has left something wrong: offsets and lengths.
+fn place_of(fault: &Fault) -> Option<Vec<(u64, u64)>> {
+    match *fault {
+        Fault::Unreadable { offset, bytes } | Fault::LostWrite { offset, bytes, .. } => {
+            Some(vec![(offset, bytes)])
+        }
+        Fault::Corrupted { offset, .. } => Some(vec![(offset, 1)]),
+        Fault::Misdirected { offset, bytes, landed_at, .. } => {
+            Some(vec![(offset, bytes), (landed_at, bytes)])
+        }
+        _ => None,
+    }
+}
+
+/// Of the labels of all devices the newest; of those that are as new, one whose device none of them calls failed.
+fn newest_label(devices: &SimulatedDevices, absent: &BTreeSet<DeviceIndex>) -> Option<Label> {
+    let mut labels = Vec::new();
+    for device in (0..devices.count()).map(DeviceIndex).filter(|one| !absent.contains(one)) {
+        let last = devices.size_bytes(device) - BLOCK_BYTES as u64;
+        let copies = [0, last].map(|offset| {
+            let mut bytes = vec![0; BLOCK_BYTES];
+            // What cannot be read is no label.
+            if devices.disk(device).read(offset, &mut bytes).is_err() {
+                bytes.fill(0);
+            }
+            bytes
+        });
+        labels.extend(Label::of_copies(&copies[0], &copies[1]).ok());
+    }
+    let newest = labels.iter().map(|label| label.sequence).max()?;
+    labels.retain(|label| label.sequence == newest);
+    let is_believed = |label: &Label| {
+        let own = |other: &Label| {
+            other.members.iter().find(|member| member.identity == label.own).map(|own| own.state)
+        };
+        labels.iter().all(|other| own(other) != Some(MemberState::Failed))
+    };
+    labels.iter().find(|label| is_believed(label)).or(labels.first()).cloned()
+}

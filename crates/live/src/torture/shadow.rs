@@ -1,0 +1,111 @@
+//! What the host knows of the LUN, sector by sector.
+
+use std::ops::Range;
+
+const SECTOR: usize = 512;
+
+/// Names what a sector was written with; 0 is zeros.
+pub(super) type Version = u32;
+
+/// Sectors that are written as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) sectors: Range<u64>,
+    pub(super) version: Version,
+}
+
+/// The LUN as it must be.
+#[derive(Debug)]
+pub(super) struct Shadow {
+    /// The version of each sector that was acknowledged last.
+    pub(super) acknowledged: Vec<Version>,
+    /// What was asked for and never answered: each is there or not.
+    pub(super) unknown: Vec<Written>,
+    versions: Version,
+}
+
+impl Shadow {
+    pub(super) fn new(sectors: u64) -> Self {
+        Self { acknowledged: vec![0; sectors as usize], unknown: Vec::new(), versions: 0 }
+    }
+
+    pub(super) fn next_version(&mut self) -> Version {
+        self.versions += 1;
+        self.versions
+    }
+
+    pub(super) fn acknowledge(&mut self, written: &Written) {
+        let Range { start, end } = written.sectors;
+        self.acknowledged[start as usize..end as usize].fill(written.version);
+    }
+
+    /// Holds the whole LUN, as it was read after a restart, against what it must be; what was not known is known then.
+    pub(super) fn settle(&mut self, found: &[Version]) -> Result<(), String> {
+        let mut expected = self.acknowledged.clone();
+        for Written { sectors, version } in std::mem::take(&mut self.unknown) {
+            let range = sectors.start as usize..sectors.end as usize;
+            let differs = |sector: &usize| expected[*sector] != version;
+            // Where both are the same nothing can be told.
+            let there = range.clone().filter(differs).find(|at| found[*at] == version);
+            if there.is_some() {
+                expected[range].fill(version);
+            }
+        }
+        for (sector, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            if found != expected {
+                let acknowledged = self.acknowledged[sector];
+                return Err(format!(
+                    "sector {sector} has version {found}; expected {expected} (acknowledged {acknowledged})"
+                ));
+            }
+        }
+        self.acknowledged = expected;
+        Ok(())
+    }
+}
+
+/// What `sector` has when it was written with `version`.
+pub(super) fn contents(sector: u64, version: Version, into: &mut [u8]) {
+    if version == 0 {
+        into.fill(0);
+        return;
+    }
+    let word = sector << 32 | u64::from(version);
+    for (index, part) in (0u64..).zip(into.as_chunks_mut::<8>().0) {
+        *part = (word ^ index.wrapping_mul(0x0101_0000_0000_0101)).to_le_bytes();
+    }
+}
+
+/// The version that `sector` has, or what is wrong with its bytes.
+pub(super) fn version_of(sector: u64, bytes: &[u8]) -> Result<Version, String> {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[..8]);
+    let word = u64::from_le_bytes(word);
+    let version = word as u32;
+    let mut expected = [0; SECTOR];
+    contents(sector, version, &mut expected);
+    if expected == bytes {
+        return Ok(version);
+    }
+    let other = word >> 32;
+    contents(other, version, &mut expected);
+    Err(if expected == bytes {
+        format!("sector {sector} has what was written to sector {other} (version {version})")
+    } else {
+        format!("sector {sector} has bytes that nobody wrote, beginning with {word:016x}")
+    })
+}
+
+/// The bytes of `sectors` when they are written with `version`.
+pub(super) fn bytes_of(sectors: Range<u64>, version: Version) -> Vec<u8> {
+    let mut bytes = vec![0; (sectors.end - sectors.start) as usize * SECTOR];
+    for (sector, into) in sectors.zip(bytes.chunks_exact_mut(SECTOR)) {
+        contents(sector, version, into);
+    }
+    bytes
+}
+
+/// The versions of the sectors from `first` on.
+pub(super) fn versions_of(first: u64, bytes: &[u8]) -> Result<Vec<Version>, String> {
+    (first..).zip(bytes.chunks_exact(SECTOR)).map(|(at, bytes)| version_of(at, bytes)).collect()
+}

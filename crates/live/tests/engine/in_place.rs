@@ -1,0 +1,262 @@
+//! The in-place array, over devices that fail.
+
+use strewn_live::device::DeviceIndex;
+use strewn_live::engine::{Answer, HostRequest, RequestId};
+use strewn_live::format::MemberState;
+
+use crate::in_place_rig::{Random, Rig, Setting};
+
+/// So many seeds, or the one that the environment asks for.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let one = std::env::var("STREWN_SEED").ok().map(|seed| seed.parse().unwrap());
+    one.map_or(0..count, |seed: u64| seed..seed + 1)
+}
+
+/// So many happenings, with so many requests under way at most.
+fn happenings(rig: &mut Rig, count: u64, most: usize) {
+    for _ in 0..count {
+        if rig.under_way() < most && rig.random.below(3) < 2 {
+            rig.anything();
+        }
+        if rig.random.below(3) < 2 {
+            rig.turn();
+        }
+    }
+}
+
+fn some_happenings(rig: &mut Rig, most_count: u64) {
+    let count = rig.random.below(most_count);
+    let most = 1 + rig.random.below(20) as usize;
+    happenings(rig, count, most);
+}
+
+#[test]
+fn a_crash_at_any_time_loses_nothing_that_was_answered() {
+    for seed in seeds(300) {
+        let mut rig = Rig::new(seed);
+        rig.start();
+        for _ in 0..3 {
+            some_happenings(&mut rig, 250);
+            rig.crash();
+            // It may go again while the array catches up.
+            while rig.random.one_in(2) {
+                let fuse = rig.random.below(120);
+                println!("fuse {fuse}");
+                let started = rig.try_start(Some(fuse));
+                rig.crash();
+                drop(started);
+            }
+            rig.start();
+            rig.verify();
+        }
+        some_happenings(&mut rig, 50);
+        rig.settle();
+        rig.shut_down();
+        rig.check_parity();
+    }
+}
+
+#[test]
+fn after_a_clean_shutdown_parity_is_right_and_the_log_is_not_needed() {
+    for seed in seeds(100) {
+        let mut rig = Rig::new(seed);
+        rig.start();
+        some_happenings(&mut rig, 500);
+        rig.settle();
+        rig.shut_down();
+        rig.check_parity();
+        rig.start();
+        assert!(!rig.running().engine().superblock().clean);
+        rig.verify();
+    }
+}
+
+#[test]
+fn a_spindle_is_lost_before_with_or_after_a_crash() {
+    for seed in seeds(300) {
+        let mut rig = Rig::new(seed);
+        rig.start();
+        let lost = rig.random.below(rig.setting.spindles().into()) as u16;
+        let device = DeviceIndex(lost);
+        some_happenings(&mut rig, 150);
+        let when = rig.random.below(3);
+        println!("{device:?} is lost: {when}");
+        if when == 0 {
+            rig.devices().lose_device(device, "lost before");
+            some_happenings(&mut rig, 150);
+        }
+        rig.crash();
+        if when == 1 {
+            rig.devices().lose_device(device, "lost with the power");
+        }
+        while rig.random.one_in(3) {
+            let fuse = rig.random.below(120);
+            println!("fuse {fuse}");
+            let started = rig.try_start(Some(fuse));
+            rig.crash();
+            drop(started);
+        }
+        rig.start();
+        if when == 2 {
+            rig.devices().lose_device(device, "lost after");
+        }
+        rig.verify();
+        some_happenings(&mut rig, 100);
+        rig.settle();
+        rig.clean();
+        rig.verify();
+        replace_and_check(&mut rig, lost);
+    }
+}
+
+fn state_of(rig: &mut Rig, spindle: u16) -> MemberState {
+    rig.running().engine().label().members[usize::from(spindle)].state
+}
+
+/// A lost spindle is replaced, under load and with crashes; then all is as if it had never been lost.
+fn replace_and_check(rig: &mut Rig, lost: u16) {
+    // It may not have been asked for anything since.
+    some_happenings(rig, 60);
+    if state_of(rig, lost) == MemberState::Present {
+        happenings(rig, 400, 10);
+        rig.settle();
+        rig.clean();
+    }
+    if state_of(rig, lost) != MemberState::Failed {
+        return;
+    }
+    rig.replace(lost);
+    some_happenings(rig, 100);
+    if rig.random.one_in(2) {
+        rig.crash();
+        rig.start();
+        rig.verify();
+        if state_of(rig, lost) == MemberState::Failed {
+            // The power went before any label had it.
+            rig.replace(lost);
+        }
+        some_happenings(rig, 100);
+    }
+    rig.settle();
+    rig.clean();
+    if rig.random.one_in(2) {
+        // What is present now must be so without what was in memory.
+        rig.crash();
+        rig.start();
+        rig.verify();
+        rig.clean();
+    }
+    let label = rig.running().engine().label().clone();
+    let all_there = label.members.iter().all(|member| member.state == MemberState::Present);
+    assert!(all_there, "{:?}", label.members);
+    rig.verify();
+    rig.shut_down();
+    rig.check_parity();
+}
+
+#[test]
+fn one_spindle_may_have_bad_blocks() {
+    for seed in seeds(200) {
+        let mut rig = Rig::new(seed);
+        rig.start();
+        let bad = rig.random.below(rig.setting.spindles().into()) as u16;
+        for round in 0..3 {
+            for _ in 0..rig.random.below(12) {
+                rig.spoil(bad);
+                some_happenings(&mut rig, 60);
+            }
+            if round == 1 || rig.random.one_in(2) {
+                rig.crash();
+                rig.start();
+            }
+            rig.settle();
+            rig.verify();
+        }
+        rig.clean();
+        assert_eq!(rig.running().engine().array().bad_blocks().lost, 0);
+    }
+}
+
+/// A spindle that was lost is there again after the crash. Whether it is believed says the newest label.
+#[test]
+fn a_lost_spindle_that_comes_back_is_not_believed() {
+    for seed in seeds(300) {
+        let mut rig = Rig::new(seed);
+        rig.start();
+        some_happenings(&mut rig, 150);
+        let lost = rig.random.below(rig.setting.spindles().into()) as u16;
+        rig.devices().lose_device(DeviceIndex(lost), "lost for a while");
+        some_happenings(&mut rig, 100);
+        rig.crash();
+        rig.all_come_back(seed);
+        rig.start();
+        rig.verify();
+        some_happenings(&mut rig, 100);
+        rig.settle();
+        rig.clean();
+        rig.verify();
+        if state_of(&mut rig, lost) == MemberState::Failed {
+            replace_and_check(&mut rig, lost);
+        } else {
+            rig.shut_down();
+            rig.check_parity();
+        }
+    }
+}
+
+/// Halves that take one block, or few.
+#[test]
+fn a_half_of_the_log_never_gets_more_than_it_takes() {
+    for log_half_blocks in 3..40 {
+        let seed = log_half_blocks;
+        let mut random = Random::new(seed);
+        let setting = Setting { log_half_blocks, ..Setting::any(&mut random) };
+        let mut rig = Rig::of(seed, random, setting);
+        rig.start();
+        let all = rig.setting.lun_blocks * 8;
+        for _ in 0..4 {
+            rig.write(0..all, false);
+            rig.write(3..all - 3, true);
+        }
+        happenings(&mut rig, 100, 16);
+        rig.settle();
+        rig.crash();
+        rig.start();
+        rig.verify();
+        assert!(rig.answered > 8);
+        rig.shut_down();
+        rig.check_parity();
+    }
+}
+
+#[test]
+fn writes_that_meet_in_a_block_keep_each_others_bytes() {
+    let mut random = Random::new(1);
+    let setting = Setting { lun_blocks: 64, ..Setting::any(&mut random) };
+    let mut rig = Rig::of(1, random, setting);
+    rig.start();
+    for round in 0..20 {
+        // Every sector of some blocks by a write of its own, all at once.
+        for sector in round * 8..round * 8 + 40 {
+            rig.write(sector..sector + 1, false);
+        }
+        rig.settle();
+        rig.verify();
+    }
+    rig.crash();
+    rig.start();
+    rig.verify();
+}
+
+#[test]
+fn every_block_has_a_place_and_none_is_given_back() {
+    let mut rig = Rig::new(5);
+    rig.start();
+    rig.write(0..16, false);
+    rig.settle();
+    let array = rig.running();
+    let allocation = array.ask(RequestId(0), HostRequest::Allocation(3..90));
+    assert_eq!(allocation, Ok(Answer::Allocation(vec![(87, true)])));
+    assert_eq!(array.ask(RequestId(0), HostRequest::GiveBack(0..16)), Ok(Answer::Done));
+    rig.verify();
+}

@@ -1,0 +1,72 @@
+//! `strewn array check`.
+
+use clap::Args;
+use strewn::terminal::{self, Ending, Failure};
+use strewn_live::assembly::{OpenOptions, open};
+use strewn_live::check::check_write_anywhere;
+use strewn_live::configuration::ArrayConfig;
+use strewn_live::device::open_devices;
+
+use super::opened::Io;
+use super::{ArrayDirectory, not_assembled};
+
+/// `strewn array check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    array: ArrayDirectory,
+    /// Check without spindles that are missing
+    #[arg(long)]
+    degraded: bool,
+    /// How devices are asked
+    #[arg(long, value_enum, default_value_t)]
+    io: Io,
+}
+
+/// Checks an array that nobody writes to.
+pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
+    let options = OpenOptions { degraded: arguments.degraded, read_only: true };
+    let assembled =
+        open(&arguments.array.place(), options).map_err(|error| not_assembled(&error))?;
+    for problem in &assembled.problems {
+        terminal::say(&format!("warning: {problem}"));
+    }
+    if assembled.superblock.is_some_and(|superblock| !superblock.clean) {
+        terminal::say(
+            "warning: the array was not shut down: what the NVRAM log has is not looked at, and stripes that were being \
+             written need not agree until it has been started again",
+        );
+    }
+    let config = assembled
+        .configuration
+        .array()
+        .map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))?;
+    let ArrayConfig::WriteAnywhere(config) = config else {
+        return Err(Failure::bad_input(
+            "only write-anywhere arrays are checked so far",
+            "of an array in place, `strewn array serve` notices wrong blocks as they are read",
+        ));
+    };
+    let label = assembled.label.clone();
+    let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
+    let mut devices = open_devices(files, arguments.io.into())
+        .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
+    let report = check_write_anywhere(&mut devices, &label, &config);
+    let mut text = String::new();
+    for problem in &report.findings {
+        text += &format!("{problem}\n");
+    }
+    text += &format!(
+        "{} blocks in use and the parity of {} stripes looked at: {} findings\n",
+        report.blocks,
+        report.stripes,
+        report.findings.len()
+    );
+    terminal::print(&text)?;
+    if report.findings.is_empty() {
+        Ok(Ending::Complete)
+    } else {
+        Err(Failure::failed(format!("{} things are not as they should be", report.findings.len()))
+            .with_help("`strewn array scrub` repairs what parity makes good"))
+    }
+}
