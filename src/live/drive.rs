@@ -64,11 +64,8 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
         }
     }
 
-    /// Every segment, up to the one that something goes wrong in, or the host or the user ends.
-    pub(super) fn run(&mut self, with_map: bool) -> (ArrayRun, Option<LiveError>) {
-        let mut map = with_map.then(|| {
-            self.running.engine().array().empty_map(self.scenario, &self.scenario.arrays[0])
-        });
+    /// Every segment, up to the one that something goes wrong in, or the host or the user ends; pictures go into `map`.
+    pub(super) fn run(&mut self, mut map: Option<ArrayMap>) -> (ArrayRun, Option<LiveError>) {
         self.look_at_file(&mut map, 0);
         let mut segments = Vec::new();
         let mut problem = None;

@@ -20,7 +20,7 @@ use strewn_live::device::{DeviceFile, Engine, Measured, RealDevices};
 use strewn_live::engine::LiveArray;
 use strewn_live::running::Running;
 use strewn_live::starting::{self, Started};
-use strewn_report::{LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
+use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
 use strewn_scenario::Scenario;
 use strewn_sim::Host;
 
@@ -142,12 +142,13 @@ impl LiveRun {
         let Self { assembled, options, .. } = self;
         let files = assembled.spindles.iter().flatten().chain([&assembled.log]);
         let mut real = real_spindles(files);
+        let blocks_per_spindle = assembled.configuration.blocks_per_spindle;
         let started = starting::start(assembled, options.io)?;
         real.io = match started.engine() {
             Engine::Uring => "io_uring".to_owned(),
             _ => "threads".to_owned(),
         };
-        let whole = Whole { scenario, options, host, observer };
+        let whole = Whole { scenario, options, blocks_per_spindle, host, observer };
         let done = match started {
             Started::WriteAnywhere(running) => whole.run(running.map_devices(Measured::new)),
             Started::InPlace(running) => whole.run(running.map_devices(Measured::new)),
@@ -169,6 +170,7 @@ impl LiveRun {
 struct Whole<'a> {
     scenario: &'a Scenario,
     options: LiveOptions,
+    blocks_per_spindle: u64,
     host: Box<dyn Host>,
     observer: &'a dyn Observer,
 }
@@ -184,7 +186,7 @@ struct Done {
 impl Whole<'_> {
     /// Shuts the array down in every case.
     fn run<A: LiveArray + Mapped>(self, mut running: LiveRunning<A>) -> Result<Done, LiveError> {
-        let Self { scenario, options, host, observer } = self;
+        let Self { scenario, options, blocks_per_spindle, host, observer } = self;
         let filled = fill::fill(&mut running, scenario, options, observer);
         let fill = match filled {
             Ok(fill) => fill,
@@ -194,8 +196,13 @@ impl Whole<'_> {
                 return Err(error);
             }
         };
+        let parity = running.engine().array().parity_spindles();
+        let first_parity_spindle = (!parity.is_empty()).then_some(parity.start);
+        let map = options.with_map.then(|| {
+            ArrayMap::new(&scenario.arrays[0].name, blocks_per_spindle, first_parity_spindle)
+        });
         let mut drive = Drive::new(running, host, scenario, observer);
-        let (run, problem) = drive.run(options.with_map);
+        let (run, problem) = drive.run(map);
         let log = drive.log_figures();
         let problem = problem.or(drive.shut_down().err());
         Ok(Done { run, log, fill, problem })

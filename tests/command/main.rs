@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod array;
+#[cfg(unix)]
+mod array_run;
 mod bad_input;
 mod bench;
 mod browser;

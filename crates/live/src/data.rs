@@ -1,11 +1,12 @@
 //! What live arrays carry: bytes, and what their blocks hold.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use strewn_array::{Contents, Holds, Payload};
 use strewn_raid::SECTOR_BYTES;
 
 use crate::device::BLOCK_BYTES;
+use crate::hashing::NumberMap;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR) as u64;
@@ -71,7 +72,7 @@ impl Payload for Data {
 /// The blocks that an array has in memory.
 #[derive(Debug, Default)]
 pub struct CachedBlocks {
-    blocks: HashMap<u64, CachedBlock>,
+    blocks: NumberMap<u64, CachedBlock>,
 }
 
 #[derive(Debug)]
@@ -109,12 +110,23 @@ fn mask(at: usize, bytes: usize) -> u8 {
 impl Contents<Data> for CachedBlocks {
     fn store(&mut self, first_sector: u64, sectors: u32, payload: &Data) {
         for (block, at, from, bytes) in by_block(first_sector, sectors) {
-            let held = self.blocks.entry(block).or_insert_with(|| CachedBlock {
-                bytes: vec![0; BLOCK_BYTES].into_boxed_slice(),
-                there: 0,
-            });
-            held.bytes[at..at + bytes].copy_from_slice(&payload.bytes[from..from + bytes]);
-            held.there |= mask(at, bytes);
+            let part = &payload.bytes[from..from + bytes];
+            match self.blocks.entry(block) {
+                Entry::Occupied(mut held) => {
+                    let held = held.get_mut();
+                    held.bytes[at..at + bytes].copy_from_slice(part);
+                    held.there |= mask(at, bytes);
+                }
+                // Most blocks come whole: those are not made of zeros first.
+                Entry::Vacant(place) if bytes == BLOCK_BYTES => {
+                    place.insert(CachedBlock { bytes: part.into(), there: mask(at, bytes) });
+                }
+                Entry::Vacant(place) => {
+                    let mut whole = vec![0; BLOCK_BYTES].into_boxed_slice();
+                    whole[at..at + bytes].copy_from_slice(part);
+                    place.insert(CachedBlock { bytes: whole, there: mask(at, bytes) });
+                }
+            }
         }
     }
 

@@ -1,7 +1,8 @@
 //! Devices, and how much of the time they were busy.
 
-use std::collections::HashMap;
 use std::time::Duration;
+
+use crate::hashing::NumberMap;
 
 use super::{DeviceIndex, Devices, Done, Io, IoId, Waker};
 
@@ -13,7 +14,7 @@ use super::{DeviceIndex, Devices, Done, Io, IoId, Waker};
 pub struct Measured<D> {
     devices: D,
     /// When each I/O that is under way was asked for, and of which device.
-    under_way: HashMap<IoId, (u64, DeviceIndex)>,
+    under_way: NumberMap<IoId, (u64, DeviceIndex)>,
     each: Vec<State>,
 }
 
@@ -77,7 +78,7 @@ impl<D: Devices> Measured<D> {
         let now_ns = devices.now_ns();
         let state = || State { counted_to_ns: now_ns, ..State::default() };
         let each = (0..devices.count()).map(|_| state()).collect();
-        Self { devices, under_way: HashMap::new(), each }
+        Self { devices, under_way: NumberMap::default(), each }
     }
 
     /// What each device did since the last call, by its number.

@@ -19,7 +19,7 @@ mod rebuilt;
 mod requests;
 mod world;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use slab::Slab;
@@ -29,6 +29,7 @@ use strewn_raid::SpindleIndex;
 use crate::data::Data;
 use crate::device::{Done, Io, IoId};
 use crate::format::{Label, MemberState, Superblock};
+use crate::hashing::NumberMap;
 use crate::log::Log;
 use crate::store::{Failure, Finished, Store, Token};
 
@@ -102,7 +103,7 @@ pub struct Engine<A> {
     log_start: u64,
     /// While what the log had is replayed nothing is logged, and superblocks keep what they say of the log.
     replaying: bool,
-    pending: HashMap<u64, Pending>,
+    pending: NumberMap<u64, Pending>,
     next_pending: u64,
     merges: Merges,
     operations: Slab<(u64, Piece)>,
@@ -142,7 +143,7 @@ impl<A: LiveArray> Engine<A> {
             rebuilt: Vec::new(),
             log_start,
             replaying: false,
-            pending: HashMap::new(),
+            pending: NumberMap::default(),
             next_pending: 0,
             merges: Merges::default(),
             operations: Slab::new(),
@@ -394,7 +395,7 @@ impl<A: LiveArray> Engine<A> {
                 piece => piece,
             };
             let payload = match &piece {
-                Piece::Write(sectors) => Data::from_bytes(pending.data_of(sectors)),
+                Piece::Write(sectors) => Data::from_bytes(pending.data_of(sectors).into_owned()),
                 _ => Data::default(),
             };
             let id = OperationId(self.operations.insert((key, piece.clone())) as u32);
@@ -514,8 +515,7 @@ impl<A: LiveArray> Engine<A> {
                 return;
             }
             Piece::Write(sectors) => {
-                let data = pending.data_of(&sectors);
-                self.world.log.append_write(sectors.start, &data)
+                self.world.log.append_write(sectors.start, &pending.data_of(&sectors))
             }
             Piece::GiveBack(sectors) => {
                 self.world.log.append_punch(sectors.start, sectors.end - sectors.start)

@@ -1,5 +1,6 @@
 //! What a host asks of a live array, and how far it has come.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::device::BLOCK_BYTES;
@@ -143,13 +144,14 @@ impl Pending {
     }
 
     /// What a piece of a write writes.
-    pub(super) fn data_of(&self, sectors: &Range<u64>) -> Vec<u8> {
+    pub(super) fn data_of(&self, sectors: &Range<u64>) -> Cow<'_, [u8]> {
         match &self.request {
             HostRequest::Write { first_sector, data } => {
                 let from = (sectors.start - first_sector) as usize * 512;
-                data[from..from + (sectors.end - sectors.start) as usize * 512].to_vec()
+                let bytes = (sectors.end - sectors.start) as usize * 512;
+                Cow::Borrowed(&data[from..from + bytes])
             }
-            _ => vec![0; (sectors.end - sectors.start) as usize * 512],
+            _ => Cow::Owned(vec![0; (sectors.end - sectors.start) as usize * 512]),
         }
     }
 
