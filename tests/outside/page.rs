@@ -1,0 +1,44 @@
+//! The commands of docs/live.md, as they stand there.
+
+use std::fs;
+use std::path::Path;
+
+use crate::tools::{command, have};
+
+const PAGE: &str = include_str!("../../docs/live.md");
+
+#[test]
+fn the_commands_of_the_page_do_what_it_says() {
+    if !have(&["fio", "bash"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let block = PAGE.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    assert_eq!(block.lines().count(), 5, "{block}");
+    // Smaller, and in a directory of its own.
+    let script = block
+        .replace("/var/tmp", folder.path().to_str().unwrap())
+        .replace("512MiB", "32MiB")
+        .replace("1GiB", "64MiB")
+        .replace("=1g", "=64m")
+        .replace("=2g", "=64m")
+        .replace("10 s", "1 s")
+        // What a person waits to read.
+        .replace(" &\n", " &\nuntil [ -S $SOCKET ]; do sleep 0.05; done\n");
+    assert_eq!(script.matches("64m").count(), 3, "{script}");
+    fs::write(folder.path().join("page.sh"), format!("set -em\n{script}")).unwrap();
+    let strewn = Path::new(env!("CARGO_BIN_EXE_strewn")).parent().unwrap();
+    let path = format!("{}:{}:/usr/sbin", strewn.display(), std::env::var("PATH").unwrap());
+    let output = command("bash")
+        .arg("page.sh")
+        .env("PATH", path)
+        .env("SOCKET", folder.path().join("aged.sock"))
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("everything is on the spindles"), "{text}");
+    let report = fs::read_to_string(folder.path().join("aged-report/report.html")).unwrap();
+    assert!(report.contains("File Server"), "{text}");
+}
