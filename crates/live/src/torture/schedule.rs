@@ -174,7 +174,7 @@ impl Schedule {
         self.was_shut_down = end == End::ShutDown;
         let injected = self.bench.devices.injected().to_vec();
         self.absent = std::mem::take(&mut self.bench.lost);
-        
+
         // One that was lost may be back with the power, as old as it is.
         let draw = &mut self.draw;
         self.absent.retain(|_| draw.one_in(2));
