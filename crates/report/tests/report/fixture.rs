@@ -234,6 +234,7 @@ pub fn results() -> Results {
         overhead_array.iops_end = array.segments.last().unwrap().iops;
     }
     Results {
+        real_spindles: None,
         schema: SCHEMA,
         scenario: "making-sense-of-wafl-4".to_owned(),
         seed: 1,
