@@ -54,6 +54,18 @@ Examples:
   strewn compare results other-results
   strewn compare seed-1 seed-2 seed-3 --out comparison";
 
+#[cfg(unix)]
+const TORTURE_EXAMPLES: &str = "\
+Examples:
+  strewn torture --seeds 20000 --jobs 2
+  strewn torture --replay 17 --verbose";
+
+#[cfg(unix)]
+const TORTURE_EXIT_CODES: &str = "\
+Exit codes:
+  0    everything held
+  1    something did not hold, as printed";
+
 const CALIBRATE_EXAMPLES: &str = "\
 Example: strewn calibrate scenarios/making-sense-of-wafl-4.toml --dry-run";
 
@@ -146,6 +158,9 @@ pub(crate) enum Action {
     /// Make and look after arrays of real files and block devices
     #[cfg(unix)]
     Array(ArrayArguments),
+    /// Run whole arrays on simulated devices that fail, and check that nothing is lost
+    #[cfg(unix)]
+    Torture(TortureArguments),
     /// Print the JSON schema of scenarios, for editors that check TOML by one
     #[command(after_help = SCHEMA_HELP)]
     Schema,
@@ -348,6 +363,43 @@ pub(crate) struct ReportArguments {
     pub(crate) table: TableArguments,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
+}
+
+/// `strewn torture`.
+#[cfg(unix)]
+#[derive(Debug, Args)]
+#[command(after_help = with_examples(TORTURE_EXAMPLES, TORTURE_EXIT_CODES))]
+pub(crate) struct TortureArguments {
+    /// Schedules, one for each seed
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) seeds: u64,
+    /// The first seed
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) first: u64,
+    /// Schedules at once
+    #[arg(long, value_name = "J", default_value_t = 1)]
+    pub(crate) jobs: u16,
+    /// Only arrays of this parity
+    #[arg(long)]
+    pub(crate) layout: Option<TortureLayout>,
+    /// Run the schedule of this seed alone
+    #[arg(long, value_name = "SEED")]
+    pub(crate) replay: Option<u64>,
+    /// Tell every step
+    #[arg(long, requires = "replay")]
+    pub(crate) verbose: bool,
+}
+
+/// What protects the arrays of `strewn torture`.
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum TortureLayout {
+    /// Row parity
+    #[value(name = "raid-4")]
+    Raid4,
+    /// Row and diagonal parity
+    #[value(name = "raid-dp")]
+    RaidDp,
 }
 
 /// `strewn compare`.

@@ -18,6 +18,8 @@ mod run;
 mod scenario_file;
 mod spindle;
 mod spindle_fit;
+#[cfg(unix)]
+mod torture;
 
 use std::process::ExitCode;
 
@@ -51,6 +53,8 @@ pub(crate) fn main() -> ExitCode {
         Action::Report(arguments) => report::report(arguments),
         Action::Compare(arguments) => compare::compare(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
+        #[cfg(unix)]
+        Action::Torture(arguments) => torture::torture(arguments),
         #[cfg(unix)]
         Action::Array(arguments) => array::array(arguments),
     })

@@ -52,6 +52,8 @@ impl LabelWrites {
             return;
         }
         self.is_changed = false;
+        // With every writing, and one at a time: a device that lacks more than the last is taken for one that was away.
+        self.label.sequence += 1;
         for (device, label) in self.label.of_devices() {
             let device_blocks = label.device_blocks;
             // One that cannot be encoded could not have been made.
@@ -76,5 +78,43 @@ impl LabelWrites {
         let failed = matches!(done.result, Err(IoError::Gone(_) | IoError::NoSpace));
         let is_spindle = usize::from(done.device.0) < self.label.members.len();
         (failed && is_spindle).then_some(SpindleIndex(done.device.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{DeviceKind, FORMAT, Identity};
+
+    #[test]
+    fn a_change_of_membership_raises_the_sequence() {
+        let member =
+            |number| Member { identity: Identity([number; 16]), state: MemberState::Present };
+        let mut labels = LabelWrites::new(Label {
+            version: FORMAT,
+            incompatible_features: 0,
+            compatible_features: 0,
+            array: Identity([1; 16]),
+            own: Identity([2; 16]),
+            position: 0,
+            kind: DeviceKind::Spindle,
+            sequence: 7,
+            device_blocks: 100,
+            log_half_blocks: 10,
+            redo_half_blocks: 10,
+            members: vec![member(2), member(3)],
+            log: None,
+            configuration: String::new(),
+        });
+        assert!(labels.set_state(SpindleIndex(1), MemberState::Failed));
+        assert!(!labels.set_state(SpindleIndex(1), MemberState::Failed));
+        assert!(!labels.is_idle());
+        let mut ios = Vec::new();
+        labels.take_ios(&mut ios);
+        assert_eq!((labels.label().sequence, ios.len()), (8, 2));
+        // While it is being written the next one waits.
+        labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
+        labels.take_ios(&mut ios);
+        assert_eq!((labels.label().sequence, ios.len()), (8, 2));
     }
 }

@@ -64,7 +64,7 @@ impl<'a> Life<'a> {
     }
 
     pub(super) fn live(mut self, bench: &mut Bench) -> Result<End, String> {
-        let Some(label) = self.schedule.label(&bench.devices) else {
+        let Some(label) = self.schedule.label(&bench.devices)? else {
             return Err("no device has a label".to_owned());
         };
         self.schedule.tell(|| format!("label {} {:?}", label.sequence, label.members));

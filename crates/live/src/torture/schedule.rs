@@ -131,7 +131,7 @@ impl Schedule {
         let spindles = u64::from(self.plan.config.group.spindles());
         if !is_last {
             let mut broken: BTreeSet<u16> = self.absent.iter().map(|device| device.0).collect();
-            if let Some(label) = newest_label(&devices, &self.absent) {
+            if let Ok(Some(label)) = newest_label(&devices, &self.absent) {
                 broken.extend((0u16..).zip(&label.members).filter_map(|(at, member)| {
                     (member.state != MemberState::Present).then_some(at)
                 }));
@@ -248,9 +248,10 @@ impl Schedule {
     }
 
     /// The newest label on the devices that are there.
-    pub(super) fn label(&self, devices: &SimulatedDevices) -> Option<Label> {
+    pub(super) fn label(&self, devices: &SimulatedDevices) -> Result<Option<Label>, String> {
         let device_blocks = self.plan.label.device_blocks;
-        newest_label(devices, &self.absent).map(|label| Label { device_blocks, ..label })
+        let label = newest_label(devices, &self.absent)?;
+        Ok(label.map(|label| Label { device_blocks, ..label }))
     }
 }
 
@@ -278,7 +279,10 @@ fn place_of(fault: &Fault) -> Option<Vec<(u64, u64)>> {
 }
 
 /// Of the labels of all devices the newest; of those that are as new, one whose device none of them calls failed.
-fn newest_label(devices: &SimulatedDevices, absent: &BTreeSet<DeviceIndex>) -> Option<Label> {
+fn newest_label(
+    devices: &SimulatedDevices,
+    absent: &BTreeSet<DeviceIndex>,
+) -> Result<Option<Label>, String> {
     let mut labels = Vec::new();
     for device in (0..devices.count()).map(DeviceIndex).filter(|one| !absent.contains(one)) {
         let last = devices.size_bytes(device) - BLOCK_BYTES as u64;
@@ -292,7 +296,7 @@ fn newest_label(devices: &SimulatedDevices, absent: &BTreeSet<DeviceIndex>) -> O
         });
         labels.extend(Label::of_copies(&copies[0], &copies[1]).ok());
     }
-    let newest = labels.iter().map(|label| label.sequence).max()?;
+    let Some(newest) = labels.iter().map(|label| label.sequence).max() else { return Ok(None) };
     labels.retain(|label| label.sequence == newest);
     let is_believed = |label: &Label| {
         let own = |other: &Label| {
@@ -300,5 +304,13 @@ fn newest_label(devices: &SimulatedDevices, absent: &BTreeSet<DeviceIndex>) -> O
         };
         labels.iter().all(|other| own(other) != Some(MemberState::Failed))
     };
-    labels.iter().find(|label| is_believed(label)).or(labels.first()).cloned()
+    let mut believed = labels.iter().filter(|label| is_believed(label));
+    let Some(first) = believed.next() else { return Ok(labels.first().cloned()) };
+    match believed.find(|label| label.members != first.members) {
+        None => Ok(Some(first.clone())),
+        Some(other) => Err(format!(
+            "two labels are both number {newest}, and have other members: {:?} and {:?}",
+            first.members, other.members
+        )),
+    }
 }

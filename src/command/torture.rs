@@ -1,0 +1,61 @@
+//! `strewn torture`.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use strewn::terminal::{self, Ending, Failure};
+use strewn_live::torture::{self, Options, Summary};
+use strewn_raid::Parity;
+
+use super::arguments::{TortureArguments, TortureLayout};
+
+/// Failures that are printed; more are counted.
+const MOST_FAILURES: usize = 20;
+
+/// Runs schedules of faults, and says which did not hold.
+pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
+    let parity = arguments.layout.map(|layout| match layout {
+        TortureLayout::Raid4 => Parity::Raid4,
+        TortureLayout::RaidDp => Parity::RaidDp,
+    });
+    let options = Options { parity, verbose: arguments.verbose };
+    let (first, count) = match arguments.replay {
+        Some(seed) => (seed, 1),
+        None => (arguments.first, arguments.seeds),
+    };
+    let begun = Instant::now();
+    let next = AtomicU64::new(0);
+    let sum = Mutex::new((Summary::default(), Vec::new()));
+    let work = || loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        if index >= count {
+            return;
+        }
+        let outcome = torture::run(first + index, options);
+        let Ok(mut sum) = sum.lock() else { return };
+        match outcome {
+            Ok(summary) => sum.0 += summary,
+            Err(failure) => sum.1.push(failure),
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs.max(1) {
+            scope.spawn(work);
+        }
+    });
+    let (sum, mut failures) = sum.into_inner().unwrap_or_default();
+    failures.sort_by_key(|failure| failure.seed);
+    let rate = count as f64 / begun.elapsed().as_secs_f64();
+    let mut text: String =
+        failures.iter().take(MOST_FAILURES).map(|failure| format!("{failure}\n")).collect();
+    let Summary { lives, crashes, requests, losses, rebuilds, silent_faults, ios, .. } = sum;
+    text += &format!(
+        "{count} schedules, {rate:.0} a second: {lives} lives, {requests} host requests, {ios} I/Os; power lost {crashes} times, spindles {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults\n"
+    );
+    terminal::print(&text)?;
+    match failures.len() {
+        0 => Ok(Ending::Complete),
+        failed => Err(Failure::failed(format!("{failed} of {count} schedules do not hold"))),
+    }
+}
