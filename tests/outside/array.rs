@@ -92,8 +92,20 @@ impl Array {
         served
     }
 
+    /// Waits until nobody has it: the kernel lets go of what a killed process had through io_uring a little after that
+    /// has ended.
+    #[track_caller]
+    pub fn wait_until_free(&self) {
+        let began = Instant::now();
+        while self.status()["in_use"] == true {
+            assert!(began.elapsed() < Duration::from_secs(10), "it stays in use");
+            sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Serves it, and does not wait.
     pub fn begin_to_serve(&self, more: &[&str]) -> Served {
+        self.wait_until_free();
         let socket = self.socket();
         let words = ["serve", "aged", "--socket", socket.to_str().unwrap()];
         let mut child = self.command(&[&words, more].concat()).spawn().unwrap();

@@ -17,7 +17,7 @@ fn jobs(array: &Array, regions: &[Region], only: &[&str]) -> Command {
     command.current_dir(array.folder()).args([
         "--ioengine=nbd",
         "--rw=randwrite",
-        "--bsrange=4k-64k",
+        "--bs=16k",
         "--iodepth=16",
         "--verify=pattern",
         "--verify_fatal=1",

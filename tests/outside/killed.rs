@@ -55,6 +55,7 @@ impl Load {
                 fio::end(job);
             }
         });
+        self.array.wait_until_free();
     }
 
     #[track_caller]

@@ -8,6 +8,8 @@ use crate::array::{MIB, Served};
 use crate::client::{Client, NO_HOLE, Random, TRIM, WRITE, ZEROES, head};
 
 const MIB_SECTORS: u64 = MIB / 512;
+/// What is written wholly or not at all, where a half of the log is of 1 MiB, as that of a LUN of 64 MiB is.
+const WHOLE_SECTORS: u64 = MIB_SECTORS / 2;
 /// Requests under way at once.
 const DEPTH: usize = 16;
 
@@ -120,7 +122,7 @@ impl Model {
         self.slot(sectors).fill(change.number);
     }
 
-    /// Reads all of it. What was answered must be there; of a write that was not, each MiB wholly or not at all. From here
+    /// Reads all of it. What was answered must be there; of a write that was not, each piece wholly or not at all. From here
     /// on what was found has to stay.
     #[track_caller]
     pub fn check(&mut self, served: &Served) {
@@ -138,7 +140,7 @@ impl Model {
             let mut first = change.sectors.start;
             while first < change.sectors.end {
                 let whole = match change.command {
-                    WRITE => (first / MIB_SECTORS + 1) * MIB_SECTORS,
+                    WRITE => (first / WHOLE_SECTORS + 1) * WHOLE_SECTORS,
                     _ => (first / 8 + 1) * 8,
                 };
                 let piece = first..whole.min(change.sectors.end);

@@ -34,7 +34,7 @@ fn one_process_has_an_array_at_a_time() {
     assert_eq!(client.read(0, 4_096), [7; 4_096]);
     drop(client);
     served.kill();
-    assert_eq!(array.status()["in_use"], false);
+    array.wait_until_free();
     // The socket that the first left does not keep the next from its own.
     let served = array.serve(&[]);
     assert_eq!(served.client().read(0, 4_096), [7; 4_096]);
