@@ -49,7 +49,7 @@ fn an_array_is_created_looked_at_failed_and_destroyed() {
     let created = folder.strewn(CREATE).succeeded();
     assert!(created.contains("in a: raid-dp of 5 spindles, a LUN of 16 MiB."), "{created}");
     let status = array(&folder, &["status", "a"]).succeeded();
-    for fragment in ["raid-dp, 5 spindles", "16 MiB", "whole", "none yet", "a/log", "a/spindle-04"]
+    for fragment in ["raid-dp, 5 spindles", "16 MiB", "whole", "point  0,", "a/log", "a/spindle-04"]
     {
         assert!(status.contains(fragment), "no {fragment:?} in\n{status}");
     }
