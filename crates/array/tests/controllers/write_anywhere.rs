@@ -545,7 +545,11 @@ fn check_stripes(bench: &mut WriteAnywhereBench) -> (usize, usize) {
         let (read, written) = (spindles(true), spindles(false));
         let changed = written.intersection(group.data_spindle_set());
         let plan = group.plan_stripe(changed);
-        assert_eq!((read, written), (plan.read, plan.write), "stripe {stripe}");
+        // What free blocks hold need not be what parity has of them: with bytes, a stripe that has nothing else in use is
+        // computed from all of it.
+        let others = group.data_spindle_set().difference(changed);
+        assert!(read == plan.read || read == others, "stripe {stripe}: {read} are read");
+        assert_eq!(written, plan.write, "stripe {stripe}");
         full += usize::from(changed == group.data_spindle_set());
         partial += usize::from(!changed.is_empty() && changed != group.data_spindle_set());
     }
