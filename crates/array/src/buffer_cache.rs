@@ -23,9 +23,6 @@ const PROBATION: usize = 0;
 /// The list of blocks used more than once.
 const PROTECTION: usize = 1;
 
-/// How many uses ahead of the next eviction what it will change is brought near.
-const EVICTIONS_AHEAD: u32 = 12;
-
 /// Keys, or links, in a cache line.
 const PLACES_PER_LINE: u32 = 16;
 
@@ -44,7 +41,7 @@ struct List {
 impl List {
     /// A list with at least so many places.
     fn new(first: u32, places: usize) -> Self {
-        let places = places.next_power_of_two() as u32;
+        let places = (places.next_power_of_two() as u32).max(PLACES_PER_LINE);
         Self { first, mask: places - 1, oldest: 0, next: 0 }
     }
 
@@ -113,7 +110,7 @@ impl BufferCache {
     /// A cache of `capacity` blocks for keys below `keys.end`, of which at most `protected_capacity` are protected. Those
     /// from `keys.start` on are metadata.
     pub(crate) fn new(keys: Range<u32>, capacity: u32, protected_capacity: u32) -> Self {
-        let chains = capacity.next_power_of_two().max(8);
+        let chains = (2 * capacity).next_power_of_two().max(8);
         let (capacity, protected_capacity) = (capacity as usize, protected_capacity as usize);
         let first_place = chains + keys.len() as u32;
         // Beside the buffers that there may be, and one for a moment, there is room for uses that are out of date: blocks
@@ -155,6 +152,17 @@ impl BufferCache {
     #[inline]
     pub(crate) fn prefetch_buffer(&self, key: u32) {
         prefetch(&self.links, self.chain_of(key) as usize);
+    }
+
+    /// Announces the same once more, nearer to it: the first buffer of the chain, which is here by now, and which is
+    /// that of `key` three times in four.
+    #[inline]
+    pub(crate) fn prefetch_buffer_found(&self, key: u32) {
+        let at = self.links[self.chain_of(key) as usize];
+        let place = at.wrapping_sub(self.first_place) as usize;
+        prefetch(&self.keys, place);
+        prefetch(&self.links, at as usize);
+        prefetch(&self.flags, at.wrapping_sub(self.first_pinned) as usize);
     }
 
     /// Whether `key` is here, without using it.
@@ -415,7 +423,9 @@ impl BufferCache {
         let mut kept = oldest;
         for turn in 0..next.wrapping_sub(oldest) {
             let turn = oldest.wrapping_add(turn);
-            self.announce(list, turn);
+            if turn.is_multiple_of(PLACES_PER_LINE) {
+                self.announce(list, turn);
+            }
             let (from, to) = (self.lists[list].place(turn), self.lists[list].place(kept));
             let key = self.keys[(from - self.first_place) as usize];
             if key == NONE {
@@ -432,19 +442,28 @@ impl BufferCache {
         self.lists[list].next = kept;
     }
 
-    /// Has fetched what a change of the buffer some turns behind `turn` needs.
+    /// Has fetched what changes of the buffers need that come in the lines of places behind that of `turn`, which begins
+    /// one: of the second their chains, of the first, whose chains are here by now, the first buffers of these. In every
+    /// fourth chain that is another buffer, which is looked at on the way. A line at a time that costs least.
     #[inline]
     fn announce(&self, list: usize, turn: u32) {
-        let coming = self.lists[list].place(turn.wrapping_add(EVICTIONS_AHEAD));
-        let key = self.keys[(coming - self.first_place) as usize];
-        self.prefetch_buffer(key);
-        self.prefetch_resident(key);
-        // The processor sees too little of the list at a time to know that it is read in order.
-        if turn.is_multiple_of(PLACES_PER_LINE) {
-            let later = self.lists[list].place(turn.wrapping_add(4 * PLACES_PER_LINE));
-            prefetch(&self.keys, (later - self.first_place) as usize);
-            prefetch(&self.links, later as usize);
+        let ring = &self.lists[list];
+        let line = |ahead: u32| {
+            let first = ring.place(turn.wrapping_add(ahead * PLACES_PER_LINE)) - self.first_place;
+            &self.keys[first as usize..][..PLACES_PER_LINE as usize]
+        };
+        // As if all were data: chains of metadata are few, and are near by themselves.
+        for key in line(1) {
+            prefetch(&self.links, self.links[(key & self.chain_mask) as usize] as usize);
         }
+        for key in line(2) {
+            prefetch(&self.links, (key & self.chain_mask) as usize);
+            self.prefetch_resident(*key);
+        }
+        // The processor sees too little of the list at a time to know that it is read in order.
+        let later = ring.place(turn.wrapping_add(6 * PLACES_PER_LINE));
+        prefetch(&self.keys, (later - self.first_place) as usize);
+        prefetch(&self.links, later as usize);
     }
 
     /// Takes the least recently used buffer out of a list, but not out of its chain: its place and its key.
@@ -452,13 +471,15 @@ impl BufferCache {
     fn take_oldest(&mut self, list: usize) -> Option<(u32, u32)> {
         loop {
             let ring = &mut self.lists[list];
-            if ring.oldest == ring.next {
+            let turn = ring.oldest;
+            if turn == ring.next {
                 return None;
             }
-            let turn = ring.oldest;
             ring.oldest = turn.wrapping_add(1);
             let at = ring.place(turn);
-            self.announce(list, turn);
+            if turn.is_multiple_of(PLACES_PER_LINE) {
+                self.announce(list, turn);
+            }
             let key = self.keys[(at - self.first_place) as usize];
             if key != NONE {
                 return Some((at, key));
@@ -516,6 +537,10 @@ impl BufferCache {
         self.keys[(at - self.first_place) as usize] = key;
         self.free = std::mem::replace(&mut self.links[at as usize], next);
         self.links[link as usize] = at;
+        // The next to be pinned takes the place that is free then.
+        prefetch(&self.links, self.free as usize);
+        prefetch(&self.keys, self.free.wrapping_sub(self.first_place) as usize);
+        prefetch(&self.flags, self.free.wrapping_sub(self.first_pinned) as usize);
     }
 }
 

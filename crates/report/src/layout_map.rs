@@ -185,8 +185,10 @@ impl ArrayMap {
     #[must_use]
     pub fn picture(&self, spindles: u16, allocates: bool) -> MapPicture {
         let cells = usize::from(spindles) * self.columns as usize;
+        let (columns, blocks) = (u64::from(self.columns), self.blocks_per_spindle);
         MapPicture {
-            blocks_per_spindle: self.blocks_per_spindle,
+            starts: (0..=columns).map(|column| (column * blocks).div_ceil(columns)).collect(),
+            columns_per_block: (columns << 32) / blocks.max(1),
             columns: self.columns,
             file: vec![0; cells],
             distance: vec![0; cells],
@@ -254,7 +256,10 @@ impl ArrayMap {
 /// A picture that is being filled: blocks counted by spindle and column.
 #[derive(Clone, Debug)]
 pub struct MapPicture {
-    blocks_per_spindle: u64,
+    /// The first block of each column, and of one more: a file of a hundred million runs is not divided by.
+    starts: Vec<u64>,
+    /// In 2⁻³², rounded down.
+    columns_per_block: u64,
     columns: u32,
     file: Vec<u32>,
     /// Sums of log2(1 + distance), in 256ths.
@@ -321,20 +326,22 @@ impl MapPicture {
 
     #[inline]
     fn column_of(&self, block: u64) -> u32 {
+        let columns = (u128::from(block) * u128::from(self.columns_per_block)) >> 32;
+        let mut column = columns as usize;
         debug_assert!(
-            block < self.blocks_per_spindle,
+            self.starts.last() > Some(&block),
             "block {block} is past the end of a spindle"
         );
-        (block * u64::from(self.columns) / self.blocks_per_spindle) as u32
+        while self.starts[column + 1] <= block {
+            column += 1;
+        }
+        column as u32
     }
 
     /// The blocks of a column: those that [`column_of`](Self::column_of) puts there.
     #[inline]
     fn blocks_of(&self, column: u32) -> Range<u64> {
-        let first = |column: u32| {
-            (u64::from(column) * self.blocks_per_spindle).div_ceil(u64::from(self.columns))
-        };
-        first(column)..first(column + 1)
+        self.starts[column as usize]..self.starts[column as usize + 1]
     }
 
     fn strips(&self) -> Vec<Strip> {

@@ -6,7 +6,8 @@ use std::hint::select_unpredictable;
 ///
 /// Every change is a walk from a spindle's leaf to the root, five comparisons for 20 spindles and nine for 320, without
 /// a branch on what is compared; a sorted array costs a search, whose branches are guessed wrong, and a move. Of equal
-/// times the lower spindle wins, so that a run repeats exactly.
+/// times the lower spindle wins, so that a run repeats exactly. Times and numbers lie apart: numbers of 128 bits with
+/// both are compared by branches after all, of which four an operation were guessed wrong.
 ///
 /// ```
 /// use strewn_sim::NextCompletions;
@@ -20,48 +21,50 @@ use std::hint::select_unpredictable;
 /// ```
 #[derive(Debug)]
 pub struct NextCompletions {
-    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, the leaves are the upper half. Each holds
-    /// the winner below it: its time, and in the lowest 16 bits its number.
-    nodes: Vec<u128>,
+    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, the leaves are the upper half. For each, when
+    /// the winner below it is done.
+    times_ns: Vec<u64>,
+    /// For each node, who the winner below it is, if it is at work.
+    winners: Vec<u16>,
 }
-
-const SPINDLE_BITS: u32 = 16;
 
 impl NextCompletions {
     /// As many idle spindles.
     pub fn new(spindles: usize) -> Self {
-        let leaves = spindles.next_power_of_two();
-        let mut next = Self { nodes: vec![u128::MAX; 2 * leaves] };
-        for spindle in 0..spindles {
-            next.set(spindle as u16, u64::MAX);
-        }
-        next
+        let nodes = 2 * spindles.next_power_of_two();
+        Self { times_ns: vec![u64::MAX; nodes], winners: vec![0; nodes] }
     }
 
     /// When the first spindle is done; `u64::MAX` if all are idle.
     #[inline]
     pub fn earliest_ns(&self) -> u64 {
-        (self.nodes[1] >> SPINDLE_BITS) as u64
+        self.times_ns[1]
     }
 
     /// The spindle that is done first, if any is at work.
     #[inline]
     pub fn earliest(&self) -> Option<u16> {
-        (self.earliest_ns() != u64::MAX).then_some(self.nodes[1] as u16)
+        (self.earliest_ns() != u64::MAX).then_some(self.winners[1])
     }
 
     /// A spindle has something to do until `at_ns`; `u64::MAX` if it has nothing.
     #[inline]
     pub fn set(&mut self, spindle: u16, at_ns: u64) {
-        let mut winner = u128::from(at_ns) << SPINDLE_BITS | u128::from(spindle);
-        let mut node = self.nodes.len() / 2 + usize::from(spindle);
+        // Seen to be as long as each other, so that one check of the bounds does for both.
+        let nodes = self.times_ns.len();
+        let (times_ns, winners) = (&mut self.times_ns[..nodes], &mut self.winners[..nodes]);
+        let (mut first_ns, mut first) = (at_ns, spindle);
+        let mut node = nodes / 2 + usize::from(spindle);
         while node > 1 {
-            self.nodes[node] = winner;
-            let other = self.nodes[node ^ 1];
-            winner = select_unpredictable(other < winner, other, winner);
+            (times_ns[node], winners[node]) = (first_ns, first);
+            let (other_ns, other) = (times_ns[node ^ 1], winners[node ^ 1]);
+            // Seen from an odd node the other has the lower spindles, and wins at the same time too.
+            let other_wins = other_ns < first_ns.saturating_add(node as u64 & 1);
+            first_ns = select_unpredictable(other_wins, other_ns, first_ns);
+            first = select_unpredictable(other_wins, other, first);
             node /= 2;
         }
-        self.nodes[1] = winner;
+        (times_ns[1], winners[1]) = (first_ns, first);
     }
 }
 

@@ -12,6 +12,7 @@ use crate::payload::{Contents, Holds, Payload};
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::degraded::ROW_STRIPES;
+use super::prefetch::BLOCKS_AHEAD;
 use super::stored::Before;
 use super::tag::{Owner, TagFields};
 use super::tetris_bytes::{StripeReads, TetrisPayloads};
@@ -85,6 +86,9 @@ impl<P: Payload> WriteAnywhere<P> {
         self.dirty.drain(|block| data.push(block as u32));
         for (index, &block) in data.iter().enumerate() {
             self.prefetch_buffer_ahead(&data, index);
+            if let Some(&coming) = data.get(index + BLOCKS_AHEAD) {
+                self.rewritten.prefetch(coming.into());
+            }
             self.cache.begin_flush(block);
             self.rewritten.insert(u64::from(block));
         }

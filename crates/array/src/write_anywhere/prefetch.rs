@@ -11,7 +11,7 @@ use super::tag::{Owner, TagFields};
 use super::{BLOCK_SECTORS, WriteAnywhere};
 
 /// How many blocks ahead of the one it is at work on a consistency point fetches.
-pub(super) const BLOCKS_AHEAD: usize = 16;
+pub(super) const BLOCKS_AHEAD: usize = 12;
 
 /// Most blocks of an operation or command that are worth it: the largest of the usual mixes have 64 KiB.
 const MOST_BLOCKS: u32 = 20;
@@ -49,11 +49,14 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// For the block `BLOCKS_AHEAD` behind `data[index]`: its buffer.
+    /// For the blocks that come behind `data[index]`: their buffers, in two steps.
     #[inline]
     pub(super) fn prefetch_buffer_ahead(&self, data: &[u32], index: usize) {
-        if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
+        if let Some(&key) = data.get(index + 2 * BLOCKS_AHEAD) {
             self.cache.prefetch_buffer(key);
+        }
+        if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
+            self.cache.prefetch_buffer_found(key);
         }
     }
 
