@@ -157,6 +157,10 @@ impl<A: LiveArray> Engine<A> {
         let members: Vec<MemberState> =
             engine.labels.label().members.iter().map(|member| member.state).collect();
         for (spindle, state) in (0..).map(SpindleIndex).zip(members) {
+            // An array that has lost data takes no part in anything any more.
+            if engine.stopped.is_some() {
+                break;
+            }
             if state == MemberState::Present {
                 // The labels do not know yet that it is not there.
                 if !engine.world.store.is_present(spindle) {
@@ -166,8 +170,7 @@ impl<A: LiveArray> Engine<A> {
             }
             if let Err(loss) = engine.array.spindle_failed(now_ns, spindle, &mut engine.world) {
                 engine.stop(&loss.to_string());
-            }
-            if state == MemberState::Rebuilding {
+            } else if state == MemberState::Rebuilding {
                 engine.array.replaced(now_ns, spindle, &mut engine.world);
             } else {
                 engine.world.store.forget_spindle(spindle);
