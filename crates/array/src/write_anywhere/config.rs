@@ -8,6 +8,8 @@ use thiserror::Error;
 
 use crate::processor::ProcessorCosts;
 
+use super::block_keys::BlockKeys;
+
 /// A write-anywhere controller: one aggregate of one parity group, one volume with one LUN, in which one file is
 /// mapped from the lowest LBA on.
 #[derive(Debug, Clone)]
@@ -69,6 +71,9 @@ pub enum CacheStart {
 }
 
 impl WriteAnywhereConfig {
+    /// Both copies of what an aggregate begins with. They are in use, and no root leads to them.
+    pub const SUPERBLOCK_BLOCKS: u64 = 2;
+
     /// Blocks of a volume in which a LUN of `lun_blocks` can be overwritten for ever: beside the LUN there are its
     /// metadata, the frees held back, and two generations of dirty blocks, which the buffer cache bounds.
     #[must_use]
@@ -76,6 +81,29 @@ impl WriteAnywhereConfig {
         // Of metadata an indirect block to 510 blocks is most; a hundredth is five times that.
         let metadata_blocks = lun_blocks / 100 + 2 * REGION_BLOCKS;
         lun_blocks + metadata_blocks + delayed_free_blocks + 2 * u64::from(cache_blocks)
+    }
+
+    /// The numbering of the blocks of such an array with bytes.
+    #[must_use]
+    pub fn block_keys(&self) -> BlockKeys {
+        self.keys_without_directory().with_directory()
+    }
+
+    /// That of one without.
+    pub(super) fn keys_without_directory(&self) -> BlockKeys {
+        let regions = self.volume_blocks.div_ceil(REGION_BLOCKS).max(1);
+        let regions = u32::try_from(regions).unwrap_or(u32::MAX);
+        BlockKeys::new(self.file_blocks, regions, self.group.total_blocks())
+    }
+
+    /// Blocks of the aggregate that an array with bytes needs, so that its LUN can be overwritten for ever: both copies of
+    /// what an aggregate begins with, everything once, two generations of what is dirty, and what is held back.
+    #[must_use]
+    pub fn needed_blocks(&self) -> u64 {
+        Self::SUPERBLOCK_BLOCKS
+            + u64::from(self.block_keys().end())
+            + 2 * u64::from(self.cache_blocks)
+            + self.delayed_free_blocks
     }
 }
 

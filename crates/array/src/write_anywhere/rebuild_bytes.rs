@@ -79,10 +79,6 @@ impl<P: Payload> WriteAnywhere<P> {
             return Holds::Parity;
         }
         let vbn = self.group().vbn(spindle, Dbn(stripe));
-        match self.key_at(vbn) {
-            Some(key) if key < self.config.file_blocks => Holds::Lun(key.into()),
-            Some(key) => Holds::Metadata(key),
-            None => Holds::Nothing,
-        }
+        self.key_at(vbn).map_or(Holds::Nothing, |key| self.keys.holds(key))
     }
 }

@@ -3,7 +3,7 @@
 use strewn_raid::{MemberSet, SpindleIndex, SpindleSet, StripeBytes, StripePlan};
 
 use crate::driver::{Direction, Driver, SpindleCommand, Tag};
-use crate::payload::{Holds, Payload};
+use crate::payload::Payload;
 
 use super::tag::{Owner, TagFields};
 use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
@@ -310,12 +310,8 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             let slot = degraded.repairs.insert(place) as u32;
             let key = read.first_key + block;
-            let holds = match key < self.config.file_blocks {
-                true => Holds::Lun(key.into()),
-                false => Holds::Metadata(key),
-            };
             let mut payload = right.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
-            payload.describe(0, holds);
+            payload.describe(0, self.keys.holds(key));
             self.reads.sent_with(read.odd);
             let fields =
                 TagFields { owner: Owner::Repair, slot, first_key: 0, blocks: 1, odd: read.odd };
