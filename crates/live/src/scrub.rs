@@ -146,10 +146,7 @@ impl Scrub<'_> {
         let unreadable = lost.union(wrong);
         let computed = shape.plan_read(wrong, unreadable).ok().and_then(|plan| {
             let mut bytes = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
-            for member in plan.read.iter() {
-                bytes.old_contents(member).copy_from_slice(members[member.index()].bytes?);
-            }
-            bytes.carry_out(&plan).ok()?;
+            bytes.compute(&plan, |member| members[member.index()].bytes).ok()?;
             Some(bytes)
         });
         for member in wrong.iter() {
