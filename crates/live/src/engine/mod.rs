@@ -581,7 +581,7 @@ impl<A: LiveArray> Engine<A> {
             CommitStage::Flushed => {
                 committing.stage = CommitStage::Writing;
                 committing.superblock.label_sequence = self.labels.label().sequence;
-                self.world.store.write_flushed_superblock(SUPERBLOCK, &committing.superblock);
+                self.world.store.write_superblock(SUPERBLOCK, &committing.superblock);
             }
             CommitStage::Flushing | CommitStage::Writing => return false,
         }
