@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+#[path = "../common/payloads.rs"]
+mod payloads;
 
 use std::collections::BTreeSet;
 
@@ -14,7 +16,8 @@ use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfi
 use strewn_array::{Array, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 
-use bench::{Bench, Bytes};
+use bench::Bench;
+use payloads::Bytes;
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
