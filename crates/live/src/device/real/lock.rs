@@ -35,14 +35,15 @@ pub(super) fn lock(file: &File, exclusive: bool, is_block_device: bool) -> Resul
 /// How many steps it is waited at most for whoever has the lock.
 fn patience(file: &File, is_block_device: bool) -> u32 {
     let holder = file.metadata().ok().and_then(|status| holder(&status));
-    match holder {
-        // A process that was killed has its locks until the kernel has ended what it had asked for.
-        Some(holder) if is_dead(holder) => 100,
+    if holder.is_none_or(is_dead) {
+        // A process that was killed has its locks until the kernel has ended what it had asked for. Or they have just been
+        // let go of.
+        100
+    } else if is_block_device {
         // udev holds the lock of a block device for a moment whenever it looks at it, which is after each write to it.
-        _ if is_block_device => 25,
-        // It has just been let go of, or the kernel does not say.
-        None => 5,
-        Some(_) => 0,
+        25
+    } else {
+        0
     }
 }
 
