@@ -3,7 +3,7 @@
 use strewn_alloc::{
     AggregateError, AllocationShape, PolicyName, REGION_BLOCKS, TooManyBlocks, VolumeTooLarge,
 };
-use strewn_raid::ParityGroup;
+use strewn_raid::{BLOCK_BYTES, ParityGroup, SECTOR_BYTES};
 use thiserror::Error;
 
 use crate::processor::ProcessorCosts;
@@ -97,13 +97,30 @@ impl WriteAnywhereConfig {
     }
 
     /// Blocks of the aggregate that an array with bytes needs, so that its LUN can be overwritten for ever: both copies of
-    /// what an aggregate begins with, everything once, two generations of what is dirty, and what is held back.
+    /// what an aggregate begins with, everything once, what a consistency point writes anew, and what is held back.
+    ///
+    /// A consistency point writes what one half of the log has made dirty, and the metadata that this changes. Twice the
+    /// cache, which is more in most arrays, is asked for as well: fuller aggregates are slow.
     #[must_use]
     pub fn needed_blocks(&self) -> u64 {
+        let end = u64::from(self.block_keys().end());
+        let metadata = end - u64::from(self.file_blocks);
+        let written_anew = self.most_dirty_blocks() + metadata;
         Self::SUPERBLOCK_BLOCKS
-            + u64::from(self.block_keys().end())
-            + 2 * u64::from(self.cache_blocks)
+            + end
+            + written_anew.max(2 * u64::from(self.cache_blocks))
             + self.delayed_free_blocks
+    }
+
+    /// Blocks of the LUN that one half of the log can make dirty, which is all that is dirty when a consistency point
+    /// begins: the cache is no bound while the one before is in progress.
+    #[must_use]
+    pub fn most_dirty_blocks(&self) -> u64 {
+        // Two sectors on both sides of a block's end make most of a record: two blocks. Where a header takes more than the
+        // blocks between, it is a record without end.
+        let pair_bytes = (self.log_record_header_bytes + 2 * SECTOR_BYTES) / 2;
+        let bytes_per_block = pair_bytes.clamp(1, BLOCK_BYTES);
+        self.log_half_bytes.div_ceil(bytes_per_block).min(self.file_blocks.into())
     }
 }
 
