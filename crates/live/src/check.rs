@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use strewn_array::Holds;
-use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::{ParityCheck, Vbn};
 
-use crate::data::Data;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices};
 use crate::format::{Label, MemberState, Superblock};
 use crate::offline::{BlockPlace, Offline};
@@ -182,9 +181,8 @@ pub fn check_write_anywhere<D: Devices>(
         return report;
     };
     check_superblocks(devices, label, &superblock, &mut report);
-    let Ok(empty) = WriteAnywhere::<Data>::empty(config.clone()) else { return report };
     let mut offline = Offline::new(devices, store_of(label));
-    let reached = tree::check(&mut offline, config, &empty, &superblock, &mut report);
+    let reached = tree::check(&mut offline, config, &superblock, &mut report);
     parity::check(&mut offline, config, &reached, &mut report);
     report
 }
@@ -251,14 +249,6 @@ fn check_superblocks<D: Devices>(
             Ok(_) => continue,
         };
         report.findings.push(Problem::Superblock { spindle: SpindleIndex(position), why });
-    }
-}
-
-/// What a block should be.
-fn holds_of(key: u32, file_blocks: u32) -> Holds {
-    match key < file_blocks {
-        true => Holds::Lun(key.into()),
-        false => Holds::Metadata(key),
     }
 }
 

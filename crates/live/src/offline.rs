@@ -1,10 +1,8 @@
 //! A store whose devices are waited for: how an array is read before it runs, and while it does not.
 
-use strewn_array::Payload;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
 
-use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, Request};
 use crate::store::{BlockState, Failure, Finished, ReadOutcome, Store, Token};
 
@@ -218,14 +216,10 @@ impl<'a, D: Devices> Offline<'a, D> {
         for doubted in std::iter::once(MemberSet::EMPTY).chain(doubted) {
             let Ok(plan) = shape.plan_read(wanted, bad.union(doubted)) else { continue };
             let mut stripe = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
-            for member in plan.read.iter() {
-                let Some(bytes) = &read[member.index()] else { continue };
-                stripe.old_contents(member).copy_from_slice(bytes);
-            }
-            stripe.carry_out(&plan).ok()?;
+            stripe.compute(&plan, |member| read[member.index()].as_deref()).ok()?;
             let computed = stripe.block(Member(place.spindle.0 as u8))?;
             if checksum(computed) == expected {
-                return Some(Data::from_bytes(computed.to_vec()).into_bytes());
+                return Some(computed.to_vec());
             }
         }
         None

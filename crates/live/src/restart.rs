@@ -152,9 +152,7 @@ pub fn read_tree<D: Devices>(
     superblock: &Superblock,
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
     let Some((vbn, checksum)) = superblock.root.block else { return Ok(Vec::new()) };
-    // An array of the same sizes has the same numbers.
-    let empty = WriteAnywhere::<Data>::empty(config.clone()).map_err(RestoreError::from)?;
-    let keys = empty.keys();
+    let keys = config.block_keys();
     let Some(root) = keys.root() else { return Ok(Vec::new()) };
     let mut blocks = vec![(root, Pointer { vbn, checksum })];
     let mut level = blocks.clone();

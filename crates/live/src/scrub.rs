@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use strewn_array::Holds;
-use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
+use strewn_array::write_anywhere::{BlockKeys, WriteAnywhereConfig};
 use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, StripeBytes, StripeCodec};
 
 use crate::device::{BLOCK_BYTES, Devices};
@@ -55,7 +55,7 @@ pub fn scrub<D: Devices>(
     let group = &config.group;
     let in_use: HashMap<u64, (u32, u32)> =
         blocks.iter().map(|(key, pointer)| (pointer.vbn.0, (*key, pointer.checksum))).collect();
-    let scrub = Scrub { group, in_use, file_blocks: config.file_blocks };
+    let scrub = Scrub { group, in_use, keys: config.block_keys() };
     let mut scrubbed = Scrubbed::default();
     for first in (0..group.stripes()).step_by(STRIPES_AT_ONCE as usize) {
         let stripes = first..(first + STRIPES_AT_ONCE).min(group.stripes());
@@ -84,7 +84,7 @@ struct Scrub<'a> {
     group: &'a ParityGroup,
     /// Key and checksum of each block in use, by VBN.
     in_use: HashMap<u64, (u32, u32)>,
-    file_blocks: u32,
+    keys: BlockKeys,
 }
 
 /// A block of a stripe as it was read; nothing of one whose spindle is lost.
@@ -107,11 +107,7 @@ impl Scrub<'_> {
         if u16::from(member.0) >= self.group.data_spindles() {
             return Holds::Parity;
         }
-        match self.used(member, stripe) {
-            Some((key, _)) if key < self.file_blocks => Holds::Lun(key.into()),
-            Some((key, _)) => Holds::Metadata(key),
-            None => Holds::Nothing,
-        }
+        self.used(member, stripe).map_or(Holds::Nothing, |(key, _)| self.keys.holds(key))
     }
 
     fn stripe(
@@ -150,10 +146,7 @@ impl Scrub<'_> {
         let unreadable = lost.union(wrong);
         let computed = shape.plan_read(wrong, unreadable).ok().and_then(|plan| {
             let mut bytes = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
-            for member in plan.read.iter() {
-                bytes.old_contents(member).copy_from_slice(members[member.index()].bytes?);
-            }
-            bytes.carry_out(&plan).ok()?;
+            bytes.compute(&plan, |member| members[member.index()].bytes).ok()?;
             Some(bytes)
         });
         for member in wrong.iter() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
 
-use crate::assembly::{Assembled, AssemblyError};
+use crate::assembly::Assembled;
 use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
 use crate::device::{Devices, Engine, RealDevices, open_devices};
@@ -28,9 +28,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Why an array does not start, or does not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The labels cannot be written that say which spindles it starts without.
-    #[error(transparent)]
-    Assembly(#[from] AssemblyError),
     /// Its configuration cannot be.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
@@ -141,21 +138,12 @@ fn rebuild<D: Devices, A: LiveArray>(
     running.shut_down().map_err(StartError::Stopped)
 }
 
-/// Starts an array on its devices, and catches up with its log. Spindles that are not there are marked as failed first.
+/// Starts an array on its devices, and catches up with its log.
 ///
 /// # Errors
 /// See [`StartError`]. What is on the devices is as it was, or further on the way to what was acknowledged.
-pub fn start(mut assembled: Assembled, engine: Engine) -> Result<Started, StartError> {
+pub fn start(assembled: Assembled, engine: Engine) -> Result<Started, StartError> {
     let config = assembled.configuration.array()?;
-    let lost = assembled.lost();
-    let is_new = |position: &u16| {
-        let position = usize::from(*position);
-        assembled.spindles[position].is_none()
-            && assembled.label.members[position].state != MemberState::Failed
-    };
-    if lost.iter().any(is_new) {
-        assembled.change_members(|_| {})?;
-    }
     let beginning = Beginning {
         label: assembled.label_of(Some(0)),
         lun_sectors: assembled.configuration.lun_blocks * 8,

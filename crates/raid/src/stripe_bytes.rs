@@ -150,6 +150,30 @@ impl StripeBytes {
         Ok(())
     }
 
+    /// Carries out a plan that changes nothing, on a stripe whose blocks `read` has. Then [`block`](Self::block) has what the
+    /// plan was made for.
+    ///
+    /// # Errors
+    ///
+    /// [`MissingBlocks`] when `read` lacks a block that the plan reads.
+    ///
+    /// # Panics
+    ///
+    /// If a block of `read` is of another size, or as [`carry_out`](Self::carry_out).
+    pub fn compute<'a>(
+        &mut self,
+        plan: &StripePlan,
+        read: impl Fn(Member) -> Option<&'a [u8]>,
+    ) -> Result<(), MissingBlocks> {
+        self.clear();
+        for member in plan.read.iter() {
+            if let Some(block) = read(member) {
+                self.old_contents(member).copy_from_slice(block);
+            }
+        }
+        self.carry_out(plan)
+    }
+
     fn reconstruct(&mut self, lost: MemberSet, from: MemberSet) {
         let data_blocks = usize::from(self.shape.data_blocks());
         let mut data_lost = self.shape.data().difference(from).iter().map(Member::index);

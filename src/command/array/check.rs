@@ -2,13 +2,13 @@
 
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
-use strewn_live::assembly::{OpenOptions, open};
+use strewn_live::assembly::OpenOptions;
 use strewn_live::check::check_write_anywhere;
 use strewn_live::configuration::ArrayConfig;
 use strewn_live::device::open_devices;
 
-use super::opened::Io;
-use super::{ArrayDirectory, not_assembled};
+use super::ArrayDirectory;
+use super::opened::{Io, open_array};
 
 /// `strewn array check`.
 #[derive(Debug, Args)]
@@ -26,11 +26,7 @@ pub(crate) struct CheckArguments {
 /// Checks an array that nobody writes to.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: true };
-    let assembled =
-        open(&arguments.array.place(), options).map_err(|error| not_assembled(&error))?;
-    for problem in &assembled.problems {
-        terminal::say(&format!("warning: {problem}"));
-    }
+    let assembled = open_array(&arguments.array.directory, options)?;
     if assembled.superblock.is_some_and(|superblock| !superblock.clean) {
         terminal::say(
             "warning: the array was not shut down: what the NVRAM log has is not looked at, and stripes that were being \

@@ -8,6 +8,8 @@ use strewn_live::assembly::{Assembled, OpenOptions, Place, open};
 use strewn_live::device::Engine;
 use strewn_live::starting::{Started, start};
 
+use super::not_assembled;
+
 /// How devices are asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Io {
@@ -31,10 +33,9 @@ impl From<Io> for Engine {
 }
 
 /// Opens the array in `directory`; what is wrong and does not keep it from starting is said.
-pub(crate) fn open_array(directory: &Path, degraded: bool) -> Result<Assembled, Failure> {
-    let options = OpenOptions { degraded, read_only: false };
+pub(crate) fn open_array(directory: &Path, options: OpenOptions) -> Result<Assembled, Failure> {
     let assembled = open(&Place::Directory(directory.to_owned()), options)
-        .map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))?;
+        .map_err(|error| not_assembled(&error))?;
     for problem in &assembled.problems {
         terminal::say(&format!("warning: {problem}"));
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
-use strewn_live::assembly::{NewDevice, name_device, prepare_replacement};
+use strewn_live::assembly::{NewDevice, OpenOptions, name_device, prepare_replacement};
 use strewn_live::device::Space;
 
 use super::opened::{Io, open_array, start_array};
@@ -29,7 +29,8 @@ pub(crate) struct ReplaceArguments {
 
 /// Replaces a spindle of an array that nobody uses.
 pub(crate) fn replace(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
-    let mut assembled = open_array(&arguments.directory, true)?;
+    let mut assembled =
+        open_array(&arguments.directory, OpenOptions { degraded: true, read_only: false })?;
     let new = match &arguments.with {
         Some(path) => NewDevice::Given { path: path.clone(), force: arguments.force },
         None => NewDevice::Made {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
+use strewn_live::assembly::OpenOptions;
 
 use super::opened::{Io, open_array, start_array};
 
@@ -22,7 +23,8 @@ pub(crate) struct ScrubArguments {
 
 /// Scrubs an array that nobody uses.
 pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
-    let assembled = open_array(&arguments.directory, arguments.degraded)?;
+    let options = OpenOptions { degraded: arguments.degraded, read_only: false };
+    let assembled = open_array(&arguments.directory, options)?;
     let configuration = assembled.configuration.clone();
     let config = configuration
         .array()

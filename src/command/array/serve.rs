@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
+use strewn_live::assembly::OpenOptions;
 use strewn_live::nbd::{Limits, Server, ServerError};
 use strewn_live::serving::LunExport;
 
@@ -35,7 +36,8 @@ pub(crate) struct ServeArguments {
 
 /// Serves the array until it is interrupted, then brings everything to the spindles.
 pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
-    let assembled = open_array(&arguments.directory, arguments.degraded)?;
+    let options = OpenOptions { degraded: arguments.degraded, read_only: false };
+    let assembled = open_array(&arguments.directory, options)?;
     let stop = terminal::stop_when_interrupted();
     let serving = start_array(assembled, arguments.io)?
         .serve()

@@ -5,6 +5,8 @@ use std::ops::Range;
 use strewn_alloc::{REGION_BLOCKS, Region};
 use strewn_raid::Vbn;
 
+use crate::payload::Holds;
+
 /// Pointers in an indirect block: 8 bytes each, less a header.
 const INDIRECT_POINTERS: u32 = 510;
 /// Entries in a block of the container map: 4 bytes each.
@@ -36,18 +38,21 @@ impl BlockKeys {
         let (mut next, mut below) = (file_blocks, file_blocks);
         loop {
             levels.push(next);
-            if below == 1 {
+            if below <= 1 {
                 break;
             }
             below = below.div_ceil(INDIRECT_POINTERS);
-            next += below;
+            next = next.saturating_add(below);
         }
+        // What is too large for keys ends with the highest.
+        let behind = |start: u32, blocks: u32| start..start.saturating_add(blocks);
         // The last level pushed stands for the inode, one block.
-        let volume_bitmap = next + 1..next + 1 + regions;
+        let volume_bitmap = behind(next.saturating_add(1), regions);
         let container =
-            volume_bitmap.end..volume_bitmap.end + regions * CONTAINER_BLOCKS_PER_REGION;
-        let bitmap_blocks = aggregate_blocks.div_ceil(REGION_BLOCKS) as u32;
-        let aggregate_bitmap = container.end..container.end + bitmap_blocks;
+            behind(volume_bitmap.end, regions.saturating_mul(CONTAINER_BLOCKS_PER_REGION));
+        let bitmap_blocks = aggregate_blocks.div_ceil(REGION_BLOCKS);
+        let aggregate_bitmap =
+            behind(container.end, u32::try_from(bitmap_blocks).unwrap_or(u32::MAX));
         Self { file_blocks, levels, volume_bitmap, container, aggregate_bitmap, directory: vec![] }
     }
 
@@ -58,13 +63,13 @@ impl BlockKeys {
         self.directory.push(next);
         while below > 1 || self.directory.len() == 1 {
             below = below.div_ceil(INDIRECT_POINTERS);
-            next += below;
+            next = next.saturating_add(below);
             self.directory.push(next);
         }
         self
     }
 
-    /// One more than the highest key.
+    /// One more than the highest key; `u32::MAX` of an array that has too many blocks for keys of 32 bits.
     #[must_use]
     pub fn end(&self) -> u32 {
         self.directory.last().copied().unwrap_or(self.aggregate_bitmap.end)
@@ -80,6 +85,12 @@ impl BlockKeys {
     #[must_use]
     pub fn file_blocks(&self) -> u32 {
         self.file_blocks
+    }
+
+    /// What the block with this key holds, as its checksum entry says it.
+    #[must_use]
+    pub fn holds(&self, key: u32) -> Holds {
+        if key < self.file_blocks { Holds::Lun(key.into()) } else { Holds::Metadata(key) }
     }
 
     fn inode(&self) -> u32 {

@@ -477,11 +477,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let payload = checkpoint.kept.remove(&key).unwrap_or_else(|| {
                 self.contents.load(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS)
             });
-            let holds = match key < self.config.file_blocks {
-                true => Holds::Lun(key.into()),
-                false => Holds::Metadata(key),
-            };
-            payloads.put(self.run_at(vbn), payload, holds);
+            payloads.put(self.run_at(vbn), payload, self.keys.holds(key));
         }
         payloads.add_parity(self.group(), tetris, old);
         payloads

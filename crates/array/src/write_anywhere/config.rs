@@ -3,10 +3,12 @@
 use strewn_alloc::{
     AggregateError, AllocationShape, PolicyName, REGION_BLOCKS, TooManyBlocks, VolumeTooLarge,
 };
-use strewn_raid::ParityGroup;
+use strewn_raid::{BLOCK_BYTES, ParityGroup, SECTOR_BYTES};
 use thiserror::Error;
 
 use crate::processor::ProcessorCosts;
+
+use super::block_keys::BlockKeys;
 
 /// A write-anywhere controller: one aggregate of one parity group, one volume with one LUN, in which one file is
 /// mapped from the lowest LBA on.
@@ -69,6 +71,9 @@ pub enum CacheStart {
 }
 
 impl WriteAnywhereConfig {
+    /// Both copies of what an aggregate begins with. They are in use, and no root leads to them.
+    pub const SUPERBLOCK_BLOCKS: u64 = 2;
+
     /// Blocks of a volume in which a LUN of `lun_blocks` can be overwritten for ever: beside the LUN there are its
     /// metadata, the frees held back, and two generations of dirty blocks, which the buffer cache bounds.
     #[must_use]
@@ -76,6 +81,46 @@ impl WriteAnywhereConfig {
         // Of metadata an indirect block to 510 blocks is most; a hundredth is five times that.
         let metadata_blocks = lun_blocks / 100 + 2 * REGION_BLOCKS;
         lun_blocks + metadata_blocks + delayed_free_blocks + 2 * u64::from(cache_blocks)
+    }
+
+    /// The numbering of the blocks of such an array with bytes.
+    #[must_use]
+    pub fn block_keys(&self) -> BlockKeys {
+        self.keys_without_directory().with_directory()
+    }
+
+    /// That of one without.
+    pub(super) fn keys_without_directory(&self) -> BlockKeys {
+        let regions = self.volume_blocks.div_ceil(REGION_BLOCKS).max(1);
+        let regions = u32::try_from(regions).unwrap_or(u32::MAX);
+        BlockKeys::new(self.file_blocks, regions, self.group.total_blocks())
+    }
+
+    /// Blocks of the aggregate that an array with bytes needs, so that its LUN can be overwritten for ever: both copies of
+    /// what an aggregate begins with, everything once, what a consistency point writes anew, and what is held back.
+    ///
+    /// A consistency point writes what one half of the log has made dirty, and the metadata that this changes. Twice the
+    /// cache, which is more in most arrays, is asked for as well: fuller aggregates are slow.
+    #[must_use]
+    pub fn needed_blocks(&self) -> u64 {
+        let end = u64::from(self.block_keys().end());
+        let metadata = end - u64::from(self.file_blocks);
+        let written_anew = self.most_dirty_blocks() + metadata;
+        Self::SUPERBLOCK_BLOCKS
+            + end
+            + written_anew.max(2 * u64::from(self.cache_blocks))
+            + self.delayed_free_blocks
+    }
+
+    /// Blocks of the LUN that one half of the log can make dirty, which is all that is dirty when a consistency point
+    /// begins: the cache is no bound while the one before is in progress.
+    #[must_use]
+    pub fn most_dirty_blocks(&self) -> u64 {
+        // Two sectors on both sides of a block's end make most of a record: two blocks. Where a header takes more than the
+        // blocks between, it is a record without end.
+        let pair_bytes = (self.log_record_header_bytes + 2 * SECTOR_BYTES) / 2;
+        let bytes_per_block = pair_bytes.clamp(1, BLOCK_BYTES);
+        self.log_half_bytes.div_ceil(bytes_per_block).min(self.file_blocks.into())
     }
 }
 

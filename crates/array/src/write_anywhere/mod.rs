@@ -125,11 +125,10 @@ impl<P: Payload> WriteAnywhere<P> {
         };
         let aggregate = Aggregate::new([config.group], options)?;
         let volume = VirtualSpace::new(config.volume_blocks)?;
-        let mut keys =
-            BlockKeys::new(config.file_blocks, volume.regions(), config.group.total_blocks());
-        if P::CARRIES_DATA {
-            keys = keys.with_directory();
-        }
+        let keys = match P::CARRIES_DATA {
+            true => config.block_keys(),
+            false => config.keys_without_directory(),
+        };
         let map = BlockMap::new(keys.end().into(), config.group.total_blocks())?;
         Ok(Self {
             aggregate,

@@ -1,6 +1,6 @@
 //! What a rebuild writes, computed from what it has read.
 
-use strewn_raid::{Dbn, Member, MemberSet, SpindleIndex, SpindleSet, StripeBytes};
+use strewn_raid::{Dbn, Member, SpindleIndex, SpindleSet, StripeBytes};
 
 use crate::payload::{Holds, Payload};
 
@@ -25,19 +25,13 @@ impl<P: Payload> WriteAnywhere<P> {
             let stripe = first_stripe + u64::from(block);
             let lost = self.lost_at(stripe).union(self.bad_at(stripe));
             let plan = shape.plan_rebuild(group.members_on(rebuilt), group.members_on(lost));
-            stripe_bytes.clear();
             let at = block as usize * BLOCK_BYTES;
-            let needed = plan.as_ref().map_or(MemberSet::EMPTY, |plan| plan.read);
-            for (spindle, payload) in read {
-                // Member i is on spindle i.
-                let member = Member(spindle.0 as u8);
-                if needed.contains(member)
-                    && let Some(bytes) = payload.bytes().get(at..at + BLOCK_BYTES)
-                {
-                    stripe_bytes.old_contents(member).copy_from_slice(bytes);
-                }
-            }
-            let computed = plan.is_ok_and(|plan| stripe_bytes.carry_out(&plan).is_ok());
+            // Member i is on spindle i.
+            let block_of = |member: Member| {
+                let (_, payload) = read.iter().find(|(spindle, _)| spindle.0 == member.0.into())?;
+                payload.bytes().get(at..at + BLOCK_BYTES)
+            };
+            let computed = plan.is_ok_and(|plan| stripe_bytes.compute(&plan, block_of).is_ok());
             for spindle in rebuilt {
                 let bytes = stripe_bytes.block(Member(spindle.0 as u8)).filter(|_| computed);
                 let holds = self.holds_at(spindle, stripe);
@@ -79,10 +73,6 @@ impl<P: Payload> WriteAnywhere<P> {
             return Holds::Parity;
         }
         let vbn = self.group().vbn(spindle, Dbn(stripe));
-        match self.key_at(vbn) {
-            Some(key) if key < self.config.file_blocks => Holds::Lun(key.into()),
-            Some(key) => Holds::Metadata(key),
-            None => Holds::Nothing,
-        }
+        self.key_at(vbn).map_or(Holds::Nothing, |key| self.keys.holds(key))
     }
 }

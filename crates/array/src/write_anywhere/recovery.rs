@@ -1,9 +1,9 @@
 //! Reads that take more than a read: blocks computed from the rest of their stripes, and bad ones written again.
 
-use strewn_raid::{MemberSet, SpindleIndex, SpindleSet, StripeBytes, StripePlan};
+use strewn_raid::{Member, MemberSet, SpindleIndex, SpindleSet, StripeBytes, StripePlan};
 
 use crate::driver::{Direction, Driver, SpindleCommand, Tag};
-use crate::payload::{Holds, Payload};
+use crate::payload::Payload;
 
 use super::tag::{Owner, TagFields};
 use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
@@ -204,21 +204,12 @@ impl<P: Payload> WriteAnywhere<P> {
                         bytes.extend_from_slice(block_of(part.run.spindle, dbn).unwrap_or(&[]))
                     }
                     Way::Compute(plan) => {
-                        stripe_bytes.clear();
-                        for spindle in self.group().spindles_of(plan.read).iter() {
-                            for member in
-                                self.group().members_on(SpindleSet::single(spindle)).iter()
-                            {
-                                if let Some(block) = block_of(spindle, dbn) {
-                                    stripe_bytes.old_contents(member).copy_from_slice(block);
-                                }
-                            }
-                        }
-                        stripe_bytes.carry_out(plan).expect("all that was planned has been read");
-                        let wanted = self.group().members_on(SpindleSet::single(part.run.spindle));
-                        for member in wanted.iter() {
-                            bytes.extend_from_slice(stripe_bytes.block(member).unwrap_or(&[]));
-                        }
+                        // Member i is on spindle i.
+                        stripe_bytes
+                            .compute(plan, |member| block_of(SpindleIndex(member.0.into()), dbn))
+                            .expect("all that was planned has been read");
+                        let wanted = Member(part.run.spindle.0 as u8);
+                        bytes.extend_from_slice(stripe_bytes.block(wanted).unwrap_or(&[]));
                     }
                     Way::Gone => {}
                 }
@@ -310,12 +301,8 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             let slot = degraded.repairs.insert(place) as u32;
             let key = read.first_key + block;
-            let holds = match key < self.config.file_blocks {
-                true => Holds::Lun(key.into()),
-                false => Holds::Metadata(key),
-            };
             let mut payload = right.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
-            payload.describe(0, holds);
+            payload.describe(0, self.keys.holds(key));
             self.reads.sent_with(read.odd);
             let fields =
                 TagFields { owner: Owner::Repair, slot, first_key: 0, blocks: 1, odd: read.odd };

@@ -37,17 +37,10 @@ impl<P: Payload> WriteAnywhere<P> {
     pub fn empty(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
         let mut array = Self::bare(config)?;
         array.place_superblock().map_err(|full| array.does_not_fit(&full))?;
-        let group = &array.config.group;
-        let room = |blocks: u64| WriteAnywhereError::FileDoesNotFit {
-            file_blocks: array.config.file_blocks.into(),
-            aggregate_blocks: blocks,
-        };
-        // Everything once, two generations of what is dirty, and what is held back.
-        let needed = u64::from(array.keys.end())
-            + 2 * u64::from(array.config.cache_blocks)
-            + array.config.delayed_free_blocks;
-        if needed > array.aggregate.free_blocks() {
-            return Err(room(group.total_blocks()));
+        let aggregate_blocks = array.aggregate.total_blocks();
+        if array.config.needed_blocks() > aggregate_blocks {
+            let file_blocks = array.config.file_blocks.into();
+            return Err(WriteAnywhereError::FileDoesNotFit { file_blocks, aggregate_blocks });
         }
         Ok(array)
     }

@@ -248,16 +248,11 @@ impl<P: Payload> WriteAnywhere<P> {
         touched: u64,
         written: &[u64],
     ) -> bool {
-        if !P::CARRIES_DATA {
-            return false;
-        }
-        let map = self.aggregate.free_map(strewn_alloc::GroupIndex(0));
-        let row = first_stripe / ROW_STRIPES;
-        // The superblock's tetris need not begin with its row.
-        let shift = first_stripe % ROW_STRIPES;
-        (0u16..).zip(written).any(|(spindle, written)| {
-            let in_use = !map.free_word(SpindleIndex(spindle), row) >> shift;
-            in_use & touched & !written != 0
-        })
+        P::CARRIES_DATA
+            && bits(touched).any(|stripe| {
+                let spindles = (0u16..).zip(written).filter(|(_, of)| **of >> stripe & 1 == 1);
+                let changed: SpindleSet = spindles.map(|(one, _)| SpindleIndex(one)).collect();
+                self.is_used_beside(first_stripe + u64::from(stripe), changed)
+            })
     }
 }

@@ -4,8 +4,8 @@ use strewn_array::{
     Acknowledge, Array, Direction, Driver, HostOperation, OperationId, SpindleCommand, Tag,
 };
 
-use crate::bytes::{Bytes, SECTOR_BYTES};
 use crate::host::Host;
+use crate::payloads::{Bytes, SECTOR_BYTES};
 
 /// What an array asked for or was told, in order.
 #[derive(Debug, Clone, PartialEq)]

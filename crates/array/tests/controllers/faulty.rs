@@ -9,8 +9,9 @@ use strewn_array::{
 };
 use strewn_raid::{SpindleIndex, StripeCodec, StripeMember, StripedLayout, VraidLayout};
 
-use crate::bytes::{Bytes, SECTOR_BYTES, Sectors, content};
+use crate::bytes::content;
 use crate::host::Host;
+use crate::payloads::{Bytes, SECTOR_BYTES, Sectors};
 
 pub const BLOCK_SECTORS: u64 = 8;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use strewn_array::{Direction, HostOperation, OperationId};
 
-use crate::bytes::{Bytes, SECTOR_BYTES, claim, content};
+use crate::bytes::{claim, content};
+use crate::payloads::{Bytes, SECTOR_BYTES};
 
 /// The host's side of a LUN: a write's version is its operation's number plus one.
 pub struct Host {

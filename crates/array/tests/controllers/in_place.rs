@@ -6,7 +6,8 @@ use strewn_array::{Array, ProcessorCosts};
 use strewn_raid::{SpindleIndex, StripeMember, VraidConfig, VraidLayout};
 
 use crate::bench::{Bench, Command, Event, Watch, World};
-use crate::bytes::{Bytes, claim, content};
+use crate::bytes::{claim, content};
+use crate::payloads::Bytes;
 
 type InPlaceBench = Bench<InPlace<Bytes>, DestageWatch>;
 

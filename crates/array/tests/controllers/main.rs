@@ -10,5 +10,7 @@ mod faulty;
 mod host;
 mod in_place;
 mod in_place_bytes;
+#[path = "../common/payloads.rs"]
+mod payloads;
 mod read_your_writes;
 mod write_anywhere;

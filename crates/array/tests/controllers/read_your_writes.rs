@@ -7,8 +7,8 @@ use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
 
 use crate::bench::{Bench, Watch};
-use crate::bytes::Bytes;
 use crate::in_place::{DestageWatch, any_in_place, fresh_in_place, lun_is_as_acknowledged};
+use crate::payloads::Bytes;
 use crate::write_anywhere::{
     CheckpointWatch, any_write_anywhere, fresh_write_anywhere, spindles_are_as_acknowledged,
 };

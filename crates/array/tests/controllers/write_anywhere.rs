@@ -11,7 +11,8 @@ use strewn_array::{Array, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, SpindleSet, Vbn};
 
 use crate::bench::{Bench, Command, Event, Watch, World};
-use crate::bytes::{Bytes, claim, content};
+use crate::bytes::{claim, content};
+use crate::payloads::Bytes;
 
 const BLOCK_SECTORS: u64 = 8;
 const MILLISECOND_NS: u64 = 1_000_000;

@@ -7,66 +7,13 @@ use proptest::sample::Index;
 use strewn_array::write_anywhere::metadata::{checksum, decode_pointers};
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
-    Acknowledge, Array, Contents, Direction, Driver, HostOperation, OperationId, Payload, Root,
-    SpindleCommand,
+    Acknowledge, Array, Direction, Driver, HostOperation, OperationId, Root, SpindleCommand,
 };
 use strewn_raid::{SpindleIndex, StripeCodec};
 
+use crate::payloads::{Bytes, SECTOR_BYTES};
+
 pub const BLOCK_BYTES: usize = 4096;
-const SECTOR_BYTES: usize = 512;
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bytes(pub Vec<u8>);
-
-impl Payload for Bytes {
-    type Contents = Sectors;
-    const CARRIES_DATA: bool = true;
-
-    fn splice(&mut self, at_sector: u32, part: &Self) {
-        let start = at_sector as usize * SECTOR_BYTES;
-        let end = start + part.0.len();
-        if self.0.len() < end {
-            self.0.resize(end, 0);
-        }
-        self.0[start..end].copy_from_slice(&part.0);
-    }
-
-    fn slice(&self, from_sector: u32, sectors: u32) -> Self {
-        let start = from_sector as usize * SECTOR_BYTES;
-        Self(self.0[start..start + sectors as usize * SECTOR_BYTES].to_vec())
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    fn from_bytes(bytes: Vec<u8>) -> Self {
-        Self(bytes)
-    }
-}
-
-#[derive(Debug, Default)]
-pub struct Sectors(BTreeMap<u64, Vec<u8>>);
-
-impl Contents<Bytes> for Sectors {
-    fn store(&mut self, first_sector: u64, sectors: u32, payload: &Bytes) {
-        assert_eq!(payload.0.len(), sectors as usize * SECTOR_BYTES);
-        for (sector, bytes) in (first_sector..).zip(payload.0.chunks(SECTOR_BYTES)) {
-            self.0.insert(sector, bytes.to_vec());
-        }
-    }
-
-    fn load(&self, first_sector: u64, sectors: u32) -> Bytes {
-        let sectors = first_sector..first_sector + u64::from(sectors);
-        Bytes(sectors.flat_map(|sector| self.0[&sector].clone()).collect())
-    }
-
-    fn forget(&mut self, first_sector: u64, sectors: u32) {
-        for sector in first_sector..first_sector + u64::from(sectors) {
-            self.0.remove(&sector);
-        }
-    }
-}
 
 pub struct World {
     spindles: Vec<Vec<u8>>,

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+#[path = "../common/payloads.rs"]
+mod payloads;
 
 use std::collections::BTreeSet;
 
@@ -14,7 +16,8 @@ use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfi
 use strewn_array::{Array, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 
-use bench::{Bench, Bytes};
+use bench::Bench;
+use payloads::Bytes;
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
@@ -244,4 +247,31 @@ fn blocks_that_were_given_back_take_no_place() {
     bench.read_everything();
     let array: &WriteAnywhere<Bytes> = &bench.array;
     assert!(array.is_clean());
+}
+
+/// The cache does not bound what is dirty: while a consistency point is in progress the log takes a half of it.
+#[test]
+fn a_large_log_over_a_small_cache_leaves_room_for_what_it_makes_dirty() {
+    let with_log = |file_blocks: u32, log_half_bytes: u64| WriteAnywhereConfig {
+        log_half_bytes,
+        ..config(Parity::Raid4, 2, file_blocks)
+    };
+    for log_half_bytes in [100_000, 1 << 20, 8 << 20] {
+        let fits = |file_blocks: &u32| {
+            WriteAnywhere::<Bytes>::empty(with_log(*file_blocks, log_half_bytes)).is_ok()
+        };
+        let file_blocks = (1..2_048).rev().find(fits).unwrap();
+        let mut bench = Bench::empty(with_log(file_blocks, log_half_bytes));
+        bench.write_at(0, file_blocks * 8);
+        bench.bring_to_spindles();
+        for _ in 0..4 {
+            // Two sectors make two blocks dirty. Nothing is completed meanwhile, until the log takes no more.
+            for block in (0..file_blocks - 1).step_by(2) {
+                bench.write_at(u64::from(block) * 8 + 7, 2);
+            }
+            bench.drain();
+        }
+        bench.bring_to_spindles();
+        bench.read_everything();
+    }
 }

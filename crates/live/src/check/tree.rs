@@ -1,12 +1,11 @@
 //! From the root to every block.
 
 use strewn_alloc::REGION_BLOCKS;
+use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::{Pointer, decode_pointers};
-use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_raid::Vbn;
 
-use super::{Problem, Reached, Report, holds_of, wrong};
-use crate::data::Data;
+use super::{Problem, Reached, Report, wrong};
 use crate::device::Devices;
 use crate::format::Superblock;
 use crate::offline::{BlockPlace, Offline};
@@ -15,11 +14,10 @@ use crate::offline::{BlockPlace, Offline};
 pub(super) fn check<D: Devices>(
     offline: &mut Offline<'_, D>,
     config: &WriteAnywhereConfig,
-    empty: &WriteAnywhere<Data>,
     superblock: &Superblock,
     report: &mut Report,
 ) -> Reached {
-    let keys = empty.keys();
+    let keys = config.block_keys();
     let mut reached = Reached::new();
     let (Some((vbn, checksum)), Some(root)) = (superblock.root.block, keys.root()) else {
         return reached;
@@ -28,7 +26,7 @@ pub(super) fn check<D: Devices>(
     let mut level = vec![(root, Pointer { vbn, checksum })];
     while !level.is_empty() {
         level.retain(|(key, pointer)| {
-            let holds = holds_of(*key, config.file_blocks);
+            let holds = keys.holds(*key);
             if pointer.vbn.0 >= config.group.total_blocks() {
                 report.findings.push(Problem::Outside { holds, vbn: pointer.vbn });
                 return false;
@@ -44,7 +42,7 @@ pub(super) fn check<D: Devices>(
         let mut next = Vec::new();
         for (((key, pointer), place), (bytes, state)) in level.iter().zip(places).zip(read) {
             report.blocks += 1;
-            let holds = holds_of(*key, config.file_blocks);
+            let holds = keys.holds(*key);
             let why = match state {
                 Some(state) => wrong(&state, holds, pointer.checksum, superblock),
                 None => {
@@ -85,7 +83,7 @@ pub(super) fn check<D: Devices>(
         }
         level = next;
     }
-    check_bitmap(&bitmap, empty, superblock, &reached, report);
+    check_bitmap(&bitmap, config, superblock, &reached, report);
     reached
 }
 
@@ -96,7 +94,7 @@ fn place(config: &WriteAnywhereConfig, vbn: Vbn) -> BlockPlace {
 
 fn check_bitmap(
     bitmap: &[Option<Vec<u8>>],
-    empty: &WriteAnywhere<Data>,
+    config: &WriteAnywhereConfig,
     superblock: &Superblock,
     reached: &Reached,
     report: &mut Report,
@@ -115,9 +113,9 @@ fn check_bitmap(
     if bitmap.iter().any(Option::is_none) {
         return;
     }
-    let total = empty.aggregate().total_blocks();
+    let total = config.group.total_blocks();
     let in_bitmap = (0..total).filter(|vbn| in_use(*vbn) == Some(true)).count() as u64;
-    let for_superblock = total - empty.aggregate().free_blocks();
+    let for_superblock = WriteAnywhereConfig::SUPERBLOCK_BLOCKS;
     let (reached, held_back) =
         (reached.len() as u64 + for_superblock, superblock.root.held_back_blocks);
     if in_bitmap != reached + held_back {

@@ -42,7 +42,7 @@ impl Configuration {
         u32::try_from(self.cache_bytes / BLOCK_BYTES as u64).unwrap_or(u32::MAX)
     }
 
-    fn write_anywhere(
+    pub(super) fn write_anywhere(
         &self,
         layout: &WriteAnywhereLayout,
     ) -> Result<WriteAnywhereConfig, ConfigurationError> {

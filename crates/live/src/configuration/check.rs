@@ -2,7 +2,6 @@
 
 use strewn_raid::{ParityGroup, SECTOR_BYTES, VraidConfig, VraidLayout};
 
-use super::room::{keyed_blocks, needed_blocks};
 use super::{Configuration, InPlaceLayout, Layout, LayoutName, Size, WriteAnywhereLayout};
 use crate::device::BLOCK_BYTES;
 use crate::format::{MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, ROW_DATA_BLOCKS};
@@ -174,9 +173,9 @@ impl Configuration {
         }
         let aggregate_blocks = group.total_blocks();
         let lun_bytes = self.lun_bytes();
-        let keyed = keyed_blocks(self.lun_blocks, sizes.volume_blocks, aggregate_blocks);
+        let array = self.write_anywhere(sizes)?;
         // Keys and places are numbers of 32 bits.
-        if keyed >= u64::from(u32::MAX) {
+        if array.block_keys().end() == u32::MAX {
             return Err(ConfigurationError::LunTooLargeAtAll { lun_bytes });
         }
         if aggregate_blocks >= u64::from(u32::MAX) {
@@ -185,9 +184,7 @@ impl Configuration {
                 Size(aggregate_blocks.saturating_mul(BLOCK_BYTES as u64))
             )));
         }
-        let cache_blocks = u64::from(self.cache_blocks());
-        let needed = needed_blocks(sizes, self.lun_blocks, cache_blocks, aggregate_blocks);
-        if needed > aggregate_blocks {
+        if array.needed_blocks() > aggregate_blocks {
             return Err(ConfigurationError::LunTooLarge { layout, lun_bytes, largest_bytes: 0 });
         }
         Ok(())

@@ -7,7 +7,6 @@ mod arrays;
 mod check;
 mod layout;
 mod plan;
-mod room;
 mod size;
 
 use serde::{Deserialize, Serialize};

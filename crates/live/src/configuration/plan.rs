@@ -93,13 +93,15 @@ impl Request {
                 let AllocationShape { area_stripes, tetris_stripes, chunk_blocks } =
                     AllocationShape::default();
                 let delayed_free_blocks = lun_blocks / 100;
+                // A half of the log makes fewer than two blocks dirty for each 4 KiB of it.
+                let log_blocks = u32::try_from(2 * (log_half_bytes / block)).unwrap_or(u32::MAX);
                 Layout::WriteAnywhere(WriteAnywhereLayout {
                     parity,
                     data_spindles: self.data_spindles,
                     volume_blocks: WriteAnywhereConfig::volume_blocks_for(
                         lun_blocks,
                         delayed_free_blocks,
-                        cache_blocks,
+                        cache_blocks.max(log_blocks),
                     ),
                     policy: PolicyName::default(),
                     area_stripes,

@@ -12,6 +12,7 @@
 //! Arrays that write in place are given whole blocks of 4 KiB. What they cannot notice is said at
 //! [`restart_in_place`](crate::restart::restart_in_place).
 
+mod commit;
 mod labels;
 mod live_array;
 mod merge;
@@ -33,6 +34,7 @@ use crate::hashing::NumberMap;
 use crate::log::Log;
 use crate::store::{Failure, Finished, Store, Token};
 
+use commit::Committing;
 use labels::LabelWrites;
 pub use live_array::LiveArray;
 use merge::Merges;
@@ -51,39 +53,6 @@ const WHO_BITS: u32 = 2;
 const STORE: u64 = 0;
 const LOG: u64 = 1;
 const LABELS: u64 = 2;
-
-/// A consistency point whose blocks are all written, on its way to being safe.
-struct Committing {
-    superblock: Superblock,
-    stage: CommitStage,
-    /// Whether its flush is the one that the log knows of: a flush for redo records that ends while that of a superblock is
-    /// under way says nothing of what the latter will make safe.
-    flushes_redo: bool,
-    /// Whether the array waits for it.
-    of_array: bool,
-    /// Spindles that are present once it is safe.
-    rebuilt: Vec<SpindleIndex>,
-}
-
-impl Committing {
-    fn new(superblock: Superblock, of_array: bool) -> Self {
-        let (stage, rebuilt) = (CommitStage::Waiting, Vec::new());
-        Self { superblock, stage, flushes_redo: false, of_array, rebuilt }
-    }
-}
-
-/// How far it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CommitStage {
-    /// Nothing has been asked for.
-    Waiting,
-    /// The spindles are being flushed.
-    Flushing,
-    /// They are; the superblock waits for the labels, should a spindle have been lost meanwhile.
-    Flushed,
-    /// The superblock is being written.
-    Writing,
-}
 
 /// An array that runs.
 pub struct Engine<A> {
@@ -157,6 +126,10 @@ impl<A: LiveArray> Engine<A> {
         let members: Vec<MemberState> =
             engine.labels.label().members.iter().map(|member| member.state).collect();
         for (spindle, state) in (0..).map(SpindleIndex).zip(members) {
+            // An array that has lost data takes no part in anything any more.
+            if engine.stopped.is_some() {
+                break;
+            }
             if state == MemberState::Present {
                 // The labels do not know yet that it is not there.
                 if !engine.world.store.is_present(spindle) {
@@ -166,8 +139,7 @@ impl<A: LiveArray> Engine<A> {
             }
             if let Err(loss) = engine.array.spindle_failed(now_ns, spindle, &mut engine.world) {
                 engine.stop(&loss.to_string());
-            }
-            if state == MemberState::Rebuilding {
+            } else if state == MemberState::Rebuilding {
                 engine.array.replaced(now_ns, spindle, &mut engine.world);
             } else {
                 engine.world.store.forget_spindle(spindle);
@@ -294,21 +266,6 @@ impl<A: LiveArray> Engine<A> {
             && self.committing.is_none()
             && self.next_root.is_none()
             && self.labels.is_idle()
-    }
-
-    /// Writes one more superblock, which says that nothing of the log is needed, and whether the array is left as it is.
-    /// Of use only when [`is_clean`](Self::is_clean).
-    pub fn seal(&mut self, clean: bool) {
-        let log_start = self.world.log.next_sequence();
-        self.log_start = log_start;
-        let superblock = Superblock {
-            checkpoint: self.superblock.checkpoint + 1,
-            log_start,
-            clean,
-            ..self.superblock
-        };
-        self.committing = Some(Committing::new(superblock, true));
-        self.settle();
     }
 
     /// A blank device has taken the place of a spindle that is lost.
@@ -538,96 +495,6 @@ impl<A: LiveArray> Engine<A> {
         }
     }
 
-    fn begin_commit(&mut self, root: Root) {
-        if self.committing.is_some() {
-            self.next_root = Some(root);
-            return;
-        }
-        let superblock = Superblock {
-            checkpoint: self.world.checkpoint,
-            log_start: if self.replaying { self.superblock.log_start } else { self.log_start },
-            root,
-            clean: false,
-            ..self.superblock
-        };
-        self.committing = Some(Committing::new(superblock, true));
-    }
-
-    /// Writes the superblock of a consistency point when nothing is in its way: host records before it that are not durable
-    /// yet, which it covers, and labels that do not say yet which spindles it does without.
-    fn commit_if_ready(&mut self) -> bool {
-        let rebuilt = self.can_be_present();
-        let Some(committing) = &mut self.committing else { return false };
-        let log_start = committing.superblock.log_start;
-        let log_is_behind = self.waiting_for_log.front().is_some_and(|(one, _)| *one < log_start);
-        if log_is_behind || !self.labels.is_idle() || self.stopped.is_some() {
-            return false;
-        }
-        match committing.stage {
-            CommitStage::Waiting => {
-                committing.stage = CommitStage::Flushing;
-                committing.rebuilt = rebuilt;
-                committing.superblock.redo_start = self.world.log.redo_start();
-                committing.flushes_redo = !self.flushing_for_redo;
-                if committing.flushes_redo {
-                    self.world.log.flush_started();
-                }
-                self.world.store.flush(FLUSH_FOR_SUPERBLOCK);
-            }
-            // What is flushed is flushed on all spindles that the labels have as present.
-            CommitStage::Flushed => {
-                committing.stage = CommitStage::Writing;
-                committing.superblock.label_sequence = self.labels.label().sequence;
-                self.world.store.write_flushed_superblock(SUPERBLOCK, &committing.superblock);
-            }
-            CommitStage::Flushing | CommitStage::Writing => return false,
-        }
-        true
-    }
-
-    fn superblock_is_safe(&mut self) {
-        let Some(committing) = self.committing.take() else { return };
-        let Committing { superblock, flushes_redo, of_array, rebuilt, .. } = committing;
-        self.superblock = superblock;
-        self.world.checkpoint = superblock.checkpoint + 1;
-        if flushes_redo {
-            self.world.log.flush_finished();
-        }
-        self.are_present(&rebuilt);
-        if of_array && !self.replaying {
-            self.world.log.release();
-        }
-        let durable = self.world.log.durable();
-        self.world.redo_is_durable(durable.redo);
-        if of_array {
-            self.array.committed(self.world.now_ns, &mut self.world);
-        }
-        if let Some(root) = self.next_root.take() {
-            self.begin_commit(root);
-        }
-    }
-
-    /// The redo area is full: what its records protect is made safe, so that it can be used again.
-    fn flush_for_redo(&mut self) -> bool {
-        let is_flushing = self.flushing_for_redo
-            || self.committing.as_ref().is_some_and(|committing| committing.flushes_redo);
-        if !is_flushing && self.labels.is_idle() && self.world.log.wants_flush() {
-            self.flushing_for_redo = true;
-            self.world.log.flush_started();
-            self.world.store.flush(FLUSH_FOR_REDO);
-        }
-        // A spindle that was lost meanwhile must be known to be before the records are gone that it has not.
-        if !self.flushed_for_redo || !self.labels.is_idle() {
-            return false;
-        }
-        self.flushed_for_redo = false;
-        self.flushing_for_redo = false;
-        self.world.log.flush_finished();
-        let durable = self.world.log.durable();
-        self.world.redo_is_durable(durable.redo);
-        true
-    }
-
     fn all_finished(&mut self, finished: Vec<Finished>) {
         // The array hears of a lost spindle before it hears of what that did not do.
         for one in &finished {
@@ -666,11 +533,7 @@ impl<A: LiveArray> Engine<A> {
             Finished::Write { token, result: Err(failure) } => self.command_failed(token, &failure),
             Finished::Flush { token, result } => match (result, token) {
                 (Ok(()), FLUSH_FOR_REDO) => self.flushed_for_redo = true,
-                (Ok(()), _) => {
-                    if let Some(committing) = &mut self.committing {
-                        committing.stage = CommitStage::Flushed;
-                    }
-                }
+                (Ok(()), _) => self.flushed_for_superblock(),
                 (Err(failure), _) => self.stop(&failure.to_string()),
             },
             Finished::Superblock { result: Ok(()), .. } => self.superblock_is_safe(),

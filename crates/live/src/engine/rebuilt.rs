@@ -7,7 +7,8 @@
 
 use strewn_raid::SpindleIndex;
 
-use super::{Committing, Engine, LiveArray};
+use super::commit::Committing;
+use super::{Engine, LiveArray};
 use crate::format::{MemberState, Superblock};
 use crate::log::RedoToken;
 

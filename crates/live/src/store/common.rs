@@ -7,11 +7,11 @@ use crate::device::{BLOCK_BYTES, Request};
 use crate::format::Superblock;
 
 impl Store {
-    /// Flushes all spindles for an operation.
-    pub(super) fn flush_for(&mut self, token: Token, kind: Kind) {
+    /// Flushes all spindles.
+    pub(super) fn send_flushes(&mut self, token: Token) {
         let spindles = self.spindles_present();
         let failure = spindles.is_empty().then_some(Failure::Gone);
-        let operation = Operation { token, kind, left: spindles.len(), failure };
+        let operation = Operation { token, kind: Kind::Flush, left: spindles.len(), failure };
         let operation = self.operations.insert(operation);
         for &spindle in &spindles {
             self.send(spindle, Purpose::Common(operation), Request::Flush);

@@ -176,18 +176,12 @@ impl Store {
 
     /// Makes safe, on all spindles that are present, what was finished before. Finished as [`Finished::Flush`].
     pub fn flush(&mut self, token: Token) {
-        self.flush_for(token, Kind::Flush);
-    }
-
-    /// Flushes all spindles that are present, then writes `superblock` to all of them. Finished as
-    /// [`Finished::Superblock`]. No other superblock may be under way.
-    pub fn write_superblock(&mut self, token: Token, superblock: &Superblock) {
-        self.flush_for(token, Kind::SuperblockFlush(*superblock));
+        self.send_flushes(token);
     }
 
     /// Writes `superblock` to all spindles that are present, when a flush of them is finished that began after all that it
     /// leads to was. Finished as [`Finished::Superblock`]. No other superblock may be under way.
-    pub fn write_flushed_superblock(&mut self, token: Token, superblock: &Superblock) {
+    pub fn write_superblock(&mut self, token: Token, superblock: &Superblock) {
         self.send_superblock(token, superblock);
     }
 
@@ -298,10 +292,6 @@ impl Store {
             Kind::Merge { .. } => self.merged.push(operation),
             Kind::Write { .. } => self.finished.push(Finished::Write { token, result }),
             Kind::Flush => self.finished.push(Finished::Flush { token, result }),
-            Kind::SuperblockFlush(superblock) => match result {
-                Ok(()) => self.send_superblock(token, &superblock),
-                Err(_) => self.finished.push(Finished::Superblock { token, result }),
-            },
             Kind::Superblock { written } => {
                 let result = if written == 0 { result.and(Err(Failure::Gone)) } else { result };
                 self.finished.push(Finished::Superblock { token, result });

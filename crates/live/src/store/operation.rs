@@ -6,7 +6,7 @@ use strewn_raid::{Dbn, SpindleIndex};
 use super::api::{BlockState, Failure, Token};
 use super::rows::RowId;
 use crate::device::{BLOCK_BYTES, Buffer};
-use crate::format::{ENTRY_BYTES, Superblock};
+use crate::format::ENTRY_BYTES;
 
 /// Bytes of a sector.
 pub(super) const SECTOR_BYTES: usize = 512;
@@ -78,8 +78,6 @@ pub(super) enum Kind {
         spindle: SpindleIndex,
     },
     Flush,
-    /// A superblock that waits for a flush.
-    SuperblockFlush(Superblock),
     /// A superblock that is being written, and on how many spindles it is.
     Superblock {
         written: usize,
@@ -91,7 +89,7 @@ impl Kind {
         match self {
             Self::Read { extent, .. } | Self::Merge { extent, .. } => Some(extent.spindle),
             Self::Write { spindle } => Some(*spindle),
-            Self::Flush | Self::SuperblockFlush(_) | Self::Superblock { .. } => None,
+            Self::Flush | Self::Superblock { .. } => None,
         }
     }
 }

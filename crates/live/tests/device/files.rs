@@ -293,6 +293,32 @@ fn a_second_opening_is_refused_with_the_path_and_the_process() {
     assert_eq!(DeviceFile::open(&path).unwrap().size_bytes(), 4 * BLOCK);
 }
 
+/// The kernel lets go of what a killed process had a little after that has ended.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_only_the_dead_have_is_waited_for() {
+    use std::io::Read;
+
+    if Command::new("flock").arg("--version").output().is_err() {
+        println!("there is no flock: not tested");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("disk-4");
+    drop(DeviceFile::create(&path, 4 * BLOCK, Space::Sparse).unwrap());
+    // The lock is that of `flock`, which has ended, and lasts as long as the open file.
+    let mut child = Command::new("sh")
+        .args(["-c", "exec 9<>\"$0\"; flock 9; echo locked; exec sleep 0.3 >&-"])
+        .arg(&path)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 7];
+    child.stdout.take().unwrap().read_exact(&mut said).unwrap();
+    assert!(DeviceFile::open(&path).is_ok());
+    child.wait().unwrap();
+}
+
 #[test]
 fn what_is_no_device_is_refused() {
     let directory = tempfile::tempdir().unwrap();

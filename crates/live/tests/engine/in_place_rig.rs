@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use strewn_array::ProcessorCosts;
 use strewn_array::in_place::{InPlace, InPlaceConfig};
-use strewn_array::{ProcessorCosts, Root};
 use strewn_live::data::Data;
 use strewn_live::device::simulated::Latency;
 use strewn_live::device::{
@@ -17,14 +17,15 @@ use strewn_live::device::{
 };
 use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId};
 use strewn_live::format::{
-    DeviceKind, FORMAT, Identity, Label, LogLayout, Member, MemberState, SUPERBLOCK_SLOTS,
-    Superblock, device_blocks_for,
+    DeviceKind, Label, LogLayout, MemberState, SUPERBLOCK_SLOTS, device_blocks_for,
 };
 use strewn_live::offline::{BlockPlace, Offline};
 use strewn_live::restart::{Beginning, RestartError, restart_in_place};
 use strewn_live::running::Running;
 use strewn_live::store::{BlockState, Store};
 use strewn_raid::{Dbn, SpindleIndex, StripeCodec, StripedLayout, VraidConfig, VraidLayout};
+
+use crate::fresh;
 
 pub const BLOCK: usize = 4096;
 const CHUNK_SECTORS: u64 = 16;
@@ -164,34 +165,16 @@ impl Setting {
         }
     }
 
+    fn log_layout(&self) -> LogLayout {
+        LogLayout { redo_half_blocks: self.redo_half_blocks, half_blocks: self.log_half_blocks }
+    }
+
     fn label(&self) -> Label {
-        let identity = |number: u8| Identity([number; 16]);
-        Label {
-            version: FORMAT,
-            incompatible_features: 0,
-            compatible_features: 0,
-            array: identity(7),
-            own: identity(100),
-            position: 0,
-            kind: DeviceKind::Spindle,
-            sequence: 1,
-            device_blocks: device_blocks_for(SPINDLE_SECTORS / 8),
-            log_half_blocks: self.log_half_blocks,
-            redo_half_blocks: self.redo_half_blocks,
-            members: (0..self.spindles() as u8)
-                .map(|one| Member { identity: identity(100 + one), state: MemberState::Present })
-                .collect(),
-            log: Some(identity(99)),
-            configuration: String::new(),
-        }
+        fresh::label(self.spindles(), device_blocks_for(SPINDLE_SECTORS / 8), self.log_layout())
     }
 
     fn disk(&self) -> SimulatedDisk {
-        let layout = LogLayout {
-            redo_half_blocks: self.redo_half_blocks,
-            half_blocks: self.log_half_blocks,
-        };
-        let blocks = layout.device_blocks().max(device_blocks_for(SPINDLE_SECTORS / 8));
+        let blocks = self.log_layout().device_blocks().max(device_blocks_for(SPINDLE_SECTORS / 8));
         SimulatedDisk::zeroed(blocks * BLOCK as u64)
     }
 }
@@ -250,15 +233,7 @@ impl Rig {
         println!("seed {seed}: {setting:?}");
         let mut disks = vec![setting.disk(); usize::from(setting.spindles()) + 1];
         let label = setting.label();
-        let superblock = Superblock {
-            array: label.array,
-            checkpoint: 0,
-            log_start: 1,
-            redo_start: 1,
-            root: Root { held_back_blocks: 0, block: None },
-            label_sequence: 1,
-            clean: true,
-        };
+        let superblock = fresh::first_superblock(&label);
         let log = usize::from(setting.spindles());
         for (position, disk) in disks.iter_mut().enumerate() {
             let kind = if position == log { DeviceKind::Log } else { DeviceKind::Spindle };

@@ -2,19 +2,17 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod fresh;
 mod in_place;
 mod in_place_rig;
 
 use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_array::ProcessorCosts;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{ProcessorCosts, Root};
 use strewn_live::data::Data;
-use strewn_live::device::{Buffer, DeviceIndex, Devices, Io, IoId, Request, SimulatedDevices};
+use strewn_live::device::{DeviceIndex, Devices, Io, IoId, Request, SimulatedDevices};
 use strewn_live::engine::{Answer, HostRequest, RequestId};
-use strewn_live::format::{
-    DeviceKind, FORMAT, Identity, Label, LogLayout, Member, MemberState, SUPERBLOCK_SLOTS,
-    Superblock, device_blocks_for,
-};
+use strewn_live::format::{LogLayout, SUPERBLOCK_SLOTS, device_blocks_for};
 use strewn_live::restart::{Beginning, restart_write_anywhere};
 use strewn_live::running::Running;
 use strewn_raid::{Parity, ParityGroup};
@@ -46,40 +44,14 @@ fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
 }
 
 /// Devices with an array that was just made.
-fn fresh(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, Beginning) {
+fn fresh_devices(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, Beginning) {
     let spindles = config.group.spindles();
     let layout = LogLayout::new(LOG_HALF_BYTES, spindles);
     let device_blocks = device_blocks_for(config.group.blocks_per_spindle());
     let blocks = device_blocks.max(layout.device_blocks());
     let mut devices = SimulatedDevices::zeroed(seed, spindles + 1, blocks * BLOCK as u64);
-    let identity = |number: u8| Identity([number; 16]);
-    let label = Label {
-        version: FORMAT,
-        incompatible_features: 0,
-        compatible_features: 0,
-        array: identity(7),
-        own: identity(100),
-        position: 0,
-        kind: DeviceKind::Spindle,
-        sequence: 1,
-        device_blocks,
-        log_half_blocks: layout.half_blocks,
-        redo_half_blocks: layout.redo_half_blocks,
-        members: (0..spindles)
-            .map(|one| Member { identity: identity(100 + one as u8), state: MemberState::Present })
-            .collect(),
-        log: Some(identity(99)),
-        configuration: String::new(),
-    };
-    let superblock = Superblock {
-        array: label.array,
-        checkpoint: 0,
-        log_start: 1,
-        redo_start: 1,
-        root: Root { held_back_blocks: 0, block: None },
-        label_sequence: 1,
-        clean: true,
-    };
+    let label = fresh::label(spindles, device_blocks, layout);
+    let superblock = fresh::first_superblock(&label);
     for spindle in 0..spindles {
         let offset = SUPERBLOCK_SLOTS[0] * BLOCK as u64;
         let request = Request::Write { offset, from: superblock.encode(), durable: true };
@@ -89,7 +61,6 @@ fn fresh(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, Beginnin
     while done.len() < spindles.into() {
         devices.wait(None, &mut done);
     }
-    let _: Buffer = superblock.encode();
     (devices, Beginning { label, lun_sectors: u64::from(LUN_BLOCKS) * 8 })
 }
 
@@ -111,7 +82,7 @@ fn read(array: &mut Array, first_sector: u64, sectors: u64) -> Vec<u8> {
 fn what_was_written_is_there_after_a_restart_with_or_without_a_crash() {
     for crash in [false, true] {
         let config = config(Parity::RaidDp, 5);
-        let (devices, beginning) = fresh(3, &config);
+        let (devices, beginning) = fresh_devices(3, &config);
         let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
         let mut shadow = vec![0u8; LUN_BLOCKS as usize * BLOCK];
         let mut state = 12_345u64;

@@ -227,7 +227,7 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         clean: false,
     };
     rig.store.forget_spindle(SpindleIndex(1));
-    rig.store.write_superblock(Token(1), &superblock);
+    rig.store.flush(Token(1));
     let flushes = rig.ios();
     assert_eq!(flushes.len(), 2);
     assert!(flushes.iter().all(|io| matches!(io.request, Request::Flush)));
@@ -235,7 +235,12 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         rig.devices.submit(io);
     }
     match &rig.finish_all()[..] {
-        [Finished::Superblock { token: Token(1), result: Ok(()) }] => {}
+        [Finished::Flush { token: Token(1), result: Ok(()) }] => {}
+        other => panic!("{other:?}"),
+    }
+    rig.store.write_superblock(Token(2), &superblock);
+    match &rig.finish_all()[..] {
+        [Finished::Superblock { token: Token(2), result: Ok(()) }] => {}
         other => panic!("{other:?}"),
     }
     rig.devices.crash();

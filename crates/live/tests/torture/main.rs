@@ -19,3 +19,9 @@ fn schedules_of_all_kinds_hold() {
     assert!(Kind::ALL.into_iter().all(|kind| count(kind) >= 20));
     all_hold(0..200);
 }
+
+/// A start that finds more spindles lost than parity makes good, one of them rebuilding, is refused.
+#[test]
+fn regression_a_spindle_that_is_rebuilding_when_too_many_are_lost() {
+    all_hold([5699]);
+}

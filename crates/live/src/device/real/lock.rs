@@ -11,23 +11,54 @@ pub(super) enum Refused {
     Failed(io::Error),
 }
 
+/// How long it is waited between two attempts.
+const STEP: Duration = Duration::from_millis(20);
+
 /// Takes the advisory lock of `file`, for as long as it is open. It belongs to the open file, so that the same process
 /// is refused as well.
 pub(super) fn lock(file: &File, exclusive: bool, is_block_device: bool) -> Result<(), Refused> {
-    // udev holds the lock of a block device for a moment whenever it looks at it, which is after each write to it.
-    let mut patience = if is_block_device { 25 } else { 0 };
+    let mut waited = 0;
     loop {
         let taken = if exclusive { file.try_lock() } else { file.try_lock_shared() };
         match taken {
             Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if patience > 0 => {
-                patience -= 1;
-                sleep(Duration::from_millis(20));
+            Err(TryLockError::WouldBlock) if waited < patience(file, is_block_device) => {
+                waited += 1;
+                sleep(STEP);
             }
             Err(TryLockError::WouldBlock) => return Err(Refused::InUse),
             Err(TryLockError::Error(error)) => return Err(Refused::Failed(error)),
         }
     }
+}
+
+/// How many steps it is waited at most for whoever has the lock.
+fn patience(file: &File, is_block_device: bool) -> u32 {
+    let holder = file.metadata().ok().and_then(|status| holder(&status));
+    if holder.is_none_or(is_dead) {
+        // A process that was killed has its locks until the kernel has ended what it had asked for. Or they have just been
+        // let go of.
+        100
+    } else if is_block_device {
+        // udev holds the lock of a block device for a moment whenever it looks at it, which is after each write to it.
+        25
+    } else {
+        0
+    }
+}
+
+/// Whether a process has ended, and perhaps nobody has asked for its exit code.
+#[cfg(target_os = "linux")]
+fn is_dead(process: u32) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
+    // The state is behind the name, which may have anything in it.
+    let state = status.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    matches!(state, Some('Z' | 'X'))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_dead(_: u32) -> bool {
+    false
 }
 
 /// Which process holds the lock of the file with this status, if the kernel says so.
@@ -60,6 +91,19 @@ fn held_by(locks: &str, inode: &str) -> Option<u32> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_living_are_not_dead() {
+        assert!(!is_dead(std::process::id()));
+        assert!(is_dead(u32::MAX));
+        let mut child = std::process::Command::new("true").spawn().expect("a program");
+        let died = (0..500).any(|_| {
+            sleep(STEP);
+            is_dead(child.id())
+        });
+        assert!(died, "until it is asked for its exit code it is there, and dead");
+        child.wait().expect("it has ended");
+    }
 
     #[test]
     fn the_holder_is_in_the_kernels_list() {
