@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod in_place;
+mod in_place_check;
 mod in_place_rig;
 
 use strewn_alloc::{AllocationShape, PolicyName};
