@@ -1,5 +1,6 @@
 //! What lies on the devices of an array that does not run, held against what it should be.
 
+mod in_place;
 mod parity;
 mod tree;
 
@@ -7,11 +8,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use strewn_array::Holds;
+use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::{ParityCheck, Vbn};
 
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices};
-use crate::format::{Label, MemberState, Superblock};
+use crate::format::{Label, LogLayout, MemberState, Superblock};
+use crate::log::{RedoRecord, read_log};
 use crate::offline::{BlockPlace, Offline};
 use crate::restart::{newest_superblock, store_of};
 use crate::store::BlockState;
@@ -22,12 +25,14 @@ use strewn_raid::SpindleIndex;
 pub struct Report {
     /// What is not as it should be.
     pub findings: Vec<Problem>,
-    /// Blocks that the root leads to.
+    /// Blocks that the root leads to; of an in-place array all that were written of the stripes of its LUN, parity included.
     pub blocks: u64,
-    /// Of them those that could not be looked at, since their spindles are not there.
+    /// Blocks in use that could not be looked at, since their spindles are not there.
     pub blocks_missing: u64,
-    /// Stripes whose parity was looked at.
+    /// Stripes, of a block a spindle, whose parity was looked at.
     pub stripes: u64,
+    /// Blocks of redo records that were taken as written, because a restart would write them.
+    pub redo_blocks: u64,
 }
 
 /// Something that is not as it should be, with its place.
@@ -51,7 +56,12 @@ pub enum Problem {
         /// What is wrong.
         why: String,
     },
-    /// A block is not what its pointer says.
+    /// The log has not all that it should.
+    Log {
+        /// What is wrong.
+        why: String,
+    },
+    /// A block is not what its pointer says, or in place what belongs there.
     Block {
         /// What it should be.
         holds: Holds,
@@ -106,6 +116,16 @@ pub enum Problem {
         /// Which parity agrees.
         check: ParityCheck,
     },
+    /// The parity of a stripe of an in-place array does not agree with its blocks, all of which are right by themselves.
+    ParityInPlace {
+        /// Where the parity is.
+        parity: BlockPlace,
+        /// The blocks of the LUN.
+        of: Vec<u64>,
+        /// Whether it is older than one of them: its own write was reported done and never happened. Otherwise it may be that
+        /// of one of them, and nothing tells which.
+        is_older: bool,
+    },
     /// A block of a stripe with blocks in use that nobody refers to is bad: parity cannot be relied upon.
     Beside {
         /// Where.
@@ -126,6 +146,7 @@ impl fmt::Display for Problem {
             Self::Superblock { spindle, why } => {
                 write!(formatter, "spindle {}: superblock: {why}", spindle.0)
             }
+            Self::Log { why } => write!(formatter, "NVRAM log: {why}"),
             Self::Block { holds, place, why } => {
                 write!(formatter, "{}: {holds:?}: {why}", at(place))
             }
@@ -161,6 +182,15 @@ impl fmt::Display for Problem {
                 };
                 write!(formatter, "stripe {stripe}: {which} with its blocks")
             }
+            Self::ParityInPlace { parity, of, is_older } => {
+                let whose = if *is_older { "it" } else { "one of them, or parity," };
+                write!(
+                    formatter,
+                    "{}: parity does not agree with blocks {of:?} of the LUN: {whose} lacks a write that its drive \
+                     reported as done",
+                    at(parity)
+                )
+            }
             Self::Beside { place, why } => write!(formatter, "{}: {why}", at(place)),
         }
     }
@@ -168,11 +198,39 @@ impl fmt::Display for Problem {
 
 /// Checks a write-anywhere array that does not run: labels, superblocks, every block that the root leads to, the
 /// aggregate's bitmap, and the parity of every stripe that has one of those blocks. Devices are the spindles by position,
-/// those that are not there closed, and the log behind them; `label` is the newest.
+/// those that are not there closed, and the log behind them; `label` is the newest. Writes in redo records that the newest
+/// superblock may not cover count as done, as a restart has them.
 pub fn check_write_anywhere<D: Devices>(
     devices: &mut D,
     label: &Label,
     config: &WriteAnywhereConfig,
+) -> Report {
+    check(devices, label, |offline, superblock, report| {
+        let reached = tree::check(offline, config, superblock, report);
+        parity::check(offline, config, &reached, report);
+    })
+}
+
+/// Checks an in-place array that does not run: labels, superblocks, every block of the stripes of its LUN, and their parity.
+/// Otherwise as [`check_write_anywhere`].
+///
+/// What a drive has reported as written and never wrote is found where parity does not agree; while a spindle of the
+/// stripe is lost it is not.
+pub fn check_in_place<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    config: &InPlaceConfig,
+) -> Report {
+    check(devices, label, |offline, superblock, report| {
+        in_place::check(offline, config, superblock, report);
+    })
+}
+
+/// Checks what all arrays have, and the rest by `blocks`.
+fn check<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    blocks: impl FnOnce(&mut Offline<'_, D>, &Superblock, &mut Report),
 ) -> Report {
     let mut report = Report::default();
     check_labels(devices, label, &mut report);
@@ -181,10 +239,36 @@ pub fn check_write_anywhere<D: Devices>(
         return report;
     };
     check_superblocks(devices, label, &superblock, &mut report);
+    let redo = check_log(devices, label, &superblock, &mut report);
     let mut offline = Offline::new(devices, store_of(label));
-    let reached = tree::check(&mut offline, config, &superblock, &mut report);
-    parity::check(&mut offline, config, &reached, &mut report);
+    for record in redo {
+        report.redo_blocks += record.blocks.len() as u64;
+        offline.lay_over(record, superblock.checkpoint + 1);
+    }
+    blocks(&mut offline, &superblock, &mut report);
     report
+}
+
+/// Reads the log; gives the redo records that a restart would carry out.
+fn check_log<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    superblock: &Superblock,
+    report: &mut Report,
+) -> Vec<RedoRecord> {
+    let device = DeviceIndex(label.members.len() as u16);
+    let layout =
+        LogLayout { half_blocks: label.log_half_blocks, redo_half_blocks: label.redo_half_blocks };
+    let log = read_log(&layout, superblock, &mut |offset, bytes| {
+        Offline::read_raw(devices, device, offset, bytes)
+    });
+    let why = match &log {
+        Err(error) => Some(format!("it cannot be read: {error}")),
+        Ok(log) if log.breaks_off => Some("it has lost records that were acknowledged".to_owned()),
+        Ok(_) => None,
+    };
+    report.findings.extend(why.map(|why| Problem::Log { why }));
+    log.map(|log| log.redo).unwrap_or_default()
 }
 
 fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report) {
@@ -202,7 +286,7 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report
             log if log == spindles => {
                 let (half_blocks, redo_half_blocks) =
                     (newest.log_half_blocks, newest.redo_half_blocks);
-                crate::format::LogLayout { half_blocks, redo_half_blocks }.device_blocks() - 1
+                LogLayout { half_blocks, redo_half_blocks }.device_blocks() - 1
             }
             _ => newest.device_blocks - 1,
         };
@@ -252,15 +336,22 @@ fn check_superblocks<D: Devices>(
     }
 }
 
-/// What is wrong with a block that was read, if anything is.
-fn wrong(state: &BlockState, expected: Holds, crc: u32, superblock: &Superblock) -> Option<String> {
+/// What is wrong with a block that was read, if anything is. `crc` is what the pointer to it says; in place there is none,
+/// and a block may never have been written.
+fn wrong(
+    state: &BlockState,
+    expected: Holds,
+    crc: Option<u32>,
+    superblock: &Superblock,
+) -> Option<String> {
     match state {
         BlockState::Bad(bad) => Some(bad.to_string()),
-        BlockState::NeverWritten => Some("it was never written".to_owned()),
+        BlockState::NeverWritten => crc.map(|_| "it was never written".to_owned()),
         BlockState::Good { holds, .. } if *holds != expected => {
             Some(format!("its entry says that it is {holds:?}"))
         }
-        BlockState::Good { crc: found, .. } if (*found).max(1) != crc => {
+        BlockState::Good { crc: found, .. } if crc.is_some_and(|crc| (*found).max(1) != crc) => {
+            let crc = crc.unwrap_or_default();
             Some(format!("it has CRC-32C {found:08x}, and its pointer says {crc:08x}"))
         }
         BlockState::Good { checkpoint, .. } if *checkpoint > superblock.checkpoint + 1 => Some(

@@ -24,6 +24,7 @@ pub mod serving;
 #[cfg(unix)]
 pub mod starting;
 pub mod store;
+mod stripe_read;
 pub mod torture;
 
 pub use configuration::Configuration;

@@ -1,10 +1,15 @@
 //! A store whose devices are waited for: how an array is read before it runs, and while it does not.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use strewn_array::Holds;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
 
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, Request};
-use crate::store::{BlockState, Failure, Finished, ReadOutcome, Store, Token};
+use crate::log::RedoRecord;
+use crate::store::{BadBlock, BlockState, Failure, Finished, ReadOutcome, Store, Token};
 
 /// Reads that are under way at once.
 const READS_AT_ONCE: usize = 64;
@@ -13,6 +18,8 @@ const READS_AT_ONCE: usize = 64;
 pub struct Offline<'a, D> {
     devices: &'a mut D,
     store: Store,
+    /// Blocks that read as though they were written.
+    laid_over: BTreeMap<BlockPlace, (BlockState, Vec<u8>)>,
 }
 
 /// A block of a spindle.
@@ -27,7 +34,21 @@ pub struct BlockPlace {
 impl<'a, D: Devices> Offline<'a, D> {
     /// `store` on `devices`.
     pub fn new(devices: &'a mut D, store: Store) -> Self {
-        Self { devices, store }
+        Self { devices, store, laid_over: BTreeMap::new() }
+    }
+
+    /// Has the blocks of a redo record read as though they were written, with consistency point `checkpoint`: who only looks
+    /// at an array finds what a restart would make of it. Later records go over earlier ones.
+    pub fn lay_over(&mut self, record: RedoRecord, checkpoint: u64) {
+        for block in record.blocks {
+            let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
+            let (holds, crc) = (block.holds, crc32c::crc32c(&block.bytes));
+            let state = match holds {
+                Holds::Gone => BlockState::Bad(BadBlock::Gone),
+                holds => BlockState::Good { holds, checkpoint, crc },
+            };
+            self.laid_over.insert(place, (state, block.bytes));
+        }
     }
 
     /// The store, as it is now.
@@ -106,35 +127,44 @@ impl<'a, D: Devices> Offline<'a, D> {
     /// Reads blocks; for each its bytes and what is known of it, nothing if its spindle is lost.
     pub fn read_states(&mut self, places: &[BlockPlace]) -> Vec<(Vec<u8>, Option<BlockState>)> {
         let mut all = vec![(Vec::new(), None); places.len()];
-        for (chunk, first) in places.chunks(READS_AT_ONCE).zip((0..).step_by(READS_AT_ONCE)) {
-            for (place, token) in chunk.iter().zip(first..) {
-                self.store.read(Token(token), place.spindle, place.dbn.0 * 8, 8);
-            }
-            for finished in self.settle() {
-                if let Finished::Read { token, result: Ok(outcome) } = finished {
-                    let ReadOutcome { bytes, blocks } = outcome;
-                    all[token.0 as usize] = (bytes, blocks.first().copied());
-                }
+        for (chunk, all) in places.chunks(READS_AT_ONCE).zip(all.chunks_mut(READS_AT_ONCE)) {
+            let runs: Vec<_> =
+                chunk.iter().map(|place| (place.spindle, place.dbn.0..place.dbn.0 + 1)).collect();
+            for (read, (bytes, states)) in all.iter_mut().zip(self.read_runs(&runs)) {
+                *read = (bytes, states.first().copied());
             }
         }
         all
     }
 
-    /// Reads what a spindle has in these stripes, which are few; its bytes, and what is known of each block. Nothing if
-    /// the spindle is lost.
-    pub fn read_run(
+    /// Reads runs of blocks, each of a spindle and all at once: few, and not long. For each its bytes, and what is known of
+    /// each block; nothing of a spindle that is lost.
+    pub fn read_runs(
         &mut self,
-        spindle: SpindleIndex,
-        stripes: std::ops::Range<u64>,
-    ) -> (Vec<u8>, Vec<BlockState>) {
-        let sectors = ((stripes.end - stripes.start) * 8) as u32;
-        self.store.read(Token(0), spindle, stripes.start * 8, sectors);
+        runs: &[(SpindleIndex, Range<u64>)],
+    ) -> Vec<(Vec<u8>, Vec<BlockState>)> {
+        let mut all = vec![(Vec::new(), Vec::new()); runs.len()];
+        for ((spindle, blocks), token) in runs.iter().zip(0..) {
+            let sectors = ((blocks.end - blocks.start) * 8) as u32;
+            self.store.read(Token(token), *spindle, blocks.start * 8, sectors);
+        }
         for finished in self.settle() {
-            if let Finished::Read { result: Ok(outcome), .. } = finished {
-                return (outcome.bytes, outcome.blocks);
+            if let Finished::Read { token, result: Ok(outcome) } = finished {
+                let (spindle, blocks) = &runs[token.0 as usize];
+                let ReadOutcome { mut bytes, blocks: mut states } = outcome;
+                for ((dbn, bytes), state) in
+                    blocks.clone().zip(bytes.chunks_exact_mut(BLOCK_BYTES)).zip(&mut states)
+                {
+                    let place = BlockPlace { spindle: *spindle, dbn: Dbn(dbn) };
+                    if let Some((over, written)) = self.laid_over.get(&place) {
+                        *state = *over;
+                        bytes.copy_from_slice(written);
+                    }
+                }
+                all[token.0 as usize] = (bytes, states);
             }
         }
-        (Vec::new(), Vec::new())
+        all
     }
 
     /// Writes blocks, one after the other, and makes them safe. What is for spindles that are lost is left out.
@@ -143,7 +173,7 @@ impl<'a, D: Devices> Offline<'a, D> {
     /// What a spindle that is there does not take.
     pub fn write_blocks(
         &mut self,
-        blocks: &[(BlockPlace, strewn_array::Holds, Vec<u8>)],
+        blocks: &[(BlockPlace, Holds, Vec<u8>)],
         checkpoint: u64,
     ) -> Result<(), Failure> {
         for (place, holds, bytes) in blocks {

@@ -226,7 +226,8 @@ pub fn restart_write_anywhere<D: Devices>(
 /// looks right. Writing elsewhere has nothing that would tell: an array that writes anywhere has the checksum in what
 /// leads to the block. Here only the parity of the stripe knows of the block, and its own consistency point, which is
 /// beside it too, says that some block of the stripe was written then, not which. It would take a version of each block of
-/// the stripe beside the parity (version mirroring), and reading it with every read. What a crash leaves unwritten is not
+/// the stripe beside the parity (version mirroring), and reading it with every read. A check and a scrub read whole stripes,
+/// and find that such a one does not agree. What a crash leaves unwritten is not
 /// of this kind: it is in the redo records until it is flushed.
 ///
 /// # Errors

@@ -1,19 +1,29 @@
 //! Every stripe of an array read, and what is wrong in it made right from the rest.
 //!
-//! What a block should be is known in three ways: by the checksum beside it, for a block in use by the checksum in the
-//! pointer to it, and by the parity of its stripe. A block that the first two find wrong is computed from its stripe and
-//! written again; where all data are right and parity is not, parity is written again.
+//! What a block should be is known in three ways: by the checksum beside it, for a block in use of a write-anywhere array
+//! by the checksum in the pointer to it, and by the parity of its stripe. A block that the first two find wrong is computed
+//! from its stripe and written again; where all data are right and parity is not, parity is written again.
+//!
+//! In place there are no pointers. Where a drive has reported a write of data as done and never done it, the block is old
+//! and right by its own checksum, and only parity differs: it is made to agree with what is there, so that another block
+//! that is lost is not computed from it wrongly, and [`Scrubbed::lost_writes`] says where that was.
 
 use std::collections::HashMap;
 
 use strewn_array::Holds;
+use strewn_array::in_place::InPlaceConfig;
+use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
-use strewn_array::write_anywhere::{BlockKeys, WriteAnywhereConfig};
-use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, StripeBytes, StripeCodec};
+use strewn_raid::{
+    Dbn, MemberSet, SpindleIndex, StripeBytes, StripeCodec, StripeShape, StripedLayout,
+};
 
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::offline::{BlockPlace, Offline};
 use crate::store::{BlockState, Failure};
+use crate::stripe_read::{
+    InPlaceStripe, MemberRead, parity_is_older, stripes_of_lun, unpointed_blocks,
+};
 
 /// Stripes that are read at a time: a row, with one checksum block a spindle.
 const STRIPES_AT_ONCE: u64 = 64;
@@ -21,7 +31,8 @@ const STRIPES_AT_ONCE: u64 = 64;
 /// What a scrub has found and done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scrubbed {
-    /// Stripes with anything in them.
+    /// Stripes with anything in them: of a block a spindle, so that a stripe of an in-place array has as many as a chunk has
+    /// blocks.
     pub stripes: u64,
     /// Blocks that could not be read, or were not what was written.
     pub bad_blocks: u64,
@@ -29,8 +40,20 @@ pub struct Scrubbed {
     pub repaired_blocks: u64,
     /// Stripes whose data were right and whose parity was not; it was written again.
     pub parity_repaired: u64,
-    /// Blocks in use that cannot be computed either, by key, with their places.
-    pub gone: Vec<(u32, BlockPlace)>,
+    /// Blocks in use that cannot be computed either, with their places.
+    pub gone: Vec<(Holds, BlockPlace)>,
+    /// Of the stripes whose parity was written again those of an in-place array where it may be a block that was wrong.
+    pub lost_writes: Vec<LostWrite>,
+}
+
+/// A stripe whose parity was as new as its data, and did not agree with them: a write of one of them, or of parity, was
+/// reported done and never happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostWrite {
+    /// Where the parity is.
+    pub parity: BlockPlace,
+    /// The blocks of the LUN.
+    pub among: Vec<u64>,
 }
 
 impl Scrubbed {
@@ -52,27 +75,42 @@ pub fn scrub<D: Devices>(
     checkpoint: u64,
     mut progress: impl FnMut(u64),
 ) -> Result<Scrubbed, Failure> {
-    let group = &config.group;
+    let (group, keys) = (&config.group, config.block_keys());
     let in_use: HashMap<u64, (u32, u32)> =
         blocks.iter().map(|(key, pointer)| (pointer.vbn.0, (*key, pointer.checksum))).collect();
-    let scrub = Scrub { group, in_use, keys: config.block_keys() };
+    let used = |place: BlockPlace| {
+        (place.spindle.0 < group.data_spindles())
+            .then(|| group.vbn(place.spindle, place.dbn).0)
+            .and_then(|vbn| in_use.get(&vbn).copied())
+    };
     let mut scrubbed = Scrubbed::default();
     for first in (0..group.stripes()).step_by(STRIPES_AT_ONCE as usize) {
         let stripes = first..(first + STRIPES_AT_ONCE).min(group.stripes());
-        let read: Vec<_> = (0..group.spindles())
-            .map(|spindle| offline.read_run(SpindleIndex(spindle), stripes.clone()))
-            .collect();
+        let runs: Vec<_> =
+            (0..group.spindles()).map(|spindle| (SpindleIndex(spindle), stripes.clone())).collect();
+        let read = offline.read_runs(&runs);
         let mut writes = Vec::new();
         for stripe in stripes.clone() {
             let at = (stripe - first) as usize;
-            let members: Vec<MemberRead<'_>> = read
-                .iter()
-                .map(|(bytes, states)| MemberRead {
+            let members = (0..).zip(&read).map(|(spindle, (bytes, states))| {
+                let place = BlockPlace { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) };
+                let used = used(place);
+                let holds = match used {
+                    _ if spindle >= group.data_spindles() => Holds::Parity,
+                    Some((key, _)) => keys.holds(key),
+                    None => Holds::Nothing,
+                };
+                MemberRead {
+                    place,
+                    holds,
+                    is_used: used.is_some(),
+                    checksum: used.map(|(_, checksum)| checksum),
                     bytes: bytes.get(at * BLOCK_BYTES..(at + 1) * BLOCK_BYTES),
                     state: states.get(at).copied(),
-                })
-                .collect();
-            scrub.stripe(stripe, &members, &mut scrubbed, &mut writes);
+                }
+            });
+            let members: Vec<MemberRead<'_>> = members.collect();
+            scrub_stripe(group.stripe_shape(), &members, &mut scrubbed, &mut writes);
         }
         offline.write_blocks(&writes, checkpoint)?;
         progress(stripes.end);
@@ -80,119 +118,119 @@ pub fn scrub<D: Devices>(
     Ok(scrubbed)
 }
 
-struct Scrub<'a> {
-    group: &'a ParityGroup,
-    /// Key and checksum of each block in use, by VBN.
-    in_use: HashMap<u64, (u32, u32)>,
-    keys: BlockKeys,
-}
-
-/// A block of a stripe as it was read; nothing of one whose spindle is lost.
-struct MemberRead<'a> {
-    bytes: Option<&'a [u8]>,
-    state: Option<BlockState>,
+/// Scrubs the spindles of an in-place array. `progress` is told of stripes done: those of chunks.
+///
+/// # Errors
+/// If a spindle does not take what is to be written to it.
+pub fn scrub_in_place<D: Devices>(
+    offline: &mut Offline<'_, D>,
+    config: &InPlaceConfig,
+    checkpoint: u64,
+    mut progress: impl FnMut(u64),
+) -> Result<Scrubbed, Failure> {
+    let mut scrubbed = Scrubbed::default();
+    for stripe in 0..stripes_of_lun(config) {
+        let read = InPlaceStripe::read(offline, config, stripe);
+        let mut writes = Vec::new();
+        for members in read.rows() {
+            scrub_stripe(config.layout.shape(), &members, &mut scrubbed, &mut writes);
+        }
+        offline.write_blocks(&writes, checkpoint)?;
+        progress(stripe + 1);
+    }
+    Ok(scrubbed)
 }
 
 type Writes = Vec<(BlockPlace, Holds, Vec<u8>)>;
 
-impl Scrub<'_> {
-    fn used(&self, member: Member, stripe: u64) -> Option<(u32, u32)> {
-        let spindle = SpindleIndex(member.0.into());
-        (spindle.0 < self.group.data_spindles())
-            .then(|| self.group.vbn(spindle, Dbn(stripe)).0)
-            .and_then(|vbn| self.in_use.get(&vbn).copied())
+/// Finds out what is wrong in a stripe, and what is to be written for it.
+fn scrub_stripe(
+    shape: StripeShape,
+    members: &[MemberRead<'_>],
+    scrubbed: &mut Scrubbed,
+    writes: &mut Writes,
+) {
+    if members.iter().all(|one| matches!(one.state, None | Some(BlockState::NeverWritten))) {
+        return;
     }
-
-    fn holds(&self, member: Member, stripe: u64) -> Holds {
-        if u16::from(member.0) >= self.group.data_spindles() {
-            return Holds::Parity;
+    scrubbed.stripes += 1;
+    let that = |is: &dyn Fn(&MemberRead<'_>) -> bool| -> MemberSet {
+        shape.members().iter().filter(|member| is(&members[member.index()])).collect()
+    };
+    let lost = that(&|one| one.state.is_none());
+    let wrong = that(&is_wrong);
+    scrubbed.bad_blocks += u64::from(wrong.len());
+    if wrong.is_empty() {
+        if lost.is_empty() {
+            scrub_parity(shape, members, scrubbed, writes);
         }
-        self.used(member, stripe).map_or(Holds::Nothing, |(key, _)| self.keys.holds(key))
+        return;
     }
-
-    fn stripe(
-        &self,
-        stripe: u64,
-        members: &[MemberRead<'_>],
-        scrubbed: &mut Scrubbed,
-        writes: &mut Writes,
-    ) {
-        let all = (0..members.len() as u8).map(Member);
-        if members.iter().all(|one| matches!(one.state, None | Some(BlockState::NeverWritten))) {
-            return;
-        }
-        scrubbed.stripes += 1;
-        let shape = self.group.stripe_shape();
-        let lost: MemberSet =
-            all.clone().filter(|one| members[one.index()].state.is_none()).collect();
-        let is_wrong = |member: &Member| {
-            let read = &members[member.index()];
-            let Some(state) = read.state else { return false };
-            let differs = match (self.used(*member, stripe), read.bytes) {
-                (Some((_, sum)), Some(bytes)) => checksum(bytes) != sum,
-                (Some(_), None) => true,
-                (None, _) => false,
-            };
-            state.is_bad() || differs
-        };
-        let wrong: MemberSet = all.clone().filter(is_wrong).collect();
-        scrubbed.bad_blocks += u64::from(wrong.len());
-        if wrong.is_empty() {
-            if lost.is_empty() {
-                self.check_parity(stripe, members, scrubbed, writes);
+    let unreadable = lost.union(wrong);
+    let computed = shape.plan_read(wrong, unreadable).ok().and_then(|plan| {
+        let mut bytes = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
+        bytes.compute(&plan, |member| members[member.index()].bytes).ok()?;
+        Some(bytes)
+    });
+    for member in wrong.iter() {
+        let read = &members[member.index()];
+        let right = computed
+            .as_ref()
+            .and_then(|computed| computed.block(member))
+            .filter(|bytes| read.checksum.is_none_or(|sum| checksum(bytes) == sum));
+        match right {
+            Some(bytes) => {
+                writes.push((read.place, read.holds, bytes.to_vec()));
+                scrubbed.repaired_blocks += 1;
             }
-            return;
-        }
-        let unreadable = lost.union(wrong);
-        let computed = shape.plan_read(wrong, unreadable).ok().and_then(|plan| {
-            let mut bytes = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
-            bytes.compute(&plan, |member| members[member.index()].bytes).ok()?;
-            Some(bytes)
-        });
-        for member in wrong.iter() {
-            let place = BlockPlace { spindle: SpindleIndex(member.0.into()), dbn: Dbn(stripe) };
-            let used = self.used(member, stripe);
-            let right = computed
-                .as_ref()
-                .and_then(|computed| computed.block(member))
-                .filter(|bytes| used.is_none_or(|(_, sum)| checksum(bytes) == sum));
-            match (right, used) {
-                (Some(bytes), _) => {
-                    writes.push((place, self.holds(member, stripe), bytes.to_vec()));
-                    scrubbed.repaired_blocks += 1;
-                }
-                (None, Some((key, _))) => scrubbed.gone.push((key, place)),
-                // Nobody refers to it, and what is written there next makes it right.
-                (None, None) => {}
+            None if read.is_used && read.holds != Holds::Parity => {
+                scrubbed.gone.push((read.holds, read.place));
             }
+            // Nobody refers to it, and what is written there next makes it right.
+            None => {}
         }
     }
+}
 
-    fn check_parity(
-        &self,
-        stripe: u64,
-        members: &[MemberRead<'_>],
-        scrubbed: &mut Scrubbed,
-        writes: &mut Writes,
-    ) {
-        let data = usize::from(self.group.data_spindles());
-        let bytes: Option<Vec<&[u8]>> = members.iter().map(|one| one.bytes).collect();
-        let Some(bytes) = bytes else { return };
-        let mut parity = vec![vec![0; BLOCK_BYTES]; members.len() - data];
-        let Ok(codec) = StripeCodec::for_shape(self.group.stripe_shape(), BLOCK_BYTES) else {
-            return;
-        };
-        if codec.encode(&bytes[..data], &mut parity).is_err() {
-            return;
-        }
-        let mut is_repaired = false;
-        for (spindle, right) in (data..).zip(parity) {
-            if bytes[spindle] != right {
-                let place = BlockPlace { spindle: SpindleIndex(spindle as u16), dbn: Dbn(stripe) };
-                writes.push((place, Holds::Parity, right));
-                is_repaired = true;
-            }
-        }
-        scrubbed.parity_repaired += u64::from(is_repaired);
+/// Whether a block is not what it should be, as far as it tells by itself.
+fn is_wrong(read: &MemberRead<'_>) -> bool {
+    let differs = match (read.checksum, read.bytes) {
+        (Some(sum), Some(bytes)) => checksum(bytes) != sum,
+        (Some(_), None) => true,
+        (None, _) => false,
+    };
+    match read.state {
+        None => false,
+        Some(BlockState::Bad(_)) => true,
+        Some(BlockState::Good { holds, .. }) => differs || read.is_used && holds != read.holds,
+        Some(BlockState::NeverWritten) => differs,
     }
+}
+
+fn scrub_parity(
+    shape: StripeShape,
+    members: &[MemberRead<'_>],
+    scrubbed: &mut Scrubbed,
+    writes: &mut Writes,
+) {
+    let bytes: Option<Vec<&[u8]>> = members.iter().map(|one| one.bytes).collect();
+    let Some(bytes) = bytes else { return };
+    let (data, parity) = members.split_at(usize::from(shape.data_blocks()));
+    let mut right = vec![vec![0; BLOCK_BYTES]; parity.len()];
+    let Ok(codec) = StripeCodec::for_shape(shape, BLOCK_BYTES) else { return };
+    if codec.encode(&bytes[..data.len()], &mut right).is_err() {
+        return;
+    }
+    let mut is_repaired = false;
+    for (read, right) in parity.iter().zip(right) {
+        if read.bytes != Some(&right) {
+            let among = unpointed_blocks(data);
+            if !among.is_empty() && !parity_is_older(data, read) {
+                scrubbed.lost_writes.push(LostWrite { parity: read.place, among });
+            }
+            writes.push((read.place, Holds::Parity, right));
+            is_repaired = true;
+        }
+    }
+    scrubbed.parity_repaired += u64::from(is_repaired);
 }

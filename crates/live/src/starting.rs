@@ -11,14 +11,14 @@ use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
 use crate::device::{Devices, Engine, RealDevices, open_devices};
 use crate::engine::LiveArray;
-use crate::format::{Member, MemberState};
+use crate::format::{Member, MemberState, Superblock};
 use crate::offline::Offline;
 use crate::restart::{
     Beginning, RestartError, newest_superblock, read_tree, restart_in_place,
     restart_write_anywhere, store_of,
 };
 use crate::running::Running;
-use crate::scrub::{Scrubbed, scrub};
+use crate::scrub::{Scrubbed, scrub, scrub_in_place};
 use crate::serving::Serving;
 use crate::store::Failure;
 
@@ -43,9 +43,9 @@ pub enum StartError {
     /// What was to be written again was not taken.
     #[error("a spindle does not take what is to be written again: {0}")]
     Scrub(Failure),
-    /// An array in place has nothing but parity to tell which of its blocks is wrong.
-    #[error("only write-anywhere arrays are scrubbed and checked so far")]
-    NotScrubbed,
+    /// It was opened with another's configuration.
+    #[error("the configuration is of another kind of array")]
+    OtherConfiguration,
     /// No thread for it.
     #[error("no thread can be started for it: {0}")]
     Thread(io::Error),
@@ -91,18 +91,20 @@ impl Started {
         progress: impl FnMut(u64),
     ) -> Result<Scrubbed, StartError> {
         match (self, config) {
-            (Self::WriteAnywhere(mut running), ArrayConfig::WriteAnywhere(config)) => {
-                running.shut_down().map_err(StartError::Stopped)?;
-                let label = running.engine().label().clone();
-                let mut devices = running.into_devices();
-                let superblock =
-                    newest_superblock(&mut devices, &label).ok_or(RestartError::NoSuperblock)?;
-                let mut offline = Offline::new(&mut devices, store_of(&label));
-                let blocks = read_tree(&mut offline, config, &superblock)?;
-                scrub(&mut offline, config, &blocks, superblock.checkpoint, progress)
-                    .map_err(StartError::Scrub)
+            (Self::WriteAnywhere(running), ArrayConfig::WriteAnywhere(config)) => {
+                scrub_stopped(*running, |offline, superblock| {
+                    let blocks = read_tree(offline, config, superblock)?;
+                    scrub(offline, config, &blocks, superblock.checkpoint, progress)
+                        .map_err(StartError::Scrub)
+                })
             }
-            (Self::InPlace(_), _) | (_, ArrayConfig::InPlace(_)) => Err(StartError::NotScrubbed),
+            (Self::InPlace(running), ArrayConfig::InPlace(config)) => {
+                scrub_stopped(*running, |offline, superblock| {
+                    scrub_in_place(offline, config, superblock.checkpoint, progress)
+                        .map_err(StartError::Scrub)
+                })
+            }
+            _ => Err(StartError::OtherConfiguration),
         }
     }
 
@@ -116,6 +118,19 @@ impl Started {
             Self::InPlace(running) => Serving::start(*running).map_err(StartError::Thread),
         }
     }
+}
+
+/// Brings all to the spindles, and scrubs what lies there.
+fn scrub_stopped<D: Devices, A: LiveArray>(
+    mut running: Running<D, A>,
+    scrub: impl FnOnce(&mut Offline<'_, D>, &Superblock) -> Result<Scrubbed, StartError>,
+) -> Result<Scrubbed, StartError> {
+    running.shut_down().map_err(StartError::Stopped)?;
+    let label = running.engine().label().clone();
+    let mut devices = running.into_devices();
+    let superblock = newest_superblock(&mut devices, &label).ok_or(RestartError::NoSuperblock)?;
+    let mut offline = Offline::new(&mut devices, store_of(&label));
+    scrub(&mut offline, &superblock)
 }
 
 fn rebuild<D: Devices, A: LiveArray>(

@@ -3,7 +3,7 @@
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
-use strewn_live::check::check_write_anywhere;
+use strewn_live::check::{check_in_place, check_write_anywhere};
 use strewn_live::configuration::ArrayConfig;
 use strewn_live::device::open_devices;
 
@@ -29,28 +29,32 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     let assembled = open_array(&arguments.array.directory, options)?;
     if assembled.superblock.is_some_and(|superblock| !superblock.clean) {
         terminal::say(
-            "warning: the array was not shut down: what the NVRAM log has is not looked at, and stripes that were being \
-             written need not agree until it has been started again",
+            "warning: the array was not shut down: what the NVRAM log has beside redo records reaches the spindles when it is \
+             started again",
         );
     }
     let config = assembled
         .configuration
         .array()
         .map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))?;
-    let ArrayConfig::WriteAnywhere(config) = config else {
-        return Err(Failure::bad_input(
-            "only write-anywhere arrays are checked so far",
-            "of an array in place, `strewn array serve` notices wrong blocks as they are read",
-        ));
-    };
-    let label = assembled.label.clone();
+    // The newest label may be the log's, which is of another size.
+    let label = assembled.label_of(Some(0));
     let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
     let mut devices = open_devices(files, arguments.io.into())
         .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
-    let report = check_write_anywhere(&mut devices, &label, &config);
+    let report = match config {
+        ArrayConfig::WriteAnywhere(config) => check_write_anywhere(&mut devices, &label, &config),
+        ArrayConfig::InPlace(config) => check_in_place(&mut devices, &label, &config),
+    };
     let mut text = String::new();
     for problem in &report.findings {
         text += &format!("{problem}\n");
+    }
+    if report.redo_blocks > 0 {
+        text += &format!(
+            "{} blocks of redo records were taken as written: a start writes them\n",
+            report.redo_blocks
+        );
     }
     text += &format!(
         "{} blocks in use and the parity of {} stripes looked at: {} findings\n",

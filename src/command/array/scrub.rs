@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
+use strewn_live::scrub::LostWrite;
 
 use super::opened::{Io, open_array, start_array};
 
@@ -36,13 +37,25 @@ pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
         "{} stripes read: {} bad blocks, {} of them repaired; parity repaired in {} stripes\n",
         scrubbed.stripes, scrubbed.bad_blocks, scrubbed.repaired_blocks, scrubbed.parity_repaired
     );
-    for (key, place) in &scrubbed.gone {
+    for LostWrite { parity, among } in &scrubbed.lost_writes {
         text += &format!(
-            "gone: block {key} on {} at block {}: it can be neither read nor computed\n",
+            "old: one of the LUN's blocks {among:?} may lack a write that its drive reported as done: parity on {} at block {} \
+             did not agree, and was made to\n",
+            parity.spindle, parity.dbn.0
+        );
+    }
+    for (holds, place) in &scrubbed.gone {
+        text += &format!(
+            "gone: {holds:?} on {} at block {}: it can be neither read nor computed\n",
             place.spindle, place.dbn.0
         );
     }
     terminal::print(&text)?;
+    if !scrubbed.lost_writes.is_empty() {
+        let lost = scrubbed.lost_writes.len();
+        return Err(Failure::failed(format!("{lost} stripes may lack a write"))
+            .with_help("write the blocks that are named again, and mistrust their drives"));
+    }
     if scrubbed.gone.is_empty() {
         Ok(Ending::Complete)
     } else {

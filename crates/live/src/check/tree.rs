@@ -44,7 +44,7 @@ pub(super) fn check<D: Devices>(
             report.blocks += 1;
             let holds = keys.holds(*key);
             let why = match state {
-                Some(state) => wrong(&state, holds, pointer.checksum, superblock),
+                Some(state) => wrong(&state, holds, Some(pointer.checksum), superblock),
                 None => {
                     report.blocks_missing += 1;
                     None

@@ -32,12 +32,16 @@ fn some_happenings(rig: &mut Rig, most_count: u64) {
 
 #[test]
 fn a_crash_at_any_time_loses_nothing_that_was_answered() {
+    let mut redo_blocks = 0;
     for seed in seeds(300) {
         let mut rig = Rig::new(seed);
         rig.start();
         for _ in 0..3 {
             some_happenings(&mut rig, 250);
             rig.crash();
+            let report = rig.report_of_crash();
+            assert_eq!(report.findings, []);
+            redo_blocks += report.redo_blocks;
             // It may go again while the array catches up.
             while rig.random.one_in(2) {
                 let fuse = rig.random.below(120);
@@ -45,6 +49,7 @@ fn a_crash_at_any_time_loses_nothing_that_was_answered() {
                 let started = rig.try_start(Some(fuse));
                 rig.crash();
                 drop(started);
+                assert_eq!(rig.report_of_crash().findings, []);
             }
             rig.start();
             rig.verify();
@@ -52,8 +57,9 @@ fn a_crash_at_any_time_loses_nothing_that_was_answered() {
         some_happenings(&mut rig, 50);
         rig.settle();
         rig.shut_down();
-        rig.check_parity();
+        rig.check();
     }
+    assert!(redo_blocks > 0);
 }
 
 #[test]
@@ -64,7 +70,7 @@ fn after_a_clean_shutdown_parity_is_right_and_the_log_is_not_needed() {
         some_happenings(&mut rig, 500);
         rig.settle();
         rig.shut_down();
-        rig.check_parity();
+        rig.check();
         rig.start();
         assert!(!rig.running().engine().superblock().clean);
         rig.verify();
@@ -151,7 +157,7 @@ fn replace_and_check(rig: &mut Rig, lost: u16) {
     assert!(all_there, "{:?}", label.members);
     rig.verify();
     rig.shut_down();
-    rig.check_parity();
+    rig.check();
 }
 
 #[test]
@@ -202,7 +208,7 @@ fn a_lost_spindle_that_comes_back_is_not_believed() {
             replace_and_check(&mut rig, lost);
         } else {
             rig.shut_down();
-            rig.check_parity();
+            rig.check();
         }
     }
 }
@@ -228,7 +234,7 @@ fn a_half_of_the_log_never_gets_more_than_it_takes() {
         rig.verify();
         assert!(rig.answered > 8);
         rig.shut_down();
-        rig.check_parity();
+        rig.check();
     }
 }
 

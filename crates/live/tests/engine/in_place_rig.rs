@@ -10,20 +10,22 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use strewn_array::ProcessorCosts;
 use strewn_array::in_place::{InPlace, InPlaceConfig};
+use strewn_live::check::{Problem, Report, check_in_place};
 use strewn_live::data::Data;
 use strewn_live::device::simulated::Latency;
 use strewn_live::device::{
     Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, SimulatedDevices, SimulatedDisk, Waker,
 };
 use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId};
-use strewn_live::format::{
-    DeviceKind, Label, LogLayout, MemberState, SUPERBLOCK_SLOTS, device_blocks_for,
-};
+use strewn_live::format::{DeviceKind, Label, LogLayout, SUPERBLOCK_SLOTS, device_blocks_for};
 use strewn_live::offline::{BlockPlace, Offline};
-use strewn_live::restart::{Beginning, RestartError, restart_in_place};
+use strewn_live::restart::{
+    Beginning, RestartError, newest_superblock, restart_in_place, store_of,
+};
 use strewn_live::running::Running;
+use strewn_live::scrub::{Scrubbed, scrub_in_place};
 use strewn_live::store::{BlockState, Store};
-use strewn_raid::{Dbn, SpindleIndex, StripeCodec, StripedLayout, VraidConfig, VraidLayout};
+use strewn_raid::{Dbn, SpindleIndex, VraidConfig, VraidLayout};
 
 use crate::fresh;
 
@@ -486,47 +488,36 @@ impl Rig {
         self.array = None;
     }
 
-    /// Holds the parity of every stripe of the LUN against its data, those without a spindle apart. No block may be bad.
-    pub fn check_parity(&mut self) {
-        let label = self.label();
-        let layout = self.setting.config().layout;
-        let codec = StripeCodec::for_shape(layout.shape(), BLOCK).unwrap();
-        let store = Store::new(label.array.tag(), self.setting.spindles(), 1 << 20);
+    /// What lies on the devices, with the spindles that the label has.
+    pub fn report(&mut self) -> Report {
+        let device_blocks = device_blocks_for(SPINDLE_SECTORS / 8);
+        let (label, config) = (Label { device_blocks, ..self.label() }, self.setting.config());
+        check_in_place(&mut *self.devices(), &label, &config)
+    }
+
+    /// The same of devices that have lost their power. Labels and superblocks may be on some of them and not on others.
+    pub fn report_of_crash(&mut self) -> Report {
+        let mut report = self.report();
+        let is_of_devices =
+            |found: &Problem| matches!(found, Problem::Label { .. } | Problem::Superblock { .. });
+        report.findings.retain(|found| !is_of_devices(found));
+        report
+    }
+
+    /// Scrubs what was shut down.
+    pub fn scrub(&mut self) -> Scrubbed {
+        let (label, config) = (self.label(), self.setting.config());
         let mut devices = self.devices();
-        let mut offline = Offline::new(&mut *devices, store);
-        let data = u64::from(layout.shape().data_blocks());
-        let stripes = (self.lun.len() as u64).div_ceil(data * CHUNK_SECTORS);
-        let mut checked = 0;
-        for stripe in 0..stripes {
-            let units: Vec<_> = layout.stripe(stripe).units().map(|(_, unit)| unit).collect();
-            let is_there = |spindle: SpindleIndex| {
-                label.members[spindle.index()].state == MemberState::Present
-            };
-            if !units.iter().all(|unit| is_there(unit.spindle)) {
-                continue;
-            }
-            for block in 0..CHUNK_SECTORS / 8 {
-                let places: Vec<BlockPlace> = units
-                    .iter()
-                    .map(|unit| BlockPlace {
-                        spindle: unit.spindle,
-                        dbn: Dbn(unit.sector / 8 + block),
-                    })
-                    .collect();
-                let blocks: Vec<Vec<u8>> = offline
-                    .read_blocks(&places)
-                    .into_iter()
-                    .zip(&places)
-                    .map(|(bytes, place)| bytes.unwrap_or_else(|| panic!("{place:?} is bad")))
-                    .collect();
-                let mut parity = [vec![0; BLOCK]];
-                let (of_data, of_parity) = blocks.split_at(data as usize);
-                codec.encode(of_data, &mut parity).unwrap();
-                assert!(parity[0] == of_parity[0], "stripe {stripe}, row {block}: parity is wrong");
-                checked += 1;
-            }
-        }
-        assert!(checked > 0 || self.setting.sets == [5]);
+        let checkpoint = newest_superblock(&mut *devices, &label).unwrap().checkpoint;
+        let mut offline = Offline::new(&mut *devices, store_of(&label));
+        scrub_in_place(&mut offline, &config, checkpoint, |_| {}).unwrap()
+    }
+
+    /// Holds everything on the devices against what it should be.
+    pub fn check(&mut self) {
+        let report = self.report();
+        assert_eq!(report.findings, []);
+        assert!(report.stripes > 0 || self.setting.sets == [5]);
     }
 
     /// Says which blocks are bad.

@@ -4,6 +4,7 @@
 
 mod fresh;
 mod in_place;
+mod in_place_check;
 mod in_place_rig;
 
 use strewn_alloc::{AllocationShape, PolicyName};

@@ -16,12 +16,12 @@ use strewn_live::starting::{Started, start};
 
 const MIB: u64 = 1 << 20;
 
-fn made(directory: &Path, layout: LayoutName) {
+fn made(directory: &Path, layout: LayoutName, data_spindles: u16) {
     create(&CreateOptions {
         directory: directory.to_owned(),
         request: Request {
             layout,
-            data_spindles: 4,
+            data_spindles,
             spindle_bytes: 32 * MIB,
             lun_bytes: 48 * MIB,
             log_half_bytes: Some(4 * MIB),
@@ -70,10 +70,12 @@ fn check_all(client: &Client, round: u64) {
 
 #[test]
 fn an_array_is_served_restarted_loses_a_spindle_and_is_rebuilt() {
-    for layout in [LayoutName::RaidDp, LayoutName::Raid4] {
+    for (layout, data_spindles) in
+        [(LayoutName::RaidDp, 4), (LayoutName::Raid4, 4), (LayoutName::Vraid5, 6)]
+    {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path().join("array");
-        made(&directory, layout);
+        made(&directory, layout, data_spindles);
         let serving = started(&directory, false).serve().unwrap();
         let client = serving.client();
         write_all(&client, 1);

@@ -1,0 +1,83 @@
+//! Every block of an in-place array's LUN, and the parity that covers it.
+
+use strewn_array::Holds;
+use strewn_array::in_place::InPlaceConfig;
+use strewn_raid::{MemberSet, StripeCodec, StripeShape, StripedLayout};
+
+use super::{Problem, Report, wrong};
+use crate::device::{BLOCK_BYTES, Devices};
+use crate::format::Superblock;
+use crate::offline::Offline;
+use crate::store::BlockState;
+use crate::stripe_read::{
+    InPlaceStripe, MemberRead, parity_is_older, stripes_of_lun, unpointed_blocks,
+};
+
+/// A stripe at a time. What lies behind the LUN is of no use to anybody.
+pub(super) fn check<D: Devices>(
+    offline: &mut Offline<'_, D>,
+    config: &InPlaceConfig,
+    superblock: &Superblock,
+    report: &mut Report,
+) {
+    let shape = config.layout.shape();
+    let Ok(codec) = StripeCodec::for_shape(shape, BLOCK_BYTES) else { return };
+    for stripe in 0..stripes_of_lun(config) {
+        let read = InPlaceStripe::read(offline, config, stripe);
+        for members in read.rows() {
+            check_blocks(shape, &members, superblock, report);
+            check_parity(&codec, &members, report);
+        }
+    }
+}
+
+fn check_blocks(
+    shape: StripeShape,
+    members: &[MemberRead<'_>],
+    superblock: &Superblock,
+    report: &mut Report,
+) {
+    let mut unreadable = MemberSet::EMPTY;
+    for (member, read) in shape.members().iter().zip(members) {
+        let why = match read.state {
+            Some(state) => {
+                report.blocks += u64::from(state != BlockState::NeverWritten);
+                wrong(&state, read.holds, None, superblock)
+            }
+            None => {
+                report.blocks_missing += u64::from(read.is_used);
+                unreadable = unreadable.with(member);
+                continue;
+            }
+        };
+        if let Some(why) = why {
+            unreadable = unreadable.with(member);
+            let (holds, place) = (read.holds, read.place);
+            report.findings.push(Problem::Block { holds, place, why });
+        }
+    }
+    for member in shape.gone(unreadable).iter() {
+        let MemberRead { holds, place, is_used, .. } = members[member.index()];
+        if is_used && holds != Holds::Parity {
+            report.findings.push(Problem::Gone { holds, place });
+        }
+    }
+}
+
+/// Holds parity against data that are all there and right by themselves.
+fn check_parity(codec: &StripeCodec, members: &[MemberRead<'_>], report: &mut Report) {
+    let is_right = |one: &MemberRead<'_>| one.state.is_some_and(|state| !state.is_bad());
+    if !members.iter().all(is_right) {
+        return;
+    }
+    report.stripes += 1;
+    let blocks: Vec<&[u8]> = members.iter().filter_map(|one| one.bytes).collect();
+    let (data, [parity]) = members.split_at(codec.data_blocks()) else { return };
+    if codec.check(&blocks).is_ok_and(|check| !check.holds()) {
+        report.findings.push(Problem::ParityInPlace {
+            parity: parity.place,
+            of: unpointed_blocks(data),
+            is_older: parity_is_older(data, parity),
+        });
+    }
+}

@@ -1,0 +1,125 @@
+//! A stripe as it was read, block by block with what each should be: what a scrub and a check look at.
+
+use strewn_array::Holds;
+use strewn_array::in_place::InPlaceConfig;
+use strewn_raid::{Dbn, SECTOR_BYTES, StripedLayout};
+
+use crate::device::{BLOCK_BYTES, Devices};
+use crate::offline::{BlockPlace, Offline};
+use crate::store::BlockState;
+
+/// Sectors of a block of 4 KiB.
+const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
+
+/// A block of a stripe as it was read.
+pub(crate) struct MemberRead<'a> {
+    pub(crate) place: BlockPlace,
+    /// What it should hold.
+    pub(crate) holds: Holds,
+    /// Whether somebody refers to it, so that it must hold that.
+    pub(crate) is_used: bool,
+    /// The checksum in the pointer to it, if there is one.
+    pub(crate) checksum: Option<u32>,
+    /// Nothing of one whose spindle is lost.
+    pub(crate) bytes: Option<&'a [u8]>,
+    pub(crate) state: Option<BlockState>,
+}
+
+impl MemberRead<'_> {
+    /// Since which consistency point it is what it is; nothing of what was never written.
+    fn checkpoint(&self) -> Option<u64> {
+        match self.state {
+            Some(BlockState::Good { checkpoint, .. }) => Some(checkpoint),
+            _ => None,
+        }
+    }
+}
+
+/// Whether parity that does not agree with its data, all of them right by themselves, is the one that is old. A write changes
+/// a block and its parity with the same consistency point. So where a block is newer than parity, it is parity's write that
+/// was reported done and never happened; otherwise it may be that of a block, and nothing tells which.
+pub(crate) fn parity_is_older(data: &[MemberRead<'_>], parity: &MemberRead<'_>) -> bool {
+    data.iter().any(|one| one.checkpoint() > parity.checkpoint())
+}
+
+/// The blocks of the LUN among `data` of which no pointer says what they should be.
+pub(crate) fn unpointed_blocks(data: &[MemberRead<'_>]) -> Vec<u64> {
+    let lun_block = |one: &MemberRead<'_>| match one.holds {
+        Holds::Lun(block) if one.is_used && one.checksum.is_none() => Some(block),
+        _ => None,
+    };
+    data.iter().filter_map(lun_block).collect()
+}
+
+/// How many stripes of an in-place array its LUN takes up: those behind them hold nothing.
+pub(crate) fn stripes_of_lun(config: &InPlaceConfig) -> u64 {
+    let data = u64::from(config.layout.shape().data_blocks());
+    config.lun_sectors.div_ceil(data * config.layout.unit_sectors())
+}
+
+/// A stripe of an in-place array, which has a chunk on each of its spindles.
+pub(crate) struct InPlaceStripe {
+    lun_blocks: u64,
+    chunks: Vec<ChunkRead>,
+}
+
+struct ChunkRead {
+    first: BlockPlace,
+    /// The first block of the LUN in it; nothing of parity.
+    first_lun_block: Option<u64>,
+    bytes: Vec<u8>,
+    states: Vec<BlockState>,
+}
+
+impl InPlaceStripe {
+    /// Reads a stripe.
+    pub(crate) fn read<D: Devices>(
+        offline: &mut Offline<'_, D>,
+        config: &InPlaceConfig,
+        stripe: u64,
+    ) -> Self {
+        let layout = &config.layout;
+        let chunk_blocks = layout.unit_sectors() / BLOCK_SECTORS;
+        let places = layout.stripe(stripe);
+        let data = u64::from(layout.shape().data_blocks());
+        let runs: Vec<_> = places
+            .units()
+            .map(|(_, unit)| {
+                let first = unit.sector / BLOCK_SECTORS;
+                (unit.spindle, first..first + chunk_blocks)
+            })
+            .collect();
+        let read = offline.read_runs(&runs);
+        let chunks = (0..).zip(runs).zip(read).map(|((member, run), (bytes, states))| ChunkRead {
+            first: BlockPlace { spindle: run.0, dbn: Dbn(run.1.start) },
+            first_lun_block: (member < data).then(|| (stripe * data + member) * chunk_blocks),
+            bytes,
+            states,
+        });
+        Self { lun_blocks: config.lun_sectors / BLOCK_SECTORS, chunks: chunks.collect() }
+    }
+
+    /// Its rows, of a block from each chunk: data, then parity.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Vec<MemberRead<'_>>> {
+        let blocks = self.chunks.iter().map(|chunk| chunk.states.len()).max().unwrap_or(0);
+        (0..blocks).map(|row| self.chunks.iter().map(|chunk| self.member(chunk, row)).collect())
+    }
+
+    fn member<'a>(&self, chunk: &'a ChunkRead, row: usize) -> MemberRead<'a> {
+        let BlockPlace { spindle, dbn } = chunk.first;
+        let holds = match chunk.first_lun_block {
+            Some(first) => Holds::Lun(first + row as u64),
+            None => Holds::Parity,
+        };
+        MemberRead {
+            place: BlockPlace { spindle, dbn: Dbn(dbn.0 + row as u64) },
+            holds,
+            // The last stripe of a LUN goes on behind its end.
+            is_used: matches!(holds, Holds::Lun(block) if block < self.lun_blocks)
+                || holds == Holds::Parity,
+            checksum: None,
+            bytes: chunk.bytes.get(row * BLOCK_BYTES..(row + 1) * BLOCK_BYTES),
+            state: chunk.states.get(row).copied(),
+        }
+    }
+}
