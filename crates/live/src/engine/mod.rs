@@ -130,7 +130,7 @@ impl<A: LiveArray> Engine<A> {
     ) -> Self {
         let log_start = log.next_sequence();
         let piece_sectors = piece_sectors(log.room());
-        let world = World::new(store, log, superblock.checkpoint + 1, now_ns);
+        let world = World::new(store, log, superblock.checkpoint + 1, A::WRITES_OVER, now_ns);
         let mut engine = Self {
             array,
             world,
@@ -446,12 +446,13 @@ impl<A: LiveArray> Engine<A> {
     /// Lets everything follow that follows from what has happened.
     fn settle(&mut self) {
         loop {
-            let mut any = self.world.labels_are(!self.labels.is_idle());
-            any |= self.world.hand_on();
+            self.world.labels_are(!self.labels.is_idle());
+            let mut any = self.world.hand_on();
             for said in std::mem::take(&mut self.world.said) {
                 any = true;
                 self.take_in(said);
             }
+            any |= self.world.go_on_with_waiting();
             let mut finished = Vec::new();
             self.world.store.take_finished(&mut finished);
             any |= !finished.is_empty();
