@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-use strewn_live::torture::{Kind, Options, run};
+use strewn_live::configuration::LayoutName;
+use strewn_live::torture::{Kind, Options, layout_of, run};
 
-fn all_hold(seeds: impl IntoIterator<Item = u64>) {
+fn all_hold(seeds: impl IntoIterator<Item = u64>, layout: Option<LayoutName>) {
     let failures: Vec<String> = seeds
         .into_iter()
-        .filter_map(|seed| run(seed, Options::default()).err())
+        .filter_map(|seed| run(seed, Options { layout, verbose: false }).err())
         .map(|failure| failure.to_string())
         .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
@@ -15,7 +16,11 @@ fn all_hold(seeds: impl IntoIterator<Item = u64>) {
 
 #[test]
 fn schedules_of_all_kinds_hold() {
-    let count = |kind| (0..200).filter(|seed| Kind::of(*seed) == kind).count();
-    assert!(Kind::ALL.into_iter().all(|kind| count(kind) >= 20));
-    all_hold(0..200);
+    for kind in Kind::ALL {
+        for layout in LayoutName::ALL {
+            let is = |seed: &u64| Kind::of(*seed) == kind && layout_of(*seed) == layout;
+            assert!((0..200).filter(is).count() >= 5, "{kind:?} {layout}");
+        }
+    }
+    all_hold(0..200, None);
 }
