@@ -379,7 +379,7 @@ pub(crate) struct TortureArguments {
     /// Schedules at once
     #[arg(long, value_name = "J", default_value_t = 1)]
     pub(crate) jobs: u16,
-    /// Only arrays of this layout, raid-dp, raid-4 or vraid-5 [default: all of them in turn]
+    /// Only arrays of this layout, raid-dp, raid-4, vraid-5 or raid-5 [default: all of them in turn]
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: Option<strewn_live::configuration::LayoutName>,
     /// Run the schedule of this seed alone

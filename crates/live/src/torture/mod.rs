@@ -88,8 +88,9 @@ impl Kind {
 pub fn layout_of(seed: u64) -> LayoutName {
     match seed / Kind::ALL.len() as u64 % 4 {
         0 => LayoutName::RaidDp,
+        1 => LayoutName::Vraid5,
         2 => LayoutName::Raid4,
-        _ => LayoutName::Vraid5,
+        _ => LayoutName::Raid5,
     }
 }
 

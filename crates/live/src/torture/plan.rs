@@ -1,10 +1,10 @@
 //! What is drawn for a schedule: the array, and what is done to it.
 
 use strewn_alloc::{AllocationShape, PolicyName};
-use strewn_array::in_place::InPlaceConfig;
+use strewn_array::in_place::{InPlaceConfig, LunLayout, Raid5Layout};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{ProcessorCosts, Root};
-use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
+use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
 
 use super::Kind;
 use super::bench::{BETWEEN_WRONG_WRITES, Event};
@@ -53,7 +53,7 @@ impl Plan {
                 (ArrayConfig::WriteAnywhere(config), log)
             }
             None => {
-                let config = in_place(&mut draw);
+                let config = in_place(&mut draw, layout);
                 let log = log_of_in_place(&mut draw, &config);
                 (ArrayConfig::InPlace(config), log)
             }
@@ -139,8 +139,11 @@ impl Plan {
                 config.policy.as_str(),
             ),
             ArrayConfig::InPlace(config) => format!(
-                "{:?}, LUN of {} blocks, cache of {}, log halves of {log_kib} KiB, redo halves of {} KiB",
-                config.layout.config(),
+                "{} spindles of {} blocks, chunks of {}, segments of {}, LUN of {} blocks, cache of {}, log halves of {log_kib} KiB, redo halves of {} KiB",
+                config.layout.spindles(),
+                config.spindle_sectors / 8,
+                config.layout.unit_sectors() / 8,
+                config.layout.segment_sectors() / 8,
                 config.lun_sectors / 8,
                 config.write_cache_sectors / 8,
                 self.label.redo_half_blocks * 4,
@@ -240,20 +243,27 @@ fn blocks_per_spindle(config: &ArrayConfig) -> u64 {
 
 /// Chunks are smaller than a row: a write of a whole row has its checksums with it, and nothing would tell that it went
 /// wrong.
-fn in_place(draw: &mut Draw) -> InPlaceConfig {
+fn in_place(draw: &mut Draw, layout: LayoutName) -> InPlaceConfig {
     let redundancy_sets = draw.of(&[vec![5], vec![6], vec![8], vec![6, 7], vec![5, 5]]).clone();
     let chunk_blocks = *draw.of(&[1, 2, 2, 4, 16, 32]);
     let segment_blocks = chunk_blocks * *draw.of(&[1, 2, 4, 8]);
     // Five segments of a spindle are dealt at a time; some more may be left over.
     let rounds = 1 + draw.from(0..160 / segment_blocks);
     let spindle_blocks = 5 * rounds * segment_blocks + draw.from(0..40);
-    let vraid = VraidConfig {
-        redundancy_sets,
-        chunk_bytes: chunk_blocks * BLOCK_BYTES as u64,
-        segment_bytes: segment_blocks * BLOCK_BYTES as u64,
+    let [chunk_bytes, segment_bytes, spindle_bytes] =
+        [chunk_blocks, segment_blocks, spindle_blocks].map(|blocks| blocks * BLOCK_BYTES as u64);
+    let layout: LunLayout = match layout {
+        LayoutName::Raid5 => {
+            let spindles = draw.from(3..10) as u16;
+            Raid5Layout::new(spindles, chunk_bytes, segment_bytes, spindle_bytes)
+                .expect("a small group can be made")
+                .into()
+        }
+        _ => {
+            let vraid = VraidConfig { redundancy_sets, chunk_bytes, segment_bytes };
+            VraidLayout::new(vraid, spindle_bytes).expect("a small disk group can be made").into()
+        }
     };
-    let layout = VraidLayout::new(vraid, spindle_blocks * BLOCK_BYTES as u64)
-        .expect("a small disk group can be made");
     let most_blocks = layout.lun_capacity_sectors() / 8;
     let lun_blocks = match draw.one_in(3) {
         true => most_blocks,
@@ -274,7 +284,7 @@ fn in_place(draw: &mut Draw) -> InPlaceConfig {
 
 /// The smallest halves that do, and up to a MiB.
 fn log_of_in_place(draw: &mut Draw, config: &InPlaceConfig) -> LogLayout {
-    let chunk_blocks = config.layout.config().chunk_bytes as usize / BLOCK_BYTES;
+    let chunk_blocks = config.layout.unit_sectors() as usize / 8;
     let record_bytes = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks));
     let least_redo = record_bytes.div_ceil(BLOCK_BYTES) as u64;
     LogLayout {

@@ -157,7 +157,7 @@ impl Setting {
             segment_bytes: SEGMENT_SECTORS * 512,
         };
         InPlaceConfig {
-            layout: VraidLayout::new(vraid, SPINDLE_SECTORS * 512).unwrap(),
+            layout: VraidLayout::new(vraid, SPINDLE_SECTORS * 512).unwrap().into(),
             lun_sectors: self.lun_blocks * 8,
             file_sectors: self.lun_blocks * 8,
             spindle_sectors: SPINDLE_SECTORS,
