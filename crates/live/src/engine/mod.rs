@@ -157,6 +157,10 @@ impl<A: LiveArray> Engine<A> {
         let members: Vec<MemberState> =
             engine.labels.label().members.iter().map(|member| member.state).collect();
         for (spindle, state) in (0..).map(SpindleIndex).zip(members) {
+            // With more gone than parity makes good there is nothing to rebuild from.
+            if engine.stopped.is_some() {
+                break;
+            }
             if state == MemberState::Present {
                 // The labels do not know yet that it is not there.
                 if !engine.world.store.is_present(spindle) {

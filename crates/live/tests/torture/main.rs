@@ -24,3 +24,9 @@ fn schedules_of_all_kinds_hold() {
     }
     all_hold(0..200, None);
 }
+
+/// The power goes while an array starts that rebuilds a spindle: none of the others answers.
+#[test]
+fn a_start_without_spindles_to_rebuild_from_is_refused() {
+    all_hold([1406], Some(LayoutName::RaidDp));
+}
