@@ -130,7 +130,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
             let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
             let built = InPlace::new(InPlaceConfig {
-                layout: VraidLayout::new(config, spindle_sectors * SECTOR_BYTES)?,
+                layout: VraidLayout::new(config, spindle_sectors * SECTOR_BYTES)?.into(),
                 lun_sectors: array.lun_bytes / SECTOR_BYTES,
                 file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
                 spindle_sectors,

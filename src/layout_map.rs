@@ -4,7 +4,7 @@ use strewn_alloc::GroupIndex;
 use strewn_array::Payload;
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
-use strewn_raid::{BLOCK_BYTES, SECTOR_BYTES, SpindleIndex};
+use strewn_raid::{BLOCK_BYTES, SECTOR_BYTES, SpindleIndex, StripedLayout};
 use strewn_report::{ArrayMap, MapPicture};
 use strewn_scenario::{Array, Scenario};
 
@@ -80,10 +80,10 @@ impl<P: Payload> Mapped for InPlace<P> {
     }
 
     fn picture(&self, map: &ArrayMap, file_blocks: u64) -> MapPicture {
-        let layout = self.vraid();
+        let layout = self.lun_layout();
         let mut picture = map.picture(layout.spindles(), false);
         let block_sectors = BLOCK_BYTES / SECTOR_BYTES;
-        let chunk_blocks = layout.config().chunk_sectors() / block_sectors;
+        let chunk_blocks = layout.unit_sectors() / block_sectors;
         let mut end_of_previous = None;
         for block in (0..file_blocks).step_by(chunk_blocks.max(1) as usize) {
             let place = layout.locate(block * block_sectors);

@@ -379,27 +379,15 @@ pub(crate) struct TortureArguments {
     /// Schedules at once
     #[arg(long, value_name = "J", default_value_t = 1)]
     pub(crate) jobs: u16,
-    /// Only arrays of this parity
-    #[arg(long)]
-    pub(crate) layout: Option<TortureLayout>,
+    /// Only arrays of this layout, raid-dp, raid-4, vraid-5 or raid-5 [default: all of them in turn]
+    #[arg(long, value_name = "LAYOUT")]
+    pub(crate) layout: Option<strewn_live::configuration::LayoutName>,
     /// Run the schedule of this seed alone
     #[arg(long, value_name = "SEED")]
     pub(crate) replay: Option<u64>,
     /// Tell every step
     #[arg(long, requires = "replay")]
     pub(crate) verbose: bool,
-}
-
-/// What protects the arrays of `strewn torture`.
-#[cfg(unix)]
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(crate) enum TortureLayout {
-    /// Row parity
-    #[value(name = "raid-4")]
-    Raid4,
-    /// Row and diagonal parity
-    #[value(name = "raid-dp")]
-    RaidDp,
 }
 
 /// `strewn compare`.

@@ -6,20 +6,15 @@ use std::time::Instant;
 
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::torture::{self, Options, Summary};
-use strewn_raid::Parity;
 
-use super::arguments::{TortureArguments, TortureLayout};
+use super::arguments::TortureArguments;
 
 /// Failures that are printed; more are counted.
 const MOST_FAILURES: usize = 20;
 
 /// Runs schedules of faults, and says which did not hold.
 pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
-    let parity = arguments.layout.map(|layout| match layout {
-        TortureLayout::Raid4 => Parity::Raid4,
-        TortureLayout::RaidDp => Parity::RaidDp,
-    });
-    let options = Options { parity, verbose: arguments.verbose };
+    let options = Options { layout: arguments.layout, verbose: arguments.verbose };
     let (first, count) = match arguments.replay {
         Some(seed) => (seed, 1),
         None => (arguments.first, arguments.seeds),

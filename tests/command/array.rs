@@ -91,9 +91,9 @@ fn what_a_tired_person_does_is_refused_with_place_and_remedy() {
             "the largest that fits has",
         ),
         (
-            create(&["b --layout raid-5 --data-spindles 5 --spindle-size 24MiB --lun-size 16MiB"]),
-            "not yet",
-            "vraid-5",
+            create(&["b --layout raid-5 --data-spindles 1 --spindle-size 24MiB --lun-size 16MiB"]),
+            "2 spindles",
+            "2 to 63 data spindles",
         ),
         (
             create(&["b --layout raid-6 --data-spindles 5 --spindle-size 24MiB --lun-size 16MiB"]),

@@ -12,6 +12,7 @@ use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::{ParityCheck, Vbn};
 
+use crate::configuration::ArrayConfig;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices};
 use crate::format::{Label, LogLayout, MemberState, Superblock};
 use crate::log::{RedoRecord, read_log};
@@ -224,6 +225,14 @@ pub fn check_in_place<D: Devices>(
     check(devices, label, |offline, superblock, report| {
         in_place::check(offline, config, superblock, report);
     })
+}
+
+/// Checks an array of either kind: see [`check_write_anywhere`] and [`check_in_place`].
+pub fn check_array<D: Devices>(devices: &mut D, label: &Label, config: &ArrayConfig) -> Report {
+    match config {
+        ArrayConfig::WriteAnywhere(config) => check_write_anywhere(devices, label, config),
+        ArrayConfig::InPlace(config) => check_in_place(devices, label, config),
+    }
 }
 
 /// Checks what all arrays have, and the rest by `blocks`.

@@ -3,7 +3,7 @@
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, WriteLog};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
 use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereConfig};
-use strewn_raid::SpindleIndex;
+use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
@@ -242,7 +242,7 @@ pub fn restart_in_place<D: Devices>(
         return Err(RestartError::LunOfParts(config.lun_sectors));
     }
     // An extent is of one chunk, and its parity is as long.
-    let chunk_blocks = config.layout.config().chunk_bytes.div_ceil(BLOCK_BYTES as u64) as usize;
+    let chunk_blocks = config.layout.unit_sectors().div_ceil(8) as usize;
     let needed = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks)) as u64;
     let half_bytes = label.redo_half_blocks * BLOCK_BYTES as u64;
     if half_bytes < needed {

@@ -19,7 +19,7 @@
 //! let drive = Arc::new(Drive::new(&profile)?);
 //! let file_sectors = 1 << 24; // 8 GiB
 //! let array = InPlace::<()>::new(InPlaceConfig {
-//!     layout: VraidLayout::new(VraidConfig::for_spindles(8)?, drive.capacity_sectors() * 512)?,
+//!     layout: VraidLayout::new(VraidConfig::for_spindles(8)?, drive.capacity_sectors() * 512)?.into(),
 //!     lun_sectors: file_sectors,
 //!     file_sectors,
 //!     spindle_sectors: drive.capacity_sectors(),

@@ -55,7 +55,9 @@ fn in_place(redundancy_sets: Vec<u16>, rebuild: Rebuild) -> InPlace<()> {
     let spindles: u64 = redundancy_sets.iter().copied().map(u64::from).sum();
     let spindle_sectors = (512 << 20) / spindles / 512;
     let array = InPlace::new(InPlaceConfig {
-        layout: VraidLayout::new(VraidConfig::new(redundancy_sets), spindle_sectors * 512).unwrap(),
+        layout: VraidLayout::new(VraidConfig::new(redundancy_sets), spindle_sectors * 512)
+            .unwrap()
+            .into(),
         lun_sectors: 1 << 18,
         file_sectors: 1 << 17,
         spindle_sectors,

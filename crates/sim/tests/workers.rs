@@ -28,7 +28,7 @@ fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
     let drive = Arc::new(Drive::new(&profile).unwrap());
     let spindle_sectors = drive.capacity_sectors();
     let array = InPlace::<()>::new(InPlaceConfig {
-        layout: VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap(),
+        layout: VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap().into(),
         lun_sectors: FILE_SECTORS,
         file_sectors: FILE_SECTORS,
         spindle_sectors,

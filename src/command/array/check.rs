@@ -3,8 +3,7 @@
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
-use strewn_live::check::{check_in_place, check_write_anywhere};
-use strewn_live::configuration::ArrayConfig;
+use strewn_live::check::check_array;
 use strewn_live::device::open_devices;
 
 use super::ArrayDirectory;
@@ -42,10 +41,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
     let mut devices = open_devices(files, arguments.io.into())
         .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
-    let report = match config {
-        ArrayConfig::WriteAnywhere(config) => check_write_anywhere(&mut devices, &label, &config),
-        ArrayConfig::InPlace(config) => check_in_place(&mut devices, &label, &config),
-    };
+    let report = check_array(&mut devices, &label, &config);
     let mut text = String::new();
     for problem in &report.findings {
         text += &format!("{problem}\n");

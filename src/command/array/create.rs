@@ -16,10 +16,10 @@ pub(super) struct CreateArguments {
     /// The directory of the array, with the files that are made for it; made if it is not there
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// How data are laid out and protected: raid-dp or raid-4 (write-anywhere), or vraid-5 (in place)
+    /// How data are laid out and protected: raid-dp or raid-4 (write-anywhere), vraid-5 or raid-5 (in place)
     #[arg(long, value_name = "LAYOUT")]
     layout: LayoutName,
-    /// Spindles without those of parity, 2 for raid-dp and 1 for raid-4; of vraid-5 all of them [default: as many as
+    /// Spindles without those of parity, 2 for raid-dp and 1 for raid-4 and raid-5; of vraid-5 all of them [default: as many as
     /// --spindles takes]
     #[arg(long, value_name = "N", required_unless_present = "spindles")]
     data_spindles: Option<u16>,
@@ -64,7 +64,7 @@ pub(super) fn create(arguments: &CreateArguments) -> Result<Ending, Failure> {
 
 impl CreateArguments {
     fn options(&self) -> CreateOptions {
-        let parity = self.layout.parity().map_or(0, strewn::raid::Parity::spindles);
+        let parity = self.layout.parity_spindles();
         let given = self.spindles.as_ref().map(Vec::len);
         let of_given = given.map(|given| u16::try_from(given).unwrap_or(u16::MAX));
         // The parser wants one of both.

@@ -1,15 +1,15 @@
 //! What an in-place array is made of.
 
-use strewn_raid::VraidLayout;
 use thiserror::Error;
 
+use super::LunLayout;
 use crate::processor::ProcessorCosts;
 
-/// An in-place controller: one LUN on VRAID-5 behind a mirrored write-back cache.
+/// An in-place controller: one LUN on VRAID-5 or RAID-5 behind a mirrored write-back cache.
 #[derive(Debug, Clone)]
 pub struct InPlaceConfig {
     /// Where the LUN's sectors and their parity lie.
-    pub layout: VraidLayout,
+    pub layout: LunLayout,
     /// Sectors of the LUN, at most the layout's.
     pub lun_sectors: u64,
     /// Sectors of the LUN that hold data from the start: the file the host works on.

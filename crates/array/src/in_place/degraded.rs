@@ -9,18 +9,16 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use slab::Slab;
-use strewn_raid::{
-    Member, MemberSet, SpareSegments, SpindleIndex, StripePlan, StripedLayout, VraidLayout,
-};
+use strewn_raid::{Member, MemberSet, SpareSegments, SpindleIndex, StripePlan, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand};
 use crate::failure::Failure;
 use crate::payload::Payload;
 
-use super::InPlace;
 use super::rebuild::Step;
 use super::recovery::Recovery;
 use super::segments::Segments;
+use super::{InPlace, LunLayout};
 
 /// What an array that has lost a spindle or met a bad block keeps.
 pub(super) struct Degraded<P> {
@@ -31,8 +29,8 @@ pub(super) struct Degraded<P> {
     /// Recoveries that wait for a destage, in order.
     pub(super) waiting: VecDeque<usize>,
     pub(super) steps: Slab<Step>,
-    /// Room for what is lost.
-    pub(super) spares: SpareSegments,
+    /// Room for what is lost, where the layout has any.
+    pub(super) spares: Option<SpareSegments>,
     /// Failures that there is reserve for.
     pub(super) reserve: u16,
     /// Stripes whose data have no place until a chunk of them is rebuilt.
@@ -60,7 +58,7 @@ impl<P> Degraded<P> {
     }
 
     /// The members of a stripe that are lost.
-    pub(super) fn lost_of(&self, layout: &VraidLayout, stripe: u64) -> MemberSet {
+    pub(super) fn lost_of(&self, layout: &LunLayout, stripe: u64) -> MemberSet {
         let units = layout.stripe(stripe);
         let lost =
             units.units().filter(|(_, unit)| self.place(unit.spindle, unit.sector).is_none());
@@ -77,14 +75,9 @@ impl<P> Degraded<P> {
     }
 
     /// Whether a lost chunk will be rebuilt, on reserve or on what has taken its spindle's place.
-    pub(super) fn will_be_rebuilt(
-        &self,
-        layout: &VraidLayout,
-        stripe: u64,
-        member: Member,
-    ) -> bool {
+    pub(super) fn will_be_rebuilt(&self, layout: &LunLayout, stripe: u64, member: Member) -> bool {
         let unit = layout.stripe(stripe).unit(member);
-        let segment = unit.sector / layout.config().segment_sectors();
+        let segment = unit.sector / layout.segment_sectors();
         let under_way = self.steps.iter().any(|(_, step)| step.is_of(unit.spindle, segment));
         let lost = self.lost.iter().find(|lost| lost.spindle == unit.spindle);
         let has_room = |lost: &LostSpindle| lost.on_reserve || lost.is_replaced;
@@ -106,10 +99,7 @@ impl<P> Degraded<P> {
 impl<P: Payload> InPlace<P> {
     /// The stripe of a sector of the LUN, and the member that it is on.
     pub(super) fn stripe_of(&self, lun_sector: u64) -> (u64, Member) {
-        let layout = &self.config.layout;
-        let chunk = lun_sector / layout.unit_sectors();
-        let data = u64::from(layout.shape().data_blocks());
-        (chunk / data, Member((chunk % data) as u8))
+        self.config.layout.stripe_of(lun_sector)
     }
 
     /// Whether a destage is at work on one of `stripes`.

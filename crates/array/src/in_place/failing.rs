@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use slab::Slab;
-use strewn_raid::{SECTOR_BYTES, SpareSegments, SpindleIndex, StripedLayout, VraidLayout};
+use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag};
 use crate::failure::{DataLost, Failure};
@@ -11,7 +11,7 @@ use crate::payload::Payload;
 
 use super::degraded::{Degraded, LostSpindle};
 use super::segments::Segments;
-use super::{DESTAGE, InPlace, REDUNDANCY};
+use super::{DESTAGE, InPlace, LunLayout, REDUNDANCY};
 
 impl<P: Payload> InPlace<P> {
     /// A spindle is lost, and what it held goes onto the reserve if there is some left.
@@ -30,7 +30,7 @@ impl<P: Payload> InPlace<P> {
             failure.rebuilt = earlier.segments.rebuilt();
             failure.rebuilt_ns = failure.rebuilt_ns.filter(|_| earlier.segments.are_whole());
         }
-        degraded.add_failure(&self.config.layout, now_ns, spindle);
+        degraded.add_failure(&self.config.layout, self.config.lun_sectors, now_ns, spindle);
         degraded.set_aside.clear();
         for (_, step) in &mut degraded.steps {
             step.give_up();
@@ -53,14 +53,15 @@ impl<P: Payload> InPlace<P> {
     pub(super) fn degraded_or_new(&mut self) {
         let layout = &self.config.layout;
         self.degraded.get_or_insert_with(|| {
+            let spares = layout.spares(self.config.lun_sectors);
             Box::new(Degraded {
                 lost: Vec::new(),
                 failures: Vec::new(),
                 recoveries: Slab::new(),
                 waiting: VecDeque::new(),
                 steps: Slab::new(),
-                spares: SpareSegments::new(layout, self.config.lun_sectors),
-                reserve: self.rebuild.spares,
+                reserve: if spares.is_some() { self.rebuild.spares } else { 0 },
+                spares,
                 set_aside: BTreeSet::new(),
             })
         });
@@ -152,7 +153,13 @@ impl<P: Payload> InPlace<P> {
 
 impl<P> Degraded<P> {
     /// A spindle has failed, or the device that took its place has.
-    fn add_failure(&mut self, layout: &VraidLayout, now_ns: u64, spindle: SpindleIndex) {
+    fn add_failure(
+        &mut self,
+        layout: &LunLayout,
+        lun_sectors: u64,
+        now_ns: u64,
+        spindle: SpindleIndex,
+    ) {
         let position = self.lost.iter().position(|lost| lost.spindle == spindle);
         if position.is_some_and(|position| !self.lost[position].is_replaced) {
             return;
@@ -170,7 +177,7 @@ impl<P> Degraded<P> {
             failure.rebuilt = lost.segments.rebuilt();
             failure.rebuilt_ns = lost.segments.are_whole().then_some(now_ns);
         } else {
-            let segments = Segments::lost(layout, spindle, self.spares.segments_used());
+            let segments = Segments::lost(layout, spindle, layout.segments_used(lun_sectors));
             let is_replaced = false;
             self.lost.push(LostSpindle {
                 spindle,
@@ -185,18 +192,13 @@ impl<P> Degraded<P> {
 
     /// A spindle may be whole again in its own place, and its reserve free. While others are on reserve the spares keep
     /// its room, for when it fails again.
-    pub(super) fn is_home(
-        &mut self,
-        layout: &VraidLayout,
-        lun_sectors: u64,
-        spindle: SpindleIndex,
-    ) {
+    pub(super) fn is_home(&mut self, layout: &LunLayout, lun_sectors: u64, spindle: SpindleIndex) {
         let at_home = |lost: &LostSpindle| lost.spindle == spindle && lost.segments.are_at_home();
         let Some(position) = self.lost.iter().position(at_home) else { return };
         let lost = self.lost.remove(position);
         self.reserve += u16::from(lost.on_reserve);
         if self.lost.is_empty() {
-            self.spares = SpareSegments::new(layout, lun_sectors);
+            self.spares = layout.spares(lun_sectors);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The in-place controller: write-back cache, destage, read-modify-write of VRAID-5.
+//! The in-place controller: write-back cache, destage, read-modify-write of VRAID-5 and RAID-5.
 //!
 //! A host write is acknowledged from a mirrored cache. An elevator takes dirty extents back to where they belong:
 //! it reads old data and old parity, sector by sector what changes, and writes both. A host read costs one spindle
@@ -15,6 +15,7 @@ mod degraded;
 mod destage;
 mod failing;
 mod host;
+mod layout;
 mod parts;
 mod rebuild;
 mod recovery;
@@ -26,7 +27,7 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{FileLayout, SummaryBitmap};
-use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout, VraidLayout};
+use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout};
 
 use crate::counters::Counters;
 use crate::driver::{
@@ -44,6 +45,7 @@ pub use config::{InPlaceConfig, InPlaceError};
 use degraded::Degraded;
 use destage::Destage;
 use host::HostRead;
+pub use layout::{LunLayout, Raid5Layout};
 use write_cache::WriteCache;
 
 /// Sectors of 512 bytes in a block of 4 KiB.
@@ -98,7 +100,7 @@ impl<P: Payload> InPlace<P> {
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
             return Err(InPlaceError::Zero(what));
         }
-        let chunk_bytes = config.layout.config().chunk_bytes;
+        let chunk_bytes = config.layout.unit_sectors() * SECTOR_BYTES;
         if P::CARRIES_DATA && !chunk_bytes.is_multiple_of(BLOCK_SECTORS * SECTOR_BYTES) {
             return Err(InPlaceError::ChunkOfParts { chunk_bytes });
         }
@@ -119,7 +121,8 @@ impl<P: Payload> InPlace<P> {
         })
     }
 
-    /// The same array with distributed reserve for `rebuild.spares` failures, and a priority for the rebuild onto it.
+    /// The same array with distributed reserve for `rebuild.spares` failures, where the layout has any, and a
+    /// priority for the rebuild.
     #[must_use]
     pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
         Self { rebuild, ..self }
@@ -127,7 +130,7 @@ impl<P: Payload> InPlace<P> {
 
     /// Where the LUN's sectors belong. Those of a failed spindle that were rebuilt lie elsewhere.
     #[must_use]
-    pub fn vraid(&self) -> &VraidLayout {
+    pub fn lun_layout(&self) -> &LunLayout {
         &self.config.layout
     }
 
@@ -168,7 +171,7 @@ impl<P: Payload> InPlace<P> {
     /// compared with a write-anywhere array.
     fn file_layout(&self) -> FileLayout {
         let layout = &self.config.layout;
-        let chunk_sectors = layout.config().chunk_sectors();
+        let chunk_sectors = layout.unit_sectors();
         let (mut lowest, mut end) = (u64::MAX, 0);
         for sector in (0..self.config.file_sectors).step_by(chunk_sectors as usize) {
             let place = layout.locate(sector).sector_on_spindle;

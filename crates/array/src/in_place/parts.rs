@@ -45,7 +45,7 @@ impl<P: Payload> InPlace<P> {
         let layout = &self.config.layout;
         let step = &degraded.steps[slot];
         let stripe = step.first_stripe + step.done_sectors / layout.unit_sectors();
-        let sector = step.segment * layout.config().segment_sectors() + step.done_sectors;
+        let sector = step.segment * layout.segment_sectors() + step.done_sectors;
         let Some((_, member)) = layout.stripe_on(step.spindle, sector) else { return };
         let on_reserve = degraded.place(step.spindle, sector);
         let is_copied = on_reserve.is_some() && step.bytes.copied.is_none();
@@ -78,7 +78,7 @@ impl<P: Payload> InPlace<P> {
 
     pub(super) fn part_sectors(&self) -> u64 {
         let layout = &self.config.layout;
-        PART_SECTORS.max(layout.unit_sectors()).min(layout.config().segment_sectors())
+        PART_SECTORS.max(layout.unit_sectors()).min(layout.segment_sectors())
     }
 
     fn send_part(
@@ -120,7 +120,7 @@ impl<P: Payload> InPlace<P> {
         let layout = &self.config.layout;
         let step = &mut degraded.steps[slot];
         let (spindle, gone) = (step.spindle, std::mem::take(&mut step.bytes.gone));
-        let first = step.segment * layout.config().segment_sectors() + step.done_sectors;
+        let first = step.segment * layout.segment_sectors() + step.done_sectors;
         let mut bytes = std::mem::take(&mut step.bytes.sum);
         bytes.resize(bytes_of(&(0..sectors)).len(), 0);
         let mut payload = P::from_bytes(bytes);
@@ -144,8 +144,7 @@ impl<P: Payload> InPlace<P> {
         let step = &mut degraded.steps[slot];
         if P::CARRIES_DATA {
             let bytes = &mut step.bytes;
-            let sector =
-                (step.segment * self.config.layout.config().segment_sectors()) + step.done_sectors;
+            let sector = (step.segment * self.config.layout.segment_sectors()) + step.done_sectors;
             let was_copied = degraded
                 .lost
                 .iter()

@@ -17,10 +17,10 @@ use strewn_raid::{SpindleIndex, StripeUnit, StripedLayout};
 use crate::driver::{Driver, Tag};
 use crate::payload::Payload;
 
-use super::InPlace;
 use super::blocks::{self, BlockSet};
 use super::degraded::LostSpindle;
 use super::parts::PartBytes;
+use super::{InPlace, LunLayout};
 
 /// A segment being rebuilt.
 pub(super) struct Step {
@@ -113,7 +113,7 @@ impl<P: Payload> InPlace<P> {
                 continue;
             }
             let layout = &self.config.layout;
-            let segment_sectors = layout.config().segment_sectors();
+            let segment_sectors = layout.segment_sectors();
             let Some((stripe, _)) = layout.stripe_on(spindle, segment * segment_sectors) else {
                 continue;
             };
@@ -123,12 +123,13 @@ impl<P: Payload> InPlace<P> {
             let home = StripeUnit { spindle, sector };
             let target = if is_replaced {
                 Some(home)
-            } else {
+            } else if let (LunLayout::Vraid(layout), Some(spares)) = (layout, &mut degraded.spares)
+            {
                 let failed: Vec<SpindleIndex> =
                     degraded.lost.iter().map(|lost| lost.spindle).collect();
                 let is_lost = |spindle: SpindleIndex| failed.contains(&spindle);
                 // A step that was given up has its room already, unless that was lost since.
-                let before = degraded.spares.now_at(layout, home);
+                let before = spares.now_at(layout, home);
                 if is_lost(before.spindle) {
                     // The spares know not of what has gone home to a spindle that was replaced.
                     let units = layout.stripe(stripe);
@@ -140,10 +141,12 @@ impl<P: Payload> InPlace<P> {
                     });
                     let held: Vec<SpindleIndex> = held.collect();
                     let may_not = |spindle| is_lost(spindle) || held.contains(&spindle);
-                    degraded.spares.replace(layout, spindle, segment, may_not)
+                    spares.replace(layout, spindle, segment, may_not)
                 } else {
                     Some(before)
                 }
+            } else {
+                None
             };
             let Some(target) = target else {
                 // What waits for this segment waits in vain.
@@ -176,7 +179,7 @@ impl<P: Payload> InPlace<P> {
     ) {
         let slot = (tag.0 >> 32) as usize;
         let part = self.part_sectors();
-        let segment_sectors = self.config.layout.config().segment_sectors();
+        let segment_sectors = self.config.layout.segment_sectors();
         let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps[slot];
         step.awaited -= 1;

@@ -1,6 +1,8 @@
 //! Where the segments of a lost spindle are: lost still, on reserve, or back on the spindle that took its place.
 
-use strewn_raid::{SpindleIndex, VraidLayout};
+use strewn_raid::SpindleIndex;
+
+use super::LunLayout;
 
 /// Where the segments of a lost spindle are.
 pub(super) struct Segments {
@@ -23,8 +25,8 @@ pub(super) enum Place {
 
 impl Segments {
     /// So many segments of `spindle`, all of them lost.
-    pub(super) fn lost(layout: &VraidLayout, spindle: SpindleIndex, segments: u64) -> Self {
-        let shift = layout.config().segment_sectors().trailing_zeros();
+    pub(super) fn lost(layout: &LunLayout, spindle: SpindleIndex, segments: u64) -> Self {
+        let shift = layout.segment_sectors().trailing_zeros();
         let places = vec![Place::Lost; segments as usize];
         Self { spindle, shift, places, rebuilt: 0, at_home: 0, next: 0 }
     }

@@ -216,7 +216,7 @@ fn in_place(sets: Vec<u16>, rebuild: Rebuild) -> Bench<InPlace<()>> {
     // Three rounds of RStores; the reserve is behind them.
     let lun_sectors = u64::from(sets.iter().sum::<u16>()) * 3 * 8 * 8 * 4;
     let array = InPlace::new(InPlaceConfig {
-        layout,
+        layout: layout.into(),
         lun_sectors,
         file_sectors: lun_sectors,
         spindle_sectors: 40 * 64,

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strewn_array::in_place::InPlace;
+use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::{
     Acknowledge, Array, Contents, Direction, Driver, Holds, HostOperation, OperationId, Payload,
     Root, SpindleCommand,
 };
-use strewn_raid::{SpindleIndex, StripeCodec, StripeMember, StripedLayout, VraidLayout};
+use strewn_raid::{SpindleIndex, StripeCodec, StripeMember, StripedLayout};
 
 use crate::bytes::content;
 use crate::host::Host;
@@ -87,7 +87,7 @@ struct Outstanding {
 
 pub struct FaultyWorld {
     pub host: Host,
-    pub layout: VraidLayout,
+    pub layout: LunLayout,
     spindles: Vec<Spindle>,
     outstanding: Vec<Outstanding>,
     /// Where the reserve begins on each spindle.
@@ -267,7 +267,8 @@ impl FaultyWorld {
     pub fn parity_is_right(&self) {
         let block_bytes = BLOCK_SECTORS as usize * SECTOR_BYTES;
         let codec = StripeCodec::for_shape(self.layout.shape(), block_bytes).unwrap();
-        let stripe_sectors = 4 * self.layout.unit_sectors();
+        let data = usize::from(self.layout.shape().data_blocks());
+        let stripe_sectors = data as u64 * self.layout.unit_sectors();
         for stripe in 0..self.lun_sectors.div_ceil(stripe_sectors) {
             for within in (0..self.layout.unit_sectors()).step_by(BLOCK_SECTORS as usize) {
                 let row = self.blocks_of_row(stripe, within);
@@ -280,8 +281,8 @@ impl FaultyWorld {
                 });
                 let blocks: Vec<&[u8]> = blocks.collect();
                 let mut parity = [vec![0; block_bytes]];
-                codec.encode(&blocks[..4], &mut parity).unwrap();
-                assert!(parity[0] == blocks[4], "parity of stripe {stripe} at {within}");
+                codec.encode(&blocks[..data], &mut parity).unwrap();
+                assert!(parity[0] == blocks[data], "parity of stripe {stripe} at {within}");
             }
         }
     }
@@ -324,11 +325,9 @@ pub struct FaultyBench {
 impl FaultyBench {
     /// Spindles that hold version 0 of the LUN, with its parity.
     pub fn new(array: InPlace<Described>, lun_sectors: u64, spindle_sectors: u64) -> Self {
-        let layout = array.vraid().clone();
+        let layout = array.lun_layout().clone();
         let spindles = (0..layout.spindles()).map(|_| FaultyWorld::spindle_of(spindle_sectors, 0));
-        let round_sectors = u64::from(layout.spindles()) * 4 * layout.config().segment_sectors();
-        let reserve_from =
-            lun_sectors.div_ceil(round_sectors) * 5 * layout.config().segment_sectors();
+        let reserve_from = layout.segments_used(lun_sectors) * layout.segment_sectors();
         let mut world = FaultyWorld {
             host: Host::new(lun_sectors),
             spindles: spindles.collect(),

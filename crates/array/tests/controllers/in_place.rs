@@ -1,7 +1,7 @@
 //! The in-place controller: what it does to get there.
 
 use proptest::prelude::*;
-use strewn_array::in_place::{InPlace, InPlaceConfig};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout};
 use strewn_array::{Array, ProcessorCosts};
 use strewn_raid::{SpindleIndex, StripeMember, VraidConfig, VraidLayout};
 
@@ -14,10 +14,10 @@ type InPlaceBench = Bench<InPlace<Bytes>, DestageWatch>;
 const CHUNK_SECTORS: u64 = 8;
 
 /// Spindles of chunks of 8 sectors, in redundancy sets of 5 and 6.
-fn layout(redundancy_sets: Vec<u16>) -> VraidLayout {
+fn layout(redundancy_sets: Vec<u16>) -> LunLayout {
     let chunk_bytes = CHUNK_SECTORS * 512;
     let config = VraidConfig { redundancy_sets, chunk_bytes, segment_bytes: 2 * chunk_bytes };
-    VraidLayout::new(config, 10 * 2 * chunk_bytes).unwrap()
+    VraidLayout::new(config, 10 * 2 * chunk_bytes).unwrap().into()
 }
 
 fn roomy() -> InPlaceConfig {
@@ -77,7 +77,7 @@ pub fn lun_is_as_acknowledged(bench: &InPlaceBench) {
 /// Follows every destage: it reads data and the parity over it, then writes both, and no other is at work on the
 /// same chunk of parity meanwhile.
 pub struct DestageWatch {
-    layout: VraidLayout,
+    layout: LunLayout,
     destages: Vec<SeenDestage>,
 }
 
@@ -94,7 +94,7 @@ impl SeenDestage {
 }
 
 impl DestageWatch {
-    fn new(layout: VraidLayout) -> Self {
+    fn new(layout: LunLayout) -> Self {
         Self { layout, destages: Vec::new() }
     }
 

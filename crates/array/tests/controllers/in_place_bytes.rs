@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_array::in_place::{InPlace, InPlaceConfig, WriteLog};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout, Raid5Layout, WriteLog};
 use strewn_array::{Array, ProcessorCosts, Rebuild};
 use strewn_raid::{VraidConfig, VraidLayout};
 
@@ -16,6 +16,8 @@ const SPINDLE_SECTORS: u64 = 25 * SEGMENT_SECTORS;
 #[derive(Debug, Clone)]
 struct Setting {
     sets: Vec<u16>,
+    /// Whether the spindles are one RAID-5 group.
+    raid_5: bool,
     lun_sectors: u64,
     write_cache_sectors: u64,
     destage_low_sectors: u64,
@@ -28,29 +30,42 @@ struct Setting {
 }
 
 fn any_setting() -> impl Strategy<Value = Setting> {
-    let sets = prop_oneof![Just(vec![6]), Just(vec![6, 7]), Just(vec![8])];
+    let sets = prop_oneof![
+        Just((vec![6], false)),
+        Just((vec![6, 7], false)),
+        Just((vec![8], false)),
+        Just((vec![6], true)),
+        Just((vec![9], true)),
+    ];
     let log = prop::option::of(4_000..60_000u64);
     let rebuild = (0..3u16, 1..4u32)
         .prop_map(|(spares, steps_in_flight)| Rebuild { spares, steps_in_flight });
     (sets, 300..=1400u64, 40..400u64, 0..100u64, 1..8u32, rebuild, log, any::<(bool, bool)>())
-        .prop_map(|(sets, lun_sectors, cache, low, destages_in_flight, rebuild, log, flags)| {
-            Setting {
-                sets,
-                lun_sectors,
-                write_cache_sectors: cache,
-                destage_low_sectors: low,
-                destages_in_flight,
-                rebuild,
-                log,
-                commits: flags.0,
-                whole_blocks: flags.1,
-            }
-        })
+        .prop_map(
+            |((sets, raid_5), lun_sectors, cache, low, destages_in_flight, rebuild, log, flags)| {
+                // RAID-5 has no room for what is lost.
+                let spares = if raid_5 { 0 } else { rebuild.spares };
+                let rebuild = Rebuild { spares, ..rebuild };
+                Setting {
+                    sets,
+                    raid_5,
+                    lun_sectors,
+                    write_cache_sectors: cache,
+                    destage_low_sectors: low,
+                    destages_in_flight,
+                    rebuild,
+                    log,
+                    commits: flags.0,
+                    whole_blocks: flags.1,
+                }
+            },
+        )
 }
 
 fn roomy() -> Setting {
     Setting {
         sets: vec![6],
+        raid_5: false,
         lun_sectors: 600,
         write_cache_sectors: 400,
         destage_low_sectors: 0,
@@ -63,13 +78,18 @@ fn roomy() -> Setting {
 }
 
 fn array(setting: &Setting) -> InPlace<Described> {
-    let config = VraidConfig {
-        redundancy_sets: setting.sets.clone(),
-        chunk_bytes: CHUNK_SECTORS * 512,
-        segment_bytes: SEGMENT_SECTORS * 512,
+    let (chunk_bytes, segment_bytes) = (CHUNK_SECTORS * 512, SEGMENT_SECTORS * 512);
+    let spindle_bytes = SPINDLE_SECTORS * 512;
+    let layout: LunLayout = if setting.raid_5 {
+        let spindles = setting.sets[0];
+        Raid5Layout::new(spindles, chunk_bytes, segment_bytes, spindle_bytes).unwrap().into()
+    } else {
+        let redundancy_sets = setting.sets.clone();
+        let config = VraidConfig { redundancy_sets, chunk_bytes, segment_bytes };
+        VraidLayout::new(config, spindle_bytes).unwrap().into()
     };
     let array = InPlace::<Described>::new(InPlaceConfig {
-        layout: VraidLayout::new(config, SPINDLE_SECTORS * 512).unwrap(),
+        layout,
         lun_sectors: setting.lun_sectors,
         file_sectors: setting.lun_sectors,
         spindle_sectors: SPINDLE_SECTORS,

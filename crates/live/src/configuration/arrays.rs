@@ -3,7 +3,7 @@
 use strewn_array::ProcessorCosts;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhereConfig};
-use strewn_raid::{ParityGroup, SECTOR_BYTES, VraidLayout};
+use strewn_raid::{ParityGroup, SECTOR_BYTES};
 
 use super::{Configuration, ConfigurationError, InPlaceLayout, Layout, WriteAnywhereLayout};
 use crate::device::BLOCK_BYTES;
@@ -80,8 +80,7 @@ impl Configuration {
         let write_cache_sectors = self.cache_bytes / SECTOR_BYTES;
         let lun_sectors = self.lun_blocks * BLOCK_SECTORS;
         Ok(InPlaceConfig {
-            layout: VraidLayout::new(layout.vraid(), spindle_bytes)
-                .map_err(|error| ConfigurationError::Impossible(error.to_string()))?,
+            layout: layout.lun_layout(spindle_bytes)?,
             lun_sectors,
             file_sectors: lun_sectors,
             spindle_sectors: self.blocks_per_spindle * BLOCK_SECTORS,

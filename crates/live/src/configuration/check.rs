@@ -1,6 +1,6 @@
 //! What cannot be, with what can.
 
-use strewn_raid::{ParityGroup, SECTOR_BYTES, VraidConfig, VraidLayout};
+use strewn_raid::{ParityGroup, SECTOR_BYTES, VraidConfig};
 
 use super::{Configuration, InPlaceLayout, Layout, LayoutName, Size, WriteAnywhereLayout};
 use crate::device::BLOCK_BYTES;
@@ -84,6 +84,12 @@ impl ConfigurationError {
             Self::TooLong(_) => "use fewer redundancy sets".to_owned(),
             Self::SpindleCount { layout: LayoutName::Vraid5, .. } => {
                 format!("give {} to {MAXIMUM_MEMBERS} spindles", VraidConfig::LEAST_SET)
+            }
+            Self::SpindleCount { layout: LayoutName::Raid5, .. } => {
+                format!(
+                    "give 2 to {} data spindles; 1 more makes room for parity",
+                    MAXIMUM_MEMBERS - 1
+                )
             }
             Self::SpindleCount { layout, .. } => match layout.parity() {
                 Some(parity) => format!(
@@ -196,16 +202,9 @@ impl Configuration {
             return Err(ConfigurationError::Impossible("a share of more than 100 %".to_owned()));
         }
         let spindle_bytes = self.blocks_per_spindle.saturating_mul(BLOCK_BYTES as u64);
-        let vraid =
-            VraidLayout::new(sizes.vraid(), spindle_bytes).map_err(|error| match error {
-                strewn_raid::VraidError::SpindleTooSmall { .. } => {
-                    ConfigurationError::SpindlesTooSmall { layout, spindle_bytes }
-                }
-                error => ConfigurationError::Impossible(error.to_string()),
-            })?;
-        let largest_bytes = vraid.lun_capacity_bytes();
-        let lun_bytes = self.lun_bytes();
-        if lun_bytes / SECTOR_BYTES > largest_bytes / SECTOR_BYTES {
+        let largest_sectors = sizes.lun_layout(spindle_bytes)?.lun_capacity_sectors();
+        let (lun_bytes, largest_bytes) = (self.lun_bytes(), largest_sectors * SECTOR_BYTES);
+        if lun_bytes / SECTOR_BYTES > largest_sectors {
             return Err(ConfigurationError::LunTooLarge { layout, lun_bytes, largest_bytes });
         }
         Ok(())

@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use strewn_alloc::{AllocationShape, PolicyName};
-use strewn_raid::{Parity, VraidConfig};
+use strewn_array::in_place::{LunLayout, Raid5Layout};
+use strewn_raid::{Parity, Raid5Error, VraidConfig, VraidError, VraidLayout};
+
+use super::ConfigurationError;
 
 /// A layout by the name that a person gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,11 +19,13 @@ pub enum LayoutName {
     Raid4,
     /// `vraid-5`: in place, stripes of five spindles over all of them.
     Vraid5,
+    /// `raid-5`: in place, stripes over all spindles, of which each has its share of the parity.
+    Raid5,
 }
 
 impl LayoutName {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::RaidDp, Self::Raid4, Self::Vraid5];
+    pub const ALL: [Self; 4] = [Self::RaidDp, Self::Raid4, Self::Vraid5, Self::Raid5];
 
     /// The name.
     #[must_use]
@@ -29,6 +34,7 @@ impl LayoutName {
             Self::RaidDp => "raid-dp",
             Self::Raid4 => "raid-4",
             Self::Vraid5 => "vraid-5",
+            Self::Raid5 => "raid-5",
         }
     }
 
@@ -37,7 +43,7 @@ impl LayoutName {
     pub const fn redundancy(self) -> u16 {
         match self {
             Self::RaidDp => 2,
-            Self::Raid4 | Self::Vraid5 => 1,
+            Self::Raid4 | Self::Vraid5 | Self::Raid5 => 1,
         }
     }
 
@@ -47,7 +53,18 @@ impl LayoutName {
         match self {
             Self::RaidDp => Some(Parity::RaidDp),
             Self::Raid4 => Some(Parity::Raid4),
-            Self::Vraid5 => None,
+            Self::Vraid5 | Self::Raid5 => None,
+        }
+    }
+
+    /// Spindles that there are beside those that are called data spindles: of RAID-5 as many as its parity takes, though all
+    /// spindles share in it. Of VRAID-5 all spindles are counted.
+    #[must_use]
+    pub const fn parity_spindles(self) -> u16 {
+        match self {
+            Self::RaidDp => 2,
+            Self::Raid4 | Self::Raid5 => 1,
+            Self::Vraid5 => 0,
         }
     }
 }
@@ -58,26 +75,17 @@ impl fmt::Display for LayoutName {
     }
 }
 
-/// Why a text names no layout.
+/// A text names no layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownLayout {
-    /// RAID-5 with its stripe over all spindles.
-    #[error("raid-5 is not yet served from real spindles: give vraid-5, raid-4 or raid-dp")]
-    NotYet,
-    /// No layout at all.
-    #[error("there is no layout '{0}': give raid-dp, raid-4 or vraid-5")]
-    Unknown(String),
-}
+#[error("there is no layout '{0}': give raid-dp, raid-4, vraid-5 or raid-5")]
+pub struct UnknownLayout(String);
 
 impl FromStr for LayoutName {
     type Err = UnknownLayout;
 
     fn from_str(name: &str) -> Result<Self, UnknownLayout> {
-        match Self::ALL.into_iter().find(|layout| layout.as_str() == name) {
-            Some(layout) => Ok(layout),
-            None if name == "raid-5" => Err(UnknownLayout::NotYet),
-            None => Err(UnknownLayout::Unknown(name.to_owned())),
-        }
+        let named = Self::ALL.into_iter().find(|layout| layout.as_str() == name);
+        named.ok_or_else(|| UnknownLayout(name.to_owned()))
     }
 }
 
@@ -139,7 +147,10 @@ impl WriteAnywhereLayout {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InPlaceLayout {
-    /// Spindles in each redundancy set, 5 to 16, numbered set after set.
+    /// How stripes lie in the redundancy sets.
+    #[serde(default, skip_serializing_if = "Stripes::are_dealt")]
+    pub stripes: Stripes,
+    /// Spindles in each redundancy set, 5 to 16, numbered set after set; one set of all spindles where stripes are over all.
     pub redundancy_sets: Vec<u16>,
     /// Bytes of a stripe on one spindle.
     pub chunk_bytes: u64,
@@ -151,14 +162,74 @@ pub struct InPlaceLayout {
     pub destages_per_spindle: u32,
 }
 
+/// How the stripes of an in-place array lie in its redundancy sets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stripes {
+    /// Four chunks of data and one of parity, dealt over the spindles of a set: VRAID-5.
+    #[default]
+    Dealt,
+    /// A chunk on each spindle of the one set: RAID-5.
+    OverAll,
+}
+
+impl Stripes {
+    // The signature is serde's.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn are_dealt(&self) -> bool {
+        *self == Self::Dealt
+    }
+}
+
 impl InPlaceLayout {
-    /// Its redundancy sets, chunk and segment.
+    /// The name of the layout.
     #[must_use]
-    pub fn vraid(&self) -> VraidConfig {
-        VraidConfig {
-            redundancy_sets: self.redundancy_sets.clone(),
-            chunk_bytes: self.chunk_bytes,
-            segment_bytes: self.segment_bytes,
+    pub fn name(&self) -> LayoutName {
+        match self.stripes {
+            Stripes::Dealt => LayoutName::Vraid5,
+            Stripes::OverAll => LayoutName::Raid5,
+        }
+    }
+
+    /// All spindles; 65535 of more.
+    #[must_use]
+    pub fn spindles(&self) -> u16 {
+        self.redundancy_sets.iter().fold(0, |sum, set| sum.saturating_add(*set))
+    }
+
+    /// Where a LUN on spindles of `spindle_bytes` lies.
+    ///
+    /// # Errors
+    /// If there is no such layout.
+    pub fn lun_layout(&self, spindle_bytes: u64) -> Result<LunLayout, ConfigurationError> {
+        let layout = self.name();
+        let too_small = ConfigurationError::SpindlesTooSmall { layout, spindle_bytes };
+        match self.stripes {
+            Stripes::Dealt => {
+                let vraid = VraidConfig {
+                    redundancy_sets: self.redundancy_sets.clone(),
+                    chunk_bytes: self.chunk_bytes,
+                    segment_bytes: self.segment_bytes,
+                };
+                VraidLayout::new(vraid, spindle_bytes).map(LunLayout::from).map_err(|error| {
+                    match error {
+                        VraidError::SpindleTooSmall { .. } => too_small,
+                        error => ConfigurationError::Impossible(error.to_string()),
+                    }
+                })
+            }
+            Stripes::OverAll => {
+                let spindles = self.spindles();
+                let (chunk, segment) = (self.chunk_bytes, self.segment_bytes);
+                let made = Raid5Layout::new(spindles, chunk, segment, spindle_bytes);
+                made.map(LunLayout::from).map_err(|error| match error {
+                    Raid5Error::SpindleTooSmall { .. } => too_small,
+                    Raid5Error::SpindleCount { .. } => {
+                        ConfigurationError::SpindleCount { layout, spindles }
+                    }
+                    error => ConfigurationError::Impossible(error.to_string()),
+                })
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use arrays::ArrayConfig;
 pub use check::ConfigurationError;
-pub use layout::{InPlaceLayout, Layout, LayoutName, UnknownLayout, WriteAnywhereLayout};
+pub use layout::{InPlaceLayout, Layout, LayoutName, Stripes, UnknownLayout, WriteAnywhereLayout};
 pub use plan::Request;
 pub(crate) use size::Size;
 
@@ -69,7 +69,7 @@ impl Configuration {
                 strewn_raid::Parity::Raid4 => LayoutName::Raid4,
                 strewn_raid::Parity::RaidDp => LayoutName::RaidDp,
             },
-            Layout::InPlace(_) => LayoutName::Vraid5,
+            Layout::InPlace(layout) => layout.name(),
         }
     }
 
@@ -80,9 +80,7 @@ impl Configuration {
             Layout::WriteAnywhere(layout) => {
                 layout.data_spindles.saturating_add(layout.parity.spindles())
             }
-            Layout::InPlace(layout) => {
-                layout.redundancy_sets.iter().fold(0, |sum, set| sum.saturating_add(*set))
-            }
+            Layout::InPlace(layout) => layout.spindles(),
         }
     }
 

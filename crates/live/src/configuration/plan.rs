@@ -5,7 +5,8 @@ use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::VraidConfig;
 
 use super::{
-    Configuration, ConfigurationError, InPlaceLayout, Layout, LayoutName, WriteAnywhereLayout,
+    Configuration, ConfigurationError, InPlaceLayout, Layout, LayoutName, Stripes,
+    WriteAnywhereLayout,
 };
 use crate::device::BLOCK_BYTES;
 use crate::format::data_blocks;
@@ -17,7 +18,7 @@ const MEBIBYTE: u64 = 1 << 20;
 pub struct Request {
     /// The layout.
     pub layout: LayoutName,
-    /// Spindles without those of parity; of a layout in place, all of them.
+    /// Spindles without those of parity, or their worth of RAID-5; of VRAID-5 all of them.
     pub data_spindles: u16,
     /// Bytes of the smallest spindle's device.
     pub spindle_bytes: u64,
@@ -33,8 +34,7 @@ impl Request {
     /// All spindles, those of parity included.
     #[must_use]
     pub fn spindles(&self) -> u16 {
-        let parity = self.layout.parity().map_or(0, strewn_raid::Parity::spindles);
-        self.data_spindles.saturating_add(parity)
+        self.data_spindles.saturating_add(self.layout.parity_spindles())
     }
 
     /// The configuration of such an array, checked.
@@ -115,13 +115,17 @@ impl Request {
                 })
             }
             None => {
-                let vraid = VraidConfig::for_spindles(self.data_spindles).map_err(|_| {
-                    ConfigurationError::SpindleCount {
-                        layout: self.layout,
-                        spindles: self.data_spindles,
+                let (layout, spindles) = (self.layout, self.spindles());
+                let (stripes, vraid) = match layout {
+                    LayoutName::Raid5 => (Stripes::OverAll, VraidConfig::new(vec![spindles])),
+                    _ => {
+                        let dealt = VraidConfig::for_spindles(spindles);
+                        let error = ConfigurationError::SpindleCount { layout, spindles };
+                        (Stripes::Dealt, dealt.map_err(|_| error)?)
                     }
-                })?;
+                };
                 Layout::InPlace(InPlaceLayout {
+                    stripes,
                     redundancy_sets: vraid.redundancy_sets,
                     chunk_bytes: vraid.chunk_bytes,
                     segment_bytes: vraid.segment_bytes,

@@ -85,10 +85,17 @@ fn what_cannot_be_is_said_with_the_value_and_what_can() {
             of(&|request| (request.layout, request.data_spindles) = (LayoutName::Vraid5, 65)),
             "5 to 64 spindles",
         ),
+        (
+            of(&|request| (request.layout, request.data_spindles) = (LayoutName::Raid5, 1)),
+            "2 to 63 data spindles; 1 more",
+        ),
+        (
+            of(&|request| (request.layout, request.data_spindles) = (LayoutName::Raid5, 64)),
+            "2 to 63 data spindles",
+        ),
     ];
     for (message, fragment) in cases {
         assert!(message.contains(fragment), "no {fragment:?} in {message}");
     }
-    assert!("raid-5".parse::<LayoutName>().unwrap_err().to_string().contains("not yet"));
     assert!("raid-6".parse::<LayoutName>().unwrap_err().to_string().contains("raid-dp"));
 }

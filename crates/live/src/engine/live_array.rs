@@ -24,6 +24,10 @@ pub trait LiveArray: Array<Data> {
     /// these store has checksums by the block.
     const WHOLE_BLOCKS: bool;
 
+    /// Whether what it has its spindles write over is what the host reads after a loss of power. Then nothing of a write may
+    /// reach them before its record in the log is durable: it would be there in part.
+    const WRITES_OVER: bool;
+
     /// The host gives blocks of 4 KiB back: as [`WriteAnywhere::give_back`]. Never asked of an array that cannot.
     fn give_back(
         &mut self,
@@ -44,6 +48,8 @@ impl LiveArray for WriteAnywhere<Data> {
     const GIVES_BACK: bool = true;
     // It reads what a write leaves of a block by itself.
     const WHOLE_BLOCKS: bool = false;
+    // What no superblock leads to nobody reads.
+    const WRITES_OVER: bool = false;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
         WriteAnywhere::bring_to_spindles(self, now_ns, driver);
@@ -75,6 +81,7 @@ impl LiveArray for WriteAnywhere<Data> {
 impl LiveArray for InPlace<Data> {
     const GIVES_BACK: bool = false;
     const WHOLE_BLOCKS: bool = true;
+    const WRITES_OVER: bool = true;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
         self.begin_checkpoint(now_ns, driver);

@@ -99,7 +99,7 @@ impl<A: LiveArray> Engine<A> {
     ) -> Self {
         let log_start = log.next_sequence();
         let piece_sectors = piece_sectors(log.room());
-        let world = World::new(store, log, superblock.checkpoint + 1, now_ns);
+        let world = World::new(store, log, superblock.checkpoint + 1, A::WRITES_OVER, now_ns);
         let mut engine = Self {
             array,
             world,
@@ -126,7 +126,7 @@ impl<A: LiveArray> Engine<A> {
         let members: Vec<MemberState> =
             engine.labels.label().members.iter().map(|member| member.state).collect();
         for (spindle, state) in (0..).map(SpindleIndex).zip(members) {
-            // An array that has lost data takes no part in anything any more.
+            // With more gone than parity makes good there is nothing to rebuild from.
             if engine.stopped.is_some() {
                 break;
             }
@@ -403,12 +403,13 @@ impl<A: LiveArray> Engine<A> {
     /// Lets everything follow that follows from what has happened.
     fn settle(&mut self) {
         loop {
-            let mut any = self.world.labels_are(!self.labels.is_idle());
-            any |= self.world.hand_on();
+            self.world.labels_are(!self.labels.is_idle());
+            let mut any = self.world.hand_on();
             for said in std::mem::take(&mut self.world.said) {
                 any = true;
                 self.take_in(said);
             }
+            any |= self.world.go_on_with_waiting();
             let mut finished = Vec::new();
             self.world.store.take_finished(&mut finished);
             any |= !finished.is_empty();

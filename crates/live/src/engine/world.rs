@@ -42,7 +42,11 @@ pub(super) struct World {
     /// leaves that one behind, and whoever found it with a label that has it present would take it for right: until the
     /// labels are written, nothing that must be all or none is even in the log.
     labels_are_behind: bool,
-    behind_labels: VecDeque<Vec<SpindleCommand<Data>>>,
+    /// Whether what must be all or none waits for the log: [`LiveArray::WRITES_OVER`](super::LiveArray::WRITES_OVER).
+    waits_for_log: bool,
+    /// What must be all or none and waits, in order, each with the host record that must be durable before it. What the
+    /// array has acknowledged in the same call has no number yet: then there is none here.
+    waiting: VecDeque<(Option<u64>, Vec<SpindleCommand<Data>>)>,
     /// The last redo record that was made.
     pub(super) last_redo: RedoToken,
     pub(super) commands: Slab<Command>,
@@ -53,7 +57,13 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(store: Store, log: Log, checkpoint: u64, now_ns: u64) -> Self {
+    pub(super) fn new(
+        store: Store,
+        log: Log,
+        checkpoint: u64,
+        waits_for_log: bool,
+        now_ns: u64,
+    ) -> Self {
         Self {
             now_ns,
             timer_ns: None,
@@ -64,7 +74,8 @@ impl World {
             gathered: Vec::new(),
             ended: Vec::new(),
             labels_are_behind: false,
-            behind_labels: VecDeque::new(),
+            waits_for_log,
+            waiting: VecDeque::new(),
             last_redo: RedoToken(0),
             commands: Slab::new(),
             held: VecDeque::new(),
@@ -83,10 +94,9 @@ impl World {
             let slot = self.commands.insert(Command { command, redo: None });
             self.send(slot);
         }
-        for bound in together {
-            if bound.is_empty() {
-            } else if self.labels_are_behind {
-                self.behind_labels.push_back(bound);
+        for bound in together.into_iter().filter(|bound| !bound.is_empty()) {
+            if self.labels_are_behind || self.waits_for_log {
+                self.waiting.push_back((None, bound));
             } else {
                 self.send_all_or_none(bound);
             }
@@ -118,13 +128,27 @@ impl World {
         self.held.push_back((redo, slots));
     }
 
-    /// The labels do not say what they should, or do again; whether anything goes on now.
-    pub(super) fn labels_are(&mut self, behind: bool) -> bool {
+    /// The labels do not say what they should, or do again.
+    pub(super) fn labels_are(&mut self, behind: bool) {
         self.labels_are_behind = behind;
-        let waited = if behind { VecDeque::new() } else { std::mem::take(&mut self.behind_labels) };
-        let is_any = !waited.is_empty();
-        for bound in waited {
+    }
+
+    /// Goes on with what waited for labels and for the log; whether that was anything. All that the array has acknowledged
+    /// so far is in the log.
+    pub(super) fn go_on_with_waiting(&mut self) -> bool {
+        let (last, durable) = (self.log.last_sequence(), self.log.durable().host);
+        for (needed, _) in &mut self.waiting {
+            needed.get_or_insert(last);
+        }
+        let mut is_any = false;
+        while let Some((needed, bound)) = self.waiting.pop_front() {
+            let log_is_behind = self.waits_for_log && needed > Some(durable);
+            if self.labels_are_behind || log_is_behind {
+                self.waiting.push_front((needed, bound));
+                break;
+            }
             self.send_all_or_none(bound);
+            is_any = true;
         }
         is_any
     }
@@ -141,7 +165,7 @@ impl World {
 
     /// Whether nothing is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.commands.is_empty() && self.behind_labels.is_empty()
+        self.commands.is_empty() && self.waiting.is_empty()
     }
 
     fn send(&mut self, slot: usize) {

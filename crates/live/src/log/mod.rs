@@ -130,6 +130,12 @@ impl Log {
         self.host.next_sequence()
     }
 
+    /// The number of the last host record, durable or not; 0 where none ever was.
+    #[must_use]
+    pub fn last_sequence(&self) -> u64 {
+        self.host.last_sequence()
+    }
+
     /// Why the log is of no use any more, if it is: it takes records, but none becomes durable.
     #[must_use]
     pub fn failed(&self) -> Option<&IoError> {

@@ -68,6 +68,10 @@ impl Stream {
         self.numbering.next
     }
 
+    pub(super) fn last_sequence(&self) -> u64 {
+        self.numbering.last
+    }
+
     pub(super) fn durable(&self) -> u64 {
         self.durable
     }

@@ -77,6 +77,7 @@ impl Store {
         // A write of the whole row may have come before it, and knows better.
         if !row.loaded {
             row.load(checksums);
+            row.doubt_if_damaged(self.tag);
         }
         self.apply_entries(id);
     }

@@ -6,7 +6,7 @@ use strewn_raid::{Dbn, SpindleIndex};
 
 use super::slab::Slab;
 use crate::device::{BLOCK_BYTES, Buffer};
-use crate::format::{ENTRY_BYTES, ROW_DATA_BLOCKS};
+use crate::format::{ArrayTag, BadEntry, ChecksumEntry, ENTRY_BYTES, Place, ROW_DATA_BLOCKS};
 
 /// Memory of a row beside its checksum block, about.
 const ROW_OVERHEAD_BYTES: usize = 256;
@@ -93,6 +93,23 @@ impl Row {
             }
         }
         self.loaded = true;
+    }
+
+    /// Something else may have been written over the checksum block: a superblock, say, which is zeros for the most part. Where
+    /// an entry is neither what was written there nor what another array left, blocks without one are not known to be
+    /// without one.
+    pub(super) fn doubt_if_damaged(&mut self, tag: ArrayTag) {
+        let key = self.key;
+        let (entries, _) = self.entries.bytes_mut().as_chunks_mut::<ENTRY_BYTES>();
+        let is_damaged = entries.iter().enumerate().any(|(block, entry)| {
+            let place = Place { tag, spindle: key.spindle, dbn: key.dbn(block) };
+            let decoded = ChecksumEntry::decode(entry, place);
+            matches!(decoded, Err(BadEntry::Damaged | BadEntry::OtherPlace(..)))
+        });
+        if is_damaged {
+            let blank = |entry: &&mut [u8; ENTRY_BYTES]| **entry == [0; ENTRY_BYTES];
+            entries.iter_mut().filter(blank).for_each(|entry| entry.fill(UNREADABLE));
+        }
     }
 
     pub(super) fn is_unreadable(entry: &[u8; ENTRY_BYTES]) -> bool {

@@ -30,13 +30,25 @@ pub(super) struct Host {
     hot: Vec<u64>,
     /// As the engine says.
     pub(super) piece_sectors: u64,
+    /// Whether blocks that are given back are zeros from then on; otherwise they stay as they are, and zeros are written.
+    pub(super) gives_back: bool,
+    /// Whether zeros are written.
+    pub(super) writes_zeros: bool,
     most_sectors: u64,
 }
 
 impl Host {
     pub(super) fn new(draw: &mut Draw, lun_sectors: u64, most_sectors: u64) -> Self {
         let hot = (0..6).map(|_| draw.from(0..lun_sectors)).collect();
-        Self { next_id: 0, outstanding: BTreeMap::new(), hot, piece_sectors: BLOCK, most_sectors }
+        Self {
+            next_id: 0,
+            outstanding: BTreeMap::new(),
+            hot,
+            piece_sectors: BLOCK,
+            gives_back: true,
+            writes_zeros: true,
+            most_sectors,
+        }
     }
 
     pub(super) fn outstanding(&self) -> usize {
@@ -67,6 +79,7 @@ impl Host {
             return None;
         }
         let (request, version) = match kind {
+            91.. if !self.writes_zeros => return None,
             35..85 => {
                 let version = shadow.next_version();
                 let data = shadow::bytes_of(sectors.clone(), version);
@@ -96,6 +109,19 @@ impl Host {
         }
         let first = first.min(lun_sectors - count.min(lun_sectors));
         first..(first + count).min(lun_sectors)
+    }
+
+    /// A write of `sectors`, where none is under way.
+    pub(super) fn write(
+        &mut self,
+        sectors: Range<u64>,
+        shadow: &mut Shadow,
+    ) -> (RequestId, HostRequest) {
+        let version = shadow.next_version();
+        let data = shadow::bytes_of(sectors.clone(), version);
+        let request = HostRequest::Write { first_sector: sectors.start, data };
+        let pieces = self.pieces(&request, sectors, version);
+        self.ask(request, Outstanding::Write(pieces))
     }
 
     /// A read of `sectors`.
@@ -130,9 +156,9 @@ impl Host {
             let end = next.min(sectors.end);
             let (inner_start, inner_end) = (start.next_multiple_of(BLOCK), end / BLOCK * BLOCK);
             let parts = match request {
-                HostRequest::GiveBack(_) if inner_start >= inner_end => vec![],
+                HostRequest::GiveBack(_) if !self.gives_back || inner_start >= inner_end => vec![],
                 HostRequest::GiveBack(_) => std::iter::once(inner_start..inner_end).collect(),
-                HostRequest::Zero(_) if inner_start < inner_end => {
+                HostRequest::Zero(_) if self.gives_back && inner_start < inner_end => {
                     vec![start..inner_start, inner_start..inner_end, inner_end..end]
                 }
                 _ => std::iter::once(start..end).collect(),

@@ -1,6 +1,5 @@
 //! One life of an array: from its start to its end, whatever that is.
 
-use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_raid::SpindleIndex;
 
 use super::bench::Bench;
@@ -8,11 +7,11 @@ use super::draw::Draw;
 use super::host::Host;
 use super::schedule::Schedule;
 use super::shadow::Version;
-use crate::data::Data;
+use crate::configuration::ArrayConfig;
 use crate::device::{DeviceIndex, Devices};
-use crate::engine::{HostRequest, RequestId};
+use crate::engine::{HostRequest, LiveArray, RequestId};
 use crate::format::MemberState;
-use crate::restart::{Beginning, RestartError, restart_write_anywhere};
+use crate::restart::{Beginning, RestartError, restart_in_place, restart_write_anywhere};
 use crate::running::Running;
 
 /// Sectors that are read at once when all of the LUN is.
@@ -43,7 +42,7 @@ impl From<String> for Stop {
     }
 }
 
-type Array<'a> = Running<&'a mut Bench, WriteAnywhere<Data>>;
+type Array<'a, A> = Running<&'a mut Bench, A>;
 
 /// A life.
 pub(super) struct Life<'a> {
@@ -59,19 +58,34 @@ impl<'a> Life<'a> {
     pub(super) fn new(schedule: &'a mut Schedule, is_last: bool) -> Self {
         let mut draw = Draw::new(schedule.draw.bits(), 2);
         let plan = &schedule.plan;
-        let host = Host::new(&mut draw, plan.lun_sectors(), plan.most_sectors);
+        let mut host = Host::new(&mut draw, plan.lun_sectors(), plan.most_sectors);
+        host.writes_zeros = !plan.fills_first;
         Self { schedule, draw, host, scan: None, is_last }
     }
 
-    pub(super) fn live(mut self, bench: &mut Bench) -> Result<End, String> {
+    pub(super) fn live(self, bench: &mut Bench) -> Result<End, String> {
         let Some(label) = self.schedule.label(&bench.devices)? else {
             return Err("no device has a label".to_owned());
         };
         self.schedule.tell(|| format!("label {} {:?}", label.sequence, label.members));
         let beginning = Beginning { label, lun_sectors: self.schedule.plan.lun_sectors() };
-        let config = self.schedule.plan.config.clone();
-        let started = restart_write_anywhere(&mut *bench, &beginning, &config);
-        let array = match started {
+        match self.schedule.plan.config.clone() {
+            ArrayConfig::WriteAnywhere(config) => {
+                self.live_as(bench, |bench| restart_write_anywhere(bench, &beginning, &config))
+            }
+            ArrayConfig::InPlace(config) => {
+                self.live_as(bench, |bench| restart_in_place(bench, &beginning, &config))
+            }
+        }
+    }
+
+    fn live_as<A: LiveArray>(
+        mut self,
+        bench: &mut Bench,
+        start: impl FnOnce(&mut Bench) -> Result<Array<'_, A>, RestartError>,
+    ) -> Result<End, String> {
+        self.host.gives_back = A::GIVES_BACK;
+        let array = match start(&mut *bench) {
             Ok(array) => array,
             Err(error) => {
                 let no_room = matches!(&error, RestartError::Stopped(why) if why.contains("space"))
@@ -101,11 +115,15 @@ impl<'a> Life<'a> {
         Ok(end)
     }
 
-    fn run(&mut self, mut array: Array<'_>) -> Result<End, Stop> {
+    fn run<A: LiveArray>(&mut self, mut array: Array<'_, A>) -> Result<End, Stop> {
         let before = array.engine().superblock().checkpoint;
         self.host.piece_sectors = array.engine().piece_sectors();
         self.scan(&mut array)?;
         self.check(&mut array)?;
+        if array.devices_mut().is_calm {
+            self.fill(&mut array)?;
+            array.devices_mut().begin_to_happen();
+        }
         let mut left = match self.is_last {
             true => 0,
             false => self.schedule.plan.operations,
@@ -143,7 +161,12 @@ impl<'a> Life<'a> {
         Ok(End::ShutDown)
     }
 
-    fn submit(&mut self, array: &mut Array<'_>, id: RequestId, request: HostRequest) {
+    fn submit<A: LiveArray>(
+        &mut self,
+        array: &mut Array<'_, A>,
+        id: RequestId,
+        request: HostRequest,
+    ) {
         self.schedule.tell(|| match &request {
             HostRequest::Write { first_sector, data } => {
                 let end = first_sector + data.len() as u64 / 512;
@@ -155,7 +178,7 @@ impl<'a> Life<'a> {
     }
 
     /// What it means that the array has stopped.
-    fn stopped(&self, array: &mut Array<'_>, why: &str) -> Stop {
+    fn stopped<A: LiveArray>(&self, array: &mut Array<'_, A>, why: &str) -> Stop {
         match () {
             () if array.devices_mut().is_off => Stop::Ended(End::Crash),
             () if self.schedule.plan.full && why.contains("space") => Stop::Ended(End::Stopped),
@@ -163,7 +186,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    fn turn(&mut self, array: &mut Array<'_>) -> Result<(), Stop> {
+    fn turn<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         array.turn(None);
         if array.devices_mut().is_off {
             return Err(Stop::Ended(End::Crash));
@@ -185,7 +208,7 @@ impl<'a> Life<'a> {
     }
 
     /// Reads all of the LUN and holds it against what the host was told.
-    fn scan(&mut self, array: &mut Array<'_>) -> Result<(), Stop> {
+    fn scan<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         let sectors = self.schedule.plan.lun_sectors();
         self.scan = Some(vec![0; sectors as usize]);
         let mut next = 0;
@@ -203,8 +226,21 @@ impl<'a> Life<'a> {
         Ok(())
     }
 
+    /// Writes all of the LUN to the spindles.
+    fn fill<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
+        let sectors = self.schedule.plan.lun_sectors();
+        let (id, request) = self.host.write(0..sectors, &mut self.schedule.shadow);
+        self.submit(array, id, request);
+        while self.host.outstanding() > 0 || !array.engine().is_clean() {
+            let now_ns = array.now_ns();
+            array.engine_mut().bring_to_spindles(now_ns);
+            self.turn(array)?;
+        }
+        Ok(())
+    }
+
     /// Has what lies on the spindles checked, if nothing is on its way to them.
-    fn check(&mut self, array: &mut Array<'_>) -> Result<(), Stop> {
+    fn check<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         if !array.engine().is_clean() || array.is_waiting() {
             return Ok(());
         }
@@ -215,7 +251,7 @@ impl<'a> Life<'a> {
     }
 
     /// A blank device takes the place of a spindle that the array knows to be lost.
-    fn replace(&mut self, array: &mut Array<'_>) {
+    fn replace<A: LiveArray>(&mut self, array: &mut Array<'_, A>) {
         let members = &array.engine().label().members;
         let failed = members.iter().position(|member| member.state == MemberState::Failed);
         let Some(spindle) = failed else { return };
@@ -229,7 +265,7 @@ impl<'a> Life<'a> {
     }
 
     /// Waits until all that is lost is replaced and rebuilt.
-    fn rebuild(&mut self, array: &mut Array<'_>) -> Result<(), Stop> {
+    fn rebuild<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         let mut turns = 0u64;
         loop {
             self.replace(array);

@@ -2,12 +2,17 @@
 //!
 //! A schedule is an array of a few small spindles and several lives of it. In each the array is started from what the
 //! devices have, all of its LUN is held against what the host was told, and [`check`](crate::check) looks at what lies on
-//! the spindles. Then a host reads and writes, and meanwhile happens what the [`Kind`] of the schedule says; until the
+//! the spindles, also at what the life before has left, with its redo records. Then a host reads and writes, and meanwhile happens what the [`Kind`] of the schedule says; until the
 //! power goes, or the array is shut down. All of it follows from one number, without threads and with a time of its own,
 //! so that what fails once fails again.
 //!
 //! What must hold: every write that was acknowledged is there. One that was not is there or not, piece by piece. No read
 //! brings what was not written there. Nothing is refused as long as there are no more faults than parity is made for.
+//!
+//! Arrays in place have nothing that leads to a block and says what it holds. What is beyond them is left out: that a block
+//! and its checksum are both not written where they belong; that this befalls the checksum of a block that was never written
+//! before; and that a block of zeros is written over a checksum block. Each leaves what is old and right by itself, or reads
+//! as never written.
 
 mod bench;
 mod draw;
@@ -20,7 +25,7 @@ mod shadow;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use strewn_raid::Parity;
+use crate::configuration::LayoutName;
 
 /// What happens in a schedule, beside host requests and losses of power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,11 +83,22 @@ impl Kind {
     }
 }
 
+/// The layout of a seed's array, if nothing else is asked for. Each kind of schedule has all of them.
+#[must_use]
+pub fn layout_of(seed: u64) -> LayoutName {
+    match seed / Kind::ALL.len() as u64 % 4 {
+        0 => LayoutName::RaidDp,
+        1 => LayoutName::Vraid5,
+        2 => LayoutName::Raid4,
+        _ => LayoutName::Raid5,
+    }
+}
+
 /// Which schedules, and how much is told of them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Only arrays of this parity.
-    pub parity: Option<Parity>,
+    /// Only arrays of this layout; nothing: [`layout_of`] each seed.
+    pub layout: Option<LayoutName>,
     /// Whether every step is written to standard error.
     pub verbose: bool,
 }
@@ -134,6 +150,8 @@ pub struct Failure {
     pub seed: u64,
     /// Its kind.
     pub kind: Kind,
+    /// Its layout.
+    pub layout: LayoutName,
     /// The array.
     pub array: String,
     /// In which life, from 0.
@@ -148,15 +166,18 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, kind, array, life, step, what, injected } = self;
+        let Self { seed, kind, layout, array, life, step, what, injected } = self;
         writeln!(
             formatter,
-            "seed {seed} ({kind:?}; {array}), life {life}, after {step} I/Os: {what}"
+            "seed {seed} ({kind:?}; {layout}: {array}), life {life}, after {step} I/Os: {what}"
         )?;
         for one in injected {
             writeln!(formatter, "  injected: {one}")?;
         }
-        write!(formatter, "  again with: strewn torture --replay {seed} --verbose")
+        write!(
+            formatter,
+            "  again with: strewn torture --replay {seed} --layout {layout} --verbose"
+        )
     }
 }
 
@@ -168,9 +189,10 @@ impl std::error::Error for Failure {}
 /// What did not hold.
 pub fn run(seed: u64, options: Options) -> Result<Summary, Box<Failure>> {
     let kind = Kind::of(seed);
+    let layout = options.layout.unwrap_or_else(|| layout_of(seed));
     let mut schedule = None;
     let result = catch_unwind(AssertUnwindSafe(|| {
-        schedule.insert(schedule::Schedule::new(seed, kind, options)).run()
+        schedule.insert(schedule::Schedule::new(seed, kind, layout, options.verbose)).run()
     }));
     let what = match result {
         Ok(Ok(summary)) => return Ok(summary),
@@ -186,6 +208,7 @@ pub fn run(seed: u64, options: Options) -> Result<Summary, Box<Failure>> {
         None => Failure {
             seed,
             kind,
+            layout,
             array: String::new(),
             life: 0,
             step: 0,

@@ -1,25 +1,29 @@
 //! What is drawn for a schedule: the array, and what is done to it.
 
 use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_array::in_place::{InPlaceConfig, LunLayout, Raid5Layout};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{ProcessorCosts, Root};
-use strewn_raid::{Parity, ParityGroup};
+use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
 
 use super::Kind;
+use super::bench::{BETWEEN_WRONG_WRITES, Event};
 use super::draw::Draw;
+use crate::configuration::{ArrayConfig, LayoutName};
 use crate::data::Data;
 use crate::device::simulated::{FaultRates, Latency};
 use crate::device::{BLOCK_BYTES, DeviceIndex, SimulatedDevices, SimulatedDisk};
 use crate::format::{
-    DeviceKind, FORMAT, Identity, Label, LogLayout, Member, MemberState, SUPERBLOCK_SLOTS,
-    Superblock, device_blocks_for,
+    DeviceKind, FORMAT, Identity, Label, LogLayout, Member, MemberState, RecordHeader,
+    SUPERBLOCK_SLOTS, Superblock, device_blocks_for, redo_data_bytes,
 };
 
 /// A schedule's array, and its fate in outline.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) kind: Kind,
-    pub(super) config: WriteAnywhereConfig,
+    pub(super) layout: LayoutName,
+    pub(super) config: ArrayConfig,
     pub(super) label: Label,
     pub(super) log_device_blocks: u64,
     pub(super) latency: Latency,
@@ -33,16 +37,29 @@ pub(super) struct Plan {
     /// Spindles that may be lost and not yet rebuilt at once.
     pub(super) losses: usize,
     pub(super) full: bool,
+    /// Whether the LUN is written to the spindles before anything happens, and zeros never are. A write of a checksum block
+    /// that goes wrong leaves blocks in place that were never written before so that they read as zeros; a block of zeros
+    /// that is written over a checksum block makes all of its blocks such.
+    pub(super) fills_first: bool,
 }
 
 impl Plan {
-    pub(super) fn draw(seed: u64, kind: Kind, parity: Option<Parity>) -> Self {
+    pub(super) fn draw(seed: u64, kind: Kind, layout: LayoutName) -> Self {
         let mut draw = Draw::new(seed, 0);
-        let parity = parity.unwrap_or(*draw.of(&[Parity::Raid4, Parity::RaidDp]));
-        let config = config(&mut draw, parity);
-        let spindles = config.group.spindles();
-        let layout = LogLayout::new(config.log_half_bytes, spindles);
-        let redundancy = usize::from(parity.spindles());
+        let (config, log) = match layout.parity() {
+            Some(parity) => {
+                let config = write_anywhere(&mut draw, parity);
+                let log = LogLayout::new(config.log_half_bytes, config.group.spindles());
+                (ArrayConfig::WriteAnywhere(config), log)
+            }
+            None => {
+                let config = in_place(&mut draw, layout);
+                let log = log_of_in_place(&mut draw, &config);
+                (ArrayConfig::InPlace(config), log)
+            }
+        };
+        let spindles = spindles_of(&config);
+        let redundancy = usize::from(layout.redundancy());
         let is_silent = kind.is_silent();
         let losses = match kind {
             Kind::Losses | Kind::LossesAndCrashes => redundancy,
@@ -70,16 +87,18 @@ impl Plan {
         if all || kind == Kind::Corruption {
             rates.corrupted_per_million = rate;
         }
-        if all || kind == Kind::MisdirectedWrites {
+        let in_place = matches!(config, ArrayConfig::InPlace(_));
+        if !in_place && (all || kind == Kind::MisdirectedWrites) {
             rates.misdirected_per_million = write_rate;
         }
-        if all || kind == Kind::LostWrites {
+        if !in_place && (all || kind == Kind::LostWrites) {
             rates.lost_per_million = write_rate;
         }
         Self {
             kind,
-            label: label(seed, &config, &layout),
-            log_device_blocks: layout.device_blocks(),
+            layout,
+            label: label(seed, &config, &log),
+            log_device_blocks: log.device_blocks(),
             latency: *draw.of(&[Latency::DISK, Latency::ANY_ORDER]),
             lives: draw.from(2..5),
             operations: draw.spread(20..300),
@@ -89,12 +108,67 @@ impl Plan {
             rates,
             losses,
             full: kind == Kind::NoRoom,
+            fills_first: in_place
+                && matches!(kind, Kind::MisdirectedWrites | Kind::LostWrites | Kind::Everything),
             config,
         }
     }
 
     pub(super) fn lun_sectors(&self) -> u64 {
-        u64::from(self.config.file_blocks) * 8
+        match &self.config {
+            ArrayConfig::WriteAnywhere(config) => u64::from(config.file_blocks) * 8,
+            ArrayConfig::InPlace(config) => config.lun_sectors,
+        }
+    }
+
+    pub(super) fn spindles(&self) -> u16 {
+        spindles_of(&self.config)
+    }
+
+    /// The array in a line.
+    pub(super) fn describe(&self) -> String {
+        let log_kib = self.label.log_half_blocks * 4;
+        match &self.config {
+            ArrayConfig::WriteAnywhere(config) => format!(
+                "{:?}, {} data spindles of {} blocks, LUN of {} blocks, cache of {}, log halves of {log_kib} KiB, {}",
+                config.group.parity(),
+                config.group.data_spindles(),
+                config.group.blocks_per_spindle(),
+                config.file_blocks,
+                config.cache_blocks,
+                config.policy.as_str(),
+            ),
+            ArrayConfig::InPlace(config) => format!(
+                "{} spindles of {} blocks, chunks of {}, segments of {}, LUN of {} blocks, cache of {}, log halves of {log_kib} KiB, redo halves of {} KiB",
+                config.layout.spindles(),
+                config.spindle_sectors / 8,
+                config.layout.unit_sectors() / 8,
+                config.layout.segment_sectors() / 8,
+                config.lun_sectors / 8,
+                config.write_cache_sectors / 8,
+                self.label.redo_half_blocks * 4,
+            ),
+        }
+    }
+
+    /// Writes of an in-place array that go wrong in a life, few and far between.
+    pub(super) fn wrong_writes(&self, draw: &mut Draw) -> Vec<(u64, Event)> {
+        let mut events = Vec::new();
+        let (Some(&spindle), ArrayConfig::InPlace(_)) = (self.silent.first(), &self.config) else {
+            return events;
+        };
+        let device = DeviceIndex(spindle);
+        let misdirect = matches!(self.kind, Kind::MisdirectedWrites | Kind::Everything);
+        let lose = matches!(self.kind, Kind::LostWrites | Kind::Everything);
+        let mut at = draw.from(0..BETWEEN_WRONG_WRITES);
+        while (misdirect || lose) && events.len() < 20 {
+            let misdirects = misdirect && (!lose || draw.one_in(2));
+            let event =
+                if misdirects { Event::Misdirect(device) } else { Event::LoseWrite(device) };
+            events.push((at, event));
+            at += BETWEEN_WRONG_WRITES + draw.from(0..BETWEEN_WRONG_WRITES);
+        }
+        events
     }
 
     /// The disks of an array that was just made: labels and a superblock without a root, and nothing else.
@@ -108,7 +182,7 @@ impl Plan {
             label_sequence: self.label.sequence,
             clean: true,
         };
-        let spindles = self.config.group.spindles();
+        let spindles = self.spindles();
         let devices = (0..=spindles).map(|position| {
             let is_log = position == spindles;
             let (kind, position, own, device_blocks) = match is_log {
@@ -138,7 +212,7 @@ impl Plan {
     /// Devices with these disks, sound but for what goes wrong by itself.
     pub(super) fn devices(&self, seed: u64, disks: Vec<SimulatedDisk>) -> SimulatedDevices {
         let mut devices = SimulatedDevices::new(seed, disks);
-        for device in 0..=self.config.group.spindles() {
+        for device in 0..=self.spindles() {
             devices.set_latency(DeviceIndex(device), self.latency);
         }
         for &device in &self.silent {
@@ -153,7 +227,73 @@ impl Plan {
     }
 }
 
-fn config(draw: &mut Draw, parity: Parity) -> WriteAnywhereConfig {
+fn spindles_of(config: &ArrayConfig) -> u16 {
+    match config {
+        ArrayConfig::WriteAnywhere(config) => config.group.spindles(),
+        ArrayConfig::InPlace(config) => config.layout.spindles(),
+    }
+}
+
+fn blocks_per_spindle(config: &ArrayConfig) -> u64 {
+    match config {
+        ArrayConfig::WriteAnywhere(config) => config.group.blocks_per_spindle(),
+        ArrayConfig::InPlace(config) => config.spindle_sectors / 8,
+    }
+}
+
+/// Chunks are smaller than a row: a write of a whole row has its checksums with it, and nothing would tell that it went
+/// wrong.
+fn in_place(draw: &mut Draw, layout: LayoutName) -> InPlaceConfig {
+    let redundancy_sets = draw.of(&[vec![5], vec![6], vec![8], vec![6, 7], vec![5, 5]]).clone();
+    let chunk_blocks = *draw.of(&[1, 2, 2, 4, 16, 32]);
+    let segment_blocks = chunk_blocks * *draw.of(&[1, 2, 4, 8]);
+    // Five segments of a spindle are dealt at a time; some more may be left over.
+    let rounds = 1 + draw.from(0..160 / segment_blocks);
+    let spindle_blocks = 5 * rounds * segment_blocks + draw.from(0..40);
+    let [chunk_bytes, segment_bytes, spindle_bytes] =
+        [chunk_blocks, segment_blocks, spindle_blocks].map(|blocks| blocks * BLOCK_BYTES as u64);
+    let layout: LunLayout = match layout {
+        LayoutName::Raid5 => {
+            let spindles = draw.from(3..10) as u16;
+            Raid5Layout::new(spindles, chunk_bytes, segment_bytes, spindle_bytes)
+                .expect("a small group can be made")
+                .into()
+        }
+        _ => {
+            let vraid = VraidConfig { redundancy_sets, chunk_bytes, segment_bytes };
+            VraidLayout::new(vraid, spindle_bytes).expect("a small disk group can be made").into()
+        }
+    };
+    let most_blocks = layout.lun_capacity_sectors() / 8;
+    let lun_blocks = match draw.one_in(3) {
+        true => most_blocks,
+        false => draw.spread(1..most_blocks.min(1_500) + 1),
+    };
+    let write_cache_sectors = draw.spread(40..4_000);
+    InPlaceConfig {
+        layout,
+        lun_sectors: lun_blocks * 8,
+        file_sectors: lun_blocks * 8,
+        spindle_sectors: spindle_blocks * 8,
+        write_cache_sectors,
+        destage_low_sectors: draw.from(0..write_cache_sectors / 2),
+        destages_in_flight: draw.from(1..9) as u32,
+        processor: ProcessorCosts::default(),
+    }
+}
+
+/// The smallest halves that do, and up to a MiB.
+fn log_of_in_place(draw: &mut Draw, config: &InPlaceConfig) -> LogLayout {
+    let chunk_blocks = config.layout.unit_sectors() as usize / 8;
+    let record_bytes = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks));
+    let least_redo = record_bytes.div_ceil(BLOCK_BYTES) as u64;
+    LogLayout {
+        half_blocks: draw.spread(3..256),
+        redo_half_blocks: least_redo + draw.spread(1..256) - 1,
+    }
+}
+
+fn write_anywhere(draw: &mut Draw, parity: Parity) -> WriteAnywhereConfig {
     let data_spindles = draw.from(2..7) as u16;
     let file_blocks = draw.spread(256..2_000) as u32;
     let cache_blocks = draw.spread(32..500) as u32;
@@ -202,14 +342,14 @@ fn config(draw: &mut Draw, parity: Parity) -> WriteAnywhereConfig {
     }
 }
 
-fn label(seed: u64, config: &WriteAnywhereConfig, layout: &LogLayout) -> Label {
+fn label(seed: u64, config: &ArrayConfig, layout: &LogLayout) -> Label {
     let identity = |number: u64| {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&(seed + 1).to_le_bytes());
         bytes[8..].copy_from_slice(&number.to_le_bytes());
         Identity(bytes)
     };
-    let members = (0..config.group.spindles()).map(|one| Member {
+    let members = (0..spindles_of(config)).map(|one| Member {
         identity: identity(100 + u64::from(one)),
         state: MemberState::Present,
     });
@@ -222,7 +362,7 @@ fn label(seed: u64, config: &WriteAnywhereConfig, layout: &LogLayout) -> Label {
         position: 0,
         kind: DeviceKind::Spindle,
         sequence: 1,
-        device_blocks: device_blocks_for(config.group.blocks_per_spindle()),
+        device_blocks: device_blocks_for(blocks_per_spindle(config)),
         log_half_blocks: layout.half_blocks,
         redo_half_blocks: layout.redo_half_blocks,
         members: members.collect(),

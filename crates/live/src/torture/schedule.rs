@@ -9,8 +9,9 @@ use super::draw::Draw;
 use super::life::{End, Life};
 use super::plan::Plan;
 use super::shadow::Shadow;
-use super::{Failure, Kind, Options, Summary};
+use super::{Failure, Kind, Summary};
 use crate::check::{self, Problem};
+use crate::configuration::LayoutName;
 use crate::device::simulated::{Fault, Injected};
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS};
@@ -36,15 +37,15 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(seed: u64, kind: Kind, options: Options) -> Self {
-        let plan = Plan::draw(seed, kind, options.parity);
+    pub(super) fn new(seed: u64, kind: Kind, layout: LayoutName, verbose: bool) -> Self {
+        let plan = Plan::draw(seed, kind, layout);
         let disks = plan.disks();
         Self {
             seed,
             shadow: Shadow::new(plan.lun_sectors()),
             draw: Draw::new(seed, 1),
             summary: Summary::default(),
-            verbose: options.verbose,
+            verbose,
             bench: Bench::new(SimulatedDevices::new(0, Vec::new()), 0, Vec::new()),
             disks,
             absent: BTreeSet::new(),
@@ -63,22 +64,13 @@ impl Schedule {
     }
 
     pub(super) fn failure(&self, what: String) -> Failure {
-        let config = &self.plan.config;
         let mut injected = self.injected.clone();
         injected.extend_from_slice(self.bench.devices.injected());
         Failure {
             seed: self.seed,
             kind: self.plan.kind,
-            array: format!(
-                "{:?}, {} data spindles of {} blocks, LUN of {} blocks, cache of {}, log halves of {} KiB, {}",
-                config.group.parity(),
-                config.group.data_spindles(),
-                config.group.blocks_per_spindle(),
-                config.file_blocks,
-                config.cache_blocks,
-                config.log_half_bytes >> 10,
-                config.policy.as_str(),
-            ),
+            layout: self.plan.layout,
+            array: self.plan.describe(),
             life: self.life,
             step: self.bench.steps,
             what,
@@ -108,6 +100,7 @@ impl Schedule {
             let end = end?;
             self.tell(|| format!("life ends: {end:?}"));
             self.end(end);
+            self.check_what_is_left().map_err(|what| format!("what {end:?} has left: {what}"))?;
         }
         Ok(self.summary)
     }
@@ -128,7 +121,7 @@ impl Schedule {
             _ => u64::MAX,
         };
         let mut events = Vec::new();
-        let spindles = u64::from(self.plan.config.group.spindles());
+        let spindles = u64::from(self.plan.spindles());
         if !is_last {
             let mut broken: BTreeSet<u16> = self.absent.iter().map(|device| device.0).collect();
             if let Ok(Some(label)) = newest_label(&devices, &self.absent) {
@@ -160,8 +153,12 @@ impl Schedule {
                 events.push((draw.spread(1..2_000), Event::Slow(device, draw.from(2..40) as u32)));
             }
         }
+        if !is_last {
+            events.extend(self.plan.wrong_writes(draw));
+        }
         events.sort_by_key(|(at, _)| *at);
         self.bench = Bench::new(devices, cut_at, events);
+        self.bench.is_calm = self.life == 0 && self.plan.fills_first;
         self.bench.lost = self.absent.clone();
     }
 
@@ -230,15 +227,39 @@ impl Schedule {
         let devices = &bench.devices;
         let injected = devices.injected().to_vec();
         self.note_injuries(&injected);
-        let mut copy = SimulatedDevices::new(1, devices.disks());
-        for device in &bench.lost {
+        self.check_disks(devices.disks(), &bench.lost, label, |_| true)
+    }
+
+    /// Looks at what the end of a life has left, with what redo records have. Labels and superblocks may have been under way.
+    fn check_what_is_left(&mut self) -> Result<(), String> {
+        let mut devices = SimulatedDevices::new(1, self.disks.clone());
+        for device in &self.absent {
+            devices.close(*device);
+        }
+        let Some(label) = self.label(&devices)? else { return Ok(()) };
+        let absent = self.absent.clone();
+        self.check_disks(self.disks.clone(), &absent, &label, |problem| {
+            !matches!(problem, Problem::Label { .. } | Problem::Superblock { .. })
+        })
+    }
+
+    fn check_disks(
+        &self,
+        disks: Vec<SimulatedDisk>,
+        lost: &BTreeSet<DeviceIndex>,
+        label: &Label,
+        counts: impl Fn(&Problem) -> bool,
+    ) -> Result<(), String> {
+        let mut copy = SimulatedDevices::new(1, disks);
+        for device in lost {
             copy.close(*device);
         }
-        let report = check::check_write_anywhere(&mut copy, label, &self.plan.config);
+        let report = check::check_array(&mut copy, label, &self.plan.config);
         let unexpected: Vec<String> = report
             .findings
             .iter()
-            .filter(|finding| !self.is_injury(finding) && !is_of_lost(finding, &bench.lost))
+            .filter(|finding| counts(finding))
+            .filter(|finding| !self.is_injury(finding) && !is_of_lost(finding, lost))
             .map(ToString::to_string)
             .collect();
         match unexpected.first() {

@@ -238,6 +238,39 @@ fn a_half_of_the_log_never_gets_more_than_it_takes() {
     }
 }
 
+/// Chunks of it do not reach their spindles before it is in the log: after a loss of power some would be there.
+#[test]
+fn a_write_that_was_not_answered_is_there_wholly_or_not_at_all() {
+    let mut random = Random::new(1);
+    let setting = Setting {
+        lun_blocks: 64,
+        log_half_blocks: 40,
+        destage_low_sectors: 0,
+        ..Setting::any(&mut random)
+    };
+    let mut rig = Rig::of(1, random, setting);
+    rig.start();
+    rig.write(0..128, false);
+    rig.settle();
+    rig.clean();
+    rig.have_slow_log();
+    let answered = rig.answered;
+    let asked_ns = rig.running().now_ns();
+    rig.write(0..128, false);
+    while rig.running().now_ns() < asked_ns + 900_000_000 {
+        rig.turn();
+    }
+    assert_eq!(rig.answered, answered);
+    rig.crash();
+    rig.start();
+    let request = HostRequest::Read(0..128);
+    let Ok(Answer::Bytes(bytes)) = rig.running().ask(RequestId(0), request) else {
+        panic!("the LUN cannot be read");
+    };
+    let stamps: Vec<&[u8]> = bytes.chunks(512).map(|sector| &sector[..4]).collect();
+    assert!(stamps.iter().all(|stamp| *stamp == stamps[0]), "{stamps:?}");
+}
+
 #[test]
 fn writes_that_meet_in_a_block_keep_each_others_bytes() {
     let mut random = Random::new(1);

@@ -156,7 +156,7 @@ impl Setting {
             segment_bytes: SEGMENT_SECTORS * 512,
         };
         InPlaceConfig {
-            layout: VraidLayout::new(vraid, SPINDLE_SECTORS * 512).unwrap(),
+            layout: VraidLayout::new(vraid, SPINDLE_SECTORS * 512).unwrap().into(),
             lun_sectors: self.lun_blocks * 8,
             file_sectors: self.lun_blocks * 8,
             spindle_sectors: SPINDLE_SECTORS,
@@ -304,6 +304,16 @@ impl Rig {
             self.devices().set_latency(DeviceIndex(spindle), latency);
         }
         self.devices().set_latency(DeviceIndex(self.setting.spindles()), Latency::ANY_ORDER);
+    }
+
+    /// The log takes a second for what the spindles do at once.
+    pub fn have_slow_log(&mut self) {
+        for device in 0..=self.setting.spindles() {
+            let quick = Latency { jitter_ns: 1_000, slow_one_in: 0, ..Latency::ANY_ORDER };
+            let is_log = device == self.setting.spindles();
+            let durable_ns = if is_log { 1_000_000_000 } else { 0 };
+            self.devices().set_latency(DeviceIndex(device), Latency { durable_ns, ..quick });
+        }
     }
 
     /// Devices that were lost answer again, with what lies on them.

@@ -70,9 +70,12 @@ fn check_all(client: &Client, round: u64) {
 
 #[test]
 fn an_array_is_served_restarted_loses_a_spindle_and_is_rebuilt() {
-    for (layout, data_spindles) in
-        [(LayoutName::RaidDp, 4), (LayoutName::Raid4, 4), (LayoutName::Vraid5, 6)]
-    {
+    for (layout, data_spindles) in [
+        (LayoutName::RaidDp, 4),
+        (LayoutName::Raid4, 4),
+        (LayoutName::Vraid5, 6),
+        (LayoutName::Raid5, 2),
+    ] {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path().join("array");
         made(&directory, layout, data_spindles);

@@ -135,3 +135,24 @@ fn damage_has_a_name() {
         assert!(others_bad <= if whole_row { 15 } else { 1 }, "{name}: {others_bad} others");
     }
 }
+
+/// What is zeros for the most part lands on a checksum block: its blocks are not taken for such as were never written.
+#[test]
+fn a_superblock_over_a_checksum_block_leaves_no_block_never_written() {
+    let mut rig = Rig::new(1);
+    rig.write(0, 64 * 8, 64 * 8);
+    rig.run_dry();
+    let mut over = vec![0; BLOCK_BYTES];
+    over[..88].fill(7);
+    rig.devices.disk_mut(DeviceIndex(0)).write(checksum_block(1) * BLOCK_BYTES as u64, &over);
+    rig.restart();
+    let outcome = rig.read_now(0, 64 * 8, 64 * 8).unwrap();
+    assert!(outcome.blocks.iter().all(BlockState::is_bad), "{:?}", outcome.blocks);
+    // Nor are they when those that show the damage are written again.
+    rig.write(0, 64 * 8, 2 * 8);
+    rig.run_dry();
+    rig.restart();
+    let outcome = rig.read_now(0, 64 * 8, 64 * 8).unwrap();
+    let bad: Vec<bool> = outcome.blocks.iter().map(BlockState::is_bad).collect();
+    assert!(bad[2..].iter().all(|bad| *bad) && !bad[0] && !bad[1], "{bad:?}");
+}
