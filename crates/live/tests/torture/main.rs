@@ -25,3 +25,10 @@ fn schedules_of_all_kinds_hold() {
 fn regression_a_spindle_that_is_rebuilding_when_too_many_are_lost() {
     all_hold([5699]);
 }
+
+/// Blocks turn out bad while the others of their stripes are being read for a rebuild: what these do not suffice for any
+/// more is read again, and not left out.
+#[test]
+fn regression_a_block_that_turns_out_bad_while_its_stripe_is_rebuilt() {
+    all_hold([3356, 13418]);
+}
