@@ -34,7 +34,7 @@ impl Default for Bytes {
 }
 
 impl Bytes {
-    fn to_change(&mut self) -> &mut Vec<u8> {
+    fn make_own(&mut self) -> &mut Vec<u8> {
         if let Self::Shared(of, range) = self {
             *self = Self::Own(of[range.clone()].to_vec());
         }
@@ -86,7 +86,7 @@ impl Payload for Data {
         let start = at_sector as usize * SECTOR;
         let part = part.bytes();
         let end = start + part.len();
-        let bytes = self.bytes.to_change();
+        let bytes = self.bytes.make_own();
         if start == bytes.len() {
             bytes.extend_from_slice(part);
             return;
