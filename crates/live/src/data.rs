@@ -1,6 +1,8 @@
 //! What live arrays carry: bytes, and what their blocks hold.
 
 use std::collections::hash_map::Entry;
+use std::ops::Range;
+use std::sync::Arc;
 
 use strewn_array::{Contents, Holds, Payload};
 use strewn_raid::SECTOR_BYTES;
@@ -12,13 +14,52 @@ const SECTOR: usize = SECTOR_BYTES as usize;
 const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR) as u64;
 
 /// Whole sectors, and of each block of 4 KiB of a write what it holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Data {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     holds: Vec<Holds>,
 }
 
+/// Bytes that are one's own, or a part of what others have too: most are looked at, and not changed.
+#[derive(Debug, Clone)]
+enum Bytes {
+    Own(Vec<u8>),
+    Shared(Arc<Vec<u8>>, Range<usize>),
+}
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self::Own(Vec::new())
+    }
+}
+
+impl Bytes {
+    fn make_own(&mut self) -> &mut Vec<u8> {
+        if let Self::Shared(of, range) = self {
+            *self = Self::Own(of[range.clone()].to_vec());
+        }
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Shared(..) => unreachable!("it has just become one's own"),
+        }
+    }
+}
+
+impl PartialEq for Data {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes() && self.holds == other.holds
+    }
+}
+
+impl Eq for Data {}
+
 impl Data {
+    /// A part of `of`, in bytes, which is not copied.
+    #[must_use]
+    pub fn part(of: &Arc<Vec<u8>>, part: Range<usize>) -> Self {
+        Self { bytes: Bytes::Shared(Arc::clone(of), part), holds: Vec::new() }
+    }
+
     /// What its blocks hold, those that nothing was said of nothing.
     #[must_use]
     pub fn holds(&self, blocks: usize) -> Vec<Holds> {
@@ -30,7 +71,10 @@ impl Data {
     /// Its bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+        match self.bytes {
+            Bytes::Own(bytes) => bytes,
+            Bytes::Shared(of, range) => of[range].to_vec(),
+        }
     }
 }
 
@@ -40,24 +84,33 @@ impl Payload for Data {
 
     fn splice(&mut self, at_sector: u32, part: &Self) {
         let start = at_sector as usize * SECTOR;
-        let end = start + part.bytes.len();
-        if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
+        let part = part.bytes();
+        let end = start + part.len();
+        let bytes = self.bytes.make_own();
+        if start == bytes.len() {
+            bytes.extend_from_slice(part);
+            return;
         }
-        self.bytes[start..end].copy_from_slice(&part.bytes);
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        bytes[start..end].copy_from_slice(part);
     }
 
     fn slice(&self, from_sector: u32, sectors: u32) -> Self {
         let start = from_sector as usize * SECTOR;
-        Self::from_bytes(self.bytes[start..start + sectors as usize * SECTOR].to_vec())
+        Self::from_bytes(self.bytes()[start..start + sectors as usize * SECTOR].to_vec())
     }
 
     fn bytes(&self) -> &[u8] {
-        &self.bytes
+        match &self.bytes {
+            Bytes::Own(bytes) => bytes,
+            Bytes::Shared(of, range) => &of[range.clone()],
+        }
     }
 
     fn from_bytes(bytes: Vec<u8>) -> Self {
-        Self { bytes, holds: Vec::new() }
+        Self { bytes: Bytes::Own(bytes), holds: Vec::new() }
     }
 
     fn describe(&mut self, at_sector: u32, holds: Holds) {
@@ -77,7 +130,8 @@ pub struct CachedBlocks {
 
 #[derive(Debug)]
 struct CachedBlock {
-    bytes: Box<[u8]>,
+    /// All of the block. What was loaded of it shares it, until it is changed.
+    bytes: Arc<Vec<u8>>,
     /// The sectors that are there, one bit each.
     there: u8,
 }
@@ -110,27 +164,37 @@ fn mask(at: usize, bytes: usize) -> u8 {
 impl Contents<Data> for CachedBlocks {
     fn store(&mut self, first_sector: u64, sectors: u32, payload: &Data) {
         for (block, at, from, bytes) in by_block(first_sector, sectors) {
-            let part = &payload.bytes[from..from + bytes];
+            let part = &payload.bytes()[from..from + bytes];
             match self.blocks.entry(block) {
                 Entry::Occupied(mut held) => {
                     let held = held.get_mut();
-                    held.bytes[at..at + bytes].copy_from_slice(part);
                     held.there |= mask(at, bytes);
+                    match Arc::get_mut(&mut held.bytes) {
+                        None if bytes == BLOCK_BYTES => held.bytes = Arc::new(part.to_vec()),
+                        _ => Arc::make_mut(&mut held.bytes)[at..at + bytes].copy_from_slice(part),
+                    }
                 }
                 // Most blocks come whole: those are not made of zeros first.
                 Entry::Vacant(place) if bytes == BLOCK_BYTES => {
-                    place.insert(CachedBlock { bytes: part.into(), there: mask(at, bytes) });
+                    let bytes = Arc::new(part.to_vec());
+                    place.insert(CachedBlock { bytes, there: u8::MAX });
                 }
                 Entry::Vacant(place) => {
-                    let mut whole = vec![0; BLOCK_BYTES].into_boxed_slice();
+                    let mut whole = vec![0; BLOCK_BYTES];
                     whole[at..at + bytes].copy_from_slice(part);
-                    place.insert(CachedBlock { bytes: whole, there: mask(at, bytes) });
+                    let there = mask(at, bytes);
+                    place.insert(CachedBlock { bytes: Arc::new(whole), there });
                 }
             }
         }
     }
 
     fn load(&self, first_sector: u64, sectors: u32) -> Data {
+        if sectors as usize * SECTOR == BLOCK_BYTES && first_sector.is_multiple_of(BLOCK_SECTORS) {
+            let held = &self.blocks[&(first_sector / BLOCK_SECTORS)];
+            debug_assert_eq!(held.there, u8::MAX, "not all is there");
+            return Data::part(&held.bytes, 0..BLOCK_BYTES);
+        }
         let mut loaded = Vec::with_capacity(sectors as usize * SECTOR);
         for (block, at, _, bytes) in by_block(first_sector, sectors) {
             let held = &self.blocks[&block];

@@ -209,6 +209,22 @@ impl<P: Payload> WriteAnywhere<P> {
         self.send(driver, fields, direction, run, payload);
     }
 
+    /// Whether a step has not read all that it takes now: blocks may have turned out bad since it asked for the others.
+    fn lacks_blocks(&self, position: usize) -> bool {
+        let Some(degraded) = self.degraded.as_ref().filter(|_| P::CARRIES_DATA) else {
+            return false;
+        };
+        let step = &degraded.steps.under_way[position];
+        let group = &self.config.group;
+        let read: SpindleSet = step.read.iter().map(|(spindle, _)| *spindle).collect();
+        let (read, rebuilt) = (group.members_on(read), group.members_on(step.rebuilt));
+        (step.first_stripe..step.first_stripe + u64::from(step.blocks)).any(|stripe| {
+            let missing = degraded.lost_at(stripe).union(degraded.bad_at(stripe));
+            let plan = group.stripe_shape().plan_rebuild(rebuilt, group.members_on(missing));
+            plan.is_ok_and(|plan| !plan.read.difference(read).is_empty())
+        })
+    }
+
     /// Writes what a step has rebuilt.
     fn write_step(&mut self, position: usize, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
@@ -259,7 +275,7 @@ impl<P: Payload> WriteAnywhere<P> {
             return;
         }
         if step.stage == Stage::Reading {
-            if step.again {
+            if step.again || self.lacks_blocks(position) {
                 self.read_step(position, driver);
                 return;
             }

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use strewn_alloc::{REGION_BLOCKS, Region, SummaryBitmap};
-use strewn_raid::{Dbn, SpindleIndex, Vbn};
+use strewn_alloc::{GroupIndex, REGION_BLOCKS, Region, SummaryBitmap};
+use strewn_raid::{BlockLocation, Dbn, SpindleIndex, Vbn};
 
 use crate::driver::Root;
 use crate::payload::{Contents, Payload};
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::checkpoint::Checkpoint;
+use super::degraded::ROW_STRIPES;
 use super::metadata::{self, Pointer};
 use super::tag::{Owner, TagFields};
 use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
@@ -183,16 +184,33 @@ impl<P: Payload> WriteAnywhere<P> {
         if bitmap.contains(&key) {
             let first = u64::from(key - bitmap.start) * REGION_BLOCKS;
             let end = (first + REGION_BLOCKS).min(self.aggregate.total_blocks());
-            let in_use = (first..end)
-                .map(Vbn)
-                .map(|vbn| !self.aggregate.is_free(vbn) && given_back.binary_search(&vbn).is_err());
-            return metadata::encode_bitmap(in_use);
+            let from = given_back.partition_point(|vbn| vbn.0 < first);
+            let given_back = given_back[from..].iter().take_while(|vbn| vbn.0 < end);
+            let free = given_back.map(|vbn| (vbn.0 - first) as usize);
+            return metadata::encode_bitmap(self.used_words(first, end), free);
         }
         let region = match key - self.keys.volume_bitmap_of(Region(0)) {
             bitmap if bitmap < self.volume.regions() => bitmap,
             container => (container - self.volume.regions()) / CONTAINER_BLOCKS_PER_REGION,
         };
         metadata::encode_region(key, self.volume.numbers_used(Region(region as u16)))
+    }
+
+    /// Which of the blocks from `first` to `end` are in use: how many the free map has in one word, and a bit for each.
+    fn used_words(&self, first: u64, end: u64) -> impl Iterator<Item = (u32, u64)> {
+        let (group, map) = (self.group(), self.aggregate.free_map(GroupIndex(0)));
+        let mut at = first;
+        std::iter::from_fn(move || {
+            (at < end).then(|| {
+                let BlockLocation { spindle, dbn } = group.locate(Vbn(at));
+                let (row, bit) = (dbn.0 / ROW_STRIPES, dbn.0 % ROW_STRIPES);
+                let on_spindle = group.blocks_per_spindle() - dbn.0;
+                let count = (ROW_STRIPES - bit).min(on_spindle).min(end - at);
+                at += count;
+                let used = !map.free_word(spindle, row) >> bit;
+                (count as u32, used & (u64::MAX >> (64 - count)))
+            })
+        })
     }
 
     /// What leads to everything that the consistency point in progress has written.

@@ -89,9 +89,8 @@ impl<P: Payload> TetrisPayloads<P> {
 
     /// Takes what a run writes.
     pub(super) fn run(&mut self, run: Run) -> P {
-        let mut payload = P::default();
         if !P::CARRIES_DATA {
-            return payload;
+            return P::default();
         }
         let mut bytes = Vec::with_capacity(run.blocks as usize * BLOCK_BYTES);
         let mut held = Vec::with_capacity(run.blocks as usize);
@@ -102,7 +101,7 @@ impl<P: Payload> TetrisPayloads<P> {
             bytes.resize((block as usize + 1) * BLOCK_BYTES, 0);
             held.push(holds);
         }
-        payload.splice(0, &P::from_bytes(bytes));
+        let mut payload = P::from_bytes(bytes);
         for (block, holds) in held.into_iter().enumerate() {
             payload.describe(block as u32 * BLOCK_SECTORS, holds);
         }

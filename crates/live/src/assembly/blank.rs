@@ -51,6 +51,21 @@ pub(super) fn blank_log(device: &DeviceFile, layout: LogLayout) -> Result<(), As
     blank(device, [0, 1].into_iter().chain(parts.map(|byte| byte / BLOCK)))
 }
 
+/// Writes all of a log's file. Where a file system has only promised the space, or not even that, each group of records
+/// would wait until its own log has where they lie.
+pub(super) fn write_log(device: &DeviceFile) -> Result<(), AssemblyError> {
+    let all = || -> io::Result<()> {
+        let blocks = device.size_bytes() / BLOCK;
+        let zeros = Buffer::zeroed(256);
+        for at in (0..blocks).step_by(zeros.blocks()) {
+            let bytes = ((blocks - at) * BLOCK).min(zeros.bytes().len() as u64) as usize;
+            device.file().write_all_at(&zeros.bytes()[..bytes], at * BLOCK)?;
+        }
+        device.file().sync_all()
+    };
+    all().map_err(AssemblyError::io(device.path(), "cannot write zeros to it"))
+}
+
 /// Writes zeros over those of the blocks that are not zeros: a blank device is only read, a sparse file stays sparse.
 fn blank(device: &DeviceFile, blocks: impl Iterator<Item = u64>) -> Result<(), AssemblyError> {
     let zeros = Buffer::zeroed(1);

@@ -23,7 +23,7 @@ pub struct CreateOptions {
     pub spindles: SpindleDevices,
     /// The device of its log; nothing: a file in the directory.
     pub log: Option<PathBuf>,
-    /// What space files that are made get.
+    /// What space files that are made get; the log's is written in full.
     pub space: Space,
     /// Whether to write over what the directory and the devices hold.
     pub force: bool,
@@ -88,7 +88,11 @@ pub fn create(options: &CreateOptions) -> Result<Created, ChangeError> {
     }
     let log = match given_log {
         Some(log) => log,
-        None => directory.make(LOG_FILE, log_blocks * BLOCK_BYTES as u64, options.space)?,
+        None => {
+            let log = directory.make(LOG_FILE, log_blocks * BLOCK_BYTES as u64, options.space)?;
+            blank::write_log(&log)?;
+            log
+        }
     };
     let array = write_labels(&configuration, &spindles, &log, |array| {
         let named = |device: &DeviceFile| as_named(&options.directory, device.path());

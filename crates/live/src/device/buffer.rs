@@ -27,6 +27,20 @@ impl Buffer {
         Self { blocks }
     }
 
+    /// Its bytes, to be changed, when it has as many blocks as `bytes` take: those that it lacked are zeros.
+    pub fn with_bytes(&mut self, bytes: usize) -> &mut [u8] {
+        let blocks = bytes.div_ceil(BLOCK_BYTES);
+        if self.blocks.len() < blocks {
+            self.blocks.resize(blocks, Block([0; BLOCK_BYTES]));
+        }
+        self.bytes_mut()
+    }
+
+    /// Takes all blocks from it; their memory is used for what it takes next.
+    pub fn clear(&mut self) {
+        self.blocks.clear();
+    }
+
     /// How many blocks it holds.
     #[must_use]
     pub fn blocks(&self) -> usize {

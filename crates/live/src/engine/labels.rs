@@ -2,22 +2,23 @@
 
 use strewn_raid::SpindleIndex;
 
-use crate::device::{BLOCK_BYTES, Done, Io, IoError, IoId, Request};
+use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Done, Io, IoError, IoId, Request};
 use crate::format::{Label, Member, MemberState};
 
 /// Labels that are written when they change.
 pub(super) struct LabelWrites {
     /// As the log has it.
     label: Label,
-    /// Blocks of each spindle in use: its second copy is the last.
     is_changed: bool,
+    /// The first copies, which are written when all second ones are: wherever the power goes, one of the two is whole.
+    first_copies: Vec<(DeviceIndex, Buffer)>,
     under_way: usize,
     next_io: u64,
 }
 
 impl LabelWrites {
     pub(super) fn new(label: Label) -> Self {
-        Self { label, is_changed: false, under_way: 0, next_io: 0 }
+        Self { label, is_changed: false, first_copies: Vec::new(), under_way: 0, next_io: 0 }
     }
 
     pub(super) fn label(&self) -> &Label {
@@ -26,7 +27,7 @@ impl LabelWrites {
 
     /// Whether all labels say what they should.
     pub(super) fn is_idle(&self) -> bool {
-        !self.is_changed && self.under_way == 0
+        !self.is_changed && self.first_copies.is_empty() && self.under_way == 0
     }
 
     /// The spindles that are being rebuilt.
@@ -46,8 +47,14 @@ impl LabelWrites {
         true
     }
 
-    /// The writes of changed labels: both copies on every spindle that did not fail, and on the log.
+    /// The writes of changed labels: both copies on every spindle that did not fail, and on the log, one after the other.
     pub(super) fn take_ios(&mut self, ios: &mut Vec<Io>) {
+        if self.under_way > 0 {
+            return;
+        }
+        for (device, copy) in std::mem::take(&mut self.first_copies) {
+            self.write(device, 0, copy, ios);
+        }
         if !self.is_changed || self.under_way > 0 {
             return;
         }
@@ -58,18 +65,17 @@ impl LabelWrites {
             let device_blocks = label.device_blocks;
             // One that cannot be encoded could not have been made.
             let Ok(from) = label.encode() else { continue };
-            for block in [0, device_blocks - 1] {
-                let request = Request::Write {
-                    offset: block * BLOCK_BYTES as u64,
-                    from: from.clone(),
-                    durable: true,
-                };
-                let id = IoId(self.next_io);
-                self.next_io += 1;
-                self.under_way += 1;
-                ios.push(Io { id, device, request });
-            }
+            self.first_copies.push((device, from.clone()));
+            self.write(device, device_blocks - 1, from, ios);
         }
+    }
+
+    fn write(&mut self, device: DeviceIndex, block: u64, from: Buffer, ios: &mut Vec<Io>) {
+        let request = Request::Write { offset: block * BLOCK_BYTES as u64, from, durable: true };
+        let id = IoId(self.next_io);
+        self.next_io += 1;
+        self.under_way += 1;
+        ios.push(Io { id, device, request });
     }
 
     /// A label is written; or it is not, and then the spindle it was for is lost.
@@ -86,11 +92,10 @@ mod tests {
     use super::*;
     use crate::format::{DeviceKind, FORMAT, Identity};
 
-    #[test]
-    fn a_change_of_membership_raises_the_sequence() {
+    fn labels() -> LabelWrites {
         let member =
             |number| Member { identity: Identity([number; 16]), state: MemberState::Present };
-        let mut labels = LabelWrites::new(Label {
+        LabelWrites::new(Label {
             version: FORMAT,
             incompatible_features: 0,
             compatible_features: 0,
@@ -105,16 +110,43 @@ mod tests {
             members: vec![member(2), member(3)],
             log: None,
             configuration: String::new(),
-        });
+        })
+    }
+
+    #[test]
+    fn a_first_copy_is_written_when_all_second_ones_are() {
+        let mut labels = labels();
+        labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
+        let mut offsets = Vec::new();
+        while !labels.is_idle() {
+            let mut ios = Vec::new();
+            labels.take_ios(&mut ios);
+            offsets.push(ios.iter().filter_map(Io::extent).collect::<Vec<_>>());
+            for io in ios {
+                let done = Done {
+                    id: io.id,
+                    device: io.device,
+                    buffer: Buffer::default(),
+                    result: Ok(()),
+                };
+                assert_eq!(labels.done(done), None);
+            }
+        }
+        assert_eq!(offsets, [vec![(99 * 4096, 4096); 2], vec![(0, 4096); 2]]);
+    }
+
+    #[test]
+    fn a_change_of_membership_raises_the_sequence() {
+        let mut labels = labels();
         assert!(labels.set_state(SpindleIndex(1), MemberState::Failed));
         assert!(!labels.set_state(SpindleIndex(1), MemberState::Failed));
         assert!(!labels.is_idle());
         let mut ios = Vec::new();
         labels.take_ios(&mut ios);
-        assert_eq!((labels.label().sequence, ios.len()), (8, 2));
+        assert_eq!((labels.label().sequence, ios.len()), (8, 1));
         // While it is being written the next one waits.
         labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
         labels.take_ios(&mut ios);
-        assert_eq!((labels.label().sequence, ios.len()), (8, 2));
+        assert_eq!((labels.label().sequence, ios.len()), (8, 1));
     }
 }

@@ -124,7 +124,7 @@ impl<A: LiveArray> Engine<A> {
     fn complete(&mut self, key: u64, sectors: Range<u64>) {
         // Requests are gone only when the array has stopped.
         let Some(pending) = self.pending.get(&key) else { return };
-        let data = pending.data_of(&sectors).into_owned();
+        let data = pending.data_of(&sectors).into_bytes();
         let edges = edges_of(&sectors);
         if edges.is_empty() {
             return self.write_piece(key, Piece::Write(sectors.clone()), &sectors, data);

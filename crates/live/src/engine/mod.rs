@@ -352,7 +352,7 @@ impl<A: LiveArray> Engine<A> {
                 piece => piece,
             };
             let payload = match &piece {
-                Piece::Write(sectors) => Data::from_bytes(pending.data_of(sectors).into_owned()),
+                Piece::Write(sectors) => pending.data_of(sectors),
                 _ => Data::default(),
             };
             let id = OperationId(self.operations.insert((key, piece.clone())) as u32);
@@ -462,9 +462,7 @@ impl<A: LiveArray> Engine<A> {
         let Some(pending) = self.pending.get_mut(&key) else { return };
         let logged = match piece {
             Piece::Read(sectors) => {
-                let from = (sectors.start - pending.first_sector()) as usize * 512;
-                let bytes = data.into_bytes();
-                pending.bytes[from..from + bytes.len()].copy_from_slice(&bytes);
+                pending.has_read(&sectors, data);
                 self.piece_is_done(key);
                 return;
             }
@@ -473,7 +471,7 @@ impl<A: LiveArray> Engine<A> {
                 return;
             }
             Piece::Write(sectors) => {
-                self.world.log.append_write(sectors.start, &pending.data_of(&sectors))
+                self.world.log.append_write(sectors.start, pending.data_of(&sectors).bytes())
             }
             Piece::GiveBack(sectors) => {
                 self.world.log.append_punch(sectors.start, sectors.end - sectors.start)

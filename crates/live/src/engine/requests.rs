@@ -1,8 +1,11 @@
 //! What a host asks of a live array, and how far it has come.
 
-use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
+use strewn_array::Payload;
+
+use crate::data::Data;
 use crate::device::BLOCK_BYTES;
 use crate::format::LogLayout;
 
@@ -101,6 +104,8 @@ pub(super) fn piece_sectors(room: u64) -> u64 {
 pub(super) struct Pending {
     pub(super) id: RequestId,
     request: HostRequest,
+    /// What a write writes.
+    data: Arc<Vec<u8>>,
     /// The next sector that no piece was made of.
     next: u64,
     end: u64,
@@ -114,16 +119,26 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn new(
         id: RequestId,
-        request: HostRequest,
+        mut request: HostRequest,
         sectors: Range<u64>,
         piece_sectors: u64,
     ) -> Self {
-        let bytes = match &request {
-            HostRequest::Read(_) => vec![0; (sectors.end - sectors.start) as usize * 512],
-            _ => Vec::new(),
+        let data = match &mut request {
+            HostRequest::Write { data, .. } => Arc::new(std::mem::take(data)),
+            _ => Arc::default(),
         };
         let Range { start: next, end } = sectors;
-        Self { id, request, next, end, piece_sectors, under_way: 0, failed: None, bytes }
+        Self {
+            id,
+            request,
+            data,
+            next,
+            end,
+            piece_sectors,
+            under_way: 0,
+            failed: None,
+            bytes: Vec::new(),
+        }
     }
 
     /// Pieces that may be under way at once: so many that spindles have enough to do, and so few that a request for much
@@ -135,24 +150,28 @@ impl Pending {
         }
     }
 
-    pub(super) fn first_sector(&self) -> u64 {
+    /// What a piece of a write writes.
+    pub(super) fn data_of(&self, sectors: &Range<u64>) -> Data {
+        let bytes = (sectors.end - sectors.start) as usize * 512;
         match &self.request {
-            HostRequest::Read(sectors) => sectors.start,
-            HostRequest::Write { first_sector, .. } => *first_sector,
-            _ => 0,
+            HostRequest::Write { first_sector, .. } => {
+                let from = (sectors.start - first_sector) as usize * 512;
+                Data::part(&self.data, from..from + bytes)
+            }
+            _ => Data::from_bytes(vec![0; bytes]),
         }
     }
 
-    /// What a piece of a write writes.
-    pub(super) fn data_of(&self, sectors: &Range<u64>) -> Cow<'_, [u8]> {
-        match &self.request {
-            HostRequest::Write { first_sector, data } => {
-                let from = (sectors.start - first_sector) as usize * 512;
-                let bytes = (sectors.end - sectors.start) as usize * 512;
-                Cow::Borrowed(&data[from..from + bytes])
-            }
-            _ => Cow::Owned(vec![0; (sectors.end - sectors.start) as usize * 512]),
+    /// What a piece of a read has brought.
+    pub(super) fn has_read(&mut self, sectors: &Range<u64>, data: Data) {
+        let HostRequest::Read(all) = &self.request else { return };
+        if sectors == all {
+            self.bytes = data.into_bytes();
+            return;
         }
+        self.bytes.resize((all.end - all.start) as usize * 512, 0);
+        let from = (sectors.start - all.start) as usize * 512;
+        self.bytes[from..][..data.bytes().len()].copy_from_slice(data.bytes());
     }
 
     /// The next piece; nothing when all have been made.

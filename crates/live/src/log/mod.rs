@@ -9,8 +9,9 @@
 //! - A redo record has to be durable before the first of its block writes is sent to a spindle. Its stream switches by
 //!   itself, and asks for a flush of all spindles ([`Log::wants_flush`]) to release a half.
 //!
-//! Records that are appended while others are being written go out together as the next group. A group is in flight at a
-//! time in each stream, so that no record is durable whose predecessor is not.
+//! Records that are appended while others are being written go out together as the next group. Some groups are in flight
+//! at a time in each stream, all of them in one half. A record counts as durable when it and all before it are: a recovery
+//! finds no record behind one that is torn.
 //!
 //! [`read_log`] finds after a crash what the log has.
 
@@ -251,7 +252,7 @@ impl Log {
         Durable { host: self.host.durable(), redo: RedoToken(self.redo.stream.durable()) }
     }
 
-    /// What the device is to do now: the next groups, where none is in flight.
+    /// What the device is to do now: the next groups, where not too many are in flight.
     pub fn take_ios(&mut self, ios: &mut Vec<Io>) {
         if self.failed.is_some() {
             return;

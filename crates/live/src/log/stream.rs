@@ -3,14 +3,17 @@
 use std::collections::VecDeque;
 
 use super::Numbering;
-use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Io, IoId, Request};
-use crate::format::{ArrayTag, RecordHeader, RecordKind};
+use crate::device::{Buffer, DeviceIndex, Io, IoId, Request};
+use crate::format::{ArrayTag, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
 
-/// The most blocks of one I/O: 1 MiB.
-const IO_BLOCKS: usize = 256;
+/// Bytes from which on a group takes no more records.
+const GROUP_BYTES: usize = 1 << 20;
+
+/// Groups that are being written at once. A device makes writes safe that come together at the price of one.
+const GROUPS_IN_FLIGHT: usize = 8;
 
 /// Buffers kept for the groups to come.
-const SPARE_BUFFERS: usize = 8;
+const SPARE_BUFFERS: usize = GROUPS_IN_FLIGHT + 1;
 
 /// A half on the device, in bytes.
 #[derive(Debug, Clone, Copy)]
@@ -19,18 +22,25 @@ pub(super) struct Area {
     pub(super) bytes: u64,
 }
 
-/// Records for one half that are not sent yet.
+/// A group that is not sent yet, and may take more records if it is the last.
 #[derive(Debug)]
 struct Pending {
     half: usize,
-    bytes: Vec<u8>,
+    /// Which filling of a half it is of.
+    filling: u64,
+    /// Whole blocks.
+    buffer: Buffer,
+    /// Bytes of it that records have.
+    used: usize,
     last: u64,
 }
 
-/// The group that is being written.
+/// A group that is being written, or that is and waits for one before it.
 #[derive(Debug)]
 struct InFlight {
-    ids: Vec<IoId>,
+    id: IoId,
+    is_done: bool,
+    filling: u64,
     last: u64,
 }
 
@@ -39,14 +49,16 @@ pub(super) struct Stream {
     halves: [Area; 2],
     /// The half that records are appended to.
     current: usize,
+    /// How often a half was begun.
+    filling: u64,
     /// Bytes of each half that groups were sent to.
     position: [u64; 2],
     numbering: Numbering,
     durable: u64,
     pending: VecDeque<Pending>,
-    in_flight: Option<InFlight>,
-    spare_bytes: Vec<u8>,
-    spare_buffers: Vec<Buffer>,
+    /// In the order of their records.
+    in_flight: VecDeque<InFlight>,
+    spare: Vec<Buffer>,
 }
 
 impl Stream {
@@ -54,13 +66,13 @@ impl Stream {
         Self {
             halves,
             current: 0,
+            filling: 0,
             position: [0; 2],
             numbering,
             durable: numbering.last,
             pending: VecDeque::new(),
-            in_flight: None,
-            spare_bytes: Vec::new(),
-            spare_buffers: Vec::new(),
+            in_flight: VecDeque::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -84,6 +96,7 @@ impl Stream {
     /// was not even sent, it is as good as durable.
     pub(super) fn switch(&mut self) {
         self.current = 1 - self.current;
+        self.filling += 1;
         let released = self.current;
         for pending in self.pending.iter().filter(|pending| pending.half == released) {
             self.durable = self.durable.max(pending.last);
@@ -96,70 +109,66 @@ impl Stream {
         let Numbering { next: sequence, last: follows } = self.numbering;
         self.numbering = Numbering { next: sequence + 1, last: sequence };
         let header = RecordHeader { sequence, follows, kind, data_bytes: data.len() as u32 };
-        let continues = self.pending.back().is_some_and(|pending| pending.half == self.current);
-        if !continues {
-            let bytes = std::mem::take(&mut self.spare_bytes);
-            self.pending.push_back(Pending { half: self.current, bytes, last: sequence });
+        let takes_more =
+            |group: &Pending| group.filling == self.filling && group.used < GROUP_BYTES;
+        if !self.pending.back().is_some_and(takes_more) {
+            let (half, filling) = (self.current, self.filling);
+            let buffer = self.spare.pop().unwrap_or_default();
+            self.pending.push_back(Pending { half, filling, buffer, used: 0, last: sequence });
         }
-        if let Some(pending) = self.pending.back_mut() {
-            let end = pending.bytes.len() + RecordHeader::record_bytes(data.len());
-            pending.bytes.extend_from_slice(&header.encode(tag, data));
-            pending.bytes.extend_from_slice(data);
-            pending.bytes.resize(end, 0);
-            pending.last = sequence;
+        if let Some(group) = self.pending.back_mut() {
+            let record_bytes = RecordHeader::record_bytes(data.len());
+            let into = group.buffer.with_bytes(group.used + record_bytes);
+            let (header_bytes, behind) = into[group.used..].split_at_mut(RECORD_HEADER_BYTES);
+            header_bytes.copy_from_slice(&header.encode(tag, data));
+            behind[..data.len()].copy_from_slice(data);
+            group.used += record_bytes;
+            group.last = sequence;
         }
         sequence
     }
 
     pub(super) fn take_ios(&mut self, device: DeviceIndex, ids: &mut u64, ios: &mut Vec<Io>) {
-        if self.in_flight.is_some() {
-            return;
-        }
-        let Some(mut pending) = self.pending.pop_front() else { return };
-        let (area, at) = (self.halves[pending.half], self.position[pending.half]);
-        let end = at + (pending.bytes.len() as u64).next_multiple_of(BLOCK_BYTES as u64);
-        // The rule of capacity, which whoever appends has checked: see `LogLayout::new`.
-        assert!(end <= area.bytes, "a half of the log has {} bytes, and needs {end}", area.bytes);
-        self.position[pending.half] = end;
-        let mut group = InFlight { ids: Vec::new(), last: pending.last };
-        let mut offset = area.offset + at;
-        for part in pending.bytes.chunks(IO_BLOCKS * BLOCK_BYTES) {
-            let mut from = self.buffer(part.len().div_ceil(BLOCK_BYTES));
-            let (bytes, padding) = from.bytes_mut().split_at_mut(part.len());
-            bytes.copy_from_slice(part);
-            padding.fill(0);
+        while self.in_flight.len() < GROUPS_IN_FLIGHT {
+            // Records of a half follow those of the other: were these torn, and those whole, something would seem to be lost.
+            let filling = self.in_flight.back().map(|group| group.filling);
+            let may_go = |group: &Pending| filling.is_none_or(|one| one == group.filling);
+            if !self.pending.front().is_some_and(may_go) {
+                return;
+            }
+            let Some(group) = self.pending.pop_front() else { return };
+            let Pending { half, filling, buffer: from, last, .. } = group;
+            let (area, at) = (self.halves[half], self.position[half]);
+            let end = at + from.bytes().len() as u64;
+            // The rule of capacity, which whoever appends has checked: see `LogLayout::new`.
+            assert!(
+                end <= area.bytes,
+                "a half of the log has {} bytes, and needs {end}",
+                area.bytes
+            );
+            self.position[half] = end;
             let id = IoId(*ids);
             *ids += 1;
-            group.ids.push(id);
-            let bytes = from.bytes().len() as u64;
-            ios.push(Io { id, device, request: Request::Write { offset, from, durable: true } });
-            offset += bytes;
+            self.in_flight.push_back(InFlight { id, is_done: false, filling, last });
+            let request = Request::Write { offset: area.offset + at, from, durable: true };
+            ios.push(Io { id, device, request });
         }
-        self.in_flight = Some(group);
-        pending.bytes.clear();
-        self.spare_bytes = pending.bytes;
     }
 
     /// An I/O is done; gives its buffer back where it was not of this stream.
-    pub(super) fn done(&mut self, id: IoId, buffer: Buffer) -> Option<Buffer> {
-        let Some(group) = &mut self.in_flight else { return Some(buffer) };
-        let Some(at) = group.ids.iter().position(|of_group| *of_group == id) else {
+    pub(super) fn done(&mut self, id: IoId, mut buffer: Buffer) -> Option<Buffer> {
+        let Some(group) = self.in_flight.iter_mut().find(|group| group.id == id) else {
             return Some(buffer);
         };
-        group.ids.swap_remove(at);
-        if group.ids.is_empty() {
+        group.is_done = true;
+        while let Some(group) = self.in_flight.front().filter(|group| group.is_done) {
             self.durable = self.durable.max(group.last);
-            self.in_flight = None;
+            self.in_flight.pop_front();
         }
-        if self.spare_buffers.len() < SPARE_BUFFERS {
-            self.spare_buffers.push(buffer);
+        if self.spare.len() < SPARE_BUFFERS {
+            buffer.clear();
+            self.spare.push(buffer);
         }
         None
-    }
-
-    /// A buffer of so many blocks, with anything in it.
-    fn buffer(&mut self, blocks: usize) -> Buffer {
-        let spare = self.spare_buffers.iter().position(|spare| spare.blocks() == blocks);
-        spare.map_or_else(|| Buffer::zeroed(blocks), |at| self.spare_buffers.swap_remove(at))
     }
 }

@@ -267,11 +267,23 @@ impl Rig {
     /// The newest label on any device that is there.
     pub fn label(&self) -> Label {
         let mut devices = self.devices();
-        let labels = (0..devices.count()).filter_map(|device| {
-            let read = Offline::read_raw(&mut *devices, DeviceIndex(device), 0, BLOCK).ok()?;
-            Label::decode(&read).ok()
-        });
-        labels.max_by_key(|label| label.sequence).unwrap()
+        let spindle_blocks = device_blocks_for(SPINDLE_SECTORS / 8);
+        let mut labels = Vec::new();
+        for device in 0..devices.count() {
+            let is_log = device == self.setting.spindles();
+            let blocks = match is_log {
+                true => self.setting.log_layout().device_blocks(),
+                false => spindle_blocks,
+            };
+            for block in [0, blocks - 1] {
+                let (device, at) = (DeviceIndex(device), block * BLOCK as u64);
+                let read = Offline::read_raw(&mut *devices, device, at, BLOCK).ok();
+                labels.extend(read.and_then(|read| Label::decode(&read).ok()));
+            }
+        }
+        let newest = labels.into_iter().max_by_key(|label| label.sequence).unwrap();
+        // As that of a spindle, whichever device it is from.
+        Label { kind: DeviceKind::Spindle, device_blocks: spindle_blocks, ..newest }
     }
 
     /// Starts the array; with a fuse that may burn down before it runs.

@@ -60,21 +60,41 @@ fn what_lies_behind_a_torn_record_is_never_found() {
 }
 
 #[test]
-fn records_gather_while_a_group_is_written() {
+fn records_gather_while_groups_are_written() {
     let mut model = Model::new(1);
-    model.append();
-    model.submit();
-    for _ in 0..3 {
+    for _ in 0..10 {
         model.append();
         model.submit();
     }
-    assert_eq!(model.under_way.len(), 1, "one group at a time");
-    model.step();
-    assert_eq!(model.durable.0, 1);
+    assert_eq!(model.under_way.len(), 8, "a record a group, and no more groups at once");
+    // The second is done first, and counts when the first is.
+    model.under_way.swap(0, 1);
+    model.step_at(0);
+    assert_eq!(model.durable.0, 0);
+    let first = model.under_way.iter().position(|io| io.id.0 == 0).unwrap();
+    model.step_at(first);
+    assert_eq!(model.durable.0, 2);
+    model.submit();
+    assert_eq!(model.under_way.len(), 7, "the last two have gathered");
+    while !model.under_way.is_empty() {
+        model.step();
+    }
+    assert_eq!(model.durable.0, 10);
+}
+
+/// What the other half has follows the records of this one: it is not written before these are durable.
+#[test]
+fn a_half_is_not_begun_before_the_one_before_it_is_durable() {
+    let mut model = Model::new(1);
+    model.append();
+    model.submit();
+    model.begin_checkpoint();
+    model.append();
     model.submit();
     assert_eq!(model.under_way.len(), 1);
     model.step();
-    assert_eq!(model.durable.0, 4);
+    model.submit();
+    assert_eq!((model.under_way.len(), model.durable.0), (1, 1));
 }
 
 #[test]

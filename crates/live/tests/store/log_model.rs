@@ -176,6 +176,10 @@ impl Model {
             return;
         }
         let at = self.random.below(self.under_way.len() as u64) as usize;
+        self.step_at(at);
+    }
+
+    pub fn step_at(&mut self, at: usize) {
         let io = self.under_way.swap_remove(at);
         let Request::Write { offset, from, .. } = io.request else { panic!("a write") };
         write_at(&mut self.disk, offset, from.bytes());

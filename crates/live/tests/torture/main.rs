@@ -30,3 +30,10 @@ fn schedules_of_all_kinds_hold() {
 fn a_start_without_spindles_to_rebuild_from_is_refused() {
     all_hold([1406], Some(LayoutName::RaidDp));
 }
+
+/// Blocks turn out bad while the others of their stripes are being read for a rebuild: what these do not suffice for any
+/// more is read again, and not left out.
+#[test]
+fn regression_a_block_that_turns_out_bad_while_its_stripe_is_rebuilt() {
+    all_hold([3356, 13418]);
+}

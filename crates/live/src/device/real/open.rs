@@ -117,7 +117,9 @@ impl OpenDevice {
             Err(Refused::Failed(source)) => return Err(system(path, "lock", source)),
         }
         let size_bytes = size_bytes / block * block;
-        Ok(DeviceFile { file, path: path.to_owned(), size_bytes, direct, is_block_device })
+        let writes_through = writes_through(&status);
+        let path = path.to_owned();
+        Ok(DeviceFile { file, path, size_bytes, direct, is_block_device, writes_through })
     }
 
     /// Makes a file of `size_bytes` at `path`, where nothing may be yet, and opens it. It is safe from a loss of power
@@ -199,6 +201,7 @@ pub struct DeviceFile {
     size_bytes: u64,
     direct: bool,
     is_block_device: bool,
+    writes_through: bool,
 }
 
 impl DeviceFile {
@@ -246,6 +249,12 @@ impl DeviceFile {
     #[must_use]
     pub fn is_block_device(&self) -> bool {
         self.is_block_device
+    }
+
+    /// Whether the drive makes a single write safe without writing out all that its cache has.
+    #[must_use]
+    pub fn writes_through(&self) -> bool {
+        self.writes_through
     }
 
     /// The open file.
@@ -298,6 +307,29 @@ fn preallocate(file: &File, size_bytes: u64) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn preallocate(_: &File, _: u64) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// Whether the drive under a file, or a block device, has no cache that is lost with the power, or knows FUA ("force unit
+/// access"), as far as the kernel says.
+#[cfg(target_os = "linux")]
+fn writes_through(status: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let device = if status.file_type().is_block_device() { status.rdev() } else { status.dev() };
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    // A partition has the queue of its disk.
+    ["queue", "../queue"].iter().any(|queue| {
+        let says = |what: &str| {
+            std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{queue}/{what}"))
+        };
+        says("fua").is_ok_and(|fua| fua.trim() == "1")
+            || says("write_cache").is_ok_and(|cache| cache.trim() == "write through")
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn writes_through(_: &Metadata) -> bool {
+    false
 }
 
 fn refused(path: &Path, status: &Metadata, error: io::Error) -> OpenError {

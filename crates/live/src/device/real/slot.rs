@@ -54,7 +54,11 @@ impl Slot {
             Request::Write { offset, from, durable } => {
                 let rest = &from.bytes()[done..];
                 let bytes = rest.len().min(MOST_BYTES) as u32;
-                let flags = if *durable { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() };
+                if *durable && rest.is_empty() {
+                    return opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build();
+                }
+                let at_once = *durable && self.file.writes_through();
+                let flags = if at_once { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() };
                 let write = opcode::Write::new(fd, rest.as_ptr(), bytes);
                 let write = write.rw_flags(flags.bits().cast_signed());
                 write.offset(*offset + done as u64).build()
@@ -80,9 +84,14 @@ impl Slot {
                 _ => Outcome::Over(Err(error_of(&self.io.request, &error))),
             };
         };
+        let was_whole = self.done_bytes >= whole;
         self.done_bytes += bytes;
         if self.done_bytes >= whole {
-            Outcome::Over(Ok(()))
+            // Where the drive has to be flushed for it, the kernel does that later and with more delay if it is asked for
+            // with the write.
+            let durable = matches!(self.io.request, Request::Write { durable: true, .. });
+            let is_safe = !durable || was_whole || self.file.writes_through();
+            if is_safe { Outcome::Over(Ok(())) } else { Outcome::Again }
         } else if bytes == 0 {
             Outcome::Over(Err(at_end))
         } else {
