@@ -35,5 +35,5 @@ fn a_start_without_spindles_to_rebuild_from_is_refused() {
 /// more is read again, and not left out.
 #[test]
 fn regression_a_block_that_turns_out_bad_while_its_stripe_is_rebuilt() {
-    all_hold([3356, 13418]);
+    all_hold([3356, 13418], Some(LayoutName::RaidDp));
 }
