@@ -105,14 +105,19 @@ impl<P> Degraded<P> {
 
     /// Where the same blocks cease to be lost or bad that are at `stripe`.
     pub(super) fn loss_changes_after(&self, stripe: u64) -> u64 {
-        let marks = self.lost.iter().map(|lost| lost.whole_below);
-        let mark = marks.filter(|mark| *mark > stripe).min().unwrap_or(u64::MAX);
+        let mark = self.mark_after(stripe);
         let first = SpindleIndex(0);
         match self.bad.range((stripe, first)..).next() {
             Some((bad, _)) if *bad == stripe => mark.min(stripe + 1),
             Some((bad, _)) => mark.min(*bad),
             None => mark,
         }
+    }
+
+    /// The first stripe behind `stripe` from which on a spindle is lost: rows begin there.
+    pub(super) fn mark_after(&self, stripe: u64) -> u64 {
+        let marks = self.lost.iter().map(|lost| lost.whole_below);
+        marks.filter(|mark| *mark > stripe).min().unwrap_or(u64::MAX)
     }
 
     pub(super) fn is_written(&self, row: u64) -> bool {

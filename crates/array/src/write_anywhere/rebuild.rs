@@ -40,6 +40,8 @@ struct Step<P> {
     given_up: bool,
     /// A block that was read turned out bad: it is read again, without it.
     again: bool,
+    /// What was computed is not what was written: all that is there is read, to find out which block is old.
+    all: bool,
     /// What its reads have brought, where there are bytes.
     read: Vec<(SpindleIndex, P)>,
 }
@@ -135,8 +137,9 @@ impl<P: Payload> WriteAnywhere<P> {
             .filter(|lost| lost.whole_below <= first_stripe)
             .map(|lost| lost.spindle)
             .collect();
+        // A whole row, of which it keeps tetrises out, and in which to them a spindle is lost from end to end or not at all.
         let end = (first_stripe + ROW_STRIPES).min(self.config.group.stripes());
-        let end = end.min(degraded.loss_changes_after(first_stripe));
+        let end = end.min(degraded.mark_after(first_stripe));
         (first_stripe < end && !rebuilt.is_empty()).then(|| Step {
             first_stripe,
             blocks: (end - first_stripe) as u32,
@@ -145,6 +148,7 @@ impl<P: Payload> WriteAnywhere<P> {
             awaited: 0,
             given_up: false,
             again: false,
+            all: false,
             read: Vec::new(),
         })
     }
@@ -155,6 +159,7 @@ impl<P: Payload> WriteAnywhere<P> {
         step.again = false;
         step.read.clear();
         let (first_stripe, blocks, rebuilt) = (step.first_stripe, step.blocks, step.rebuilt);
+        let all = step.all;
         let lost = degraded.lost_at(first_stripe);
         let group = &self.config.group;
         let shape = group.stripe_shape();
@@ -163,6 +168,12 @@ impl<P: Payload> WriteAnywhere<P> {
         // A loss that parity does not make good has ended the run.
         let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
         let mut from = group.spindles_of(plan.read);
+        if all {
+            from = (0..group.spindles())
+                .map(SpindleIndex)
+                .filter(|one| !lost.contains(*one))
+                .collect();
+        }
         // Where blocks are bad, it takes others; a stripe that cannot be rebuilt takes none.
         for stripe in first_stripe..first_stripe + u64::from(blocks) {
             let bad = degraded.bad_at(stripe);
@@ -230,10 +241,17 @@ impl<P: Payload> WriteAnywhere<P> {
         let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps.under_way[position];
         let (first_stripe, blocks, rebuilt) = (step.first_stripe, step.blocks, step.rebuilt);
-        let read = std::mem::take(&mut step.read);
+        let (read, all) = (std::mem::take(&mut step.read), step.all);
         let mut writes = Vec::new();
         if P::CARRIES_DATA {
-            writes = self.rebuilt_runs(first_stripe, blocks, rebuilt, &read);
+            let Some(runs) = self.rebuilt_runs(first_stripe, blocks, rebuilt, &read, all) else {
+                if let Some(degraded) = &mut self.degraded {
+                    degraded.steps.under_way[position].all = true;
+                }
+                self.read_step(position, driver);
+                return;
+            };
+            writes = runs;
         } else {
             for spindle in rebuilt {
                 writes.push((Run { spindle, dbn: first_stripe, blocks }, P::default()));

@@ -4,46 +4,80 @@ use strewn_raid::{Dbn, Member, SpindleIndex, SpindleSet, StripeBytes};
 
 use crate::payload::{Holds, Payload};
 
+use super::stored::Fit;
 use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
     /// The blocks of the spindles `rebuilt` in `blocks` stripes from `first_stripe` on, in runs. Blocks that cannot be
-    /// computed, or come out other than they were written, are left out: they are bad from now on.
+    /// computed, or come out other than they were written, are left out: they are bad from now on. Nothing where one that
+    /// was not `read`, because not `all` were, may be what it takes to do better.
+    ///
+    /// A block that comes out wrong was computed from one that is old and says that it is not: parity, of which no pointer
+    /// has a checksum. Which one it is shows when it is left out.
     pub(super) fn rebuilt_runs(
         &mut self,
         first_stripe: u64,
         blocks: u32,
         rebuilt: SpindleSet,
         read: &[(SpindleIndex, P)],
-    ) -> Vec<(Run, P)> {
+        all: bool,
+    ) -> Option<Vec<(Run, P)>> {
         let group = *self.group();
         let shape = group.stripe_shape();
         let mut stripe_bytes =
             StripeBytes::new(shape, BLOCK_BYTES).expect("the parity of the group can be computed");
         let mut runs: Vec<(Run, P)> = Vec::new();
+        let (mut bad, mut gone) = (Vec::new(), 0);
         for block in 0..blocks {
             let stripe = first_stripe + u64::from(block);
             let lost = self.lost_at(stripe).union(self.bad_at(stripe));
-            let plan = shape.plan_rebuild(group.members_on(rebuilt), group.members_on(lost));
             let at = block as usize * BLOCK_BYTES;
             // Member i is on spindle i.
             let block_of = |member: Member| {
                 let (_, payload) = read.iter().find(|(spindle, _)| spindle.0 == member.0.into())?;
                 payload.bytes().get(at..at + BLOCK_BYTES)
             };
-            let computed = plan.is_ok_and(|plan| stripe_bytes.compute(&plan, block_of).is_ok());
-            for spindle in rebuilt {
-                let bytes = stripe_bytes.block(Member(spindle.0 as u8)).filter(|_| computed);
-                let holds = self.holds_at(spindle, stripe);
-                let right = bytes.filter(|bytes| self.may_be_at(spindle, stripe, bytes));
-                let Some(bytes) = right else {
-                    self.counters.blocks_gone += 1;
-                    if let Some(degraded) = &mut self.degraded {
-                        degraded.bad.insert((stripe, spindle));
+            let mut compute = |without: SpindleSet| {
+                let missing = group.members_on(lost.union(without));
+                let plan = shape.plan_rebuild(group.members_on(rebuilt), missing).ok()?;
+                Some(stripe_bytes.compute(&plan, block_of).map(|()| {
+                    let computed = rebuilt.iter().map(|spindle| {
+                        let bytes = stripe_bytes.block(Member(spindle.0 as u8)).unwrap_or(&[]);
+                        (spindle, bytes.to_vec(), self.fit(spindle, stripe, bytes))
+                    });
+                    computed.collect::<Vec<_>>()
+                }))
+            };
+            let fits = |computed: &[(SpindleIndex, Vec<u8>, Fit)]| {
+                computed.iter().all(|(_, _, fit)| matches!(fit, Fit::Right | Fit::Unknown))
+            };
+            let mut computed = compute(SpindleSet::EMPTY).and_then(Result::ok).unwrap_or_default();
+            if !fits(&computed) {
+                for doubted in (0..group.spindles()).map(SpindleIndex) {
+                    if lost.contains(doubted) {
+                        continue;
                     }
+                    match compute(SpindleSet::single(doubted)) {
+                        Some(Ok(other)) if fits(&other) => {
+                            computed = other;
+                            bad.push((stripe, doubted));
+                            break;
+                        }
+                        Some(Err(_)) if !all => return None,
+                        _ => {}
+                    }
+                }
+            }
+            for spindle in rebuilt {
+                let right =
+                    computed.iter().find(|(of, _, fit)| *of == spindle && *fit != Fit::Wrong);
+                let Some((_, bytes, _)) = right else {
+                    gone += 1;
+                    bad.push((stripe, spindle));
                     continue;
                 };
-                let bytes = P::from_bytes(bytes.to_vec());
+                let bytes = P::from_bytes(bytes.clone());
+                let holds = self.holds_at(spindle, stripe);
                 let follows = runs.iter_mut().find(|(run, _)| {
                     run.spindle == spindle && run.dbn + u64::from(run.blocks) == stripe
                 });
@@ -64,7 +98,11 @@ impl<P: Payload> WriteAnywhere<P> {
                 payload.describe(at_sector, holds);
             }
         }
-        runs
+        self.counters.blocks_gone += gone;
+        if let Some(degraded) = &mut self.degraded {
+            degraded.bad.extend(bad);
+        }
+        Some(runs)
     }
 
     /// What the block of `spindle` in `stripe` holds.

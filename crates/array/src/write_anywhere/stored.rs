@@ -45,6 +45,19 @@ impl Stored {
     }
 }
 
+/// How bytes agree with what is known of the block that they are read or computed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// They are what was written.
+    Right,
+    /// Nobody knows, or needs to.
+    Unknown,
+    /// They are not what the consistency point in progress writes there: it may have done so, or not yet.
+    Early,
+    /// They are not what was written.
+    Wrong,
+}
+
 /// Where a block lay, and what it held, before the consistency point in progress.
 pub(super) struct Before {
     vbn: Option<Vbn>,
@@ -114,18 +127,35 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Whether a block may have these bytes: a block that is in use, and not parity, must have those it was written with.
     pub(super) fn may_be_at(&self, spindle: SpindleIndex, dbn: u64, bytes: &[u8]) -> bool {
+        self.fit(spindle, dbn, bytes) != Fit::Wrong
+    }
+
+    /// How bytes agree with what is known of a block.
+    pub(super) fn fit(&self, spindle: SpindleIndex, dbn: u64, bytes: &[u8]) -> Fit {
         if spindle.0 >= self.group().data_spindles() {
-            return true;
+            return Fit::Unknown;
         }
         let vbn = self.group().vbn(spindle, Dbn(dbn));
-        let Some(key) = self.key_at(vbn) else { return true };
-        // Of a block that the consistency point in progress has moved, the new place need not be written yet.
+        let Some(key) = self.key_at(vbn) else { return Fit::Unknown };
+        let agrees = |sum| sum == metadata::checksum(bytes);
         let before = self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.before.get(&key));
         let (place, sum) = match before {
             Some(before) => (before.vbn, before.checksum),
             None => (self.map.get(key), self.checksum_of(key)),
         };
-        place != Some(vbn) || sum == 0 || sum == metadata::checksum(bytes)
+        if place == Some(vbn) {
+            return match sum {
+                0 => Fit::Unknown,
+                sum if agrees(sum) => Fit::Right,
+                _ => Fit::Wrong,
+            };
+        }
+        // Of a block that the consistency point in progress has moved, the new place need not be written yet.
+        let is_new_place = before.is_some() && self.map.get(key) == Some(vbn);
+        match is_new_place && !agrees(self.checksum_of(key)) {
+            true => Fit::Early,
+            false => Fit::Unknown,
+        }
     }
 
     /// Which block lies at `vbn`, or lay there last.

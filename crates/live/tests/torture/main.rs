@@ -35,5 +35,18 @@ fn a_start_without_spindles_to_rebuild_from_is_refused() {
 /// more is read again, and not left out.
 #[test]
 fn regression_a_block_that_turns_out_bad_while_its_stripe_is_rebuilt() {
-    all_hold([3356, 13418], Some(LayoutName::RaidDp));
+    all_hold([539], Some(LayoutName::RaidDp));
+}
+
+/// Where blocks were bad, the steps of a rebuild ended amid rows. Tetrises in such a row took the spindle for whole, and were
+/// not kept out of the rest of the row while it was rebuilt.
+#[test]
+fn regression_a_rebuild_goes_row_by_row_where_blocks_are_bad() {
+    all_hold([7838, 8351], Some(LayoutName::RaidDp));
+}
+
+/// A write of parity was lost: a block rebuilt from it is not what was written, and is computed once more without it.
+#[test]
+fn regression_a_rebuild_does_without_parity_that_is_old() {
+    all_hold([71, 16514], Some(LayoutName::RaidDp));
 }
