@@ -1,5 +1,6 @@
 //! What cannot be, with what can.
 
+use strewn_alloc::VirtualSpace;
 use strewn_raid::{ParityGroup, SECTOR_BYTES, VraidConfig};
 
 use super::{Configuration, InPlaceLayout, Layout, LayoutName, Size, WriteAnywhereLayout};
@@ -183,6 +184,12 @@ impl Configuration {
         // Keys and places are numbers of 32 bits.
         if array.block_keys().end() == u32::MAX {
             return Err(ConfigurationError::LunTooLargeAtAll { lun_bytes });
+        }
+        if let Err(too_large) = VirtualSpace::new(array.volume_blocks) {
+            return Err(ConfigurationError::Impossible(format!(
+                "a LUN of {}, what is held back and metadata: {too_large}",
+                Size(lun_bytes)
+            )));
         }
         if aggregate_blocks >= u64::from(u32::MAX) {
             return Err(ConfigurationError::Impossible(format!(
