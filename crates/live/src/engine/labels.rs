@@ -44,6 +44,10 @@ impl LabelWrites {
         }
         member.state = state;
         self.is_changed = true;
+        if state == MemberState::Failed {
+            // By the time that it would be written another device may be in its place.
+            self.first_copies.retain(|(device, _)| device.0 != spindle.0);
+        }
         true
     }
 
@@ -113,26 +117,37 @@ mod tests {
         })
     }
 
+    /// Asks for writes, and has them done: their devices and extents.
+    fn written(labels: &mut LabelWrites) -> Vec<(u16, (u64, u64))> {
+        let mut ios = Vec::new();
+        labels.take_ios(&mut ios);
+        let extents = ios.iter().filter_map(|io| Some((io.device.0, io.extent()?))).collect();
+        for io in ios {
+            let done =
+                Done { id: io.id, device: io.device, buffer: Buffer::default(), result: Ok(()) };
+            assert_eq!(labels.done(done), None);
+        }
+        extents
+    }
+
     #[test]
     fn a_first_copy_is_written_when_all_second_ones_are() {
         let mut labels = labels();
         labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
-        let mut offsets = Vec::new();
-        while !labels.is_idle() {
-            let mut ios = Vec::new();
-            labels.take_ios(&mut ios);
-            offsets.push(ios.iter().filter_map(Io::extent).collect::<Vec<_>>());
-            for io in ios {
-                let done = Done {
-                    id: io.id,
-                    device: io.device,
-                    buffer: Buffer::default(),
-                    result: Ok(()),
-                };
-                assert_eq!(labels.done(done), None);
-            }
-        }
-        assert_eq!(offsets, [vec![(99 * 4096, 4096); 2], vec![(0, 4096); 2]]);
+        assert_eq!(written(&mut labels), [(0, (99 * 4096, 4096)), (1, (99 * 4096, 4096))]);
+        assert_eq!(written(&mut labels), [(0, (0, 4096)), (1, (0, 4096))]);
+        assert!(labels.is_idle());
+    }
+
+    #[test]
+    fn regression_what_takes_the_place_of_a_spindle_does_not_get_its_label() {
+        let mut labels = labels();
+        labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
+        written(&mut labels);
+        labels.set_state(SpindleIndex(1), MemberState::Failed);
+        // The first copies of the label before, and the second ones of the next.
+        assert_eq!(written(&mut labels), [(0, (0, 4096))]);
+        assert_eq!(written(&mut labels), [(0, (99 * 4096, 4096))]);
     }
 
     #[test]

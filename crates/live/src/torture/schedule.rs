@@ -175,13 +175,17 @@ impl Schedule {
         // One that was lost may be back with the power, as old as it is.
         let draw = &mut self.draw;
         self.absent.retain(|_| draw.one_in(2));
+        // One that took another's place and has no label yet is nobody's: an array is put together without it.
+        let spindles = (0..self.plan.spindles()).map(DeviceIndex);
+        self.disks = self.bench.devices.disks();
+        let is_nobodys = |one: &DeviceIndex| label_of(&self.disks[usize::from(one.0)]).is_none();
+        self.absent.extend(spindles.filter(is_nobodys));
         let lost = injected.iter().filter(|one| matches!(one.fault, Fault::Gone { .. }));
         self.summary.losses += lost.count() as u64;
         let silent = injected.iter().filter(|one| place_of(&one.fault).is_some());
         self.summary.silent_faults += silent.count() as u64;
         self.note_injuries(&injected);
         self.injected.extend(injected);
-        self.disks = self.bench.devices.disks();
     }
 
     /// Notes in which stripes a fault may have left something wrong.
@@ -237,7 +241,11 @@ impl Schedule {
             devices.close(*device);
         }
         let Some(label) = self.label(&devices)? else { return Ok(()) };
-        let absent = self.absent.clone();
+        // A spindle that has come back and is marked as failed is not the array's any more.
+        let failed = (0..).map(DeviceIndex).zip(&label.members);
+        let failed = failed.filter(|(_, member)| member.state == MemberState::Failed);
+        let mut absent = self.absent.clone();
+        absent.extend(failed.map(|(device, _)| device));
         self.check_disks(self.disks.clone(), &absent, &label, |problem| {
             !matches!(problem, Problem::Label { .. } | Problem::Superblock { .. })
         })
@@ -299,24 +307,27 @@ fn place_of(fault: &Fault) -> Option<Vec<(u64, u64)>> {
     }
 }
 
+/// The label of a device, by either copy.
+fn label_of(disk: &SimulatedDisk) -> Option<Label> {
+    let last = disk.size_bytes() - BLOCK_BYTES as u64;
+    let copies = [0, last].map(|offset| {
+        let mut bytes = vec![0; BLOCK_BYTES];
+        // What cannot be read is no label.
+        if disk.read(offset, &mut bytes).is_err() {
+            bytes.fill(0);
+        }
+        bytes
+    });
+    Label::of_copies(&copies[0], &copies[1]).ok()
+}
+
 /// Of the labels of all devices the newest; of those that are as new, one whose device none of them calls failed.
 fn newest_label(
     devices: &SimulatedDevices,
     absent: &BTreeSet<DeviceIndex>,
 ) -> Result<Option<Label>, String> {
-    let mut labels = Vec::new();
-    for device in (0..devices.count()).map(DeviceIndex).filter(|one| !absent.contains(one)) {
-        let last = devices.size_bytes(device) - BLOCK_BYTES as u64;
-        let copies = [0, last].map(|offset| {
-            let mut bytes = vec![0; BLOCK_BYTES];
-            // What cannot be read is no label.
-            if devices.disk(device).read(offset, &mut bytes).is_err() {
-                bytes.fill(0);
-            }
-            bytes
-        });
-        labels.extend(Label::of_copies(&copies[0], &copies[1]).ok());
-    }
+    let there = (0..devices.count()).map(DeviceIndex).filter(|one| !absent.contains(one));
+    let mut labels: Vec<Label> = there.filter_map(|one| label_of(devices.disk(one))).collect();
     let Some(newest) = labels.iter().map(|label| label.sequence).max() else { return Ok(None) };
     labels.retain(|label| label.sequence == newest);
     let is_believed = |label: &Label| {
