@@ -158,10 +158,14 @@ impl BufferCache {
     /// that of `key` three times in four.
     #[inline]
     pub(crate) fn prefetch_buffer_found(&self, key: u32) {
-        let at = self.links[self.chain_of(key) as usize];
-        let place = at.wrapping_sub(self.first_place) as usize;
-        prefetch(&self.keys, place);
+        self.prefetch_place(self.links[self.chain_of(key) as usize]);
+    }
+
+    /// Announces a change of the buffer at `at`, which may be none.
+    #[inline]
+    fn prefetch_place(&self, at: u32) {
         prefetch(&self.links, at as usize);
+        prefetch(&self.keys, at.wrapping_sub(self.first_place) as usize);
         prefetch(&self.flags, at.wrapping_sub(self.first_pinned) as usize);
     }
 
@@ -538,9 +542,7 @@ impl BufferCache {
         self.free = std::mem::replace(&mut self.links[at as usize], next);
         self.links[link as usize] = at;
         // The next to be pinned takes the place that is free then.
-        prefetch(&self.links, self.free as usize);
-        prefetch(&self.keys, self.free.wrapping_sub(self.first_place) as usize);
-        prefetch(&self.flags, self.free.wrapping_sub(self.first_pinned) as usize);
+        self.prefetch_place(self.free);
     }
 }
 

@@ -7,6 +7,14 @@ use crate::payload::{Holds, Payload};
 use super::stored::Fit;
 use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
 
+/// Blocks of a stripe as they were computed, by spindle.
+type Rebuilt = Vec<(SpindleIndex, Vec<u8>, Fit)>;
+
+/// Whether nothing speaks against any of them.
+fn fits(computed: &Rebuilt) -> bool {
+    computed.iter().all(|(_, _, fit)| matches!(fit, Fit::Right | Fit::Unknown))
+}
+
 impl<P: Payload> WriteAnywhere<P> {
     /// The blocks of the spindles `rebuilt` in `blocks` stripes from `first_stripe` on, in runs. Blocks that cannot be
     /// computed, or come out other than they were written, are left out: they are bad from now on. Nothing where one that
@@ -45,18 +53,13 @@ impl<P: Payload> WriteAnywhere<P> {
                         let bytes = stripe_bytes.block(Member(spindle.0 as u8)).unwrap_or(&[]);
                         (spindle, bytes.to_vec(), self.fit(spindle, stripe, bytes))
                     });
-                    computed.collect::<Vec<_>>()
+                    computed.collect::<Rebuilt>()
                 }))
-            };
-            let fits = |computed: &[(SpindleIndex, Vec<u8>, Fit)]| {
-                computed.iter().all(|(_, _, fit)| matches!(fit, Fit::Right | Fit::Unknown))
             };
             let mut computed = compute(SpindleSet::EMPTY).and_then(Result::ok).unwrap_or_default();
             if !fits(&computed) {
-                for doubted in (0..group.spindles()).map(SpindleIndex) {
-                    if lost.contains(doubted) {
-                        continue;
-                    }
+                let there = (0..group.spindles()).map(SpindleIndex);
+                for doubted in there.filter(|one| !lost.contains(*one)) {
                     match compute(SpindleSet::single(doubted)) {
                         Some(Ok(other)) if fits(&other) => {
                             computed = other;
