@@ -15,7 +15,7 @@ set -eu
 
 strewn=${STREWN:-target/release/strewn}
 seconds=${SECONDS_EACH:-10}
-data=${DATA_SPINDLES:-4}
+data=${DATA_SPINDLES:-6}
 parity=2
 spindles=$((data + parity))
 folder=${1:-$(mktemp -d /var/tmp/strewn-live-speed.XXXXXX)}
@@ -75,5 +75,6 @@ echo
 for one in a b32 b1 c; do
     echo "$one: controller $(figure .utilization.controller "$folder/$one.json"), spindles $(figure \
         .utilization.spindles "$folder/$one.json"), log $(jq '.real_spindles.log[-1].utilization' \
-        "$folder/$one.json"), reads from memory $(figure .cache.hit_percent "$folder/$one.json") %"
+        "$folder/$one.json"), reads of spindles for each operation $(figure \
+        .spindle_commands.reads_per_host_op "$folder/$one.json")"
 done

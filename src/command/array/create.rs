@@ -40,10 +40,10 @@ pub(super) struct CreateArguments {
     /// Take this file or block device for the log [default: a file that is made]
     #[arg(long, value_name = "PATH")]
     log: Option<PathBuf>,
-    /// Size of each half of the log, which takes writes in turn [default: a 64th of the LUN, 1 MiB to 16 MiB]
+    /// Size of each half of the log, which takes writes in turn [default: a 16th of the LUN, 1 MiB to 64 MiB]
     #[arg(long, value_name = "SIZE")]
     log_size: Option<Bytes>,
-    /// Memory for the cache [default: a 16th of the LUN, 4 MiB to 256 MiB]
+    /// Memory for the cache [default: a quarter of the LUN, 4 MiB to 512 MiB]
     #[arg(long, value_name = "SIZE")]
     cache: Option<Bytes>,
     /// Give the files that are made all their space at once, so that the file system cannot run full under them

@@ -24,9 +24,9 @@ pub struct Request {
     pub spindle_bytes: u64,
     /// Bytes of the LUN; they are rounded up to whole blocks.
     pub lun_bytes: u64,
-    /// One half of the NVRAM log, in bytes; nothing: a 64th of the LUN, 1 MiB to 16 MiB.
+    /// One half of the NVRAM log, in bytes; nothing: a sixteenth of the LUN, 1 MiB to 64 MiB.
     pub log_half_bytes: Option<u64>,
-    /// The cache, in bytes; nothing: a sixteenth of the LUN, 4 MiB to 256 MiB.
+    /// The cache, in bytes; nothing: a quarter of the LUN, 4 MiB to 512 MiB.
     pub cache_bytes: Option<u64>,
 }
 
@@ -82,10 +82,10 @@ impl Request {
         let block = BLOCK_BYTES as u64;
         let lun_blocks = lun_bytes.div_ceil(block);
         let log_half_bytes = self.log_half_bytes.unwrap_or_else(|| {
-            (lun_bytes / 64).next_multiple_of(MEBIBYTE).clamp(MEBIBYTE, 16 * MEBIBYTE)
+            (lun_bytes / 16).next_multiple_of(MEBIBYTE).clamp(MEBIBYTE, 64 * MEBIBYTE)
         });
         let cache_bytes = self.cache_bytes.unwrap_or_else(|| {
-            (lun_bytes / 16).next_multiple_of(MEBIBYTE).clamp(4 * MEBIBYTE, 256 * MEBIBYTE)
+            (lun_bytes / 4).next_multiple_of(MEBIBYTE).clamp(4 * MEBIBYTE, 512 * MEBIBYTE)
         });
         let cache_blocks = u32::try_from(cache_bytes / block).unwrap_or(u32::MAX);
         let layout = match self.layout.parity() {

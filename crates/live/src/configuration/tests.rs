@@ -18,7 +18,7 @@ fn few_words_make_a_whole_array_that_a_label_has_room_for() {
         assert_eq!(planned.layout_name(), layout);
         assert_eq!(planned.spindles(), request(layout).spindles());
         assert_eq!(planned.lun_bytes(), 1 << 30);
-        assert_eq!(planned.log_half_bytes, 16 << 20);
+        assert_eq!(planned.log_half_bytes, 64 << 20);
         let text = planned.to_toml().unwrap();
         assert!(text.len() < 1024, "{text}");
         assert_eq!(Configuration::from_toml(&text).unwrap(), planned, "{text}");

@@ -43,6 +43,9 @@ impl Slot {
     /// What the kernel is asked for: all of it, or what is left.
     pub(super) fn entry(&mut self) -> squeue::Entry {
         let fd = Fd(self.file.file().as_raw_fd());
+        if self.is_flush() {
+            return opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build();
+        }
         let done = self.done_bytes;
         match &mut self.io.request {
             Request::Read { offset, into } => {
@@ -54,17 +57,29 @@ impl Slot {
             Request::Write { offset, from, durable } => {
                 let rest = &from.bytes()[done..];
                 let bytes = rest.len().min(MOST_BYTES) as u32;
-                if *durable && rest.is_empty() {
-                    return opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build();
-                }
                 let at_once = *durable && self.file.writes_through();
                 let flags = if at_once { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() };
                 let write = opcode::Write::new(fd, rest.as_ptr(), bytes);
                 let write = write.rw_flags(flags.bits().cast_signed());
                 write.offset(*offset + done as u64).build()
             }
-            Request::Flush => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
+            Request::Flush => unreachable!("seen to above"),
         }
+    }
+
+    /// Whether all that is left of it is to flush the device.
+    pub(super) fn is_flush(&self) -> bool {
+        match &self.io.request {
+            Request::Read { .. } => false,
+            Request::Write { from, durable, .. } => *durable && self.done_bytes == from.bytes().len(),
+            Request::Flush => true,
+        }
+    }
+
+    /// Flushes the device, and waits for it.
+    pub(super) fn flush(&mut self) -> Outcome {
+        let result = rustix::fs::fdatasync(self.file.file());
+        self.came_back(result.map_or_else(|error| -error.raw_os_error(), |()| 0))
     }
 
     /// What the kernel says of the last entry: bytes done, or an error below zero.
