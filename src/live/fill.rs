@@ -86,6 +86,6 @@ fn write<A: LiveArray>(
             }
         }
     }
-    running.clean().map_err(LiveError::Stopped)?;
+    running.catch_up().map_err(LiveError::Stopped)?;
     Ok(Fill { bytes, took: started.elapsed() })
 }

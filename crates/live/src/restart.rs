@@ -340,7 +340,7 @@ pub fn restart<D: Devices, A: LiveArray>(
             .ask(RequestId(0), request)
             .map_err(|error| RestartError::Stopped(error.to_string()))?;
     }
-    running.clean().map_err(RestartError::Stopped)?;
+    running.catch_up().map_err(RestartError::Stopped)?;
     running.engine_mut().set_replaying(false);
     running.seal(false).map_err(RestartError::Stopped)?;
     Ok(running)

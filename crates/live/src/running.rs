@@ -125,17 +125,36 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         }
     }
 
-    /// Brings everything to the spindles.
+    /// Brings everything to the spindles, and waits for all that is under way, a rebuild too.
     ///
     /// # Errors
     /// Why the array stopped.
     pub fn clean(&mut self) -> Result<(), String> {
+        self.bring_to_spindles_until(Self::is_clean)
+    }
+
+    /// The same, but while a spindle is being rebuilt only what was acknowledged is waited for.
+    ///
+    /// # Errors
+    /// Why the array stopped.
+    pub fn catch_up(&mut self) -> Result<(), String> {
+        self.bring_to_spindles_until(|running| {
+            let engine = &running.engine;
+            if engine.is_rebuilding() { engine.has_caught_up() } else { running.is_clean() }
+        })
+    }
+
+    fn is_clean(&self) -> bool {
+        self.engine.is_clean() && self.under_way == 0
+    }
+
+    fn bring_to_spindles_until(&mut self, is_there: impl Fn(&Self) -> bool) -> Result<(), String> {
         loop {
             if let Some(why) = self.engine.stopped() {
                 return Err(why.to_owned());
             }
             self.send();
-            if self.engine.is_clean() && self.under_way == 0 {
+            if is_there(self) {
                 return Ok(());
             }
             let now_ns = self.devices.now_ns();
@@ -144,13 +163,13 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         }
     }
 
-    /// Writes a superblock that needs nothing of the log, see [`Engine::seal`].
+    /// Writes a superblock that needs nothing of the log, see [`Engine::seal`]. Of use only when all has caught up.
     ///
     /// # Errors
     /// Why the array stopped.
     pub fn seal(&mut self, clean: bool) -> Result<(), String> {
         self.engine.seal(clean);
-        self.clean()
+        self.catch_up()
     }
 
     /// Writes the last superblock once more, see [`Engine::renew_superblock`], and waits for it.
@@ -172,12 +191,20 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         }
     }
 
-    /// Brings everything to the spindles, and says so on them.
+    /// Brings everything to the spindles, and says so on them; then nothing is under way any more. The end of a rebuild is not
+    /// waited for: the next start begins it anew.
     ///
     /// # Errors
     /// Why the array stopped.
     pub fn shut_down(&mut self) -> Result<(), String> {
-        self.clean()?;
-        self.seal(true)
+        self.catch_up()?;
+        // What a rebuild has under way may be in the log alone.
+        let clean = self.is_clean();
+        self.seal(clean)?;
+        while self.under_way > 0 {
+            self.devices.wait(None, &mut self.done);
+            self.under_way -= self.done.drain(..).len();
+        }
+        Ok(())
     }
 }

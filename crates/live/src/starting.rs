@@ -11,7 +11,7 @@ use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
 use crate::device::{Devices, Engine, RealDevices, open_devices};
 use crate::engine::LiveArray;
-use crate::format::{Member, MemberState, Superblock};
+use crate::format::Superblock;
 use crate::offline::Offline;
 use crate::restart::{
     Beginning, RestartError, newest_superblock, read_tree, restart_in_place,
@@ -69,12 +69,12 @@ impl Started {
         }
     }
 
-    /// Rebuilds the spindles that are rebuilding. `progress` is told now and then how far it is, 0 to 1, and may end it; then
-    /// it begins anew the next time. All is brought to the spindles in the end.
+    /// Rebuilds the spindles that are rebuilding; whether it came to its end. `progress` is told now and then how far it is, 0
+    /// to 1, and may end it; then it begins anew the next time. All is brought to the spindles in the end.
     ///
     /// # Errors
     /// If the array stops.
-    pub fn rebuild(self, progress: impl FnMut(f64) -> bool) -> Result<(), StartError> {
+    pub fn rebuild(self, progress: impl FnMut(f64) -> bool) -> Result<bool, StartError> {
         match self {
             Self::WriteAnywhere(running) => rebuild(*running, progress),
             Self::InPlace(running) => rebuild(*running, progress),
@@ -125,7 +125,7 @@ fn scrub_stopped<D: Devices, A: LiveArray>(
     mut running: Running<D, A>,
     scrub: impl FnOnce(&mut Offline<'_, D>, &Superblock) -> Result<Scrubbed, StartError>,
 ) -> Result<Scrubbed, StartError> {
-    running.shut_down().map_err(StartError::Stopped)?;
+    running.clean().and_then(|()| running.shut_down()).map_err(StartError::Stopped)?;
     let label = running.engine().label().clone();
     let mut devices = running.into_devices();
     let superblock = newest_superblock(&mut devices, &label).ok_or(RestartError::NoSuperblock)?;
@@ -136,21 +136,22 @@ fn scrub_stopped<D: Devices, A: LiveArray>(
 fn rebuild<D: Devices, A: LiveArray>(
     mut running: Running<D, A>,
     mut progress: impl FnMut(f64) -> bool,
-) -> Result<(), StartError> {
+) -> Result<bool, StartError> {
     loop {
         let engine = running.engine();
         if let Some(why) = engine.stopped() {
             return Err(StartError::Stopped(why.to_owned()));
         }
-        let is_rebuilding = |member: &Member| member.state == MemberState::Rebuilding;
         let open = engine.array().failures().iter().filter(|failure| failure.is_open());
         let done = open.map(|failure| failure.rebuilt).fold(1.0, f64::min);
-        if !engine.label().members.iter().any(is_rebuilding) || !progress(done) {
+        if !engine.is_rebuilding() || !progress(done) {
             break;
         }
         running.turn(Some(LOOK_EVERY));
     }
-    running.shut_down().map_err(StartError::Stopped)
+    let is_done = !running.engine().is_rebuilding();
+    running.shut_down().map_err(StartError::Stopped)?;
+    Ok(is_done)
 }
 
 /// Starts an array on its devices, and catches up with its log.

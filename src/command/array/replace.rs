@@ -47,7 +47,7 @@ pub(crate) fn replace(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
         .map_err(|error| Failure::failed(error.to_string()).with_help(error.remedy()))?;
     let stop = terminal::stop_when_interrupted();
     let mut last = 0;
-    start_array(assembled, arguments.io)?
+    let is_rebuilt = start_array(assembled, arguments.io)?
         .rebuild(|done| {
             let percent = (done * 100.0) as u32;
             if percent / 10 > last / 10 {
@@ -57,10 +57,10 @@ pub(crate) fn replace(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
             !stop()
         })
         .map_err(|error| Failure::failed(format!("the rebuild has ended early: {error}")))?;
-    if stop() {
-        return Err(Failure::stopped(
-            "stopped; the rebuild begins anew when the array is started again",
-        ));
+    if !is_rebuilt {
+        let message = format!("stopped: spindle {} is not rebuilt", arguments.spindle);
+        return Err(Failure::stopped(message)
+            .with_help("the rebuild begins anew when the array is served, run or scrubbed"));
     }
     terminal::print(&format!("spindle {} is rebuilt on {}\n", arguments.spindle, path.display()))?;
     Ok(Ending::Complete)

@@ -38,7 +38,8 @@ pub(super) fn find(place: &Place, options: OpenOptions) -> Result<Found, Assembl
     else {
         return Err(AssemblyError::Unusable { problems: diagnosis.problems });
     };
-    if lost > 0 && !options.degraded {
+    // One that is being rebuilt is there: the array goes on with it, and is whole without anybody's doing.
+    if diagnosis.spindles.contains(&None) && !options.degraded {
         let usable = diagnosis.spindles.len() - lost;
         return Err(AssemblyError::Degraded { usable, problems: diagnosis.problems });
     }

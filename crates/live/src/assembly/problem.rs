@@ -124,7 +124,7 @@ impl Problem {
             ProblemKind::Older { .. } => {
                 "replace it: it may lack what was written since".to_owned()
             }
-            ProblemKind::Rebuilding => "start the array, which goes on with it".to_owned(),
+            ProblemKind::Rebuilding => "nothing: the array begins anew with it when it is started".to_owned(),
             ProblemKind::TooSmall { .. } => {
                 "give the whole device back, or replace the spindle".to_owned()
             }

@@ -161,6 +161,12 @@ impl<A: LiveArray> Engine<A> {
         self.labels.label()
     }
 
+    /// Whether a spindle is being rebuilt.
+    #[must_use]
+    pub fn is_rebuilding(&self) -> bool {
+        self.labels.rebuilding().next().is_some()
+    }
+
     /// What the last safe superblock says.
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
@@ -260,8 +266,13 @@ impl<A: LiveArray> Engine<A> {
     /// Whether nothing is under way and all that was acknowledged is on the spindles.
     #[must_use]
     pub fn is_clean(&self) -> bool {
+        self.has_caught_up() && self.world.is_idle()
+    }
+
+    /// Whether all that was acknowledged is safe on the spindles, and no superblock is on its way. A rebuild may be under way.
+    #[must_use]
+    pub fn has_caught_up(&self) -> bool {
         self.array.is_clean()
-            && self.world.is_idle()
             && self.pending.is_empty()
             && self.committing.is_none()
             && self.next_root.is_none()

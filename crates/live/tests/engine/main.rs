@@ -11,9 +11,11 @@ use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::ProcessorCosts;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_live::data::Data;
-use strewn_live::device::{DeviceIndex, Devices, Io, IoId, Request, SimulatedDevices};
+use strewn_live::device::{
+    DeviceIndex, Devices, Io, IoId, Request, SimulatedDevices, SimulatedDisk,
+};
 use strewn_live::engine::{Answer, HostRequest, RequestId};
-use strewn_live::format::{LogLayout, SUPERBLOCK_SLOTS, device_blocks_for};
+use strewn_live::format::{LogLayout, MemberState, SUPERBLOCK_SLOTS, device_blocks_for};
 use strewn_live::restart::{Beginning, restart_write_anywhere};
 use strewn_live::running::Running;
 use strewn_raid::{Parity, ParityGroup};
@@ -133,5 +135,54 @@ fn what_was_written_is_there_after_a_restart_with_or_without_a_crash() {
             );
         }
         array.shut_down().unwrap();
+    }
+}
+
+#[test]
+fn a_rebuild_does_not_keep_an_array_from_starting_nor_from_being_shut_down() {
+    const LOST: u16 = 2;
+    let config = config(Parity::RaidDp, 5);
+    let (devices, mut beginning) = fresh_devices(4, &config);
+    let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
+    let blocks = u64::from(LUN_BLOCKS);
+    let bytes = |block: u64, round: u8| vec![block as u8 ^ round; BLOCK];
+    for block in 0..blocks {
+        write(&mut array, block * 8, bytes(block, 0));
+    }
+    array.shut_down().unwrap();
+
+    let mut devices = array.into_devices();
+    let blank = SimulatedDisk::zeroed(devices.size_bytes(DeviceIndex(LOST)));
+    devices.replace(DeviceIndex(LOST), blank);
+    devices.set_slow(DeviceIndex(LOST), 100);
+    beginning.label.members[usize::from(LOST)].state = MemberState::Rebuilding;
+    for round in 1..4 {
+        let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
+        assert!(array.engine().is_rebuilding(), "start {round} has waited for the rebuild");
+        for block in (0..blocks).step_by(61) {
+            assert_eq!(read(&mut array, block * 8, 8), bytes(block, round - 1));
+            write(&mut array, block * 8, bytes(block, round));
+        }
+        assert!(array.engine().is_rebuilding(), "there was nothing to interrupt");
+        // By order or by a loss of power.
+        if round == 2 {
+            devices = array.into_devices();
+            devices.crash();
+        } else {
+            array.shut_down().unwrap();
+            devices = array.into_devices();
+        }
+    }
+    devices.set_slow(DeviceIndex(LOST), 1);
+    let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
+    while array.engine().is_rebuilding() {
+        array.turn(None);
+    }
+    // What was rebuilt is read when others are lost.
+    for other in [0, 1] {
+        array.devices_mut().lose_device(DeviceIndex(other), "it broke");
+    }
+    for block in (0..blocks).step_by(61) {
+        assert_eq!(read(&mut array, block * 8, 8), bytes(block, 3));
     }
 }

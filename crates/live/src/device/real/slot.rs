@@ -71,7 +71,9 @@ impl Slot {
     pub(super) fn is_flush(&self) -> bool {
         match &self.io.request {
             Request::Read { .. } => false,
-            Request::Write { from, durable, .. } => *durable && self.done_bytes == from.bytes().len(),
+            Request::Write { from, durable, .. } => {
+                *durable && self.done_bytes == from.bytes().len()
+            }
             Request::Flush => true,
         }
     }
