@@ -18,6 +18,10 @@ pub use threads::ThreadDevices;
 #[cfg(target_os = "linux")]
 pub use uring::UringDevices;
 
+/// How many operations come back from one wait at most. Completions come in bunches, and what follows from the first of
+/// them is for the devices to do while the rest are seen to.
+const BACK_AT_ONCE: usize = 8;
+
 /// How files are read and written while the caller goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Engine {

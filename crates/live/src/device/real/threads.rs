@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::super::{DeviceIndex, Devices, Done, Io, IoError, Request, Waker};
 use super::errno::{ended, error_of};
-use super::{DeviceFile, assert_countable, closed};
+use super::{BACK_AT_ONCE, DeviceFile, assert_countable, closed};
 
 /// How many operations a device is given at once, one a thread: enough to sort for a disk.
 const THREADS_A_DEVICE: usize = 8;
@@ -133,7 +133,8 @@ impl Devices for ThreadDevices {
             }
         };
         state.woken = false;
-        done.append(&mut state.done);
+        let back = state.done.len().min(BACK_AT_ONCE);
+        done.extend(state.done.drain(..back));
     }
 
     fn waker(&self) -> Waker {

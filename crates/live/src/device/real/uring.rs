@@ -17,17 +17,13 @@ use rustix::io::Errno;
 
 use super::super::{DeviceIndex, Devices, Done, Io, IoError, Waker};
 use super::slot::{Outcome, Slot};
-use super::{DeviceFile, assert_countable, closed};
+use super::{BACK_AT_ONCE, DeviceFile, assert_countable, closed};
 
 /// Places for what is asked of the kernel.
 const ENTRIES: u32 = 512;
 
 /// How many operations the kernel has at once: one place is the wake-up's, so that there is always one.
 const AT_ONCE: usize = ENTRIES as usize - 1;
-
-/// How many operations come back from one wait at most. Completions come in bunches, and what follows from the first of
-/// them is for the devices to do while the rest are seen to.
-const BACK_AT_ONCE: usize = 8;
 
 /// A flush that takes longer is better waited for by the kernel's threads.
 const QUICK_FLUSH: Duration = Duration::from_micros(500);
@@ -74,7 +70,7 @@ pub struct UringDevices {
     wake: Arc<OwnedFd>,
     wake_is_armed: bool,
     woken: bool,
-    // Flushes that the kernel's threads are left with: one has been slow.
+    // So many flushes more are the kernel's threads': one has been slow.
     flushes_left: u32,
     opened: Instant,
 }
