@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_raid::SpindleIndex;
 
 use crate::assembly::Assembled;
 use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
 use crate::device::{Devices, Engine, RealDevices, open_devices};
 use crate::engine::LiveArray;
-use crate::format::Superblock;
+use crate::format::{MemberState, Superblock};
 use crate::offline::Offline;
 use crate::restart::{
     Beginning, RestartError, newest_superblock, read_tree, restart_in_place,
@@ -69,8 +70,8 @@ impl Started {
         }
     }
 
-    /// Rebuilds the spindles that are rebuilding; whether it came to its end. `progress` is told now and then how far it is, 0
-    /// to 1, and may end it; then it begins anew the next time. All is brought to the spindles in the end.
+    /// Rebuilds the spindles that are rebuilding; whether all of them are whole. `progress` is told now and then how far it is,
+    /// 0 to 1, and may end it; then it begins anew the next time. All is brought to the spindles in the end.
     ///
     /// # Errors
     /// If the array stops.
@@ -137,6 +138,7 @@ fn rebuild<D: Devices, A: LiveArray>(
     mut running: Running<D, A>,
     mut progress: impl FnMut(f64) -> bool,
 ) -> Result<bool, StartError> {
+    let rebuilding = running.engine().rebuilding();
     loop {
         let engine = running.engine();
         if let Some(why) = engine.stopped() {
@@ -149,7 +151,10 @@ fn rebuild<D: Devices, A: LiveArray>(
         }
         running.turn(Some(LOOK_EVERY));
     }
-    let is_done = !running.engine().is_rebuilding();
+    // One of them may have failed again.
+    let members = &running.engine().label().members;
+    let is_whole = |spindle: &SpindleIndex| members[spindle.index()].state == MemberState::Present;
+    let is_done = rebuilding.iter().all(is_whole);
     running.shut_down().map_err(StartError::Stopped)?;
     Ok(is_done)
 }

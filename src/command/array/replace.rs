@@ -58,9 +58,14 @@ pub(crate) fn replace(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
         })
         .map_err(|error| Failure::failed(format!("the rebuild has ended early: {error}")))?;
     if !is_rebuilt {
-        let message = format!("stopped: spindle {} is not rebuilt", arguments.spindle);
-        return Err(Failure::stopped(message)
-            .with_help("the rebuild begins anew when the array is served, run or scrubbed"));
+        let message = format!("spindle {} is not rebuilt", arguments.spindle);
+        return Err(if stop() {
+            Failure::stopped(format!("stopped: {message}"))
+                .with_help("the rebuild begins anew when the array is served, run or scrubbed")
+        } else {
+            Failure::failed(format!("{message}: {} has failed", path.display()))
+                .with_help("replace it with another device")
+        });
     }
     terminal::print(&format!("spindle {} is rebuilt on {}\n", arguments.spindle, path.display()))?;
     Ok(Ending::Complete)

@@ -42,7 +42,7 @@ pub(super) enum CommitStage {
 
 impl<A: LiveArray> Engine<A> {
     /// Writes one more superblock, which says that nothing of the log is needed, and whether the array is left as it is.
-    /// Of use only when [`is_clean`](Self::is_clean).
+    /// Of use only when all [has caught up](Self::has_caught_up).
     pub fn seal(&mut self, clean: bool) {
         let log_start = self.world.log.next_sequence();
         self.log_start = log_start;

@@ -161,7 +161,13 @@ impl<A: LiveArray> Engine<A> {
         self.labels.label()
     }
 
-    /// Whether a spindle is being rebuilt.
+    /// The spindles that are being rebuilt.
+    #[must_use]
+    pub fn rebuilding(&self) -> Vec<SpindleIndex> {
+        self.labels.rebuilding().collect()
+    }
+
+    /// Whether there are any.
     #[must_use]
     pub fn is_rebuilding(&self) -> bool {
         self.labels.rebuilding().next().is_some()
