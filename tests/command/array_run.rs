@@ -51,9 +51,8 @@ fn an_array_is_driven_in_real_time_and_reports_what_a_simulation_would() {
         }
         assert!(number("/spindle_commands/mean_service_ms") > 0.0);
         assert!(number("/consistency_points/count") > 0.0, "the log is small: {segment}");
-        // Without what was under way at its ends, which may be much of a second on a disk that others use too. With it the
-        // law holds to 0.1 %, or the run would have failed.
-        assert!(number("/checks/littles_law_error_percent") < 100.0, "{segment}");
+        // Without what was under way at its ends, which is accounted for apart.
+        assert!(number("/checks/littles_law_error_percent") < 5.0, "{segment}");
     }
     let report = folder.read("r/report.html");
     assert!(report.contains("no two runs give the same figures"));

@@ -248,15 +248,18 @@ impl Devices for UringDevices {
         self.reap(done, most);
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         loop {
-            self.flush_alone(done);
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            // Whoever cannot wait for a flush has something else to do.
+            if left.is_none_or(|left| left >= QUICK_FLUSH) {
+                self.flush_alone(done);
+            }
             if done.len() > before && self.queued.is_empty() {
                 break;
             }
             self.fill();
-            let left = match deadline {
+            let left = match left {
                 _ if done.len() > before || self.woken => Some(Duration::ZERO),
-                Some(deadline) => Some(deadline.saturating_duration_since(Instant::now())),
-                None => None,
+                left => left,
             };
             // A ring that cannot be entered will never give the buffers back: there is nothing to go on with.
             assert!(self.ring.enter(left), "io_uring no longer answers");
