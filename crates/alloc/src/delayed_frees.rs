@@ -50,9 +50,17 @@ impl DelayedFrees {
     }
 
     /// Holds back `vbn`, which `region` describes.
+    #[inline(always)]
     pub fn hold_back(&mut self, region: u32, vbn: Vbn) {
         self.by_region[region as usize].push(vbn);
         self.fullest.add(region, 1);
+    }
+
+    /// Announces that a block of `region` will be held back.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, region: u32) {
+        let blocks = &self.by_region[region as usize];
+        strewn_memory::prefetch(blocks, blocks.len().saturating_sub(1));
     }
 
     /// While more than `bound` blocks are held back: the region that holds back most, the lowest of several, with its

@@ -81,6 +81,7 @@ impl VirtualSpace {
     ///
     /// # Errors
     /// [`VolumeFull`] when every region is full.
+    #[inline(always)]
     pub fn allocate(&mut self) -> Result<Region, VolumeFull> {
         let full = |used: &u32| u64::from(*used) >= REGION_BLOCKS;
         if full(&self.used[usize::from(self.current.0)]) {
@@ -96,8 +97,15 @@ impl VirtualSpace {
     }
 
     /// Gives a number of `region` back and holds back the block of the aggregate behind it.
+    #[inline(always)]
     pub fn hold_back(&mut self, region: Region, vbn: Vbn) {
         self.held_back.hold_back(u32::from(region.0), vbn);
+    }
+
+    /// Announces that a block of `region` will be held back.
+    #[inline(always)]
+    pub fn prefetch_held_back(&self, region: Region) {
+        self.held_back.prefetch(u32::from(region.0));
     }
 
     /// While more than `bound` blocks are held back: the region that holds back most, with its blocks. They are no

@@ -176,7 +176,7 @@ impl BufferCache {
     }
 
     /// Whether `key` is here; if so it is the most recently used now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn touch(&mut self, key: u32) -> bool {
         let here = self.contains(key);
         if here {
@@ -198,7 +198,7 @@ impl BufferCache {
     /// Puts `blocks` blocks from `first` on in that were just read, but for those that are here already. With `hold`, an
     /// operation needs them all to stay until it lets go. `done` is told of each that is new, and of what had to be
     /// dropped for it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert_run(
         &mut self,
         first: u32,
@@ -217,7 +217,7 @@ impl BufferCache {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_in(&mut self, key: u32, hold: bool) {
         self.note_new(key);
         if hold {
@@ -229,7 +229,7 @@ impl BufferCache {
     }
 
     /// Marks `key` dirty, putting it in if it is not here; whether it was clean (or absent, or flushing) before.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&mut self, key: u32) -> (bool, Evicted) {
         if !self.contains(key) {
             let evicted = self.make_room();
@@ -253,7 +253,7 @@ impl BufferCache {
     }
 
     /// A consistency point takes the dirty block `key`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_flush(&mut self, key: u32) {
         let (_, at) = self.find(key);
         let flags = self.flags_at(at);
@@ -263,13 +263,13 @@ impl BufferCache {
     }
 
     /// The consistency point has written `key`: clean, unless it was written to meanwhile.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end_flush(&mut self, key: u32) -> Evicted {
         self.unpin(key, FLUSHING)
     }
 
     /// An operation needs `key`, which is here, to stay until it lets go.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hold(&mut self, key: u32) {
         let (link, at) = self.find(key);
         if at < self.first_pinned {
@@ -280,7 +280,7 @@ impl BufferCache {
     }
 
     /// The operation that held `key` needs it no longer.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn let_go(&mut self, key: u32) -> Evicted {
         self.unpin(key, HOLD)
     }
@@ -307,7 +307,7 @@ impl BufferCache {
     }
 
     /// The link to the buffer of `key`, which is here, and its place.
-    #[inline]
+    #[inline(always)]
     fn find(&self, key: u32) -> (u32, u32) {
         let mut link = self.chain_of(key);
         if key >= self.first_direct {
@@ -325,7 +325,7 @@ impl BufferCache {
     }
 
     /// The link to the buffer at `at`, of `key`: without a look at other keys.
-    #[inline]
+    #[inline(always)]
     fn link_to(&self, key: u32, at: u32) -> u32 {
         let mut link = self.chain_of(key);
         while self.links[link as usize] != at {
@@ -335,7 +335,7 @@ impl BufferCache {
     }
 
     /// What comes behind the buffer of `key` in its chain. Of metadata nothing does, known without a look.
-    #[inline]
+    #[inline(always)]
     fn behind(&self, key: u32, at: u32) -> u32 {
         if key < self.first_direct { self.links[at as usize] } else { 0 }
     }
@@ -345,6 +345,7 @@ impl BufferCache {
         &mut self.flags[(at - self.first_pinned) as usize]
     }
 
+    #[inline(always)]
     fn touch_here(&mut self, key: u32) {
         let (link, at) = self.find(key);
         if at >= self.first_pinned {
@@ -361,6 +362,7 @@ impl BufferCache {
     }
 
     /// Pins a buffer that is in a list.
+    #[inline(always)]
     fn pin(&mut self, key: u32, link: u32, at: u32, reason: u32) {
         self.keys[(at - self.first_place) as usize] = NONE;
         let was_protected = at >= self.lists[PROTECTION].first;
@@ -371,7 +373,7 @@ impl BufferCache {
 
     /// Takes a reason to stay away. If it was the last, the buffer is the newest of its list. Pinned blocks may have
     /// exceeded the capacity: one less can.
-    #[inline]
+    #[inline(always)]
     fn unpin(&mut self, key: u32, reason: u32) -> Evicted {
         let (link, at) = self.find(key);
         let flags = self.flags_at(at);
@@ -394,7 +396,7 @@ impl BufferCache {
     }
 
     /// If the protected list is too long, its oldest buffer becomes the newest of the other.
-    #[inline]
+    #[inline(always)]
     fn spill(&mut self) {
         if self.protected > self.protected_capacity
             && let Some((at, key)) = self.take_oldest(PROTECTION)
@@ -405,7 +407,7 @@ impl BufferCache {
     }
 
     /// Puts a buffer at the new end of a list, and between `link` and `next` in its chain.
-    #[inline]
+    #[inline(always)]
     fn put_newest(&mut self, list: usize, key: u32, link: u32, next: u32) {
         let ring = &mut self.lists[list];
         let at = ring.place(ring.next);
@@ -471,7 +473,7 @@ impl BufferCache {
     }
 
     /// Takes the least recently used buffer out of a list, but not out of its chain: its place and its key.
-    #[inline]
+    #[inline(always)]
     fn take_oldest(&mut self, list: usize) -> Option<(u32, u32)> {
         loop {
             let ring = &mut self.lists[list];
@@ -492,13 +494,13 @@ impl BufferCache {
     }
 
     /// Evicts a block if the cache is full; pinned blocks may exceed the capacity.
-    #[inline]
+    #[inline(always)]
     fn make_room(&mut self) -> Option<u32> {
         if self.blocks < self.capacity { None } else { self.evict() }
     }
 
     /// Drops the least recently used block that is not pinned.
-    #[inline]
+    #[inline(always)]
     fn evict(&mut self) -> Option<u32> {
         let (at, key) = match self.take_oldest(PROBATION) {
             Some(oldest) => oldest,
@@ -521,14 +523,14 @@ impl BufferCache {
         self.resident[(key / 64) as usize] |= 1 << (key % 64);
     }
 
-    #[inline]
+    #[inline(always)]
     fn add_pinned(&mut self, key: u32, flags: u32) {
         let chain = self.chain_of(key);
         self.put_pinned(key, flags, chain, self.links[chain as usize]);
     }
 
     /// Puts a buffer among the pinned ones, and between `link` and `next` in its chain.
-    #[inline]
+    #[inline(always)]
     fn put_pinned(&mut self, key: u32, flags: u32, link: u32, next: u32) {
         if self.free == 0 {
             self.free = self.links.len() as u32;

@@ -157,7 +157,7 @@ impl VraidLayout {
     /// # Panics
     ///
     /// In debug builds, when `lun_sector` is past the end of the LUN.
-    #[inline]
+    #[inline(always)]
     pub fn locate(&self, lun_sector: u64) -> ChunkLocation {
         debug_assert!(
             lun_sector < self.lun_capacity_sectors(),

@@ -300,6 +300,13 @@ impl MapPicture {
         }
     }
 
+    /// Adds what another picture of the same map has counted.
+    pub fn add(&mut self, other: &Self) {
+        let blocks = self.file.iter_mut().chain(&mut self.free);
+        blocks.zip(other.file.iter().chain(&other.free)).for_each(|(sum, more)| *sum += more);
+        self.distance.iter_mut().zip(&other.distance).for_each(|(sum, more)| *sum += more);
+    }
+
     /// Hands out a run's blocks to columns, from `column` on.
     #[inline]
     fn split(

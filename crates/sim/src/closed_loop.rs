@@ -39,7 +39,7 @@ impl ClosedLoop {
     }
 
     /// Draws the operation of a free slot.
-    #[inline]
+    #[inline(always)]
     fn issue(&mut self, now_ns: u64, id: OperationId) -> HostOperation<()> {
         let access = std::mem::replace(&mut self.drawn[self.next], self.stream.next_access());
         self.next = (self.next + 1) % DRAWN_AHEAD;
@@ -77,7 +77,7 @@ impl Host for ClosedLoop {
         Ok(None)
     }
 
-    #[inline]
+    #[inline(always)]
     fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
         let (issued_ns, sectors) = self.issued[id.0 as usize];
         self.measured.answered(now_ns - issued_ns, sectors);

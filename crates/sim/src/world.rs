@@ -104,7 +104,7 @@ impl World {
     }
 
     /// Takes the completion of the spindle that is done first; it has begun its next command.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete_earliest(&mut self) -> Option<(u16, Completion<Tag>)> {
         self.parts.turn_to(Part::Spindles);
         let index = self.completions.earliest()?;
@@ -123,7 +123,7 @@ impl Driver<()> for World {
         processor.free_ns = processor.free_ns.max(self.now_ns) + cost_ns;
     }
 
-    #[inline]
+    #[inline(always)]
     fn command(&mut self, command: SpindleCommand<()>) {
         debug_assert!(!self.lost.contains(&command.spindle), "{} is lost", command.spindle);
         self.sent.add(command.sectors);

@@ -238,7 +238,7 @@ impl Drive {
     /// # Errors
     ///
     /// The command is empty or reaches past the end.
-    #[inline]
+    #[inline(always)]
     pub fn transfer(&self, command: &Command) -> Result<Transfer, CommandError> {
         self.check(command)?;
         let Command { lba, sectors, .. } = *command;

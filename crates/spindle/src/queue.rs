@@ -89,7 +89,7 @@ impl<T: Copy> Queue<T> {
     }
 
     /// Admits a command. The queue is not full.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admit(&mut self, command: Admitted<T>) {
         debug_assert!(!self.is_full());
         let rest = Rest {
@@ -115,7 +115,7 @@ impl<T: Copy> Queue<T> {
     }
 
     /// Takes out the command that `scheduler` chooses, if there is any.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(
         &mut self,
         scheduler: Scheduler,
@@ -141,6 +141,7 @@ impl<T: Copy> Queue<T> {
     }
 
     /// The place in the order of the one that `scheduler` chooses. The queue is not empty.
+    #[inline(always)]
     pub(crate) fn choose(&self, scheduler: Scheduler, drive: &Drive, heads: Heads) -> usize {
         let here = heads.track.cylinder();
         match scheduler {

@@ -187,7 +187,7 @@ impl<T: Copy> SimulatedSpindle<T> {
     ///
     /// The command is empty, reaches past the end, arrives before one submitted earlier, or
     /// after 2⁶³ ns. The spindle is then as it was.
-    #[inline]
+    #[inline(always)]
     pub fn submit(
         &mut self,
         arrival_ns: u64,
@@ -238,7 +238,7 @@ impl<T: Copy> SimulatedSpindle<T> {
 
     /// Takes out the command in service and turns to the next: the scheduler's choice among those
     /// that have arrived by then, or the first to arrive. None when the spindle is idle.
-    #[inline]
+    #[inline(always)]
     pub fn complete(&mut self) -> Option<Completion<T>> {
         let done = self.in_service.take()?;
         let at_ns = self.completion_ns;
@@ -256,7 +256,7 @@ impl<T: Copy> SimulatedSpindle<T> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn start_next(&mut self, now_ns: u64) {
         while let Some(next) = self.waiting.front() {
             if next.arrival_ns > now_ns || self.admitted.is_full() {
@@ -275,7 +275,7 @@ impl<T: Copy> SimulatedSpindle<T> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, now_ns: u64, command: Admitted<T>) {
         if self.cache.is_some() {
             self.start_cached(now_ns, command);

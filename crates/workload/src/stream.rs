@@ -166,7 +166,7 @@ impl AccessStream {
     }
 
     /// The next access.
-    #[inline]
+    #[inline(always)]
     pub fn next_access(&mut self) -> Access {
         let slot = self.grid[self.below(100) as usize];
         let operation =

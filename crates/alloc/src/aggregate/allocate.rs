@@ -12,7 +12,7 @@ impl<T: Copy> Aggregate<T> {
     ///
     /// # Errors
     /// [`OutOfSpace`] when there is none.
-    #[inline]
+    #[inline(always)]
     pub fn allocate(&mut self, what: T) -> Result<Vbn, OutOfSpace> {
         while self.groups[self.turn].cursor.available == 0 {
             self.next_chunk()?;
@@ -90,7 +90,7 @@ impl<T: Copy> Aggregate<T> {
     }
 
     /// Notes that `mask` of the current spindle and row is taken for `contents`; the VBN that bit 0 stands for.
-    #[inline]
+    #[inline(always)]
     fn record(&mut self, mask: u64, contents: &[T]) -> u64 {
         self.allocated_blocks += contents.len() as u64;
         let group = GroupIndex(self.turn as u16);
@@ -108,6 +108,7 @@ impl<T: Copy> Aggregate<T> {
     }
 
     /// The same where every tetris stays open: blocks are taken from the map at once.
+    #[cold]
     fn record_scattered(
         &mut self,
         group: GroupIndex,
@@ -128,6 +129,7 @@ impl<T: Copy> Aggregate<T> {
     }
 
     /// Moves to the next spindle of the window, or to the next window.
+    #[inline(never)]
     fn next_chunk(&mut self) -> Result<(), OutOfSpace> {
         let Group { cursor, map, .. } = &mut self.groups[self.turn];
         cursor.spindle = cursor.spindle.saturating_add(1);

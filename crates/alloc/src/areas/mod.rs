@@ -137,7 +137,7 @@ impl Areas {
         &self.withheld
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, area: u32, blocks: u32) {
         let score = &mut self.scores[area as usize];
         if *score == 0 {
@@ -159,7 +159,7 @@ impl Areas {
         self.mark_changed(area);
     }
 
-    #[inline]
+    #[inline(always)]
     fn mark_changed(&mut self, area: u32) {
         if !self.is_changed.contains(u64::from(area)) {
             self.is_changed.insert(u64::from(area));

@@ -84,6 +84,7 @@ impl<P: Payload> InPlace<P> {
     /// A command of a destage has completed, with what a read brought but for the blocks that are gone; or it failed.
     /// Whether that ended the destage. A write that fails has its contents in the parity that is written with it, or
     /// is of parity alone.
+    #[inline(always)]
     pub(super) fn destage_progress(
         &mut self,
         tag: Tag,
@@ -206,6 +207,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// Reads or writes what members of a stripe have at the extent's place in their chunks.
+    #[cold]
     fn send_planned(
         &mut self,
         slot: usize,
@@ -241,6 +243,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// Reads or writes the extent and the parity that covers it.
+    #[inline(always)]
     fn send_pair(&mut self, slot: usize, direction: Direction, driver: &mut impl Driver<P>) {
         let (_, changed) = self.stripe_of(self.destages[slot].sectors.start);
         let parity = self.config.layout.shape().row_parity();

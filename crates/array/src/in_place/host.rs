@@ -66,6 +66,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// A command of a host read has brought what it was for, but for the blocks that are `gone`.
+    #[inline(always)]
     pub(super) fn read_progress(
         &mut self,
         tag: Tag,
@@ -102,6 +103,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// Takes a write into the cache and acknowledges it; gives it back if there is no room, there or in the log.
+    #[inline(always)]
     pub(super) fn write(
         &mut self,
         host: HostOperation<P>,

@@ -188,6 +188,7 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
+    #[inline(always)]
     fn send(&self, driver: &mut impl Driver<P>, command: SpindleCommand<P>) {
         driver.processor(self.config.processor.of_command(command.sectors));
         driver.command(command);

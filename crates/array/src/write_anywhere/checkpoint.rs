@@ -72,6 +72,7 @@ impl<P: Payload> Checkpoint<P> {
 
 impl<P: Payload> WriteAnywhere<P> {
     /// Begins a consistency point with all that is dirty now. None may be in progress.
+    #[inline(never)]
     pub(super) fn begin_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
         driver.set_timer(self.checkpoint_due_ns);
@@ -130,6 +131,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Places the data in file order, then all metadata that this changes, which changes more metadata: each block
     /// is placed once, and what is changed after it was placed goes out with it all the same.
+    #[inline(always)]
     fn place_all(&mut self, checkpoint: &mut Checkpoint<P>) -> Result<(), NoRoom> {
         let metadata = self.keys.indirect().start..self.keys.end();
         let mut changed = MetadataSet::new(metadata.clone());
@@ -182,6 +184,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Places one block and notes which metadata that changes; where it lay before.
+    #[inline(always)]
     fn place_in(
         &mut self,
         key: u32,
@@ -284,6 +287,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Sends what the consistency point can send now, and commits it when nothing is left and no read is on its way
     /// to what the commit frees.
+    #[inline(never)]
     pub(super) fn advance_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let Some(mut checkpoint) = self.checkpoint.take() else { return };
         while checkpoint.reads_out < METADATA_READS_IN_FLIGHT {
@@ -527,6 +531,7 @@ impl MetadataSet {
 
     /// Inserts `key`, unless it is what was inserted `from` the same place before: three in five are. One that was taken
     /// out meanwhile is not put in again, which makes no difference: it has been placed.
+    #[inline(always)]
     fn insert_as_before(&mut self, from: usize, key: u32) {
         if self.last[from] != key {
             self.last[from] = key;
@@ -535,16 +540,19 @@ impl MetadataSet {
     }
 
     /// Whether `key` was new.
+    #[inline(always)]
     fn insert(&mut self, key: u32) -> bool {
         self.keys.insert((key - self.first_key).into())
     }
 
+    #[inline(always)]
     fn take_first(&mut self) -> Option<u32> {
         let first = self.keys.next_member(0)?;
         self.keys.remove(first);
         Some(first as u32 + self.first_key)
     }
 
+    #[inline(always)]
     fn first_from(&self, key: u32) -> Option<u32> {
         let first = self.keys.next_member((key - self.first_key).into())?;
         Some(first as u32 + self.first_key)

@@ -140,7 +140,7 @@ fn rows_of(run: Run) -> std::ops::RangeInclusive<u64> {
 
 impl<P: Payload> WriteAnywhere<P> {
     /// Sends a read, or what it takes if some of its blocks are lost.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_read(&mut self, driver: &mut impl Driver<P>, fields: TagFields, run: Run) {
         match &self.degraded {
             Some(degraded) if degraded.lacks_any_of(run) => {

@@ -53,6 +53,7 @@ impl<P> Operation<P> {
     }
 
     /// The same as runs: two blocks that follow each other are one.
+    #[inline(always)]
     fn partial_runs(&self) -> [Range<u32>; 2] {
         let (first, last) = (*self.blocks().start(), *self.blocks().end());
         let head = !self.host.first_sector.is_multiple_of(BLOCK_SECTORS.into());
@@ -69,6 +70,7 @@ impl<P> Operation<P> {
 
 impl<P: Payload> WriteAnywhere<P> {
     /// A host operation arrives: first the indirect blocks that it needs.
+    #[inline(always)]
     pub(super) fn take_in(
         &mut self,
         now_ns: u64,
@@ -101,6 +103,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// A command of an operation has completed.
+    #[inline(always)]
     pub(super) fn operation_progress(
         &mut self,
         now_ns: u64,
@@ -116,6 +119,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Blocks that an operation has asked for cannot be had.
+    #[cold]
     pub(super) fn operation_lost_blocks(
         &mut self,
         now_ns: u64,
@@ -137,6 +141,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    #[inline(always)]
     fn blocks_came(
         &mut self,
         now_ns: u64,
@@ -160,6 +165,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// No command of an operation is out any more.
+    #[inline(always)]
     fn all_came(&mut self, now_ns: u64, slot: u32, driver: &mut impl Driver<P>) {
         let operation = &self.operations[slot as usize];
         match operation.stage {
@@ -182,6 +188,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Reads what the operation needs and the cache lacks: one command for each run of blocks.
+    #[inline(always)]
     fn read_blocks(
         &mut self,
         now_ns: u64,
@@ -210,6 +217,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Reads those of `blocks` that are not in the cache; how many commands that took. Those that are there are laid into
     /// the answer at once, before they can be evicted, or without `answer` held.
+    #[inline(always)]
     fn read_missing(
         &mut self,
         slot: u32,
@@ -256,7 +264,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Where `block` lies, which is not in the cache, with those behind it up to `end` of which the same is true, as far
     /// as they lie one behind the other and one command reaches. Nothing if it was never written.
-    #[inline]
+    #[inline(always)]
     fn run_from(&self, block: u32, end: u32) -> Option<Run> {
         let vbn = self.map.get(block)?;
         let mut run = self.run_at(vbn);
@@ -275,6 +283,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Everything the operation needs is in memory.
+    #[inline(always)]
     fn blocks_are_here(
         &mut self,
         now_ns: u64,
@@ -301,6 +310,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Logs a write, makes its blocks dirty and acknowledges it; false if both halves of the log are full.
+    #[inline(never)]
     fn log_write(
         &mut self,
         now_ns: u64,
@@ -328,7 +338,9 @@ impl<P: Payload> WriteAnywhere<P> {
             if newly_dirty {
                 self.dirty.insert(u64::from(block));
             }
-            if let Some(stored) = &mut self.stored {
+            if P::CARRIES_DATA
+                && let Some(stored) = &mut self.stored
+            {
                 if operation.gives_back {
                     stored.given_back.insert(u64::from(block));
                 } else {
@@ -359,6 +371,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    #[inline(always)]
     fn look_up(&mut self, key: u32) -> bool {
         let hit = self.cache.touch(key);
         self.counters.cache_lookups += 1;
@@ -366,6 +379,7 @@ impl<P: Payload> WriteAnywhere<P> {
         hit
     }
 
+    #[inline(always)]
     fn read_for(&mut self, slot: u32, key: u32, blocks: u32, driver: &mut impl Driver<P>) {
         if let Some(vbn) = self.map.get(key) {
             let run = Run { blocks, ..self.run_at(vbn) };
@@ -373,6 +387,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    #[inline(always)]
     fn read_run_for(&mut self, slot: u32, first_key: u32, run: Run, driver: &mut impl Driver<P>) {
         let (blocks, odd) = (run.blocks, self.reads.sent());
         let fields = TagFields { owner: Owner::Operation, slot, first_key, blocks, odd };
@@ -382,6 +397,7 @@ impl<P: Payload> WriteAnywhere<P> {
 }
 
 /// Lays what a run of blocks holds into a read's answer: the part of it that the host asked for.
+#[inline(always)]
 fn lay_block_run<P: Payload>(
     operation: &mut Operation<P>,
     first_block: u32,

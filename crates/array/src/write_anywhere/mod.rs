@@ -273,6 +273,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Gives block `key` a new place in the aggregate, and a new number in the volume if it belongs to it.
+    #[inline(always)]
     fn place(&mut self, key: u32) -> Result<Placed, NoRoom> {
         let vbn = if self.aggregate.keeps_near() {
             let neighbour = key.checked_sub(1).and_then(|before| self.map.get(before));
@@ -281,7 +282,9 @@ impl<P: Payload> WriteAnywhere<P> {
             self.aggregate.allocate(key)?
         };
         let before = self.map.replace(key, vbn);
-        if let Some(stored) = &mut self.stored {
+        if P::CARRIES_DATA
+            && let Some(stored) = &mut self.stored
+        {
             stored.is_placed(key, vbn);
         }
         let region = if self.keys.volume().contains(&key) {
@@ -295,6 +298,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Sends a command for `sectors` of one spindle and charges the processor for it.
+    #[inline(always)]
     fn send(
         &self,
         driver: &mut impl Driver<P>,
@@ -307,6 +311,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The same, and whether it must be done with what else is asked for in the same call or not at all.
+    #[inline(always)]
     fn send_with(
         &self,
         driver: &mut impl Driver<P>,
@@ -337,6 +342,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Puts blocks that were just read into the cache; those that are there already are newer. With `hold`, they
     /// stay there until they are let go.
+    #[inline(always)]
     fn fill(&mut self, first_key: u32, blocks: u32, payload: &P, hold: bool) {
         let file_blocks = self.config.file_blocks;
         let contents = &mut self.contents;
@@ -355,6 +361,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// A command has completed, or what was read in its stead; `payload` is what it brings.
+    #[inline(always)]
     fn completed(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>) {
         let fields = TagFields::unpack(tag);
         match fields.owner {

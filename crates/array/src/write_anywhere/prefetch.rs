@@ -60,12 +60,15 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// For the block `BLOCKS_AHEAD` behind `data[index]`: where it lies.
+    /// For the block `BLOCKS_AHEAD` behind `data[index]`: where it lies; for one that is nearer, what its region holds back.
     #[inline]
     pub(super) fn prefetch_place_ahead(&self, data: &[u32], index: usize) {
         if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
             self.map.prefetch(key);
             strewn_memory::prefetch(&self.regions, key as usize);
+        }
+        if let Some(&key) = data.get(index + BLOCKS_AHEAD / 2) {
+            self.volume.prefetch_held_back(self.regions[key as usize]);
         }
     }
 

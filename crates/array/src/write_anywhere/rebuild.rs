@@ -266,6 +266,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// A command of a step has completed; or it failed: because its spindle is lost, and then the step is given up, or
     /// because blocks are bad, and then what is needed is read again.
+    #[cold]
     pub(super) fn rebuild_progress(
         &mut self,
         now_ns: u64,

@@ -52,6 +52,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Reads what a recovery takes, or has it wait for a tetris that is changing its stripes.
+    #[cold]
     pub(super) fn begin_recovery(&mut self, slot: u32, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
         let &Recovery { run, doubted, .. } = &degraded.recoveries[slot as usize];
@@ -114,6 +115,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// A command of a recovery has completed, or failed.
+    #[cold]
     pub(super) fn recovery_progress(
         &mut self,
         now_ns: u64,
@@ -149,6 +151,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    #[cold]
     fn end_recovery(&mut self, now_ns: u64, slot: u32, driver: &mut impl Driver<P>) {
         if !P::CARRIES_DATA {
             let Some(degraded) = &mut self.degraded else { return };
