@@ -14,12 +14,20 @@ pub(crate) struct Replacement {
 impl Replacement {
     /// Writes `contents` beside `file`, with the permissions of `file` if there is one.
     pub(crate) fn write(file: &Path, contents: &[u8]) -> io::Result<Self> {
+        Self::write_with(file, |written| written.write_all(contents))
+    }
+
+    /// The same, where `contents` writes them.
+    pub(crate) fn write_with<E: From<io::Error>>(
+        file: &Path,
+        contents: impl FnOnce(&mut File) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         // Hidden, in the same directory so that a rename replaces, and of this process alone.
         let temporary = file.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         let replacement = Self { temporary, file: file.to_owned() };
         let mut written = File::create(&replacement.temporary)?;
-        written.write_all(contents)?;
+        contents(&mut written)?;
         if let Ok(present) = fs::metadata(file) {
             written.set_permissions(present.permissions())?;
         }

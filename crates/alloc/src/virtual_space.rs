@@ -102,6 +102,11 @@ impl VirtualSpace {
         self.held_back.hold_back(u32::from(region.0), vbn);
     }
 
+    /// Gives a number of `region` back whose block of the aggregate stays in use otherwise.
+    pub fn release(&mut self, region: Region) {
+        self.used[usize::from(region.0)] -= 1;
+    }
+
     /// Announces that a block of `region` will be held back.
     #[inline(always)]
     pub fn prefetch_held_back(&self, region: Region) {

@@ -26,7 +26,7 @@ use strewn_raid::SpindleIndex;
 pub struct Report {
     /// What is not as it should be.
     pub findings: Vec<Problem>,
-    /// Blocks that the root leads to; of an in-place array all that were written of the stripes of its LUN, parity included.
+    /// Blocks that the root and snapshots lead to; of an in-place array all that were written of the stripes of its LUN, parity included.
     pub blocks: u64,
     /// Blocks in use that could not be looked at, since their spindles are not there.
     pub blocks_missing: u64,
@@ -370,5 +370,12 @@ fn wrong(
     }
 }
 
-/// The blocks that the root leads to, by place.
-type Reached = BTreeMap<Vbn, Holds>;
+/// A block that something leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Reach {
+    holds: Holds,
+    checksum: u32,
+}
+
+/// The blocks that the root and snapshots lead to, by place.
+type Reached = BTreeMap<Vbn, Reach>;

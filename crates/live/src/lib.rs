@@ -21,6 +21,7 @@ pub mod restart;
 pub mod running;
 pub mod scrub;
 pub mod serving;
+pub mod snapshots;
 #[cfg(unix)]
 pub mod starting;
 pub mod store;

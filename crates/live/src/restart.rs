@@ -9,8 +9,8 @@ use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
 use crate::engine::{Engine, HostRequest, LiveArray, RequestId};
 use crate::format::{
-    DeviceKind, Label, LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock,
-    redo_data_bytes,
+    DeviceKind, Label, LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Snapshot,
+    Superblock, redo_data_bytes,
 };
 use crate::log::{HostRecord, Log, RecoveredLog, read_log};
 use crate::offline::{BlockPlace, Offline};
@@ -142,6 +142,35 @@ fn spread<D: Devices>(
     Ok(())
 }
 
+impl<'a, D: Devices> Offline<'a, D> {
+    /// What is on the devices of an array that does not run, as a restart would have it: with what redo records have beside
+    /// the newest superblock, which comes with it. Devices are the spindles by position, those that are not there closed, and
+    /// the log behind them; `label` is the newest, of a spindle. Nothing is written.
+    ///
+    /// # Errors
+    /// If there is no superblock, or the log cannot be read.
+    pub fn as_restarted(
+        devices: &'a mut D,
+        label: &Label,
+    ) -> Result<(Self, Superblock), RestartError> {
+        let superblock = newest_superblock(devices, label).ok_or(RestartError::NoSuperblock)?;
+        let log = DeviceIndex(label.members.len() as u16);
+        let layout = LogLayout {
+            half_blocks: label.log_half_blocks,
+            redo_half_blocks: label.redo_half_blocks,
+        };
+        let recovered = read_log(&layout, &superblock, &mut |offset, bytes| {
+            Self::read_raw(devices, log, offset, bytes)
+        });
+        let redo = recovered.map_err(RestartError::Log)?.redo;
+        let mut offline = Self::new(devices, store_of(label));
+        for record in redo {
+            offline.lay_over(record, superblock.checkpoint + 1);
+        }
+        Ok((offline, superblock))
+    }
+}
+
 /// Every block of a write-anywhere array that its root leads to, by key.
 ///
 /// # Errors
@@ -151,10 +180,35 @@ pub fn read_tree<D: Devices>(
     config: &WriteAnywhereConfig,
     superblock: &Superblock,
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
-    let Some((vbn, checksum)) = superblock.root.block else { return Ok(Vec::new()) };
+    let root = superblock.root.block.map(|(vbn, checksum)| Pointer { vbn, checksum });
+    match config.block_keys().root().zip(root) {
+        Some(root) => read_below(offline, config, root),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Every block that a snapshot holds, by key.
+///
+/// # Errors
+/// If a block of metadata is not there, or not what it should be.
+pub fn read_snapshot<D: Devices>(
+    offline: &mut Offline<'_, D>,
+    config: &WriteAnywhereConfig,
+    snapshot: &Snapshot,
+) -> Result<Vec<(u32, Pointer)>, RestartError> {
+    match snapshot.inode {
+        Some(inode) => read_below(offline, config, (config.block_keys().inode(), inode)),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn read_below<D: Devices>(
+    offline: &mut Offline<'_, D>,
+    config: &WriteAnywhereConfig,
+    top: (u32, Pointer),
+) -> Result<Vec<(u32, Pointer)>, RestartError> {
     let keys = config.block_keys();
-    let Some(root) = keys.root() else { return Ok(Vec::new()) };
-    let mut blocks = vec![(root, Pointer { vbn, checksum })];
+    let mut blocks = vec![top];
     let mut level = blocks.clone();
     while !level.is_empty() {
         let pointers: Vec<Pointer> = level.iter().map(|(_, pointer)| *pointer).collect();
@@ -209,7 +263,22 @@ pub fn restart_write_anywhere<D: Devices>(
 ) -> Result<Running<D, WriteAnywhere<Data>>, RestartError> {
     restart(devices, beginning, |offline, superblock| {
         let blocks = read_tree(offline, config, superblock)?;
-        Ok(WriteAnywhere::restored(config.clone(), blocks)?)
+        let held = superblock.snapshots.iter();
+        let held = held.map(|snapshot| read_snapshot(offline, config, snapshot));
+        let held = held.collect::<Result<Vec<_>, _>>()?;
+        let keys = config.block_keys().aggregate_bitmap();
+        let bitmap: Vec<(u32, Pointer)> =
+            blocks.iter().filter(|(key, _)| keys.contains(key)).copied().collect();
+        let mut array = WriteAnywhere::restored(config.clone(), blocks, &held)?;
+        // What was held back is free now, and the bitmap has it in use.
+        if superblock.root.held_back_blocks > 0 {
+            let pointers: Vec<Pointer> = bitmap.iter().map(|(_, pointer)| *pointer).collect();
+            let read = offline.read_pointed(&config.group, &pointers);
+            for ((key, _), bytes) in bitmap.iter().zip(read) {
+                array.bitmap_is(*key, bytes.as_deref());
+            }
+        }
+        Ok(array)
     })
 }
 

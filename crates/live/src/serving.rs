@@ -170,7 +170,7 @@ fn look<D: Devices, A: LiveArray>(running: &Running<D, A>) -> Look {
         counters: *engine.array().counters(),
         layout: engine.array().layout(),
         label: engine.label().clone(),
-        superblock: *engine.superblock(),
+        superblock: engine.superblock().clone(),
         stopped: engine.stopped().map(str::to_owned),
         now_ns: running.now_ns(),
     }

@@ -15,12 +15,13 @@ use crate::engine::LiveArray;
 use crate::format::{MemberState, Superblock};
 use crate::offline::Offline;
 use crate::restart::{
-    Beginning, RestartError, newest_superblock, read_tree, restart_in_place,
+    Beginning, RestartError, newest_superblock, read_snapshot, read_tree, restart_in_place,
     restart_write_anywhere, store_of,
 };
 use crate::running::Running;
 use crate::scrub::{Scrubbed, scrub, scrub_in_place};
 use crate::serving::Serving;
+use crate::snapshots::SnapshotError;
 use crate::store::Failure;
 
 /// How often it is told how far a rebuild is, at least.
@@ -82,6 +83,34 @@ impl Started {
         }
     }
 
+    /// Takes a snapshot, see [`Running::take_snapshot`], and shuts the array down.
+    ///
+    /// # Errors
+    /// See [`SnapshotError`].
+    pub fn take_snapshot(self, name: &str, taken_unix_seconds: u64) -> Result<(), SnapshotError> {
+        match self {
+            Self::WriteAnywhere(mut running) => {
+                running.take_snapshot(name, taken_unix_seconds)?;
+                running.shut_down().map_err(SnapshotError::Stopped)
+            }
+            Self::InPlace(_) => Err(SnapshotError::InPlace),
+        }
+    }
+
+    /// Deletes a snapshot, see [`Running::delete_snapshot`], and shuts the array down.
+    ///
+    /// # Errors
+    /// See [`SnapshotError`].
+    pub fn delete_snapshot(self, name: &str) -> Result<(), SnapshotError> {
+        match self {
+            Self::WriteAnywhere(mut running) => {
+                running.delete_snapshot(name)?;
+                running.shut_down().map_err(SnapshotError::Stopped)
+            }
+            Self::InPlace(_) => Err(SnapshotError::InPlace),
+        }
+    }
+
     /// Brings all to the spindles, then reads every stripe and makes right what is wrong. `progress` is told of stripes done.
     ///
     /// # Errors
@@ -94,7 +123,10 @@ impl Started {
         match (self, config) {
             (Self::WriteAnywhere(running), ArrayConfig::WriteAnywhere(config)) => {
                 scrub_stopped(*running, |offline, superblock| {
-                    let blocks = read_tree(offline, config, superblock)?;
+                    let mut blocks = read_tree(offline, config, superblock)?;
+                    for snapshot in &superblock.snapshots {
+                        blocks.extend(read_snapshot(offline, config, snapshot)?);
+                    }
                     scrub(offline, config, &blocks, superblock.checkpoint, progress)
                         .map_err(StartError::Scrub)
                 })

@@ -26,7 +26,7 @@ pub(crate) struct CheckArguments {
 pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: true };
     let assembled = open_array(&arguments.array.directory, options)?;
-    if assembled.superblock.is_some_and(|superblock| !superblock.clean) {
+    if assembled.superblock.as_ref().is_some_and(|superblock| !superblock.clean) {
         terminal::say(
             "warning: the array was not shut down: what the NVRAM log has beside redo records reaches the spindles when it is \
              started again",

@@ -9,6 +9,7 @@ mod replace;
 mod run;
 mod scrub;
 mod serve;
+mod snapshot;
 mod status;
 mod status_json;
 
@@ -59,6 +60,8 @@ enum ArrayAction {
     Replace(replace::ReplaceArguments),
     /// Mark a spindle as failed: what it has is not read again
     Fail(fail::FailArguments),
+    /// Keep what the LUN has, list, delete and copy what was kept
+    Snapshot(snapshot::SnapshotArguments),
     /// Give up an array and all that it holds
     Destroy(destroy::DestroyArguments),
 }
@@ -74,6 +77,7 @@ pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
         ArrayAction::Scrub(arguments) => scrub::scrub(arguments),
         ArrayAction::Replace(arguments) => replace::replace(arguments),
         ArrayAction::Fail(arguments) => fail::fail(arguments),
+        ArrayAction::Snapshot(arguments) => snapshot::snapshot(arguments),
         ArrayAction::Destroy(arguments) => destroy::destroy(arguments),
     }
 }

@@ -9,7 +9,7 @@ use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::{Condition, Status, look};
 use strewn_live::format::MemberState;
 
-use super::{ArrayDirectory, status_json};
+use super::{ArrayDirectory, snapshot, status_json};
 
 /// `strewn array status`.
 #[derive(Debug, Args)]
@@ -83,6 +83,9 @@ fn lines(status: &Status) -> String {
         let state = state(spindle.state, spindle.path.is_some());
         let shown = path(spindle.path.as_deref());
         let _ = writeln!(text, "spindle {position:<10} {state:<10} {shown}");
+    }
+    if let Some(superblock) = &status.superblock {
+        text += &snapshot::lines(&superblock.snapshots);
     }
     for problem in &status.problems {
         let _ = writeln!(text, "{problem}\n  help: {}", problem.remedy());

@@ -3,6 +3,7 @@
 use serde_json::json;
 use strewn_live::assembly::Status;
 
+use super::snapshot;
 use super::status::{condition, state};
 
 /// The status as JSON, sizes in bytes.
@@ -23,6 +24,9 @@ pub(super) fn json(status: &Status) -> String {
             "remedy": problem.remedy(),
         })
     });
+    let superblock = status.superblock.as_ref();
+    let snapshots = superblock.map(|superblock| superblock.snapshots.as_slice());
+    let snapshots = snapshots.unwrap_or_default().iter().map(snapshot::json_of);
     let value = json!({
         "array": status.label.array.to_string(),
         "layout": configuration.layout_name().as_str(),
@@ -31,9 +35,10 @@ pub(super) fn json(status: &Status) -> String {
         "in_use": status.in_use.is_some(),
         "process": status.in_use.as_ref().and_then(|(_, process)| *process),
         "label_sequence": status.label.sequence,
-        "consistency_point": status.superblock.map(|superblock| superblock.checkpoint),
-        "clean": status.superblock.map(|superblock| superblock.clean),
+        "consistency_point": superblock.map(|superblock| superblock.checkpoint),
+        "clean": superblock.map(|superblock| superblock.clean),
         "log": status.log,
+        "snapshots": snapshots.collect::<Vec<_>>(),
         "spindles": spindles.collect::<Vec<_>>(),
         "problems": problems.collect::<Vec<_>>(),
     });

@@ -93,7 +93,9 @@ impl BlockKeys {
         if key < self.file_blocks { Holds::Lun(key.into()) } else { Holds::Metadata(key) }
     }
 
-    fn inode(&self) -> u32 {
+    /// The block that leads to all of the file.
+    #[must_use]
+    pub fn inode(&self) -> u32 {
         self.volume_bitmap.start - 1
     }
 

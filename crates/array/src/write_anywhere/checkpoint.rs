@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use slab::Slab;
-use strewn_alloc::{GroupIndex, SummaryBitmap, Tetris, bits, runs};
+use strewn_alloc::{GroupIndex, Region, SummaryBitmap, Tetris, bits, runs};
 use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::driver::{Direction, Driver, Work};
@@ -157,6 +157,9 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.stop_using(vbn, checkpoint);
             }
         }
+        if P::CARRIES_DATA {
+            self.free_let_go(checkpoint, &mut changed);
+        }
         let mut placed = MetadataSet::new(metadata);
         while let Some(key) = changed.take_first() {
             if let Some(next) = changed.first_from(key) {
@@ -201,7 +204,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 changed.insert_as_before(2, self.keys.container_of(now, position));
                 if let Some(before) = before {
                     changed.insert(self.keys.volume_bitmap_of(was));
-                    self.volume.hold_back(was, before);
+                    self.leave(was, before);
                 }
             }
             None => {
@@ -220,7 +223,31 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Some(before) = self.map.remove(key) {
             let was = self.regions[key as usize];
             changed.insert(self.keys.volume_bitmap_of(was));
-            self.volume.hold_back(was, before);
+            self.leave(was, before);
+        }
+    }
+
+    /// A block of the volume lies elsewhere from now on: what it leaves is held back, or a snapshot's alone.
+    #[inline]
+    fn leave(&mut self, region: Region, before: Vbn) {
+        match self.held_checksum(before) {
+            None => self.volume.hold_back(region, before),
+            Some(_) => self.volume.release(region),
+        }
+    }
+
+    /// Frees what snapshots have let go, and notes which blocks of the aggregate's bitmap are to be written for that and for
+    /// what was free since a restart.
+    fn free_let_go(&mut self, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
+        let Some(stored) = &mut self.stored else { return };
+        let (let_go, stale) =
+            (std::mem::take(&mut stored.let_go), std::mem::take(&mut stored.stale));
+        for key in stale {
+            changed.insert(key);
+        }
+        for vbn in let_go {
+            changed.insert(self.keys.aggregate_bitmap_of(vbn));
+            self.stop_using(vbn, checkpoint);
         }
     }
 

@@ -8,6 +8,7 @@ mod block_keys;
 mod checkpoint;
 mod config;
 mod degraded;
+mod held;
 mod host;
 pub mod metadata;
 mod prefetch;

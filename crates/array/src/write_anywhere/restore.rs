@@ -46,13 +46,15 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// An array whose blocks lie where the pointers say that lead to them from its root, by key; all others lie nowhere.
-    /// The cache is empty, nothing is held back, and the volume's numbers are given anew, in file order.
+    /// The cache is empty, nothing is held back, and the volume's numbers are given anew, in file order. `held` is what
+    /// snapshots hold, the same for each from its inode; of the blocks of the array some may be among them.
     ///
     /// # Errors
     /// If the array cannot be made, or two blocks have one place.
     pub fn restored(
         config: WriteAnywhereConfig,
         blocks: impl IntoIterator<Item = (u32, Pointer)>,
+        held: &[Vec<(u32, Pointer)>],
     ) -> Result<Self, RestoreError> {
         let mut array = Self::empty(config)?;
         for (key, Pointer { vbn, checksum }) in blocks {
@@ -79,7 +81,78 @@ impl<P: Payload> WriteAnywhere<P> {
                 array.regions[key as usize] = region;
             }
         }
+        for (snapshot, blocks) in (0..).zip(held) {
+            array.hold(snapshot, blocks)?;
+        }
         Ok(array)
+    }
+
+    /// Has a snapshot hold blocks, which lie where they say.
+    fn hold(&mut self, snapshot: u32, blocks: &[(u32, Pointer)]) -> Result<(), RestoreError> {
+        let Some(stored) = &mut self.stored else { return Ok(()) };
+        for &(key, Pointer { vbn, .. }) in blocks {
+            let problem = |problem| Err(RestoreError::Place { key, vbn: vbn.0, problem });
+            if key >= self.keys.indirect().end || vbn.0 >= self.aggregate.total_blocks() {
+                return problem("is not of a snapshot");
+            }
+            if self.aggregate.set_aside(vbn).is_ok() {
+                stored.is_placed(key, vbn);
+            } else if stored.key_at(vbn) != Some(key) {
+                return problem("another block has too");
+            }
+        }
+        stored.held.hold(snapshot, blocks.iter().copied());
+        Ok(())
+    }
+
+    /// What a block of the aggregate's bitmap holds, or that it is not known: if that is not what is in use, the next
+    /// consistency point writes it. A restored array is told of those that may have in use what is free by now.
+    pub fn bitmap_is(&mut self, key: u32, bytes: Option<&[u8]>) {
+        let is_right = bytes == Some(&self.metadata_block(key, &[]));
+        if let Some(stored) = &mut self.stored
+            && !is_right
+        {
+            stored.stale.push(key);
+        }
+    }
+
+    /// Has snapshot `snapshot`, the highest number so far and one more, hold the file as it is on the spindles; its inode.
+    /// Nothing may be dirty, and no consistency point in progress.
+    ///
+    /// # Errors
+    /// If there would not be room any more to write all of the file once again: how many blocks are lacking.
+    pub fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, u64> {
+        let keys = 0..self.keys.indirect().end;
+        let inode = self.pointer(keys.end - 1);
+        let blocks: Vec<_> = keys.filter_map(|key| Some((key, self.pointer(key)?))).collect();
+        let total_blocks = self.aggregate.total_blocks();
+        let Some(stored) = &mut self.stored else { return Ok(None) };
+        let mut held = stored.held.clone();
+        held.hold(snapshot, blocks);
+        let needed = self.config.needed_blocks() + held.len() + stored.let_go.len() as u64;
+        if needed > total_blocks {
+            return Err(needed - total_blocks);
+        }
+        stored.held = held;
+        Ok(inode)
+    }
+
+    /// Has snapshot `snapshot` hold nothing any more, and those above it have the numbers one lower; how many blocks are in use
+    /// until the next consistency point that only it held.
+    pub fn delete_snapshot(&mut self, snapshot: u32) -> u64 {
+        let Some(stored) = &mut self.stored else { return 0 };
+        let map = &self.map;
+        let let_go = stored.held.let_go(snapshot).into_iter();
+        let of_nobody = let_go.filter(|(vbn, key)| map.get(*key) != Some(*vbn));
+        let before = stored.let_go.len();
+        stored.let_go.extend(of_nobody.map(|(vbn, _)| vbn));
+        (stored.let_go.len() - before) as u64
+    }
+
+    /// Blocks that snapshots hold, those that are the file's as well among them.
+    #[must_use]
+    pub fn held_blocks(&self) -> u64 {
+        self.stored.as_ref().map_or(0, |stored| stored.held.len())
     }
 
     /// The numbering of the array's blocks.

@@ -11,6 +11,7 @@ use crate::payload::{Contents, Payload};
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::checkpoint::Checkpoint;
 use super::degraded::ROW_STRIPES;
+use super::held::HeldBlocks;
 use super::metadata::{self, Pointer};
 use super::tag::{Owner, TagFields};
 use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
@@ -23,6 +24,12 @@ pub(super) struct Stored {
     pub(super) given_back: SummaryBitmap,
     /// Which block lies at each VBN, or lay there last.
     key_at: Vec<u32>,
+    /// What snapshots hold.
+    pub(super) held: HeldBlocks,
+    /// What no snapshot holds any more: the next consistency point frees it.
+    pub(super) let_go: Vec<Vbn>,
+    /// Blocks of the aggregate's bitmap that do not say what is in use: the next consistency point writes them.
+    pub(super) stale: Vec<u32>,
 }
 
 /// No block.
@@ -34,7 +41,16 @@ impl Stored {
             checksums: strewn_memory::filled(0, keys as usize),
             given_back: SummaryBitmap::new(file_blocks.into()),
             key_at: strewn_memory::filled(NOBODY, aggregate_blocks as usize),
+            held: HeldBlocks::default(),
+            let_go: Vec::new(),
+            stale: Vec::new(),
         }
+    }
+
+    /// Which block lies at `vbn`, or lay there last.
+    pub(super) fn key_at(&self, vbn: Vbn) -> Option<u32> {
+        let key = *self.key_at.get(vbn.0 as usize)?;
+        (key != NOBODY).then_some(key)
     }
 
     #[inline]
@@ -150,6 +166,9 @@ impl<P: Payload> WriteAnywhere<P> {
                 _ => Fit::Wrong,
             };
         }
+        if let Some(sum) = self.held_checksum(vbn) {
+            return if agrees(sum) { Fit::Right } else { Fit::Wrong };
+        }
         // Of a block that the consistency point in progress has moved, the new place need not be written yet.
         let is_new_place = before.is_some() && self.map.get(key) == Some(vbn);
         match is_new_place && !agrees(self.checksum_of(key)) {
@@ -158,10 +177,17 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    /// The checksum of what snapshots hold at `vbn`, if they do.
+    pub(super) fn held_checksum(&self, vbn: Vbn) -> Option<u32> {
+        if !P::CARRIES_DATA {
+            return None;
+        }
+        self.stored.as_ref()?.held.checksum_at(vbn)
+    }
+
     /// Which block lies at `vbn`, or lay there last.
     pub(super) fn key_at(&self, vbn: Vbn) -> Option<u32> {
-        let key = *self.stored.as_ref()?.key_at.get(vbn.0 as usize)?;
-        (key != NOBODY).then_some(key)
+        self.stored.as_ref()?.key_at(vbn)
     }
 
     /// Whether the dirty block `key` is to lie nowhere.
@@ -202,7 +228,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The bytes of block `key` of metadata, as the consistency point leaves it that gives `given_back` (ascending) back.
-    fn metadata_block(&self, key: u32, given_back: &[Vbn]) -> Vec<u8> {
+    pub(super) fn metadata_block(&self, key: u32, given_back: &[Vbn]) -> Vec<u8> {
         if self.keys.has_pointers(key) {
             let pointers = self.keys.children(key).map(|child| {
                 let vbn = self.map.get(child)?;

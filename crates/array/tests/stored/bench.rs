@@ -451,7 +451,7 @@ impl Bench {
             }
         }
         let mut bench = Self::empty(config.clone());
-        bench.array = WriteAnywhere::restored(config, blocks).unwrap();
+        bench.array = WriteAnywhere::restored(config, blocks, &[]).unwrap();
         bench.world.spindles = self.world.spindles;
         bench.world.root = self.world.root;
         bench.versions = self.versions;

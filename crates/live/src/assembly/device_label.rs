@@ -86,6 +86,7 @@ pub(super) fn write_first_superblock(
         root: Root { held_back_blocks: 0, block: None },
         label_sequence: label.sequence,
         clean: true,
+        snapshots: Vec::new(),
     };
     let offset = superblock.slot() * BLOCK;
     device

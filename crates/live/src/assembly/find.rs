@@ -97,7 +97,8 @@ pub(super) fn newest_superblock(
     spindles: &[Option<usize>],
     label: &Label,
 ) -> Option<Superblock> {
-    let all = spindles.iter().flatten().flat_map(|at| seen[*at].superblocks.iter().copied());
+    let all = spindles.iter().flatten().flat_map(|at| seen[*at].superblocks.iter());
     all.filter(|superblock| superblock.array == label.array)
         .max_by_key(|superblock| superblock.checkpoint)
+        .cloned()
 }

@@ -1,11 +1,11 @@
-//! From the root to every block.
+//! From the root, and from the inode of each snapshot, to every block.
 
 use strewn_alloc::REGION_BLOCKS;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::{Pointer, decode_pointers};
 use strewn_raid::Vbn;
 
-use super::{Problem, Reached, Report, wrong};
+use super::{Problem, Reach, Reached, Report, wrong};
 use crate::device::Devices;
 use crate::format::Superblock;
 use crate::offline::{BlockPlace, Offline};
@@ -18,25 +18,73 @@ pub(super) fn check<D: Devices>(
     report: &mut Report,
 ) -> Reached {
     let keys = config.block_keys();
-    let mut reached = Reached::new();
-    let (Some((vbn, checksum)), Some(root)) = (superblock.root.block, keys.root()) else {
-        return reached;
+    let mut walk = Walk {
+        config,
+        superblock,
+        reached: Reached::new(),
+        bitmap: vec![None; keys.aggregate_bitmap().len()],
     };
-    let mut bitmap: Vec<Option<Vec<u8>>> = vec![None; keys.aggregate_bitmap().len()];
-    let mut level = vec![(root, Pointer { vbn, checksum })];
-    while !level.is_empty() {
-        level.retain(|(key, pointer)| {
-            let holds = keys.holds(*key);
-            if pointer.vbn.0 >= config.group.total_blocks() {
-                report.findings.push(Problem::Outside { holds, vbn: pointer.vbn });
-                return false;
+    let root = superblock.root.block.map(|(vbn, checksum)| Pointer { vbn, checksum });
+    walk.below(offline, keys.root().zip(root), report);
+    for snapshot in &superblock.snapshots {
+        walk.below(offline, snapshot.inode.map(|inode| (keys.inode(), inode)), report);
+    }
+    if superblock.root.block.is_some() {
+        check_bitmap(&walk.bitmap, config, superblock, &walk.reached, report);
+    }
+    walk.reached
+}
+
+/// What was found so far.
+struct Walk<'a> {
+    config: &'a WriteAnywhereConfig,
+    superblock: &'a Superblock,
+    reached: Reached,
+    bitmap: Vec<Option<Vec<u8>>>,
+}
+
+impl Walk<'_> {
+    /// Goes from a block to all that it leads to, but not twice to what several trees have in common.
+    fn below<D: Devices>(
+        &mut self,
+        offline: &mut Offline<'_, D>,
+        top: Option<(u32, Pointer)>,
+        report: &mut Report,
+    ) {
+        let mut level: Vec<(u32, Pointer)> = top.into_iter().collect();
+        while !level.is_empty() {
+            level = self.level(offline, level, report);
+        }
+    }
+
+    /// Whether a block was not reached before.
+    fn is_new(&mut self, key: u32, pointer: Pointer, report: &mut Report) -> bool {
+        let Pointer { vbn, checksum } = pointer;
+        let reach = Reach { holds: self.config.block_keys().holds(key), checksum };
+        let holds = reach.holds;
+        if vbn.0 >= self.config.group.total_blocks() {
+            report.findings.push(Problem::Outside { holds, vbn });
+            return false;
+        }
+        match self.reached.insert(vbn, reach) {
+            None => true,
+            Some(before) if before == reach => false,
+            Some(Reach { holds: one, .. }) => {
+                report.findings.push(Problem::Shared { vbn, one, other: holds });
+                true
             }
-            if let Some(one) = reached.insert(pointer.vbn, holds) {
-                let (vbn, other) = (pointer.vbn, holds);
-                report.findings.push(Problem::Shared { vbn, one, other });
-            }
-            true
-        });
+        }
+    }
+
+    /// Looks at blocks; gives those that they lead to.
+    fn level<D: Devices>(
+        &mut self,
+        offline: &mut Offline<'_, D>,
+        mut level: Vec<(u32, Pointer)>,
+        report: &mut Report,
+    ) -> Vec<(u32, Pointer)> {
+        let (config, superblock, keys) = (self.config, self.superblock, self.config.block_keys());
+        level.retain(|(key, pointer)| self.is_new(*key, *pointer, report));
         let places: Vec<BlockPlace> = level.iter().map(|(_, one)| place(config, one.vbn)).collect();
         let read = offline.read_states(&places);
         let mut next = Vec::new();
@@ -65,7 +113,7 @@ pub(super) fn check<D: Devices>(
                 },
             };
             if let Some(slot) = key.checked_sub(keys.aggregate_bitmap().start)
-                && let Some(slot) = bitmap.get_mut(slot as usize)
+                && let Some(slot) = self.bitmap.get_mut(slot as usize)
             {
                 *slot = Some(bytes);
             } else if keys.has_pointers(*key) {
@@ -81,10 +129,8 @@ pub(super) fn check<D: Devices>(
                 }
             }
         }
-        level = next;
+        next
     }
-    check_bitmap(&bitmap, config, superblock, &reached, report);
-    reached
 }
 
 fn place(config: &WriteAnywhereConfig, vbn: Vbn) -> BlockPlace {
@@ -104,7 +150,7 @@ fn check_bitmap(
         let bit = (vbn % REGION_BLOCKS) as usize;
         Some(block[bit / 8] >> (bit % 8) & 1 == 1)
     };
-    for (&vbn, &holds) in reached {
+    for (&vbn, &Reach { holds, .. }) in reached {
         if in_use(vbn.0) == Some(false) {
             report.findings.push(Problem::Free { vbn, holds });
         }

@@ -50,7 +50,7 @@ impl<A: LiveArray> Engine<A> {
             checkpoint: self.superblock.checkpoint + 1,
             log_start,
             clean,
-            ..self.superblock
+            ..self.superblock.clone()
         };
         self.committing = Some(Committing::new(superblock, true));
         self.settle();
@@ -66,7 +66,7 @@ impl<A: LiveArray> Engine<A> {
             log_start: if self.replaying { self.superblock.log_start } else { self.log_start },
             root,
             clean: false,
-            ..self.superblock
+            ..self.superblock.clone()
         };
         self.committing = Some(Committing::new(superblock, true));
     }
@@ -119,8 +119,8 @@ impl<A: LiveArray> Engine<A> {
     pub(super) fn superblock_is_safe(&mut self) {
         let Some(committing) = self.committing.take() else { return };
         let Committing { superblock, flushes_redo, of_array, rebuilt, .. } = committing;
-        self.superblock = superblock;
         self.world.checkpoint = superblock.checkpoint + 1;
+        self.superblock = superblock;
         if flushes_redo {
             self.world.log.flush_finished();
         }

@@ -51,6 +51,12 @@ impl LabelWrites {
         true
     }
 
+    /// Notes that the array has what a program must know of to read it.
+    pub(super) fn set_feature(&mut self, feature: u64) {
+        self.is_changed |= self.label.incompatible_features & feature == 0;
+        self.label.incompatible_features |= feature;
+    }
+
     /// The writes of changed labels: both copies on every spindle that did not fail, and on the log, one after the other.
     pub(super) fn take_ios(&mut self, ios: &mut Vec<Io>) {
         if self.under_way > 0 {

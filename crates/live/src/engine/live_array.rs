@@ -4,10 +4,23 @@ use std::ops::Range;
 
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::{Array, Driver, OperationId};
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
+
+/// Why an array does not hold its LUN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoSnapshot {
+    /// It writes over what it would have to hold.
+    InPlace,
+    /// There would not be room any more to write all of the LUN once again.
+    NoRoom {
+        /// Blocks that are lacking.
+        lacking_blocks: u64,
+    },
+}
 
 /// An array that an [`Engine`](super::Engine) can run.
 pub trait LiveArray: Array<Data> {
@@ -39,6 +52,17 @@ pub trait LiveArray: Array<Data> {
 
     /// Whether a block of the LUN has a place of its own.
     fn is_allocated(&self, block: u64) -> bool;
+
+    /// Has snapshot `snapshot`, the highest number so far and one more, hold the LUN as it is on the spindles, where nothing is
+    /// under way; the LUN's inode.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, NoSnapshot>;
+
+    /// Has snapshot `snapshot` hold nothing any more, and those above it have the numbers one lower; how many blocks are in use
+    /// until the next consistency point that only it held.
+    fn delete_snapshot(&mut self, snapshot: u32) -> u64;
 
     /// A blank spindle has taken the place of one that is lost: what that held is to be written to it.
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>);
@@ -73,6 +97,15 @@ impl LiveArray for WriteAnywhere<Data> {
         WriteAnywhere::is_allocated(self, block as u32)
     }
 
+    fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, NoSnapshot> {
+        let taken = WriteAnywhere::take_snapshot(self, snapshot);
+        taken.map_err(|lacking_blocks| NoSnapshot::NoRoom { lacking_blocks })
+    }
+
+    fn delete_snapshot(&mut self, snapshot: u32) -> u64 {
+        WriteAnywhere::delete_snapshot(self, snapshot)
+    }
+
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>) {
         WriteAnywhere::replaced(self, now_ns, spindle, driver);
     }
@@ -104,6 +137,14 @@ impl LiveArray for InPlace<Data> {
     /// Every block has its place from the start.
     fn is_allocated(&self, _block: u64) -> bool {
         true
+    }
+
+    fn take_snapshot(&mut self, _snapshot: u32) -> Result<Option<Pointer>, NoSnapshot> {
+        Err(NoSnapshot::InPlace)
+    }
+
+    fn delete_snapshot(&mut self, _snapshot: u32) -> u64 {
+        0
     }
 
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>) {

@@ -18,6 +18,7 @@ mod live_array;
 mod merge;
 mod rebuilt;
 mod requests;
+mod snapshots;
 mod world;
 
 use std::collections::VecDeque;
@@ -36,7 +37,7 @@ use crate::store::{Failure, Finished, Store, Token};
 
 use commit::Committing;
 use labels::LabelWrites;
-pub use live_array::LiveArray;
+pub use live_array::{LiveArray, NoSnapshot};
 use merge::Merges;
 use rebuilt::Rebuilt;
 pub use requests::{Answer, HostRequest, RequestError, RequestId};
@@ -147,6 +148,10 @@ impl<A: LiveArray> Engine<A> {
         }
         engine.settle();
         engine
+    }
+
+    pub(crate) fn array_mut(&mut self) -> &mut A {
+        &mut self.array
     }
 
     /// The array.

@@ -77,7 +77,7 @@ impl<A: LiveArray> Engine<A> {
         let superblock = Superblock {
             checkpoint: self.superblock.checkpoint + 1,
             clean: false,
-            ..self.superblock
+            ..self.superblock.clone()
         };
         self.committing = Some(Committing::new(superblock, false));
     }

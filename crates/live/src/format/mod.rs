@@ -11,6 +11,7 @@ mod label;
 mod log_layout;
 mod record;
 mod redo;
+mod snapshot;
 mod spindle_layout;
 mod superblock;
 
@@ -25,6 +26,7 @@ pub use record::{RECORD_ALIGNMENT, RECORD_HEADER_BYTES, RecordHeader, RecordKind
 pub use redo::{
     REDO_DESCRIPTOR_BYTES, RedoBlock, RedoWrite, decode_redo, encode_redo, redo_data_bytes,
 };
+pub use snapshot::{MAXIMUM_SNAPSHOT_NAME_BYTES, MAXIMUM_SNAPSHOTS, Snapshot};
 pub use spindle_layout::{
     FIRST_ROW_BLOCK, ROW_BLOCKS, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, checksum_block, data_blocks,
     device_block, device_blocks_for,
@@ -36,8 +38,11 @@ use std::fmt;
 /// The version of the format that this program writes.
 pub const FORMAT: Version = Version { major: 1, minor: 0 };
 
-/// The incompatible features that this program knows: none yet.
-pub const KNOWN_INCOMPATIBLE_FEATURES: u64 = 0;
+/// The incompatible feature of an array that has, or had, snapshots: who does not know of them would take their blocks for free.
+pub const FEATURE_SNAPSHOTS: u64 = 1;
+
+/// The incompatible features that this program knows.
+pub const KNOWN_INCOMPATIBLE_FEATURES: u64 = FEATURE_SNAPSHOTS;
 
 /// A version of the format. A program reads those of its own major number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +136,7 @@ pub enum FormatError {
 pub const TABLES: &[(&str, usize, &[Field])] = &[
     ("Label", crate::device::BLOCK_BYTES, label::FIELDS),
     ("Superblock", crate::device::BLOCK_BYTES, superblock::FIELDS),
+    ("Snapshot entry", snapshot::ENTRY_BYTES, snapshot::FIELDS),
     ("Checksum entry", ENTRY_BYTES, checksum::FIELDS),
     ("Log record header", RECORD_HEADER_BYTES, record::FIELDS),
     ("Redo descriptor", REDO_DESCRIPTOR_BYTES, redo::FIELDS),

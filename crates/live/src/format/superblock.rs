@@ -3,6 +3,7 @@
 use strewn_array::Root;
 use strewn_raid::Vbn;
 
+use super::snapshot::{self, MAXIMUM_SNAPSHOTS, Snapshot};
 use super::{FORMAT, Field, FormatError, Identity, SUPERBLOCK_SLOTS, check_block};
 use crate::device::Buffer;
 
@@ -24,7 +25,11 @@ const RESERVED_2: Field = Field::new("reserved 2", 60, 4);
 const HELD_BACK: Field = Field::new("held back blocks", 64, 8);
 const LABEL_SEQUENCE: Field = Field::new("label sequence", 72, 8);
 const REDO_START: Field = Field::new("redo start", 80, 8);
-const RESERVED_3: Field = Field::new("reserved 3", 88, 4004);
+const SNAPSHOTS: Field = Field::new("snapshots", 88, 2);
+const RESERVED_3: Field = Field::new("reserved 3", 90, 6);
+const SNAPSHOT_TABLE: Field =
+    Field::new("snapshot table", 96, MAXIMUM_SNAPSHOTS * snapshot::ENTRY_BYTES);
+const RESERVED_4: Field = Field::new("reserved 4", 3568, 524);
 const CRC: Field = Field::new("CRC-32C", 4092, 4);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -43,12 +48,15 @@ pub(super) const FIELDS: &[Field] = &[
     HELD_BACK,
     LABEL_SEQUENCE,
     REDO_START,
+    SNAPSHOTS,
     RESERVED_3,
+    SNAPSHOT_TABLE,
+    RESERVED_4,
     CRC,
 ];
 
 /// A superblock. Every spindle that is present has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
     /// The array.
     pub array: Identity,
@@ -64,6 +72,8 @@ pub struct Superblock {
     pub label_sequence: u64,
     /// Whether the array was shut down with it: nothing was written after it.
     pub clean: bool,
+    /// The snapshots, in the order in which they were taken; at most [`MAXIMUM_SNAPSHOTS`].
+    pub snapshots: Vec<Snapshot>,
 }
 
 impl Superblock {
@@ -93,6 +103,12 @@ impl Superblock {
         REDO_START.put(block, &self.redo_start.to_le_bytes());
         HELD_BACK.put(block, &self.root.held_back_blocks.to_le_bytes());
         LABEL_SEQUENCE.put(block, &self.label_sequence.to_le_bytes());
+        let count = self.snapshots.len().min(MAXIMUM_SNAPSHOTS);
+        SNAPSHOTS.put(block, &(count as u16).to_le_bytes());
+        let table = SNAPSHOT_TABLE.of_mut(block).chunks_exact_mut(snapshot::ENTRY_BYTES);
+        for (entry, snapshot) in table.zip(&self.snapshots) {
+            snapshot.put(entry);
+        }
         let crc = crc32c::crc32c(&block[..CRC.offset]);
         CRC.put(block, &crc.to_le_bytes());
         buffer
@@ -106,6 +122,13 @@ impl Superblock {
         check_block(WHAT, block, (MAGIC, MAGIC_BYTES), (MAJOR, MINOR), CRC)?;
         let root =
             flag(ROOT_PRESENT, block)?.then(|| (Vbn(ROOT_VBN.u64(block)), ROOT_CRC.u32(block)));
+        let count = usize::from(SNAPSHOTS.u16(block));
+        if count > MAXIMUM_SNAPSHOTS {
+            let (field, value) = (SNAPSHOTS.name, count.to_string());
+            return Err(FormatError::Invalid { what: WHAT, field, value });
+        }
+        let table = SNAPSHOT_TABLE.of(block).chunks_exact(snapshot::ENTRY_BYTES);
+        let snapshots = table.take(count).map(Snapshot::get);
         Ok(Self {
             array: Identity(ARRAY.array(block)),
             checkpoint: NUMBER.u64(block),
@@ -114,6 +137,7 @@ impl Superblock {
             root: Root { held_back_blocks: HELD_BACK.u64(block), block: root },
             label_sequence: LABEL_SEQUENCE.u64(block),
             clean: flag(CLEAN, block)?,
+            snapshots: snapshots.collect::<Result<_, _>>()?,
         })
     }
 

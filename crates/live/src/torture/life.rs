@@ -13,6 +13,7 @@ use crate::engine::{HostRequest, LiveArray, RequestId};
 use crate::format::MemberState;
 use crate::restart::{Beginning, RestartError, restart_in_place, restart_write_anywhere};
 use crate::running::Running;
+use crate::snapshots::SnapshotError;
 
 /// Sectors that are read at once when all of the LUN is.
 const SCAN_SECTORS: u64 = 512;
@@ -120,6 +121,8 @@ impl<'a> Life<'a> {
         self.host.piece_sectors = array.engine().piece_sectors();
         self.scan(&mut array)?;
         self.check(&mut array)?;
+        self.settle_snapshots(&array)?;
+        self.change_snapshots(&mut array)?;
         if array.devices_mut().is_calm {
             self.fill(&mut array)?;
             array.devices_mut().begin_to_happen();
@@ -224,6 +227,50 @@ impl<'a> Life<'a> {
         let scan = self.scan.take().unwrap_or_default();
         self.schedule.shadow.settle(&scan)?;
         Ok(())
+    }
+
+    fn settle_snapshots<A: LiveArray>(&mut self, array: &Array<'_, A>) -> Result<(), Stop> {
+        let snapshots = &array.engine().superblock().snapshots;
+        let names: Vec<&str> = snapshots.iter().map(|snapshot| snapshot.name.as_str()).collect();
+        Ok(self.schedule.shadow.settle_snapshots(&names)?)
+    }
+
+    /// Deletes a snapshot and takes one, or not. All that the LUN has is known and on the spindles.
+    fn change_snapshots<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
+        let (shadow, draw) = (&mut self.schedule.shadow, &mut self.draw);
+        let names: Vec<String> = shadow.snapshots.keys().cloned().collect();
+        if !names.is_empty() && draw.one_in(3) {
+            let name = draw.of(&names).clone();
+            shadow.changing = Some(name.clone());
+            self.schedule.tell(|| format!("snapshot {name} is deleted"));
+            array.delete_snapshot(&name).map_err(|error| self.no_snapshot(array, error))?;
+            let shadow = &mut self.schedule.shadow;
+            shadow.changing = None;
+            shadow.snapshots.remove(&name);
+        }
+        if A::GIVES_BACK && self.draw.one_in(2) {
+            let name = format!("life {}", self.schedule.life);
+            self.schedule.tell(|| format!("snapshot {name} is taken"));
+            let shadow = &mut self.schedule.shadow;
+            shadow.changing = Some(name.clone());
+            shadow.snapshots.insert(name.clone(), shadow.acknowledged.clone());
+            match array.take_snapshot(&name, self.schedule.life) {
+                Ok(()) => self.schedule.summary.snapshots += 1,
+                Err(SnapshotError::NoRoom { .. }) => {
+                    self.schedule.shadow.snapshots.remove(&name);
+                }
+                Err(error) => return Err(self.no_snapshot(array, error)),
+            }
+            self.schedule.shadow.changing = None;
+        }
+        Ok(())
+    }
+
+    fn no_snapshot<A: LiveArray>(&self, array: &mut Array<'_, A>, error: SnapshotError) -> Stop {
+        match error {
+            SnapshotError::Stopped(why) => self.stopped(array, &why),
+            error => Stop::Wrong(format!("a snapshot is not taken or deleted: {error}")),
+        }
     }
 
     /// Writes all of the LUN to the spindles.

@@ -6,6 +6,8 @@
 //! power goes, or the array is shut down. All of it follows from one number, without threads and with a time of its own,
 //! so that what fails once fails again.
 //!
+//! Of arrays that write anywhere snapshots are taken and deleted when a life begins, and all there are read when it ends.
+//!
 //! What must hold: every write that was acknowledged is there. One that was not is there or not, piece by piece. No read
 //! brings what was not written there. Nothing is refused as long as there are no more faults than parity is made for.
 //!
@@ -126,6 +128,8 @@ pub struct Summary {
     pub ios: u64,
     /// Consistency points.
     pub checkpoints: u64,
+    /// Snapshots taken.
+    pub snapshots: u64,
 }
 
 impl std::ops::AddAssign for Summary {
@@ -140,6 +144,7 @@ impl std::ops::AddAssign for Summary {
         self.stops += other.stops;
         self.ios += other.ios;
         self.checkpoints += other.checkpoints;
+        self.snapshots += other.snapshots;
     }
 }
 

@@ -181,6 +181,7 @@ impl Plan {
             root: Root { held_back_blocks: 0, block: None },
             label_sequence: self.label.sequence,
             clean: true,
+            snapshots: Vec::new(),
         };
         let spindles = self.spindles();
         let devices = (0..=spindles).map(|position| {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::SpindleIndex;
 
 use super::bench::{Bench, Event};
@@ -11,10 +12,12 @@ use super::plan::Plan;
 use super::shadow::Shadow;
 use super::{Failure, Kind, Summary};
 use crate::check::{self, Problem};
-use crate::configuration::LayoutName;
+use crate::configuration::{ArrayConfig, LayoutName};
 use crate::device::simulated::{Fault, Injected};
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
-use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS};
+use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS, Snapshot};
+use crate::restart::newest_superblock;
+use crate::snapshots::read_image;
 
 /// What a schedule knows between its lives.
 pub(super) struct Schedule {
@@ -29,7 +32,7 @@ pub(super) struct Schedule {
     absent: BTreeSet<DeviceIndex>,
     injected: Vec<Injected>,
     bench: Bench,
-    life: u64,
+    pub(super) life: u64,
     /// Stripes in which a spindle has done wrong silently.
     pub(super) injured: BTreeSet<u64>,
     /// Whether the array was shut down last.
@@ -270,10 +273,45 @@ impl Schedule {
             .filter(|finding| !self.is_injury(finding) && !is_of_lost(finding, lost))
             .map(ToString::to_string)
             .collect();
-        match unexpected.first() {
-            None => Ok(()),
-            Some(first) => Err(format!("the check finds {} problems: {first}", unexpected.len())),
+        if let Some(first) = unexpected.first() {
+            return Err(format!("the check finds {} problems: {first}", unexpected.len()));
         }
+        match &self.plan.config {
+            ArrayConfig::WriteAnywhere(config) => self.check_snapshots(&mut copy, label, config),
+            ArrayConfig::InPlace(_) => Ok(()),
+        }
+    }
+
+    /// Reads all snapshots that there are and holds them against what they must have.
+    fn check_snapshots(
+        &self,
+        devices: &mut SimulatedDevices,
+        label: &Label,
+        config: &WriteAnywhereConfig,
+    ) -> Result<(), String> {
+        let Some(superblock) = newest_superblock(devices, label) else { return Ok(()) };
+        for Snapshot { name, .. } in &superblock.snapshots {
+            let (mut next, mut wrong) = (0, None);
+            let mut block = |number: u64, bytes: Option<&[u8]>| {
+                let nothing = (next..number).map(|block| (block, None));
+                let here = bytes.map(|bytes| (number, Some(bytes)));
+                for (block, bytes) in nothing.chain(here) {
+                    let found = self.shadow.check_snapshot(name, block, bytes);
+                    wrong = wrong.take().or(found.err());
+                }
+                next = number + 1;
+            };
+            let read = read_image(devices, label, config, name, |number, bytes| {
+                block(number.into(), Some(bytes));
+                Ok(())
+            });
+            block(config.file_blocks.into(), None);
+            let wrong = wrong.or(read.err().map(|error| error.to_string()));
+            if let Some(wrong) = wrong {
+                return Err(format!("snapshot {name}: {wrong}"));
+            }
+        }
+        Ok(())
     }
 
     /// The newest label on the devices that are there.

@@ -1,5 +1,6 @@
 //! What the host knows of the LUN, sector by sector.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 const SECTOR: usize = 512;
@@ -22,11 +23,21 @@ pub(super) struct Shadow {
     /// What was asked for and never answered: each is there or not.
     pub(super) unknown: Vec<Written>,
     versions: Version,
+    /// What the LUN had when each snapshot was taken, by name.
+    pub(super) snapshots: BTreeMap<String, Vec<Version>>,
+    /// The one that was being taken, or deleted, when the power went: it is there or not.
+    pub(super) changing: Option<String>,
 }
 
 impl Shadow {
     pub(super) fn new(sectors: u64) -> Self {
-        Self { acknowledged: vec![0; sectors as usize], unknown: Vec::new(), versions: 0 }
+        Self {
+            acknowledged: vec![0; sectors as usize],
+            unknown: Vec::new(),
+            versions: 0,
+            snapshots: BTreeMap::new(),
+            changing: None,
+        }
     }
 
     pub(super) fn next_version(&mut self) -> Version {
@@ -61,6 +72,44 @@ impl Shadow {
         }
         self.acknowledged = expected;
         Ok(())
+    }
+}
+
+impl Shadow {
+    /// Holds the snapshots that there are after a restart against those that there must be.
+    pub(super) fn settle_snapshots(&mut self, names: &[&str]) -> Result<(), String> {
+        if let Some(changing) = self.changing.take()
+            && !names.contains(&changing.as_str())
+        {
+            self.snapshots.remove(&changing);
+        }
+        let expected: Vec<&str> = self.snapshots.keys().map(String::as_str).collect();
+        let mut found = names.to_vec();
+        found.sort_unstable();
+        match found == expected {
+            true => Ok(()),
+            false => Err(format!("the snapshots are {found:?}, expected {expected:?}")),
+        }
+    }
+
+    /// Holds a block of a snapshot, or that it has none, against what it must have.
+    pub(super) fn check_snapshot(
+        &self,
+        name: &str,
+        block: u64,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), String> {
+        let first = block * 8;
+        let Some(expected) = self.snapshots.get(name) else { return Ok(()) };
+        let expected = &expected[first as usize..first as usize + 8];
+        let found = match bytes {
+            Some(bytes) => versions_of(first, bytes)?,
+            None => vec![0; 8],
+        };
+        match found == expected {
+            true => Ok(()),
+            false => Err(format!("sectors from {first} on have {found:?}, expected {expected:?}")),
+        }
     }
 }
 

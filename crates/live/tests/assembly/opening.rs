@@ -18,7 +18,12 @@ fn a_new_array_is_whole_by_directory_and_by_devices() {
     assert_eq!(array.configuration, created.configuration);
     assert_eq!(array.spindles.len(), 5);
     assert!(array.problems.is_empty() && array.lost().is_empty());
-    assert!(array.superblock.is_some_and(|one| one.checkpoint == 0 && one.root.block.is_none()));
+    assert!(
+        array
+            .superblock
+            .as_ref()
+            .is_some_and(|one| one.checkpoint == 0 && one.root.block.is_none())
+    );
     drop(array);
     let mut devices = created.spindles.clone();
     devices.insert(2, created.log);

@@ -38,5 +38,6 @@ pub fn first_superblock(label: &Label) -> Superblock {
         root: Root { held_back_blocks: 0, block: None },
         label_sequence: 1,
         clean: true,
+        snapshots: Vec::new(),
     }
 }

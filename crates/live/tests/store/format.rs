@@ -1,6 +1,7 @@
 //! The codecs: round trips, damage, versions, and what `docs/format.md` says of them.
 
 use proptest::prelude::*;
+use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::{Holds, Root};
 use strewn_live::device::BLOCK_BYTES;
 use strewn_live::format::*;
@@ -43,14 +44,27 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn snapshot()(
+        name in "[a-z0-9\u{e4} ]{1,20}",
+        (checkpoint, taken_unix_seconds) in any::<(u64, u64)>(),
+        inode in any::<Option<(u64, u32)>>(),
+    ) -> Snapshot {
+        let inode = inode.map(|(vbn, checksum)| Pointer { vbn: Vbn(vbn), checksum });
+        Snapshot { name, checkpoint, taken_unix_seconds, inode }
+    }
+}
+
+prop_compose! {
     fn superblock()(
         array in identity(),
         (checkpoint, log_start, redo_start, held_back_blocks, label_sequence, clean)
             in any::<(u64, u64, u64, u64, u64, bool)>(),
         block in any::<Option<(u64, u32)>>(),
+        snapshots in prop::collection::vec(snapshot(), 0..=MAXIMUM_SNAPSHOTS),
     ) -> Superblock {
         let block = block.map(|(vbn, crc)| (Vbn(vbn), crc));
-        Superblock { array, checkpoint, log_start, redo_start, label_sequence, clean, root: Root { held_back_blocks, block } }
+        let root = Root { held_back_blocks, block };
+        Superblock { array, checkpoint, log_start, redo_start, label_sequence, clean, root, snapshots }
     }
 }
 
@@ -263,6 +277,7 @@ fn the_newest_good_superblock_of_the_array_wins() {
             root,
             label_sequence: 1,
             clean: true,
+            snapshots: Vec::new(),
         }
         .encode()
     };

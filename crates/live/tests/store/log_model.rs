@@ -66,6 +66,7 @@ impl Model {
             root: Root { held_back_blocks: 0, block: None },
             label_sequence: 1,
             clean: false,
+            snapshots: Vec::new(),
         };
         Self {
             random,

@@ -225,6 +225,7 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         root,
         label_sequence: 1,
         clean: false,
+        snapshots: Vec::new(),
     };
     rig.store.forget_spindle(SpindleIndex(1));
     rig.store.flush(Token(1));
@@ -248,7 +249,7 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         let mut block = vec![0; BLOCK_BYTES];
         rig.devices.disk(DeviceIndex(spindle)).read(2 * BLOCK_BYTES as u64, &mut block).unwrap();
         let found = Superblock::newest([&block[..]], Identity([7; 16]));
-        assert_eq!(found, (spindle != 1).then_some(superblock));
+        assert_eq!(found, (spindle != 1).then(|| superblock.clone()));
     }
 }
 

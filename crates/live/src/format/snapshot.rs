@@ -1,0 +1,78 @@
+//! What a superblock has of a snapshot: its name, and what leads to its blocks.
+
+use strewn_array::write_anywhere::metadata::Pointer;
+use strewn_raid::Vbn;
+
+use super::{Field, FormatError};
+
+const WHAT: &str = "snapshot";
+
+/// The most snapshots of an array.
+pub const MAXIMUM_SNAPSHOTS: usize = 31;
+
+/// The most bytes of a snapshot's name.
+pub const MAXIMUM_SNAPSHOT_NAME_BYTES: usize = 64;
+
+/// Bytes of an entry.
+pub(super) const ENTRY_BYTES: usize = 112;
+
+const NAME: Field = Field::new("name", 0, MAXIMUM_SNAPSHOT_NAME_BYTES);
+const CHECKPOINT: Field = Field::new("consistency point taken at", 64, 8);
+const TAKEN: Field = Field::new("taken", 72, 8);
+const INODE_VBN: Field = Field::new("inode VBN", 80, 8);
+const INODE_CRC: Field = Field::new("inode CRC-32C", 88, 4);
+const INODE_PRESENT: Field = Field::new("inode present", 92, 1);
+const RESERVED: Field = Field::new("reserved", 93, 19);
+
+pub(super) const FIELDS: &[Field] =
+    &[NAME, CHECKPOINT, TAKEN, INODE_VBN, INODE_CRC, INODE_PRESENT, RESERVED];
+
+/// A LUN as it was at a consistency point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its name, of [`MAXIMUM_SNAPSHOT_NAME_BYTES`] bytes at most.
+    pub name: String,
+    /// The consistency point whose superblock was the last when it was taken.
+    pub checkpoint: u64,
+    /// When that was, in seconds since 1970 (UTC).
+    pub taken_unix_seconds: u64,
+    /// What leads to its blocks; nothing of a LUN that was never written.
+    pub inode: Option<Pointer>,
+}
+
+impl Snapshot {
+    pub(super) fn put(&self, entry: &mut [u8]) {
+        // Whoever makes one has looked at the name.
+        let name = self.name.as_bytes();
+        let length = name.len().min(MAXIMUM_SNAPSHOT_NAME_BYTES);
+        NAME.of_mut(entry)[..length].copy_from_slice(&name[..length]);
+        CHECKPOINT.put(entry, &self.checkpoint.to_le_bytes());
+        TAKEN.put(entry, &self.taken_unix_seconds.to_le_bytes());
+        if let Some(Pointer { vbn, checksum }) = self.inode {
+            INODE_VBN.put(entry, &vbn.0.to_le_bytes());
+            INODE_CRC.put(entry, &checksum.to_le_bytes());
+            INODE_PRESENT.put(entry, &[1]);
+        }
+    }
+
+    pub(super) fn get(entry: &[u8]) -> Result<Self, FormatError> {
+        let invalid = |field: Field, value: String| FormatError::Invalid {
+            what: WHAT,
+            field: field.name,
+            value,
+        };
+        let name = NAME.of(entry).split(|byte| *byte == 0).next().unwrap_or_default();
+        let name = String::from_utf8(name.to_vec());
+        let pointer = Pointer { vbn: Vbn(INODE_VBN.u64(entry)), checksum: INODE_CRC.u32(entry) };
+        Ok(Self {
+            name: name.map_err(|error| invalid(NAME, error.to_string()))?,
+            checkpoint: CHECKPOINT.u64(entry),
+            taken_unix_seconds: TAKEN.u64(entry),
+            inode: match INODE_PRESENT.u8(entry) {
+                0 => None,
+                1 => Some(pointer),
+                other => return Err(invalid(INODE_PRESENT, other.to_string())),
+            },
+        })
+    }
+}

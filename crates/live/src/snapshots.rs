@@ -1,0 +1,164 @@
+//! Snapshots of a write-anywhere array: taken, deleted, and read.
+//!
+//! A snapshot is the inode of the LUN as a consistency point left it, noted in the superblock. What it leads to stays in use
+//! when the LUN is written over: it costs nothing to take, and later the blocks that the LUN leaves. One is taken only while
+//! there is room to write all of the LUN once more, so that an array never fills up.
+
+use strewn_array::write_anywhere::WriteAnywhereConfig;
+use strewn_array::write_anywhere::metadata::Pointer;
+
+use crate::device::Devices;
+use crate::engine::{LiveArray, NoSnapshot};
+use crate::format::{Label, MAXIMUM_SNAPSHOT_NAME_BYTES, MAXIMUM_SNAPSHOTS, Snapshot, Superblock};
+use crate::offline::Offline;
+use crate::restart::{RestartError, read_snapshot};
+use crate::running::Running;
+
+/// Blocks of an image that are read at a time.
+const BLOCKS_AT_ONCE: usize = 1024;
+
+/// Why a snapshot is not taken, deleted or read.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// Arrays in place write over what a snapshot would hold.
+    #[error("an array in place has no snapshots")]
+    InPlace,
+    /// The name has no room in a superblock, or is none.
+    #[error(
+        "{0:?} is no name for a snapshot: it takes 1 to {MAXIMUM_SNAPSHOT_NAME_BYTES} bytes and no control characters"
+    )]
+    Name(String),
+    /// There is one of that name.
+    #[error("there is a snapshot {0:?} already")]
+    Exists(String),
+    /// There is none of that name.
+    #[error("there is no snapshot {0:?}")]
+    NoSuchSnapshot(String),
+    /// A superblock has no room for more.
+    #[error("the array has {MAXIMUM_SNAPSHOTS} snapshots, the most there can be")]
+    TooMany,
+    /// There would be no room to write all of the LUN once more.
+    #[error(
+        "with this snapshot all of the LUN could not be written over any more: {lacking_blocks} blocks of 4 KiB are lacking"
+    )]
+    NoRoom {
+        /// How many.
+        lacking_blocks: u64,
+    },
+    /// The array stopped.
+    #[error("the array stopped: {0}")]
+    Stopped(String),
+    /// What leads to its blocks cannot be read.
+    #[error(transparent)]
+    Restart(#[from] RestartError),
+    /// A block cannot be read.
+    #[error("block {0} of the LUN can be neither read nor computed from the rest of its stripe")]
+    Gone(u32),
+    /// What was read has nowhere to go.
+    #[error("the image cannot be written: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl SnapshotError {
+    /// What can be done about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::InPlace => {
+                "create a write-anywhere array for that: --layout raid-dp or --layout raid-4"
+            }
+            Self::Name(_) | Self::Exists(_) => "give it another name",
+            Self::NoSuchSnapshot(_) => "`strewn array status` has the names of those there are",
+            Self::TooMany => "delete one first",
+            Self::NoRoom { .. } => "delete a snapshot, or create the array with larger spindles",
+            Self::Stopped(_) | Self::Restart(_) | Self::Gone(_) => {
+                "`strewn array status` and `strewn array check` say what is wrong"
+            }
+            Self::Output(_) => "give a file on a disk that has room for it",
+        }
+    }
+}
+
+impl<D: Devices, A: LiveArray> Running<D, A> {
+    /// Takes a snapshot of all that was acknowledged. Nothing may be asked for meanwhile.
+    ///
+    /// # Errors
+    /// See [`SnapshotError`]; the array goes on, unless it has stopped.
+    pub fn take_snapshot(
+        &mut self,
+        name: &str,
+        taken_unix_seconds: u64,
+    ) -> Result<(), SnapshotError> {
+        if name.is_empty()
+            || name.len() > MAXIMUM_SNAPSHOT_NAME_BYTES
+            || name.chars().any(char::is_control)
+        {
+            return Err(SnapshotError::Name(name.to_owned()));
+        }
+        self.catch_up().map_err(SnapshotError::Stopped)?;
+        let superblock = self.engine().superblock();
+        let (mut snapshots, checkpoint) = (superblock.snapshots.clone(), superblock.checkpoint);
+        if position(&snapshots, name).is_ok() {
+            return Err(SnapshotError::Exists(name.to_owned()));
+        }
+        if snapshots.len() >= MAXIMUM_SNAPSHOTS {
+            return Err(SnapshotError::TooMany);
+        }
+        let inode = self.engine_mut().array_mut().take_snapshot(snapshots.len() as u32).map_err(
+            |error| match error {
+                NoSnapshot::InPlace => SnapshotError::InPlace,
+                NoSnapshot::NoRoom { lacking_blocks } => SnapshotError::NoRoom { lacking_blocks },
+            },
+        )?;
+        snapshots.push(Snapshot { name: name.to_owned(), checkpoint, taken_unix_seconds, inode });
+        self.engine_mut().write_snapshots(snapshots, 0);
+        self.catch_up().map_err(SnapshotError::Stopped)
+    }
+
+    /// Deletes a snapshot: what only it held is free with the next consistency point. Nothing may be asked for meanwhile.
+    ///
+    /// # Errors
+    /// See [`SnapshotError`]; the array goes on, unless it has stopped.
+    pub fn delete_snapshot(&mut self, name: &str) -> Result<(), SnapshotError> {
+        self.catch_up().map_err(SnapshotError::Stopped)?;
+        let mut snapshots = self.engine().superblock().snapshots.clone();
+        let at = position(&snapshots, name)?;
+        snapshots.remove(at);
+        let let_go_blocks = self.engine_mut().array_mut().delete_snapshot(at as u32);
+        self.engine_mut().write_snapshots(snapshots, let_go_blocks);
+        self.catch_up().map_err(SnapshotError::Stopped)
+    }
+}
+
+fn position(snapshots: &[Snapshot], name: &str) -> Result<usize, SnapshotError> {
+    let at = snapshots.iter().position(|snapshot| snapshot.name == name);
+    at.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.to_owned()))
+}
+
+/// Reads what the LUN held when a snapshot was taken, of an array that does not run: `block` is told of each block that was
+/// written, in order, as its number and its bytes; all others are zeros.
+///
+/// # Errors
+/// If there is no such snapshot, or a block of it is gone, and what `block` returns.
+pub fn read_image<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    config: &WriteAnywhereConfig,
+    name: &str,
+    mut block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,
+) -> Result<(), SnapshotError> {
+    let (mut offline, Superblock { snapshots, .. }) = Offline::as_restarted(devices, label)?;
+    let snapshot = &snapshots[position(&snapshots, name)?];
+    let file_blocks = config.block_keys().file_blocks();
+    let mut blocks = read_snapshot(&mut offline, config, snapshot)?;
+    blocks.retain(|(key, _)| *key < file_blocks);
+    blocks.sort_unstable_by_key(|(key, _)| *key);
+    for blocks in blocks.chunks(BLOCKS_AT_ONCE) {
+        let pointers: Vec<Pointer> = blocks.iter().map(|(_, pointer)| *pointer).collect();
+        let read = offline.read_pointed(&config.group, &pointers);
+        for ((key, _), bytes) in blocks.iter().zip(read) {
+            block(*key, &bytes.ok_or(SnapshotError::Gone(*key))?)?;
+        }
+    }
+    Ok(())
+}

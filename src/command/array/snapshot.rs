@@ -1,0 +1,219 @@
+//! `strewn array snapshot`.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use strewn::terminal::{self, Ending, Failure};
+use strewn_live::assembly::{OpenOptions, look};
+use strewn_live::configuration::ArrayConfig;
+use strewn_live::device::{BLOCK_BYTES, open_devices};
+use strewn_live::format::Snapshot;
+use strewn_live::snapshots::{SnapshotError, read_image};
+
+use super::ArrayDirectory;
+use super::opened::{Io, open_array, start_array};
+use crate::command::replace_file::Replacement;
+
+/// `strewn array snapshot`.
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotArguments {
+    #[command(subcommand)]
+    action: SnapshotAction,
+}
+
+/// What to do with snapshots.
+#[derive(Debug, Subcommand)]
+enum SnapshotAction {
+    /// Keep what the LUN has now, whatever is written to it later
+    Create(Named),
+    /// Say which snapshots there are
+    List(ListArguments),
+    /// Delete a snapshot: what only it held is free again
+    Delete(Named),
+    /// Write what the LUN had to a file, sparse
+    Copy(CopyArguments),
+}
+
+/// A snapshot of an array.
+#[derive(Debug, Args)]
+struct Named {
+    #[command(flatten)]
+    array: ArrayDirectory,
+    /// The snapshot's name, of 1 to 64 bytes
+    name: String,
+    /// Do it without spindles that are missing
+    #[arg(long)]
+    degraded: bool,
+    /// How devices are asked
+    #[arg(long, value_enum, default_value_t)]
+    io: Io,
+}
+
+/// `strewn array snapshot list`.
+#[derive(Debug, Args)]
+struct ListArguments {
+    #[command(flatten)]
+    array: ArrayDirectory,
+    /// Print JSON instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// `strewn array snapshot copy`.
+#[derive(Debug, Args)]
+struct CopyArguments {
+    #[command(flatten)]
+    snapshot: Named,
+    /// The file to write, which must not be there
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+}
+
+/// Does it.
+pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<Ending, Failure> {
+    match &arguments.action {
+        SnapshotAction::Create(named) => create(named),
+        SnapshotAction::List(arguments) => list(arguments),
+        SnapshotAction::Delete(named) => delete(named),
+        SnapshotAction::Copy(arguments) => copy(arguments),
+    }
+}
+
+fn refused(error: &SnapshotError) -> Failure {
+    match error {
+        SnapshotError::Stopped(_)
+        | SnapshotError::Restart(_)
+        | SnapshotError::Gone(_)
+        | SnapshotError::Output(_) => Failure::failed(error.to_string()).with_help(error.remedy()),
+        _ => Failure::bad_input(error.to_string(), error.remedy()),
+    }
+}
+
+fn create(named: &Named) -> Result<Ending, Failure> {
+    let Named { array, name, degraded, io } = named;
+    let options = OpenOptions { degraded: *degraded, read_only: false };
+    let started = start_array(open_array(&array.directory, options)?, *io)?;
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    started.take_snapshot(name, since_1970.as_secs()).map_err(|error| refused(&error))?;
+    terminal::print(&format!("Snapshot {name} of {} is taken.\n", array.directory.display()))?;
+    Ok(Ending::Complete)
+}
+
+fn delete(named: &Named) -> Result<Ending, Failure> {
+    let Named { array, name, degraded, io } = named;
+    let options = OpenOptions { degraded: *degraded, read_only: false };
+    let started = start_array(open_array(&array.directory, options)?, *io)?;
+    started.delete_snapshot(name).map_err(|error| refused(&error))?;
+    terminal::print(&format!("Snapshot {name} of {} is deleted.\n", array.directory.display()))?;
+    Ok(Ending::Complete)
+}
+
+fn list(arguments: &ListArguments) -> Result<Ending, Failure> {
+    let place = arguments.array.place();
+    let status = look(&place).map_err(|error| super::not_assembled(&error))?;
+    let snapshots = status.superblock.map(|superblock| superblock.snapshots).unwrap_or_default();
+    let text = match arguments.json {
+        true => {
+            let all: Vec<_> = snapshots.iter().map(json_of).collect();
+            format!("{:#}\n", json!({ "snapshots": all }))
+        }
+        false if snapshots.is_empty() => "no snapshots\n".to_owned(),
+        false => lines(&snapshots),
+    };
+    terminal::print(&text)?;
+    Ok(Ending::Complete)
+}
+
+/// A snapshot for other programs.
+pub(super) fn json_of(snapshot: &Snapshot) -> serde_json::Value {
+    json!({
+        "name": snapshot.name,
+        "taken": taken(snapshot),
+        "consistency_point": snapshot.checkpoint,
+    })
+}
+
+/// A line for each snapshot.
+pub(super) fn lines(snapshots: &[Snapshot]) -> String {
+    let mut text = String::new();
+    for snapshot in snapshots {
+        // Nothing fails to be written into a text.
+        let _ = writeln!(
+            text,
+            "snapshot           {}, taken {} at consistency point {}",
+            snapshot.name,
+            taken(snapshot),
+            snapshot.checkpoint
+        );
+    }
+    text
+}
+
+/// When a snapshot was taken, as in RFC 3339.
+fn taken(snapshot: &Snapshot) -> String {
+    // What is written differently ends with the year 9999.
+    let seconds = snapshot.taken_unix_seconds.min(253_402_300_799);
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string()
+}
+
+fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
+    let CopyArguments { snapshot: Named { array, name, degraded, io }, file, force } = arguments;
+    if !force && file.exists() {
+        return Err(Failure::bad_input(
+            format!("{} is there already", file.display()),
+            "give another file, or --force to replace it",
+        ));
+    }
+    let options = OpenOptions { degraded: *degraded, read_only: true };
+    let assembled = open_array(&array.directory, options)?;
+    let configuration = assembled.configuration.clone();
+    let config = configuration
+        .array()
+        .map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))?;
+    let ArrayConfig::WriteAnywhere(config) = config else {
+        return Err(refused(&SnapshotError::InPlace));
+    };
+    // The newest label may be the log's, which is of another size.
+    let label = assembled.label_of(Some(0));
+    let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
+    let mut devices = open_devices(files, (*io).into())
+        .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
+    let mut blocks = 0u64;
+    let replacement = Replacement::write_with(file, |image| {
+        image.set_len(configuration.lun_bytes())?;
+        read_image(&mut devices, &label, &config, name, |number, bytes| {
+            blocks += 1;
+            put(image, number, bytes)
+        })
+    })
+    .map_err(|error| not_copied(file, &error))?;
+    replacement.put_in_place().map_err(|error| not_copied(file, &error.into()))?;
+    terminal::print(&format!(
+        "Snapshot {name} copied to {}: {blocks} blocks of 4 KiB, the rest was never written.\n",
+        file.display()
+    ))?;
+    Ok(Ending::Complete)
+}
+
+fn put(image: &mut File, block: u32, bytes: &[u8]) -> std::io::Result<()> {
+    image.seek(SeekFrom::Start(u64::from(block) * BLOCK_BYTES as u64))?;
+    image.write_all(bytes)
+}
+
+fn not_copied(file: &Path, error: &SnapshotError) -> Failure {
+    match error {
+        SnapshotError::Output(error) => {
+            Failure::failed(format!("{} cannot be written: {error}", file.display()))
+                .with_help(SnapshotError::Output(error.kind().into()).remedy())
+        }
+        error => refused(error),
+    }
+}
