@@ -172,3 +172,115 @@ fn an_array_that_is_in_use_is_looked_at_and_left_alone() {
     assert!(status.contains("unusable") && status.contains("the log is missing"), "{status}");
     array(&folder, &["fail", "a", "1"]).refused(&["the log is missing", "told are safe"]);
 }
+
+/// What a command has printed that did what it was asked to, and may have warned of something.
+#[track_caller]
+fn done(ran: Ran) -> String {
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ran.stdout
+}
+
+/// The array of [`CREATE`], written to.
+fn written() -> Folder {
+    let folder = Folder::new();
+    folder.strewn(CREATE).succeeded();
+    run_for_a_moment(&folder);
+    folder
+}
+
+fn run_for_a_moment(folder: &Folder) {
+    let words = ["run", "a", "--segments", "1", "--segment", "100 ms", "--random-write", "4KiB"];
+    done(array(folder, &words));
+}
+
+#[test]
+fn snapshots_are_taken_listed_copied_and_deleted() {
+    let folder = written();
+    assert_eq!(array(&folder, &["snapshot", "list", "a"]).succeeded(), "no snapshots\n");
+    array(&folder, &["snapshot", "create", "a", "before aging"]).succeeded();
+    array(&folder, &["snapshot", "copy", "a", "before aging", "one.img"]).succeeded();
+    let one = fs::read(folder.path("one.img")).unwrap();
+    assert_eq!(one.len(), 16 << 20);
+    run_for_a_moment(&folder);
+    array(&folder, &["snapshot", "create", "a", "after"]).succeeded();
+    array(&folder, &["snapshot", "copy", "a", "before aging", "again.img"]).succeeded();
+    assert!(fs::read(folder.path("again.img")).unwrap() == one, "the snapshot has changed");
+    array(&folder, &["snapshot", "copy", "a", "after", "one.img", "--force"]).succeeded();
+    assert!(fs::read(folder.path("one.img")).unwrap() != one, "the LUN was not written");
+
+    let json = array(&folder, &["snapshot", "list", "a", "--json"]).succeeded();
+    let listed: Value = serde_json::from_str(&json).unwrap();
+    let names: Vec<_> =
+        listed["snapshots"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["before aging", "after"]);
+    assert!(listed["snapshots"][0]["taken"].as_str().unwrap().ends_with('Z'), "{listed}");
+    let status = array(&folder, &["status", "a"]).succeeded();
+    assert!(status.contains("snapshot           after, taken 2"), "{status}");
+
+    // With a spindle lost too, whether the labels know of that or not.
+    fs::remove_file(folder.path("a/spindle-01")).unwrap();
+    let words = ["snapshot", "copy", "a", "before aging", "degraded.img"];
+    array(&folder, &words).refused(&["start degraded"]);
+    done(array(&folder, &[&words[..], &["--degraded"]].concat()));
+    assert!(
+        fs::read(folder.path("degraded.img")).unwrap()
+            == fs::read(folder.path("again.img")).unwrap()
+    );
+    let checked = done(array(&folder, &["check", "a", "--degraded"]));
+    assert!(checked.contains("could not be looked at"), "{checked}");
+    done(array(&folder, &["snapshot", "delete", "a", "after", "--degraded"]));
+    let checked = done(array(&folder, &["check", "a", "--degraded"]));
+    assert!(checked.contains("0 findings"), "{checked}");
+}
+
+#[test]
+fn what_no_snapshot_can_be_is_refused_and_changes_nothing() {
+    let folder = written();
+    array(&folder, &["snapshot", "create", "a", "one"]).succeeded();
+    fs::write(folder.path("mine.img"), "mine").unwrap();
+    let before = all(&folder.path(""));
+    let long = "x".repeat(65);
+    for (words, message) in [
+        (&["create", "a", "one"][..], "there is a snapshot \"one\" already"),
+        (&["create", "a", ""], "give it another name"),
+        (&["create", "a", "line\nbreak"], "control characters"),
+        (&["create", "a", &long], "1 to 64 bytes"),
+        (&["create", "b", "one"], "No such file"),
+        (&["delete", "a", "two"], "there is no snapshot \"two\""),
+        (&["copy", "a", "two", "two.img"], "`strewn array status` has the names"),
+        (&["copy", "a", "one", "mine.img"], "mine.img is there already"),
+    ] {
+        array(&folder, &[&["snapshot"], words].concat()).refused(&[message]);
+    }
+    let ran = array(&folder, &["snapshot", "copy", "a", "one", "no/such.img"]);
+    assert_eq!(
+        (ran.code, ran.stderr.contains("cannot be written")),
+        (Some(1), true),
+        "{}",
+        ran.stderr
+    );
+    // A start writes superblocks; nothing else has changed, and nothing is there that was not.
+    let names = |all: &[(std::path::PathBuf, Vec<u8>)]| -> Vec<_> {
+        all.iter().map(|(path, _)| path.clone()).collect()
+    };
+    let after = all(&folder.path(""));
+    assert_eq!(names(&after), names(&before));
+    assert_eq!(fs::read(folder.path("mine.img")).unwrap(), b"mine");
+    let listed = array(&folder, &["snapshot", "list", "a"]).succeeded();
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+
+    // Until there is no room for the LUN beside them.
+    let full = (0..50).find_map(|number| {
+        run_for_a_moment(&folder);
+        let ran = array(&folder, &["snapshot", "create", "a", &number.to_string()]);
+        (ran.code != Some(0)).then_some(ran)
+    });
+    full.unwrap().refused(&["could not be written over any more"]);
+    run_for_a_moment(&folder);
+
+    let in_place =
+        ["create", "v", "--layout", "raid-5", "--data-spindles", "3", "--spindle-size", "24MiB"];
+    array(&folder, &[&in_place[..], &["--lun-size", "16MiB"]].concat()).succeeded();
+    array(&folder, &["snapshot", "create", "v", "one"])
+        .refused(&["an array in place has no snapshots"]);
+}

@@ -52,6 +52,12 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
             report.redo_blocks
         );
     }
+    if report.blocks_missing > 0 {
+        text += &format!(
+            "{} blocks in use could not be looked at, since their spindles are not there: they were computed from the rest\n",
+            report.blocks_missing
+        );
+    }
     text += &format!(
         "{} blocks in use and the parity of {} stripes looked at: {} findings\n",
         report.blocks,

@@ -231,11 +231,11 @@ impl Devices for UringDevices {
 
     fn submit(&mut self, io: Io) {
         let device = &self.devices[usize::from(io.device.0)];
-        io.assert_within(device.size_bytes);
         let Some(file) = &device.file else {
             self.refused.push(io.refused(closed()));
             return;
         };
+        io.assert_within(device.size_bytes);
         let file = Arc::clone(file);
         let index = self.occupy(Slot::new(io, file));
         self.queued.push_back(index);
