@@ -231,6 +231,17 @@ fn snapshots_are_taken_listed_copied_and_deleted() {
     done(array(&folder, &["snapshot", "delete", "a", "after", "--degraded"]));
     let checked = done(array(&folder, &["check", "a", "--degraded"]));
     assert!(checked.contains("0 findings"), "{checked}");
+    let words = ["check", "a", "--degraded", "--json"];
+    let checked: Value = serde_json::from_str(&done(array(&folder, &words))).unwrap();
+    assert_eq!(checked["findings"], serde_json::json!([]));
+    assert!(checked["blocks"].as_u64() > checked["blocks_missing"].as_u64(), "{checked}");
+    done(array(&folder, &["replace", "a", "1"]));
+    let scrubbed = done(array(&folder, &["scrub", "a", "--json"]));
+    let scrubbed: Value = serde_json::from_str(&scrubbed).unwrap();
+    assert_eq!(
+        (&scrubbed["bad_blocks"], &scrubbed["gone"]),
+        (&Value::from(0), &serde_json::json!([]))
+    );
 }
 
 #[test]

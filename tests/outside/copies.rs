@@ -44,6 +44,18 @@ fn a_file_system_comes_back_as_it_was() {
     run(folder, "e2fsck", &["-fn", "ended"]);
     served.terminate();
     array.is_right();
+
+    // And from a snapshot, when the LUN has been written over and the server killed.
+    array.done(&["snapshot", "create", "aged", "file system"]);
+    let served = array.serve(&[]);
+    for mib in 0..64 {
+        served.client().write(mib * MIB, &random.bytes(MIB as usize));
+    }
+    served.kill();
+    array.done(&["snapshot", "copy", "aged", "file system", "kept"]);
+    assert!(fs::read(folder.join("kept")).unwrap() == image, "the snapshot differs");
+    run(folder, "e2fsck", &["-fn", "kept"]);
+    array.is_right();
 }
 
 #[test]

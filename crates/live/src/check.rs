@@ -14,10 +14,10 @@ use strewn_raid::{ParityCheck, Vbn};
 
 use crate::configuration::ArrayConfig;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
-use crate::format::{Label, LogLayout, MemberState, Superblock};
-use crate::log::{RedoRecord, read_log};
+use crate::format::{Label, MemberState, Superblock};
+use crate::log::RedoRecord;
 use crate::offline::{BlockPlace, Offline};
-use crate::restart::{newest_superblock, store_of};
+use crate::restart::{log_of, newest_superblock, store_of};
 use crate::store::BlockState;
 use strewn_raid::SpindleIndex;
 
@@ -265,12 +265,7 @@ fn check_log<D: Devices>(
     superblock: &Superblock,
     report: &mut Report,
 ) -> Vec<RedoRecord> {
-    let device = DeviceIndex(label.members.len() as u16);
-    let layout =
-        LogLayout { half_blocks: label.log_half_blocks, redo_half_blocks: label.redo_half_blocks };
-    let log = read_log(&layout, superblock, &mut |offset, bytes| {
-        Offline::read_raw(devices, device, offset, bytes)
-    });
+    let log = log_of(devices, label, superblock);
     let why = match &log {
         Err(error) => Some(format!("it cannot be read: {error}")),
         Ok(log) if log.breaks_off => Some("it has lost records that were acknowledged".to_owned()),
@@ -292,11 +287,7 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report
         }
         let device = DeviceIndex(position);
         let last = match position {
-            log if log == spindles => {
-                let (half_blocks, redo_half_blocks) =
-                    (newest.log_half_blocks, newest.redo_half_blocks);
-                LogLayout { half_blocks, redo_half_blocks }.device_blocks() - 1
-            }
+            log if log == spindles => newest.log_layout().device_blocks() - 1,
             _ => newest.device_blocks - 1,
         };
         for block in [0, last] {

@@ -142,6 +142,18 @@ fn spread<D: Devices>(
     Ok(())
 }
 
+/// What the log device has for a restart from `superblock`.
+pub(crate) fn log_of<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    superblock: &Superblock,
+) -> Result<RecoveredLog, IoError> {
+    let device = DeviceIndex(label.members.len() as u16);
+    read_log(&label.log_layout(), superblock, &mut |offset, bytes| {
+        Offline::read_raw(devices, device, offset, bytes)
+    })
+}
+
 impl<'a, D: Devices> Offline<'a, D> {
     /// What is on the devices of an array that does not run, as a restart would have it: with what redo records have beside
     /// the newest superblock, which comes with it. Devices are the spindles by position, those that are not there closed, and
@@ -154,15 +166,7 @@ impl<'a, D: Devices> Offline<'a, D> {
         label: &Label,
     ) -> Result<(Self, Superblock), RestartError> {
         let superblock = newest_superblock(devices, label).ok_or(RestartError::NoSuperblock)?;
-        let log = DeviceIndex(label.members.len() as u16);
-        let layout = LogLayout {
-            half_blocks: label.log_half_blocks,
-            redo_half_blocks: label.redo_half_blocks,
-        };
-        let recovered = read_log(&layout, &superblock, &mut |offset, bytes| {
-            Self::read_raw(devices, log, offset, bytes)
-        });
-        let redo = recovered.map_err(RestartError::Log)?.redo;
+        let redo = log_of(devices, label, &superblock).map_err(RestartError::Log)?.redo;
         let mut offline = Self::new(devices, store_of(label));
         for record in redo {
             offline.lay_over(record, superblock.checkpoint + 1);
@@ -335,8 +339,7 @@ pub fn restart<D: Devices, A: LiveArray>(
 ) -> Result<Running<D, A>, RestartError> {
     let Beginning { label, lun_sectors } = beginning;
     let label = &label_of_spindles(&mut devices, label).ok_or(RestartError::NoLabel)?;
-    let layout =
-        LogLayout { redo_half_blocks: label.redo_half_blocks, half_blocks: label.log_half_blocks };
+    let layout = label.log_layout();
     let (half_bytes, needed) =
         (layout.half_bytes(), LogLayout::accounted_bytes(BLOCK_BYTES as u64));
     if half_bytes < needed {
@@ -346,10 +349,7 @@ pub fn restart<D: Devices, A: LiveArray>(
     let spindles = label.members.len() as u16;
     let log_device = DeviceIndex(spindles);
     let RecoveredLog { redo, host, start, breaks_off, .. } =
-        read_log(&layout, &superblock, &mut |offset, bytes| {
-            Offline::read_raw(&mut devices, log_device, offset, bytes)
-        })
-        .map_err(RestartError::Log)?;
+        log_of(&mut devices, label, &superblock).map_err(RestartError::Log)?;
     if breaks_off {
         let last = host.last().map_or(superblock.log_start, HostRecord::sequence);
         return Err(RestartError::LogBreaksOff(last));

@@ -1,9 +1,10 @@
 //! `strewn array check`.
 
 use clap::Args;
+use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
-use strewn_live::check::check_array;
+use strewn_live::check::{Report, check_array};
 use strewn_live::device::open_devices;
 
 use super::ArrayDirectory;
@@ -17,6 +18,9 @@ pub(crate) struct CheckArguments {
     /// Check without spindles that are missing
     #[arg(long)]
     degraded: bool,
+    /// Print JSON instead of lines
+    #[arg(long)]
+    json: bool,
     /// How devices are asked
     #[arg(long, value_enum, default_value_t)]
     io: Io,
@@ -42,6 +46,17 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     let mut devices = open_devices(files, arguments.io.into())
         .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
     let report = check_array(&mut devices, &label, &config);
+    let text = if arguments.json { json_of(&report) } else { lines(&report) };
+    terminal::print(&text)?;
+    if report.findings.is_empty() {
+        Ok(Ending::Complete)
+    } else {
+        Err(Failure::failed(format!("{} things are not as they should be", report.findings.len()))
+            .with_help("`strewn array scrub` repairs what parity makes good"))
+    }
+}
+
+fn lines(report: &Report) -> String {
     let mut text = String::new();
     for problem in &report.findings {
         text += &format!("{problem}\n");
@@ -64,11 +79,17 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
         report.stripes,
         report.findings.len()
     );
-    terminal::print(&text)?;
-    if report.findings.is_empty() {
-        Ok(Ending::Complete)
-    } else {
-        Err(Failure::failed(format!("{} things are not as they should be", report.findings.len()))
-            .with_help("`strewn array scrub` repairs what parity makes good"))
-    }
+    text
+}
+
+fn json_of(report: &Report) -> String {
+    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    let value = json!({
+        "findings": findings,
+        "blocks": report.blocks,
+        "blocks_missing": report.blocks_missing,
+        "stripes": report.stripes,
+        "redo_blocks": report.redo_blocks,
+    });
+    format!("{value:#}\n")
 }

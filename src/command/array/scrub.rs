@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
-use strewn_live::scrub::LostWrite;
+use strewn_live::scrub::{LostWrite, Scrubbed};
 
 use super::opened::{Io, open_array, start_array};
 
@@ -17,6 +18,9 @@ pub(crate) struct ScrubArguments {
     /// Scrub without spindles that are missing
     #[arg(long)]
     degraded: bool,
+    /// Print JSON instead of lines
+    #[arg(long)]
+    json: bool,
     /// How devices are asked
     #[arg(long, value_enum, default_value_t)]
     io: Io,
@@ -33,6 +37,22 @@ pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
     let scrubbed = start_array(assembled, arguments.io)?
         .scrub(&config, |_| {})
         .map_err(|error| Failure::failed(format!("the scrub has ended early: {error}")))?;
+    let text = if arguments.json { json_of(&scrubbed) } else { lines(&scrubbed) };
+    terminal::print(&text)?;
+    if !scrubbed.lost_writes.is_empty() {
+        let lost = scrubbed.lost_writes.len();
+        return Err(Failure::failed(format!("{lost} stripes may lack a write"))
+            .with_help("write the blocks that are named again, and mistrust their drives"));
+    }
+    if scrubbed.gone.is_empty() {
+        Ok(Ending::Complete)
+    } else {
+        Err(Failure::failed(format!("{} blocks are gone", scrubbed.gone.len()))
+            .with_help("write them again; a read of them is refused, never wrong"))
+    }
+}
+
+fn lines(scrubbed: &Scrubbed) -> String {
     let mut text = format!(
         "{} stripes read: {} bad blocks, {} of them repaired; parity repaired in {} stripes\n",
         scrubbed.stripes, scrubbed.bad_blocks, scrubbed.repaired_blocks, scrubbed.parity_repaired
@@ -50,16 +70,23 @@ pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
             place.spindle, place.dbn.0
         );
     }
-    terminal::print(&text)?;
-    if !scrubbed.lost_writes.is_empty() {
-        let lost = scrubbed.lost_writes.len();
-        return Err(Failure::failed(format!("{lost} stripes may lack a write"))
-            .with_help("write the blocks that are named again, and mistrust their drives"));
-    }
-    if scrubbed.gone.is_empty() {
-        Ok(Ending::Complete)
-    } else {
-        Err(Failure::failed(format!("{} blocks are gone", scrubbed.gone.len()))
-            .with_help("write them again; a read of them is refused, never wrong"))
-    }
+    text
+}
+
+fn json_of(scrubbed: &Scrubbed) -> String {
+    let lost_writes = scrubbed.lost_writes.iter().map(|LostWrite { parity, among }| {
+        json!({ "spindle": parity.spindle.0, "block": parity.dbn.0, "among": among })
+    });
+    let gone = scrubbed.gone.iter().map(|(holds, place)| {
+        json!({ "spindle": place.spindle.0, "block": place.dbn.0, "holds": format!("{holds:?}") })
+    });
+    let value = json!({
+        "stripes": scrubbed.stripes,
+        "bad_blocks": scrubbed.bad_blocks,
+        "repaired_blocks": scrubbed.repaired_blocks,
+        "parity_repaired": scrubbed.parity_repaired,
+        "lost_writes": lost_writes.collect::<Vec<_>>(),
+        "gone": gone.collect::<Vec<_>>(),
+    });
+    format!("{value:#}\n")
 }

@@ -108,11 +108,7 @@ impl<D> Sight<D> {
     fn look_for_second_copies(&mut self, file: impl Fn(&D) -> &File) {
         let mut ends: Vec<u64> = Vec::new();
         for label in self.seen.iter().filter_map(|seen| seen.label.as_ref().ok()) {
-            let log = crate::format::LogLayout {
-                redo_half_blocks: label.redo_half_blocks,
-                half_blocks: label.log_half_blocks,
-            };
-            ends.extend([label.device_blocks, log.device_blocks()]);
+            ends.extend([label.device_blocks, label.log_layout().device_blocks()]);
         }
         ends.sort_unstable();
         ends.dedup();

@@ -185,6 +185,12 @@ impl Label {
         Ok(buffer)
     }
 
+    /// Where things are on the log device.
+    #[must_use]
+    pub fn log_layout(&self) -> LogLayout {
+        LogLayout { redo_half_blocks: self.redo_half_blocks, half_blocks: self.log_half_blocks }
+    }
+
     /// It as every device has it that is there: the spindles that did not fail, by position, and the log behind them. It must
     /// be a spindle's, for the size of the others.
     #[must_use]
@@ -197,11 +203,8 @@ impl Label {
             }
         }
         if let Some(own) = self.log {
-            let layout = LogLayout {
-                redo_half_blocks: self.redo_half_blocks,
-                half_blocks: self.log_half_blocks,
-            };
-            let (kind, position, device_blocks) = (DeviceKind::Log, 0, layout.device_blocks());
+            let (kind, position) = (DeviceKind::Log, 0);
+            let device_blocks = self.log_layout().device_blocks();
             let log = DeviceIndex(self.members.len() as u16);
             all.push((log, Self { kind, position, own, device_blocks, ..self.clone() }));
         }
