@@ -47,7 +47,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// An array whose blocks lie where the pointers say that lead to them from its root, by key; all others lie nowhere.
     /// The cache is empty, nothing is held back, and the volume's numbers are given anew, in file order. `held` is what
-    /// snapshots hold, the same for each from its inode; of the blocks of the array some may be among them.
+    /// each snapshot holds, which may be the array's as well.
     ///
     /// # Errors
     /// If the array cannot be made, or two blocks have one place.
@@ -147,12 +147,6 @@ impl<P: Payload> WriteAnywhere<P> {
         let before = stored.let_go.len();
         stored.let_go.extend(of_nobody.map(|(vbn, _)| vbn));
         (stored.let_go.len() - before) as u64
-    }
-
-    /// Blocks that snapshots hold, those that are the file's as well among them.
-    #[must_use]
-    pub fn held_blocks(&self) -> u64 {
-        self.stored.as_ref().map_or(0, |stored| stored.held.len())
     }
 
     /// The numbering of the array's blocks.
