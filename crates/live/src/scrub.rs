@@ -110,6 +110,10 @@ pub fn scrub<D: Devices>(
                 }
             });
             let members: Vec<MemberRead<'_>> = members.collect();
+            // Where nothing is in use a crash leaves what it likes, and nobody reads it before it is written.
+            if !members.iter().any(|one| one.is_used) {
+                continue;
+            }
             scrub_stripe(group.stripe_shape(), &members, &mut scrubbed, &mut writes);
         }
         offline.write_blocks(&writes, checkpoint)?;
