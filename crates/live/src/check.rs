@@ -26,7 +26,8 @@ use strewn_raid::SpindleIndex;
 pub struct Report {
     /// What is not as it should be.
     pub findings: Vec<Problem>,
-    /// Blocks that the root and snapshots lead to; of an in-place array all that were written of the stripes of its LUN, parity included.
+    /// Blocks that the root and snapshots lead to; of an in-place array all that were written of the stripes of its LUN,
+    /// parity included.
     pub blocks: u64,
     /// Blocks in use that could not be looked at, since their spindles are not there.
     pub blocks_missing: u64,

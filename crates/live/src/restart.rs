@@ -184,11 +184,22 @@ pub fn read_tree<D: Devices>(
     config: &WriteAnywhereConfig,
     superblock: &Superblock,
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
-    let root = superblock.root.block.map(|(vbn, checksum)| Pointer { vbn, checksum });
-    match config.block_keys().root().zip(root) {
+    match config.block_keys().root().zip(superblock.root_pointer()) {
         Some(root) => read_below(offline, config, root),
         None => Ok(Vec::new()),
     }
+}
+
+/// Every block that snapshots hold, for each of them by key.
+///
+/// # Errors
+/// If a block of metadata is not there, or not what it should be.
+pub fn read_snapshots<D: Devices>(
+    offline: &mut Offline<'_, D>,
+    config: &WriteAnywhereConfig,
+    snapshots: &[Snapshot],
+) -> Result<Vec<Vec<(u32, Pointer)>>, RestartError> {
+    snapshots.iter().map(|snapshot| read_snapshot(offline, config, snapshot)).collect()
 }
 
 /// Every block that a snapshot holds, by key.
@@ -267,9 +278,7 @@ pub fn restart_write_anywhere<D: Devices>(
 ) -> Result<Running<D, WriteAnywhere<Data>>, RestartError> {
     restart(devices, beginning, |offline, superblock| {
         let blocks = read_tree(offline, config, superblock)?;
-        let held = superblock.snapshots.iter();
-        let held = held.map(|snapshot| read_snapshot(offline, config, snapshot));
-        let held = held.collect::<Result<Vec<_>, _>>()?;
+        let held = read_snapshots(offline, config, &superblock.snapshots)?;
         let keys = config.block_keys().aggregate_bitmap();
         let bitmap: Vec<(u32, Pointer)> =
             blocks.iter().filter(|(key, _)| keys.contains(key)).copied().collect();

@@ -31,7 +31,7 @@ const STRIPES_AT_ONCE: u64 = 64;
 /// What a scrub has found and done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scrubbed {
-    /// Stripes with anything in them: of a block a spindle, so that a stripe of an in-place array has as many as a chunk has
+    /// Stripes with anything in use (in place: with anything in them): of a block a spindle, so that a stripe of an in-place array has as many as a chunk has
     /// blocks.
     pub stripes: u64,
     /// Blocks that could not be read, or were not what was written.

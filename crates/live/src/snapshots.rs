@@ -145,12 +145,22 @@ pub fn read_image<D: Devices>(
     label: &Label,
     config: &WriteAnywhereConfig,
     name: &str,
-    mut block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,
+    block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,
 ) -> Result<(), SnapshotError> {
     let (mut offline, Superblock { snapshots, .. }) = Offline::as_restarted(devices, label)?;
     let snapshot = &snapshots[position(&snapshots, name)?];
+    read_image_of(&mut offline, config, snapshot, block)
+}
+
+/// What [`read_image`] does, of a snapshot that was found.
+pub(crate) fn read_image_of<D: Devices>(
+    offline: &mut Offline<'_, D>,
+    config: &WriteAnywhereConfig,
+    snapshot: &Snapshot,
+    mut block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,
+) -> Result<(), SnapshotError> {
     let file_blocks = config.block_keys().file_blocks();
-    let mut blocks = read_snapshot(&mut offline, config, snapshot)?;
+    let mut blocks = read_snapshot(offline, config, snapshot)?;
     blocks.retain(|(key, _)| *key < file_blocks);
     blocks.sort_unstable_by_key(|(key, _)| *key);
     for blocks in blocks.chunks(BLOCKS_AT_ONCE) {

@@ -15,7 +15,7 @@ use crate::engine::LiveArray;
 use crate::format::{MemberState, Superblock};
 use crate::offline::Offline;
 use crate::restart::{
-    Beginning, RestartError, newest_superblock, read_snapshot, read_tree, restart_in_place,
+    Beginning, RestartError, newest_superblock, read_snapshots, read_tree, restart_in_place,
     restart_write_anywhere, store_of,
 };
 use crate::running::Running;
@@ -88,13 +88,7 @@ impl Started {
     /// # Errors
     /// See [`SnapshotError`].
     pub fn take_snapshot(self, name: &str, taken_unix_seconds: u64) -> Result<(), SnapshotError> {
-        match self {
-            Self::WriteAnywhere(mut running) => {
-                running.take_snapshot(name, taken_unix_seconds)?;
-                running.shut_down().map_err(SnapshotError::Stopped)
-            }
-            Self::InPlace(_) => Err(SnapshotError::InPlace),
-        }
+        self.and_shut_down(|running| running.take_snapshot(name, taken_unix_seconds))
     }
 
     /// Deletes a snapshot, see [`Running::delete_snapshot`], and shuts the array down.
@@ -102,12 +96,23 @@ impl Started {
     /// # Errors
     /// See [`SnapshotError`].
     pub fn delete_snapshot(self, name: &str) -> Result<(), SnapshotError> {
+        self.and_shut_down(|running| running.delete_snapshot(name))
+    }
+
+    /// Does something with snapshots, and shuts the array down whether that was refused or not.
+    fn and_shut_down(
+        self,
+        action: impl FnOnce(&mut Running<RealDevices, WriteAnywhere<Data>>) -> Result<(), SnapshotError>,
+    ) -> Result<(), SnapshotError> {
         match self {
             Self::WriteAnywhere(mut running) => {
-                running.delete_snapshot(name)?;
-                running.shut_down().map_err(SnapshotError::Stopped)
+                let done = action(&mut running);
+                done.and(running.shut_down().map_err(SnapshotError::Stopped))
             }
-            Self::InPlace(_) => Err(SnapshotError::InPlace),
+            Self::InPlace(mut running) => {
+                let is_down = running.shut_down().map_err(SnapshotError::Stopped);
+                is_down.and(Err(SnapshotError::InPlace))
+            }
         }
     }
 
@@ -124,9 +129,8 @@ impl Started {
             (Self::WriteAnywhere(running), ArrayConfig::WriteAnywhere(config)) => {
                 scrub_stopped(*running, |offline, superblock| {
                     let mut blocks = read_tree(offline, config, superblock)?;
-                    for snapshot in &superblock.snapshots {
-                        blocks.extend(read_snapshot(offline, config, snapshot)?);
-                    }
+                    let held = read_snapshots(offline, config, &superblock.snapshots)?;
+                    blocks.extend(held.into_iter().flatten());
                     scrub(offline, config, &blocks, superblock.checkpoint, progress)
                         .map_err(StartError::Scrub)
                 })

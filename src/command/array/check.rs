@@ -5,10 +5,9 @@ use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
 use strewn_live::check::{Report, check_array};
-use strewn_live::device::open_devices;
 
 use super::ArrayDirectory;
-use super::opened::{Io, open_array};
+use super::opened::{Io, config_of, devices_at_rest, open_array};
 
 /// `strewn array check`.
 #[derive(Debug, Args)]
@@ -36,15 +35,8 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
              started again",
         );
     }
-    let config = assembled
-        .configuration
-        .array()
-        .map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))?;
-    // The newest label may be the log's, which is of another size.
-    let label = assembled.label_of(Some(0));
-    let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
-    let mut devices = open_devices(files, arguments.io.into())
-        .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
+    let config = config_of(&assembled)?;
+    let (mut devices, label) = devices_at_rest(assembled, arguments.io)?;
     let report = check_array(&mut devices, &label, &config);
     let text = if arguments.json { json_of(&report) } else { lines(&report) };
     terminal::print(&text)?;

@@ -5,7 +5,9 @@ use std::path::Path;
 use clap::ValueEnum;
 use strewn::terminal::{self, Failure};
 use strewn_live::assembly::{Assembled, OpenOptions, Place, open};
-use strewn_live::device::Engine;
+use strewn_live::configuration::ArrayConfig;
+use strewn_live::device::{Engine, RealDevices, open_devices};
+use strewn_live::format::Label;
 use strewn_live::starting::{Started, start};
 
 use super::not_assembled;
@@ -40,6 +42,25 @@ pub(crate) fn open_array(directory: &Path, options: OpenOptions) -> Result<Assem
         terminal::say(&format!("warning: {problem}"));
     }
     Ok(assembled)
+}
+
+/// How an array that was opened is made.
+pub(crate) fn config_of(assembled: &Assembled) -> Result<ArrayConfig, Failure> {
+    let config = assembled.configuration.array();
+    config.map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))
+}
+
+/// The devices of an array that is read while it does not run, and its label.
+pub(crate) fn devices_at_rest(
+    assembled: Assembled,
+    io: Io,
+) -> Result<(RealDevices, Label), Failure> {
+    // The newest label may be the log's, which is of another size.
+    let label = assembled.label_of(Some(0));
+    let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
+    let devices = open_devices(files, io.into())
+        .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
+    Ok((devices, label))
 }
 
 /// Starts what was opened.

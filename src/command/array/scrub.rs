@@ -8,7 +8,7 @@ use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
 use strewn_live::scrub::{LostWrite, Scrubbed};
 
-use super::opened::{Io, open_array, start_array};
+use super::opened::{Io, config_of, open_array, start_array};
 
 /// Read every block, and repair from parity what is wrong
 #[derive(Debug, Args)]
@@ -30,10 +30,7 @@ pub(crate) struct ScrubArguments {
 pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
     let assembled = open_array(&arguments.directory, options)?;
-    let configuration = assembled.configuration.clone();
-    let config = configuration
-        .array()
-        .map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))?;
+    let config = config_of(&assembled)?;
     let scrubbed = start_array(assembled, arguments.io)?
         .scrub(&config, |_| {})
         .map_err(|error| Failure::failed(format!("the scrub has ended early: {error}")))?;

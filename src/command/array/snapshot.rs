@@ -11,12 +11,13 @@ use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::{OpenOptions, look};
 use strewn_live::configuration::ArrayConfig;
-use strewn_live::device::{BLOCK_BYTES, open_devices};
+use strewn_live::device::BLOCK_BYTES;
 use strewn_live::format::Snapshot;
 use strewn_live::snapshots::{SnapshotError, read_image};
+use strewn_live::starting::Started;
 
 use super::ArrayDirectory;
-use super::opened::{Io, open_array, start_array};
+use super::opened::{Io, config_of, devices_at_rest, open_array, start_array};
 use crate::command::replace_file::Replacement;
 
 /// `strewn array snapshot`.
@@ -98,21 +99,24 @@ fn refused(error: &SnapshotError) -> Failure {
 }
 
 fn create(named: &Named) -> Result<Ending, Failure> {
-    let Named { array, name, degraded, io } = named;
-    let options = OpenOptions { degraded: *degraded, read_only: false };
-    let started = start_array(open_array(&array.directory, options)?, *io)?;
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    started.take_snapshot(name, since_1970.as_secs()).map_err(|error| refused(&error))?;
-    terminal::print(&format!("Snapshot {name} of {} is taken.\n", array.directory.display()))?;
-    Ok(Ending::Complete)
+    change(named, "taken", |started, name| started.take_snapshot(name, since_1970.as_secs()))
 }
 
 fn delete(named: &Named) -> Result<Ending, Failure> {
+    change(named, "deleted", Started::delete_snapshot)
+}
+
+fn change(
+    named: &Named,
+    changed: &str,
+    action: impl FnOnce(Started, &str) -> Result<(), SnapshotError>,
+) -> Result<Ending, Failure> {
     let Named { array, name, degraded, io } = named;
     let options = OpenOptions { degraded: *degraded, read_only: false };
     let started = start_array(open_array(&array.directory, options)?, *io)?;
-    started.delete_snapshot(name).map_err(|error| refused(&error))?;
-    terminal::print(&format!("Snapshot {name} of {} is deleted.\n", array.directory.display()))?;
+    action(started, name).map_err(|error| refused(&error))?;
+    terminal::print(&format!("Snapshot {name} of {} is {changed}.\n", array.directory.display()))?;
     Ok(Ending::Complete)
 }
 
@@ -174,21 +178,14 @@ fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
     }
     let options = OpenOptions { degraded: *degraded, read_only: true };
     let assembled = open_array(&array.directory, options)?;
-    let configuration = assembled.configuration.clone();
-    let config = configuration
-        .array()
-        .map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))?;
-    let ArrayConfig::WriteAnywhere(config) = config else {
+    let ArrayConfig::WriteAnywhere(config) = config_of(&assembled)? else {
         return Err(refused(&SnapshotError::InPlace));
     };
-    // The newest label may be the log's, which is of another size.
-    let label = assembled.label_of(Some(0));
-    let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
-    let mut devices = open_devices(files, (*io).into())
-        .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
+    let lun_bytes = assembled.configuration.lun_bytes();
+    let (mut devices, label) = devices_at_rest(assembled, *io)?;
     let mut blocks = 0u64;
     let replacement = Replacement::write_with(file, |image| {
-        image.set_len(configuration.lun_bytes())?;
+        image.set_len(lun_bytes)?;
         read_image(&mut devices, &label, &config, name, |number, bytes| {
             blocks += 1;
             put(image, number, bytes)
@@ -210,9 +207,9 @@ fn put(image: &mut File, block: u32, bytes: &[u8]) -> std::io::Result<()> {
 
 fn not_copied(file: &Path, error: &SnapshotError) -> Failure {
     match error {
-        SnapshotError::Output(error) => {
-            Failure::failed(format!("{} cannot be written: {error}", file.display()))
-                .with_help(SnapshotError::Output(error.kind().into()).remedy())
+        SnapshotError::Output(io) => {
+            Failure::failed(format!("{} cannot be written: {io}", file.display()))
+                .with_help(error.remedy())
         }
         error => refused(error),
     }

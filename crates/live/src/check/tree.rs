@@ -1,8 +1,8 @@
 //! From the root, and from the inode of each snapshot, to every block.
 
 use strewn_alloc::REGION_BLOCKS;
-use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::{Pointer, decode_pointers};
+use strewn_array::write_anywhere::{BlockKeys, WriteAnywhereConfig};
 use strewn_raid::Vbn;
 
 use super::{Problem, Reach, Reached, Report, wrong};
@@ -18,16 +18,12 @@ pub(super) fn check<D: Devices>(
     report: &mut Report,
 ) -> Reached {
     let keys = config.block_keys();
-    let mut walk = Walk {
-        config,
-        superblock,
-        reached: Reached::new(),
-        bitmap: vec![None; keys.aggregate_bitmap().len()],
-    };
-    let root = superblock.root.block.map(|(vbn, checksum)| Pointer { vbn, checksum });
-    walk.below(offline, keys.root().zip(root), report);
+    let bitmap = vec![None; keys.aggregate_bitmap().len()];
+    let (root, inode) = (keys.root(), keys.inode());
+    let mut walk = Walk { config, keys, superblock, reached: Reached::new(), bitmap };
+    walk.below(offline, root.zip(superblock.root_pointer()), report);
     for snapshot in &superblock.snapshots {
-        walk.below(offline, snapshot.inode.map(|inode| (keys.inode(), inode)), report);
+        walk.below(offline, snapshot.inode.map(|pointer| (inode, pointer)), report);
     }
     if superblock.root.block.is_some() {
         check_bitmap(&walk.bitmap, config, superblock, &walk.reached, report);
@@ -38,6 +34,7 @@ pub(super) fn check<D: Devices>(
 /// What was found so far.
 struct Walk<'a> {
     config: &'a WriteAnywhereConfig,
+    keys: BlockKeys,
     superblock: &'a Superblock,
     reached: Reached,
     bitmap: Vec<Option<Vec<u8>>>,
@@ -60,7 +57,7 @@ impl Walk<'_> {
     /// Whether a block was not reached before.
     fn is_new(&mut self, key: u32, pointer: Pointer, report: &mut Report) -> bool {
         let Pointer { vbn, checksum } = pointer;
-        let reach = Reach { holds: self.config.block_keys().holds(key), checksum };
+        let reach = Reach { holds: self.keys.holds(key), checksum };
         let holds = reach.holds;
         if vbn.0 >= self.config.group.total_blocks() {
             report.findings.push(Problem::Outside { holds, vbn });
@@ -83,8 +80,8 @@ impl Walk<'_> {
         mut level: Vec<(u32, Pointer)>,
         report: &mut Report,
     ) -> Vec<(u32, Pointer)> {
-        let (config, superblock, keys) = (self.config, self.superblock, self.config.block_keys());
         level.retain(|(key, pointer)| self.is_new(*key, *pointer, report));
+        let Self { config, keys, superblock, bitmap, .. } = self;
         let places: Vec<BlockPlace> = level.iter().map(|(_, one)| place(config, one.vbn)).collect();
         let read = offline.read_states(&places);
         let mut next = Vec::new();
@@ -113,7 +110,7 @@ impl Walk<'_> {
                 },
             };
             if let Some(slot) = key.checked_sub(keys.aggregate_bitmap().start)
-                && let Some(slot) = self.bitmap.get_mut(slot as usize)
+                && let Some(slot) = bitmap.get_mut(slot as usize)
             {
                 *slot = Some(bytes);
             } else if keys.has_pointers(*key) {

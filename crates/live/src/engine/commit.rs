@@ -46,12 +46,7 @@ impl<A: LiveArray> Engine<A> {
     pub fn seal(&mut self, clean: bool) {
         let log_start = self.world.log.next_sequence();
         self.log_start = log_start;
-        let superblock = Superblock {
-            checkpoint: self.superblock.checkpoint + 1,
-            log_start,
-            clean,
-            ..self.superblock.clone()
-        };
+        let superblock = Superblock { log_start, clean, ..self.superblock.next() };
         self.committing = Some(Committing::new(superblock, true));
         self.settle();
     }
@@ -65,8 +60,7 @@ impl<A: LiveArray> Engine<A> {
             checkpoint: self.world.checkpoint,
             log_start: if self.replaying { self.superblock.log_start } else { self.log_start },
             root,
-            clean: false,
-            ..self.superblock.clone()
+            ..self.superblock.next()
         };
         self.committing = Some(Committing::new(superblock, true));
     }

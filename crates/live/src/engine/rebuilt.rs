@@ -9,7 +9,7 @@ use strewn_raid::SpindleIndex;
 
 use super::commit::Committing;
 use super::{Engine, LiveArray};
-use crate::format::{MemberState, Superblock};
+use crate::format::MemberState;
 use crate::log::RedoToken;
 
 /// A spindle that is rebuilt, and that the labels do not have as present.
@@ -74,12 +74,7 @@ impl<A: LiveArray> Engine<A> {
     }
 
     fn begin_renewal(&mut self) {
-        let superblock = Superblock {
-            checkpoint: self.superblock.checkpoint + 1,
-            clean: false,
-            ..self.superblock.clone()
-        };
-        self.committing = Some(Committing::new(superblock, false));
+        self.committing = Some(Committing::new(self.superblock.next(), false));
     }
 
     /// Whether a superblock is under way.

@@ -12,12 +12,7 @@ impl<A: LiveArray> Engine<A> {
         if !snapshots.is_empty() {
             self.labels.set_feature(FEATURE_SNAPSHOTS);
         }
-        let mut superblock = Superblock {
-            checkpoint: self.superblock.checkpoint + 1,
-            clean: false,
-            snapshots,
-            ..self.superblock.clone()
-        };
+        let mut superblock = Superblock { snapshots, ..self.superblock.next() };
         superblock.root.held_back_blocks += let_go_blocks;
         self.committing = Some(Committing::new(superblock, false));
         self.settle();

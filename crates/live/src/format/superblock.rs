@@ -1,6 +1,7 @@
 //! The superblock: the last consistency point that is safe.
 
 use strewn_array::Root;
+use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_raid::Vbn;
 
 use super::snapshot::{self, MAXIMUM_SNAPSHOTS, Snapshot};
@@ -77,6 +78,18 @@ pub struct Superblock {
 }
 
 impl Superblock {
+    /// One that is to follow this one, and says the same of an array that runs.
+    #[must_use]
+    pub fn next(&self) -> Self {
+        Self { checkpoint: self.checkpoint + 1, clean: false, ..self.clone() }
+    }
+
+    /// The pointer to the root block, if there is one.
+    #[must_use]
+    pub fn root_pointer(&self) -> Option<Pointer> {
+        self.root.block.map(|(vbn, checksum)| Pointer { vbn, checksum })
+    }
+
     /// The device block it goes to.
     #[must_use]
     pub fn slot(&self) -> u64 {

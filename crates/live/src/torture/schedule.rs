@@ -16,8 +16,9 @@ use crate::configuration::{ArrayConfig, LayoutName};
 use crate::device::simulated::{Fault, Injected};
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS, Snapshot};
-use crate::restart::newest_superblock;
-use crate::snapshots::read_image;
+use crate::offline::Offline;
+use crate::restart::RestartError;
+use crate::snapshots::read_image_of;
 
 /// What a schedule knows between its lives.
 pub(super) struct Schedule {
@@ -289,8 +290,12 @@ impl Schedule {
         label: &Label,
         config: &WriteAnywhereConfig,
     ) -> Result<(), String> {
-        let Some(superblock) = newest_superblock(devices, label) else { return Ok(()) };
-        for Snapshot { name, .. } in &superblock.snapshots {
+        let (mut offline, superblock) = match Offline::as_restarted(devices, label) {
+            Ok(restarted) => restarted,
+            Err(RestartError::NoSuperblock) => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        };
+        for snapshot @ Snapshot { name, .. } in &superblock.snapshots {
             let (mut next, mut wrong) = (0, None);
             let mut block = |number: u64, bytes: Option<&[u8]>| {
                 let nothing = (next..number).map(|block| (block, None));
@@ -301,7 +306,7 @@ impl Schedule {
                 }
                 next = number + 1;
             };
-            let read = read_image(devices, label, config, name, |number, bytes| {
+            let read = read_image_of(&mut offline, config, snapshot, |number, bytes| {
                 block(number.into(), Some(bytes));
                 Ok(())
             });

@@ -73,9 +73,7 @@ impl Shadow {
         self.acknowledged = expected;
         Ok(())
     }
-}
 
-impl Shadow {
     /// Holds the snapshots that there are after a restart against those that there must be.
     pub(super) fn settle_snapshots(&mut self, names: &[&str]) -> Result<(), String> {
         if let Some(changing) = self.changing.take()
