@@ -118,15 +118,13 @@ pub enum Problem {
         /// Which parity agrees.
         check: ParityCheck,
     },
-    /// The parity of a stripe of an in-place array does not agree with its blocks, all of which are right by themselves.
+    /// The parity of a stripe of an in-place array does not agree with its blocks, all of which are right by themselves, and
+    /// nothing is kept that would tell which of them it is.
     ParityInPlace {
         /// Where the parity is.
         parity: BlockPlace,
         /// The blocks of the LUN.
         of: Vec<u64>,
-        /// Whether it is older than one of them: its own write was reported done and never happened. Otherwise it may be that
-        /// of one of them, and nothing tells which.
-        is_older: bool,
     },
     /// A block of a stripe with blocks in use that nobody refers to is bad: parity cannot be relied upon.
     Beside {
@@ -184,15 +182,12 @@ impl fmt::Display for Problem {
                 };
                 write!(formatter, "stripe {stripe}: {which} with its blocks")
             }
-            Self::ParityInPlace { parity, of, is_older } => {
-                let whose = if *is_older { "it" } else { "one of them, or parity," };
-                write!(
-                    formatter,
-                    "{}: parity does not agree with blocks {of:?} of the LUN: {whose} lacks a write that its drive \
-                     reported as done",
-                    at(parity)
-                )
-            }
+            Self::ParityInPlace { parity, of } => write!(
+                formatter,
+                "{}: parity does not agree with blocks {of:?} of the LUN: one of them, or parity, lacks a write that its \
+                 drive reported as done",
+                at(parity)
+            ),
             Self::Beside { place, why } => write!(formatter, "{}: {why}", at(place)),
         }
     }
@@ -357,8 +352,8 @@ fn wrong(
     match state {
         BlockState::Bad(bad) => Some(bad.to_string()),
         BlockState::NeverWritten => crc.map(|_| "it was never written".to_owned()),
-        BlockState::Good { holds, .. } if *holds != expected => {
-            Some(format!("its entry says that it is {holds:?}"))
+        BlockState::Good { kept, .. } if kept.holds != expected => {
+            Some(format!("its entry says that it is {:?}", kept.holds))
         }
         BlockState::Good { crc: found, .. } if crc.is_some_and(|crc| (*found).max(1) != crc) => {
             let crc = crc.unwrap_or_default();

@@ -9,6 +9,7 @@
 pub mod assembly;
 pub mod check;
 pub mod configuration;
+mod cross_check;
 pub mod data;
 pub mod device;
 pub mod engine;

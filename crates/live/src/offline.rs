@@ -8,6 +8,7 @@ use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
 
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, Request};
+use crate::format::Kept;
 use crate::log::RedoRecord;
 use crate::store::{BadBlock, BlockState, Failure, Finished, ReadOutcome, Store, Token};
 
@@ -42,10 +43,10 @@ impl<'a, D: Devices> Offline<'a, D> {
     pub fn lay_over(&mut self, record: RedoRecord, checkpoint: u64) {
         for block in record.blocks {
             let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
-            let (holds, crc) = (block.holds, crc32c::crc32c(&block.bytes));
-            let state = match holds {
+            let (kept, crc) = (block.kept, crc32c::crc32c(&block.bytes));
+            let state = match kept.holds {
                 Holds::Gone => BlockState::Bad(BadBlock::Gone),
-                holds => BlockState::Good { holds, checkpoint, crc },
+                _ => BlockState::Good { kept, checkpoint, crc },
             };
             self.laid_over.insert(place, (state, block.bytes));
         }
@@ -173,15 +174,15 @@ impl<'a, D: Devices> Offline<'a, D> {
     /// What a spindle that is there does not take.
     pub fn write_blocks(
         &mut self,
-        blocks: &[(BlockPlace, Holds, Vec<u8>)],
+        blocks: &[(BlockPlace, Kept, Vec<u8>)],
         checkpoint: u64,
     ) -> Result<(), Failure> {
-        for (place, holds, bytes) in blocks {
+        for (place, kept, bytes) in blocks {
             if !self.store.is_present(place.spindle) {
                 continue;
             }
             let first_sector = place.dbn.0 * 8;
-            self.store.write(Token(0), place.spindle, first_sector, bytes, &[*holds], checkpoint);
+            self.store.write(Token(0), place.spindle, first_sector, bytes, &[*kept], checkpoint);
             for finished in self.settle() {
                 if let Finished::Write { result: Err(failure), .. } = finished
                     && failure != Failure::Gone

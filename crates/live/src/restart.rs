@@ -303,14 +303,9 @@ pub fn restart_write_anywhere<D: Devices>(
 /// lost stays so until another takes its place: the distributed reserve is not used, as nothing on the spindles would say
 /// what lies there.
 ///
-/// # What is not noticed
-/// A write that a spindle reports as done, data and checksum both, and that never happens, leaves a block that is old and
-/// looks right. Writing elsewhere has nothing that would tell: an array that writes anywhere has the checksum in what
-/// leads to the block. Here only the parity of the stripe knows of the block, and its own consistency point, which is
-/// beside it too, says that some block of the stripe was written then, not which. It would take a version of each block of
-/// the stripe beside the parity (version mirroring), and reading it with every read. A check and a scrub read whole stripes,
-/// and find that such a one does not agree. What a crash leaves unwritten is not
-/// of this kind: it is in the redo records until it is flushed.
+/// Nothing leads to a block here that would say what it must be. Its stripe does: parity keeps the [sum](crate::format::StripeSum) of the
+/// data's checksums, and the number of the redo record that both were written with, so that a write which a spindle reports
+/// as done and never does is noticed when the block is read, whenever that was.
 ///
 /// # Errors
 /// If it cannot run; nothing is lost then.
@@ -381,7 +376,7 @@ pub fn restart<D: Devices, A: LiveArray>(
             .into_iter()
             .map(|block| {
                 let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
-                (place, block.holds, block.bytes)
+                (place, block.kept, block.bytes)
             })
             .collect();
         offline.write_blocks(&blocks, superblock.checkpoint + 1).map_err(RestartError::Redo)?;

@@ -4,9 +4,9 @@
 //! by the checksum in the pointer to it, and by the parity of its stripe. A block that the first two find wrong is computed
 //! from its stripe and written again; where all data are right and parity is not, parity is written again.
 //!
-//! In place there are no pointers. Where a drive has reported a write of data as done and never done it, the block is old
-//! and right by its own checksum, and only parity differs: it is made to agree with what is there, so that another block
-//! that is lost is not computed from it wrongly, and [`Scrubbed::lost_writes`] says where that was.
+//! In place there are no pointers, and what is kept beside parity tells which block is stale. Where it does not, because it
+//! was written when a block of its stripe was not known, and parity differs: it is made to agree with what is there, so that
+//! another block that is lost is not computed from it wrongly, and [`Scrubbed::lost_writes`] says where that was.
 
 use std::collections::HashMap;
 
@@ -18,12 +18,12 @@ use strewn_raid::{
     Dbn, MemberSet, SpindleIndex, StripeBytes, StripeCodec, StripeShape, StripedLayout,
 };
 
+use crate::cross_check::Written;
 use crate::device::{BLOCK_BYTES, Devices};
+use crate::format::{Kept, StripeSum};
 use crate::offline::{BlockPlace, Offline};
 use crate::store::{BlockState, Failure};
-use crate::stripe_read::{
-    InPlaceStripe, MemberRead, parity_is_older, stripes_of_lun, unpointed_blocks,
-};
+use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
 
 /// Stripes that are read at a time: a row, with one checksum block a spindle.
 const STRIPES_AT_ONCE: u64 = 64;
@@ -31,8 +31,8 @@ const STRIPES_AT_ONCE: u64 = 64;
 /// What a scrub has found and done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scrubbed {
-    /// Stripes with anything in use (in place: with anything in them): of a block a spindle, so that a stripe of an in-place array has as many as a chunk has
-    /// blocks.
+    /// Stripes with anything in use (in place: with anything in them): of a block a spindle, so that a stripe of an in-place
+    /// array has as many as a chunk has blocks.
     pub stripes: u64,
     /// Blocks that could not be read, or were not what was written.
     pub bad_blocks: u64,
@@ -46,8 +46,8 @@ pub struct Scrubbed {
     pub lost_writes: Vec<LostWrite>,
 }
 
-/// A stripe whose parity was as new as its data, and did not agree with them: a write of one of them, or of parity, was
-/// reported done and never happened.
+/// A stripe whose parity did not agree with its data, where nothing is kept that would tell why: a write of one of them,
+/// or of parity, was reported done and never happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostWrite {
     /// Where the parity is.
@@ -137,7 +137,9 @@ pub fn scrub_in_place<D: Devices>(
         let read = InPlaceStripe::read(offline, config, stripe);
         let mut writes = Vec::new();
         for members in read.rows() {
+            let before = writes.len();
             scrub_stripe(config.layout.shape(), &members, &mut scrubbed, &mut writes);
+            keep_sums(&members, &mut writes[before..]);
         }
         offline.write_blocks(&writes, checkpoint)?;
         progress(stripe + 1);
@@ -145,7 +147,28 @@ pub fn scrub_in_place<D: Devices>(
     Ok(scrubbed)
 }
 
-type Writes = Vec<(BlockPlace, Holds, Vec<u8>)>;
+/// What is to be written, with what is kept beside it.
+type Writes = Vec<(BlockPlace, Kept, Vec<u8>)>;
+
+/// Has parity that is written for a row of an in-place stripe say what the data are: those of `writes`, and those that were
+/// read.
+fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(BlockPlace, Kept, Vec<u8>)]) {
+    let Some((_, data)) = members.split_last() else { return };
+    let crc_of = |one: &MemberRead<'_>| {
+        let written = writes.iter().find(|(place, ..)| *place == one.place);
+        match (written, one.state) {
+            (Some((_, _, bytes)), _) => Some(crc32c::crc32c(bytes)),
+            (None, Some(state)) => Written::of(&state).map(|written| written.crc),
+            (None, None) => None,
+        }
+    };
+    let crcs: Option<Vec<u32>> = data.iter().map(crc_of).collect();
+    let redo = data.iter().filter_map(|one| Some(Written::of(&one.state?)?.redo)).max();
+    for (_, kept, _) in writes.iter_mut().filter(|(_, kept, _)| kept.holds == Holds::Parity) {
+        kept.redo = redo.unwrap_or(0);
+        kept.stripe_sum = crcs.as_ref().map(|crcs| StripeSum::of(crcs.iter().copied()));
+    }
+}
 
 /// Finds out what is wrong in a stripe, and what is to be written for it.
 fn scrub_stripe(
@@ -184,7 +207,7 @@ fn scrub_stripe(
             .filter(|bytes| read.checksum.is_none_or(|sum| checksum(bytes) == sum));
         match right {
             Some(bytes) => {
-                writes.push((read.place, read.holds, bytes.to_vec()));
+                writes.push((read.place, read.holds.into(), bytes.to_vec()));
                 scrubbed.repaired_blocks += 1;
             }
             None if read.is_used && read.holds != Holds::Parity => {
@@ -206,7 +229,7 @@ fn is_wrong(read: &MemberRead<'_>) -> bool {
     match read.state {
         None => false,
         Some(BlockState::Bad(_)) => true,
-        Some(BlockState::Good { holds, .. }) => differs || read.is_used && holds != read.holds,
+        Some(BlockState::Good { kept, .. }) => differs || read.is_used && kept.holds != read.holds,
         Some(BlockState::NeverWritten) => differs,
     }
 }
@@ -229,10 +252,10 @@ fn scrub_parity(
     for (read, right) in parity.iter().zip(right) {
         if read.bytes != Some(&right) {
             let among = unpointed_blocks(data);
-            if !among.is_empty() && !parity_is_older(data, read) {
+            if !among.is_empty() {
                 scrubbed.lost_writes.push(LostWrite { parity: read.place, among });
             }
-            writes.push((read.place, Holds::Parity, right));
+            writes.push((read.place, Holds::Parity.into(), right));
             is_repaired = true;
         }
     }

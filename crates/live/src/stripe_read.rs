@@ -4,9 +4,10 @@ use strewn_array::Holds;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_raid::{Dbn, SECTOR_BYTES, StripedLayout};
 
+use crate::cross_check::{Written, cross_check};
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::offline::{BlockPlace, Offline};
-use crate::store::BlockState;
+use crate::store::{BadBlock, BlockState};
 
 /// Sectors of a block of 4 KiB.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
@@ -23,23 +24,6 @@ pub(crate) struct MemberRead<'a> {
     /// Nothing of one whose spindle is lost.
     pub(crate) bytes: Option<&'a [u8]>,
     pub(crate) state: Option<BlockState>,
-}
-
-impl MemberRead<'_> {
-    /// Since which consistency point it is what it is; nothing of what was never written.
-    fn checkpoint(&self) -> Option<u64> {
-        match self.state {
-            Some(BlockState::Good { checkpoint, .. }) => Some(checkpoint),
-            _ => None,
-        }
-    }
-}
-
-/// Whether parity that does not agree with its data, all of them right by themselves, is the one that is old. A write changes
-/// a block and its parity with the same consistency point. So where a block is newer than parity, it is parity's write that
-/// was reported done and never happened; otherwise it may be that of a block, and nothing tells which.
-pub(crate) fn parity_is_older(data: &[MemberRead<'_>], parity: &MemberRead<'_>) -> bool {
-    data.iter().any(|one| one.checkpoint() > parity.checkpoint())
 }
 
 /// The blocks of the LUN among `data` of which no pointer says what they should be.
@@ -99,10 +83,16 @@ impl InPlaceStripe {
         Self { lun_blocks: config.lun_sectors / BLOCK_SECTORS, chunks: chunks.collect() }
     }
 
-    /// Its rows, of a block from each chunk: data, then parity.
+    /// Its rows, of a block from each chunk: data, then parity. Blocks that are right by themselves, and stale by what the
+    /// others say, are bad.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Vec<MemberRead<'_>>> {
         let blocks = self.chunks.iter().map(|chunk| chunk.states.len()).max().unwrap_or(0);
-        (0..blocks).map(|row| self.chunks.iter().map(|chunk| self.member(chunk, row)).collect())
+        (0..blocks).map(|row| {
+            let mut members: Vec<_> =
+                self.chunks.iter().map(|chunk| self.member(chunk, row)).collect();
+            doubt(&mut members);
+            members
+        })
     }
 
     fn member<'a>(&self, chunk: &'a ChunkRead, row: usize) -> MemberRead<'a> {
@@ -120,6 +110,22 @@ impl InPlaceStripe {
             checksum: None,
             bytes: chunk.bytes.get(row * BLOCK_BYTES..(row + 1) * BLOCK_BYTES),
             state: chunk.states.get(row).copied(),
+        }
+    }
+}
+
+/// Calls members of a row bad that are not what the others say.
+fn doubt(members: &mut [MemberRead<'_>]) {
+    let written: Vec<Option<Written>> =
+        members.iter().map(|one| Written::of(&one.state?)).collect();
+    let Some((parity, data)) = written.split_last() else { return };
+    for ((one, written), must_be) in
+        members.iter_mut().zip(&written).zip(cross_check(data, *parity))
+    {
+        if let Some(Written { crc: found, .. }) = *written
+            && !must_be.allows(found)
+        {
+            one.state = Some(BlockState::Bad(BadBlock::Stale { found }));
         }
     }
 }

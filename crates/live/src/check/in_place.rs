@@ -9,9 +9,7 @@ use crate::device::{BLOCK_BYTES, Devices};
 use crate::format::Superblock;
 use crate::offline::Offline;
 use crate::store::BlockState;
-use crate::stripe_read::{
-    InPlaceStripe, MemberRead, parity_is_older, stripes_of_lun, unpointed_blocks,
-};
+use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
 
 /// A stripe at a time. What lies behind the LUN is of no use to anybody.
 pub(super) fn check<D: Devices>(
@@ -74,10 +72,7 @@ fn check_parity(codec: &StripeCodec, members: &[MemberRead<'_>], report: &mut Re
     let blocks: Vec<&[u8]> = members.iter().filter_map(|one| one.bytes).collect();
     let (data, [parity]) = members.split_at(codec.data_blocks()) else { return };
     if codec.check(&blocks).is_ok_and(|check| !check.holds()) {
-        report.findings.push(Problem::ParityInPlace {
-            parity: parity.place,
-            of: unpointed_blocks(data),
-            is_older: parity_is_older(data, parity),
-        });
+        let of = unpointed_blocks(data);
+        report.findings.push(Problem::ParityInPlace { parity: parity.place, of });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strewn_array::in_place::InPlace;
+use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::{Array, Driver, OperationId};
@@ -40,6 +40,10 @@ pub trait LiveArray: Array<Data> {
     /// Whether what it has its spindles write over is what the host reads after a loss of power. Then nothing of a write may
     /// reach them before its record in the log is durable: it would be there in part.
     const WRITES_OVER: bool;
+
+    /// The layout by which the parity of a stripe says what the blocks beside it must be, if that is how it is known.
+    /// Otherwise what leads to a block says it.
+    fn vouching_layout(&self) -> Option<&LunLayout>;
 
     /// The host gives blocks of 4 KiB back: as [`WriteAnywhere::give_back`]. Never asked of an array that cannot.
     fn give_back(
@@ -83,6 +87,10 @@ impl LiveArray for WriteAnywhere<Data> {
         WriteAnywhere::is_clean(self)
     }
 
+    fn vouching_layout(&self) -> Option<&LunLayout> {
+        None
+    }
+
     fn give_back(
         &mut self,
         now_ns: u64,
@@ -122,6 +130,10 @@ impl LiveArray for InPlace<Data> {
 
     fn is_clean(&self) -> bool {
         InPlace::is_clean(self)
+    }
+
+    fn vouching_layout(&self) -> Option<&LunLayout> {
+        Some(self.lun_layout())
     }
 
     fn give_back(

@@ -9,10 +9,11 @@
 //! the labels of the others before a superblock is written without it.
 //! Nor is a stripe in use changed without it before, and it is marked as present again when what was rebuilt is safe.
 //!
-//! Arrays that write in place are given whole blocks of 4 KiB. What they cannot notice is said at
-//! [`restart_in_place`](crate::restart::restart_in_place).
+//! Arrays that write in place are given whole blocks of 4 KiB. What a block must be is known for them too: from the rest of
+//! its stripe, where pointers say it otherwise.
 
 mod commit;
+mod expected;
 mod labels;
 mod live_array;
 mod merge;
@@ -36,6 +37,7 @@ use crate::log::Log;
 use crate::store::{Failure, Finished, Store, Token};
 
 use commit::Committing;
+use expected::Expected;
 use labels::LabelWrites;
 pub use live_array::{LiveArray, NoSnapshot};
 use merge::Merges;
@@ -100,7 +102,8 @@ impl<A: LiveArray> Engine<A> {
     ) -> Self {
         let log_start = log.next_sequence();
         let piece_sectors = piece_sectors(log.room());
-        let world = World::new(store, log, superblock.checkpoint + 1, A::WRITES_OVER, now_ns);
+        let mut world = World::new(store, log, superblock.checkpoint + 1, A::WRITES_OVER, now_ns);
+        world.expected = array.vouching_layout().cloned().map(Expected::new);
         let mut engine = Self {
             array,
             world,
@@ -138,6 +141,7 @@ impl<A: LiveArray> Engine<A> {
                 }
                 continue;
             }
+            engine.world.spindle_is_whole(spindle, false);
             if let Err(loss) = engine.array.spindle_failed(now_ns, spindle, &mut engine.world) {
                 engine.stop(&loss.to_string());
             } else if state == MemberState::Rebuilding {
@@ -297,6 +301,7 @@ impl<A: LiveArray> Engine<A> {
     pub fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex) {
         self.world.now_ns = now_ns;
         self.world.store.take_spindle(spindle);
+        self.world.spindle_is_whole(spindle, false);
         self.labels.set_state(spindle, MemberState::Rebuilding);
         self.array.replaced(now_ns, spindle, &mut self.world);
         self.settle();
@@ -534,7 +539,10 @@ impl<A: LiveArray> Engine<A> {
     fn finished(&mut self, finished: Finished) {
         let now_ns = self.world.now_ns;
         match finished {
-            Finished::Read { token, result: Ok(outcome) } => {
+            Finished::Read { token, result: Ok(mut outcome) } => {
+                if !self.world.doubt(token, &mut outcome) {
+                    return;
+                }
                 let command = self.world.take(token);
                 if outcome.any_bad() {
                     let bad = outcome.bad();
@@ -547,6 +555,7 @@ impl<A: LiveArray> Engine<A> {
                 }
             }
             Finished::Read { token, result: Err(failure) } => self.command_failed(token, &failure),
+            Finished::Looked { token, result } => self.world.looked(token, result.ok()),
             Finished::Write { token, result: Ok(()) } => {
                 let tag = self.world.take(token).tag;
                 self.array.command_completed(now_ns, tag, Data::default(), &mut self.world);
@@ -592,6 +601,7 @@ impl<A: LiveArray> Engine<A> {
             return;
         }
         self.world.labels_are(true);
+        self.world.spindle_is_whole(spindle, false);
         self.is_not_rebuilt(spindle);
         let lost = self.array.spindle_failed(self.world.now_ns, spindle, &mut self.world);
         if let Err(loss) = lost {

@@ -54,6 +54,7 @@ impl<A: LiveArray> Engine<A> {
             if let Some(at) = self.rebuilt.iter().position(|one| one.spindle == spindle) {
                 self.rebuilt.swap_remove(at);
                 self.labels.set_state(spindle, MemberState::Present);
+                self.world.spindle_is_whole(spindle, true);
             }
         }
     }

@@ -1,16 +1,21 @@
 //! What an array asks for, as what a store and a log can do.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use slab::Slab;
-use strewn_array::{Acknowledge, Direction, Driver, OperationId, Payload, Root, SpindleCommand};
+use strewn_array::{
+    Acknowledge, Direction, Driver, Holds, OperationId, Payload, Root, SpindleCommand,
+};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use crate::data::Data;
 use crate::device::BLOCK_BYTES;
-use crate::format::RedoWrite;
+use crate::format::{Kept, RedoWrite};
 use crate::log::{Log, RedoToken};
-use crate::store::{Store, Token};
+use crate::store::{BlockState, ReadOutcome, Store, Token};
+
+use super::expected::Expected;
 
 /// What an array has said, in order.
 pub(super) enum Said {
@@ -24,6 +29,14 @@ pub(super) enum Said {
 pub(super) struct Command {
     pub(super) command: SpindleCommand<Data>,
     pub(super) redo: Option<RedoToken>,
+    /// Of a write with a redo record what is kept beside its blocks.
+    kept: Vec<Kept>,
+}
+
+impl Command {
+    fn new(command: SpindleCommand<Data>) -> Self {
+        Self { command, redo: None, kept: Vec::new() }
+    }
 }
 
 /// The array's world while it is being called, and what of it is under way.
@@ -52,6 +65,8 @@ pub(super) struct World {
     pub(super) commands: Slab<Command>,
     /// Commands that wait for their redo record, in the order of the records.
     held: VecDeque<(RedoToken, Vec<usize>)>,
+    /// What blocks must be, of an array of which that is known by their stripes.
+    pub(super) expected: Option<Expected>,
     /// Commands of a redo record that are not done.
     unwritten: BTreeMap<RedoToken, usize>,
 }
@@ -79,6 +94,7 @@ impl World {
             last_redo: RedoToken(0),
             commands: Slab::new(),
             held: VecDeque::new(),
+            expected: None,
             unwritten: BTreeMap::new(),
         }
     }
@@ -91,7 +107,7 @@ impl World {
         let mut together = std::mem::take(&mut self.ended);
         together.push(take_bound(&mut gathered));
         for command in gathered {
-            let slot = self.commands.insert(Command { command, redo: None });
+            let slot = self.commands.insert(Command::new(command));
             self.send(slot);
         }
         for bound in together.into_iter().filter(|bound| !bound.is_empty()) {
@@ -106,14 +122,22 @@ impl World {
 
     /// Puts commands into a redo record; they are sent when it is durable.
     fn send_all_or_none(&mut self, bound: Vec<SpindleCommand<Data>>) {
-        let holds: Vec<_> = bound.iter().map(|one| one.payload.holds(blocks_of(one))).collect();
+        let mut kept: Vec<Vec<Kept>> = bound.iter().map(kept_by_itself).collect();
+        if let Some(expected) = &mut self.expected {
+            // What parity keeps is of the data that are written with it.
+            for of_parity in [false, true] {
+                for (command, kept) in bound.iter().zip(&mut kept) {
+                    note_writes(expected, command, kept, of_parity);
+                }
+            }
+        }
         let writes: Vec<RedoWrite<'_>> = bound
             .iter()
-            .zip(&holds)
-            .map(|(one, holds)| RedoWrite {
+            .zip(&kept)
+            .map(|(one, kept)| RedoWrite {
                 spindle: one.spindle,
-                first: Dbn(one.first_sector * 512 / BLOCK_BYTES as u64),
-                holds,
+                first: Dbn(blocks_of(one).start),
+                kept,
                 bytes: one.payload.bytes(),
             })
             .collect();
@@ -121,9 +145,14 @@ impl World {
         self.last_redo = redo;
         self.unwritten.insert(redo, bound.len());
         let commands = &mut self.commands;
+        let in_record = |kept: Vec<Kept>| kept.into_iter().map(|one| Kept { redo: redo.0, ..one });
         let slots = bound
             .into_iter()
-            .map(|command| commands.insert(Command { command, redo: Some(redo) }))
+            .zip(kept)
+            .map(|(command, kept)| {
+                let kept = in_record(kept).collect();
+                commands.insert(Command { redo: Some(redo), kept, ..Command::new(command) })
+            })
             .collect();
         self.held.push_back((redo, slots));
     }
@@ -143,7 +172,7 @@ impl World {
         let mut is_any = false;
         while let Some((needed, bound)) = self.waiting.pop_front() {
             let log_is_behind = self.waits_for_log && needed > Some(durable);
-            if self.labels_are_behind || log_is_behind {
+            if self.labels_are_behind || log_is_behind || !self.is_known(&bound) {
                 self.waiting.push_front((needed, bound));
                 break;
             }
@@ -168,23 +197,88 @@ impl World {
         self.commands.is_empty() && self.waiting.is_empty()
     }
 
+    /// Whether the stripes of these commands were looked at, if that is needed; they are from now on.
+    fn is_known(&mut self, commands: &[SpindleCommand<Data>]) -> bool {
+        let Some(expected) = &mut self.expected else { return true };
+        let mut all_known = true;
+        for command in commands {
+            let blocks = blocks_of(command);
+            all_known &= expected.look_first(&mut self.store, command.spindle, blocks).is_none();
+        }
+        all_known
+    }
+
     fn send(&mut self, slot: usize) {
-        let Command { command, .. } = &self.commands[slot];
+        let Command { command, redo, kept } = &mut self.commands[slot];
         let token = Token(slot as u64);
-        let &SpindleCommand { spindle, first_sector, sectors, .. } = command;
+        let &mut SpindleCommand { spindle, first_sector, sectors, .. } = command;
+        let blocks = blocks_of(command);
+        if let Some(expected) = &mut self.expected
+            && let Some(stripe) = expected.look_first(&mut self.store, spindle, blocks.clone())
+        {
+            expected.wait(stripe, slot);
+            return;
+        }
         match command.direction {
-            Direction::Read => self.store.read(token, spindle, first_sector, sectors),
+            Direction::Read => {
+                if let Some(expected) = &mut self.expected {
+                    expected.read(slot, spindle, blocks);
+                }
+                self.store.read(token, spindle, first_sector, sectors);
+            }
             Direction::Write => {
-                let holds = command.payload.holds(blocks_of(command));
+                if redo.is_none() {
+                    *kept = kept_by_itself(command);
+                    if let Some(expected) = &mut self.expected {
+                        note_writes(expected, command, kept, false);
+                        note_writes(expected, command, kept, true);
+                        // Parity is as new as the data that it covers, each of which was written with a durable record.
+                        let durable = self.log.durable().redo.0;
+                        let parity = kept.iter_mut().filter(|one| one.holds == Holds::Parity);
+                        parity.for_each(|one| one.redo = durable);
+                    }
+                }
                 let bytes = command.payload.bytes();
-                self.store.write(token, spindle, first_sector, bytes, &holds, self.checkpoint);
+                self.store.write(token, spindle, first_sector, bytes, kept, self.checkpoint);
             }
         }
     }
 
+    /// Whether a spindle has all that was written to it.
+    pub(super) fn spindle_is_whole(&mut self, spindle: SpindleIndex, is_whole: bool) {
+        if let Some(expected) = &mut self.expected {
+            expected.is_whole(spindle, is_whole);
+        }
+    }
+
+    /// A member of a stripe was looked at, if it is there: commands go on that waited for it.
+    pub(super) fn looked(&mut self, token: Token, states: Option<Vec<BlockState>>) {
+        let Some(expected) = &mut self.expected else { return };
+        for slot in expected.looked(token, states) {
+            self.send(slot);
+        }
+    }
+
+    /// Calls blocks of a read bad that are not what they must be. False if that cannot be told, and the read was sent again.
+    pub(super) fn doubt(&mut self, token: Token, outcome: &mut ReadOutcome) -> bool {
+        let Some(expected) = &mut self.expected else { return true };
+        let slot = token.0 as usize;
+        let is_told = expected.doubt(slot, &mut outcome.blocks);
+        if !is_told {
+            self.send(slot);
+        }
+        is_told
+    }
+
     /// A command is done, or never will be.
     pub(super) fn take(&mut self, token: Token) -> SpindleCommand<Data> {
-        let Command { command, redo } = self.commands.remove(token.0 as usize);
+        let Command { command, redo, .. } = self.commands.remove(token.0 as usize);
+        if let Some(expected) = &mut self.expected {
+            match command.direction {
+                Direction::Read => expected.read_is_over(token.0 as usize),
+                Direction::Write => expected.written(command.spindle, blocks_of(&command)),
+            }
+        }
         if let Some(redo) = redo
             && let Some(left) = self.unwritten.get_mut(&redo)
         {
@@ -207,10 +301,33 @@ fn take_bound(commands: &mut Vec<SpindleCommand<Data>>) -> Vec<SpindleCommand<Da
 }
 
 /// Blocks of 4 KiB that a command touches.
-fn blocks_of(command: &SpindleCommand<Data>) -> usize {
+fn blocks_of(command: &SpindleCommand<Data>) -> Range<u64> {
     let first = command.first_sector / 8;
     let end = (command.first_sector + u64::from(command.sectors)).div_ceil(8);
-    (end - first) as usize
+    first..end
+}
+
+/// What is kept beside the blocks of a write, as far as it says so itself.
+fn kept_by_itself(command: &SpindleCommand<Data>) -> Vec<Kept> {
+    let blocks = blocks_of(command);
+    let holds = command.payload.holds((blocks.end - blocks.start) as usize);
+    holds.into_iter().map(Kept::from).collect()
+}
+
+/// Notes what the blocks of a write will be, those of parity or all others, and what is kept of them. Arrays in place write
+/// whole blocks.
+fn note_writes(
+    expected: &mut Expected,
+    command: &SpindleCommand<Data>,
+    kept: &mut [Kept],
+    of_parity: bool,
+) {
+    let bytes = command.payload.bytes().chunks(BLOCK_BYTES);
+    for ((dbn, kept), bytes) in blocks_of(command).zip(kept).zip(bytes) {
+        if (kept.holds == Holds::Parity) == of_parity {
+            *kept = expected.write(command.spindle, Dbn(dbn), *kept, bytes);
+        }
+    }
 }
 
 impl Driver<Data> for World {

@@ -3,7 +3,7 @@
 use strewn_array::Holds;
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::{ArrayTag, Field};
+use super::{ArrayTag, Field, StripeSum};
 
 /// Bytes of an entry. Eight are in a sector and none in two, so that a torn checksum block has each entry old or new.
 pub const ENTRY_BYTES: usize = 64;
@@ -21,14 +21,28 @@ const VERSION: Field = Field::new("version", 7, 1);
 const DBN: Field = Field::new("DBN", 8, 8);
 const NUMBER: Field = Field::new("number", 16, 8);
 const FILE: Field = Field::new("file", 24, 4);
-const RESERVED_1: Field = Field::new("reserved 1", 28, 4);
+const SUM_PRESENT: Field = Field::new("stripe sum present", 28, 1);
+const RESERVED_1: Field = Field::new("reserved 1", 29, 3);
 const CHECKPOINT: Field = Field::new("consistency point", 32, 8);
 const TAG: Field = Field::new("array tag", 40, 8);
-const RESERVED_2: Field = Field::new("reserved 2", 48, 12);
+const REDO: Field = Field::new("redo record", 48, 8);
+const RESERVED_2: Field = Field::new("reserved 2", 56, 4);
 const CRC: Field = Field::new("CRC-32C", 60, 4);
 
 pub(super) const FIELDS: &[Field] = &[
-    DATA_CRC, SPINDLE, KIND, VERSION, DBN, NUMBER, FILE, RESERVED_1, CHECKPOINT, TAG, RESERVED_2,
+    DATA_CRC,
+    SPINDLE,
+    KIND,
+    VERSION,
+    DBN,
+    NUMBER,
+    FILE,
+    SUM_PRESENT,
+    RESERVED_1,
+    CHECKPOINT,
+    TAG,
+    REDO,
+    RESERVED_2,
     CRC,
 ];
 
@@ -43,6 +57,42 @@ pub struct Place {
     pub dbn: Dbn,
 }
 
+/// What whoever writes a block has kept beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// What it holds.
+    pub holds: Holds,
+    /// The number of the redo record that it was written with; 0 of what was written without one. Of parity in place that
+    /// was written without one it is that of a record which is at least as new as all that it covers.
+    pub redo: u64,
+    /// Of parity in place the sum of its stripe; nothing where that is not known.
+    pub stripe_sum: Option<StripeSum>,
+}
+
+impl From<Holds> for Kept {
+    fn from(holds: Holds) -> Self {
+        Self { holds, redo: 0, stripe_sum: None }
+    }
+}
+
+impl Kept {
+    /// Kind, file, number, and whether the number is a stripe sum.
+    pub(super) fn to_numbers(self) -> (u8, u32, u64, bool) {
+        let (kind, file, number) = holds_to_numbers(self.holds);
+        match self.stripe_sum {
+            Some(StripeSum(sum)) if self.holds == Holds::Parity => (kind, file, sum, true),
+            _ => (kind, file, number, false),
+        }
+    }
+
+    /// What kind, file and number say, if anything.
+    pub(super) fn of_numbers(kind: u8, file: u32, number: u64, has_sum: bool) -> Option<Self> {
+        let number_of_holds = if has_sum { 0 } else { number };
+        let holds = holds_of_numbers(kind, file, number_of_holds)?;
+        Some(Self { holds, redo: 0, stripe_sum: has_sum.then_some(StripeSum(number)) })
+    }
+}
+
 /// What is known of a data block beside its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChecksumEntry {
@@ -50,8 +100,8 @@ pub struct ChecksumEntry {
     pub data_crc: u32,
     /// Where it is.
     pub place: Place,
-    /// What it holds.
-    pub holds: Holds,
+    /// What it holds, and more of that kind.
+    pub kept: Kept,
     /// The number of the consistency point that was the last when it was written.
     pub checkpoint: u64,
 }
@@ -74,7 +124,7 @@ pub enum BadEntry {
 }
 
 /// How a [`Holds`] is written: kind, file, number. No kind is 0, so that no entry is all zeros.
-pub(super) fn holds_to_numbers(holds: Holds) -> (u8, u32, u64) {
+fn holds_to_numbers(holds: Holds) -> (u8, u32, u64) {
     match holds {
         Holds::Nothing => (1, 0, 0),
         Holds::Lun(block) => (2, LUN_FILE, block),
@@ -85,7 +135,7 @@ pub(super) fn holds_to_numbers(holds: Holds) -> (u8, u32, u64) {
 }
 
 /// The [`Holds`] of kind, file and number, if there is one.
-pub(super) fn holds_of_numbers(kind: u8, file: u32, number: u64) -> Option<Holds> {
+fn holds_of_numbers(kind: u8, file: u32, number: u64) -> Option<Holds> {
     match (kind, file) {
         (1, 0) => Some(Holds::Nothing),
         (2, LUN_FILE) => Some(Holds::Lun(number)),
@@ -100,7 +150,7 @@ impl ChecksumEntry {
     /// Its bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; ENTRY_BYTES] {
-        let (kind, file, number) = holds_to_numbers(self.holds);
+        let (kind, file, number, has_sum) = self.kept.to_numbers();
         let mut entry = [0; ENTRY_BYTES];
         DATA_CRC.put(&mut entry, &self.data_crc.to_le_bytes());
         SPINDLE.put(&mut entry, &self.place.spindle.0.to_le_bytes());
@@ -109,6 +159,8 @@ impl ChecksumEntry {
         DBN.put(&mut entry, &self.place.dbn.0.to_le_bytes());
         NUMBER.put(&mut entry, &number.to_le_bytes());
         FILE.put(&mut entry, &file.to_le_bytes());
+        SUM_PRESENT.put(&mut entry, &[u8::from(has_sum)]);
+        REDO.put(&mut entry, &self.kept.redo.to_le_bytes());
         CHECKPOINT.put(&mut entry, &self.checkpoint.to_le_bytes());
         TAG.put(&mut entry, &self.place.tag.0);
         let crc = crc32c::crc32c(&entry[..CRC.offset]);
@@ -134,11 +186,13 @@ impl ChecksumEntry {
         if (spindle, dbn) != (place.spindle, place.dbn) {
             return Err(BadEntry::OtherPlace(spindle, dbn));
         }
-        match holds_of_numbers(KIND.u8(entry), FILE.u32(entry), NUMBER.u64(entry)) {
-            Some(holds) if VERSION.u8(entry) == ENTRY_VERSION => Ok(Some(Self {
+        let has_sum = SUM_PRESENT.u8(entry) != 0;
+        let numbers = (KIND.u8(entry), FILE.u32(entry), NUMBER.u64(entry));
+        match Kept::of_numbers(numbers.0, numbers.1, numbers.2, has_sum) {
+            Some(kept) if VERSION.u8(entry) == ENTRY_VERSION => Ok(Some(Self {
                 data_crc: DATA_CRC.u32(entry),
                 place,
-                holds,
+                kept: Kept { redo: REDO.u64(entry), ..kept },
                 checkpoint: CHECKPOINT.u64(entry),
             })),
             _ => Err(BadEntry::Unknown),

@@ -13,9 +13,10 @@ mod record;
 mod redo;
 mod snapshot;
 mod spindle_layout;
+mod stripe_sum;
 mod superblock;
 
-pub use checksum::{BadEntry, ChecksumEntry, ENTRY_BYTES, Place};
+pub use checksum::{BadEntry, ChecksumEntry, ENTRY_BYTES, Kept, Place};
 pub use field::Field;
 pub use identity::{ArrayTag, Identity, NotAnIdentity};
 pub use label::{
@@ -31,6 +32,7 @@ pub use spindle_layout::{
     FIRST_ROW_BLOCK, ROW_BLOCKS, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, checksum_block, data_blocks,
     device_block, device_blocks_for,
 };
+pub use stripe_sum::StripeSum;
 pub use superblock::Superblock;
 
 use std::fmt;

@@ -1,10 +1,8 @@
 //! The data of a redo record: block writes, first what each is, then their bytes.
 
-use strewn_array::Holds;
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::Field;
-use super::checksum::{holds_of_numbers, holds_to_numbers};
+use super::{Field, Kept};
 use crate::device::BLOCK_BYTES;
 
 /// Bytes that say what one block of a redo record is.
@@ -12,13 +10,13 @@ pub const REDO_DESCRIPTOR_BYTES: usize = 32;
 
 const SPINDLE: Field = Field::new("spindle", 0, 2);
 const KIND: Field = Field::new("kind", 2, 1);
-const RESERVED_1: Field = Field::new("reserved 1", 3, 1);
+const SUM_PRESENT: Field = Field::new("stripe sum present", 3, 1);
 const FILE: Field = Field::new("file", 4, 4);
 const DBN: Field = Field::new("DBN", 8, 8);
 const NUMBER: Field = Field::new("number", 16, 8);
-const RESERVED_2: Field = Field::new("reserved 2", 24, 8);
+const RESERVED: Field = Field::new("reserved", 24, 8);
 
-pub(super) const FIELDS: &[Field] = &[SPINDLE, KIND, RESERVED_1, FILE, DBN, NUMBER, RESERVED_2];
+pub(super) const FIELDS: &[Field] = &[SPINDLE, KIND, SUM_PRESENT, FILE, DBN, NUMBER, RESERVED];
 
 /// A write of whole blocks that follow each other on a spindle, for a redo record.
 #[derive(Debug, Clone, Copy)]
@@ -27,9 +25,9 @@ pub struct RedoWrite<'a> {
     pub spindle: SpindleIndex,
     /// The first block.
     pub first: Dbn,
-    /// What each block holds.
-    pub holds: &'a [Holds],
-    /// Their bytes: 4096 for each of `holds`.
+    /// What is kept beside each block, but for the record, which is this one.
+    pub kept: &'a [Kept],
+    /// Their bytes: 4096 for each of `kept`.
     pub bytes: &'a [u8],
 }
 
@@ -40,8 +38,8 @@ pub struct RedoBlock {
     pub spindle: SpindleIndex,
     /// Which block of it.
     pub dbn: Dbn,
-    /// What it holds.
-    pub holds: Holds,
+    /// What is kept beside it.
+    pub kept: Kept,
     /// Its 4096 bytes.
     pub bytes: Vec<u8>,
 }
@@ -55,12 +53,13 @@ pub const fn redo_data_bytes(blocks: usize) -> usize {
 /// Puts the data of a redo record behind what is in `into`.
 pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
     for write in writes {
-        debug_assert_eq!(write.bytes.len(), write.holds.len() * BLOCK_BYTES);
-        for (dbn, holds) in (write.first.0..).zip(write.holds) {
-            let (kind, file, number) = holds_to_numbers(*holds);
+        debug_assert_eq!(write.bytes.len(), write.kept.len() * BLOCK_BYTES);
+        for (dbn, kept) in (write.first.0..).zip(write.kept) {
+            let (kind, file, number, has_sum) = kept.to_numbers();
             let mut descriptor = [0; REDO_DESCRIPTOR_BYTES];
             SPINDLE.put(&mut descriptor, &write.spindle.0.to_le_bytes());
             KIND.put(&mut descriptor, &[kind]);
+            SUM_PRESENT.put(&mut descriptor, &[u8::from(has_sum)]);
             FILE.put(&mut descriptor, &file.to_le_bytes());
             DBN.put(&mut descriptor, &dbn.to_le_bytes());
             NUMBER.put(&mut descriptor, &number.to_le_bytes());
@@ -72,9 +71,9 @@ pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
     }
 }
 
-/// The blocks of a redo record's data; nothing where it is none.
+/// The blocks of the data of redo record `record`; nothing where it is none.
 #[must_use]
-pub fn decode_redo(data: &[u8]) -> Option<Vec<RedoBlock>> {
+pub fn decode_redo(record: u64, data: &[u8]) -> Option<Vec<RedoBlock>> {
     if !data.len().is_multiple_of(redo_data_bytes(1)) {
         return None;
     }
@@ -83,12 +82,13 @@ pub fn decode_redo(data: &[u8]) -> Option<Vec<RedoBlock>> {
     let blocks =
         descriptors.chunks_exact(REDO_DESCRIPTOR_BYTES).zip(bytes.chunks_exact(BLOCK_BYTES));
     let blocks = blocks.map(|(descriptor, bytes)| {
-        let holds =
-            holds_of_numbers(KIND.u8(descriptor), FILE.u32(descriptor), NUMBER.u64(descriptor))?;
+        let has_sum = SUM_PRESENT.u8(descriptor) != 0;
+        let (kind, file) = (KIND.u8(descriptor), FILE.u32(descriptor));
+        let kept = Kept::of_numbers(kind, file, NUMBER.u64(descriptor), has_sum)?;
         Some(RedoBlock {
             spindle: SpindleIndex(SPINDLE.u16(descriptor)),
             dbn: Dbn(DBN.u64(descriptor)),
-            holds,
+            kept: Kept { redo: record, ..kept },
             bytes: bytes.to_vec(),
         })
     });

@@ -172,7 +172,7 @@ fn needed_redo(halves: Halves, from: u64) -> Vec<RedoRecord> {
     for Scanned { header, data } in halves.runs.into_iter().flatten() {
         if let RecordKind::Redo { needed_from } = header.kind {
             needed = needed.max(needed_from);
-            if let Some(blocks) = decode_redo(&data) {
+            if let Some(blocks) = decode_redo(header.sequence, &data) {
                 redo.push(RedoRecord { sequence: header.sequence, blocks });
             }
         }

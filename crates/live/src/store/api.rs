@@ -1,9 +1,8 @@
 //! What a store is asked and what it answers.
 
-use strewn_array::Holds;
 use strewn_raid::SpindleIndex;
 
-use crate::format::BadEntry;
+use crate::format::{BadEntry, Kept};
 
 /// What whoever asks calls a request; given back when it is finished. Requests under way have different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +17,13 @@ pub enum Finished {
         token: Token,
         /// What was read, with the blocks that are bad; an error only where the spindle is gone.
         result: Result<ReadOutcome, Failure>,
+    },
+    /// A look at what is kept beside blocks.
+    Looked {
+        /// Its name.
+        token: Token,
+        /// What is known of each block, as if its bytes were what their checksum says; an error only where the spindle is gone.
+        result: Result<Vec<BlockState>, Failure>,
     },
     /// A write: its data and their checksums are written. Safe from a loss of power with the next flush.
     Write {
@@ -96,8 +102,8 @@ pub enum BlockState {
     NeverWritten,
     /// It is what was written.
     Good {
-        /// What it holds.
-        holds: Holds,
+        /// What is kept beside it.
+        kept: Kept,
         /// The consistency point that it was written with.
         checkpoint: u64,
         /// CRC-32C of its 4096 bytes.
@@ -131,6 +137,14 @@ pub enum BadBlock {
         found: u32,
         /// CRC-32C of what was written.
         written: u32,
+    },
+    /// It is right by itself, and not what the rest of its stripe says that was written here last.
+    #[error(
+        "the block is stale: it has CRC-32C {found:08x}, and the rest of its stripe is of another"
+    )]
+    Stale {
+        /// CRC-32C of what is here.
+        found: u32,
     },
     /// What belongs here is lost for good, as whoever wrote it says.
     #[error("what belongs here is lost for good")]

@@ -119,6 +119,7 @@ impl Store {
             let (token, gone) = (operation.token, Err(Failure::Gone));
             self.finished.push(match operation.kind {
                 Kind::Read { .. } => Finished::Read { token, result: Err(Failure::Gone) },
+                Kind::Look { .. } => Finished::Looked { token, result: Err(Failure::Gone) },
                 _ => Finished::Write { token, result: gone },
             });
         }

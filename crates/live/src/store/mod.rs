@@ -8,13 +8,14 @@
 //! ```
 //! use strewn_array::Holds;
 //! use strewn_live::device::{Devices, SimulatedDevices};
-//! use strewn_live::format::Identity;
+//! use strewn_live::format::{Identity, Kept};
 //! use strewn_live::store::{Finished, Store, Token};
 //! use strewn_raid::SpindleIndex;
 //!
 //! let mut devices = SimulatedDevices::zeroed(1, 2, 1 << 20);
 //! let mut store = Store::new(Identity([7; 16]).tag(), 2, 1 << 20);
-//! store.write(Token(1), SpindleIndex(1), 80, &[5; 4096], &[Holds::Lun(3)], 0);
+//! let kept = [Kept::from(Holds::Lun(3))];
+//! store.write(Token(1), SpindleIndex(1), 80, &[5; 4096], &kept, 0);
 //!
 //! let (mut ios, mut finished) = (Vec::new(), Vec::new());
 //! while finished.is_empty() {
@@ -42,11 +43,10 @@ pub use api::{BadBlock, BlockState, Failure, Finished, ReadOutcome, Token};
 
 use std::collections::HashMap;
 
-use strewn_array::Holds;
-use strewn_raid::SpindleIndex;
+use strewn_raid::{Dbn, SpindleIndex};
 
 use crate::device::{BLOCK_BYTES, DeviceIndex, Io, IoId, Request};
-use crate::format::{ArrayTag, Superblock};
+use crate::format::{ArrayTag, Kept, Superblock};
 use operation::{Extent, Kind, Operation, Part, Purpose, SECTOR_BYTES, Sent, Work};
 use pool::Pool;
 use rows::{RowId, Rows};
@@ -126,27 +126,40 @@ impl Store {
         self.settle();
     }
 
-    /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. `holds` says of
-    /// each block of 4 KiB that is touched what it holds, and `checkpoint` is kept beside it. A block of which a part is
+    /// Looks at what is kept beside `blocks` blocks, at least one, of a spindle from `first` on, and not at the blocks. No
+    /// write of them may be under way. Finished as [`Finished::Looked`].
+    pub fn look(&mut self, token: Token, spindle: SpindleIndex, first: Dbn, blocks: usize) {
+        if !self.is_present(spindle) {
+            self.finished.push(Finished::Looked { token, result: Err(Failure::Gone) });
+            return;
+        }
+        let kind = Kind::Look { spindle, blocks: vec![BlockState::NeverWritten; blocks] };
+        let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
+        self.look_at_blocks(operation, spindle, first, blocks);
+        self.settle();
+    }
+
+    /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. `kept` is kept
+    /// beside each block of 4 KiB that is touched, and `checkpoint`. A block of which a part is
     /// written is read first. Finished as [`Finished::Write`].
     ///
     /// No other write that touches one of the blocks may be under way. Reads may: they see each block as it was or as
     /// it will be.
     ///
     /// # Panics
-    /// Where `bytes` are no whole sectors, or `holds` has not one for each block.
+    /// Where `bytes` are no whole sectors, or `kept` has not one for each block.
     pub fn write(
         &mut self,
         token: Token,
         spindle: SpindleIndex,
         first_sector: u64,
         bytes: &[u8],
-        holds: &[Holds],
+        kept: &[Kept],
         checkpoint: u64,
     ) {
         assert!(bytes.len().is_multiple_of(SECTOR_BYTES), "a write has whole sectors");
         let extent = Extent { spindle, first_sector, sectors: (bytes.len() / SECTOR_BYTES) as u64 };
-        assert_eq!(holds.len(), extent.blocks(), "a write says of each block what it holds");
+        assert_eq!(kept.len(), extent.blocks(), "a write says of each block what it holds");
         if !self.is_present(spindle) {
             self.finished.push(Finished::Write { token, result: Err(Failure::Gone) });
             return;
@@ -156,14 +169,14 @@ impl Store {
         let kind = Kind::Write { spindle };
         let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
         if first_whole && last_whole {
-            self.write_blocks(operation, extent, bytes, holds, checkpoint);
+            self.write_blocks(operation, extent, bytes, kept, checkpoint);
         } else {
             let mut whole = vec![0; extent.blocks() * BLOCK_BYTES];
             whole[extent.lead()..][..bytes.len()].copy_from_slice(bytes);
             let bad = vec![false; extent.blocks()];
-            let holds = holds.to_vec();
+            let kept = kept.to_vec();
             self.operations[operation].kind =
-                Kind::Merge { extent, bytes: whole, holds, checkpoint, bad };
+                Kind::Merge { extent, bytes: whole, kept, checkpoint, bad };
             if !first_whole {
                 self.read_blocks(operation, extent, 0, 1);
             }
@@ -254,6 +267,7 @@ impl Store {
         parts.retain(|&part| match self.parts[part].work {
             Work::Read(_) => !self.advance_read(part),
             Work::Write(_) => !self.advance_write(part),
+            Work::Look(_) => !self.advance_look(part),
         });
         debug_assert!(self.rows.get(row).parts.is_empty(), "parts go on, and make no others");
         self.rows.get_mut(row).parts = parts;
@@ -262,10 +276,10 @@ impl Store {
 
     fn write_merged(&mut self, operation: Operation) {
         let Operation { token, kind, .. } = operation;
-        let Kind::Merge { extent, bytes, holds, checkpoint, .. } = kind else { return };
+        let Kind::Merge { extent, bytes, kept, checkpoint, .. } = kind else { return };
         let kind = Kind::Write { spindle: extent.spindle };
         let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
-        self.write_blocks(operation, extent, &bytes, &holds, checkpoint);
+        self.write_blocks(operation, extent, &bytes, &kept, checkpoint);
     }
 
     /// A part is done, or an I/O of an operation without parts.
@@ -291,6 +305,10 @@ impl Store {
             }
             Kind::Merge { .. } => self.merged.push(operation),
             Kind::Write { .. } => self.finished.push(Finished::Write { token, result }),
+            Kind::Look { blocks, .. } => {
+                let result = result.map(|()| blocks);
+                self.finished.push(Finished::Looked { token, result });
+            }
             Kind::Flush => self.finished.push(Finished::Flush { token, result }),
             Kind::Superblock { written } => {
                 let result = if written == 0 { result.and(Err(Failure::Gone)) } else { result };

@@ -1,12 +1,11 @@
 //! What is under way: operations, and the part that each has in a row.
 
-use strewn_array::Holds;
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::api::{BlockState, Failure, Token};
 use super::rows::RowId;
 use crate::device::{BLOCK_BYTES, Buffer};
-use crate::format::ENTRY_BYTES;
+use crate::format::{ENTRY_BYTES, Kept};
 
 /// Bytes of a sector.
 pub(super) const SECTOR_BYTES: usize = 512;
@@ -70,12 +69,16 @@ pub(super) enum Kind {
         extent: Extent,
         /// Whole blocks.
         bytes: Vec<u8>,
-        holds: Vec<Holds>,
+        kept: Vec<Kept>,
         checkpoint: u64,
         bad: Vec<bool>,
     },
     Write {
         spindle: SpindleIndex,
+    },
+    Look {
+        spindle: SpindleIndex,
+        blocks: Vec<BlockState>,
     },
     Flush,
     /// A superblock that is being written, and on how many spindles it is.
@@ -88,7 +91,7 @@ impl Kind {
     pub(super) fn spindle(&self) -> Option<SpindleIndex> {
         match self {
             Self::Read { extent, .. } | Self::Merge { extent, .. } => Some(extent.spindle),
-            Self::Write { spindle } => Some(*spindle),
+            Self::Write { spindle } | Self::Look { spindle, .. } => Some(*spindle),
             Self::Flush | Self::Superblock { .. } => None,
         }
     }
@@ -122,6 +125,8 @@ pub(super) fn mask(first: usize, count: usize) -> u64 {
 pub(super) enum Work {
     Read(ReadPart),
     Write(WritePart),
+    /// Looks at checksums alone; its first block, in the operation.
+    Look(usize),
 }
 
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! Reads: blocks with their checksums.
 
 use strewn_array::Holds;
+use strewn_raid::{Dbn, SpindleIndex};
 
 use super::Store;
 use super::api::{BadBlock, BlockState};
@@ -25,7 +26,7 @@ impl Store {
     ) {
         let mut at = from;
         while at < from + count {
-            let dbn = strewn_raid::Dbn(extent.first_block().0 + at as u64);
+            let dbn = Dbn(extent.first_block().0 + at as u64);
             let first = (dbn.0 % ROW_DATA_BLOCKS) as usize;
             let blocks = (ROW - first).min(from + count - at);
             let row = self.rows.use_row(RowKey::of(extent.spindle, dbn));
@@ -44,11 +45,53 @@ impl Store {
         alone: bool,
     ) {
         let read = ReadPart { at, state: ReadState::Waiting, overlapped: 0, alone };
-        let part = Part { operation, row, first, count, work: Work::Read(read) };
+        self.add_part(Part { operation, row, first, count, work: Work::Read(read) });
+    }
+
+    fn add_part(&mut self, part: Part) {
+        let (operation, row) = (part.operation, part.row);
         let part = self.parts.insert(part);
         self.operations[operation].left += 1;
         self.rows.get_mut(row).parts.push(part);
         self.agenda.push(row);
+    }
+
+    /// Looks at the checksums of `blocks` blocks from `first` on, a part for each row.
+    pub(super) fn look_at_blocks(
+        &mut self,
+        operation: usize,
+        spindle: SpindleIndex,
+        first: Dbn,
+        blocks: usize,
+    ) {
+        let mut at = 0;
+        while at < blocks {
+            let dbn = Dbn(first.0 + at as u64);
+            let in_row = (dbn.0 % ROW_DATA_BLOCKS) as usize;
+            let count = (ROW - in_row).min(blocks - at);
+            let row = self.rows.use_row(RowKey::of(spindle, dbn));
+            self.add_part(Part { operation, row, first: in_row, count, work: Work::Look(at) });
+            at += count;
+        }
+    }
+
+    /// Goes on with a look; whether it is done.
+    pub(super) fn advance_look(&mut self, id: usize) -> bool {
+        let Part { operation, row: row_id, first, count, .. } = self.parts[id];
+        let Work::Look(from) = self.parts[id].work else { return false };
+        let row = self.rows.get(row_id);
+        if !row.loaded {
+            self.load(row_id);
+            return false;
+        }
+        if let Kind::Look { blocks, .. } = &mut self.operations[operation].kind {
+            for (at, state) in blocks[from..from + count].iter_mut().enumerate() {
+                *state = look(row, self.tag, first + at);
+            }
+        }
+        self.parts.remove(id);
+        self.one_less(operation);
+        true
     }
 
     /// Goes on with a read as far as can be; whether it is done.
@@ -180,25 +223,34 @@ fn block_of(buffer: &Buffer, at: usize) -> &[u8] {
 
 /// What is to be thought of a block of a row; it has no bytes where it cannot be read.
 fn judge(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> BlockState {
+    let state = look(row, tag, block);
+    let written = match state {
+        BlockState::Good { crc, .. } => crc,
+        BlockState::NeverWritten | BlockState::Bad(_) => return state,
+    };
+    let Some(bytes) = bytes else { return BlockState::Bad(BadBlock::Unreadable) };
+    let found = crc32c::crc32c(bytes);
+    match found == written {
+        true => state,
+        false => BlockState::Bad(BadBlock::WrongChecksum { found, written }),
+    }
+}
+
+/// What is to be thought of a block of a row by what is kept beside it.
+fn look(row: &Row, tag: ArrayTag, block: usize) -> BlockState {
     let entry: &[u8; ENTRY_BYTES] = row.entry(block);
     if Row::is_unreadable(entry) {
         return BlockState::Bad(BadBlock::ChecksumUnreadable);
     }
     let place = Place { tag, spindle: row.key.spindle, dbn: row.key.dbn(block) };
-    let entry = match ChecksumEntry::decode(entry, place) {
-        Ok(None) => return BlockState::NeverWritten,
-        Ok(Some(entry)) => entry,
-        Err(error) => return BlockState::Bad(error.into()),
-    };
-    let Some(bytes) = bytes else { return BlockState::Bad(BadBlock::Unreadable) };
-    let (found, written) = (crc32c::crc32c(bytes), entry.data_crc);
-    if found != written {
-        return BlockState::Bad(BadBlock::WrongChecksum { found, written });
+    match ChecksumEntry::decode(entry, place) {
+        Ok(None) => BlockState::NeverWritten,
+        Ok(Some(entry)) if entry.kept.holds == Holds::Gone => BlockState::Bad(BadBlock::Gone),
+        Ok(Some(ChecksumEntry { data_crc: crc, kept, checkpoint, .. })) => {
+            BlockState::Good { kept, checkpoint, crc }
+        }
+        Err(error) => BlockState::Bad(error.into()),
     }
-    if entry.holds == Holds::Gone {
-        return BlockState::Bad(BadBlock::Gone);
-    }
-    BlockState::Good { holds: entry.holds, checkpoint: entry.checkpoint, crc: found }
 }
 
 /// Gives an operation its block `at`: zeros where there are no bytes.

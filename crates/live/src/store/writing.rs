@@ -1,6 +1,5 @@
 //! Writes: data, and the checksum blocks that they change.
 
-use strewn_array::Holds;
 use strewn_raid::Dbn;
 
 use super::Store;
@@ -9,7 +8,8 @@ use super::operation::{Extent, Part, Purpose, Work, WritePart, mask};
 use super::rows::{RowId, RowKey};
 use crate::device::{BLOCK_BYTES, Request};
 use crate::format::{
-    ChecksumEntry, ENTRY_BYTES, Place, ROW_BLOCKS, ROW_DATA_BLOCKS, checksum_block, device_block,
+    ChecksumEntry, ENTRY_BYTES, Kept, Place, ROW_BLOCKS, ROW_DATA_BLOCKS, checksum_block,
+    device_block,
 };
 
 /// Blocks of a row, to count in memory.
@@ -22,7 +22,7 @@ const ROWS_AT_ONCE: usize = 4;
 struct Blocks<'a> {
     extent: Extent,
     bytes: &'a [u8],
-    holds: &'a [Holds],
+    kept: &'a [Kept],
     checkpoint: u64,
 }
 
@@ -47,19 +47,19 @@ impl Store {
         operation: usize,
         extent: Extent,
         bytes: &[u8],
-        holds: &[Holds],
+        kept: &[Kept],
         checkpoint: u64,
     ) {
-        let blocks = Blocks { extent, bytes, holds, checkpoint };
+        let blocks = Blocks { extent, bytes, kept, checkpoint };
         let mut at = 0;
-        while at < holds.len() {
+        while at < kept.len() {
             let first = (blocks.dbn(at).0 % ROW_DATA_BLOCKS) as usize;
-            let count = (ROW - first).min(holds.len() - at);
+            let count = (ROW - first).min(kept.len() - at);
             let mut rows = Vec::new();
             // A checksum block that is being written cannot be written by another I/O.
             while rows.len() < ROWS_AT_ONCE
                 && first == 0
-                && at + (rows.len() + 1) * ROW <= holds.len()
+                && at + (rows.len() + 1) * ROW <= kept.len()
             {
                 let row = self.rows.use_row(blocks.key(at + rows.len() * ROW));
                 if self.rows.get(row).writing.is_some() {
@@ -106,8 +106,8 @@ impl Store {
     fn entry(&self, blocks: &Blocks<'_>, at: usize) -> [u8; ENTRY_BYTES] {
         let data_crc = crc32c::crc32c(blocks.bytes(at, 1));
         let place = Place { tag: self.tag, spindle: blocks.extent.spindle, dbn: blocks.dbn(at) };
-        let (holds, checkpoint) = (blocks.holds[at], blocks.checkpoint);
-        ChecksumEntry { data_crc, place, holds, checkpoint }.encode()
+        let (kept, checkpoint) = (blocks.kept[at], blocks.checkpoint);
+        ChecksumEntry { data_crc, place, kept, checkpoint }.encode()
     }
 
     /// Writes rows in full, data and checksum blocks in one.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::device::simulated::{Fault, Injected};
 use crate::device::{
     Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, Request, SimulatedDevices,
     SimulatedDisk, Waker,
@@ -21,10 +20,6 @@ pub(super) enum Event {
     Lose(DeviceIndex),
     Full(DeviceIndex),
     Slow(DeviceIndex, u32),
-    /// The next write lands elsewhere.
-    Misdirect(DeviceIndex),
-    /// The next write never happens.
-    LoseWrite(DeviceIndex),
 }
 
 /// Devices that lose their power after so many I/Os. From then on nothing reaches them, and whatever they are asked comes
@@ -39,16 +34,10 @@ pub(super) struct Bench {
     /// What happens after how many of them, in that order.
     pub(super) events: Vec<(u64, Event)>,
     pub(super) is_off: bool,
-    /// Nothing of that happens yet.
-    pub(super) is_calm: bool,
     /// Why it looks as though this would never end, if it does.
     pub(super) hung: Option<String>,
     /// Devices that are lost, and not replaced.
     pub(super) lost: BTreeSet<DeviceIndex>,
-    /// Faults that were looked through for writes that went wrong.
-    seen_faults: usize,
-    /// When the last write went wrong that an event asked for; nothing while one is asked for and none was done since.
-    wrong_at: Option<u64>,
     under_way: Vec<(IoId, DeviceIndex)>,
     gone: Vec<Done>,
     idle_waits: u32,
@@ -62,23 +51,11 @@ impl Bench {
             cut_at,
             events,
             is_off: false,
-            is_calm: false,
             hung: None,
             lost: BTreeSet::new(),
-            seen_faults: 0,
-            wrong_at: Some(0),
             under_way: Vec::new(),
             gone: Vec::new(),
             idle_waits: 0,
-        }
-    }
-
-    /// What is to happen, and the loss of power, is counted from now on.
-    pub(super) fn begin_to_happen(&mut self) {
-        self.is_calm = false;
-        self.cut_at = self.cut_at.saturating_add(self.steps);
-        for (at, _) in &mut self.events {
-            *at += self.steps;
         }
     }
 
@@ -108,25 +85,8 @@ impl Bench {
         self.cut();
     }
 
-    /// Whether the last write that was to go wrong did so long ago.
-    fn may_go_wrong(&self) -> bool {
-        self.wrong_at.is_some_and(|at| at == 0 || self.steps - at >= BETWEEN_WRONG_WRITES)
-    }
-
-    fn note_wrong_writes(&mut self) {
-        let faults = &self.devices.injected()[self.seen_faults..];
-        let is_wrong = |one: &Injected| {
-            matches!(one.fault, Fault::Misdirected { .. } | Fault::LostWrite { .. })
-        };
-        if faults.iter().any(is_wrong) {
-            self.wrong_at = Some(self.steps);
-        }
-        self.seen_faults += faults.len();
-    }
-
     fn happen(&mut self) {
-        while !self.is_calm
-            && let Some((at, event)) = self.events.first().copied()
+        while let Some((at, event)) = self.events.first().copied()
             && at <= self.steps
         {
             self.events.remove(0);
@@ -137,26 +97,10 @@ impl Bench {
                 }
                 Event::Full(device) => self.devices.set_full(device, true),
                 Event::Slow(device, factor) => self.devices.set_slow(device, factor),
-                Event::Misdirect(_) | Event::LoseWrite(_) if !self.may_go_wrong() => {}
-                Event::Misdirect(device) => {
-                    self.wrong_at = None;
-                    self.devices.misdirect_next_write(device);
-                }
-                Event::LoseWrite(device) => {
-                    self.wrong_at = None;
-                    self.devices.lose_next_write(device);
-                }
             }
         }
     }
 }
-
-/// I/Os that lie at least between two writes that go wrong because an event asks for it.
-///
-/// A block's data and its checksum are written one behind the other. Where one of the two never happens they do not agree.
-/// Where both do not, the block is old and right by itself, which in place nothing tells when it is read: see
-/// [`restart_in_place`](crate::restart::restart_in_place).
-pub(super) const BETWEEN_WRONG_WRITES: u64 = 300;
 
 fn gone(id: IoId, device: DeviceIndex, buffer: Buffer) -> Done {
     Done { id, device, buffer, result: Err(IoError::Gone("the power is off".to_owned())) }
@@ -192,7 +136,7 @@ impl Devices for &mut Bench {
     }
 
     fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>) {
-        if !self.is_off && !self.is_calm && self.steps >= self.cut_at {
+        if !self.is_off && self.steps >= self.cut_at {
             self.cut();
         }
         if self.is_off {
@@ -218,7 +162,6 @@ impl Devices for &mut Bench {
                     at.map(|at| self.under_way.swap_remove(at));
                 }
                 done.extend(one);
-                self.note_wrong_writes();
             }
             _ => {
                 self.devices.advance_to(until_ns.unwrap_or(0));

@@ -32,8 +32,6 @@ pub(super) struct Host {
     pub(super) piece_sectors: u64,
     /// Whether blocks that are given back are zeros from then on; otherwise they stay as they are, and zeros are written.
     pub(super) gives_back: bool,
-    /// Whether zeros are written.
-    pub(super) writes_zeros: bool,
     most_sectors: u64,
 }
 
@@ -46,7 +44,6 @@ impl Host {
             hot,
             piece_sectors: BLOCK,
             gives_back: true,
-            writes_zeros: true,
             most_sectors,
         }
     }
@@ -79,7 +76,6 @@ impl Host {
             return None;
         }
         let (request, version) = match kind {
-            91.. if !self.writes_zeros => return None,
             35..85 => {
                 let version = shadow.next_version();
                 let data = shadow::bytes_of(sectors.clone(), version);
@@ -109,19 +105,6 @@ impl Host {
         }
         let first = first.min(lun_sectors - count.min(lun_sectors));
         first..(first + count).min(lun_sectors)
-    }
-
-    /// A write of `sectors`, where none is under way.
-    pub(super) fn write(
-        &mut self,
-        sectors: Range<u64>,
-        shadow: &mut Shadow,
-    ) -> (RequestId, HostRequest) {
-        let version = shadow.next_version();
-        let data = shadow::bytes_of(sectors.clone(), version);
-        let request = HostRequest::Write { first_sector: sectors.start, data };
-        let pieces = self.pieces(&request, sectors, version);
-        self.ask(request, Outstanding::Write(pieces))
     }
 
     /// A read of `sectors`.

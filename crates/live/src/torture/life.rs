@@ -59,8 +59,7 @@ impl<'a> Life<'a> {
     pub(super) fn new(schedule: &'a mut Schedule, is_last: bool) -> Self {
         let mut draw = Draw::new(schedule.draw.bits(), 2);
         let plan = &schedule.plan;
-        let mut host = Host::new(&mut draw, plan.lun_sectors(), plan.most_sectors);
-        host.writes_zeros = !plan.fills_first;
+        let host = Host::new(&mut draw, plan.lun_sectors(), plan.most_sectors);
         Self { schedule, draw, host, scan: None, is_last }
     }
 
@@ -123,10 +122,6 @@ impl<'a> Life<'a> {
         self.check(&mut array)?;
         self.settle_snapshots(&array)?;
         self.change_snapshots(&mut array)?;
-        if array.devices_mut().is_calm {
-            self.fill(&mut array)?;
-            array.devices_mut().begin_to_happen();
-        }
         let mut left = match self.is_last {
             true => 0,
             false => self.schedule.plan.operations,
@@ -271,19 +266,6 @@ impl<'a> Life<'a> {
             SnapshotError::Stopped(why) => self.stopped(array, &why),
             error => Stop::Wrong(format!("a snapshot is not taken or deleted: {error}")),
         }
-    }
-
-    /// Writes all of the LUN to the spindles.
-    fn fill<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
-        let sectors = self.schedule.plan.lun_sectors();
-        let (id, request) = self.host.write(0..sectors, &mut self.schedule.shadow);
-        self.submit(array, id, request);
-        while self.host.outstanding() > 0 || !array.engine().is_clean() {
-            let now_ns = array.now_ns();
-            array.engine_mut().bring_to_spindles(now_ns);
-            self.turn(array)?;
-        }
-        Ok(())
     }
 
     /// Has what lies on the spindles checked, if nothing is on its way to them.

@@ -2,19 +2,14 @@
 //!
 //! A schedule is an array of a few small spindles and several lives of it. In each the array is started from what the
 //! devices have, all of its LUN is held against what the host was told, and [`check`](crate::check) looks at what lies on
-//! the spindles, also at what the life before has left, with its redo records. Then a host reads and writes, and meanwhile happens what the [`Kind`] of the schedule says; until the
-//! power goes, or the array is shut down. All of it follows from one number, without threads and with a time of its own,
-//! so that what fails once fails again.
+//! the spindles, also at what the life before has left, with its redo records. Then a host reads and writes, and meanwhile
+//! happens what the [`Kind`] of the schedule says; until the power goes, or the array is shut down. All of it follows from
+//! one number, without threads and with a time of its own, so that what fails once fails again.
 //!
 //! Of arrays that write anywhere snapshots are taken and deleted when a life begins, and all there are read when it ends.
 //!
 //! What must hold: every write that was acknowledged is there. One that was not is there or not, piece by piece. No read
 //! brings what was not written there. Nothing is refused as long as there are no more faults than parity is made for.
-//!
-//! Arrays in place have nothing that leads to a block and says what it holds. What is beyond them is left out: that a block
-//! and its checksum are both not written where they belong; that this befalls the checksum of a block that was never written
-//! before; and that a block of zeros is written over a checksum block. Each leaves what is old and right by itself, or reads
-//! as never written.
 
 mod bench;
 mod draw;

@@ -7,7 +7,6 @@ use strewn_array::{ProcessorCosts, Root};
 use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
 
 use super::Kind;
-use super::bench::{BETWEEN_WRONG_WRITES, Event};
 use super::draw::Draw;
 use crate::configuration::{ArrayConfig, LayoutName};
 use crate::data::Data;
@@ -37,10 +36,6 @@ pub(super) struct Plan {
     /// Spindles that may be lost and not yet rebuilt at once.
     pub(super) losses: usize,
     pub(super) full: bool,
-    /// Whether the LUN is written to the spindles before anything happens, and zeros never are. A write of a checksum block
-    /// that goes wrong leaves blocks in place that were never written before so that they read as zeros; a block of zeros
-    /// that is written over a checksum block makes all of its blocks such.
-    pub(super) fills_first: bool,
 }
 
 impl Plan {
@@ -87,11 +82,10 @@ impl Plan {
         if all || kind == Kind::Corruption {
             rates.corrupted_per_million = rate;
         }
-        let in_place = matches!(config, ArrayConfig::InPlace(_));
-        if !in_place && (all || kind == Kind::MisdirectedWrites) {
+        if all || kind == Kind::MisdirectedWrites {
             rates.misdirected_per_million = write_rate;
         }
-        if !in_place && (all || kind == Kind::LostWrites) {
+        if all || kind == Kind::LostWrites {
             rates.lost_per_million = write_rate;
         }
         Self {
@@ -108,8 +102,6 @@ impl Plan {
             rates,
             losses,
             full: kind == Kind::NoRoom,
-            fills_first: in_place
-                && matches!(kind, Kind::MisdirectedWrites | Kind::LostWrites | Kind::Everything),
             config,
         }
     }
@@ -149,26 +141,6 @@ impl Plan {
                 self.label.redo_half_blocks * 4,
             ),
         }
-    }
-
-    /// Writes of an in-place array that go wrong in a life, few and far between.
-    pub(super) fn wrong_writes(&self, draw: &mut Draw) -> Vec<(u64, Event)> {
-        let mut events = Vec::new();
-        let (Some(&spindle), ArrayConfig::InPlace(_)) = (self.silent.first(), &self.config) else {
-            return events;
-        };
-        let device = DeviceIndex(spindle);
-        let misdirect = matches!(self.kind, Kind::MisdirectedWrites | Kind::Everything);
-        let lose = matches!(self.kind, Kind::LostWrites | Kind::Everything);
-        let mut at = draw.from(0..BETWEEN_WRONG_WRITES);
-        while (misdirect || lose) && events.len() < 20 {
-            let misdirects = misdirect && (!lose || draw.one_in(2));
-            let event =
-                if misdirects { Event::Misdirect(device) } else { Event::LoseWrite(device) };
-            events.push((at, event));
-            at += BETWEEN_WRONG_WRITES + draw.from(0..BETWEEN_WRONG_WRITES);
-        }
-        events
     }
 
     /// The disks of an array that was just made: labels and a superblock without a root, and nothing else.
@@ -242,11 +214,9 @@ fn blocks_per_spindle(config: &ArrayConfig) -> u64 {
     }
 }
 
-/// Chunks are smaller than a row: a write of a whole row has its checksums with it, and nothing would tell that it went
-/// wrong.
 fn in_place(draw: &mut Draw, layout: LayoutName) -> InPlaceConfig {
     let redundancy_sets = draw.of(&[vec![5], vec![6], vec![8], vec![6, 7], vec![5, 5]]).clone();
-    let chunk_blocks = *draw.of(&[1, 2, 2, 4, 16, 32]);
+    let chunk_blocks = *draw.of(&[1, 2, 2, 4, 16, 64]);
     let segment_blocks = chunk_blocks * *draw.of(&[1, 2, 4, 8]);
     // Five segments of a spindle are dealt at a time; some more may be left over.
     let rounds = 1 + draw.from(0..160 / segment_blocks);

@@ -157,12 +157,8 @@ impl Schedule {
                 events.push((draw.spread(1..2_000), Event::Slow(device, draw.from(2..40) as u32)));
             }
         }
-        if !is_last {
-            events.extend(self.plan.wrong_writes(draw));
-        }
         events.sort_by_key(|(at, _)| *at);
         self.bench = Bench::new(devices, cut_at, events);
-        self.bench.is_calm = self.life == 0 && self.plan.fills_first;
         self.bench.lost = self.absent.clone();
     }
 

@@ -3,10 +3,11 @@
 use strewn_array::Holds;
 use strewn_live::check::Problem;
 use strewn_live::device::DeviceIndex;
+use strewn_live::engine::{HostRequest, RequestError, RequestId};
 use strewn_live::format::{ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, checksum_block, device_block};
 use strewn_live::offline::BlockPlace;
 use strewn_live::store::BadBlock;
-use strewn_raid::{ChunkLocation, Dbn, SpindleIndex};
+use strewn_raid::{ChunkLocation, Dbn, SpindleIndex, StripedLayout};
 
 use crate::in_place_rig::{BLOCK, Random, Rig, Setting};
 
@@ -42,22 +43,34 @@ fn corrupt(rig: &Rig, place: BlockPlace) {
     rig.devices().corrupt(device(place.spindle), device_block(place.dbn) * BLOCK as u64 + 77, 4);
 }
 
+/// What is at a block's place, and its checksum block.
+fn bytes_at(rig: &Rig, place: BlockPlace) -> [Vec<u8>; 2] {
+    blocks_of(place).map(|block| {
+        let mut bytes = vec![0; BLOCK];
+        rig.devices().disk(device(place.spindle)).read(block * BLOCK as u64, &mut bytes).unwrap();
+        bytes
+    })
+}
+
+/// Has what was written to a block and its checksum block since then never have been.
+fn put_back(rig: &Rig, place: BlockPlace, before: [Vec<u8>; 2]) {
+    for (block, bytes) in blocks_of(place).into_iter().zip(before) {
+        rig.devices().disk_mut(device(place.spindle)).write(block * BLOCK as u64, &bytes);
+    }
+}
+
+fn blocks_of(place: BlockPlace) -> [u64; 2] {
+    [device_block(place.dbn), checksum_block(place.dbn.0 / ROW_DATA_BLOCKS)]
+}
+
 /// Writes the harmed block, and has the writes to `place` never have happened: of the block and of its checksum.
 fn write_and_lose(rig: &mut Rig, place: BlockPlace) {
-    let blocks = [device_block(place.dbn), checksum_block(place.dbn.0 / ROW_DATA_BLOCKS)];
-    let device = device(place.spindle);
-    let before = blocks.map(|block| {
-        let mut bytes = vec![0; BLOCK];
-        rig.devices().disk(device).read(block * BLOCK as u64, &mut bytes).unwrap();
-        bytes
-    });
+    let before = bytes_at(rig, place);
     rig.start();
     rig.write(HARMED * 8..HARMED * 8 + 8, false);
     rig.settle();
     rig.shut_down();
-    for (block, bytes) in blocks.into_iter().zip(before) {
-        rig.devices().disk_mut(device).write(block * BLOCK as u64, &bytes);
-    }
+    put_back(rig, place, before);
 }
 
 fn restart_and_verify(rig: &mut Rig) {
@@ -121,33 +134,130 @@ fn a_lost_write_of_parity_is_told_and_made_good() {
     let mut rig = full(4);
     let [_, parity] = places(&rig);
     write_and_lose(&mut rig, parity);
-    let findings = rig.report().findings;
-    assert!(
-        matches!(&findings[..], [Problem::ParityInPlace { is_older: true, parity: at, of }] if *at == parity && of.contains(&HARMED)),
-        "{findings:?}"
-    );
-    let scrubbed = rig.scrub();
-    assert_eq!((scrubbed.bad_blocks, scrubbed.parity_repaired), (0, 1));
-    assert_eq!(scrubbed.lost_writes, []);
+    is_stale(&mut rig, Holds::Parity, parity);
+    scrub_makes_good(&mut rig);
     restart_and_verify(&mut rig);
 }
 
-/// Nothing in place tells when the block is read, but the stripe does not agree.
 #[test]
-fn a_lost_write_of_data_is_told_by_check_and_scrub() {
+fn a_lost_write_of_data_is_told_and_made_good() {
     let mut rig = full(5);
+    let [place, _] = places(&rig);
+    write_and_lose(&mut rig, place);
+    is_stale(&mut rig, Holds::Lun(HARMED), place);
+    scrub_makes_good(&mut rig);
+    restart_and_verify(&mut rig);
+}
+
+/// What the host reads is what it wrote, and is written again, also when it is read with others, and after a write of another
+/// block of the stripe.
+#[test]
+fn a_lost_write_is_noticed_when_the_block_is_read_or_its_stripe_written() {
+    for (seed, lost) in [(8, 0), (9, 1), (10, 0), (11, 1)] {
+        let mut rig = full(seed);
+        let place = places(&rig)[lost];
+        write_and_lose(&mut rig, place);
+        rig.start();
+        if seed >= 10 {
+            // In the next chunk of the stripe.
+            let other = HARMED + 2;
+            rig.write(other * 8..other * 8 + 8, false);
+            rig.settle();
+            rig.clean();
+        }
+        rig.verify();
+        rig.shut_down();
+        if lost == 0 || seed >= 10 {
+            rig.check();
+        } else {
+            // Nothing was asked of parity.
+            is_stale(&mut rig, Holds::Parity, place);
+        }
+    }
+}
+
+/// Also while the array goes on, without looking at the stripe anew.
+#[test]
+fn a_write_that_is_lost_while_the_array_runs_is_noticed() {
+    for lost in 0..2 {
+        let mut rig = full(12);
+        let place = places(&rig)[lost];
+        rig.start();
+        rig.verify();
+        let before = bytes_at(&rig, place);
+        rig.write(HARMED * 8..HARMED * 8 + 8, false);
+        rig.settle();
+        rig.clean();
+        put_back(&rig, place, before);
+        rig.verify();
+        rig.write(HARMED * 8..HARMED * 8 + 8, false);
+        rig.settle();
+        rig.clean();
+        rig.verify();
+        rig.shut_down();
+        rig.check();
+    }
+}
+
+/// The block's entry is zeros then, as that of a block that was never written.
+#[test]
+fn a_first_write_that_is_lost_is_noticed() {
+    for (seed, lost) in [(13, 0), (14, 1)] {
+        let mut random = Random::new(seed);
+        let setting = Setting { sets: vec![5], lun_blocks: 61, ..Setting::any(&mut random) };
+        let mut rig = Rig::of(seed, random, setting);
+        rig.start();
+        rig.shut_down();
+        let place = places(&rig)[lost];
+        write_and_lose(&mut rig, place);
+        rig.start();
+        rig.verify();
+        rig.shut_down();
+        match lost {
+            // It was read, and written again.
+            0 => rig.check(),
+            _ => scrub_makes_good(&mut rig),
+        }
+        restart_and_verify(&mut rig);
+    }
+}
+
+/// With a spindle gone there is nothing to compute the block from: it is refused, and so is what would be computed from it.
+#[test]
+fn a_lost_write_beside_a_lost_spindle_is_refused() {
+    let mut rig = full(15);
     let [place, parity] = places(&rig);
     write_and_lose(&mut rig, place);
+    let other = (0..6).map(SpindleIndex).find(|one| {
+        let layout = rig.setting.config().layout;
+        let (stripe, _) = layout.stripe_on(place.spindle, place.dbn.0 * 8).unwrap();
+        let units = layout.stripe(stripe);
+        *one != place.spindle
+            && *one != parity.spindle
+            && units.units().any(|(_, unit)| unit.spindle == *one)
+    });
+    rig.devices().lose_device(device(other.unwrap()), "lost");
+    rig.start();
+    let answer =
+        rig.running().ask(RequestId(u64::MAX), HostRequest::Read(HARMED * 8..HARMED * 8 + 8));
+    assert!(matches!(answer, Err(RequestError::BlocksGone)), "{answer:?}");
+}
+
+fn is_stale(rig: &mut Rig, holds: Holds, place: BlockPlace) {
     let findings = rig.report().findings;
     assert!(
-        matches!(&findings[..], [Problem::ParityInPlace { is_older: false, parity: at, of }] if *at == parity && of.contains(&HARMED)),
+        matches!(&findings[..], [Problem::Block { holds: found, place: at, why }]
+            if *found == holds && *at == place && why.contains("stale")),
         "{findings:?}"
     );
+}
+
+fn scrub_makes_good(rig: &mut Rig) {
     let scrubbed = rig.scrub();
-    assert_eq!((scrubbed.bad_blocks, scrubbed.parity_repaired), (0, 1));
-    let [lost] = &scrubbed.lost_writes[..] else { panic!("{scrubbed:?}") };
-    assert!(lost.parity == parity && lost.among.contains(&HARMED));
+    assert_eq!((scrubbed.bad_blocks, scrubbed.repaired_blocks), (1, 1));
+    assert!(scrubbed.lost_writes.is_empty() && scrubbed.gone.is_empty());
     rig.check();
+    assert!(rig.scrub().is_clean());
 }
 
 #[test]

@@ -69,12 +69,19 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn kept()(holds in holds(), sum in any::<Option<u64>>()) -> Kept {
+        let stripe_sum = sum.filter(|_| holds == Holds::Parity).map(StripeSum);
+        Kept { stripe_sum, ..holds.into() }
+    }
+}
+
+prop_compose! {
     fn entry()(
         (data_crc, spindle, dbn, checkpoint) in any::<(u32, u16, u64, u64)>(),
-        (tag, holds) in (any::<[u8; 8]>(), holds()),
+        (tag, kept, redo) in (any::<[u8; 8]>(), kept(), any::<u64>()),
     ) -> ChecksumEntry {
         let place = Place { tag: ArrayTag(tag), spindle: SpindleIndex(spindle), dbn: Dbn(dbn) };
-        ChecksumEntry { data_crc, place, holds, checkpoint }
+        ChecksumEntry { data_crc, place, kept: Kept { redo, ..kept }, checkpoint }
     }
 }
 
@@ -148,20 +155,26 @@ proptest! {
     }
 
     #[test]
-    fn redo_data_come_back(all in prop::collection::vec((any::<u16>(), any::<u32>(), holds(), any::<u8>()), 0..9)) {
-        let blocks: Vec<RedoBlock> = all.into_iter().map(|(spindle, dbn, holds, byte)| RedoBlock {
-            spindle: SpindleIndex(spindle), dbn: Dbn(u64::from(dbn)), holds, bytes: vec![byte; BLOCK_BYTES],
+    fn redo_data_come_back(
+        all in prop::collection::vec((any::<u16>(), any::<u32>(), kept(), any::<u8>()), 0..9),
+        redo in any::<u64>(),
+    ) {
+        let blocks: Vec<RedoBlock> = all.into_iter().map(|(spindle, dbn, kept, byte)| RedoBlock {
+            spindle: SpindleIndex(spindle),
+            dbn: Dbn(u64::from(dbn)),
+            kept: Kept { redo, ..kept },
+            bytes: vec![byte; BLOCK_BYTES],
         }).collect();
         let writes: Vec<RedoWrite<'_>> = blocks.iter().map(|block| RedoWrite {
             spindle: block.spindle,
             first: block.dbn,
-            holds: std::slice::from_ref(&block.holds),
+            kept: std::slice::from_ref(&block.kept),
             bytes: &block.bytes,
         }).collect();
         let mut data = Vec::new();
         encode_redo(&writes, &mut data);
         prop_assert_eq!(data.len(), redo_data_bytes(blocks.len()));
-        prop_assert_eq!(decode_redo(&data), Some(blocks));
+        prop_assert_eq!(decode_redo(redo, &data), Some(blocks));
     }
 
     #[test]
@@ -295,7 +308,8 @@ fn a_torn_checksum_block_has_each_entry_old_or_new() {
     let block = |checkpoint| -> Vec<u8> {
         let entry = |block| {
             let holds = Holds::Lun(block * checkpoint);
-            ChecksumEntry { data_crc: 7, place: place(block), holds, checkpoint }.encode()
+            ChecksumEntry { data_crc: 7, place: place(block), kept: holds.into(), checkpoint }
+                .encode()
         };
         (0..64).flat_map(entry).collect()
     };
@@ -310,7 +324,7 @@ fn a_torn_checksum_block_has_each_entry_old_or_new() {
             .collect();
         for (number, entry) in (0..).zip(torn.as_chunks::<64>().0) {
             let found = ChecksumEntry::decode(entry, place(number)).unwrap().unwrap();
-            assert_eq!(found.holds, Holds::Lun(number * found.checkpoint));
+            assert_eq!(found.kept.holds, Holds::Lun(number * found.checkpoint));
         }
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use strewn_array::Holds;
 use strewn_live::device::{DeviceIndex, Devices, SimulatedDisk};
+use strewn_live::format::Kept;
 use strewn_live::store::{Failure, Finished, Token};
-use strewn_raid::SpindleIndex;
+use strewn_raid::{Dbn, SpindleIndex};
 
 use crate::rig::{Rig, SPINDLES};
 
@@ -23,9 +24,10 @@ fn everything_is_answered_once() {
                 let spindle = SpindleIndex(rig.random.below(u64::from(SPINDLES)) as u16);
                 // Writes of one round are of different blocks, some of them in part.
                 let first = block * 240 + rig.random.below(8);
-                match rig.random.below(6) {
+                match rig.random.below(7) {
                     0 => rig.store.flush(token),
                     1 | 2 => rig.store.read(token, spindle, first, 100),
+                    3 => rig.store.look(token, spindle, Dbn(first / 8), 100),
                     _ => {
                         let sectors = 1 + rig.random.below(220) as usize;
                         let blocks = (first as usize % 8 + sectors).div_ceil(8);
@@ -35,7 +37,7 @@ fn everything_is_answered_once() {
                             spindle,
                             first,
                             &bytes,
-                            &vec![Holds::Parity; blocks],
+                            &vec![Kept::from(Holds::Parity); blocks],
                             1,
                         );
                     }
@@ -60,6 +62,10 @@ fn everything_is_answered_once() {
                         continue;
                     }
                     Finished::Read { token, result } => {
+                        assert!(result.is_ok() || result == Err(Failure::Gone));
+                        token
+                    }
+                    Finished::Looked { token, result } => {
                         assert!(result.is_ok() || result == Err(Failure::Gone));
                         token
                     }

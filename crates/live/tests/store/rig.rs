@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use strewn_array::Holds;
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices};
-use strewn_live::format::{ArrayTag, device_blocks_for};
+use strewn_live::format::{ArrayTag, Kept, StripeSum, device_blocks_for};
 use strewn_live::store::{BlockState, Failure, Finished, ReadOutcome, Store, Token};
 use strewn_raid::SpindleIndex;
 
@@ -18,11 +18,11 @@ pub const BLOCKS: u64 = 6 * 64 + 40;
 /// Two rows: nearly every row is read again.
 pub const SMALL_CACHE: usize = 2 * (BLOCK_BYTES + 256);
 
-/// What a block was at some time; without holds it was never written.
+/// What a block was at some time; with nothing kept it was never written.
 #[derive(Clone, PartialEq)]
 pub struct Version {
     pub bytes: Rc<Vec<u8>>,
-    pub holds: Option<(Holds, u64)>,
+    pub kept: Option<(Kept, u64)>,
 }
 
 /// A block's past: all that it may be found as.
@@ -79,21 +79,21 @@ pub fn strict(state: &BlockState, may_be: &[Version], _: &Block, offset: usize, 
 }
 
 pub fn fits(state: &BlockState, version: &Version, offset: usize, bytes: &[u8]) -> bool {
-    let holds = match state {
-        BlockState::Good { holds, checkpoint, crc } => {
+    let kept = match state {
+        BlockState::Good { kept, checkpoint, crc } => {
             assert!(bytes.len() < BLOCK_BYTES || *crc == crc32c::crc32c(bytes));
-            Some((*holds, *checkpoint))
+            Some((*kept, *checkpoint))
         }
         _ => None,
     };
-    holds == version.holds && bytes == &version.bytes[offset..offset + bytes.len()]
+    kept == version.kept && bytes == &version.bytes[offset..offset + bytes.len()]
 }
 
 impl Rig {
     pub fn new(seed: u64) -> Self {
         println!("seed {seed}");
         let size = device_blocks_for(BLOCKS) * BLOCK_BYTES as u64;
-        let never = Version { bytes: Rc::new(vec![0; BLOCK_BYTES]), holds: None };
+        let never = Version { bytes: Rc::new(vec![0; BLOCK_BYTES]), kept: None };
         let block = Block { safe: never, since: Vec::new(), under_way: false };
         let mut random = Random::new(seed);
         let cache = if random.one_in(2) { SMALL_CACHE } else { 1 << 20 };
@@ -141,15 +141,22 @@ impl Rig {
         let data = self.random.bytes(sectors as usize * 512);
         let checkpoint = self.random.below(100);
         let touched = first_sector / 8..(first_sector + sectors).div_ceil(8);
-        let mut all_holds = Vec::new();
+        let mut all_kept = Vec::new();
         for number in touched.clone() {
-            let holds = match self.random.below(4) {
-                0 => Holds::Nothing,
-                1 => Holds::Parity,
-                2 => Holds::Metadata(self.random.below(1 << 32) as u32),
-                _ => Holds::Lun(self.random.below(1 << 40)),
+            let kept = match self.random.below(4) {
+                0 => Holds::Nothing.into(),
+                1 => Kept {
+                    holds: Holds::Parity,
+                    redo: self.random.below(9),
+                    stripe_sum: self
+                        .random
+                        .one_in(2)
+                        .then(|| StripeSum(self.random.below(1 << 40))),
+                },
+                2 => Holds::Metadata(self.random.below(1 << 32) as u32).into(),
+                _ => Holds::Lun(self.random.below(1 << 40)).into(),
             };
-            all_holds.push(holds);
+            all_kept.push(kept);
             let block = &mut self.blocks[usize::from(spindle)][number as usize];
             let mut bytes = (*block.last_done().bytes).clone();
             for sector in 0..8 {
@@ -159,7 +166,7 @@ impl Rig {
                         .copy_from_slice(&data[of_write as usize * 512..][..512]);
                 }
             }
-            let version = Version { bytes: Rc::new(bytes), holds: Some((holds, checkpoint)) };
+            let version = Version { bytes: Rc::new(bytes), kept: Some((kept, checkpoint)) };
             block.since.push(version.clone());
             block.under_way = true;
             for reading in self.reading.values_mut().filter(|reading| reading.spindle == spindle) {
@@ -170,7 +177,7 @@ impl Rig {
             }
         }
         self.writing.insert(token, Writing { spindle, blocks: touched });
-        self.store.write(token, SpindleIndex(spindle), first_sector, &data, &all_holds, checkpoint);
+        self.store.write(token, SpindleIndex(spindle), first_sector, &data, &all_kept, checkpoint);
     }
 
     pub fn flush(&mut self) {

@@ -2,7 +2,7 @@
 
 use strewn_array::{Holds, Root};
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, Io, Request};
-use strewn_live::format::{Identity, Superblock, checksum_block, device_block};
+use strewn_live::format::{Identity, Kept, Superblock, checksum_block, device_block};
 use strewn_live::store::{BlockState, Failure, Finished, ReadOutcome, Store, Token};
 use strewn_raid::{Dbn, SpindleIndex};
 
@@ -85,8 +85,8 @@ fn extents(ios: &[Io]) -> Vec<(u64, usize, bool)> {
 
 fn write(rig: &mut Rig, token: u64, block: u64, blocks: usize) {
     let bytes = vec![token as u8; blocks * BLOCK_BYTES];
-    let holds = vec![Holds::Parity; blocks];
-    rig.store.write(Token(token), SpindleIndex(0), block * 8, &bytes, &holds, 1);
+    let kept = vec![Kept::from(Holds::Parity); blocks];
+    rig.store.write(Token(token), SpindleIndex(0), block * 8, &bytes, &kept, 1);
 }
 
 #[test]
@@ -139,7 +139,14 @@ fn a_part_of_a_bad_block_is_not_written() {
     write(&mut rig, 1, 0, 3);
     rig.finish_all();
     rig.devices.corrupt(DeviceIndex(0), device_block(Dbn(2)) * BLOCK_BYTES as u64, 1);
-    rig.store.write(Token(2), SpindleIndex(0), 9, &[7; 12 * 512], &[Holds::Nothing; 2], 1);
+    rig.store.write(
+        Token(2),
+        SpindleIndex(0),
+        9,
+        &[7; 12 * 512],
+        &[Kept::from(Holds::Nothing); 2],
+        1,
+    );
     match &rig.finish_all()[..] {
         [Finished::Write { result: Err(Failure::BadBlocks { bad }), .. }] => {
             assert_eq!(bad, &[false, true]);

@@ -1,0 +1,328 @@
+//! What the blocks of a row of an in-place stripe say of each other: which of them is not what was written last.
+//!
+//! A drive that reports a write as done and never does it leaves a block that is old and right by itself. Here nothing
+//! leads to the block that would say so, but parity is written with every write of data, on another spindle: it keeps the
+//! [sum](StripeSum) of its stripe, and the number of the redo record that it was written with.
+//!
+//! * A block of data with a higher number than parity was written when parity was not: parity is stale.
+//! * Otherwise parity is right, and so is its sum. Where the CRCs of the data do not add up to those of parity and sum, one
+//!   of the data is stale. Both together tell which, and what its CRC must be.
+//! * With a spindle lost parity tells what the CRC of the lost block must be, and the sum whether all others are right.
+//!
+//! That is for one of the spindles of a stripe, as much as the redundancy makes good. Where more is wrong it is noticed
+//! as a rule, and then no block of the row is believed.
+
+use crate::format::StripeSum;
+use crate::store::BlockState;
+
+/// CRC-32C of a block of zeros: what was never written reads as that.
+const ZEROS_CRC: u32 = 0x98f9_4189;
+
+/// What is kept beside a block, as far as it says something of the other blocks of its row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Written {
+    pub(crate) crc: u32,
+    pub(crate) redo: u64,
+    stripe_sum: Option<StripeSum>,
+}
+
+impl Written {
+    /// What a block's checksum entry says; nothing where there is none to be believed.
+    pub(crate) fn of(state: &BlockState) -> Option<Self> {
+        match *state {
+            BlockState::NeverWritten => Some(Self { crc: ZEROS_CRC, redo: 0, stripe_sum: None }),
+            BlockState::Good { kept, crc, .. } => {
+                Some(Self { crc, redo: kept.redo, stripe_sum: kept.stripe_sum })
+            }
+            BlockState::Bad(_) => None,
+        }
+    }
+}
+
+/// What a block must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MustBe {
+    /// Nothing is known of it.
+    Anything,
+    /// It has this CRC-32C.
+    Crc(u32),
+    /// Whatever it is, it is not to be believed.
+    Nothing,
+}
+
+impl MustBe {
+    /// Whether a block with this CRC may be it.
+    pub(crate) fn allows(self, crc: u32) -> bool {
+        match self {
+            Self::Anything => true,
+            Self::Crc(right) => right == crc,
+            Self::Nothing => false,
+        }
+    }
+
+    fn crc(self) -> Option<u32> {
+        match self {
+            Self::Crc(crc) => Some(crc),
+            Self::Anything | Self::Nothing => None,
+        }
+    }
+}
+
+impl From<Option<u32>> for MustBe {
+    fn from(crc: Option<u32>) -> Self {
+        crc.map_or(Self::Anything, Self::Crc)
+    }
+}
+
+/// What the CRC of parity differs from what it is for data with these CRCs: 0 if it is theirs.
+fn difference(data: impl IntoIterator<Item = u32>, parity: u32) -> u32 {
+    // But for a constant, which is that of zeros, CRCs are linear.
+    data.into_iter().fold(parity ^ ZEROS_CRC, |sum, crc| sum ^ crc ^ ZEROS_CRC)
+}
+
+/// What the blocks of a row must be, `data` in the order of the stripe's members and `parity`, by what is kept beside them:
+/// the same order, parity last. Those of which nothing is known are not to be read, or no entry says anything of them.
+pub(crate) fn cross_check(data: &[Option<Written>], parity: Option<Written>) -> Vec<MustBe> {
+    let crc_of = |one: &Option<Written>| one.map(|one| one.crc);
+    let mut row = Row {
+        data: data.iter().map(|one| crc_of(one).into()).collect(),
+        parity: crc_of(&parity).into(),
+    };
+    match parity {
+        None => row.parity = row.parity_of_data(),
+        Some(parity) if data.iter().flatten().any(|one| one.redo > parity.redo) => {
+            row.parity = match row.parity_of_data() {
+                MustBe::Anything => MustBe::Nothing,
+                right => right,
+            };
+        }
+        Some(parity) => row.check(parity),
+    }
+    row.data.push(row.parity);
+    row.data
+}
+
+/// What the sum of a stripe is whose data are as they must be, for parity with the CRC `parity`. `may_differ` says which
+/// members parity may have changed of without their being written, because their spindles are not there: of at most one of
+/// them it is found out what it must be now. Nothing where that cannot be.
+pub(crate) fn sum_of(
+    data: &mut [MustBe],
+    parity: u32,
+    may_differ: impl Fn(usize) -> bool,
+) -> Option<StripeSum> {
+    let is_open =
+        |(at, one): (usize, &MustBe)| (may_differ(at) || one.crc().is_none()).then_some(at);
+    let open: Vec<usize> = data.iter().enumerate().filter_map(is_open).collect();
+    if data.contains(&MustBe::Nothing) || open.len() > 1 {
+        return None;
+    }
+    if let [open] = open[..] {
+        data[open] = MustBe::Crc(ZEROS_CRC);
+        let crcs = data.iter().filter_map(|one| one.crc());
+        data[open] = MustBe::Crc(difference(crcs, parity) ^ ZEROS_CRC);
+    }
+    let crcs: Vec<u32> = data.iter().filter_map(|one| one.crc()).collect();
+    (difference(crcs.iter().copied(), parity) == 0).then(|| StripeSum::of(crcs))
+}
+
+/// A row, as it is taken to be.
+struct Row {
+    data: Vec<MustBe>,
+    parity: MustBe,
+}
+
+impl Row {
+    fn crcs(&self) -> impl Iterator<Item = u32> {
+        self.data.iter().filter_map(|one| one.crc())
+    }
+
+    /// What parity must be if the data are right.
+    fn parity_of_data(&self) -> MustBe {
+        match self.crcs().count() == self.data.len() {
+            true => MustBe::Crc(difference(self.crcs(), ZEROS_CRC) ^ ZEROS_CRC),
+            false => MustBe::Anything,
+        }
+    }
+
+    /// Holds the data against parity that is not stale.
+    fn check(&mut self, parity: Written) {
+        let mut unknown = (0..self.data.len()).filter(|at| self.data[*at] == MustBe::Anything);
+        match (unknown.next(), unknown.next()) {
+            (Some(lost), None) => self.compute(lost, parity),
+            (None, None) => self.find_stale(parity),
+            _ => {}
+        }
+    }
+
+    /// What the one must be of which nothing is known.
+    fn compute(&mut self, lost: usize, parity: Written) {
+        let crc = difference(self.crcs(), parity.crc) ^ ZEROS_CRC;
+        self.data[lost] = MustBe::Crc(crc);
+        if parity.stripe_sum.is_some_and(|sum| sum != StripeSum::of(self.crcs())) {
+            self.believe_nothing();
+        }
+    }
+
+    fn find_stale(&mut self, parity: Written) {
+        let Some(sum) = parity.stripe_sum else { return };
+        let difference = difference(self.crcs(), parity.crc);
+        let found = StripeSum::of(self.crcs());
+        if difference == 0 && found == sum {
+            return;
+        }
+        let stale = (0..)
+            .zip(&mut self.data)
+            .find(|(at, _)| difference != 0 && found.differs_by(sum, difference, *at));
+        match stale {
+            Some((_, stale)) => {
+                let right = stale.crc().map(|crc| crc ^ difference);
+                *stale = right.into();
+            }
+            None => self.believe_nothing(),
+        }
+    }
+
+    fn believe_nothing(&mut self) {
+        self.data.fill(MustBe::Nothing);
+        self.parity = MustBe::Nothing;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::BLOCK_BYTES;
+
+    const RECORD: u64 = 7;
+
+    fn block(number: u8, version: u8) -> Vec<u8> {
+        (0..BLOCK_BYTES).map(|at| number ^ version.wrapping_mul(at as u8)).collect()
+    }
+
+    fn written(bytes: &[u8], redo: u64) -> Written {
+        Written { crc: crc32c::crc32c(bytes), redo, stripe_sum: None }
+    }
+
+    fn parity_of(data: &[Vec<u8>], redo: u64) -> Written {
+        let mut sum = vec![0; BLOCK_BYTES];
+        for block in data {
+            sum.iter_mut().zip(block).for_each(|(sum, byte)| *sum ^= byte);
+        }
+        let stripe_sum = Some(StripeSum::of(data.iter().map(|block| crc32c::crc32c(block))));
+        Written { stripe_sum, ..written(&sum, redo) }
+    }
+
+    /// A stripe of `width` blocks of data; then one of them is written once more.
+    struct Stripe {
+        before: Vec<Vec<u8>>,
+        after: Vec<Vec<u8>>,
+        changed: usize,
+    }
+
+    impl Stripe {
+        fn new(width: usize, changed: usize) -> Self {
+            let before: Vec<Vec<u8>> = (0..width).map(|at| block(at as u8, 1)).collect();
+            let mut after = before.clone();
+            after[changed] = block(changed as u8, 2);
+            Self { before, after, changed }
+        }
+
+        fn data(&self) -> Vec<Option<Written>> {
+            let redo = |at| if at == self.changed { RECORD } else { RECORD - 1 };
+            self.after
+                .iter()
+                .enumerate()
+                .map(|(at, bytes)| Some(written(bytes, redo(at))))
+                .collect()
+        }
+
+        fn parity(&self) -> Option<Written> {
+            Some(parity_of(&self.after, RECORD))
+        }
+
+        fn right(&self) -> Vec<MustBe> {
+            let parity = self.parity().map(|parity| parity.crc);
+            let data = self.after.iter().map(|bytes| Some(crc32c::crc32c(bytes)));
+            data.chain([parity]).map(MustBe::from).collect()
+        }
+    }
+
+    #[test]
+    fn zeros_have_the_crc_of_zeros() {
+        assert_eq!(crc32c::crc32c(&[0; BLOCK_BYTES]), ZEROS_CRC);
+    }
+
+    #[test]
+    fn what_is_as_it_was_written_is_right() {
+        let stripe = Stripe::new(4, 2);
+        assert_eq!(cross_check(&stripe.data(), stripe.parity()), stripe.right());
+        assert_eq!(cross_check(&stripe.data(), None), stripe.right());
+    }
+
+    #[test]
+    fn a_block_that_lacks_its_last_write_is_told_whichever_it_is() {
+        for width in [1, 2, 4, 63] {
+            for changed in 0..width {
+                let stripe = Stripe::new(width, changed);
+                let mut data = stripe.data();
+                data[changed] = Some(written(&stripe.before[changed], RECORD - 1));
+                let row = cross_check(&data, stripe.parity());
+                assert_eq!(row, stripe.right(), "{changed} of {width}");
+                data[changed] = Written::of(&BlockState::NeverWritten);
+                assert_eq!(cross_check(&data, stripe.parity()), stripe.right());
+            }
+        }
+    }
+
+    #[test]
+    fn parity_that_lacks_its_last_write_is_told() {
+        let stripe = Stripe::new(5, 3);
+        let stale =
+            [Some(parity_of(&stripe.before, RECORD - 1)), Written::of(&BlockState::NeverWritten)];
+        for parity in stale {
+            assert_eq!(cross_check(&stripe.data(), parity), stripe.right());
+            // Nothing can be computed from it.
+            let mut data = stripe.data();
+            data[0] = None;
+            assert_eq!(cross_check(&data, parity).last(), Some(&MustBe::Nothing));
+        }
+    }
+
+    #[test]
+    fn a_lost_block_is_known_and_a_stale_one_beside_it_told() {
+        let stripe = Stripe::new(4, 1);
+        let mut data = stripe.data();
+        data[3] = None;
+        assert_eq!(cross_check(&data, stripe.parity()), stripe.right());
+        data[1] = Some(written(&stripe.before[1], RECORD - 1));
+        assert_eq!(cross_check(&data, stripe.parity()), [MustBe::Nothing; 5]);
+    }
+
+    #[test]
+    fn where_two_are_stale_nothing_is_believed() {
+        let stripe = Stripe::new(4, 1);
+        let mut data = stripe.data();
+        data[0] = Some(written(&block(9, 9), 0));
+        data[2] = Some(written(&block(8, 8), 0));
+        assert_eq!(cross_check(&data, stripe.parity()), [MustBe::Nothing; 5]);
+    }
+
+    #[test]
+    fn the_sum_follows_a_block_that_parity_alone_has() {
+        let stripe = Stripe::new(4, 1);
+        let right = stripe.right();
+        let (data, [MustBe::Crc(parity)]) = right.split_at(4) else { panic!("{right:?}") };
+        let mut data = data.to_vec();
+        let sum = stripe.parity().and_then(|parity| parity.stripe_sum);
+        assert_eq!(sum_of(&mut data, *parity, |_| false), sum);
+        data[1] = MustBe::Crc(1);
+        assert_eq!(sum_of(&mut data, *parity, |_| false), None);
+        assert_eq!(sum_of(&mut data, *parity, |at| at == 1), sum);
+        assert_eq!(data, right[..4]);
+        data[2] = MustBe::Anything;
+        assert_eq!(sum_of(&mut data, *parity, |_| false), sum);
+        assert_eq!(data, right[..4]);
+        data[2] = MustBe::Anything;
+        assert_eq!(sum_of(&mut data, *parity, |at| at == 1), None);
+    }
+}
