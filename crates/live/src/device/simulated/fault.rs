@@ -12,7 +12,7 @@ pub struct FaultRates {
     pub corrupted_per_million: u32,
     /// A write lands elsewhere, of writes done.
     pub misdirected_per_million: u32,
-    /// A write is reported done and never happens, of writes done.
+    /// A write is reported done and never happens, of writes done; often some that follow it, too.
     pub lost_per_million: u32,
 }
 

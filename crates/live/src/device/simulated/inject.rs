@@ -48,7 +48,7 @@ impl SimulatedDevices {
 
     /// Has the next write that this device does be reported done and never happen.
     pub fn lose_next_write(&mut self, device: DeviceIndex) {
-        self.device_mut(device).lose_next = true;
+        self.device_mut(device).lose_next = 1;
     }
 
     /// The device is gone: whatever is under way at it, and all that is asked later, comes back as
@@ -100,8 +100,13 @@ impl SimulatedDevices {
         let (id, bytes) = (io.id, io.extent().map_or(0, |(_, bytes)| bytes));
         let device = &mut self.devices[usize::from(io.device.0)];
         let (rates, places) = (device.rates, (device.disk.size_bytes() - bytes) / BLOCK);
-        let lost = std::mem::take(&mut device.lose_next);
-        if lost || self.faults.happens(rates.lost_per_million) {
+        let is_one_more = device.lose_next > 0;
+        device.lose_next = device.lose_next.saturating_sub(1);
+        if is_one_more || self.faults.happens(rates.lost_per_million) {
+            // Else a block and its checksum, which are written one behind the other, would hardly ever be lost together.
+            if !is_one_more {
+                device.lose_next = self.faults.below(2) * self.faults.below(6);
+            }
             self.log(io.device, Fault::LostWrite { id, offset, bytes });
             return None;
         }

@@ -58,7 +58,8 @@ struct Device {
     // Counts the times that it was lost, closed or replaced: what was asked of it before comes to nothing.
     generation: u32,
     misdirect_next: bool,
-    lose_next: bool,
+    /// How many of the next writes are lost.
+    lose_next: u64,
 }
 
 impl Device {
@@ -73,7 +74,7 @@ impl Device {
             gone: None,
             generation: 0,
             misdirect_next: false,
-            lose_next: false,
+            lose_next: 0,
         }
     }
 }
