@@ -87,6 +87,8 @@ impl Plan {
         }
         if all || kind == Kind::LostWrites {
             rates.lost_per_million = write_rate;
+            // A block and its checksum are written one behind the other, and would hardly ever be lost together else.
+            rates.lost_in_a_row = 5;
         }
         Self {
             kind,

@@ -166,6 +166,7 @@ fn faults_come_at_their_rates_and_again_from_the_seed() {
             corrupted_per_million: 20_000,
             misdirected_per_million: 30_000,
             lost_per_million: 40_000,
+            lost_in_a_row: 0,
         };
         devices.set_fault_rates(DeviceIndex(0), rates);
         let mut order = Vec::new();
@@ -193,6 +194,29 @@ fn faults_come_at_their_rates_and_again_from_the_seed() {
     assert!(near(count(|fault| matches!(fault, Fault::Corrupted { .. })), 200));
     assert!(near(count(|fault| matches!(fault, Fault::Misdirected { .. })), 150));
     assert!(near(count(|fault| matches!(fault, Fault::LostWrite { .. })), 200));
+}
+
+#[test]
+fn writes_are_lost_several_in_a_row_where_that_is_asked_for() {
+    let mut devices = SimulatedDevices::zeroed(5, 1, 4096 * BLOCK);
+    let rates = FaultRates { lost_per_million: 10_000, lost_in_a_row: 5, ..FaultRates::default() };
+    devices.set_fault_rates(DeviceIndex(0), rates);
+    let mut rows = Vec::new();
+    let mut in_a_row = 0;
+    for id in 0..20_000 {
+        let before = devices.injected().len();
+        devices.submit(io(id, 0, write(id % 4096, filled(1, 1))));
+        devices.step();
+        match devices.injected().len() > before {
+            true => in_a_row += 1,
+            false if in_a_row > 0 => rows.push(std::mem::take(&mut in_a_row)),
+            false => {}
+        }
+    }
+    let of = |length| rows.iter().filter(|one| **one == length).count();
+    assert!((140..260).contains(&rows.len()), "{} rows", rows.len());
+    assert!(of(1) > rows.len() / 2, "half of them alone, and a sixth of the others");
+    assert!((2..=6).all(|length| of(length) > 5), "{rows:?}");
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn wrong_blocks_are_bad_or_old() {
                     corrupted_per_million: 20_000,
                     misdirected_per_million: 20_000,
                     lost_per_million: 20_000,
+                    lost_in_a_row: 0,
                 };
                 let on = rig.random.one_in(2);
                 for spindle in 0..SPINDLES {

@@ -12,8 +12,10 @@ pub struct FaultRates {
     pub corrupted_per_million: u32,
     /// A write lands elsewhere, of writes done.
     pub misdirected_per_million: u32,
-    /// A write is reported done and never happens, of writes done; often some that follow it, too.
+    /// A write is reported done and never happens, of writes done.
     pub lost_per_million: u32,
+    /// Every other time up to so many writes that follow it are lost, too.
+    pub lost_in_a_row: u32,
 }
 
 /// A fault that was put into a device.

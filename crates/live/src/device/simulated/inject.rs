@@ -103,9 +103,9 @@ impl SimulatedDevices {
         let is_one_more = device.lose_next > 0;
         device.lose_next = device.lose_next.saturating_sub(1);
         if is_one_more || self.faults.happens(rates.lost_per_million) {
-            // Else a block and its checksum, which are written one behind the other, would hardly ever be lost together.
-            if !is_one_more {
-                device.lose_next = self.faults.below(2) * self.faults.below(6);
+            if !is_one_more && rates.lost_in_a_row > 0 {
+                let more = self.faults.below(u64::from(rates.lost_in_a_row) + 1);
+                device.lose_next = self.faults.below(2) * more;
             }
             self.log(io.device, Fault::LostWrite { id, offset, bytes });
             return None;
