@@ -79,6 +79,7 @@
 
 mod buffer_cache;
 mod counters;
+mod crc;
 mod driver;
 mod failure;
 pub mod in_place;
@@ -88,6 +89,7 @@ mod processor;
 pub mod write_anywhere;
 
 pub use counters::Counters;
+pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
     Acknowledge, Array, Direction, Driver, HostOperation, Layout, OperationId, Root,
     SpindleCommand, Tag, Work,

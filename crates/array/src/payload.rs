@@ -42,6 +42,18 @@ pub trait Payload: Default {
     #[must_use]
     fn from_bytes(bytes: Vec<u8>) -> Self;
 
+    /// A payload of these blocks of 4 KiB, one behind the other, with what each of them holds. Who can do without having them
+    /// side by side saves a copy.
+    #[must_use]
+    fn of_blocks(blocks: Vec<(Self, Holds)>) -> Self {
+        let bytes: Vec<&[u8]> = blocks.iter().map(|(block, _)| block.bytes()).collect();
+        let mut together = Self::from_bytes(bytes.concat());
+        for (at_sector, (_, holds)) in (0..).step_by(8).zip(&blocks) {
+            together.describe(at_sector, *holds);
+        }
+        together
+    }
+
     /// Says what the block of 4 KiB that begins with sector `at_sector` of a write holds; or that `at_sector` lies in, for
     /// a write that begins within a block.
     fn describe(&mut self, at_sector: u32, holds: Holds) {

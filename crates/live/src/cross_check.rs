@@ -190,6 +190,8 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
+    use strewn_array::crc32c;
+
     use super::*;
     use crate::device::BLOCK_BYTES;
 
@@ -200,7 +202,7 @@ mod tests {
     }
 
     fn written(bytes: &[u8], redo: u64) -> Written {
-        Written { crc: crc32c::crc32c(bytes), redo, stripe_sum: None }
+        Written { crc: crc32c(bytes), redo, stripe_sum: None }
     }
 
     fn parity_of(data: &[Vec<u8>], redo: u64) -> Written {
@@ -208,7 +210,7 @@ mod tests {
         for block in data {
             sum.iter_mut().zip(block).for_each(|(sum, byte)| *sum ^= byte);
         }
-        let stripe_sum = Some(StripeSum::of(data.iter().map(|block| crc32c::crc32c(block))));
+        let stripe_sum = Some(StripeSum::of(data.iter().map(|block| crc32c(block))));
         Written { stripe_sum, ..written(&sum, redo) }
     }
 
@@ -242,14 +244,14 @@ mod tests {
 
         fn right(&self) -> Vec<MustBe> {
             let parity = self.parity().map(|parity| parity.crc);
-            let data = self.after.iter().map(|bytes| Some(crc32c::crc32c(bytes)));
+            let data = self.after.iter().map(|bytes| Some(crc32c(bytes)));
             data.chain([parity]).map(MustBe::from).collect()
         }
     }
 
     #[test]
     fn zeros_have_the_crc_of_zeros() {
-        assert_eq!(crc32c::crc32c(&[0; BLOCK_BYTES]), ZEROS_CRC);
+        assert_eq!(crc32c(&[0; BLOCK_BYTES]), ZEROS_CRC);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What live arrays carry: bytes, and what their blocks hold.
 
-use std::collections::hash_map::Entry;
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,6 +25,9 @@ pub struct Data {
 enum Bytes {
     Own(Vec<u8>),
     Shared(Arc<Vec<u8>>, Range<usize>),
+    /// Blocks that follow each other, and lie anywhere: who writes them need not have them side by side. And all of them, if
+    /// somebody did.
+    Blocks(Vec<Bytes>, OnceCell<Vec<u8>>),
 }
 
 impl Default for Bytes {
@@ -35,13 +38,33 @@ impl Default for Bytes {
 
 impl Bytes {
     fn make_own(&mut self) -> &mut Vec<u8> {
-        if let Self::Shared(of, range) = self {
-            *self = Self::Own(of[range.clone()].to_vec());
+        if !matches!(self, Self::Own(_)) {
+            *self = Self::Own(self.as_slice().to_vec());
         }
         match self {
             Self::Own(bytes) => bytes,
-            Self::Shared(..) => unreachable!("it has just become one's own"),
+            _ => unreachable!("it has just become one's own"),
         }
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::Shared(of, range) => &of[range.clone()],
+            Self::Blocks(blocks, together) => together.get_or_init(|| {
+                let slices: Vec<&[u8]> = blocks.iter().map(Self::as_slice).collect();
+                slices.concat()
+            }),
+        }
+    }
+
+    /// The same in order, as it lies.
+    fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        let (one, many) = match self {
+            Self::Blocks(blocks, _) => (None, &blocks[..]),
+            other => (Some(other.as_slice()), &[][..]),
+        };
+        one.into_iter().chain(many.iter().map(Self::as_slice))
     }
 }
 
@@ -73,8 +96,13 @@ impl Data {
     pub fn into_bytes(self) -> Vec<u8> {
         match self.bytes {
             Bytes::Own(bytes) => bytes,
-            Bytes::Shared(of, range) => of[range].to_vec(),
+            other => other.as_slice().to_vec(),
         }
+    }
+
+    /// Its bytes as they lie: one part after the other, each of whole sectors, and of a payload of blocks each a block.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.parts()
     }
 }
 
@@ -103,14 +131,16 @@ impl Payload for Data {
     }
 
     fn bytes(&self) -> &[u8] {
-        match &self.bytes {
-            Bytes::Own(bytes) => bytes,
-            Bytes::Shared(of, range) => &of[range.clone()],
-        }
+        self.bytes.as_slice()
     }
 
     fn from_bytes(bytes: Vec<u8>) -> Self {
         Self { bytes: Bytes::Own(bytes), holds: Vec::new() }
+    }
+
+    fn of_blocks(blocks: Vec<(Self, Holds)>) -> Self {
+        let (blocks, holds) = blocks.into_iter().map(|(block, holds)| (block.bytes, holds)).unzip();
+        Self { bytes: Bytes::Blocks(blocks, OnceCell::new()), holds }
     }
 
     fn describe(&mut self, at_sector: u32, holds: Holds) {
@@ -125,7 +155,19 @@ impl Payload for Data {
 /// The blocks that an array has in memory.
 #[derive(Debug, Default)]
 pub struct CachedBlocks {
-    blocks: NumberMap<u64, CachedBlock>,
+    /// Those that follow each other lie together: most are asked for in order, and each look into the map is a wait for memory.
+    groups: NumberMap<u64, Box<Group>>,
+}
+
+/// Blocks that are together in the map.
+const GROUP_BLOCKS: u64 = 16;
+
+/// Blocks from a multiple of [`GROUP_BLOCKS`] on, as far as they are there.
+#[derive(Debug, Default)]
+struct Group {
+    blocks: [Option<CachedBlock>; GROUP_BLOCKS as usize],
+    /// How many.
+    count: u32,
 }
 
 #[derive(Debug)]
@@ -134,6 +176,18 @@ struct CachedBlock {
     bytes: Arc<Vec<u8>>,
     /// The sectors that are there, one bit each.
     there: u8,
+}
+
+impl CachedBlocks {
+    fn get(&self, block: u64) -> &CachedBlock {
+        let group = self.groups.get(&(block / GROUP_BLOCKS));
+        let held = group.and_then(|group| group.blocks[slot_of(block)].as_ref());
+        held.expect("who loads a block has stored it")
+    }
+}
+
+fn slot_of(block: u64) -> usize {
+    (block % GROUP_BLOCKS) as usize
 }
 
 /// The stretches of `sectors` that lie in one block each: the block, where the stretch begins in it and in `sectors`,
@@ -163,27 +217,30 @@ fn mask(at: usize, bytes: usize) -> u8 {
 
 impl Contents<Data> for CachedBlocks {
     fn store(&mut self, first_sector: u64, sectors: u32, payload: &Data) {
+        let bytes_of_payload = payload.bytes();
         for (block, at, from, bytes) in by_block(first_sector, sectors) {
-            let part = &payload.bytes()[from..from + bytes];
-            match self.blocks.entry(block) {
-                Entry::Occupied(mut held) => {
-                    let held = held.get_mut();
+            let part = &bytes_of_payload[from..from + bytes];
+            let group = self.groups.entry(block / GROUP_BLOCKS).or_default();
+            match &mut group.blocks[slot_of(block)] {
+                Some(held) => {
                     held.there |= mask(at, bytes);
                     match Arc::get_mut(&mut held.bytes) {
                         None if bytes == BLOCK_BYTES => held.bytes = Arc::new(part.to_vec()),
                         _ => Arc::make_mut(&mut held.bytes)[at..at + bytes].copy_from_slice(part),
                     }
                 }
-                // Most blocks come whole: those are not made of zeros first.
-                Entry::Vacant(place) if bytes == BLOCK_BYTES => {
-                    let bytes = Arc::new(part.to_vec());
-                    place.insert(CachedBlock { bytes, there: u8::MAX });
-                }
-                Entry::Vacant(place) => {
-                    let mut whole = vec![0; BLOCK_BYTES];
-                    whole[at..at + bytes].copy_from_slice(part);
-                    let there = mask(at, bytes);
-                    place.insert(CachedBlock { bytes: Arc::new(whole), there });
+                empty => {
+                    // Most blocks come whole: those are not made of zeros first.
+                    let whole = match bytes {
+                        BLOCK_BYTES => part.to_vec(),
+                        _ => {
+                            let mut whole = vec![0; BLOCK_BYTES];
+                            whole[at..at + bytes].copy_from_slice(part);
+                            whole
+                        }
+                    };
+                    *empty = Some(CachedBlock { bytes: Arc::new(whole), there: mask(at, bytes) });
+                    group.count += 1;
                 }
             }
         }
@@ -191,13 +248,13 @@ impl Contents<Data> for CachedBlocks {
 
     fn load(&self, first_sector: u64, sectors: u32) -> Data {
         if sectors as usize * SECTOR == BLOCK_BYTES && first_sector.is_multiple_of(BLOCK_SECTORS) {
-            let held = &self.blocks[&(first_sector / BLOCK_SECTORS)];
+            let held = self.get(first_sector / BLOCK_SECTORS);
             debug_assert_eq!(held.there, u8::MAX, "not all is there");
             return Data::part(&held.bytes, 0..BLOCK_BYTES);
         }
         let mut loaded = Vec::with_capacity(sectors as usize * SECTOR);
         for (block, at, _, bytes) in by_block(first_sector, sectors) {
-            let held = &self.blocks[&block];
+            let held = self.get(block);
             debug_assert_eq!(held.there & mask(at, bytes), mask(at, bytes), "not all is there");
             loaded.extend_from_slice(&held.bytes[at..at + bytes]);
         }
@@ -206,10 +263,15 @@ impl Contents<Data> for CachedBlocks {
 
     fn forget(&mut self, first_sector: u64, sectors: u32) {
         for (block, at, _, bytes) in by_block(first_sector, sectors) {
-            if let Some(held) = self.blocks.get_mut(&block) {
-                held.there &= !mask(at, bytes);
-                if held.there == 0 {
-                    self.blocks.remove(&block);
+            let Some(group) = self.groups.get_mut(&(block / GROUP_BLOCKS)) else { continue };
+            let slot = &mut group.blocks[slot_of(block)];
+            let Some(held) = slot else { continue };
+            held.there &= !mask(at, bytes);
+            if held.there == 0 {
+                *slot = None;
+                group.count -= 1;
+                if group.count == 0 {
+                    self.groups.remove(&(block / GROUP_BLOCKS));
                 }
             }
         }
@@ -220,6 +282,29 @@ impl Contents<Data> for CachedBlocks {
 mod tests {
     use super::*;
 
+    fn held(contents: &CachedBlocks) -> usize {
+        contents.groups.values().flat_map(|group| &group.blocks).flatten().count()
+    }
+
+    #[test]
+    fn a_payload_of_blocks_has_their_bytes_and_what_they_hold() {
+        let block = |byte| Data::from_bytes(vec![byte; BLOCK_BYTES]);
+        let mut contents = CachedBlocks::default();
+        contents.store(24, 8, &block(2));
+        let shared = contents.load(24, 8);
+        let all = Data::of_blocks(vec![(block(1), Holds::Parity), (shared, Holds::Lun(3))]);
+        assert_eq!(all.holds(2), [Holds::Parity, Holds::Lun(3)]);
+        // What is written over later is another block.
+        contents.store(24, 8, &block(9));
+        let bytes = [vec![1; BLOCK_BYTES], vec![2; BLOCK_BYTES]].concat();
+        assert_eq!(all.parts().collect::<Vec<_>>().concat(), bytes);
+        assert_eq!(
+            (all.bytes(), all.slice(7, 2).bytes()),
+            (&bytes[..], &bytes[7 * SECTOR..9 * SECTOR])
+        );
+        assert_eq!(all.into_bytes(), bytes);
+    }
+
     #[test]
     fn contents_keep_sectors_and_forget_them() {
         let mut contents = CachedBlocks::default();
@@ -228,10 +313,10 @@ mod tests {
         assert_eq!(contents.load(5, 20).into_bytes(), bytes);
         assert_eq!(contents.load(8, 1).into_bytes(), vec![3; SECTOR]);
         contents.forget(5, 3);
-        assert_eq!(contents.blocks.len(), 3);
+        assert_eq!(held(&contents), 3);
         contents.forget(8, 8);
-        assert_eq!(contents.blocks.len(), 2);
+        assert_eq!(held(&contents), 2);
         contents.forget(16, 9);
-        assert!(contents.blocks.is_empty());
+        assert!(contents.groups.is_empty());
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use strewn_array::Holds;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
+use strewn_array::{Holds, crc32c};
 use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
 
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, Request};
@@ -43,7 +43,7 @@ impl<'a, D: Devices> Offline<'a, D> {
     pub fn lay_over(&mut self, record: RedoRecord, checkpoint: u64) {
         for block in record.blocks {
             let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
-            let (kept, crc) = (block.kept, crc32c::crc32c(&block.bytes));
+            let (kept, crc) = (block.kept, crc32c(&block.bytes));
             let state = match kept.holds {
                 Holds::Gone => BlockState::Bad(BadBlock::Gone),
                 _ => BlockState::Good { kept, checkpoint, crc },
@@ -182,7 +182,7 @@ impl<'a, D: Devices> Offline<'a, D> {
                 continue;
             }
             let first_sector = place.dbn.0 * 8;
-            self.store.write(Token(0), place.spindle, first_sector, bytes, &[*kept], checkpoint);
+            self.store.write(Token(0), place.spindle, first_sector, &[bytes], &[*kept], checkpoint);
             for finished in self.settle() {
                 if let Finished::Write { result: Err(failure), .. } = finished
                     && failure != Failure::Gone

@@ -10,10 +10,10 @@
 
 use std::collections::HashMap;
 
-use strewn_array::Holds;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
+use strewn_array::{Holds, crc32c};
 use strewn_raid::{
     Dbn, MemberSet, SpindleIndex, StripeBytes, StripeCodec, StripeShape, StripedLayout,
 };
@@ -157,7 +157,7 @@ fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(BlockPlace, Kept, Vec<u8
     let crc_of = |one: &MemberRead<'_>| {
         let written = writes.iter().find(|(place, ..)| *place == one.place);
         match (written, one.state) {
-            (Some((_, _, bytes)), _) => Some(crc32c::crc32c(bytes)),
+            (Some((_, _, bytes)), _) => Some(crc32c(bytes)),
             (None, Some(state)) => Written::of(&state).map(|written| written.crc),
             (None, None) => None,
         }

@@ -43,7 +43,7 @@ pub enum MetadataError {
 /// The CRC-32C of a block's bytes, which is never 0: that stands for one that is not known.
 #[must_use]
 pub fn checksum(bytes: &[u8]) -> u32 {
-    crc32c::crc32c(bytes).max(1)
+    crate::crc32c(bytes).max(1)
 }
 
 /// The bytes of the block of pointers `key`.

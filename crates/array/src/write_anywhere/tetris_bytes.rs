@@ -92,20 +92,11 @@ impl<P: Payload> TetrisPayloads<P> {
         if !P::CARRIES_DATA {
             return P::default();
         }
-        let mut bytes = Vec::with_capacity(run.blocks as usize * BLOCK_BYTES);
-        let mut held = Vec::with_capacity(run.blocks as usize);
-        for block in 0..run.blocks {
-            let place = (run.spindle, run.dbn + u64::from(block));
-            let (part, holds) = self.blocks.remove(&place).unwrap_or_default();
-            bytes.extend_from_slice(part.bytes());
-            bytes.resize((block as usize + 1) * BLOCK_BYTES, 0);
-            held.push(holds);
-        }
-        let mut payload = P::from_bytes(bytes);
-        for (block, holds) in held.into_iter().enumerate() {
-            payload.describe(block as u32 * BLOCK_SECTORS, holds);
-        }
-        payload
+        let nothing = || (P::from_bytes(vec![0; BLOCK_BYTES]), Holds::Nothing);
+        let blocks = (run.dbn..run.dbn + u64::from(run.blocks)).map(|dbn| (run.spindle, dbn));
+        P::of_blocks(
+            blocks.map(|place| self.blocks.remove(&place).unwrap_or_else(nothing)).collect(),
+        )
     }
 
     /// Computes the parity of every stripe that the tetris touches.

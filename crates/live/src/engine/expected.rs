@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use strewn_alloc::SummaryBitmap;
-use strewn_array::Holds;
 use strewn_array::in_place::LunLayout;
+use strewn_array::{Holds, crc32c};
 use strewn_raid::{Dbn, SpindleIndex, StripedLayout};
 
 use crate::cross_check::{MustBe, Written, cross_check, sum_of};
@@ -216,7 +216,7 @@ impl Expected {
         kept: Kept,
         bytes: &[u8],
     ) -> Kept {
-        let crc = (kept.holds != Holds::Gone).then(|| crc32c::crc32c(bytes));
+        let crc = (kept.holds != Holds::Gone).then(|| crc32c(bytes));
         self.older.insert(key(spindle, dbn), self.at(spindle, dbn));
         for reading in self.reading.values_mut() {
             reading.is_overlapped |= reading.spindle == spindle && reading.blocks.contains(&dbn.0);

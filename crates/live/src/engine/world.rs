@@ -138,7 +138,7 @@ impl World {
                 spindle: one.spindle,
                 first: Dbn(blocks_of(one).start),
                 kept,
-                bytes: one.payload.bytes(),
+                bytes: one.payload.parts().collect(),
             })
             .collect();
         let redo = self.log.append_redo(&writes);
@@ -238,8 +238,8 @@ impl World {
                         parity.for_each(|one| one.redo = durable);
                     }
                 }
-                let bytes = command.payload.bytes();
-                self.store.write(token, spindle, first_sector, bytes, kept, self.checkpoint);
+                let bytes: Vec<&[u8]> = command.payload.parts().collect();
+                self.store.write(token, spindle, first_sector, &bytes, kept, self.checkpoint);
             }
         }
     }

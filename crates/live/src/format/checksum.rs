@@ -1,6 +1,6 @@
 //! The entry of a checksum block: what the bytes of a data block are, and whose.
 
-use strewn_array::Holds;
+use strewn_array::{Holds, crc32c};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::{ArrayTag, Field, StripeSum};
@@ -163,7 +163,7 @@ impl ChecksumEntry {
         REDO.put(&mut entry, &self.kept.redo.to_le_bytes());
         CHECKPOINT.put(&mut entry, &self.checkpoint.to_le_bytes());
         TAG.put(&mut entry, &self.place.tag.0);
-        let crc = crc32c::crc32c(&entry[..CRC.offset]);
+        let crc = crc32c(&entry[..CRC.offset]);
         CRC.put(&mut entry, &crc.to_le_bytes());
         entry
     }
@@ -176,7 +176,7 @@ impl ChecksumEntry {
         if entry == &[0; ENTRY_BYTES] {
             return Ok(None);
         }
-        if CRC.u32(entry) != crc32c::crc32c(&entry[..CRC.offset]) {
+        if CRC.u32(entry) != crc32c(&entry[..CRC.offset]) {
             return Err(BadEntry::Damaged);
         }
         if TAG.of(entry) != place.tag.0 {

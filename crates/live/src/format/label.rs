@@ -1,5 +1,7 @@
 //! The label: which array a device belongs to, and who else does.
 
+use strewn_array::crc32c;
+
 use super::{
     FORMAT, Field, FormatError, Identity, KNOWN_INCOMPATIBLE_FEATURES, LogLayout, Version,
     check_block,
@@ -180,7 +182,7 @@ impl Label {
             };
         }
         CONFIGURATION.of_mut(block)[..configuration.len()].copy_from_slice(configuration);
-        let crc = crc32c::crc32c(&block[..CRC.offset]);
+        let crc = crc32c(&block[..CRC.offset]);
         CRC.put(block, &crc.to_le_bytes());
         Ok(buffer)
     }

@@ -4,6 +4,8 @@
 //! little endian. Every structure begins with a magic number and a version and has a CRC-32C over itself, but for a
 //! checksum entry, which has 64 bytes and is told by its array's tag.
 
+use strewn_array::crc32c;
+
 mod checksum;
 mod field;
 mod identity;
@@ -158,7 +160,7 @@ fn check_block(
     }
     let version = Version { major: version.0.u16(block), minor: version.1.u16(block) };
     version.check(what)?;
-    let (stored, computed) = (crc.u32(block), crc32c::crc32c(&block[..crc.offset]));
+    let (stored, computed) = (crc.u32(block), crc32c(&block[..crc.offset]));
     if stored != computed {
         return Err(FormatError::Damaged { what, stored, computed });
     }

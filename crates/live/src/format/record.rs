@@ -1,5 +1,7 @@
 //! Records of the log.
 
+use strewn_array::crc32c_of_parts;
+
 use super::{ArrayTag, FORMAT, Field};
 
 /// Bytes of a record's header; its data follows.
@@ -89,7 +91,7 @@ impl RecordHeader {
         FIRST.put(&mut header, &first.to_le_bytes());
         SECOND.put(&mut header, &second.to_le_bytes());
         LENGTH.put(&mut header, &self.data_bytes.to_le_bytes());
-        let crc = crc32c::crc32c_append(crc32c::crc32c(&header[..CRC.offset]), data);
+        let crc = crc32c_of_parts([&header[..CRC.offset], data]);
         CRC.put(&mut header, &crc.to_le_bytes());
         header
     }
@@ -119,6 +121,6 @@ impl RecordHeader {
     /// Whether `header` has the CRC-32C of itself and `data`: whether all of the record was written.
     #[must_use]
     pub fn is_whole(header: &[u8; RECORD_HEADER_BYTES], data: &[u8]) -> bool {
-        CRC.u32(header) == crc32c::crc32c_append(crc32c::crc32c(&header[..CRC.offset]), data)
+        CRC.u32(header) == crc32c_of_parts([&header[..CRC.offset], data])
     }
 }

@@ -19,7 +19,7 @@ const RESERVED: Field = Field::new("reserved", 24, 8);
 pub(super) const FIELDS: &[Field] = &[SPINDLE, KIND, SUM_PRESENT, FILE, DBN, NUMBER, RESERVED];
 
 /// A write of whole blocks that follow each other on a spindle, for a redo record.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RedoWrite<'a> {
     /// Which spindle.
     pub spindle: SpindleIndex,
@@ -27,8 +27,8 @@ pub struct RedoWrite<'a> {
     pub first: Dbn,
     /// What is kept beside each block, but for the record, which is this one.
     pub kept: &'a [Kept],
-    /// Their bytes: 4096 for each of `kept`.
-    pub bytes: &'a [u8],
+    /// Their bytes, as they lie: 4096 for each of `kept`.
+    pub bytes: Vec<&'a [u8]>,
 }
 
 /// A block of a redo record that was read.
@@ -53,7 +53,6 @@ pub const fn redo_data_bytes(blocks: usize) -> usize {
 /// Puts the data of a redo record behind what is in `into`.
 pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
     for write in writes {
-        debug_assert_eq!(write.bytes.len(), write.kept.len() * BLOCK_BYTES);
         for (dbn, kept) in (write.first.0..).zip(write.kept) {
             let (kind, file, number, has_sum) = kept.to_numbers();
             let mut descriptor = [0; REDO_DESCRIPTOR_BYTES];
@@ -67,7 +66,9 @@ pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
         }
     }
     for write in writes {
-        into.extend_from_slice(write.bytes);
+        let before = into.len();
+        write.bytes.iter().for_each(|part| into.extend_from_slice(part));
+        debug_assert_eq!(into.len() - before, write.kept.len() * BLOCK_BYTES);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The superblock: the last consistency point that is safe.
 
-use strewn_array::Root;
 use strewn_array::write_anywhere::metadata::Pointer;
+use strewn_array::{Root, crc32c};
 use strewn_raid::Vbn;
 
 use super::snapshot::{self, MAXIMUM_SNAPSHOTS, Snapshot};
@@ -122,7 +122,7 @@ impl Superblock {
         for (entry, snapshot) in table.zip(&self.snapshots) {
             snapshot.put(entry);
         }
-        let crc = crc32c::crc32c(&block[..CRC.offset]);
+        let crc = crc32c(&block[..CRC.offset]);
         CRC.put(block, &crc.to_le_bytes());
         buffer
     }

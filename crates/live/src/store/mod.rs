@@ -15,7 +15,7 @@
 //! let mut devices = SimulatedDevices::zeroed(1, 2, 1 << 20);
 //! let mut store = Store::new(Identity([7; 16]).tag(), 2, 1 << 20);
 //! let kept = [Kept::from(Holds::Lun(3))];
-//! store.write(Token(1), SpindleIndex(1), 80, &[5; 4096], &kept, 0);
+//! store.write(Token(1), SpindleIndex(1), 80, &[&[5; 4096]], &kept, 0);
 //!
 //! let (mut ios, mut finished) = (Vec::new(), Vec::new());
 //! while finished.is_empty() {
@@ -139,26 +139,27 @@ impl Store {
         self.settle();
     }
 
-    /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. `kept` is kept
-    /// beside each block of 4 KiB that is touched, and `checkpoint`. A block of which a part is
-    /// written is read first. Finished as [`Finished::Write`].
+    /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. They may lie in parts:
+    /// of whole blocks if the write is of whole blocks, else of anything. `kept` is kept beside each block of 4 KiB that is
+    /// touched, and `checkpoint`. A block of which a part is written is read first. Finished as [`Finished::Write`].
     ///
     /// No other write that touches one of the blocks may be under way. Reads may: they see each block as it was or as
     /// it will be.
     ///
     /// # Panics
-    /// Where `bytes` are no whole sectors, or `kept` has not one for each block.
+    /// Where `bytes` are no whole sectors, or their parts no whole blocks, or `kept` has not one for each block.
     pub fn write(
         &mut self,
         token: Token,
         spindle: SpindleIndex,
         first_sector: u64,
-        bytes: &[u8],
+        bytes: &[&[u8]],
         kept: &[Kept],
         checkpoint: u64,
     ) {
-        assert!(bytes.len().is_multiple_of(SECTOR_BYTES), "a write has whole sectors");
-        let extent = Extent { spindle, first_sector, sectors: (bytes.len() / SECTOR_BYTES) as u64 };
+        let length: usize = bytes.iter().map(|part| part.len()).sum();
+        assert!(length.is_multiple_of(SECTOR_BYTES), "a write has whole sectors");
+        let extent = Extent { spindle, first_sector, sectors: (length / SECTOR_BYTES) as u64 };
         assert_eq!(kept.len(), extent.blocks(), "a write says of each block what it holds");
         if !self.is_present(spindle) {
             self.finished.push(Finished::Write { token, result: Err(Failure::Gone) });
@@ -172,7 +173,7 @@ impl Store {
             self.write_blocks(operation, extent, bytes, kept, checkpoint);
         } else {
             let mut whole = vec![0; extent.blocks() * BLOCK_BYTES];
-            whole[extent.lead()..][..bytes.len()].copy_from_slice(bytes);
+            whole[extent.lead()..][..length].copy_from_slice(&bytes.concat());
             let bad = vec![false; extent.blocks()];
             let kept = kept.to_vec();
             self.operations[operation].kind =
@@ -279,7 +280,7 @@ impl Store {
         let Kind::Merge { extent, bytes, kept, checkpoint, .. } = kind else { return };
         let kind = Kind::Write { spindle: extent.spindle };
         let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
-        self.write_blocks(operation, extent, &bytes, &kept, checkpoint);
+        self.write_blocks(operation, extent, &[&bytes], &kept, checkpoint);
     }
 
     /// A part is done, or an I/O of an operation without parts.

@@ -1,6 +1,6 @@
 //! Reads: blocks with their checksums.
 
-use strewn_array::Holds;
+use strewn_array::{Holds, crc32c};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::Store;
@@ -229,7 +229,7 @@ fn judge(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> BlockS
         BlockState::NeverWritten | BlockState::Bad(_) => return state,
     };
     let Some(bytes) = bytes else { return BlockState::Bad(BadBlock::Unreadable) };
-    let found = crc32c::crc32c(bytes);
+    let found = crc32c(bytes);
     match found == written {
         true => state,
         false => BlockState::Bad(BadBlock::WrongChecksum { found, written }),

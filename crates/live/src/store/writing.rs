@@ -1,5 +1,6 @@
 //! Writes: data, and the checksum blocks that they change.
 
+use strewn_array::crc32c;
 use strewn_raid::Dbn;
 
 use super::Store;
@@ -21,7 +22,8 @@ const ROWS_AT_ONCE: usize = 4;
 /// The blocks of a write from some block on.
 struct Blocks<'a> {
     extent: Extent,
-    bytes: &'a [u8],
+    /// Each of them.
+    bytes: Vec<&'a [u8; BLOCK_BYTES]>,
     kept: &'a [Kept],
     checkpoint: u64,
 }
@@ -34,10 +36,6 @@ impl Blocks<'_> {
     fn key(&self, at: usize) -> RowKey {
         RowKey::of(self.extent.spindle, self.dbn(at))
     }
-
-    fn bytes(&self, at: usize, count: usize) -> &[u8] {
-        &self.bytes[at * BLOCK_BYTES..][..count * BLOCK_BYTES]
-    }
 }
 
 impl Store {
@@ -46,10 +44,12 @@ impl Store {
         &mut self,
         operation: usize,
         extent: Extent,
-        bytes: &[u8],
+        bytes: &[&[u8]],
         kept: &[Kept],
         checkpoint: u64,
     ) {
+        let bytes: Vec<_> = bytes.iter().flat_map(|part| part.as_chunks().0).collect();
+        assert_eq!(bytes.len(), kept.len(), "the parts of a write are of whole blocks");
         let blocks = Blocks { extent, bytes, kept, checkpoint };
         let mut at = 0;
         while at < kept.len() {
@@ -103,8 +103,10 @@ impl Store {
         part
     }
 
-    fn entry(&self, blocks: &Blocks<'_>, at: usize) -> [u8; ENTRY_BYTES] {
-        let data_crc = crc32c::crc32c(blocks.bytes(at, 1));
+    /// Copies a block to where it will be written from; gives its entry.
+    fn copy(&self, blocks: &Blocks<'_>, at: usize, into: &mut [u8]) -> [u8; ENTRY_BYTES] {
+        into.copy_from_slice(blocks.bytes[at]);
+        let data_crc = crc32c(into);
         let place = Place { tag: self.tag, spindle: blocks.extent.spindle, dbn: blocks.dbn(at) };
         let (kept, checkpoint) = (blocks.kept[at], blocks.checkpoint);
         ChecksumEntry { data_crc, place, kept, checkpoint }.encode()
@@ -117,10 +119,10 @@ impl Store {
         let mut parts = Vec::with_capacity(rows.len());
         for ((into, &(row, part)), at) in into.zip(rows).zip((from..).step_by(ROW)) {
             let (data, checksums) = into.split_at_mut(ROW * BLOCK_BYTES);
-            data.copy_from_slice(blocks.bytes(at, ROW));
             let (entries, _) = checksums.as_chunks_mut();
-            for (block, entry) in entries.iter_mut().enumerate() {
-                *entry = self.entry(blocks, at + block);
+            let data = data.chunks_exact_mut(BLOCK_BYTES);
+            for ((at, data), entry) in (at..).zip(data).zip(entries) {
+                *entry = self.copy(blocks, at, data);
             }
             let row = self.rows.get_mut(row);
             row.load(Some(checksums));
@@ -147,8 +149,8 @@ impl Store {
         count: usize,
     ) {
         let mut buffer = self.pool.take(count);
-        buffer.bytes_mut().copy_from_slice(blocks.bytes(at, count));
-        let entries = (at..at + count).map(|at| self.entry(blocks, at)).collect();
+        let data = buffer.bytes_mut().chunks_exact_mut(BLOCK_BYTES);
+        let entries = (at..).zip(data).map(|(at, data)| self.copy(blocks, at, data)).collect();
         let row = self.rows.use_row(blocks.key(at));
         let part = self.write_part(operation, row, first, count, entries);
         let offset = device_block(blocks.dbn(at)) * BLOCK_BYTES as u64;

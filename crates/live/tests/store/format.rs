@@ -169,7 +169,7 @@ proptest! {
             spindle: block.spindle,
             first: block.dbn,
             kept: std::slice::from_ref(&block.kept),
-            bytes: &block.bytes,
+            bytes: vec![&block.bytes],
         }).collect();
         let mut data = Vec::new();
         encode_redo(&writes, &mut data);

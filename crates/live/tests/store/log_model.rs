@@ -125,8 +125,12 @@ impl Model {
         let blocks = 1 + self.random.below(most) as usize;
         let (dbn, bytes) = (self.random.below(1 << 30), self.random.bytes(blocks * BLOCK_BYTES));
         let kept = vec![Kept::from(Holds::Lun(dbn)); blocks];
-        let write =
-            RedoWrite { spindle: SpindleIndex(0), first: Dbn(dbn), kept: &kept, bytes: &bytes };
+        let write = RedoWrite {
+            spindle: SpindleIndex(0),
+            first: Dbn(dbn),
+            kept: &kept,
+            bytes: vec![&bytes],
+        };
         let RedoToken(number) = self.log.append_redo(&[write]);
         self.redo.insert(number, Redo { dbn, bytes, written: false, safe: false });
         blocks

@@ -36,7 +36,7 @@ fn everything_is_answered_once() {
                             token,
                             spindle,
                             first,
-                            &bytes,
+                            &[&bytes],
                             &vec![Kept::from(Holds::Parity); blocks],
                             1,
                         );

@@ -177,7 +177,14 @@ impl Rig {
             }
         }
         self.writing.insert(token, Writing { spindle, blocks: touched });
-        self.store.write(token, SpindleIndex(spindle), first_sector, &data, &all_kept, checkpoint);
+        self.store.write(
+            token,
+            SpindleIndex(spindle),
+            first_sector,
+            &[&data],
+            &all_kept,
+            checkpoint,
+        );
     }
 
     pub fn flush(&mut self) {

@@ -86,7 +86,7 @@ fn extents(ios: &[Io]) -> Vec<(u64, usize, bool)> {
 fn write(rig: &mut Rig, token: u64, block: u64, blocks: usize) {
     let bytes = vec![token as u8; blocks * BLOCK_BYTES];
     let kept = vec![Kept::from(Holds::Parity); blocks];
-    rig.store.write(Token(token), SpindleIndex(0), block * 8, &bytes, &kept, 1);
+    rig.store.write(Token(token), SpindleIndex(0), block * 8, &[&bytes], &kept, 1);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_part_of_a_bad_block_is_not_written() {
         Token(2),
         SpindleIndex(0),
         9,
-        &[7; 12 * 512],
+        &[&[7; 12 * 512]],
         &[Kept::from(Holds::Nothing); 2],
         1,
     );
