@@ -25,6 +25,8 @@ pub struct Data {
 enum Bytes {
     Own(Vec<u8>),
     Shared(Arc<Vec<u8>>, Range<usize>),
+    /// All of what others have too.
+    Block(Arc<[u8]>),
     /// Blocks that follow each other, and lie anywhere: who writes them need not have them side by side. And all of them, if
     /// somebody did.
     Blocks(Vec<Bytes>, OnceCell<Vec<u8>>),
@@ -51,6 +53,7 @@ impl Bytes {
         match self {
             Self::Own(bytes) => bytes,
             Self::Shared(of, range) => &of[range.clone()],
+            Self::Block(of) => of,
             Self::Blocks(blocks, together) => together.get_or_init(|| {
                 let slices: Vec<&[u8]> = blocks.iter().map(Self::as_slice).collect();
                 slices.concat()
@@ -173,7 +176,7 @@ struct Group {
 #[derive(Debug)]
 struct CachedBlock {
     /// All of the block. What was loaded of it shares it, until it is changed.
-    bytes: Arc<Vec<u8>>,
+    bytes: Arc<[u8]>,
     /// The sectors that are there, one bit each.
     there: u8,
 }
@@ -225,21 +228,21 @@ impl Contents<Data> for CachedBlocks {
                 Some(held) => {
                     held.there |= mask(at, bytes);
                     match Arc::get_mut(&mut held.bytes) {
-                        None if bytes == BLOCK_BYTES => held.bytes = Arc::new(part.to_vec()),
+                        None if bytes == BLOCK_BYTES => held.bytes = part.into(),
                         _ => Arc::make_mut(&mut held.bytes)[at..at + bytes].copy_from_slice(part),
                     }
                 }
                 empty => {
                     // Most blocks come whole: those are not made of zeros first.
                     let whole = match bytes {
-                        BLOCK_BYTES => part.to_vec(),
+                        BLOCK_BYTES => part.into(),
                         _ => {
-                            let mut whole = vec![0; BLOCK_BYTES];
+                            let mut whole = [0; BLOCK_BYTES];
                             whole[at..at + bytes].copy_from_slice(part);
-                            whole
+                            whole[..].into()
                         }
                     };
-                    *empty = Some(CachedBlock { bytes: Arc::new(whole), there: mask(at, bytes) });
+                    *empty = Some(CachedBlock { bytes: whole, there: mask(at, bytes) });
                     group.count += 1;
                 }
             }
@@ -250,7 +253,7 @@ impl Contents<Data> for CachedBlocks {
         if sectors as usize * SECTOR == BLOCK_BYTES && first_sector.is_multiple_of(BLOCK_SECTORS) {
             let held = self.get(first_sector / BLOCK_SECTORS);
             debug_assert_eq!(held.there, u8::MAX, "not all is there");
-            return Data::part(&held.bytes, 0..BLOCK_BYTES);
+            return Data { bytes: Bytes::Block(Arc::clone(&held.bytes)), holds: Vec::new() };
         }
         let mut loaded = Vec::with_capacity(sectors as usize * SECTOR);
         for (block, at, _, bytes) in by_block(first_sector, sectors) {

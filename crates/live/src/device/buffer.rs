@@ -27,13 +27,23 @@ impl Buffer {
         Self { blocks }
     }
 
-    /// Its bytes, to be changed, when it has as many blocks as `bytes` take: those that it lacked are zeros.
-    pub fn with_bytes(&mut self, bytes: usize) -> &mut [u8] {
-        let blocks = bytes.div_ceil(BLOCK_BYTES);
-        if self.blocks.len() < blocks {
-            self.blocks.resize(blocks, Block([0; BLOCK_BYTES]));
+    /// Puts `bytes` at offset `at`, which is not behind its end. It grows by as many blocks as that takes: what they have
+    /// behind `bytes` is zeros.
+    ///
+    /// # Panics
+    /// If `at` is behind its end.
+    pub fn put(&mut self, at: usize, bytes: &[u8]) {
+        let room = self.blocks.len() * BLOCK_BYTES - at;
+        let (inside, behind) = bytes.split_at(bytes.len().min(room));
+        self.bytes_mut()[at..at + inside.len()].copy_from_slice(inside);
+        // Not made of zeros first.
+        let (whole, rest) = behind.as_chunks();
+        self.blocks.extend(whole.iter().map(|block| Block(*block)));
+        if !rest.is_empty() {
+            let mut last = Block([0; BLOCK_BYTES]);
+            last.0[..rest.len()].copy_from_slice(rest);
+            self.blocks.push(last);
         }
-        self.bytes_mut()
     }
 
     /// Takes all blocks from it; their memory is used for what it takes next.
@@ -69,6 +79,20 @@ impl fmt::Debug for Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_put_behind_the_end_is_followed_by_zeros() {
+        let bytes: Vec<u8> = (0..3 * BLOCK_BYTES).map(|at| 1 + (at % 250) as u8).collect();
+        for (at, length) in [(0, 64), (0, 4096), (0, 9_000), (64, 4_032), (64, 9_000), (4_096, 5)] {
+            let mut buffer = Buffer::default();
+            buffer.put(0, &vec![7; at]);
+            buffer.put(at, &bytes[..length]);
+            let mut expected = vec![7; at];
+            expected.extend_from_slice(&bytes[..length]);
+            expected.resize(expected.len().next_multiple_of(BLOCK_BYTES), 0);
+            assert_eq!(buffer.bytes(), expected, "{length} bytes at {at}");
+        }
+    }
 
     #[test]
     fn a_buffer_is_aligned_zero_and_changes() {

@@ -117,12 +117,9 @@ impl Stream {
             self.pending.push_back(Pending { half, filling, buffer, used: 0, last: sequence });
         }
         if let Some(group) = self.pending.back_mut() {
-            let record_bytes = RecordHeader::record_bytes(data.len());
-            let into = group.buffer.with_bytes(group.used + record_bytes);
-            let (header_bytes, behind) = into[group.used..].split_at_mut(RECORD_HEADER_BYTES);
-            header_bytes.copy_from_slice(&header.encode(tag, data));
-            behind[..data.len()].copy_from_slice(data);
-            group.used += record_bytes;
+            group.buffer.put(group.used, &header.encode(tag, data));
+            group.buffer.put(group.used + RECORD_HEADER_BYTES, data);
+            group.used += RecordHeader::record_bytes(data.len());
             group.last = sequence;
         }
         sequence
