@@ -42,6 +42,8 @@ pub struct Scrubbed {
     pub parity_repaired: u64,
     /// Blocks in use that cannot be computed either, with their places.
     pub gone: Vec<(Holds, BlockPlace)>,
+    /// Whether all stripes were looked at, and it was not ended before.
+    pub is_whole: bool,
     /// Of the stripes whose parity was written again those of an in-place array where it may be a block that was wrong.
     pub lost_writes: Vec<LostWrite>,
 }
@@ -57,14 +59,15 @@ pub struct LostWrite {
 }
 
 impl Scrubbed {
-    /// Whether nothing was wrong.
+    /// Whether all was looked at, and nothing was wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.bad_blocks == 0 && self.parity_repaired == 0 && self.gone.is_empty()
+        self.is_whole && self.bad_blocks == 0 && self.parity_repaired == 0 && self.gone.is_empty()
     }
 }
 
-/// Scrubs the spindles of a write-anywhere array whose blocks in use are `blocks`. `progress` is told of stripes done.
+/// Scrubs the spindles of a write-anywhere array whose blocks in use are `blocks`. `progress` is told how far it is, 0 to 1, and
+/// may end it.
 ///
 /// # Errors
 /// If a spindle does not take what is to be written to it.
@@ -73,7 +76,7 @@ pub fn scrub<D: Devices>(
     config: &WriteAnywhereConfig,
     blocks: &[(u32, Pointer)],
     checkpoint: u64,
-    mut progress: impl FnMut(u64),
+    mut progress: impl FnMut(f64) -> bool,
 ) -> Result<Scrubbed, Failure> {
     let (group, keys) = (&config.group, config.block_keys());
     let in_use: HashMap<u64, (u32, u32)> =
@@ -117,12 +120,15 @@ pub fn scrub<D: Devices>(
             scrub_stripe(group.stripe_shape(), &members, &mut scrubbed, &mut writes);
         }
         offline.write_blocks(&writes, checkpoint)?;
-        progress(stripes.end);
+        if !progress(stripes.end as f64 / group.stripes() as f64) {
+            return Ok(scrubbed);
+        }
     }
+    scrubbed.is_whole = true;
     Ok(scrubbed)
 }
 
-/// Scrubs the spindles of an in-place array. `progress` is told of stripes done: those of chunks.
+/// Scrubs the spindles of an in-place array. `progress` is told how far it is, 0 to 1, and may end it.
 ///
 /// # Errors
 /// If a spindle does not take what is to be written to it.
@@ -130,10 +136,11 @@ pub fn scrub_in_place<D: Devices>(
     offline: &mut Offline<'_, D>,
     config: &InPlaceConfig,
     checkpoint: u64,
-    mut progress: impl FnMut(u64),
+    mut progress: impl FnMut(f64) -> bool,
 ) -> Result<Scrubbed, Failure> {
     let mut scrubbed = Scrubbed::default();
-    for stripe in 0..stripes_of_lun(config) {
+    let stripes = stripes_of_lun(config);
+    for stripe in 0..stripes {
         let read = InPlaceStripe::read(offline, config, stripe);
         let mut writes = Vec::new();
         for members in read.rows() {
@@ -142,8 +149,11 @@ pub fn scrub_in_place<D: Devices>(
             keep_sums(&members, &mut writes[before..]);
         }
         offline.write_blocks(&writes, checkpoint)?;
-        progress(stripe + 1);
+        if !progress((stripe + 1) as f64 / stripes as f64) {
+            return Ok(scrubbed);
+        }
     }
+    scrubbed.is_whole = true;
     Ok(scrubbed)
 }
 

@@ -116,18 +116,19 @@ impl Started {
         }
     }
 
-    /// Brings all to the spindles, then reads every stripe and makes right what is wrong. `progress` is told of stripes done.
+    /// Rebuilds what is rebuilding, brings all to the spindles, then reads every stripe and makes right what is wrong.
+    /// `progress` is told how far which of these is, 0 to 1, and may end it.
     ///
     /// # Errors
     /// If the array stops, cannot be read, or does not take what is written again.
     pub fn scrub(
         self,
         config: &ArrayConfig,
-        progress: impl FnMut(u64),
+        mut progress: impl FnMut(ScrubStage, f64) -> bool,
     ) -> Result<Scrubbed, StartError> {
         match (self, config) {
             (Self::WriteAnywhere(running), ArrayConfig::WriteAnywhere(config)) => {
-                scrub_stopped(*running, |offline, superblock| {
+                scrub_stopped(*running, &mut progress, |offline, superblock, progress| {
                     let mut blocks = read_tree(offline, config, superblock)?;
                     let held = read_snapshots(offline, config, &superblock.snapshots)?;
                     blocks.extend(held.into_iter().flatten());
@@ -136,7 +137,7 @@ impl Started {
                 })
             }
             (Self::InPlace(running), ArrayConfig::InPlace(config)) => {
-                scrub_stopped(*running, |offline, superblock| {
+                scrub_stopped(*running, &mut progress, |offline, superblock, progress| {
                     scrub_in_place(offline, config, superblock.checkpoint, progress)
                         .map_err(StartError::Scrub)
                 })
@@ -157,24 +158,56 @@ impl Started {
     }
 }
 
+/// What a scrub is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScrubStage {
+    /// A spindle that was being rebuilt is, first.
+    Rebuild,
+    /// Stripes are read.
+    Scrub,
+}
+
 /// Brings all to the spindles, and scrubs what lies there.
 fn scrub_stopped<D: Devices, A: LiveArray>(
     mut running: Running<D, A>,
-    scrub: impl FnOnce(&mut Offline<'_, D>, &Superblock) -> Result<Scrubbed, StartError>,
+    progress: &mut impl FnMut(ScrubStage, f64) -> bool,
+    scrub: impl FnOnce(
+        &mut Offline<'_, D>,
+        &Superblock,
+        &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Scrubbed, StartError>,
 ) -> Result<Scrubbed, StartError> {
+    if !finish_rebuild(&mut running, |done| progress(ScrubStage::Rebuild, done))? {
+        running.shut_down().map_err(StartError::Stopped)?;
+        return Ok(Scrubbed::default());
+    }
     running.clean().and_then(|()| running.shut_down()).map_err(StartError::Stopped)?;
     let label = running.engine().label().clone();
     let mut devices = running.into_devices();
     let superblock = newest_superblock(&mut devices, &label).ok_or(RestartError::NoSuperblock)?;
     let mut offline = Offline::new(&mut devices, store_of(&label));
-    scrub(&mut offline, &superblock)
+    scrub(&mut offline, &superblock, &mut |done| progress(ScrubStage::Scrub, done))
 }
 
 fn rebuild<D: Devices, A: LiveArray>(
     mut running: Running<D, A>,
-    mut progress: impl FnMut(f64) -> bool,
+    progress: impl FnMut(f64) -> bool,
 ) -> Result<bool, StartError> {
     let rebuilding = running.engine().rebuilding();
+    finish_rebuild(&mut running, progress)?;
+    // One of them may have failed again.
+    let members = &running.engine().label().members;
+    let is_whole = |spindle: &SpindleIndex| members[spindle.index()].state == MemberState::Present;
+    let is_done = rebuilding.iter().all(is_whole);
+    running.shut_down().map_err(StartError::Stopped)?;
+    Ok(is_done)
+}
+
+/// Waits until nothing is being rebuilt any more, or `progress` has enough of it; whether it was waited for to the end.
+fn finish_rebuild<D: Devices, A: LiveArray>(
+    running: &mut Running<D, A>,
+    mut progress: impl FnMut(f64) -> bool,
+) -> Result<bool, StartError> {
     loop {
         let engine = running.engine();
         if let Some(why) = engine.stopped() {
@@ -182,17 +215,14 @@ fn rebuild<D: Devices, A: LiveArray>(
         }
         let open = engine.array().failures().iter().filter(|failure| failure.is_open());
         let done = open.map(|failure| failure.rebuilt).fold(1.0, f64::min);
-        if !engine.is_rebuilding() || !progress(done) {
-            break;
+        if !engine.is_rebuilding() {
+            return Ok(true);
+        }
+        if !progress(done) {
+            return Ok(false);
         }
         running.turn(Some(LOOK_EVERY));
     }
-    // One of them may have failed again.
-    let members = &running.engine().label().members;
-    let is_whole = |spindle: &SpindleIndex| members[spindle.index()].state == MemberState::Present;
-    let is_done = rebuilding.iter().all(is_whole);
-    running.shut_down().map_err(StartError::Stopped)?;
-    Ok(is_done)
 }
 
 /// Starts an array on its devices, and catches up with its log.

@@ -1,6 +1,7 @@
 //! An array that is there, opened and started.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use strewn::terminal::{self, Failure};
@@ -61,6 +62,31 @@ pub(crate) fn devices_at_rest(
     let devices = open_devices(files, io.into())
         .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
     Ok((devices, label))
+}
+
+/// What takes less long than this need not say how far it is.
+const SAY_AFTER: Duration = Duration::from_secs(2);
+
+/// Says how far something long is: a line for a tenth, and not too many.
+pub(crate) struct Tenths {
+    what: &'static str,
+    said: u32,
+    said_at: Instant,
+}
+
+impl Tenths {
+    pub(crate) fn of(what: &'static str) -> Self {
+        Self { what, said: 0, said_at: Instant::now() }
+    }
+
+    /// `done` of it is done, 0 to 1.
+    pub(crate) fn are(&mut self, done: f64) {
+        let tenths = (done * 10.0) as u32;
+        if tenths > self.said && self.said_at.elapsed() >= SAY_AFTER {
+            (self.said, self.said_at) = (tenths, Instant::now());
+            terminal::say(&format!("{}: {} %", self.what, tenths * 10));
+        }
+    }
 }
 
 /// Starts what was opened.

@@ -7,7 +7,7 @@ use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::{NewDevice, OpenOptions, name_device, prepare_replacement};
 use strewn_live::device::Space;
 
-use super::opened::{Io, open_array, start_array};
+use super::opened::{Io, Tenths, open_array, start_array};
 
 /// Put another device in the place of a spindle, and rebuild it
 #[derive(Debug, Args)]
@@ -46,14 +46,10 @@ pub(crate) fn replace(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
     name_device(&arguments.directory, arguments.spindle, &path)
         .map_err(|error| Failure::failed(error.to_string()).with_help(error.remedy()))?;
     let stop = terminal::stop_when_interrupted();
-    let mut last = 0;
+    let mut rebuilt = Tenths::of("rebuilt");
     let is_rebuilt = start_array(assembled, arguments.io)?
         .rebuild(|done| {
-            let percent = (done * 100.0) as u32;
-            if percent / 10 > last / 10 {
-                terminal::say(&format!("rebuilt: {percent} %"));
-                last = percent;
-            }
+            rebuilt.are(done);
             !stop()
         })
         .map_err(|error| Failure::failed(format!("the rebuild has ended early: {error}")))?;

@@ -7,8 +7,9 @@ use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
 use strewn_live::scrub::{LostWrite, Scrubbed};
+use strewn_live::starting::ScrubStage;
 
-use super::opened::{Io, config_of, open_array, start_array};
+use super::opened::{Io, Tenths, config_of, open_array, start_array};
 
 /// Read every block, and repair from parity what is wrong
 #[derive(Debug, Args)]
@@ -31,11 +32,23 @@ pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
     let assembled = open_array(&arguments.directory, options)?;
     let config = config_of(&assembled)?;
+    let stop = terminal::stop_when_interrupted();
+    let (mut rebuilt, mut looked_at) = (Tenths::of("rebuilt"), Tenths::of("scrubbed"));
     let scrubbed = start_array(assembled, arguments.io)?
-        .scrub(&config, |_| {})
+        .scrub(&config, |stage, done| {
+            match stage {
+                ScrubStage::Rebuild => rebuilt.are(done),
+                ScrubStage::Scrub => looked_at.are(done),
+            }
+            !stop()
+        })
         .map_err(|error| Failure::failed(format!("the scrub has ended early: {error}")))?;
     let text = if arguments.json { json_of(&scrubbed) } else { lines(&scrubbed) };
     terminal::print(&text)?;
+    if !scrubbed.is_whole {
+        return Err(Failure::stopped("stopped: not all stripes were looked at".to_owned())
+            .with_help("what was repaired stays so; scrub again for the rest"));
+    }
     if !scrubbed.lost_writes.is_empty() {
         let lost = scrubbed.lost_writes.len();
         return Err(Failure::failed(format!("{lost} stripes may lack a write"))
@@ -78,6 +91,7 @@ fn json_of(scrubbed: &Scrubbed) -> String {
         json!({ "spindle": place.spindle.0, "block": place.dbn.0, "holds": format!("{holds:?}") })
     });
     let value = json!({
+        "complete": scrubbed.is_whole,
         "stripes": scrubbed.stripes,
         "bad_blocks": scrubbed.bad_blocks,
         "repaired_blocks": scrubbed.repaired_blocks,

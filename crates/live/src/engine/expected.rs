@@ -27,7 +27,7 @@ const ANYTHING: u32 = 0;
 const NOTHING: u32 = u32::MAX;
 
 /// Tokens from here on name a look: a stripe, and in the lowest bits which of its members.
-pub(super) const LOOKS: Token = Token(1 << 62);
+const LOOKS: Token = Token(1 << 62);
 const MEMBER_BITS: u32 = 7;
 
 /// What is known of the blocks of an array in place.
@@ -92,7 +92,7 @@ impl Expected {
     }
 
     /// What a block must be.
-    pub(super) fn at(&self, spindle: SpindleIndex, dbn: Dbn) -> MustBe {
+    fn at(&self, spindle: SpindleIndex, dbn: Dbn) -> MustBe {
         match self.must_be[spindle.index()].get(dbn.0 as usize) {
             None | Some(&ANYTHING) => MustBe::Anything,
             Some(&NOTHING) => MustBe::Nothing,

@@ -532,7 +532,7 @@ impl Rig {
         let mut devices = self.devices();
         let checkpoint = newest_superblock(&mut *devices, &label).unwrap().checkpoint;
         let mut offline = Offline::new(&mut *devices, store_of(&label));
-        scrub_in_place(&mut offline, &config, checkpoint, |_| {}).unwrap()
+        scrub_in_place(&mut offline, &config, checkpoint, |_| true).unwrap()
     }
 
     /// Holds everything on the devices against what it should be.

@@ -6,6 +6,7 @@ mod fresh;
 mod in_place;
 mod in_place_check;
 mod in_place_rig;
+mod scrub;
 mod snapshots;
 
 use strewn_alloc::{AllocationShape, PolicyName};

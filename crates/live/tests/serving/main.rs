@@ -106,7 +106,7 @@ fn an_array_is_served_restarted_loses_a_spindle_and_is_rebuilt() {
 
         let assembled = open(&Place::Directory(directory.clone()), OpenOptions::default()).unwrap();
         let config = assembled.configuration.array().unwrap();
-        let scrubbed = start(assembled, Engine::Auto).unwrap().scrub(&config, |_| {}).unwrap();
+        let scrubbed = start(assembled, Engine::Auto).unwrap().scrub(&config, |_, _| true).unwrap();
         assert!(scrubbed.is_clean() && scrubbed.stripes > 1_000, "{scrubbed:?}");
         let serving = started(&directory, false).serve().unwrap();
         check_all(&serving.client(), 3);
