@@ -1,5 +1,6 @@
 //! Why who belongs to an array is not changed.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use crate::configuration::{ConfigurationError, LayoutName, Size};
@@ -108,6 +109,11 @@ impl ChangeError {
         match self {
             Self::Assembly(error) => error.remedy(),
             Self::Configuration(error) => error.remedy(),
+            // Making it is not for us: how large it is to be is the choice of who gives it.
+            Self::Open(OpenError::System { path, source, .. }) if source.kind() == ErrorKind::NotFound => {
+                let path = path.display();
+                format!("see that the path is right, or make a file there first: truncate --size SIZE {path}")
+            }
             Self::Open(error) => remedy_of_open(error),
             Self::Directory { .. } => "give a directory that can be written, or a new name".to_owned(),
             Self::HoldsArray { what, .. } if what == ARRAY_FILE => {

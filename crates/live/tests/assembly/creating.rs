@@ -124,6 +124,8 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
         assert_eq!(folder.contents(), before, "{fragment}");
         assert!(!folder.path("other").exists());
     }
+    let remedy = create(&with(1, "missing")).unwrap_err().remedy();
+    assert!(remedy.contains("truncate --size"), "{remedy}");
     drop(holder);
 }
 
