@@ -4,7 +4,8 @@
 #   experiments/live-speed.sh [FOLDER]
 #
 # FOLDER, by default a new one in /var/tmp, must be on the disk in question (not tmpfs); about 6 GiB are used there, and
-# given back. STREWN is the program (target/release/strewn), SECONDS_EACH how long each measurement takes (10).
+# given back. STREWN is the program (target/release/strewn), SECONDS_EACH how long each measurement takes (10). LOG is a
+# blank device, or a file of zeros (truncate -s 160M), for the array's log in the place of a file beside the spindles.
 #
 # (a) sequential writes of 1 MiB, 4 outstanding: the array's host bytes and its bytes with parity, beside fio that writes
 #     to as many files as there are spindles at once;
@@ -19,7 +20,11 @@ data=${DATA_SPINDLES:-6}
 parity=2
 spindles=$((data + parity))
 folder=${1:-$(mktemp -d /var/tmp/strewn-live-speed.XXXXXX)}
-mkdir -p "$folder/bare"
+mkdir -p "$folder"
+for name in bare array; do
+    [ ! -e "$folder/$name" ] || { echo "$folder/$name exists, and would be deleted: give another folder" >&2; exit 1; }
+done
+mkdir "$folder/bare"
 trap 'rm -rf "$folder/bare" "$folder/array"' EXIT
 df -h "$folder" | tail -1
 uname -srm
@@ -43,7 +48,7 @@ fio --name=fill --direct=1 --ioengine=io_uring --iodepth=4 --bs=1M --rw=write --
     --size=$((512 * spindles))MiB --file_service_type=sequential >/dev/null
 
 "$strewn" array create "$folder/array" --layout raid-dp --data-spindles "$data" --spindle-size 512MiB \
-    --lun-size 1GiB --preallocate
+    --lun-size 1GiB --preallocate ${LOG:+--log "$LOG"}
 
 fio_run --rw=write --bs=1M --iodepth=$((2 * spindles)) --filename="$files" --filesize=512MiB \
     --file_service_type=roundrobin >"$folder/fio-a.json"
