@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
+use strewn_array::Counters;
 use strewn_live::assembly::OpenOptions;
+use strewn_live::format::MemberState;
 use strewn_live::nbd::{Limits, Server, ServerError};
-use strewn_live::serving::LunExport;
+use strewn_live::serving::{Look, LunExport};
 
 use super::opened::{Io, open_array, start_array};
 
@@ -24,7 +26,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "PATH", conflicts_with = "tcp", required_unless_present = "tcp")]
     socket: Option<PathBuf>,
     /// An address of this machine to listen on, such as 127.0.0.1:10809
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     tcp: Option<SocketAddr>,
     /// Start without spindles that are missing, as long as redundancy makes them good
     #[arg(long)]
@@ -32,6 +34,10 @@ pub(crate) struct ServeArguments {
     /// How devices are asked
     #[arg(long, value_enum, default_value_t)]
     io: Io,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "give an address in numbers and a port, as 127.0.0.1:10809".to_owned())
 }
 
 /// Serves the array until it is interrupted, then brings everything to the spindles.
@@ -59,6 +65,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     };
     terminal::print(&format!("listening on {}\n", server.address()))?;
     let client = serving.client();
+    let mut health = Health::default();
     let mut looks = 0u32;
     let why = loop {
         if stop() {
@@ -67,13 +74,20 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
         looks += 1;
         if looks.is_multiple_of(10) {
             match client.look() {
-                Some(look) if look.stopped.is_none() => {}
-                Some(look) => break look.stopped,
+                Some(look) => {
+                    health.say_what_is_new(&look);
+                    if look.stopped.is_some() {
+                        break look.stopped;
+                    }
+                }
                 None => break Some("its thread has ended".to_owned()),
             }
         }
         std::thread::sleep(LOOK_EVERY);
     };
+    if let Some(look) = client.look() {
+        health.say_what_is_new(&look);
+    }
     server.stop();
     drop(client);
     let ended = serving.shut_down();
@@ -85,6 +99,43 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
         Some(why) => Err(Failure::failed(format!("the array has stopped: {why}")).with_help(
             "what was acknowledged is in the NVRAM log: serve it again when the cause is gone",
         )),
+    }
+}
+
+/// What is wrong with an array while it is served, as far as it was said.
+#[derive(Default)]
+struct Health {
+    /// By position; empty before the first look.
+    states: Vec<MemberState>,
+    bad_blocks: u64,
+    blocks_gone: u64,
+}
+
+impl Health {
+    fn say_what_is_new(&mut self, look: &Look) {
+        let states: Vec<_> = look.label.members.iter().map(|member| member.state).collect();
+        for (position, (now, before)) in states.iter().zip(&self.states).enumerate() {
+            match (before, now) {
+                (MemberState::Failed, _) | (MemberState::Present, MemberState::Present) => {}
+                (_, MemberState::Failed) => terminal::say(&format!(
+                    "warning: spindle {position} has failed: the array goes on without it; when it is no longer served, \
+                     `strewn array replace DIR {position}` rebuilds it"
+                )),
+                (MemberState::Rebuilding, MemberState::Present) => {
+                    terminal::say(&format!("spindle {position} is rebuilt"));
+                }
+                (_, MemberState::Rebuilding) => {}
+            }
+        }
+        self.states = states;
+        let Counters { bad_blocks, repairs, blocks_gone, .. } = look.counters;
+        if (bad_blocks, blocks_gone) != (self.bad_blocks, self.blocks_gone) {
+            (self.bad_blocks, self.blocks_gone) = (bad_blocks, blocks_gone);
+            terminal::say(&format!(
+                "warning: {bad_blocks} bad blocks were read so far: {repairs} are computed and written again, {blocks_gone} are \
+                 gone, and reads of them refused; `strewn array scrub` looks at all"
+            ));
+        }
     }
 }
 

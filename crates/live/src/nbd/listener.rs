@@ -87,6 +87,10 @@ impl Listener {
     pub(super) fn unix(path: &Path) -> Result<(Self, Address), ServerError> {
         let address = Address::Unix(path.to_path_buf());
         let failed = |error| ServerError::Listen { address: address.clone(), error };
+        // A shorter name is bound, but clients have this one.
+        if std::os::unix::net::SocketAddr::from_pathname(path).is_err() {
+            return Err(ServerError::SocketPath(path.to_path_buf()));
+        }
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),

@@ -40,6 +40,12 @@ pub enum ServerError {
     /// The path is something else than a socket, which is not replaced.
     #[error("{} exists and is not a socket; remove it, or choose another path", .0.display())]
     NotASocket(PathBuf),
+    /// The path cannot be that of a socket.
+    #[error(
+        "{} cannot be a socket's path: that has at most about a hundred bytes, and none of them is 0; choose another path",
+        .0.display()
+    )]
+    SocketPath(PathBuf),
     /// The system does not let it listen.
     #[error("cannot listen at {address}: {error}")]
     Listen {

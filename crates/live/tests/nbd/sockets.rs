@@ -29,6 +29,14 @@ fn the_socket_is_its_owners_and_goes_with_the_server() {
 }
 
 #[test]
+fn regression_a_path_that_no_client_can_use_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s".repeat(120));
+    assert!(matches!(unix(&path).unwrap_err(), ServerError::SocketPath(found) if found == path));
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn a_left_over_socket_is_replaced_and_a_live_one_is_not() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("lun.sock");
