@@ -71,10 +71,7 @@ impl LiveError {
     pub fn remedy(&self) -> String {
         match self {
             Self::Assembly(error) => error.remedy(),
-            Self::Start(StartError::Devices(_)) => "give --io threads, or --io auto".to_owned(),
-            Self::Start(_) => {
-                "strewn array status says what is wrong; nothing was lost by trying".to_owned()
-            }
+            Self::Start(error) => error.remedy(),
             Self::FileTooLong { lun_bytes, .. } => {
                 format!("give --file {} or less, or create a larger LUN", Bytes(*lun_bytes))
             }

@@ -260,6 +260,9 @@ fn what_no_snapshot_can_be_is_refused_and_changes_nothing() {
         (&["delete", "a", "two"], "there is no snapshot \"two\""),
         (&["copy", "a", "two", "two.img"], "`strewn array status` has the names"),
         (&["copy", "a", "one", "mine.img"], "mine.img is there already"),
+        (&["copy", "a", "one", "a/spindle-00", "--force"], "a/spindle-00 is of an array"),
+        (&["copy", "a", "one", "a/log", "--force"], "a/log is of an array"),
+        (&["copy", "a", "one", "a/array.toml", "--force"], "a/array.toml is of an array"),
     ] {
         array(&folder, &[&["snapshot"], words].concat()).refused(&[message]);
     }

@@ -17,6 +17,7 @@ mod client;
 mod copies;
 mod fio;
 mod killed;
+mod log;
 mod model;
 mod page;
 mod processes;

@@ -135,6 +135,20 @@ pub enum Problem {
     },
 }
 
+impl Problem {
+    /// The spindle that has what is wrong; nothing of what is wrong between several, or on the log.
+    #[must_use]
+    pub fn spindle(&self) -> Option<SpindleIndex> {
+        match self {
+            Self::Superblock { spindle, .. } => Some(*spindle),
+            Self::Block { place, .. } | Self::Gone { place, .. } | Self::Beside { place, .. } => {
+                Some(place.spindle)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = |place: &BlockPlace| format!("spindle {}, DBN {}", place.spindle.0, place.dbn.0);

@@ -264,6 +264,8 @@ pub struct Beginning {
     pub label: Label,
     /// Sectors of the LUN.
     pub lun_sectors: u64,
+    /// Whether to begin even where the log has lost records that were acknowledged, with those before them.
+    pub accept_lost_writes: bool,
 }
 
 /// Begins a write-anywhere array, catches up with its log, and leaves it running. Devices are the spindles by position,
@@ -341,7 +343,7 @@ pub fn restart<D: Devices, A: LiveArray>(
     beginning: &Beginning,
     make: impl FnOnce(&mut Offline<'_, D>, &Superblock) -> Result<A, RestartError>,
 ) -> Result<Running<D, A>, RestartError> {
-    let Beginning { label, lun_sectors } = beginning;
+    let Beginning { label, lun_sectors, accept_lost_writes } = beginning;
     let label = &label_of_spindles(&mut devices, label).ok_or(RestartError::NoLabel)?;
     let layout = label.log_layout();
     let (half_bytes, needed) =
@@ -354,7 +356,7 @@ pub fn restart<D: Devices, A: LiveArray>(
     let log_device = DeviceIndex(spindles);
     let RecoveredLog { redo, host, start, breaks_off, .. } =
         log_of(&mut devices, label, &superblock).map_err(RestartError::Log)?;
-    if breaks_off {
+    if breaks_off && !accept_lost_writes {
         let last = host.last().map_or(superblock.log_start, HostRecord::sequence);
         return Err(RestartError::LogBreaksOff(last));
     }

@@ -7,7 +7,8 @@
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::Pointer;
 
-use crate::device::Devices;
+use crate::configuration::Size;
+use crate::device::{BLOCK_BYTES, Devices};
 use crate::engine::{LiveArray, NoSnapshot};
 use crate::format::{Label, MAXIMUM_SNAPSHOT_NAME_BYTES, MAXIMUM_SNAPSHOTS, Snapshot, Superblock};
 use crate::offline::Offline;
@@ -39,10 +40,11 @@ pub enum SnapshotError {
     TooMany,
     /// There would be no room to write all of the LUN once more.
     #[error(
-        "with this snapshot all of the LUN could not be written over any more: {lacking_blocks} blocks of 4 KiB are lacking"
+        "with this snapshot all of the LUN could not be written over any more: {} are lacking",
+        Size(*lacking_blocks * BLOCK_BYTES as u64)
     )]
     NoRoom {
-        /// How many.
+        /// Blocks of 4 KiB that are lacking.
         lacking_blocks: u64,
     },
     /// The array stopped.
@@ -70,7 +72,7 @@ impl SnapshotError {
             Self::Name(_) | Self::Exists(_) => "give it another name",
             Self::NoSuchSnapshot(_) => "`strewn array status` has the names of those there are",
             Self::TooMany => "delete one first",
-            Self::NoRoom { .. } => "delete a snapshot, or create the array with larger spindles",
+            Self::NoRoom { .. } => "delete a snapshot, if there is one, or create the array with as much more on its data spindles",
             Self::Stopped(_) | Self::Restart(_) | Self::Gone(_) => {
                 "`strewn array status` and `strewn array check` say what is wrong"
             }

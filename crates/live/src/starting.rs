@@ -53,6 +53,23 @@ pub enum StartError {
     Thread(io::Error),
 }
 
+impl StartError {
+    /// What can be done about it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Configuration(error) => error.remedy(),
+            Self::Devices(_) => "give --io threads, or --io auto".to_owned(),
+            Self::Restart(RestartError::LogBreaksOff(_) | RestartError::Log(_)) => {
+                "connect the log as it was; or replace it, and lose what it alone had: \
+                 `strewn array replace DIR log --lose-writes`"
+                    .to_owned()
+            }
+            _ => "`strewn array status` says how its devices are; nothing was lost by trying".to_owned(),
+        }
+    }
+}
+
 /// An array that runs on real devices.
 pub enum Started {
     /// Copy on write.
@@ -230,10 +247,30 @@ fn finish_rebuild<D: Devices, A: LiveArray>(
 /// # Errors
 /// See [`StartError`]. What is on the devices is as it was, or further on the way to what was acknowledged.
 pub fn start(assembled: Assembled, engine: Engine) -> Result<Started, StartError> {
+    start_with(assembled, engine, false)
+}
+
+/// Starts an array as [`start`] does, even if its log has lost what was acknowledged: with what was before that.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_with_lost_writes(
+    assembled: Assembled,
+    engine: Engine,
+) -> Result<Started, StartError> {
+    start_with(assembled, engine, true)
+}
+
+fn start_with(
+    assembled: Assembled,
+    engine: Engine,
+    accept_lost_writes: bool,
+) -> Result<Started, StartError> {
     let config = assembled.configuration.array()?;
     let beginning = Beginning {
         label: assembled.label_of(Some(0)),
         lun_sectors: assembled.configuration.lun_blocks * 8,
+        accept_lost_writes,
     };
     let Assembled { spindles, log, .. } = assembled;
     let devices = open_devices(spindles.into_iter().chain([Some(log)]), engine)

@@ -1,10 +1,12 @@
 //! `strewn array check`.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
-use strewn_live::check::{Report, check_array};
+use strewn_live::check::{Problem, Report, check_array};
 
 use super::ArrayDirectory;
 use super::opened::{Io, config_of, devices_at_rest, open_array};
@@ -48,10 +50,23 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     }
 }
 
+/// Findings that are listed one by one.
+const FINDINGS_SHOWN: usize = 100;
+
 fn lines(report: &Report) -> String {
     let mut text = String::new();
-    for problem in &report.findings {
+    for problem in report.findings.iter().take(FINDINGS_SHOWN) {
         text += &format!("{problem}\n");
+    }
+    if let Some(more @ 1..) = report.findings.len().checked_sub(FINDINGS_SHOWN) {
+        text += &format!("and {more} more, which --json has\n");
+    }
+    let mut by_spindle: BTreeMap<u16, usize> = BTreeMap::new();
+    for spindle in report.findings.iter().filter_map(Problem::spindle) {
+        *by_spindle.entry(spindle.0).or_default() += 1;
+    }
+    for (spindle, findings) in by_spindle {
+        text += &format!("spindle {spindle}: {findings} findings\n");
     }
     if report.redo_blocks > 0 {
         text += &format!(

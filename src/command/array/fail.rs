@@ -12,7 +12,7 @@ pub(super) struct FailArguments {
     #[command(flatten)]
     array: ArrayDirectory,
     /// The spindle, counted from 0
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = super::spindle_number)]
     spindle: u16,
 }
 

@@ -96,6 +96,11 @@ impl ArrayDirectory {
     }
 }
 
+/// A spindle's number, from what a person has written.
+fn spindle_number(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "give the spindle's number, from 0".to_owned())
+}
+
 /// What could not be opened or read.
 fn not_assembled(error: &AssemblyError) -> Failure {
     match error {

@@ -9,7 +9,7 @@ use strewn_live::assembly::{Assembled, OpenOptions, Place, open};
 use strewn_live::configuration::ArrayConfig;
 use strewn_live::device::{Engine, RealDevices, open_devices};
 use strewn_live::format::Label;
-use strewn_live::starting::{Started, start};
+use strewn_live::starting::{StartError, Started, start};
 
 use super::not_assembled;
 
@@ -91,8 +91,10 @@ impl Tenths {
 
 /// Starts what was opened.
 pub(crate) fn start_array(assembled: Assembled, io: Io) -> Result<Started, Failure> {
-    start(assembled, io.into()).map_err(|error| {
-        Failure::failed(format!("the array does not start: {error}"))
-            .with_help("`strewn array status` says what is wrong; nothing was lost by trying")
-    })
+    start(assembled, io.into()).map_err(|error| not_started(&error))
+}
+
+/// An array that does not start.
+pub(crate) fn not_started(error: &StartError) -> Failure {
+    Failure::failed(format!("the array does not start: {error}")).with_help(error.remedy())
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
-use strewn_live::assembly::{OpenOptions, look};
+use strewn_live::assembly::{OpenOptions, is_of_an_array, look};
 use strewn_live::configuration::ArrayConfig;
 use strewn_live::device::BLOCK_BYTES;
 use strewn_live::format::Snapshot;
@@ -30,11 +30,11 @@ pub(crate) struct SnapshotArguments {
 /// What to do with snapshots.
 #[derive(Debug, Subcommand)]
 enum SnapshotAction {
-    /// Keep what the LUN has now, whatever is written to it later
+    /// Keep what the LUN has now, whatever is written to it later; the array must not be in use
     Create(Named),
     /// Say which snapshots there are
     List(ListArguments),
-    /// Delete a snapshot: what only it held is free again
+    /// Delete a snapshot: what only it held is free again; the array must not be in use
     Delete(Named),
     /// Write what the LUN had to a file, sparse
     Copy(CopyArguments),
@@ -174,6 +174,12 @@ fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
         return Err(Failure::bad_input(
             format!("{} is there already", file.display()),
             "give another file, or --force to replace it",
+        ));
+    }
+    if is_of_an_array(file) {
+        return Err(Failure::bad_input(
+            format!("{} is of an array, which would lose it", file.display()),
+            "give another file",
         ));
     }
     let options = OpenOptions { degraded: *degraded, read_only: true };

@@ -86,6 +86,15 @@ pub enum ChangeError {
         /// The position.
         position: u16,
     },
+    /// The log may have what the host was told is safe, and would be lost.
+    #[error(
+        "the array was not shut down: the log has what the host wrote since consistency point {checkpoint}, and all of it would \
+         be lost"
+    )]
+    LogNeeded {
+        /// The newest consistency point; 0 where none is found.
+        checkpoint: u64,
+    },
     /// Redundancy would not make good what would be lost.
     #[error(
         "without spindle {position} data would be lost: {layout} makes {} good, and {} lost already",
@@ -115,7 +124,7 @@ impl ChangeError {
                 format!("see that the path is right, or make a file there first: truncate --size SIZE {path}")
             }
             Self::Open(error) => remedy_of_open(error),
-            Self::Directory { .. } => "give a directory that can be written, or a new name".to_owned(),
+            Self::Directory { .. } => "give a directory that can be written, on a disk with room, or a new name".to_owned(),
             Self::HoldsArray { what, .. } if what == ARRAY_FILE => {
                 "give another directory, destroy that array, or force it: all that it has is lost then".to_owned()
             }
@@ -133,6 +142,9 @@ impl ChangeError {
             Self::TooSmall { .. } => "give a larger device".to_owned(),
             Self::NoSuchSpindle { .. } => "give one of those".to_owned(),
             Self::FailedAlready { .. } => "replace it".to_owned(),
+            Self::LogNeeded { .. } => {
+                "connect the log as it was; or give --lose-writes to go on without what it has".to_owned()
+            }
             Self::Redundancy { .. } => "replace the spindles that are lost first".to_owned(),
         }
     }

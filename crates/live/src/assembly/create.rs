@@ -1,5 +1,6 @@
 //! An array, made.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use crate::Configuration;
@@ -188,11 +189,25 @@ fn write_labels(
     Ok(array)
 }
 
-/// Whether a name in a directory is one that [`create`] gives to files.
+/// Whether a name in a directory is one that [`create`] gives to files, or [`free_name`] to those that take their place.
 pub(super) fn is_made_name(name: &Path) -> bool {
-    let number = |name: &str| {
-        let number = name.strip_prefix("spindle-")?;
-        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(())
-    };
-    name.to_str().is_some_and(|name| name == LOG_FILE || number(name).is_some())
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let Some(name) = name.to_str() else { return false };
+    match name.split('-').collect::<Vec<_>>()[..] {
+        [LOG_FILE] => true,
+        [LOG_FILE, turn] => is_number(turn),
+        ["spindle", number] => is_number(number),
+        ["spindle", number, turn] => is_number(number) && is_number(turn),
+        _ => false,
+    }
+}
+
+/// A path in an array's directory for a file that takes the place of a spindle, or of the log as none: one where nothing is.
+#[must_use]
+pub fn free_name(directory: &Path, position: Option<u16>) -> PathBuf {
+    let first = position.map_or(LOG_FILE.to_owned(), spindle_file);
+    let names = (1_u32..).map(|turn| format!("{first}-{turn}"));
+    let mut paths = iter::once(first.clone()).chain(names).map(|name| directory.join(name));
+    // There are more names than a directory has files.
+    paths.find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| directory.join(first))
 }

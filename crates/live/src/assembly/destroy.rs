@@ -24,15 +24,21 @@ pub struct Destroyed {
 }
 
 /// Gives up the array in a directory: wipes the labels and superblocks of its devices, and removes the files that
-/// [`create`](super::create) made, `array.toml`, and the directory if nothing else is in it. Devices that are not of the
-/// array are left. What is left of an array that was cut off as it was made goes as well.
+/// [`create`](super::create) made or that took the place of those, `array.toml`, and the directory if nothing else is in it.
+/// Devices that are not of the array are left. What is left of an array that was cut off as it was made goes as well.
 ///
 /// # Errors
 /// If another process has a device, or one cannot be written.
 pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
     let place = Place::Directory(directory.to_owned());
-    let named = place.named().map_err(AssemblyError::from)?;
+    let mut named = place.named().map_err(AssemblyError::from)?;
     let listed = ArrayFile::read(directory).map_err(AssemblyError::from)?.is_some();
+    let listed_paths = if listed { named.paths.clone() } else { Vec::new() };
+    if listed {
+        // Files of spindles and logs that others took the place of are in no list.
+        named.paths.extend(unlisted(directory, &listed_paths));
+        named.in_order = false;
+    }
     let how = OpenDevice::new();
     let sight = look_at(&named, |path| open_device(how, path), DeviceFile::file)?;
     let Sight { seen, devices, problems } = sight;
@@ -48,7 +54,7 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
     for (seen, device) in seen.iter().zip(&devices) {
         let is_labelled = matches!(&seen.label, Ok(label) if Some(label.array) == array);
         // Files that were made and never labelled; a file of that name alone may be anybody's.
-        let is_unlabelled = seen.label.is_err() && listed;
+        let is_unlabelled = seen.label.is_err() && listed_paths.contains(&seen.path);
         let is_made = device.path().parent() == Some(directory)
             && device.path().file_name().is_some_and(|name| is_made_name(Path::new(name)));
         if is_labelled {
@@ -64,13 +70,21 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
         }
         remaining.retain(|path| path != device.path());
     }
-    destroyed.left = remaining.into_iter().filter(|path| path.exists()).collect();
+    remaining.retain(|path| path.exists());
+    destroyed.left = remaining;
     if listed {
         remove(&directory.join(ARRAY_FILE))?;
     }
     // With anything else in it the directory stays.
     let _ = fs::remove_dir(directory);
     Ok(destroyed)
+}
+
+/// Files in the directory that were made for the array, or are named so, beside those that are `listed`.
+fn unlisted(directory: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
+    let names = fs::read_dir(directory).into_iter().flatten().flatten();
+    let made = names.map(|entry| entry.file_name()).filter(|name| is_made_name(Path::new(name)));
+    made.map(|name| directory.join(name)).filter(|path| !listed.contains(path)).collect()
 }
 
 fn remove(path: &Path) -> Result<(), AssemblyError> {

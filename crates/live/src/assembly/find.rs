@@ -9,7 +9,7 @@ use crate::format::{Label, Superblock};
 
 use super::diagnosis::Diagnosis;
 use super::seen::{Seen, Sight, look_at};
-use super::{Assembled, AssemblyError, OpenOptions, Place, ProblemKind};
+use super::{Assembled, AssemblyError, OpenOptions, Place, Problem, ProblemKind};
 
 /// An array that could be started.
 pub(super) struct Found {
@@ -18,11 +18,42 @@ pub(super) struct Found {
     pub(super) stale: Vec<Option<u16>>,
 }
 
+/// The devices of an array, whether it could be started with them or not.
+pub(super) struct FoundDevices {
+    pub(super) label: Label,
+    pub(super) configuration: Configuration,
+    /// By position, those that can be relied upon or are being rebuilt.
+    pub(super) spindles: Vec<Option<DeviceFile>>,
+    /// The log, if it can be relied upon.
+    pub(super) log: Option<DeviceFile>,
+    pub(super) superblock: Option<Superblock>,
+    pub(super) problems: Vec<Problem>,
+    stale: Vec<Option<u16>>,
+}
+
 /// Opens the devices of the array in `place`, locks them, and finds out which is which and what is wrong.
 ///
 /// # Errors
 /// As [`open`](super::open).
 pub(super) fn find(place: &Place, options: OpenOptions) -> Result<Found, AssemblyError> {
+    let FoundDevices { label, configuration, spindles, log, superblock, problems, stale } =
+        find_devices(place, options, true)?;
+    let Some(log) = log else {
+        return Err(AssemblyError::Unusable { problems });
+    };
+    let array = Assembled { label, configuration, spindles, log, superblock, problems };
+    Ok(Found { array, stale })
+}
+
+/// The same, of an array whose log may be missing if it is not needed.
+///
+/// # Errors
+/// As [`open`](super::open).
+pub(super) fn find_devices(
+    place: &Place,
+    options: OpenOptions,
+    needs_log: bool,
+) -> Result<FoundDevices, AssemblyError> {
     let named = place.named()?;
     let how = OpenDevice::new().writable(!options.read_only);
     let open = |path: &Path| open_device(how, path);
@@ -34,10 +65,9 @@ pub(super) fn find(place: &Place, options: OpenOptions) -> Result<Found, Assembl
         AssemblyError::Configuration { path: seen[diagnosis.newest].path.clone(), source }
     })?;
     let lost = diagnosis.lost(&label);
-    let Some(log) = diagnosis.log.filter(|_| lost <= usize::from(configuration.redundancy()))
-    else {
+    if lost > usize::from(configuration.redundancy()) || (needs_log && diagnosis.log.is_none()) {
         return Err(AssemblyError::Unusable { problems: diagnosis.problems });
-    };
+    }
     // One that is being rebuilt is there: the array goes on with it, and is whole without anybody's doing.
     if diagnosis.spindles.contains(&None) && !options.degraded {
         let usable = diagnosis.spindles.len() - lost;
@@ -45,20 +75,17 @@ pub(super) fn find(place: &Place, options: OpenOptions) -> Result<Found, Assembl
     }
     let superblock = newest_superblock(&seen, &diagnosis.spindles, &label);
     let mut devices: Vec<Option<DeviceFile>> = devices.into_iter().map(Some).collect();
-    let spindles =
-        diagnosis.spindles.iter().map(|at| at.and_then(|at| devices[at].take())).collect();
-    let Some(log) = devices[log].take() else {
-        return Err(AssemblyError::Unusable { problems: diagnosis.problems });
-    };
-    let array =
-        Assembled { label, configuration, spindles, log, superblock, problems: diagnosis.problems };
-    Ok(Found { array, stale: diagnosis.stale })
+    let mut take = |at: Option<usize>| at.and_then(|at| devices[at].take());
+    let spindles = diagnosis.spindles.iter().map(|at| take(*at)).collect();
+    let log = take(diagnosis.log);
+    let Diagnosis { stale, problems, .. } = diagnosis;
+    Ok(FoundDevices { label, configuration, spindles, log, superblock, problems, stale })
 }
 
 /// Opens a device; what is wrong with it alone is a problem.
 ///
 /// # Errors
-/// If another process has it.
+/// If another process has it, or if it is there for others than us: to go on without it would be a loss for nothing.
 pub(super) fn open_device(
     how: OpenDevice,
     path: &Path,
@@ -69,6 +96,9 @@ pub(super) fn open_device(
     };
     Ok(Err(match error {
         OpenError::InUse { .. } => return Err(error),
+        OpenError::System { ref source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            return Err(error);
+        }
         OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
             ProblemKind::Missing
         }

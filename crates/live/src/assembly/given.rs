@@ -31,6 +31,15 @@ pub(super) fn open_all(paths: &[PathBuf], force: bool) -> Result<Vec<DeviceFile>
     Ok(devices)
 }
 
+/// Opens one device, as [`open_all`] does.
+pub(super) fn open_one(path: &Path, force: bool) -> Result<DeviceFile, ChangeError> {
+    let device = DeviceFile::open(path)?;
+    if !force {
+        check_empty(&device)?;
+    }
+    Ok(device)
+}
+
 /// Whether a device holds nothing, as far as [`probe`] can tell.
 fn check_empty(device: &DeviceFile) -> Result<(), ChangeError> {
     let findings = probe(device, LABEL_MAGIC)

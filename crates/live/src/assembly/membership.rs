@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::format::{DeviceKind, Label, Member, MemberState};
 
 use super::find::{Found, find};
+use super::place::{ArrayFile, as_named};
 use super::{Assembled, AssemblyError, ChangeError, OpenOptions, Place, device_label};
 
 impl Assembled {
@@ -82,14 +83,6 @@ impl Assembled {
         })
     }
 
-    /// Whether all that are not open are marked as failed.
-    pub(super) fn knows_who_is_lost(&self) -> bool {
-        let members = self.label.members.iter().zip(&self.spindles);
-        members
-            .filter(|(_, spindle)| spindle.is_none())
-            .all(|(member, _)| member.state == MemberState::Failed)
-    }
-
     /// Whether the array could do without the spindle at `position` as well.
     ///
     /// # Errors
@@ -127,13 +120,21 @@ pub fn mark_failed(place: &Place, position: u16) -> Result<Label, ChangeError> {
     Ok(array.label)
 }
 
-/// Puts `path` into the place of a spindle in a directory's `array.toml`, so that it is found by it.
+/// Puts `path` into the place of a spindle, or of the log as none, in a directory's `array.toml`, so that it is found by it.
 ///
 /// # Errors
 /// If the file cannot be read or written.
-pub fn name_device(directory: &Path, position: u16, path: &Path) -> Result<(), AssemblyError> {
-    let Some(mut file) = super::place::ArrayFile::read(directory)? else { return Ok(()) };
-    let Some(named) = file.spindles.get_mut(usize::from(position)) else { return Ok(()) };
-    *named = super::place::as_named(directory, path);
+pub fn name_device(
+    directory: &Path,
+    position: Option<u16>,
+    path: &Path,
+) -> Result<(), AssemblyError> {
+    let Some(mut file) = ArrayFile::read(directory)? else { return Ok(()) };
+    let named = match position {
+        Some(position) => file.spindles.get_mut(usize::from(position)),
+        None => Some(&mut file.log),
+    };
+    let Some(named) = named else { return Ok(()) };
+    *named = as_named(directory, path);
     file.write(directory)
 }

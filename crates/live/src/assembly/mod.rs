@@ -25,11 +25,12 @@ mod status;
 
 pub use assembled::{Assembled, OpenOptions};
 pub use change_error::ChangeError;
-pub use create::{CreateOptions, Created, SpindleDevices, create};
+pub use create::{CreateOptions, Created, SpindleDevices, create, free_name};
 pub use destroy::{Destroyed, destroy};
 pub use membership::{mark_failed, name_device};
 pub use open::open;
 pub use place::{ARRAY_FILE, Place, PlaceError};
 pub use problem::{AssemblyError, Problem, ProblemKind};
-pub use replace::{NewDevice, prepare_replacement};
+pub use replace::{NewDevice, prepare_replacement, replace_log};
+pub use seen::is_of_an_array;
 pub use status::{Condition, SpindleStatus, Status, look};

@@ -7,7 +7,9 @@ use super::{Assembled, AssemblyError, OpenOptions, Place};
 ///
 /// A device that the array does not start with is let go, and not written. Unless the array is only read, the labels of the
 /// others say when this returns who is lost: whoever is started without is marked as failed, and is not taken for whole
-/// when it comes back; and where a change of membership was cut off, it is completed.
+/// when it comes back; and where a change of membership was cut off, it is completed. Labels are raised twice, whether anything
+/// has changed or not: a device that was away since, or a copy from before, is known by a label that lacks more than the
+/// one change that may have been cut off.
 ///
 /// # Errors
 /// If another process has a device; if there is no array, if it is not whole and not to be started so, or if too much is
@@ -16,7 +18,7 @@ pub fn open(place: &Place, options: OpenOptions) -> Result<Assembled, AssemblyEr
     let Found { mut array, stale } = find(place, options)?;
     if !options.read_only {
         array.complete(&stale)?;
-        if !array.knows_who_is_lost() {
+        for _ in 0..2 {
             array.change_members(|_| ())?;
         }
     }

@@ -104,10 +104,11 @@ impl Problem {
     pub fn remedy(&self) -> String {
         match &self.kind {
             ProblemKind::Missing => {
-                "connect it; or start degraded and replace it".to_owned()
+                "connect it; or replace it, by `strewn array replace DIR N`".to_owned()
             }
             ProblemKind::LogMissing => {
-                "connect it: it has writes that the host was told are safe, and without it they would be lost".to_owned()
+                "connect it, as it may have writes that the host was told are safe; or replace it, by `strewn array replace DIR log`"
+                    .to_owned()
             }
             ProblemKind::Unreadable(_) => "make it readable, or replace it".to_owned(),
             ProblemKind::NoLabel => "give the right device, or replace the spindle".to_owned(),
@@ -163,7 +164,8 @@ impl fmt::Display for Problem {
             ProblemKind::Failed => formatter.write_str("it is marked as failed"),
             ProblemKind::Older { sequence, newest } => write!(
                 formatter,
-                "its label is older than the array's: change {sequence} of membership, and not {newest}"
+                "it is older than the array: its label is number {sequence}, and not {newest}, so that it was away, or \
+                 is a copy from before"
             ),
             ProblemKind::Rebuilding => formatter.write_str("it is being rebuilt"),
             ProblemKind::TooSmall { size_bytes, needed_bytes } => write!(
@@ -253,7 +255,7 @@ impl AssemblyError {
             }
             Self::Degraded { problems, .. } => {
                 format!(
-                    "{}; or start it degraded: what is lost is computed from the rest",
+                    "{}; or start it without, by --degraded: what is lost is computed from the rest",
                     remedies(problems)
                 )
             }

@@ -10,7 +10,7 @@ use crate::format::{Label, Superblock};
 
 use super::device_label;
 use super::place::Named;
-use super::{Problem, ProblemKind};
+use super::{ARRAY_FILE, Place, Problem, ProblemKind};
 
 /// A device that was looked at.
 pub(super) struct Seen {
@@ -100,6 +100,30 @@ pub(super) fn look_at<D, E>(
     }
     sight.look_for_second_copies(file);
     Ok(sight)
+}
+
+/// Whether what is at `path` is a device of an array, this one or another, as its label says, or the directory that it is in
+/// has an `array.toml` and it is that or named by it.
+#[must_use]
+pub fn is_of_an_array(path: &Path) -> bool {
+    let labelled = || {
+        let mut file = File::open(path).ok()?;
+        let size_bytes = file.seek(SeekFrom::End(0)).ok()?;
+        let label = device_label::read(&file, size_bytes, &[]).label;
+        Some(!matches!(label, Err(ProblemKind::NoLabel | ProblemKind::Unreadable(_))))
+    };
+    let listed = || {
+        let directory = path.parent()?;
+        let key = DeviceKey::at(path)?;
+        let named = Place::Directory(directory.to_owned()).named().ok()?;
+        let paths = named.paths.into_iter().chain([directory.join(ARRAY_FILE)]);
+        Some(paths.filter_map(|path| DeviceKey::at(&path)).any(|other| other == key))
+    };
+    // To open a pipe would wait for whoever writes to it.
+    let is_storage = std::fs::metadata(path).is_ok_and(|status| {
+        status.file_type().is_file() || status.file_type().is_block_device()
+    });
+    is_storage && (labelled().unwrap_or(false) || listed().unwrap_or(false))
 }
 
 impl<D> Sight<D> {

@@ -101,7 +101,7 @@ impl ConfigurationError {
                 None => "give more".to_owned(),
             },
             Self::SpindlesTooSmall { .. } => {
-                "give larger spindles: some hundred MiB at least, or a smaller cache".to_owned()
+                "give larger spindles, or a smaller log or cache".to_owned()
             }
             Self::NoLun => "give it 1 MiB or more".to_owned(),
             Self::LunTooLarge { largest_bytes: 0, .. } => {
@@ -109,7 +109,7 @@ impl ConfigurationError {
             }
             Self::LunTooLarge { largest_bytes, .. } => format!(
                 "the largest that fits has {}: beside it there must be room for metadata and for what is written \
-                 before what it replaces is free; or give more or larger spindles",
+                 before what it replaces is free, more with a larger log or cache; or give more or larger spindles",
                 Size(*largest_bytes)
             ),
             Self::LunTooLargeAtAll { .. } => "give a smaller LUN".to_owned(),

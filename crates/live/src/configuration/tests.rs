@@ -73,7 +73,7 @@ fn what_cannot_be_is_said_with_the_value_and_what_can() {
         (of(&|request| request.spindle_bytes = 1 << 20), "spindles of 1 MiB are too small"),
         (of(&|request| request.log_half_bytes = Some(4096)), "half a log of 4 KiB"),
         (of(&|request| request.cache_bytes = Some(0)), "a cache of 0 B"),
-        (of(&|request| request.cache_bytes = Some(8 << 30)), "smaller cache"),
+        (of(&|request| request.cache_bytes = Some(8 << 30)), "smaller log or cache"),
         (of(&|request| request.lun_bytes = u64::MAX), "a LUN of 16777215.9 TiB"),
         (of(&|request| request.spindle_bytes = u64::MAX), "more bytes than 64 bits can count"),
         (of(&|request| request.spindle_bytes = 16 << 40), "takes less than 16 TiB"),

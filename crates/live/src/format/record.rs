@@ -21,11 +21,11 @@ const FOLLOWS: Field = Field::new("follows", 24, 8);
 const FIRST: Field = Field::new("first sector", 32, 8);
 const SECOND: Field = Field::new("sectors or needed from", 40, 8);
 const LENGTH: Field = Field::new("data length", 48, 4);
-const RESERVED: Field = Field::new("reserved", 52, 8);
+const DURABLE: Field = Field::new("durable", 52, 8);
 const CRC: Field = Field::new("CRC-32C", 60, 4);
 
 pub(super) const FIELDS: &[Field] =
-    &[MAGIC, MAJOR, KIND, TAG, SEQUENCE, FOLLOWS, FIRST, SECOND, LENGTH, RESERVED, CRC];
+    &[MAGIC, MAJOR, KIND, TAG, SEQUENCE, FOLLOWS, FIRST, SECOND, LENGTH, DURABLE, CRC];
 
 /// What a record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,9 @@ pub struct RecordHeader {
     pub sequence: u64,
     /// The number of the record before it in its stream, which is one less but where a recovery lies between.
     pub follows: u64,
+    /// All records of its stream up to this number were durable when it was made: where one of them is missing that no
+    /// superblock covers, the device has lost it.
+    pub durable: u64,
     /// What it is about.
     pub kind: RecordKind,
     /// Bytes of its data.
@@ -91,6 +94,7 @@ impl RecordHeader {
         FIRST.put(&mut header, &first.to_le_bytes());
         SECOND.put(&mut header, &second.to_le_bytes());
         LENGTH.put(&mut header, &self.data_bytes.to_le_bytes());
+        DURABLE.put(&mut header, &self.durable.to_le_bytes());
         let crc = crc32c_of_parts([&header[..CRC.offset], data]);
         CRC.put(&mut header, &crc.to_le_bytes());
         header
@@ -114,8 +118,9 @@ impl RecordHeader {
             _ => return None,
         };
         let (sequence, follows) = (SEQUENCE.u64(header), FOLLOWS.u64(header));
-        let in_order = follows < sequence;
-        (is_ours && in_order).then_some(Self { sequence, follows, kind, data_bytes })
+        let durable = DURABLE.u64(header);
+        let in_order = follows < sequence && durable < sequence;
+        (is_ours && in_order).then_some(Self { sequence, follows, durable, kind, data_bytes })
     }
 
     /// Whether `header` has the CRC-32C of itself and `data`: whether all of the record was written.

@@ -1,6 +1,6 @@
 //! What the log has after a crash.
 
-use super::scan::{Half, Scanned};
+use super::scan::{Found, Half, Scanned};
 use super::stream::Area;
 use super::{LogStart, Numbering};
 use crate::device::{BLOCK_BYTES, IoError};
@@ -61,8 +61,9 @@ pub struct RecoveredLog {
     /// Where the numbers of new records begin: behind all that may be on the device, so that nothing of it is ever taken
     /// for new. Also the `log_start` and `redo_start` of the superblock that covers what was recovered.
     pub start: LogStart,
-    /// Whether records are missing that were durable: a later half goes on behind the end of the one before it. A
-    /// crash leaves no such log; a device that lost what it had does.
+    /// Whether host records are missing that were durable and are not covered: a later half goes on behind the end of the
+    /// one before it, or a record says so that was written later. A crash leaves no such log; a device that lost what it had
+    /// does. What the very last records alone knew is not missed.
     pub breaks_off: bool,
     /// Whether a block that could have had records could not be read.
     pub unreadable: bool,
@@ -92,13 +93,16 @@ where
         redo: redo.numbering(superblock.redo_start, redo_bytes),
     };
     let unreadable = host.unreadable || redo.unreadable;
+    let durable_beyond = host.durable_beyond;
     let (host, host_breaks_off) = host.chained(superblock.log_start);
+    let last = host.last().map_or(0, |record| record.header.sequence);
+    let is_lost = durable_beyond > last && durable_beyond >= superblock.log_start;
     let redo = needed_redo(redo, superblock.redo_start);
     Ok(RecoveredLog {
         redo,
         host: host.into_iter().filter_map(host_record).collect(),
         start: LogStart { host: start.host, redo: start.redo },
-        breaks_off: host_breaks_off,
+        breaks_off: host_breaks_off || is_lost,
         unreadable,
     })
 }
@@ -107,6 +111,8 @@ where
 struct Halves {
     /// That with the earlier records first.
     runs: Vec<Vec<Scanned>>,
+    /// The highest of either half: see [`Found::durable_beyond`].
+    durable_beyond: u64,
     unreadable: bool,
 }
 
@@ -119,11 +125,12 @@ fn read_stream<R>(
 where
     R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>,
 {
-    let mut halves = Halves { runs: Vec::new(), unreadable: false };
+    let mut halves = Halves { runs: Vec::new(), durable_beyond: 0, unreadable: false };
     for offset in offsets {
-        let mut half = Half::new(Area { offset, bytes }, read);
-        let records = half.records(tag)?;
-        halves.unreadable |= half.unreadable;
+        let half = Half::new(Area { offset, bytes }, read);
+        let (Found { records, durable_beyond }, unreadable) = half.find(tag)?;
+        halves.durable_beyond = halves.durable_beyond.max(durable_beyond);
+        halves.unreadable |= unreadable;
         halves.runs.push(records);
     }
     halves.runs.retain(|run| !run.is_empty());

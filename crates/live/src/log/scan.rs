@@ -25,14 +25,31 @@ pub(super) struct Half<'r, R> {
     pub(super) unreadable: bool,
 }
 
+/// What a half has.
+pub(super) struct Found {
+    /// All records from its start on that follow each other and are whole.
+    pub(super) records: Vec<Scanned>,
+    /// Up to which number records were durable, as whole records further on say: those of groups behind one that is torn, or
+    /// damaged, or of an earlier filling. 0 where there are none.
+    pub(super) durable_beyond: u64,
+}
+
 impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
     pub(super) fn new(area: Area, read: &'r mut R) -> Self {
         Self { read, area, start: 0, bytes: Vec::new(), unreadable: false }
     }
 
-    /// All records from the half's start on that follow each other and are whole. What follows a record is either
-    /// right behind it or, where a group ended, at the next block.
-    pub(super) fn records(&mut self, tag: ArrayTag) -> Result<Vec<Scanned>, IoError> {
+    /// All of the half. What follows a record is either right behind it or, where a group ended, at the next block.
+    pub(super) fn find(mut self, tag: ArrayTag) -> Result<(Found, bool), IoError> {
+        let (records, end) = self.records(tag)?;
+        // What cannot be read further on is not missed.
+        let unreadable = self.unreadable;
+        let durable_beyond = self.durable_beyond(tag, end)?;
+        Ok((Found { records, durable_beyond }, unreadable))
+    }
+
+    /// The records from the half's start on that follow each other, and where they end.
+    fn records(&mut self, tag: ArrayTag) -> Result<(Vec<Scanned>, u64), IoError> {
         let mut records: Vec<Scanned> = Vec::new();
         let mut at = 0;
         loop {
@@ -45,9 +62,25 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
                 None if !at.is_multiple_of(BLOCK_BYTES as u64) => {
                     at = at.next_multiple_of(BLOCK_BYTES as u64);
                 }
-                None => return Ok(records),
+                None => return Ok((records, at)),
             }
         }
+    }
+
+    /// Up to which number records were durable, as groups say that begin at `at`, a multiple of 4096, or behind it.
+    fn durable_beyond(&mut self, tag: ArrayTag, mut at: u64) -> Result<u64, IoError> {
+        let mut durable = 0;
+        while at < self.area.bytes {
+            let taken = match self.record(tag, at, None)? {
+                Some(record) => {
+                    durable = durable.max(record.header.durable);
+                    RecordHeader::record_bytes(record.data.len())
+                }
+                None => BLOCK_BYTES,
+            };
+            at = (at + taken as u64).next_multiple_of(BLOCK_BYTES as u64);
+        }
+        Ok(durable)
     }
 
     /// The record at `at`, if one is there that follows `last`.

@@ -108,7 +108,8 @@ impl Stream {
     pub(super) fn append(&mut self, tag: ArrayTag, kind: RecordKind, data: &[u8]) -> u64 {
         let Numbering { next: sequence, last: follows } = self.numbering;
         self.numbering = Numbering { next: sequence + 1, last: sequence };
-        let header = RecordHeader { sequence, follows, kind, data_bytes: data.len() as u32 };
+        let (durable, data_bytes) = (self.durable, data.len() as u32);
+        let header = RecordHeader { sequence, follows, durable, kind, data_bytes };
         let takes_more =
             |group: &Pending| group.filling == self.filling && group.used < GROUP_BYTES;
         if !self.pending.back().is_some_and(takes_more) {

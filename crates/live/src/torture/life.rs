@@ -68,7 +68,8 @@ impl<'a> Life<'a> {
             return Err("no device has a label".to_owned());
         };
         self.schedule.tell(|| format!("label {} {:?}", label.sequence, label.members));
-        let beginning = Beginning { label, lun_sectors: self.schedule.plan.lun_sectors() };
+        let lun_sectors = self.schedule.plan.lun_sectors();
+        let beginning = Beginning { label, lun_sectors, accept_lost_writes: false };
         match self.schedule.plan.config.clone() {
             ArrayConfig::WriteAnywhere(config) => {
                 self.live_as(bench, |bench| restart_write_anywhere(bench, &beginning, &config))

@@ -3,12 +3,13 @@
 use std::fs;
 
 use strewn_live::assembly::{
-    self, ChangeError, NewDevice, ProblemKind, mark_failed, prepare_replacement,
+    self, ChangeError, NewDevice, ProblemKind, free_name, mark_failed, prepare_replacement,
+    replace_log,
 };
 use strewn_live::device::Space;
-use strewn_live::format::MemberState;
+use strewn_live::format::{MemberState, Superblock};
 
-use crate::common::{Folder, kinds, label};
+use crate::common::{Folder, kinds, label, read, write};
 
 #[test]
 fn spindles_are_marked_as_failed_as_far_as_redundancy_goes() {
@@ -75,11 +76,79 @@ fn a_device_elsewhere_takes_a_place_and_is_named() {
     refused(given("new", true), 5, "there is no spindle 5");
     refused(given("nothing", true), 2, "cannot open it");
     prepare_replacement(&mut array, 2, &given("new", false)).unwrap();
-    assembly::name_device(&folder.path("array"), 2, &folder.path("new")).unwrap();
+    assembly::name_device(&folder.path("array"), Some(2), &folder.path("new")).unwrap();
     drop(array);
     let array = folder.open_degraded().unwrap();
     assert_eq!(array.spindles[2].as_ref().unwrap().path(), folder.path("new"));
     assert_eq!(kinds(&array.problems), [(Some(2), ProblemKind::Rebuilding)]);
+}
+
+/// A log that is lost is replaced where it is not needed, and where what it had is given up.
+#[test]
+fn a_log_is_replaced() {
+    let folder = Folder::new();
+    folder.create();
+    let directory = folder.path("array");
+    let named = |accept_lost_writes| {
+        let path = free_name(&directory, None);
+        let by = NewDevice::Made { path: path.clone(), space: Space::Sparse };
+        let lost = replace_log(&folder.place(), &by, accept_lost_writes)?;
+        assembly::name_device(&directory, None, &path).unwrap();
+        Ok::<_, ChangeError>((path, lost))
+    };
+    fs::remove_file(folder.log()).unwrap();
+    let error = folder.open_degraded().unwrap_err();
+    assert!(error.remedy().contains("replace DIR log"), "{}", error.remedy());
+    assert_eq!(named(false).unwrap(), (folder.log(), false));
+    folder.open().unwrap();
+
+    // One that is only out of date, of an array that was not shut down.
+    for position in 0..5 {
+        let slot = read(&folder.spindle(position), 4096, 4096);
+        let mut superblock = Superblock::decode(&slot).unwrap();
+        superblock.clean = false;
+        write(&folder.spindle(position), 4096, superblock.encode().bytes());
+    }
+    let before = folder.contents();
+    let error = named(false).unwrap_err();
+    assert!(matches!(error, ChangeError::LogNeeded { checkpoint: 0 }), "{error}");
+    assert!(error.remedy().contains("--lose-writes"), "{}", error.remedy());
+    assert_eq!(folder.contents(), before);
+    assert_eq!(named(true).unwrap(), (folder.path("array/log-1"), true));
+    let array = folder.open().unwrap();
+    assert_eq!(array.log.path(), folder.path("array/log-1"));
+    drop(array);
+
+    // Nothing of either is left.
+    assert_eq!(assembly::destroy(&directory).unwrap().left, [] as [std::path::PathBuf; 0]);
+    assert!(!directory.exists());
+}
+
+#[test]
+fn regression_spindles_that_were_replaced_go_with_the_array() {
+    let folder = Folder::new();
+    folder.create();
+    for _ in 0..2 {
+        mark_failed(&folder.place(), 1).unwrap();
+        let mut array = folder.open_degraded().unwrap();
+        let path = free_name(&folder.path("array"), Some(1));
+        let by = NewDevice::Made { path: path.clone(), space: Space::Sparse };
+        prepare_replacement(&mut array, 1, &by).unwrap();
+        assembly::name_device(&folder.path("array"), Some(1), &path).unwrap();
+    }
+    assert!(folder.path("array/spindle-01-2").exists());
+    // Without the list they are found by their names.
+    fs::rename(folder.path("array/array.toml"), folder.path("list")).unwrap();
+    let array = folder.open().unwrap();
+    assert_eq!(array.spindles[1].as_ref().unwrap().path(), folder.path("array/spindle-01-2"));
+    drop(array);
+    fs::rename(folder.path("list"), folder.path("array/array.toml")).unwrap();
+    // One that only has such a name is somebody's.
+    fs::write(folder.path("array/spindle-09"), "mine").unwrap();
+    let destroyed = assembly::destroy(&folder.path("array")).unwrap();
+    assert_eq!(destroyed.left, [folder.path("array/spindle-09")]);
+    assert_eq!(destroyed.removed.len(), 8);
+    assert_eq!(fs::read_dir(folder.path("array")).unwrap().count(), 1);
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_spindle_that_cannot_be_relied_upon_is_done_without_if_that_is_allowed() {
                 }
             },
             |kind| *kind == ProblemKind::Older { sequence: 1, newest: 3 },
-            "older than the array's",
+            "older than the array",
         ),
         (
             "cut short",
@@ -275,8 +275,54 @@ fn a_change_of_membership_that_was_cut_off_is_completed() {
         assert!(array.spindles[..4].iter().all(Option::is_some) && array.spindles[4].is_none());
         drop(array);
         let sequences = [0, 1, 2, 3].map(|at| label(&folder.spindle(at)).sequence);
-        assert_eq!(sequences, [2; 4]);
+        // Raised by the change, and twice by the start.
+        assert_eq!(sequences, [4; 4]);
     }
+}
+
+/// A copy of a device from before the array was started looks right by itself, and lacks what was written since.
+#[test]
+fn regression_a_copy_from_before_a_start_is_known() {
+    let folder = Folder::new();
+    folder.create();
+    drop(folder.open().unwrap());
+    for (path, position) in [(folder.spindle(2), Some(2)), (folder.log(), None)] {
+        let copy = fs::read(&path).unwrap();
+        drop(folder.open().unwrap());
+        let present = fs::read(&path).unwrap();
+        fs::write(&path, copy).unwrap();
+        let before = folder.contents();
+        let error = folder.open().unwrap_err();
+        let is_older = |problem: &&assembly::Problem| {
+            problem.position == position && matches!(problem.kind, ProblemKind::Older { .. })
+        };
+        assert!(error.problems().iter().any(|problem| is_older(&problem)), "{error}");
+        assert_eq!(folder.contents(), before);
+        match position {
+            Some(_) => assert_eq!(look(&folder.place()).unwrap().condition, Condition::Degraded),
+            None => assert!(folder.open_degraded().is_err()),
+        }
+        fs::write(&path, present).unwrap();
+        folder.open().unwrap();
+    }
+}
+
+#[test]
+fn what_is_there_and_not_ours_to_open_is_not_taken_for_lost() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Folder::new();
+    folder.create();
+    fs::set_permissions(folder.spindle(1), fs::Permissions::from_mode(0)).unwrap();
+    // Whoever may do anything is not kept out.
+    if fs::File::open(folder.spindle(1)).is_ok() {
+        return;
+    }
+    let before = label(&folder.spindle(0));
+    let error = folder.open_degraded().unwrap_err();
+    assert!(error.to_string().contains("spindle-01"), "{error}");
+    assert!(error.remedy().contains("access"), "{}", error.remedy());
+    assert_eq!(label(&folder.spindle(0)), before);
 }
 
 #[test]

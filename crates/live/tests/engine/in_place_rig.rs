@@ -290,7 +290,8 @@ impl Rig {
     pub fn try_start(&mut self, fuse: Option<u64>) -> Result<(), RestartError> {
         let label = self.label();
         self.devices.fuse.set(fuse);
-        let beginning = Beginning { label, lun_sectors: self.setting.lun_blocks * 8 };
+        let lun_sectors = self.setting.lun_blocks * 8;
+        let beginning = Beginning { label, lun_sectors, accept_lost_writes: false };
         let array = restart_in_place(self.devices.clone(), &beginning, &self.setting.config());
         self.devices.fuse.set(None);
         self.array = Some(array?);

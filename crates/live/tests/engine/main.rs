@@ -66,7 +66,8 @@ fn fresh_devices(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, 
     while done.len() < spindles.into() {
         devices.wait(None, &mut done);
     }
-    (devices, Beginning { label, lun_sectors: u64::from(LUN_BLOCKS) * 8 })
+    let lun_sectors = u64::from(LUN_BLOCKS) * 8;
+    (devices, Beginning { label, lun_sectors, accept_lost_writes: false })
 }
 
 type Array = Running<SimulatedDevices, WriteAnywhere<Data>>;

@@ -131,6 +131,7 @@ proptest! {
     #[test]
     fn a_record_comes_back_and_every_flip_is_seen(
         (follows, first) in any::<(u32, u64)>(),
+        behind in 0..3_u64,
         tag in any::<[u8; 8]>(),
         data in prop::collection::vec(any::<u8>(), 512),
         sectors in 0..2_usize,
@@ -142,7 +143,8 @@ proptest! {
             RecordKind::Write { first_sector: first, sectors: 1 }
         };
         let (follows, data_bytes) = (u64::from(follows), data.len() as u32);
-        let header = RecordHeader { sequence: follows + 1, follows, kind, data_bytes };
+        let durable = follows.saturating_sub(behind);
+        let header = RecordHeader { sequence: follows + 1, follows, durable, kind, data_bytes };
         let bytes = header.encode(tag, data);
         prop_assert_eq!(RecordHeader::decode(&bytes, tag), Some(header));
         prop_assert!(RecordHeader::is_whole(&bytes, data));

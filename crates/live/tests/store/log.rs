@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use strewn_live::device::{BLOCK_BYTES, Done, Io, IoError, Request};
-use strewn_live::format::LogLayout;
+use strewn_live::format::{LogLayout, Superblock};
 use strewn_live::log::{Log, LogStart, read_log};
 
 use crate::log_model::{ARRAY, DEVICE, Model, recover};
@@ -165,6 +165,31 @@ fn a_log_that_breaks_off_says_so() {
     };
     let found = read_log(&model.layout, &model.superblock, &mut read).unwrap();
     assert!(found.host.len() < 3 && found.breaks_off && found.unreadable);
+}
+
+/// A record that decays while all is in one half: whatever is behind it says that it was durable, but for the last.
+#[test]
+fn a_record_that_is_lost_amid_a_half_is_missed() {
+    let mut model = Model::new(8);
+    let mut groups = Vec::new();
+    for _ in 0..6 {
+        model.append();
+        model.submit();
+        groups.push(model.under_way[0].extent().unwrap().0);
+        model.step();
+    }
+    for (at, offset) in groups.iter().enumerate() {
+        let header = *offset as usize + 20;
+        model.disk[header] ^= 1;
+        let found = recover(&model.layout, &model.superblock, &model.disk);
+        // Nobody knows of the last one that it was acknowledged.
+        assert_eq!((found.host.len(), found.breaks_off), (at, at < 5));
+        // What is covered is not needed.
+        let covering = Superblock { log_start: 7, ..model.superblock.clone() };
+        let found = recover(&model.layout, &covering, &model.disk);
+        assert_eq!((found.host.len(), found.breaks_off), (0, false));
+        model.disk[header] ^= 1;
+    }
 }
 
 proptest! {

@@ -258,6 +258,6 @@ impl Model {
         (self.checkpoint, self.flushing) = (None, None);
         self.durable = (found.start.host.last, found.start.redo.last);
         let nothing = recover(&self.layout, &self.superblock, &self.disk);
-        assert!(nothing.host.is_empty() && nothing.redo.is_empty());
+        assert!(nothing.host.is_empty() && nothing.redo.is_empty() && !nothing.breaks_off);
     }
 }
