@@ -72,7 +72,9 @@ impl SnapshotError {
             Self::Name(_) | Self::Exists(_) => "give it another name",
             Self::NoSuchSnapshot(_) => "`strewn array status` has the names of those there are",
             Self::TooMany => "delete one first",
-            Self::NoRoom { .. } => "delete a snapshot, if there is one, or create the array with as much more on its data spindles",
+            Self::NoRoom { .. } => {
+                "delete a snapshot, if there is one, or create the array with as much more on its data spindles"
+            }
             Self::Stopped(_) | Self::Restart(_) | Self::Gone(_) => {
                 "`strewn array status` and `strewn array check` say what is wrong"
             }

@@ -65,7 +65,8 @@ impl StartError {
                  `strewn array replace DIR log --lose-writes`"
                     .to_owned()
             }
-            _ => "`strewn array status` says how its devices are; nothing was lost by trying".to_owned(),
+            _ => "`strewn array status` says how its devices are; nothing was lost by trying"
+                .to_owned(),
         }
     }
 }
@@ -254,10 +255,7 @@ pub fn start(assembled: Assembled, engine: Engine) -> Result<Started, StartError
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_with_lost_writes(
-    assembled: Assembled,
-    engine: Engine,
-) -> Result<Started, StartError> {
+pub fn start_with_lost_writes(assembled: Assembled, engine: Engine) -> Result<Started, StartError> {
     start_with(assembled, engine, true)
 }
 

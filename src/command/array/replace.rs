@@ -74,7 +74,9 @@ impl ReplaceArguments {
     /// The device that takes the place, and its path.
     fn new_device(&self, position: Option<u16>) -> (NewDevice, PathBuf) {
         match &self.with {
-            Some(path) => (NewDevice::Given { path: path.clone(), force: self.force }, path.clone()),
+            Some(path) => {
+                (NewDevice::Given { path: path.clone(), force: self.force }, path.clone())
+            }
             None => {
                 let path = free_name(&self.directory, position);
                 (NewDevice::Made { path: path.clone(), space: Space::Sparse }, path)
@@ -136,8 +138,8 @@ fn replace_the_log(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
     let place = Place::Directory(arguments.directory.clone());
     let lost_of_it = bring_to_spindles(arguments, &place)?;
     let (new, path) = arguments.new_device(None);
-    let lost_with_it = replace_log(&place, &new, arguments.lose_writes)
-        .map_err(|error| not_changed(&error))?;
+    let lost_with_it =
+        replace_log(&place, &new, arguments.lose_writes).map_err(|error| not_changed(&error))?;
     arguments.name(None, &path)?;
     terminal::print(&format!("the log is now {}\n", path.display()))?;
     if lost_of_it || lost_with_it {

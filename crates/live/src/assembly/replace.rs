@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
 use crate::format::{Member, MemberState};
 
-use super::seen::DeviceKey;
 use super::find::{FoundDevices, find_devices};
+use super::seen::DeviceKey;
 use super::{Assembled, ChangeError, OpenOptions, Place, blank, given, random};
 
 /// A device that is to take the place of a spindle.
@@ -100,8 +100,7 @@ pub fn replace_log(
         }
     };
     label.log = Some(random::identity()?);
-    let mut array =
-        Assembled { label, configuration, spindles, log: device, superblock, problems };
+    let mut array = Assembled { label, configuration, spindles, log: device, superblock, problems };
     array.change_members(|_| ())?;
     Ok(!is_clean)
 }

@@ -120,9 +120,8 @@ pub fn is_of_an_array(path: &Path) -> bool {
         Some(paths.filter_map(|path| DeviceKey::at(&path)).any(|other| other == key))
     };
     // To open a pipe would wait for whoever writes to it.
-    let is_storage = std::fs::metadata(path).is_ok_and(|status| {
-        status.file_type().is_file() || status.file_type().is_block_device()
-    });
+    let is_storage = std::fs::metadata(path)
+        .is_ok_and(|status| status.file_type().is_file() || status.file_type().is_block_device());
     is_storage && (labelled().unwrap_or(false) || listed().unwrap_or(false))
 }
 
