@@ -220,7 +220,7 @@ fn snapshots_are_taken_listed_copied_and_deleted() {
     // With a spindle lost too, whether the labels know of that or not.
     fs::remove_file(folder.path("a/spindle-01")).unwrap();
     let words = ["snapshot", "copy", "a", "before aging", "degraded.img"];
-    array(&folder, &words).refused(&["start degraded"]);
+    array(&folder, &words).refused(&["--degraded"]);
     done(array(&folder, &[&words[..], &["--degraded"]].concat()));
     assert!(
         fs::read(folder.path("degraded.img")).unwrap()

@@ -39,7 +39,7 @@ pub(super) fn find(place: &Place, options: OpenOptions) -> Result<Found, Assembl
     let FoundDevices { label, configuration, spindles, log, superblock, problems, stale } =
         find_devices(place, options, true)?;
     let Some(log) = log else {
-        return Err(AssemblyError::Unusable { problems });
+        return Err(AssemblyError::Unusable { too_many_lost: false, problems });
     };
     let array = Assembled { label, configuration, spindles, log, superblock, problems };
     Ok(Found { array, stale })
@@ -65,8 +65,9 @@ pub(super) fn find_devices(
         AssemblyError::Configuration { path: seen[diagnosis.newest].path.clone(), source }
     })?;
     let lost = diagnosis.lost(&label);
-    if lost > usize::from(configuration.redundancy()) || (needs_log && diagnosis.log.is_none()) {
-        return Err(AssemblyError::Unusable { problems: diagnosis.problems });
+    let too_many_lost = lost > usize::from(configuration.redundancy());
+    if too_many_lost || (needs_log && diagnosis.log.is_none()) {
+        return Err(AssemblyError::Unusable { too_many_lost, problems: diagnosis.problems });
     }
     // One that is being rebuilt is there: the array goes on with it, and is whole without anybody's doing.
     if diagnosis.spindles.contains(&None) && !options.degraded {

@@ -104,7 +104,7 @@ impl Problem {
     pub fn remedy(&self) -> String {
         match &self.kind {
             ProblemKind::Missing => {
-                "connect it; or replace it, by `strewn array replace DIR N`".to_owned()
+                "connect it, or replace it".to_owned()
             }
             ProblemKind::LogMissing => {
                 "connect it, as it may have writes that the host was told are safe; or replace it, by `strewn array replace DIR log`"
@@ -217,6 +217,8 @@ pub enum AssemblyError {
     /// Something is wrong that nothing makes good.
     #[error("the array cannot be started{}", list(.problems))]
     Unusable {
+        /// Whether it is that more spindles are lost than redundancy makes good.
+        too_many_lost: bool,
         /// All that is wrong.
         problems: Vec<Problem>,
     },
@@ -255,11 +257,16 @@ impl AssemblyError {
             }
             Self::Degraded { problems, .. } => {
                 format!(
-                    "{}; or start it without, by --degraded: what is lost is computed from the rest",
+                    "{}; `strewn array replace DIR N` replaces, and --degraded starts without what is lost, which is computed from \
+                     the rest",
                     remedies(problems)
                 )
             }
-            Self::Unusable { problems } => remedies(problems),
+            Self::Unusable { problems, too_many_lost: false } => remedies(problems),
+            Self::Unusable { problems, too_many_lost: true } => format!(
+                "{}; nothing can be replaced while more is lost than redundancy makes good",
+                remedies(problems)
+            ),
             Self::Configuration { source, .. } => source.remedy(),
             Self::Io { .. } => "see what the system says of the device".to_owned(),
             Self::Format(_) => "use fewer spindles".to_owned(),
@@ -272,7 +279,7 @@ impl AssemblyError {
         match self {
             Self::NoArray { problems, .. }
             | Self::Degraded { problems, .. }
-            | Self::Unusable { problems } => problems,
+            | Self::Unusable { problems, .. } => problems,
             _ => &[],
         }
     }

@@ -313,7 +313,7 @@ fn what_is_there_and_not_ours_to_open_is_not_taken_for_lost() {
 
     let folder = Folder::new();
     folder.create();
-    fs::set_permissions(folder.spindle(1), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(folder.spindle(1), fs::Permissions::from_mode(0o000)).unwrap();
     // Whoever may do anything is not kept out.
     if fs::File::open(folder.spindle(1)).is_ok() {
         return;
