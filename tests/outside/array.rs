@@ -178,7 +178,7 @@ impl Served {
         self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
         let status = self.child.wait().unwrap();
         assert!(status.success(), "{status}: {stdout}{stderr}");
-        (stdout, took)
+        (stdout + &stderr, took)
     }
 
     fn signal(&self, signal: &str) {

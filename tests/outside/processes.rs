@@ -1,5 +1,7 @@
 //! Several processes and one array, and its proper end.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
 use crate::array::{Array, MIB};
@@ -69,6 +71,29 @@ fn asked_to_end_it_leaves_everything_on_the_spindles() {
         served.terminate();
     }
     array.is_right();
+}
+
+/// Blocks that a drive has lost are computed, and whoever has the array is told of them, each time as often as it is so.
+#[test]
+fn what_is_wrong_while_it_is_served_is_said() {
+    let array = Array::new("raid-4", 64);
+    let mut random = Random::new("wrong while served");
+    let mut model = Model::new(0..64);
+    let served = array.serve(&[]);
+    model.change(served.client(), &mut random, 2_000);
+    let (said, _) = served.terminate();
+    assert!(!said.contains("bad blocks"), "{said}");
+    let spindle = OpenOptions::new().write(true).open(array.path("spindle-02")).unwrap();
+    spindle.write_all_at(&random.bytes(8 << 20), 1 << 20).unwrap();
+    let served = array.serve(&[]);
+    model.check(&served);
+    let (said, _) = served.terminate();
+    assert!(said.contains("bad blocks were read") && said.contains(" 0 are gone"), "{said}");
+    array.done(&["scrub", "aged"]);
+    let served = array.serve(&[]);
+    model.check(&served);
+    let (said, _) = served.terminate();
+    assert!(!said.contains("bad blocks"), "{said}");
 }
 
 #[test]
