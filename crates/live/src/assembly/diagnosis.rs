@@ -135,11 +135,16 @@ impl Diagnosis {
             }
         }
         if self.log.is_none() {
-            self.problems.push(Problem {
-                path: None,
-                position: None,
-                kind: ProblemKind::LogMissing,
-            });
+            let kind = ProblemKind::LogMissing;
+            let missing = self.problems.iter_mut().filter(|one| one.kind == ProblemKind::Missing);
+            // Where a directory says that it is, there may be nothing. Of a list nobody knows what a path was to be, unless
+            // nothing else is missing.
+            let mut not_spindles: Vec<_> =
+                missing.filter(|one| one.position.is_none() || one.path.is_none()).collect();
+            match &mut not_spindles[..] {
+                [one] if one.position.is_none() => one.kind = kind,
+                _ => self.problems.push(Problem { path: None, position: None, kind }),
+            }
         }
     }
 

@@ -85,8 +85,10 @@ where
     let tag = superblock.array.tag();
     let half_bytes = layout.half_bytes();
     let redo_bytes = layout.redo_half_blocks * BLOCK_BYTES as u64;
-    let host = read_stream(layout.halves(), half_bytes, tag, read)?;
-    let redo = read_stream(layout.redo_halves(), redo_bytes, tag, read)?;
+    // Behind what the array was shut down with nothing can be missing. Of redo records nothing could be said: a half that is free is
+    // known to be only when a record behind it is written.
+    let host = read_stream(layout.halves(), half_bytes, tag, !superblock.clean, read)?;
+    let redo = read_stream(layout.redo_halves(), redo_bytes, tag, false, read)?;
 
     let start = LogStart {
         host: host.numbering(superblock.log_start, half_bytes),
@@ -120,6 +122,7 @@ fn read_stream<R>(
     offsets: [u64; 2],
     bytes: u64,
     tag: ArrayTag,
+    look_beyond: bool,
     read: &mut R,
 ) -> Result<Halves, IoError>
 where
@@ -128,7 +131,7 @@ where
     let mut halves = Halves { runs: Vec::new(), durable_beyond: 0, unreadable: false };
     for offset in offsets {
         let half = Half::new(Area { offset, bytes }, read);
-        let (Found { records, durable_beyond }, unreadable) = half.find(tag)?;
+        let (Found { records, durable_beyond }, unreadable) = half.find(tag, look_beyond)?;
         halves.durable_beyond = halves.durable_beyond.max(durable_beyond);
         halves.unreadable |= unreadable;
         halves.runs.push(records);

@@ -22,7 +22,7 @@ pub(super) struct Half<'r, R> {
     start: u64,
     bytes: Vec<u8>,
     /// Whether a block that was looked for could not be read.
-    pub(super) unreadable: bool,
+    unreadable: bool,
 }
 
 /// What a half has.
@@ -39,12 +39,18 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         Self { read, area, start: 0, bytes: Vec::new(), unreadable: false }
     }
 
-    /// All of the half. What follows a record is either right behind it or, where a group ended, at the next block.
-    pub(super) fn find(mut self, tag: ArrayTag) -> Result<(Found, bool), IoError> {
+    /// What the half has, and whether a block was looked for that could not be read. Behind the records that follow each
+    /// other it is looked only where that is asked for. What follows a record is either right behind it or, where a
+    /// group ended, at the next block.
+    pub(super) fn find(
+        mut self,
+        tag: ArrayTag,
+        look_beyond: bool,
+    ) -> Result<(Found, bool), IoError> {
         let (records, end) = self.records(tag)?;
         // What cannot be read further on is not missed.
         let unreadable = self.unreadable;
-        let durable_beyond = self.durable_beyond(tag, end)?;
+        let durable_beyond = if look_beyond { self.durable_beyond(tag, end)? } else { 0 };
         Ok((Found { records, durable_beyond }, unreadable))
     }
 
