@@ -268,7 +268,9 @@ impl AssemblyError {
                 remedies(problems)
             ),
             Self::Configuration { source, .. } => source.remedy(),
-            Self::Io { .. } => "see what the system says of the device".to_owned(),
+            Self::Io { .. } => "see what the system says of the device; a spindle that cannot be written is left out once it is marked \
+                               as failed, by `strewn array fail DIR N`"
+                .to_owned(),
             Self::Format(_) => "use fewer spindles".to_owned(),
         }
     }
