@@ -4,7 +4,7 @@ use strewn::report::{self, ChartError, LayoutMap, RESULTS_CHARTS, Report, Result
 use strewn::terminal::Failure;
 
 use super::arguments::{PictureArguments, TableFormat};
-use super::out_directory::OutFile;
+use super::out_directory::{OutDirectory, OutFile};
 
 pub(crate) const RESULTS: &str = "results.json";
 pub(crate) const MAP: &str = "map.json";
@@ -77,6 +77,24 @@ pub(crate) fn of_report(
         }
     }
     Ok(files)
+}
+
+/// Writes what a run measured, and what was made of it. A run is not lost to a picture that cannot be drawn.
+pub(crate) fn write(
+    out: OutDirectory,
+    mut measured: Vec<OutFile>,
+    made: Result<Vec<OutFile>, Failure>,
+) -> Result<(), Failure> {
+    let help = format!("the results are there: strewn report {}", out.path().display());
+    let failure = match made {
+        Ok(made) => {
+            measured.extend(made);
+            None
+        }
+        Err(failure) => Some(failure.with_help(help)),
+    };
+    out.write(&measured)?;
+    failure.map_or(Ok(()), Err)
 }
 
 fn segments(results: &Results, format: TableFormat) -> Result<OutFile, Failure> {

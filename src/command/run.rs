@@ -67,25 +67,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
     if let Some(out) = out {
         let shown = Shown { results: &results, map: map.as_ref(), scenario: Some(&text) };
-        let mut files = output_files::of_run(&shown, &json)?;
+        let files = output_files::of_run(&shown, &json)?;
         let others = output_files::of_report(&shown, &arguments.pictures, arguments.table.format)
             .and_then(|mut others| {
                 others.extend(also::files(&also_shapes, &scenario, &results, &segments)?);
                 Ok(others)
             });
-        // A run is not lost to a picture that cannot be drawn.
-        let failure = match others {
-            Ok(others) => {
-                files.extend(others);
-                None
-            }
-            Err(failure) => Some(failure),
-        };
-        out.write(&files)?;
-        if let Some(failure) = failure {
-            let help = format!("the results are there: strewn report {}", out.path().display());
-            return Err(failure.with_help(help));
-        }
+        output_files::write(out, files, others)?;
     }
     terminal::print(&if arguments.json { json } else { report::all_tables(&results) })?;
     Ok(Ending::of(&results))

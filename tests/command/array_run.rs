@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::Folder;
+use crate::common::{Folder, Ran};
 
 fn with_array() -> Folder {
     let folder = Folder::new();
@@ -89,6 +89,34 @@ fn interrupted_it_keeps_what_is_complete_and_shuts_the_array_down() {
     assert_eq!(results["partial"], true);
     assert!(!results["arrays"][0]["segments"].as_array().unwrap().is_empty());
     assert!(clean(&folder));
+}
+
+/// The map has one row then, and there is much to say of the run.
+#[test]
+fn interrupted_after_its_first_segments_it_writes_all_its_files() {
+    let folder = with_array();
+    let words = ["array", "run", "a", "--random-read", "4KiB", "--out", "o"];
+    let ran = stopped_after_some_segments(&folder, &words);
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    let results: Value = serde_json::from_str(&folder.read("o/results.json")).unwrap();
+    assert_eq!(results["partial"], true);
+    assert!(!results["arrays"][0]["segments"].as_array().unwrap().is_empty());
+    for name in ["report.html", "segments.csv", "map.json", "iops.svg", "map.svg", "commands.svg"] {
+        assert!(folder.path("o").join(name).exists(), "no {name}");
+    }
+    assert!(clean(&folder));
+}
+
+/// The file is written in full before.
+fn stopped_after_some_segments(folder: &Folder, words: &[&str]) -> Ran {
+    folder.strewn(&["array", "run", "a", "--segments", "1", "--segment", "1ms"]).succeeded();
+    let segments = ["--segments", "9", "--segment", "1s"];
+    let mut command = folder.command(&[words, &segments].concat());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(2_500));
+    let kill = format!("kill -TERM {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    Ran::of(child.wait_with_output().unwrap())
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Charts of level bars, a row each with its words to the left: as high as they have rows.
 
 use crate::axis::Axis;
-use crate::chart::{
-    ChartError, ChartSize, ChartStyle, PIXEL, Sheet, register_the_font, style, to_px, width_px,
-};
+use crate::chart::{ChartError, ChartStyle, PIXEL, Sheet, style, to_px, width_px};
 use crate::legend::LEFT_PX;
 use crate::marker::{Canvas, Place};
 use crate::theme::{GRID, INK, PAPER};
@@ -65,18 +63,9 @@ impl Row {
 impl BarChart {
     /// The SVG, of the style's width.
     pub(crate) fn draw(&self, style: ChartStyle) -> Result<String, ChartError> {
-        style.size.check()?;
-        register_the_font()?;
         let rows_px: i32 = self.rows.iter().map(Row::height_px).sum();
-        let over_px = 60 + 18 * to_px(self.subtitles.len());
-        let height_px = (over_px + rows_px + AXIS_PX + 24).unsigned_abs().max(320);
-        let size = ChartSize { width_px: style.size.width_px, height_px };
-        let sheet = Sheet {
-            style: ChartStyle { size, ..style },
-            title: self.title,
-            subtitles: self.subtitles.clone(),
-            legend_rows: 0,
-        };
+        let plot_px = rows_px + AXIS_PX + 24;
+        let sheet = Sheet::around(style, self.title, self.subtitles.clone(), plot_px)?;
         let mut words_px = 0;
         let (mut highest, mut any) = (0.0_f64, false);
         for row in &self.rows {
@@ -96,7 +85,7 @@ impl BarChart {
         let left_px = LEFT_PX + words_px + 12;
         let frame = Frame {
             left_px,
-            right_px: (to_px(size.width_px as usize) - RIGHT_PX).max(left_px + 120),
+            right_px: (to_px(style.size.width_px as usize) - RIGHT_PX).max(left_px + 120),
             axis: Axis::from_zero_to(highest),
         };
         sheet.draw(|canvas, margins| self.plot(canvas, &frame, margins.top_px))

@@ -67,13 +67,18 @@ pub enum ChartError {
         /// Height asked for.
         height_px: u32,
     },
-    /// The legend leaves no room for the plot.
-    #[error("chart: {height_px} pixels of height are too few for {arrays} rows of legend")]
+    /// Legend and subtitles leave no room for the plot.
+    #[error(
+        "chart: {height_px} pixels of height are too few for the plot beside {arrays} rows of legend and the lines below the \
+         title; {least_px} would do"
+    )]
     Crowded {
         /// Height asked for.
         height_px: u32,
         /// Rows in the legend, of arrays one each.
         arrays: usize,
+        /// The least height that leaves room.
+        least_px: u32,
     },
     /// There is no figure to draw.
     #[error("chart: {title} has no drawable figures")]
@@ -123,12 +128,15 @@ pub(crate) fn register_the_font() -> Result<(), ChartError> {
 }
 
 /// A chart but for its plot and legend.
-pub(crate) struct Sheet<'a> {
-    pub(crate) style: ChartStyle,
-    pub(crate) title: &'a str,
-    /// A line each, below the title.
-    pub(crate) subtitles: Vec<String>,
-    pub(crate) legend_rows: usize,
+pub(crate) struct Sheet {
+    style: ChartStyle,
+    title: &'static str,
+    /// What stands below the title, as it was given.
+    subtitles: Vec<String>,
+    /// The same in lines that the sheet is wide enough for.
+    lines: Vec<String>,
+    legend_rows: usize,
+    least_plot_px: i32,
 }
 
 /// What a sheet leaves to the plot.
@@ -153,33 +161,86 @@ impl From<Vec<ValueMark>> for Drawn {
     }
 }
 
-impl Sheet<'_> {
+/// A plot of less height than this shows nothing.
+const LEAST_PLOT_PX: i32 = 200;
+/// A sheet that is as high as what is on it has this height at least, pixels.
+const LEAST_SHEET_PX: u32 = 320;
+/// Left and right of the words below the title.
+const SIDE_PX: i32 = 16;
+
+impl Sheet {
+    /// A sheet of the style's size.
+    ///
+    /// # Errors
+    /// If the size is out of bounds.
+    pub(crate) fn new(
+        style: ChartStyle,
+        title: &'static str,
+        subtitles: Vec<String>,
+        legend_rows: usize,
+    ) -> Result<Self, ChartError> {
+        style.size.check()?;
+        register_the_font()?;
+        let room_px = i32::try_from(style.size.width_px).unwrap_or(i32::MAX) - 2 * SIDE_PX;
+        let mut lines = Vec::new();
+        for words in &subtitles {
+            lines.extend(wrapped(words, room_px)?);
+        }
+        Ok(Self { style, title, subtitles, lines, legend_rows, least_plot_px: LEAST_PLOT_PX })
+    }
+
+    /// A sheet of the style's width without a legend, as high as a plot of `plot_px` needs.
+    ///
+    /// # Errors
+    /// If the size is out of bounds.
+    pub(crate) fn around(
+        style: ChartStyle,
+        title: &'static str,
+        subtitles: Vec<String>,
+        plot_px: i32,
+    ) -> Result<Self, ChartError> {
+        let mut sheet = Self { least_plot_px: plot_px, ..Self::new(style, title, subtitles, 0)? };
+        sheet.style.size.height_px = sheet.least_px().max(LEAST_SHEET_PX);
+        Ok(sheet)
+    }
+
+    fn margins(&self) -> Margins {
+        Margins {
+            top_px: 32 + SUBTITLE_PX * to_px(self.lines.len()) + 16,
+            legend_px: legend::ROW_PX * to_px(self.legend_rows) + 12,
+        }
+    }
+
+    /// The least height that leaves room for the plot.
+    fn least_px(&self) -> u32 {
+        let Margins { top_px, legend_px } = self.margins();
+        (top_px + self.least_plot_px + legend_px).unsigned_abs()
+    }
+
     /// The SVG, with what `draw` puts on it and the marks that it returns.
     ///
     /// # Errors
-    /// If the size, which is to be checked before, leaves no room, or `draw` fails.
+    /// If the size leaves no room, or `draw` fails.
     pub(crate) fn draw<D: Into<Drawn>>(
         &self,
         draw: impl FnOnce(&Canvas<'_>, &Margins) -> Result<D, ChartError>,
     ) -> Result<String, ChartError> {
         let ChartStyle { size, theme } = self.style;
-        register_the_font()?;
         let ChartSize { width_px, height_px } = size;
-        let top_px = 32 + SUBTITLE_PX * to_px(self.subtitles.len()) + 16;
-        let legend_px = legend::ROW_PX * to_px(self.legend_rows) + 12;
-        if to_px(height_px as usize) - top_px - legend_px < 200 {
-            return Err(ChartError::Crowded { height_px, arrays: self.legend_rows });
+        let least_px = self.least_px();
+        if height_px < least_px {
+            return Err(ChartError::Crowded { height_px, arrays: self.legend_rows, least_px });
         }
         let mut svg = String::new();
         let drawn: Drawn = {
             let units = (width_px * PIXEL.unsigned_abs(), height_px * PIXEL.unsigned_abs());
             let canvas = SVGBackend::with_string(&mut svg, units).into_drawing_area();
             canvas.fill(&PAPER).map_err(ChartError::drawing)?;
-            text(&canvas, self.title, (16, 14), 18, VPos::Top)?;
-            for (row, words) in self.subtitles.iter().enumerate() {
-                text(&canvas, words, (16, 40 + SUBTITLE_PX * to_px(row)), 12, VPos::Top)?;
+            text(&canvas, self.title, (SIDE_PX, 14), 18, VPos::Top)?;
+            for (row, words) in self.lines.iter().enumerate() {
+                text(&canvas, words, (SIDE_PX, 40 + SUBTITLE_PX * to_px(row)), 12, VPos::Top)?;
             }
-            let drawn = draw(&canvas, &Margins { top_px, legend_px })?;
+            let drawn = draw(&canvas, &self.margins())?;
             canvas.present().map_err(ChartError::drawing)?;
             drawn.into()
         };
@@ -189,6 +250,37 @@ impl Sheet<'_> {
 }
 
 pub(crate) const SUBTITLE_PX: i32 = 18;
+
+/// The words in lines of at most `room_px`; a word that is longer by itself has a line to itself.
+fn wrapped(words: &str, room_px: i32) -> Result<Vec<String>, ChartError> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        if let Some(line) = lines.last_mut() {
+            let longer = format!("{line} {word}");
+            if width_px(&longer, 12)? <= room_px {
+                *line = longer;
+                continue;
+            }
+        }
+        lines.push(word.to_owned());
+    }
+    Ok(lines)
+}
+
+/// The chart that `draw` makes in this style, higher than asked for where legend and subtitles would leave no room.
+pub(crate) fn high_enough<T>(
+    style: ChartStyle,
+    draw: impl Fn(ChartStyle) -> Result<T, ChartError>,
+) -> Result<T, ChartError> {
+    match draw(style) {
+        Err(ChartError::Crowded { arrays, height_px, least_px }) => {
+            let legend_px = u32::try_from(legend::ROW_PX * to_px(arrays)).unwrap_or_default();
+            let height_px = least_px.max(height_px + legend_px);
+            draw(ChartStyle { size: ChartSize { height_px, ..style.size }, ..style })
+        }
+        drawn => drawn,
+    }
+}
 
 pub(crate) fn style(size_px: i32) -> TextStyle<'static> {
     // The drawing library takes a font's line height, 1.24 of its size.

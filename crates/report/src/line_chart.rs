@@ -66,12 +66,7 @@ impl LineChart {
             return Err(ChartError::NoFigures { title: self.title });
         }
         let legend = self.legend(to_px(style.size.width_px as usize))?;
-        let sheet = Sheet {
-            style,
-            title: self.title,
-            subtitles: self.subtitles.clone(),
-            legend_rows: legend.rows(),
-        };
+        let sheet = Sheet::new(style, self.title, self.subtitles.clone(), legend.rows())?;
         sheet.draw(|canvas, margins| {
             let marks = self.plot(canvas, margins)?;
             legend.draw(canvas, to_px(style.size.height_px as usize) - margins.legend_px)?;

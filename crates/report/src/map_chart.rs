@@ -1,6 +1,6 @@
 //! The map on paper: a row each time the file had moved, the spindles of an array over each other.
 
-use crate::chart::{ChartError, ChartSize, ChartStyle, Drawn, PIXEL, Sheet, style, text, to_px};
+use crate::chart::{ChartError, ChartStyle, Drawn, PIXEL, Sheet, style, text, to_px};
 use crate::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot};
 use crate::legend::LEFT_PX;
 use crate::marker::Canvas;
@@ -46,7 +46,6 @@ pub(crate) fn by_segment(
     subtitles: Vec<String>,
     style: ChartStyle,
 ) -> Result<String, ChartError> {
-    style.size.check()?;
     let arrays: Vec<(&ArrayMap, Vec<Row>)> = map
         .arrays
         .iter()
@@ -58,26 +57,19 @@ pub(crate) fn by_segment(
     }
     let rows =
         arrays.iter().map(|(_, rows)| HEADING_PX + AXIS_PX + (ROW_PX + GAP_PX) * to_px(rows.len()));
-    let over_px = 60 + 18 * to_px(subtitles.len() + 1);
-    let height_px = (over_px + rows.sum::<i32>() + SCALE_PX + 12).unsigned_abs().max(320);
-    let width_px = style.size.width_px;
+    let plot_px = rows.sum::<i32>() + SCALE_PX + 12;
     let mut subtitles = subtitles;
     subtitles.push(
         "Height: the share of the spindles there that holds the file, all data spindles together. Colour: how far blocks lie \
          from their predecessors."
             .to_owned(),
     );
-    let size = ChartSize { width_px, height_px };
-    let sheet = Sheet {
-        style: ChartStyle { size, ..style },
-        title: "The map: where the file lies, segment by segment",
-        subtitles,
-        legend_rows: 0,
-    };
+    let title = "The map: where the file lies, segment by segment";
+    let sheet = Sheet::around(style, title, subtitles, plot_px)?;
     let span = arrays.iter().map(|(array, _)| array.span()).fold(0.0, f64::max);
     let frame = Frame {
         left_px: LEFT_PX + WORDS_PX,
-        right_px: to_px(width_px as usize) - RIGHT_PX,
+        right_px: to_px(style.size.width_px as usize) - RIGHT_PX,
         end: shown(span),
     };
     sheet.draw(|canvas, margins| {

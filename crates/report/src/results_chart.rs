@@ -2,9 +2,8 @@
 
 use crate::axis::grouped;
 use crate::bar_chart::{Bar, BarChart, Row};
-use crate::chart::{ChartError, ChartSize, ChartStyle, to_px};
+use crate::chart::{ChartError, ChartStyle, high_enough};
 use crate::layout_map::LayoutMap;
-use crate::legend;
 use crate::line_chart::{Across, Line, LineChart, Up};
 use crate::loss::{self, Loss};
 use crate::map_chart;
@@ -98,7 +97,7 @@ impl ResultsChart {
     }
 
     /// The chart as SVG; the same results give the same bytes. None if these results have nothing for it: no map, no
-    /// way to buy an array, no loss. A chart whose legend leaves no room for the plot is higher than asked for.
+    /// way to buy an array, no loss. A chart whose legend and subtitles leave no room for the plot is higher than asked for.
     ///
     /// # Errors
     ///
@@ -109,14 +108,7 @@ impl ResultsChart {
         map: Option<&LayoutMap>,
         style: ChartStyle,
     ) -> Result<Option<String>, ChartError> {
-        match self.draw_at(results, map, style) {
-            Err(ChartError::Crowded { arrays, height_px }) => {
-                let legend_px = u32::try_from(legend::ROW_PX * to_px(arrays)).unwrap_or_default();
-                let size = ChartSize { height_px: height_px + legend_px, ..style.size };
-                self.draw_at(results, map, ChartStyle { size, ..style })
-            }
-            drawn => drawn,
-        }
+        high_enough(style, |style| self.draw_at(results, map, style))
     }
 
     fn draw_at(

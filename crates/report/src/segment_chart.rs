@@ -84,7 +84,7 @@ impl Picture<'_> {
         for (position, array) in results.arrays.iter().enumerate() {
             series.push(self.series(results, position, array)?);
         }
-        let sheet = Sheet { style, title: self.title, subtitles, legend_rows: series.len() };
+        let sheet = Sheet::new(style, self.title, subtitles, series.len())?;
         sheet.draw(|canvas, margins| {
             let marks = self.plot(canvas, &series, &segment_axis(results), margins)?;
             legend(canvas, &series, to_px(style.size.height_px as usize) - margins.legend_px)?;

@@ -178,9 +178,9 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
         let map = Some(&map).filter(|map| !map.arrays.is_empty());
         // What a report shows of a scenario's file is here what the labels say of the array.
         let shown = Shown { results: &results, map, scenario: Some(&configuration) };
-        let mut files = output_files::of_run(&Shown { scenario: None, ..shown }, &json)?;
-        files.extend(output_files::of_report(&shown, &arguments.pictures, arguments.table.format)?);
-        out.write(&files)?;
+        let files = output_files::of_run(&Shown { scenario: None, ..shown }, &json)?;
+        let made = output_files::of_report(&shown, &arguments.pictures, arguments.table.format);
+        output_files::write(out, files, made)?;
     }
     terminal::print(&if arguments.json { json } else { report::all_tables(&results) })?;
     match problem {

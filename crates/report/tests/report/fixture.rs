@@ -219,6 +219,20 @@ pub fn overhead_configurations() -> Vec<OverheadConfiguration> {
     ]
 }
 
+/// That a run was on files, three segments long.
+pub fn real_spindles() -> RealSpindles {
+    let log =
+        |segment| LogFigures { segment, ios: 1_000, written_mib_per_s: 12.5, utilization: 0.25 };
+    RealSpindles {
+        devices: "files".to_owned(),
+        direct_io: true,
+        io: "io_uring".to_owned(),
+        system: "Linux 6.18 x86_64".to_owned(),
+        fill: None,
+        log: (1..=3).map(log).collect(),
+    }
+}
+
 /// The published figures, read.
 pub fn published() -> Published {
     Published::from_toml(PUBLISHED, "wafl-4.published.toml").unwrap()

@@ -63,6 +63,50 @@ fn many_arrays_make_a_chart_higher_and_not_an_error() {
     strewn_report::Report { results: &results, map: None, scenario: None }.to_html().unwrap();
 }
 
+/// What has few rows and much to say of the run is as high as that takes.
+#[test]
+fn a_run_that_was_stopped_after_its_first_segment_has_all_its_charts() {
+    let mut results = full_run();
+    let mut map = html::map();
+    results.arrays.truncate(1);
+    results.arrays[0].segments.truncate(1);
+    map.arrays.truncate(1);
+    map.arrays[0].snapshots.truncate(1);
+    results.partial = true;
+    results.real_spindles = Some(fixture::real_spindles());
+    for (width_px, height_px) in [(480, 320), (960, 320), (960, 560)] {
+        let style = ChartStyle { size: ChartSize { width_px, height_px }, theme: Theme::Light };
+        for chart in RESULTS_CHARTS {
+            if let Some(svg) = chart.draw(&results, Some(&map), style).unwrap() {
+                Document::parse(&svg).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_said_of_a_run_has_as_many_lines_as_it_takes() {
+    let mut results = full_run();
+    results.real_spindles = Some(fixture::real_spindles());
+    let draw = |width_px: u32| {
+        let style = ChartStyle::from(ChartSize { width_px, height_px: 560 });
+        let svg = ResultsChart::Commands.draw(&results, None, style).unwrap().unwrap();
+        let document = Document::parse(&svg).unwrap();
+        let words = document.descendants().filter(|node| node.has_tag_name("text"));
+        let said: Vec<String> =
+            words.filter_map(|node| Some(node.text()?.trim().to_owned())).collect();
+        said.into_iter().skip_while(|words| !words.starts_with("Run in real time")).collect()
+    };
+    for (width_px, longest) in [(480, 75), (960, 160)] {
+        let lines: Vec<String> = draw(width_px);
+        let last = lines.iter().position(|words| words.ends_with("on a processor."));
+        let lines = &lines[..=last.unwrap_or_else(|| panic!("{lines:?}"))];
+        assert!(lines.len() > 1 && lines.iter().all(|line| line.len() <= longest), "{lines:?}");
+        let said = results.caveats()[0].clone();
+        assert_eq!(lines.join(" "), said);
+    }
+}
+
 #[test]
 fn the_map_has_a_row_each_time_the_file_moved() {
     let svg = ResultsChart::Map.draw(&full_run(), Some(&html::map()), ChartStyle::default());
