@@ -72,17 +72,34 @@ enum Kind {
 pub struct LoadError {
     message: String,
     help: String,
+    /// Whether a larger file would do: what that takes stands before the rest of the help.
+    wants_larger_file: bool,
 }
+
+/// How the file under load of a scenario is made larger.
+const OF_A_SCENARIO: &str = "enlarge `file` in [workload] of the scenario";
 
 impl LoadError {
     pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into() }
+        Self { message: message.into(), help: help.into(), wants_larger_file: false }
     }
 
-    /// What to do about it.
+    /// That something lies beyond the file under load; `or` is what else can be done, in words behind "enlarge the file".
+    pub(crate) fn beyond_the_file(message: impl Into<String>, or: impl Into<String>) -> Self {
+        Self { wants_larger_file: true, ..Self::new(message, or) }
+    }
+
+    /// What to do about it, if the workload is to run in a scenario.
     #[must_use]
-    pub fn help(&self) -> &str {
-        &self.help
+    pub fn help(&self) -> String {
+        self.help_with(OF_A_SCENARIO)
+    }
+
+    /// What to do about it, where `larger_file` says how the file under load is made larger.
+    #[must_use]
+    pub fn help_with(&self, larger_file: &str) -> String {
+        let before = if self.wants_larger_file { larger_file } else { "" };
+        format!("{before}{}", self.help)
     }
 }
 
@@ -301,14 +318,14 @@ impl Region {
         {
             return Ok(self);
         }
-        Err(LoadError::new(
+        Err(LoadError::beyond_the_file(
             format!(
-                "{what} accesses {} from byte {}, and the scenario's file has {}",
+                "{what} accesses {} from byte {}, and the file under load has {}",
                 Bytes(self.bytes),
                 self.first_byte,
                 Bytes(file_bytes)
             ),
-            "enlarge `file` in [workload] of the scenario, or make the region smaller",
+            ", or make the region smaller",
         ))
     }
 }

@@ -5,15 +5,36 @@ use std::path::{Path, PathBuf};
 use strewn::formats::trace::SpeedUp;
 use strewn::scenario::Scenario;
 use strewn::terminal::{self, Failure, ReadingTerminal};
-use strewn::{Load, TraceLoop, TraceOptions};
+use strewn::{Load, LoadError, TraceLoop, TraceOptions};
 
 use super::arguments::{LoadArguments, MOST_SEGMENTS};
+
+/// Why a workload is not there.
+pub(crate) enum NotRead {
+    Load(LoadError),
+    Stopped,
+}
+
+impl From<LoadError> for NotRead {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
+}
+
+impl From<NotRead> for Failure {
+    fn from(not_read: NotRead) -> Self {
+        match not_read {
+            NotRead::Load(error) => error.into(),
+            NotRead::Stopped => Self::stopped("stopped while the trace was read"),
+        }
+    }
+}
 
 /// Reads it, and says what of it is ignored; none if the scenario's own is to be run.
 pub(crate) fn read(
     arguments: &LoadArguments,
     scenario: &Scenario,
-) -> Result<Option<Load>, Failure> {
+) -> Result<Option<Load>, NotRead> {
     let load = if let Some(named) = &arguments.access_spec {
         let (path, name) = file_and_name(named);
         Load::access_specification(path, name)?
@@ -34,7 +55,7 @@ pub(crate) fn read(
     Ok(Some(load))
 }
 
-fn trace(path: &Path, arguments: &LoadArguments, scenario: &Scenario) -> Result<Load, Failure> {
+fn trace(path: &Path, arguments: &LoadArguments, scenario: &Scenario) -> Result<Load, NotRead> {
     let options = TraceOptions {
         format: arguments.trace_format,
         replay: if arguments.closed_loop_trace {
@@ -50,9 +71,7 @@ fn trace(path: &Path, arguments: &LoadArguments, scenario: &Scenario) -> Result<
     let mut progress = |read, length| reading.progress(read, length);
     let load = Load::trace(path, &options, scenario, &mut progress);
     match load {
-        Err(_) if reading.was_stopped() => {
-            Err(Failure::stopped("stopped while the trace was read"))
-        }
+        Err(_) if reading.was_stopped() => Err(NotRead::Stopped),
         load => Ok(load?),
     }
 }

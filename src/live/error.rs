@@ -75,7 +75,7 @@ impl LiveError {
             Self::FileTooLong { lun_bytes, .. } => {
                 format!("give --file {} or less, or create a larger LUN", Bytes(*lun_bytes))
             }
-            Self::Load(error) => error.help().to_owned(),
+            Self::Load(error) => error.help_with("enlarge the file under load, up to the LUN"),
             Self::Host(_) | Self::Interrupted => String::new(),
             Self::Accesses(_) => {
                 "give a slower replay, by --speedup below 1 or --closed-loop-trace".to_owned()

@@ -131,16 +131,15 @@ impl TraceAccesses {
         let mapped = self.lun.map(record).map_err(|beyond| {
             let place = format!("{}:{}", self.name, self.reader.line());
             let message = format!(
-                "{place}: {} bytes from byte {} lie beyond the scenario's file of {} bytes",
+                "{place}: {} bytes from byte {} lie beyond the file under load of {} bytes",
                 beyond.length_bytes, beyond.offset_bytes, beyond.lun_bytes
             );
             let help = if record.length_bytes > self.lun.bytes {
-                "enlarge `file` in [workload] of the scenario to hold it"
+                " to hold it"
             } else {
-                "enlarge `file` in [workload] of the scenario, or give --wrap to have such records \
-                 begin at their offset modulo its size"
+                ", or give --wrap to have such records begin at their offset modulo its size"
             };
-            LoadError::new(message, help)
+            LoadError::beyond_the_file(message, help)
         })?;
         self.wrapped += u64::from(mapped.offset_bytes != record.offset_bytes);
         let sector = mapped.offset_bytes / 512;

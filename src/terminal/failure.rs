@@ -128,7 +128,7 @@ impl From<RunError> for Failure {
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        let help = error.help().to_owned();
+        let help = error.help();
         Self::new(BAD_INPUT, error.to_string(), Some(help))
     }
 }

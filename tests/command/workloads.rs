@@ -352,7 +352,7 @@ fn what_lies_beyond_is_an_error_or_wrapped() {
     records[6].offset_bytes = (256 << 20) + 8192;
     std::fs::write(folder.path("t.spc"), trace(TraceFormat::Spc, &records)).unwrap();
     folder.strewn(&["run", "one.toml", "--trace", "t.spc", "--out", "out"]).refused(&[
-        "t.spc:7: 4096 bytes from byte 268443648 lie beyond the scenario's file",
+        "t.spc:7: 4096 bytes from byte 268443648 lie beyond the file under load",
         "--wrap",
     ]);
     assert!(!folder.path("out").exists());

@@ -7,13 +7,13 @@ use strewn::live::{FillFile, LiveError, LiveOptions, LiveOutcome, LivePlan, Live
 use strewn::report;
 use strewn::scenario::{AccessLine, AccessSpecificationChoice, Bytes, Nanoseconds, QuantityError};
 use strewn::terminal::{self, Ending, Failure, Terminal};
-use strewn::{Load, RunOptions};
+use strewn::{Load, LoadError, RunOptions};
 
 use super::opened::Io;
 use crate::command::arguments::{
     self, EXIT_CODES, LoadArguments, PictureArguments, TableArguments, with_examples,
 };
-use crate::command::load;
+use crate::command::load::{self, NotRead};
 use crate::command::out_directory::OutDirectory;
 use crate::command::output_files::{self, Shown};
 
@@ -118,6 +118,14 @@ impl ArrayRunArguments {
         given.unwrap_or((AccessSpecificationChoice::Shipped("file-server".to_owned()), 512))
     }
 
+    /// How the file under load is made larger.
+    const fn larger_file(&self) -> &'static str {
+        match self.file {
+            Some(_) => "give a larger --file, or none for all of the LUN",
+            None => "create an array with a larger --lun-size",
+        }
+    }
+
     fn options(&self) -> LiveOptions {
         LiveOptions {
             degraded: self.degraded,
@@ -155,7 +163,12 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
         seed: arguments.seed,
     };
     let mut scenario = live.scenario(&plan).map_err(failure)?;
-    let load: Option<Load> = load::read(&arguments.load, &scenario)?;
+    let larger_file = arguments.larger_file();
+    let load: Option<Load> =
+        load::read(&arguments.load, &scenario).map_err(|not_read| match not_read {
+            NotRead::Load(error) => refused_load(&error, larger_file),
+            NotRead::Stopped => not_read.into(),
+        })?;
     if arguments.segments.is_none()
         && let Some(own) = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns))
     {
@@ -168,7 +181,10 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
     let ran = live.run(&scenario, options.load.as_ref(), &terminal);
     // Its bar is gone before anything is said.
     drop(terminal);
-    let LiveOutcome { results, map, problem } = ran.map_err(failure)?;
+    let LiveOutcome { results, map, problem } = ran.map_err(|error| match error {
+        LiveError::Load(error) => refused_load(&error, larger_file),
+        error => failure(error),
+    })?;
     if results.arrays.iter().all(|array| array.segments.is_empty()) {
         return Err(Failure::stopped("stopped before any segment was complete"));
     }
@@ -187,6 +203,11 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
         Some(problem) => Err(failure(problem)),
         None => Ok(Ending::of(&results)),
     }
+}
+
+/// A workload that this array cannot be given.
+fn refused_load(error: &LoadError, larger_file: &str) -> Failure {
+    Failure::bad_input(error.to_string(), error.help_with(larger_file))
 }
 
 fn failure(error: LiveError) -> Failure {
