@@ -2,10 +2,10 @@
 
 use strewn_array::Failure;
 use strewn_report::{
-    ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace, HostFigures,
-    LayoutKind, OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
-    Parameter, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, SpindleCommands,
-    SpindleFailure, Spindles, Utilization, rounded,
+    AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace,
+    HostFigures, HostLoad, LayoutKind, OperationFigures, OverheadArray, OverheadConfiguration,
+    OverheadError, OverheadRow, Parameter, Redundancy, ResponseTime, SIGNIFICANT_DIGITS,
+    SegmentLayout, SpindleCommands, SpindleFailure, Spindles, Utilization, rounded,
 };
 use strewn_scenario::{Array, Layout, Scenario};
 use strewn_sim::{DirectionMeasures, Segment};
@@ -42,6 +42,7 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         name: array.name.clone(),
         layout,
         outstanding: array.outstanding,
+        lun_bytes: Some(array.lun_bytes),
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
         parameters: parameters(scenario, array),
         segments: done.segments.iter().map(of_segment).collect(),
@@ -52,6 +53,27 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
             stripes: lost.stripes,
             stripes_in_all: lost.stripes_in_all,
             lun_bytes: lost.lun_bytes,
+        }),
+    }
+}
+
+/// The load of a scenario's own workload, or the file under load of another.
+pub(crate) fn load(scenario: &Scenario, is_own: bool) -> HostLoad {
+    let workload = &scenario.workload;
+    let own = workload.specification().ok().filter(|_| is_own);
+    HostLoad {
+        file_bytes: workload.file_bytes,
+        accesses: own.map(|own| {
+            let random = own
+                .lines()
+                .iter()
+                .map(|line| u32::from(line.percent_of_accesses) * u32::from(line.random_percent));
+            AccessMix {
+                specification: own.name().to_owned(),
+                mean_bytes: rounded(own.mean_bytes(), SIGNIFICANT_DIGITS),
+                read_percent: rounded(100.0 * own.read_fraction(), SIGNIFICANT_DIGITS),
+                random_percent: f64::from(random.sum::<u32>()) / 100.0,
+            }
         }),
     }
 }
@@ -123,7 +145,8 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
             Some(Parameter {
                 name: name.to_owned(),
                 unit: unit.to_string(),
-                value: rounded(value, SIGNIFICANT_DIGITS),
+                // What was set, to the last digit: nothing here was measured.
+                value,
                 fitted: fitted.is_some(),
                 fitted_to_segments: fitted
                     .map(|fitted| fitted.segments.clone())

@@ -200,7 +200,7 @@ fn run_and_look(
         seed: scenario.seed,
         arrays: done.iter_mut().filter_map(|done| done.map.take()).collect(),
     };
-    let results = Results {
+    let mut results = Results {
         schema: SCHEMA,
         scenario: scenario.name.clone(),
         seed: scenario.seed,
@@ -212,6 +212,7 @@ fn run_and_look(
             .sum(),
         partial,
         scaled,
+        load: Some(results::load(&scenario, load.is_none())),
         workload,
         real_spindles: None,
         published: published
@@ -223,10 +224,11 @@ fn run_and_look(
             .map(|figures| strewn_report::ratios(figures, &arrays, &fitted))
             .unwrap_or_default(),
         overhead,
-        losses: strewn_report::losses(&arrays),
+        losses: Vec::new(),
         arrays,
         wall_seconds: strewn_report::rounded(started.elapsed().as_secs_f64(), 4),
     };
+    results.losses = strewn_report::losses(&results);
     Ok((results, map))
 }
 

@@ -394,7 +394,8 @@ pub(crate) struct TortureArguments {
 #[derive(Debug, Args)]
 #[command(after_help = with_examples(COMPARE_EXAMPLES, REPORT_EXIT_CODES))]
 pub(crate) struct CompareArguments {
-    /// Directories that `strewn run --out` wrote, or results.json files; the others are compared with the first
+    /// Directories that `strewn run --out` or `strewn array run --out` wrote, or results.json files; the others are compared with
+    /// the first
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub(crate) runs: Vec<PathBuf>,
     /// Write comparison.json, comparison.csv and charts into this directory

@@ -25,7 +25,10 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
         .collect::<Result<_, _>>()?;
     let runs: Vec<(String, &Results)> = names(&arguments.runs).into_iter().zip(&all).collect();
     let compared = report::compare_runs(&runs).map_err(|error| {
-        Failure::bad_input(error.to_string(), "give runs that have an array of the same name")
+        Failure::bad_input(
+            error.to_string(),
+            "give runs that have an array of the same name, or one array each",
+        )
     })?;
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
     let json = compared.to_json_string().map_err(|error| failed(&error))?;

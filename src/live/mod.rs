@@ -256,7 +256,7 @@ fn outcome(
         seed: scenario.seed,
         arrays: run.map.take().into_iter().collect(),
     };
-    let results = Results {
+    let mut results = Results {
         schema: SCHEMA,
         scenario: scenario.name.clone(),
         seed: scenario.seed,
@@ -264,15 +264,17 @@ fn outcome(
         host_ops: run.segments.iter().map(|segment| segment.operations).sum(),
         partial: run.segments.len() < scenario.segments as usize && !run.host_is_done,
         scaled: None,
+        load: Some(results::load(scenario, load.is_none())),
         workload,
         real_spindles: Some(real),
         published: Vec::new(),
         ratios: Vec::new(),
         overhead: Vec::new(),
-        losses: strewn_report::losses(&arrays),
+        losses: Vec::new(),
         arrays,
         wall_seconds: strewn_report::rounded(began.elapsed().as_secs_f64(), 4),
     };
+    results.losses = strewn_report::losses(&results);
     Ok((results, map))
 }
 

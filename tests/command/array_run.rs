@@ -54,7 +54,14 @@ fn an_array_is_driven_in_real_time_and_reports_what_a_simulation_would() {
         // Without what was under way at its ends, which is accounted for apart.
         assert!(number("/checks/littles_law_error_percent") < 5.0, "{segment}");
     }
+    // Exact, whatever the array was given: a sixteenth and a quarter of the LUN.
+    let cache = &array["parameters"].as_array().unwrap()[..];
+    let cache = cache.iter().find(|one| one["name"] == "write_anywhere.buffer_cache").unwrap();
+    assert_eq!(cache["value"].as_f64().unwrap() % 4096.0, 0.0, "{cache}");
+    assert_eq!(array["lun_bytes"], 16 << 20);
+    assert_eq!(results["load"]["accesses"]["specification"], "file-server");
     let report = folder.read("r/report.html");
+    assert!(report.contains("measured") && !report.contains("simulated, predicted"));
     assert!(report.contains("no two runs give the same figures"));
     assert!(!report.contains("give the same figures on any machine"));
     assert!(folder.read("r/segments.csv").lines().count() == 3);
@@ -91,6 +98,26 @@ fn interrupted_it_keeps_what_is_complete_and_shuts_the_array_down() {
     assert!(clean(&folder));
 }
 
+/// What arrays in place are there for: beside another layout, though the two are in directories of different names.
+#[test]
+fn arrays_of_different_layouts_are_compared() {
+    let folder = with_array();
+    let sizes = ["--spindle-size", "32MiB", "--lun-size", "16MiB"];
+    let layout = ["array", "create", "b", "--layout", "raid-5", "--data-spindles", "3"];
+    folder.strewn(&[&layout[..], &sizes].concat()).succeeded();
+    for (array, out) in [("a", "ra"), ("b", "rb")] {
+        let words = ["array", "run", array, "--segments", "1", "--segment", "300ms", "--out", out];
+        folder.strewn(&words).succeeded();
+    }
+    let tables = folder.strewn(&["compare", "ra", "rb", "--out", "both"]).succeeded();
+    for part in ["a, b: IOPS", "layout", "write-anywhere", "in-place", "ra", "rb"] {
+        assert!(tables.contains(part), "no {part:?} in\n{tables}");
+    }
+    let csv = folder.read("both/comparison.csv");
+    assert!(csv.contains("ra,a,1,") && csv.contains("rb,b,1,"), "{csv}");
+    assert!(folder.read("both/iops.svg").contains("b, rb"));
+}
+
 /// The map has one row then, and there is much to say of the run.
 #[test]
 fn interrupted_after_its_first_segments_it_writes_all_its_files() {
@@ -122,6 +149,8 @@ fn stopped_after_some_segments(folder: &Folder, words: &[&str]) -> Ran {
 #[test]
 fn what_cannot_be_run_is_refused_with_a_remedy() {
     let folder = with_array();
+    folder.write("big.fio", "[big]\nrw=randread\nbs=4k\nsize=1g\n");
+    folder.write("far.csv", "128166372003061629,hm,0,Read,1073741824,4096,0\n");
     let refusals: &[(&[&str], &[&str])] = &[
         (&["missing"], &["missing", "give the directory that the array was created in"]),
         (
@@ -132,9 +161,25 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
         (&["a", "--segment", "10"], &["has no unit"]),
         (&["a", "--random-read", "4KiB", "--trace", "x"], &["cannot be used with"]),
         (&["a", "--access-spec", "none.icf"], &["cannot read none.icf"]),
+        (
+            &["a", "--fio-job", "big.fio"],
+            &[
+                "accesses 1 GiB from byte 0, and the file under load has 16 MiB",
+                "create an array with a larger --lun-size, or make the region smaller",
+            ],
+        ),
+        (
+            &["a", "--fio-job", "big.fio", "--file", "8MiB"],
+            &["give a larger --file, or none for all of the LUN, or make the region smaller"],
+        ),
+        (
+            &["a", "--trace", "far.csv"],
+            &["create an array with a larger --lun-size, or give --wrap"],
+        ),
     ];
     for (words, said) in refusals {
         let ran = folder.strewn(&[&["array", "run"], *words].concat());
         ran.refused(said);
+        assert!(!ran.stderr.contains("scenario"), "there is none: {}", ran.stderr);
     }
 }

@@ -33,7 +33,7 @@
 //! #     checks: Default::default(), redundancy: None, host: None,
 //! # };
 //! # let array = ArrayResults {
-//! #     name: "A".into(), layout: LayoutKind::WriteAnywhere, outstanding: 150,
+//! #     name: "A".into(), layout: LayoutKind::WriteAnywhere, outstanding: 150, lun_bytes: None,
 //! #     spindles: Spindles::default(),
 //! #     parameters: vec![Parameter {
 //! #         name: "p".into(), unit: "us".into(), value: 76.0, fitted: true,
@@ -44,7 +44,7 @@
 //! # };
 //! # let mut results = Results {
 //! #     schema: SCHEMA, scenario: "s".into(), seed: 1, strewn: "0.1.0".into(), wall_seconds: 0.0,
-//! #     host_ops: 2, partial: false, scaled: None, workload: None, real_spindles: None, arrays: vec![array], published: vec![],
+//! #     host_ops: 2, partial: false, scaled: None, load: None, workload: None, real_spindles: None, arrays: vec![array], published: vec![],
 //! #     ratios: vec![], overhead: vec![], losses: vec![],
 //! # };
 //!
@@ -88,6 +88,7 @@ mod plot;
 #[cfg(feature = "png")]
 mod png;
 pub mod published;
+mod quantity;
 pub mod redundancy;
 pub mod results;
 pub mod results_chart;
@@ -126,9 +127,9 @@ pub use png::{PNG_SCALE, png};
 pub use published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use redundancy::{DataLoss, Redundancy, SpindleFailure, failures_table};
 pub use results::{
-    ArrayResults, Cache, Checks, ConsistencyPoints, FreeSpace, LayoutKind, Parameter, ResponseTime,
-    Results, ResultsError, SCHEMA, SIGNIFICANT_DIGITS, Scaled, Segment, SegmentLayout,
-    SpindleCommands, Spindles, Utilization, rounded,
+    ArrayResults, Cache, Checks, ConsistencyPoints, FreeSpace, LayoutKind, Origin, Parameter,
+    ResponseTime, Results, ResultsError, SCHEMA, SIGNIFICANT_DIGITS, Scaled, Segment,
+    SegmentLayout, SpindleCommands, Spindles, Utilization, rounded,
 };
 pub use results_chart::{RESULTS_CHARTS, ResultsChart};
 pub use runs::{
@@ -139,5 +140,6 @@ pub use segment_chart::{iops_chart, response_chart};
 pub use table::{all_tables, fitted_table, overhead_table, segments_table, summary_table};
 pub use theme::Theme;
 pub use workload::{
-    HostFigures, Ignored, OperationFigures, TraceReplay, Workload, WorkloadKind, WorkloadWorker,
+    AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,
+    WorkloadKind, WorkloadWorker,
 };

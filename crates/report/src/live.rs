@@ -72,17 +72,24 @@ impl LogFigures {
 }
 
 impl RealSpindles {
-    /// What a reader must know, in a sentence or two.
+    /// What the log's device did in that segment, and where in the list that is.
+    #[must_use]
+    pub fn log_of(&self, segment: u32) -> Option<(usize, &LogFigures)> {
+        self.log.iter().enumerate().find(|(_, log)| log.segment == segment)
+    }
+
+    /// What a reader must know: what the spindles are, and then what figures of such mean.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let Self { devices, io, system, .. } = self;
         let cache =
             if self.direct_io { "past the kernel's cache" } else { "by the kernel's cache" };
-        let mut all = vec![format!(
-            "Run in real time on real spindles: {devices}, {cache}, by {io}, on {system}. Another run gives other figures, with the \
-             same seed too; a spindle's service time is its busy time over its I/Os, and the controller is busy while its thread is \
-             on a processor."
-        )];
+        let mut all = vec![
+            format!("Measured in real time on real spindles: {devices}, {cache}, by {io}, on {system}."),
+            "Another run gives other figures, with the same seed too; a spindle's service time is its busy time over its I/Os, and \
+             the controller is busy while its thread is on a processor."
+                .to_owned(),
+        ];
         all.extend(self.fill.map(|fill| {
             format!(
                 "Before the first segment the file was written in full: {:.0} MiB in {:.1} s, {:.1} MiB/s.",

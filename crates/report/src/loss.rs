@@ -1,4 +1,4 @@
-//! Where an array's loss of IOPS came from, by accounting.
+//! Where an array's loss of IOPS came from, by accounting. Where nothing was lost, nothing is explained.
 //!
 //! Between two operations answered there pass, on average, 1 / IOPS seconds. Whatever limits the array spends that time
 //! on something, and what it spends it on is counted: a processor on operations and spindle commands, each at a cost that
@@ -64,6 +64,10 @@ pub enum Cause {
     /// Seek, rotation and transfer of a spindle command: where spindles are the limit what they took longer, where the
     /// controller is what it waited for them because they took longer.
     ServiceTime,
+    /// I/O of real spindles that no command of the array's is: checksum blocks, superblocks, flushes.
+    OtherIo,
+    /// Spindles that hold nothing but parity were idle while others are the limit.
+    ParityWaiting,
     /// The limit itself was idle, waiting for others.
     Waiting,
 }
@@ -83,9 +87,11 @@ impl Cause {
             (Self::HostOperations, _) => "host operations",
             (Self::DataMoved, _) => "data moved, and rounding",
             (Self::ServiceTime, Limit::Controller) => "waiting for longer seeks and service",
-            (Self::ServiceTime, Limit::Spindles) => "service time of a command",
+            (Self::ServiceTime, Limit::Spindles) => "change of a command's service time",
+            (Self::OtherIo, _) => "checksum blocks, superblocks, flushes",
+            (Self::ParityWaiting, _) => "parity spindles idle",
             (Self::Waiting, Limit::Controller) => "controller waiting for spindles",
-            (Self::Waiting, Limit::Spindles) => "spindles idle",
+            (Self::Waiting, Limit::Spindles) => "data spindles idle",
         }
     }
 }
@@ -97,7 +103,7 @@ pub struct LossPart {
     pub cause: Cause,
     /// Time of the limit for it in the first segment, microseconds per host operation.
     pub from_us_per_op: f64,
-    /// And in the last; of [`Cause::ServiceTime`] only what it changed by is known, and `from_us_per_op` is 0.
+    /// And in the last; [`Cause::ServiceTime`] is a difference: `from_us_per_op` is 0 by definition.
     pub to_us_per_op: f64,
     /// What that changed the IOPS by; negative where it took away.
     pub iops: f64,
@@ -125,27 +131,29 @@ pub struct Loss {
 /// Microseconds of the limit per host operation, by cause.
 type Spent = Vec<(Cause, f64)>;
 
-/// The account of every array that has one: of those with two segments or more that count their commands by kind.
+/// The account of every array that has one ([`loss()`]).
 #[must_use]
-pub fn losses(arrays: &[ArrayResults]) -> Vec<Loss> {
-    arrays.iter().filter_map(loss).collect()
+pub fn losses(results: &Results) -> Vec<Loss> {
+    results.arrays.iter().filter_map(|array| loss(results, array)).collect()
 }
 
-/// The account of one array; none with fewer than two segments, or if the results lack what it is made from.
+/// The account of one of the arrays; none with fewer than two segments, or if the results lack what it is made from: they do
+/// not tell commands apart by kind, or what was busiest is a real controller or the device of a real log, of which it is
+/// not known what they spend their time on.
 #[must_use]
-pub fn loss(array: &ArrayResults) -> Option<Loss> {
+pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
     let (first, last) = (array.segments.first()?, array.segments.last()?);
     if first.index == last.index || first.iops <= 0.0 || last.iops <= 0.0 {
         return None;
     }
-    let limit = if first.utilization.controller >= busiest_spindles(first) {
-        Limit::Controller
-    } else {
-        Limit::Spindles
+    let limit = match busiest(results, first) {
+        Busiest::Controller => Limit::Controller,
+        Busiest::Spindles => Limit::Spindles,
+        Busiest::Log => return None,
     };
     let (from, to) = match limit {
         Limit::Controller => both_of_controller(array, first, last)?,
-        Limit::Spindles => of_spindles(array, first, last)?,
+        Limit::Spindles => of_spindles(array, first, last, results.real_spindles.is_some())?,
     };
     let per_us = -first.iops * last.iops / 1e6;
     let parts = from.iter().zip(&to).map(|((cause, from_us), (_, to_us))| LossPart {
@@ -164,6 +172,40 @@ pub fn loss(array: &ArrayResults) -> Option<Loss> {
         to_iops: last.iops,
         parts: parts.collect(),
     })
+}
+
+/// What was busy for most of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Busiest {
+    Controller,
+    Spindles,
+    Log,
+}
+
+impl Busiest {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Controller => "controller",
+            Self::Spindles => "spindles",
+            Self::Log => "log\u{2019}s device",
+        }
+    }
+}
+
+/// A device of a log counts as what was busiest only where it was so by more than this: several I/Os are under way at a real
+/// device, so that one that is busy nearly always may take more.
+const CLEARLY: f64 = 0.05;
+
+pub(crate) fn busiest(results: &Results, segment: &Segment) -> Busiest {
+    let (controller, spindles) = (segment.utilization.controller, busiest_spindles(segment));
+    let log = results.real_spindles.as_ref().and_then(|real| real.log_of(segment.index));
+    if log.is_some_and(|(_, log)| log.utilization > controller.max(spindles) + CLEARLY) {
+        Busiest::Log
+    } else if controller >= spindles {
+        Busiest::Controller
+    } else {
+        Busiest::Spindles
+    }
 }
 
 fn busiest_spindles(segment: &Segment) -> f64 {
@@ -253,8 +295,14 @@ fn share_of_longer_service(first: &Segment, last: &Segment) -> f64 {
     1.0 - ((at_first - controller) / (spindles - controller)).clamp(0.0, 1.0)
 }
 
-fn of_spindles(array: &ArrayResults, first: &Segment, last: &Segment) -> Option<(Spent, Spent)> {
-    let spindles = f64::from(array.spindles.data + array.spindles.parity);
+fn of_spindles(
+    array: &ArrayResults,
+    first: &Segment,
+    last: &Segment,
+    are_real: bool,
+) -> Option<(Spent, Spent)> {
+    let (data, parity) = (f64::from(array.spindles.data), f64::from(array.spindles.parity));
+    let spindles = data + parity;
     if spindles == 0.0 {
         return None;
     }
@@ -269,10 +317,28 @@ fn of_spindles(array: &ArrayResults, first: &Segment, last: &Segment) -> Option<
     from.push((Cause::ServiceTime, 0.0));
     to.push((Cause::ServiceTime, longer_us));
     for (spent, segment) in [(&mut from, first), (&mut to, last)] {
+        let all_us = 1e6 / segment.iops;
+        if are_real {
+            // Commands are not all that a device is busy with; in a simulation they are.
+            let busy = data * segment.utilization.spindles
+                + parity * segment.utilization.parity_spindles.unwrap_or_default();
+            let known_us = spent.iter().map(|(_, us)| us).sum::<f64>();
+            spent.push((Cause::OtherIo, all_us * busy / spindles - known_us));
+        }
+        if let Some(busy) = segment.utilization.parity_spindles {
+            spent.push((Cause::ParityWaiting, all_us * (1.0 - busy) * parity / spindles));
+        }
         let known_us = spent.iter().map(|(_, us)| us).sum::<f64>();
-        spent.push((Cause::Waiting, 1e6 / segment.iops - known_us));
+        spent.push((Cause::Waiting, all_us - known_us));
     }
     Some((from, to))
+}
+
+impl LossPart {
+    /// What stands in the place of the first segment's time where there is none: the part is a difference.
+    pub(crate) fn in_place_of_first(&self) -> Option<&'static str> {
+        (self.cause == Cause::ServiceTime).then_some("-")
+    }
 }
 
 impl Loss {
@@ -282,10 +348,10 @@ impl Loss {
         100.0 * (self.to_iops - self.from_iops) / self.from_iops
     }
 
-    /// Whether there is something to explain: a difference of one percent or more.
+    /// Whether there is something to explain: IOPS that fell by one percent or more.
     #[must_use]
     pub fn is_notable(&self) -> bool {
-        self.percent().abs() >= 1.0
+        self.percent() <= -1.0
     }
 
     /// The parts that changed the IOPS by a ten-thousandth of the first segment's or more.
@@ -310,12 +376,12 @@ impl Loss {
     }
 }
 
-/// Where losses came from, an array below the other; arrays that changed by less than one percent have a line alone.
+/// Where losses came from, an array below the other; arrays that lost less than one percent, or gained, have a line alone.
 /// Empty if no array has an account.
 #[must_use]
 pub fn loss_table(results: &Results) -> String {
     let mut text = String::new();
-    for loss in losses(&results.arrays) {
+    for loss in losses(results) {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -329,7 +395,10 @@ pub fn loss_table(results: &Results) -> String {
             text.push_str(
                 &Columns::<LossPart>::new()
                     .words("cause", move |part| part.cause.words(limit).to_owned())
-                    .number("us per op\nat first", |part| fixed(part.from_us_per_op, 2))
+                    .number("us per op\nat first", |part| {
+                        part.in_place_of_first()
+                            .map_or_else(|| fixed(part.from_us_per_op, 2), str::to_owned)
+                    })
                     .number("\nin the end", |part| fixed(part.to_us_per_op, 2))
                     .number("IOPS", |part| signed(part.iops, 0))
                     .number("% of the\ndifference", move |part| {

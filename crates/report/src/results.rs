@@ -8,8 +8,9 @@ use crate::comparison::{PublishedComparison, Ratio};
 use crate::live::RealSpindles;
 use crate::loss::Loss;
 use crate::overhead::OverheadRow;
+use crate::quantity;
 use crate::redundancy::{DataLoss, Redundancy, SpindleFailure};
-use crate::workload::{HostFigures, Workload};
+use crate::workload::{HostFigures, HostLoad, Workload};
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout of `results.json` that this crate writes, and the only one it reads.
@@ -59,6 +60,9 @@ pub struct Results {
     /// What was made smaller for a quick run; absent at full scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<Scaled>,
+    /// The load that every array was under; absent in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<HostLoad>,
     /// The workload that was run in place of the scenario's own; absent where that was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
@@ -99,6 +103,9 @@ pub struct ArrayResults {
     pub layout: LayoutKind,
     /// Host operations kept outstanding; 0 where they arrive by the clock.
     pub outstanding: u32,
+    /// Size of the LUN, bytes; absent in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lun_bytes: Option<u64>,
     /// Spindles by what they are for.
     pub spindles: Spindles,
     /// The numbers that the array was configured with, fitted ones among them.
@@ -121,6 +128,29 @@ pub enum LayoutKind {
     WriteAnywhere,
     /// Where it was.
     InPlace,
+}
+
+/// How the figures of a segment came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Measured on real spindles.
+    Measured,
+    /// Simulated, with a number that was fitted to what is published of the segment.
+    Fitted,
+    /// Simulated, and not looked at before.
+    Predicted,
+}
+
+impl Origin {
+    /// The word for it in tables and legends.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Fitted => "fitted",
+            Self::Predicted => "predicted",
+        }
+    }
 }
 
 /// Spindles of an array by what they are for.
@@ -395,8 +425,7 @@ impl Results {
         caveats
     }
 
-    /// Whether a number of `array` was fitted to what is published of its segment `segment`. All
-    /// other segments are predicted.
+    /// Whether a number of `array` was fitted to what is published of its segment `segment`.
     #[must_use]
     pub fn was_fitted(&self, array: &ArrayResults, segment: u32) -> bool {
         if self.workload.is_some() {
@@ -409,6 +438,39 @@ impl Results {
             || array.fitted_segments().contains(&segment)
     }
 
+    /// The load that every array was under, in words; none if the results do not say.
+    #[must_use]
+    pub fn load_words(&self) -> Option<String> {
+        let asked_for = match (&self.workload, &self.load) {
+            (Some(workload), _) => workload.words(),
+            (None, Some(load)) => load.accesses.as_ref()?.words(),
+            (None, None) => return None,
+        };
+        let file = self.load.as_ref().map(|load| quantity::about(load.file_bytes as f64));
+        Some(asked_for + &file.map(|file| format!("; file of {file}")).unwrap_or_default())
+    }
+
+    /// How the figures of the segment `segment` of `array` came to be.
+    #[must_use]
+    pub fn origin(&self, array: &ArrayResults, segment: u32) -> Origin {
+        match &self.real_spindles {
+            Some(_) => Origin::Measured,
+            None if self.was_fitted(array, segment) => Origin::Fitted,
+            None => Origin::Predicted,
+        }
+    }
+
+    /// Sentences that stand below the title of every chart: as [`Self::caveats`], and of real spindles only which they are.
+    #[must_use]
+    pub(crate) fn chart_caveats(&self) -> Vec<String> {
+        let mut caveats = self.caveats();
+        if let Some(real) = &self.real_spindles {
+            let all = real.sentences();
+            caveats.retain(|caveat| !all[1..].contains(caveat));
+        }
+        caveats
+    }
+
     /// The array of that name.
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&ArrayResults> {
@@ -417,6 +479,32 @@ impl Results {
 }
 
 impl ArrayResults {
+    /// The spindles that work, in words.
+    #[must_use]
+    pub(crate) fn working_spindles(&self) -> String {
+        match self.spindles {
+            Spindles { data, parity: 0, .. } => format!("{data} spindles"),
+            Spindles { data, parity, .. } => format!("{data} data and {parity} parity spindles"),
+        }
+    }
+
+    /// Operations outstanding, in words.
+    #[must_use]
+    pub(crate) fn outstanding_words(&self) -> String {
+        match self.outstanding {
+            0 => "open loop".to_owned(),
+            outstanding => format!("{outstanding} outstanding"),
+        }
+    }
+
+    /// The size of its cache, bytes, if it is among its parameters.
+    #[must_use]
+    pub(crate) fn cache_bytes(&self) -> Option<f64> {
+        let names = ["write_anywhere.buffer_cache", "in_place.write_cache"];
+        let is_cache = |parameter: &&Parameter| names.contains(&parameter.name.as_str());
+        Some(self.parameters.iter().find(is_cache)?.value)
+    }
+
     /// Published segments that any parameter of the array was fitted to, ascending, once each.
     #[must_use]
     pub fn fitted_segments(&self) -> Vec<u32> {

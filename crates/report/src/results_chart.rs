@@ -8,7 +8,7 @@ use crate::line_chart::{Across, Line, LineChart, Up};
 use crate::loss::{self, Loss};
 use crate::map_chart;
 use crate::marker::{Appearance, Dash};
-use crate::results::{ArrayResults, Results, Segment};
+use crate::results::{Results, Segment};
 use crate::segment_chart::{iops_chart, response_chart, segment_axis, subtitles};
 use crate::table::fixed;
 use crate::theme::{COLOURS, INK};
@@ -39,7 +39,7 @@ pub enum ResultsChart {
     Map,
     /// Spindle commands per host operation by segment.
     Commands,
-    /// How busy controller, data and parity spindles are, by segment.
+    /// How busy controller, data and parity spindles are, and the log of real ones, by segment.
     Utilization,
     /// Percentiles of the response time by segment.
     Percentiles,
@@ -126,11 +126,11 @@ impl ResultsChart {
             }
             Self::Commands => {
                 let up = Up::FromZero("spindle commands per host operation");
-                by_segment(results, "Spindle commands by segment", up, COMMANDS, style)
+                by_segment(results, "Spindle commands by segment", up, COMMANDS, false, style)
             }
             Self::Utilization => {
                 let up = Up::FromZeroTo("busy (% of the time)", 100.0);
-                by_segment(results, "Utilization by segment", up, UTILIZATION, style)
+                by_segment(results, "Utilization by segment", up, UTILIZATION, true, style)
             }
             Self::Percentiles => {
                 let up = Up::FromZero("response time (ms)");
@@ -139,53 +139,70 @@ impl ResultsChart {
                     "Percentiles of the response time by segment",
                     up,
                     PERCENTILES,
+                    false,
                     style,
                 )
             }
             Self::Scores => {
                 let up = Up::FromZeroTo("score (1 is contiguous)", 1.0);
-                by_segment(results, "Layout and free-space score by segment", up, SCORES, style)
+                by_segment(
+                    results,
+                    "Layout and free-space score by segment",
+                    up,
+                    SCORES,
+                    false,
+                    style,
+                )
             }
             Self::PerSpindle => per_spindle_chart(results, style),
         }
     }
 }
 
-/// A line for each figure of each array: an array has its colour and marker, a figure its dash.
+/// A line for each figure of each array, of real spindles for their log too if that is asked for: an array has its colour
+/// and marker, a figure its dash.
 fn by_segment(
     results: &Results,
     title: &'static str,
     up: Up,
     figures: &[Figure],
+    with_log: bool,
     style: ChartStyle,
 ) -> Result<Option<String>, ChartError> {
-    let line = |position: usize, array: &ArrayResults, number: usize, figure: &Figure| Line {
-        name: format!("{}: {}", array.name, figure.0),
-        appearance: Appearance::of(position).dashed(Dash::of(number)),
-        hollow: false,
-        points: array
-            .segments
-            .iter()
-            .filter_map(|segment| Some((f64::from(segment.index), (figure.1)(segment)?)))
-            .collect(),
-    };
-    let lines = results.arrays.iter().enumerate().flat_map(|(position, array)| {
-        let figures = figures.iter().enumerate();
-        figures.map(move |(number, figure)| line(position, array, number, figure))
-    });
-    let lines: Vec<Line> = lines.filter(|line| !line.points.is_empty()).collect();
+    let line =
+        |position: usize, number: usize, words: &str, figure: &dyn Fn(&Segment) -> Option<f64>| {
+            let array = &results.arrays[position];
+            let points = array.segments.iter();
+            let points = points.filter_map(|at| Some((f64::from(at.index), figure(at)?)));
+            Line {
+                name: format!("{}: {words}", array.name),
+                appearance: Appearance::of(position).dashed(Dash::of(number)),
+                hollow: false,
+                points: points.collect(),
+            }
+        };
+    let mut lines = Vec::new();
+    for position in 0..results.arrays.len() {
+        for (number, (words, figure)) in figures.iter().enumerate() {
+            lines.push(line(position, number, words, figure));
+        }
+        if let Some(real) = results.real_spindles.as_ref().filter(|_| with_log) {
+            let busy = |at: &Segment| Some(100.0 * real.log_of(at.index)?.1.utilization);
+            lines.push(line(position, figures.len(), "log", &busy));
+        }
+    }
+    lines.retain(|line| !line.points.is_empty());
     if lines.is_empty() {
         return Err(ChartError::NothingToDraw);
     }
-    let across = Across::Segments(segment_axis(results));
+    let across = Across::Segments(segment_axis(&results.arrays));
     let subtitles = subtitles(results);
-    LineChart { title, subtitles, across, up, lines, legend_columns: figures.len() }
-        .draw(style)
-        .map(Some)
+    let legend_columns = figures.len() + usize::from(with_log && results.real_spindles.is_some());
+    LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style).map(Some)
 }
 
 fn loss_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
-    let losses = loss::losses(&results.arrays);
+    let losses = loss::losses(results);
     let mut rows = Vec::new();
     for loss in losses.iter().filter(|loss| loss.is_notable()) {
         rows.extend(loss_rows(results, loss));

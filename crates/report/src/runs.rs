@@ -1,12 +1,14 @@
-//! Runs side by side: what differs between them, segment by segment, for the arrays that they have in common.
+//! Runs side by side: what differs between them, segment by segment, for the arrays that they have in common. Arrays are
+//! matched by name; where every run has one array alone, those are compared whatever they are called.
 
-use crate::chart::{ChartError, ChartStyle};
-use crate::comparison::{Metric, PublishedComparison};
+use crate::chart::{ChartError, ChartStyle, high_enough};
+use crate::comparison::Metric;
+use crate::quantity;
 use crate::results::{
     ArrayResults, LayoutKind, Results, ResultsError, SIGNIFICANT_DIGITS, Segment, rounded,
 };
-use crate::segment_chart::segment_chart;
-use crate::table::{Columns, fixed, signed};
+use crate::segment_chart::{Shown, segment_chart};
+use crate::table::{Columns, fixed, response_decimals, signed};
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout of `comparison.json`.
@@ -19,7 +21,7 @@ pub struct RunsComparison {
     pub schema: u32,
     /// The runs, in the order given.
     pub runs: Vec<ComparedRun>,
-    /// The arrays that two runs or more have, in the order of the first run that has them.
+    /// The arrays that two runs or more have, in the order of the first run that has them; or the one that each has.
     pub arrays: Vec<ComparedArray>,
     /// Arrays that only one run has, as "run: array".
     pub left_out: Vec<String>,
@@ -45,8 +47,11 @@ pub struct ComparedRun {
 /// One array in several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedArray {
-    /// Name of the array.
+    /// Name of the array; the names in its runs, with commas between, where they are not the same.
     pub name: String,
+    /// Its name in each of its runs; absent where all of them call it the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// Runs that have it, by position.
     pub runs: Vec<usize>,
     /// What it was configured with that is not the same in all of them.
@@ -58,7 +63,7 @@ pub struct ComparedArray {
 /// A number that runs were configured with, and not all alike.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DifferingParameter {
-    /// Path in the scenario; `layout`, `outstanding` and `spindles` too.
+    /// Path in the scenario; `layout`, `outstanding`, `spindles`, `workload` and `LUN` too.
     pub name: String,
     /// Its value in each of the array's runs with its unit; none where the run has no such number.
     pub values: Vec<Option<String>>,
@@ -93,17 +98,26 @@ pub struct RunFigures {
 /// Why runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    /// No two of them have an array of the same name.
+    /// No two of them have an array of the same name, and some have several.
     #[error("the runs have no array in common: {0}")]
     NothingInCommon(String),
 }
 
-/// Sets runs side by side; a run is its name and its results. Arrays are matched by name.
+/// Sets runs side by side; a run is its name and its results. Arrays are matched by name, and where every run has one array
+/// alone that one with those of the others.
 ///
 /// # Errors
 ///
-/// If no two runs have an array of the same name.
+/// If no two runs have an array of the same name, and any has more than one.
 pub fn compare_runs(runs: &[(String, &Results)]) -> Result<RunsComparison, CompareError> {
+    let alone = runs.iter().map(|(_, results)| match &results.arrays[..] {
+        [only] => Some((*results, only)),
+        _ => None,
+    });
+    if let Some(arrays) = alone.collect::<Option<Vec<InRun<'_>>>>().filter(|all| all.len() > 1) {
+        let array = compared_array((0..runs.len()).collect(), &arrays);
+        return Ok(comparison(runs, vec![array], Vec::new()));
+    }
     let mut names: Vec<&str> = Vec::new();
     for array in runs.iter().flat_map(|(_, results)| &results.arrays) {
         if !names.contains(&array.name.as_str()) {
@@ -125,7 +139,29 @@ pub fn compare_runs(runs: &[(String, &Results)]) -> Result<RunsComparison, Compa
             .collect();
         return Err(CompareError::NothingInCommon(all.join("; ")));
     }
-    Ok(RunsComparison {
+    let of_name = |name: &str| {
+        let having = having(name);
+        let of_run = |run: &usize| {
+            let results = runs[*run].1;
+            Some((results, results.array(name)?))
+        };
+        let arrays: Vec<InRun<'_>> = having.iter().filter_map(of_run).collect();
+        compared_array(having, &arrays)
+    };
+    let left_out = alone
+        .into_iter()
+        .flat_map(|name| having(name).into_iter().map(move |run| (run, name)))
+        .map(|(run, name)| format!("{}: {name}", runs[run].0))
+        .collect();
+    Ok(comparison(runs, common.into_iter().map(of_name).collect(), left_out))
+}
+
+fn comparison(
+    runs: &[(String, &Results)],
+    arrays: Vec<ComparedArray>,
+    left_out: Vec<String>,
+) -> RunsComparison {
+    RunsComparison {
         schema: COMPARISON_SCHEMA,
         runs: runs
             .iter()
@@ -138,18 +174,25 @@ pub fn compare_runs(runs: &[(String, &Results)]) -> Result<RunsComparison, Compa
                 partial: results.partial,
             })
             .collect(),
-        arrays: common.into_iter().map(|name| compared_array(name, having(name), runs)).collect(),
-        left_out: alone
-            .into_iter()
-            .flat_map(|name| having(name).into_iter().map(move |run| (run, name)))
-            .map(|(run, name)| format!("{}: {name}", runs[run].0))
-            .collect(),
-    })
+        arrays,
+        left_out,
+    }
 }
 
-fn compared_array(name: &str, having: Vec<usize>, runs: &[(String, &Results)]) -> ComparedArray {
-    let arrays: Vec<&ArrayResults> =
-        having.iter().filter_map(|run| runs[*run].1.array(name)).collect();
+/// An array, and the results that it is of.
+type InRun<'a> = (&'a Results, &'a ArrayResults);
+
+/// The arrays that are compared as one.
+fn compared_array(having: Vec<usize>, in_runs: &[InRun<'_>]) -> ComparedArray {
+    let arrays: Vec<&ArrayResults> = in_runs.iter().map(|(_, array)| *array).collect();
+    let mut names: Vec<String> = arrays.iter().map(|array| array.name.clone()).collect();
+    if names.windows(2).all(|pair| pair[0] == pair[1]) {
+        names.truncate(1);
+    }
+    let name = names.join(", ");
+    if names.len() == 1 {
+        names.clear();
+    }
     let mut indices: Vec<u32> =
         arrays.iter().flat_map(|array| &array.segments).map(|segment| segment.index).collect();
     indices.sort_unstable();
@@ -163,8 +206,9 @@ fn compared_array(name: &str, having: Vec<usize>, runs: &[(String, &Results)]) -
         SegmentOfRuns { index, figures: figures.collect() }
     };
     ComparedArray {
-        name: name.to_owned(),
-        parameters: differing_parameters(&arrays),
+        name,
+        names,
+        parameters: differing_parameters(in_runs),
         segments: indices.into_iter().map(segment).collect(),
         runs: having,
     }
@@ -185,7 +229,8 @@ fn figures(segment: &Segment, first: Option<&Segment>) -> RunFigures {
     }
 }
 
-fn differing_parameters(arrays: &[&ArrayResults]) -> Vec<DifferingParameter> {
+fn differing_parameters(in_runs: &[InRun<'_>]) -> Vec<DifferingParameter> {
+    let arrays: Vec<&ArrayResults> = in_runs.iter().map(|(_, array)| *array).collect();
     let layout = |kind: LayoutKind| Some(kind.as_str().to_owned());
     let mut all = vec![
         ("layout".to_owned(), arrays.iter().map(|array| layout(array.layout)).collect()),
@@ -200,6 +245,11 @@ fn differing_parameters(arrays: &[&ArrayResults]) -> Vec<DifferingParameter> {
                 .map(|array| Some(format!("{} + {}", array.spindles.data, array.spindles.parity)))
                 .collect::<Vec<Option<String>>>(),
         ),
+        ("workload".to_owned(), in_runs.iter().map(|(results, _)| results.load_words()).collect()),
+        (
+            "LUN".to_owned(),
+            arrays.iter().map(|array| Some(quantity::about(array.lun_bytes? as f64))).collect(),
+        ),
     ];
     let mut names: Vec<&str> = Vec::new();
     for parameter in arrays.iter().flat_map(|array| &array.parameters) {
@@ -210,7 +260,7 @@ fn differing_parameters(arrays: &[&ArrayResults]) -> Vec<DifferingParameter> {
     for name in names {
         let value = |array: &&ArrayResults| {
             let found = array.parameters.iter().find(|parameter| parameter.name == name)?;
-            Some(format!("{} {}", found.value, found.unit).trim_end().to_owned())
+            Some(quantity::text(found.value, &found.unit))
         };
         all.push((name.to_owned(), arrays.iter().map(value).collect()));
     }
@@ -219,6 +269,14 @@ fn differing_parameters(arrays: &[&ArrayResults]) -> Vec<DifferingParameter> {
         .filter(|(_, values)| differs(values))
         .map(|(name, values)| DifferingParameter { name, values })
         .collect()
+}
+
+impl ComparedArray {
+    /// What it is called in the run at `position` among its runs.
+    #[must_use]
+    pub fn name_in(&self, position: usize) -> &str {
+        self.names.get(position).unwrap_or(&self.name)
+    }
 }
 
 impl RunsComparison {
@@ -269,7 +327,11 @@ impl RunsComparison {
                 (figures.iops, figures.iops_difference_percent)
             }));
             text.push_str(&format!("\n{}: mean response time, ms\n\n", array.name));
-            text.push_str(&self.figures_table(array, 1, |figures| {
+            // Files and flash answer in fractions of a millisecond.
+            let mut figures =
+                array.segments.iter().flat_map(|segment| segment.figures.iter().flatten());
+            let is_quick = figures.any(|figures| figures.response_ms < 10.0);
+            text.push_str(&self.figures_table(array, response_decimals(is_quick), |figures| {
                 (figures.response_ms, figures.response_difference_percent)
             }));
         }
@@ -329,7 +391,7 @@ impl RunsComparison {
                     let Some(of) = segment.figures[position] else { continue };
                     let fields = [
                         self.runs[*run].name.clone(),
-                        array.name.clone(),
+                        array.name_in(position).to_owned(),
                         segment.index.to_string(),
                         of.iops.to_string(),
                         optional(of.iops_difference_percent),
@@ -351,46 +413,36 @@ impl RunsComparison {
 ///
 /// # Errors
 ///
-/// If no array is in common, there is no segment, a figure cannot be drawn, or the size leaves no room.
+/// If no array is in common, there is no segment, a figure cannot be drawn, or the size is out of bounds.
 pub fn runs_chart(
     runs: &[(String, &Results)],
     metric: Metric,
     style: ChartStyle,
 ) -> Result<String, ChartError> {
     let Ok(comparison) = compare_runs(runs) else { return Err(ChartError::NothingToDraw) };
-    let Some((_, first)) = runs.first() else { return Err(ChartError::NothingToDraw) };
-    let mut all = Results { arrays: vec![], published: vec![], ..(*first).clone() };
+    let mut shown = Vec::new();
     let mut subtitles = Vec::new();
-    // The dashes of all runs would lie on each other.
-    let mut shows_published = Vec::new();
     for array in &comparison.arrays {
         for (position, run) in array.runs.iter().enumerate() {
             let (name, results) = &runs[*run];
-            let Some(found) = results.array(&array.name) else { continue };
-            let shown = format!("{}, {name}", array.name);
-            let published =
-                results.published.iter().filter(|compared| compared.array == array.name);
-            all.published.extend(
-                published.map(|compared| PublishedComparison {
-                    array: shown.clone(),
-                    ..compared.clone()
-                }),
-            );
-            if position == 0 {
-                shows_published.push(shown.clone());
-            }
-            all.arrays.push(ArrayResults { name: shown, ..found.clone() });
+            let Some(found) = results.array(array.name_in(position)) else { continue };
+            shown.push(Shown {
+                results,
+                array: found,
+                name: format!("{}, {name}", found.name),
+                // The dashes of all runs would lie on each other.
+                shows_published: position == 0,
+            });
         }
     }
     for (name, results) in runs {
         let (scenario, seed, strewn) = (&results.scenario, results.seed, &results.strewn);
-        let caveats = results.caveats().join(" ");
+        let caveats = results.chart_caveats().join(" ");
         subtitles.push(
             format!("{name}: {scenario}, seed {seed}, strewn {strewn}. {caveats}")
                 .trim()
                 .to_owned(),
         );
     }
-    let shows = |array: &str| shows_published.iter().any(|name| name == array);
-    segment_chart(&all, metric, subtitles, &shows, style)
+    high_enough(style, |style| segment_chart(&shown, metric, subtitles.clone(), style))
 }

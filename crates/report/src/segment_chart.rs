@@ -1,6 +1,6 @@
 //! Charts of a figure by segment, all arrays in one picture, published figures beside.
 //!
-//! A simulated figure is a marker on its array's line: filled if it was predicted, hollow if a
+//! A figure is a marker on its array's line: filled if it was predicted or measured, hollow if a
 //! parameter was fitted to that segment. A published figure is a level dash under the marker. Both
 //! axes start where the quantity does, so that heights compare as the numbers do.
 
@@ -12,7 +12,7 @@ use crate::comparison::Metric;
 use crate::legend::{self, Sample};
 use crate::marker::{Appearance, Canvas};
 use crate::plot::{Labelled, Plot};
-use crate::results::{ArrayResults, Results};
+use crate::results::{ArrayResults, Origin, Results};
 use crate::value_mark::ValueMark;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::style::text_anchor::VPos;
@@ -23,7 +23,7 @@ use plotters::style::text_anchor::VPos;
 ///
 /// If there is no segment to draw, a figure cannot be drawn, or the size is out of bounds.
 pub fn iops_chart(results: &Results, style: impl Into<ChartStyle>) -> Result<String, ChartError> {
-    segment_chart(results, Metric::Iops, subtitles(results), &|_| true, style.into())
+    segment_chart(&every_array(results), Metric::Iops, subtitles(results), style.into())
 }
 
 /// Mean response time by segment, of all arrays.
@@ -35,15 +35,36 @@ pub fn response_chart(
     results: &Results,
     style: impl Into<ChartStyle>,
 ) -> Result<String, ChartError> {
-    segment_chart(results, Metric::ResponseMs, subtitles(results), &|_| true, style.into())
+    segment_chart(&every_array(results), Metric::ResponseMs, subtitles(results), style.into())
 }
 
-/// A metric by segment, of all arrays; `shows_published` says by an array's name whether what is published of it is drawn.
+/// An array that is drawn.
+pub(crate) struct Shown<'a> {
+    /// What it is of.
+    pub(crate) results: &'a Results,
+    pub(crate) array: &'a ArrayResults,
+    /// What it is called in the picture.
+    pub(crate) name: String,
+    /// Whether what is published of it is drawn.
+    pub(crate) shows_published: bool,
+}
+
+fn every_array(results: &Results) -> Vec<Shown<'_>> {
+    let arrays = results.arrays.iter();
+    let shown = arrays.map(|array| Shown {
+        results,
+        array,
+        name: array.name.clone(),
+        shows_published: true,
+    });
+    shown.collect()
+}
+
+/// A metric by segment, of these arrays.
 pub(crate) fn segment_chart(
-    results: &Results,
+    shown: &[Shown<'_>],
     metric: Metric,
     subtitles: Vec<String>,
-    shows_published: &dyn Fn(&str) -> bool,
     style: ChartStyle,
 ) -> Result<String, ChartError> {
     let (title, axis) = match metric {
@@ -51,53 +72,48 @@ pub(crate) fn segment_chart(
         Metric::MibPerS => ("Throughput by segment", "host data (MiB/s)"),
         Metric::ResponseMs => ("Response time by segment", "mean response time (ms)"),
     };
-    Picture { title, axis, metric, shows_published }.draw(results, subtitles, style)
+    Picture { title, axis, metric }.draw(shown, subtitles, style)
 }
 
-struct Picture<'a> {
+struct Picture {
     title: &'static str,
     axis: &'static str,
     metric: Metric,
-    shows_published: &'a dyn Fn(&str) -> bool,
 }
 
 /// The figures of one array, by segment.
 struct Series<'a> {
     name: &'a str,
     appearance: Appearance,
-    /// Segment, figure, and whether it was fitted.
-    simulated: Vec<(u32, f64, bool)>,
+    /// Segment, figure, and how it came to be.
+    own: Vec<(u32, f64, Origin)>,
     published: Vec<(u32, f64)>,
 }
 
-impl Picture<'_> {
+impl Picture {
     fn draw(
         &self,
-        results: &Results,
+        shown: &[Shown<'_>],
         subtitles: Vec<String>,
         style: ChartStyle,
     ) -> Result<String, ChartError> {
         style.size.check()?;
         // What the legend is laid out with.
         register_the_font()?;
-        let mut series = Vec::with_capacity(results.arrays.len());
-        for (position, array) in results.arrays.iter().enumerate() {
-            series.push(self.series(results, position, array)?);
-        }
+        let series = shown.iter().enumerate();
+        let series = series.map(|(position, shown)| self.series(shown, position));
+        let series = series.collect::<Result<Vec<_>, _>>()?;
+        let segment_axis = segment_axis(shown.iter().map(|shown| shown.array));
         let sheet = Sheet::new(style, self.title, subtitles, series.len())?;
         sheet.draw(|canvas, margins| {
-            let marks = self.plot(canvas, &series, &segment_axis(results), margins)?;
+            let marks = self.plot(canvas, &series, &segment_axis, margins)?;
             legend(canvas, &series, to_px(style.size.height_px as usize) - margins.legend_px)?;
             Ok(marks)
         })
     }
 
-    fn series<'a>(
-        &self,
-        results: &Results,
-        position: usize,
-        array: &'a ArrayResults,
-    ) -> Result<Series<'a>, ChartError> {
+    fn series<'a>(&self, shown: &'a Shown<'_>, position: usize) -> Result<Series<'a>, ChartError> {
+        let Shown { results, array, .. } = *shown;
         let comparison = results
             .published
             .iter()
@@ -108,28 +124,28 @@ impl Picture<'_> {
             }
             Err(ChartError::Figure { array: array.name.clone(), segment })
         };
-        let simulated = array.segments.iter().map(|segment| {
+        let own = array.segments.iter().map(|segment| {
             let index = segment.index;
-            let simulated = figure(index, self.metric.of(segment))?;
-            Ok((index, simulated, results.was_fitted(array, index)))
+            let own = figure(index, self.metric.of(segment))?;
+            Ok((index, own, results.origin(array, index)))
         });
         let published = comparison
             .iter()
-            .filter(|_| (self.shows_published)(&array.name))
+            .filter(|_| shown.shows_published)
             .flat_map(|found| found.segments.iter())
             .map(|segment| Ok((segment.index, figure(segment.index, segment.published)?)));
         Ok(Series {
-            name: &array.name,
+            name: &shown.name,
             appearance: Appearance::of(position),
-            simulated: simulated.collect::<Result<_, _>>()?,
+            own: own.collect::<Result<_, _>>()?,
             published: published.collect::<Result<_, _>>()?,
         })
     }
 
     /// What a figure is, for somebody who points at it.
-    fn words(&self, series: &Series<'_>, segment: u32, figure: f64, fitted: bool) -> String {
+    fn words(&self, series: &Series<'_>, segment: u32, figure: f64, origin: Origin) -> String {
         let unit = self.metric.unit();
-        let kind = if fitted { "fitted" } else { "predicted" };
+        let kind = origin.as_str();
         let published = series.published.iter().find(|published| published.0 == segment);
         let beside = match published {
             Some((_, figure)) => format!(", {kind}; published {} {unit}", Axis::format(figure)),
@@ -146,7 +162,7 @@ impl Picture<'_> {
         segment_axis: &str,
         margins: &Margins,
     ) -> Result<Vec<ValueMark>, ChartError> {
-        let all = || series.iter().flat_map(|series| &series.simulated);
+        let all = || series.iter().flat_map(|series| &series.own);
         let first = all().map(|point| point.0).min().ok_or(ChartError::NothingToDraw)?;
         let last = all().map(|point| point.0).max().ok_or(ChartError::NothingToDraw)?;
         let published = series.iter().flat_map(|series| &series.published).map(|point| point.1);
@@ -160,8 +176,8 @@ impl Picture<'_> {
             Labelled { axis: Axis::from_zero_to(highest), label: &Axis::format, words: self.axis };
         let plot = Plot::begin(canvas, margins, across, up)?;
         let place = |segment: u32, figure: f64| plot.place((f64::from(segment), figure));
-        for Series { appearance, simulated, .. } in series {
-            let places = simulated.iter().map(|point| place(point.0, point.1)).collect();
+        for Series { appearance, own, .. } in series {
+            let places = own.iter().map(|point| place(point.0, point.1)).collect();
             appearance.line(canvas, places, PIXEL)?;
         }
         for Series { appearance, published, .. } in series {
@@ -169,15 +185,16 @@ impl Picture<'_> {
                 appearance.published(canvas, place(*segment, *figure), PIXEL)?;
             }
         }
-        for Series { appearance, simulated, .. } in series {
-            for (segment, figure, fitted) in simulated {
-                appearance.simulated(canvas, place(*segment, *figure), *fitted, PIXEL)?;
+        for Series { appearance, own, .. } in series {
+            for (segment, figure, origin) in own {
+                let is_hollow = *origin == Origin::Fitted;
+                appearance.simulated(canvas, place(*segment, *figure), is_hollow, PIXEL)?;
             }
         }
         let marks = series.iter().flat_map(|series| {
-            series.simulated.iter().map(|(segment, figure, fitted)| ValueMark {
+            series.own.iter().map(|(segment, figure, origin)| ValueMark {
                 place: place(*segment, *figure),
-                words: self.words(series, *segment, *figure, *fitted),
+                words: self.words(series, *segment, *figure, *origin),
             })
         });
         Ok(marks.collect())
@@ -187,32 +204,31 @@ impl Picture<'_> {
 /// What a mark stands for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Predicted,
-    Fitted,
+    Own(Origin),
     Published,
 }
 
 impl Kind {
     const fn words(self) -> &'static str {
         match self {
-            Self::Predicted => "simulated, predicted",
-            Self::Fitted => "simulated, fitted",
+            Self::Own(Origin::Measured) => "measured",
+            Self::Own(Origin::Predicted) => "simulated, predicted",
+            Self::Own(Origin::Fitted) => "simulated, fitted",
             Self::Published => "published",
         }
     }
 
     const fn sample(self) -> Sample {
         match self {
-            Self::Predicted => Sample::Filled,
-            Self::Fitted => Sample::Hollow,
+            Self::Own(Origin::Measured | Origin::Predicted) => Sample::Filled,
+            Self::Own(Origin::Fitted) => Sample::Hollow,
             Self::Published => Sample::Published,
         }
     }
 
     fn is_in(self, series: &Series<'_>) -> bool {
         match self {
-            Self::Predicted => series.simulated.iter().any(|point| !point.2),
-            Self::Fitted => series.simulated.iter().any(|point| point.2),
+            Self::Own(origin) => series.own.iter().any(|point| point.2 == origin),
             Self::Published => !series.published.is_empty(),
         }
     }
@@ -224,7 +240,8 @@ fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(),
         series.iter().map(|series| width_px(series.name, 12)).collect::<Result<Vec<_>, _>>()?;
     let first_px = legend::LEFT_PX + name_px.into_iter().max().unwrap_or_default() + 24;
     // A kind has its column in every row, unless no array has it.
-    let mut kinds = vec![Kind::Predicted, Kind::Fitted, Kind::Published];
+    let own = [Origin::Measured, Origin::Predicted, Origin::Fitted].map(Kind::Own);
+    let mut kinds = [&own[..], &[Kind::Published]].concat();
     kinds.retain(|kind| series.iter().any(|series| kind.is_in(series)));
     for (row, series) in series.iter().enumerate() {
         let middle_px = top_px + legend::ROW_PX * to_px(row) + legend::ROW_PX / 2;
@@ -245,14 +262,14 @@ fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(),
 pub(crate) fn subtitles(results: &Results) -> Vec<String> {
     let Results { scenario, seed, strewn, .. } = results;
     let mut lines = vec![format!("{scenario}, seed {seed}, strewn {strewn}")];
-    lines.extend(results.caveats());
+    lines.extend(results.chart_caveats());
     lines
 }
 
 /// The label of the segment axis, with the length of a segment if all have the same.
-pub(crate) fn segment_axis(results: &Results) -> String {
+pub(crate) fn segment_axis<'a>(arrays: impl IntoIterator<Item = &'a ArrayResults>) -> String {
     let mut lengths =
-        results.arrays.iter().flat_map(|array| &array.segments).map(|segment| segment.seconds);
+        arrays.into_iter().flat_map(|array| &array.segments).map(|segment| segment.seconds);
     let Some(first) = lengths.next() else { return "segment".to_owned() };
     if lengths.any(|seconds| seconds != first) {
         return "segment".to_owned();

@@ -6,7 +6,7 @@ use crate::comparison::{Metric, PublishedComparison, Ratio};
 use crate::loss::loss_table;
 use crate::overhead::OverheadRow;
 use crate::redundancy::failures_table;
-use crate::results::{ArrayResults, Parameter, Results, Segment};
+use crate::results::{ArrayResults, Origin, Parameter, Results, Segment};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 /// Columns apart by space, the header ruled off: ` a   b ` over `--- ---`.
@@ -106,7 +106,9 @@ fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
 struct SegmentRow {
     segment: Segment,
     published: [Option<f64>; 3],
-    fitted: bool,
+    origin: Origin,
+    /// How busy the log's device was, of real spindles.
+    log: Option<f64>,
 }
 
 impl SegmentRow {
@@ -131,19 +133,30 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
             let mut compared = comparison.segments.iter();
             Some(compared.find(|compared| compared.index == segment.index)?.published)
         }),
-        fitted: results.was_fitted(array, segment.index),
+        origin: results.origin(array, segment.index),
+        log: results
+            .real_spindles
+            .as_ref()
+            .and_then(|real| Some(real.log_of(segment.index)?.1.utilization)),
         segment: segment.clone(),
     };
     let rows: Vec<SegmentRow> = array.segments.iter().map(row).collect();
     let writes_anywhere = array.segments.iter().any(|row| row.consistency_points.is_some());
-    let mut columns = segment_columns(!comparisons.is_empty(), writes_anywhere);
+    let is_real = results.real_spindles.is_some();
+    let mut columns = segment_columns(!comparisons.is_empty(), writes_anywhere, is_real);
     if array.segments.iter().any(|segment| segment.redundancy.is_some()) {
         columns = redundancy_columns(columns);
     }
     columns.render(&rows)
 }
 
-fn segment_columns(any_published: bool, writes_anywhere: bool) -> Columns<SegmentRow> {
+fn segment_columns(
+    any_published: bool,
+    writes_anywhere: bool,
+    is_real: bool,
+) -> Columns<SegmentRow> {
+    // Files and flash answer in fractions of a millisecond.
+    let of_ms = response_decimals(is_real);
     let published = |columns: Columns<SegmentRow>, metric: Metric, decimals: usize| {
         if !any_published {
             return columns;
@@ -155,7 +168,7 @@ fn segment_columns(any_published: bool, writes_anywhere: bool) -> Columns<Segmen
     let mut columns =
         Columns::new().number("segment", |row: &SegmentRow| row.segment.index.to_string());
     if any_published {
-        columns = columns.words("", |row| fitted_or_predicted(row.fitted));
+        columns = columns.words("", |row| row.origin.as_str().to_owned());
     }
     columns = columns.number("IOPS", |row| fixed(row.segment.iops, 0));
     columns = published(columns, Metric::Iops, 0);
@@ -165,14 +178,19 @@ fn segment_columns(any_published: bool, writes_anywhere: bool) -> Columns<Segmen
     }
     columns = columns.number("MiB/s", |row| fixed(row.segment.mib_per_s, 1));
     columns = published(columns, Metric::MibPerS, 1);
-    columns = columns.number("response\nmean, ms", |row| fixed(row.segment.response_ms.mean, 1));
+    columns =
+        columns.number("response\nmean, ms", move |row| fixed(row.segment.response_ms.mean, of_ms));
     columns = published(columns, Metric::ResponseMs, 1);
     columns = columns
-        .number("p95\nms", |row| fixed(row.segment.response_ms.p95, 1))
-        .number("p99\nms", |row| fixed(row.segment.response_ms.p99, 1))
+        .number("p95\nms", move |row| fixed(row.segment.response_ms.p95, of_ms))
+        .number("p99\nms", move |row| fixed(row.segment.response_ms.p99, of_ms))
         .number("spindle\ncommands\nper op", |row| fixed(row.segment.commands_per_host_op(), 2))
         .number("con-\ntroller\nbusy %", |row| percent_of_one(row.segment.utilization.controller))
-        .number("spindles\nbusy %", |row| percent_of_one(row.segment.utilization.spindles))
+        .number("spindles\nbusy %", |row| percent_of_one(row.segment.utilization.spindles));
+    if is_real {
+        columns = columns.number("log\nbusy %", |row| optional(row.log, percent_of_one));
+    }
+    columns = columns
         .number("layout\nscore", |row| fixed(row.segment.layout.score, 3))
         .number("span\n%", |row| fixed(row.segment.layout.span_percent, 1));
     // Beside published figures a terminal has no room for more; `segments.csv` has everything.
@@ -190,6 +208,11 @@ fn segment_columns(any_published: bool, writes_anywhere: bool) -> Columns<Segmen
         })
 }
 
+/// Decimals of response times in milliseconds, of something that answers quickly or not.
+pub(crate) const fn response_decimals(is_quick: bool) -> usize {
+    if is_quick { 2 } else { 1 }
+}
+
 /// What is added once a spindle has failed.
 fn redundancy_columns(columns: Columns<SegmentRow>) -> Columns<SegmentRow> {
     columns
@@ -202,7 +225,7 @@ fn redundancy_columns(columns: Columns<SegmentRow>) -> Columns<SegmentRow> {
 }
 
 fn fitted_or_predicted(fitted: bool) -> String {
-    if fitted { "fitted" } else { "predicted" }.to_owned()
+    if fitted { Origin::Fitted } else { Origin::Predicted }.as_str().to_owned()
 }
 
 /// How near the simulated figures come to the published ones: errors by array and metric, and the
@@ -328,10 +351,6 @@ pub fn all_tables(results: &Results) -> String {
         "{}: seed {}, strewn {}, {} host operations\n",
         results.scenario, results.seed, results.strewn, results.host_ops
     );
-    if let Some(workload) = &results.workload {
-        all.push_str(&workload.sentence());
-        all.push('\n');
-    }
     for caveat in results.caveats() {
         all.push_str(&caveat);
         all.push('\n');
@@ -339,23 +358,26 @@ pub fn all_tables(results: &Results) -> String {
     for change in results.scaled.iter().flat_map(|scaled| &scaled.what) {
         all.push_str(&format!("  {change}\n"));
     }
+    if let Some(load) = results.load_words() {
+        all.push_str(&format!("Workload: {load}\n"));
+    }
     let mut section = |title: &str, table: &str| {
         if !table.is_empty() {
             all.push_str(&format!("\n{title}\n\n{table}"));
         }
     };
     for array in &results.arrays {
-        let load = match array.outstanding {
-            0 => "open loop".to_owned(),
-            outstanding => format!("{outstanding} outstanding"),
+        let spindles = match &results.real_spindles {
+            // Nobody asks what must be bought beside what is there.
+            Some(_) => array.working_spindles(),
+            None => format!(
+                "{} working spindles of {} to buy",
+                array.spindles.data + array.spindles.parity,
+                array.spindles.purchased
+            ),
         };
-        let title = format!(
-            "{}: {}, {load}, {} working spindles of {} to buy",
-            array.name,
-            array.layout.as_str(),
-            array.spindles.data + array.spindles.parity,
-            array.spindles.purchased
-        );
+        let (layout, load) = (array.layout.as_str(), array.outstanding_words());
+        let title = format!("{}: {layout}, {load}, {spindles}", array.name);
         section(&title, &segments_table(results, array));
     }
     section("Spindles that failed", &failures_table(results));

@@ -2,6 +2,51 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The load that every array of a run was under.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostLoad {
+    /// Length of the file under load, which lies in the lowest addresses of the LUN, bytes.
+    pub file_bytes: u64,
+    /// What was asked for; absent where a file of another tool said ([`Workload`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses: Option<AccessMix>,
+}
+
+/// A mix of accesses, in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AccessMix {
+    /// Name of an access specification that ships; `inline` if it was written where it was used.
+    pub specification: String,
+    /// Mean size, bytes.
+    pub mean_bytes: f64,
+    /// Reads, percent of the accesses.
+    pub read_percent: f64,
+    /// Accesses that are not behind the one before, percent.
+    pub random_percent: f64,
+}
+
+impl AccessMix {
+    /// What it is, for a reader.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let name = match self.specification.as_str() {
+            "inline" => String::new(),
+            "file-server" => "Iometer's File Server, ".to_owned(),
+            other => format!("{other}, "),
+        };
+        let share = |percent: f64, all: &str, none: &str, part: &str| match percent {
+            100.0 => all.to_owned(),
+            0.0 => none.to_owned(),
+            _ => format!("{} % {part}", crate::rounded(percent, 3)),
+        };
+        let reads = share(self.read_percent, "reads", "writes", "reads");
+        let random = share(self.random_percent, "random", "sequential", "random");
+        let size = crate::quantity::about(self.mean_bytes);
+        let size = if name.is_empty() { size } else { format!("{size} on average") };
+        format!("{name}{random}, {reads}, {size}")
+    }
+}
+
 /// What was run, and out of which file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
@@ -147,14 +192,14 @@ impl HostFigures {
 impl Workload {
     /// What was run, in a line.
     #[must_use]
-    pub fn sentence(&self) -> String {
+    pub fn words(&self) -> String {
         let name = self.name.as_ref().map(|name| format!(" \"{name}\"")).unwrap_or_default();
         let what = match self.kind {
             WorkloadKind::AccessSpecification => "access specification",
             WorkloadKind::FioJob => "fio job",
             WorkloadKind::Trace => "trace",
         };
-        let mut text = format!("Workload: {what}{name} of {}", self.file);
+        let mut text = format!("{what}{name} of {}", self.file);
         if let Some(trace) = &self.trace {
             text.push_str(&format!(
                 ", {}, {} operations, {} loop",

@@ -3,6 +3,7 @@
 use super::sections::{self, Section};
 use super::{Report, ReportError};
 use crate::layout_map::LayoutMap;
+use crate::live::RealSpindles;
 use crate::theme::{Theme, page_variables};
 use crate::value_mark::escaped;
 
@@ -42,9 +43,14 @@ pub(super) fn page(report: &Report<'_>) -> Result<String, ReportError> {
         &[("light", &page_variables(Theme::Light)), ("dark", &page_variables(Theme::Dark))],
     );
     let caveats = results.caveats();
+    let of_real = results.real_spindles.as_ref().map(RealSpindles::sentences).unwrap_or_default();
     let caveats: String = caveats
         .iter()
-        .map(|words| format!("<p class=\"caveat\">{}</p>\n", escaped(words)))
+        .map(|words| {
+            // That spindles are real keeps a run from nothing.
+            let class = if of_real.contains(words) { "of-real" } else { "caveat" };
+            format!("<p class=\"{class}\">{}</p>\n", escaped(words))
+        })
         .collect();
     let map = report.map.map(map_text).transpose()?;
     // Without what differs from run to run.

@@ -189,7 +189,7 @@
     };
     const describe = (array, segment) => {
       const now = measured(array.name, segment);
-      if (!now) return `${array.name} as it was laid out`;
+      if (!now) return results.real_spindles ? `${array.name} as it was found` : `${array.name} as it was laid out`;
       const rewritten = now.layout.rewritten_percent;
       return `${array.name}: layout score ${now.layout.score.toFixed(3)}, `
         + `the file spans ${now.layout.span_percent.toFixed(1)} % of the stroke`

@@ -3,12 +3,14 @@
 use super::table::{Cell, Table};
 use super::{Report, ReportError};
 use crate::chart::{ChartError, ChartSize, ChartStyle};
-use crate::comparison::Metric;
+use crate::comparison::{Metric, PublishedComparison};
+use crate::live::LogFigures;
 use crate::loss::{self, Loss};
 use crate::map_chart::{DOUBLINGS_PER_COLOUR, FARTHEST, shown};
-use crate::results::{ArrayResults, LayoutKind, Results, Segment};
+use crate::quantity::{about, in_words};
+use crate::results::{ArrayResults, LayoutKind, Origin, Results, Segment};
 use crate::results_chart::ResultsChart;
-use crate::table::{fixed, segment_list, signed};
+use crate::table::{fixed, response_decimals, segment_list, signed};
 use crate::theme::{MAP_COLOURS, Theme};
 use crate::value_mark::escaped;
 
@@ -32,7 +34,11 @@ pub(super) fn all(report: &Report<'_>) -> Result<Vec<Section>, ReportError> {
         section("prediction", "Fitted and predicted", prediction(results)),
         section("price", "Spindles to buy", price(report)?),
         section("segments", "All segments", segments(results)),
-        section("scenario", "The scenario", scenario(report)),
+        section(
+            "scenario",
+            if results.real_spindles.is_some() { "The array" } else { "The scenario" },
+            scenario(report),
+        ),
     ];
     Ok(sections.into_iter().filter(|section| !section.html.is_empty()).collect())
 }
@@ -42,6 +48,21 @@ pub(super) fn run_line(results: &Results) -> String {
     let Results { scenario, seed, strewn, host_ops, .. } = results;
     let operations = crate::axis::grouped(*host_ops as f64, false);
     format!("Strewn {strewn}: {scenario}, seed {seed}, {operations} host operations")
+}
+
+/// What the first and the last segment are called. Whoever drives real spindles knows alone what came before.
+struct Ends {
+    first: &'static str,
+    last: &'static str,
+}
+
+impl Ends {
+    const fn of(results: &Results) -> Self {
+        match results.real_spindles {
+            None => Self { first: "fresh", last: "in the end" },
+            Some(_) => Self { first: "first segment", last: "last segment" },
+        }
+    }
 }
 
 /// The run in a sentence: how the write-anywhere array fares beside the one in place, or how each array fares.
@@ -149,9 +170,11 @@ fn chart(report: &Report<'_>, chart: ResultsChart, has_rows: bool) -> Result<Str
 
 fn summary(report: &Report<'_>) -> Result<String, ReportError> {
     let results = report.results;
-    let mut html = String::new();
-    for loss in loss::losses(&results.arrays) {
-        html.push_str(&paragraph(&loss_in_words(&loss)));
+    let mut html = what_was_run(results);
+    for array in &results.arrays {
+        if let Some(words) = change_in_words(results, array) {
+            html.push_str(&paragraph(&words));
+        }
     }
     for compared in results.published.iter().filter(|compared| compared.metric == Metric::Iops) {
         if let Some(rms) = compared.predicted_rms_error_percent {
@@ -169,60 +192,141 @@ fn summary(report: &Report<'_>) -> Result<String, ReportError> {
         .arrays
         .iter()
         .enumerate()
-        .filter_map(|(position, array)| summary_row(position, array));
+        .filter_map(|(position, array)| summary_row(results, position, array));
+    let Ends { first, last } = Ends::of(results);
     let table = Table {
-        caption: "Fresh, and in the end",
+        caption: match results.real_spindles {
+            None => "Fresh, and in the end",
+            Some(_) => "The first segment and the last",
+        },
         headers: &[
             "array",
             "IOPS by segment",
-            "IOPS fresh",
-            "IOPS in the end",
+            &format!("IOPS, {first}"),
+            &format!("IOPS, {last}"),
             "change %",
-            "response ms, fresh",
-            "response ms, in the end",
-            "spindle commands per op, fresh",
-            "spindle commands per op, in the end",
-            "layout score in the end",
+            &format!("response ms, {first}"),
+            &format!("response ms, {last}"),
+            &format!("spindle commands per op, {first}"),
+            &format!("spindle commands per op, {last}"),
+            &format!("layout score, {last}"),
         ],
         rows: rows.collect(),
         has_total: false,
     };
     html.push_str(&table.html());
-    html.push_str("<p class=\"note\">Fresh is the first segment, the end the last.</p>\n");
+    if results.real_spindles.is_none() {
+        html.push_str("<p class=\"note\">Fresh is the first segment, the end the last.</p>\n");
+    }
     html.push_str(&chart(report, ResultsChart::Iops, false)?);
     html.push_str(&chart(report, ResultsChart::Response, false)?);
     Ok(html)
 }
 
-fn loss_in_words(loss: &Loss) -> String {
-    let Loss { array, limit, from_iops, to_iops, from_segment, to_segment, .. } = loss;
-    let change = format!(
-        "{array} goes from {} IOPS in segment {from_segment} to {} in segment {to_segment} ({} %)",
-        whole(*from_iops),
-        whole(*to_iops),
-        percent_change(loss.percent())
-    );
-    if !loss.is_notable() {
-        return format!("{change}: nothing to explain.");
+/// The workload and the arrays, as far as the results say.
+fn what_was_run(results: &Results) -> String {
+    let mut html = String::new();
+    if let Some(load) = results.load_words() {
+        html.push_str(&paragraph(&format!("Workload: {load}.")));
     }
-    let difference = to_iops - from_iops;
-    let mut largest: Vec<(f64, &str)> = loss
-        .parts
-        .iter()
-        .map(|part| (100.0 * part.iops / difference, part.cause.words(*limit)))
-        .filter(|(percent, _)| *percent >= 10.0)
-        .collect();
-    largest.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let parts: Vec<String> = largest
-        .iter()
-        .map(|(percent, words)| format!("{} % {words}", fixed(*percent, 0)))
-        .collect();
-    let of = limit.as_str();
-    format!("{change}. Its limit at first: the {of}. Of the difference: {}.", parts.join(", "))
+    let row = |(position, array): (usize, &ArrayResults)| {
+        let bytes = |value: Option<f64>| Cell::words(value.map(about).unwrap_or_default());
+        let spindles = &array.spindles;
+        let path = |of: &str| format!("arrays/{position}/spindles/{of}");
+        let parity = (spindles.parity > 0).then_some(f64::from(spindles.parity));
+        vec![
+            Cell::words(&array.name),
+            Cell::words(array.layout.as_str()),
+            Cell::figure(spindles.data.into(), 0, path("data")),
+            Cell::optional(parity, 0, path("parity")),
+            bytes(array.lun_bytes.map(|bytes| bytes as f64)),
+            bytes(array.cache_bytes()),
+            Cell::words(array.outstanding_words()),
+            hits(position, array, 0),
+            hits(position, array, array.segments.len().saturating_sub(1)),
+        ]
+    };
+    let Ends { first, last } = Ends::of(results);
+    html + &Table {
+        caption: "What was run",
+        headers: &[
+            "array",
+            "layout",
+            "data spindles",
+            "parity spindles",
+            "LUN",
+            "cache",
+            "host operations",
+            &format!("cache hits %, {first}"),
+            &format!("cache hits %, {last}"),
+        ],
+        rows: results.arrays.iter().enumerate().map(row).collect(),
+        has_total: false,
+    }
+    .html()
 }
 
-fn summary_row(position: usize, array: &ArrayResults) -> Option<Vec<Cell>> {
+/// How much of what was looked up in a segment the cache had.
+fn hits(position: usize, array: &ArrayResults, segment: usize) -> Cell {
+    let percent = array.segments.get(segment).map(|segment| segment.cache.hit_percent);
+    Cell::optional(percent, 1, format!("arrays/{position}/segments/{segment}/cache/hit_percent"))
+}
+
+/// How an array's IOPS changed, and why if they fell; none with fewer than two segments.
+fn change_in_words(results: &Results, array: &ArrayResults) -> Option<String> {
     let (first, last) = ends(array)?;
+    if first.index == last.index || first.iops <= 0.0 {
+        return None;
+    }
+    let percent = 100.0 * (last.iops - first.iops) / first.iops;
+    let change = format!(
+        "{} goes from {} IOPS in segment {} to {} in segment {} ({} %)",
+        array.name,
+        whole(first.iops),
+        first.index,
+        whole(last.iops),
+        last.index,
+        percent_change(percent)
+    );
+    match loss::loss(results, array) {
+        // Results that do not tell commands apart.
+        None if results.real_spindles.is_none() => None,
+        _ if percent >= 0.0 => Some(format!("{change}: nothing was lost.")),
+        Some(loss) if loss.is_notable() => Some(format!("{change}. {}", causes_in_words(&loss))),
+        Some(_) => Some(format!("{change}: nothing to explain.")),
+        None => Some(format!(
+            "{change}. Busiest at first: the {}, of whose time there is no account.",
+            loss::busiest(results, first).as_str()
+        )),
+    }
+}
+
+fn causes_in_words(loss: &Loss) -> String {
+    let difference = loss.to_iops - loss.from_iops;
+    let percent = |part: &loss::LossPart| 100.0 * part.iops / difference;
+    let listed = |sign: f64| {
+        // That parity spindles wait while the limit is at work is nobody's cause.
+        let parts = loss.parts.iter().filter(|part| part.cause != loss::Cause::ParityWaiting);
+        let parts = parts.map(|part| (sign * percent(part), part.cause));
+        let mut parts: Vec<_> = parts.filter(|(percent, _)| *percent >= 10.0).collect();
+        parts.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let words = |(percent, cause): &(f64, loss::Cause)| {
+            format!("{} % {}", fixed(*percent, 0), cause.words(loss.limit))
+        };
+        parts.iter().map(words).collect::<Vec<_>>().join(", ")
+    };
+    // What took more than was lost, because something else gave of it back.
+    let given_back = match listed(-1.0) {
+        none if none.is_empty() => none,
+        parts => format!("; given back: {parts}"),
+    };
+    let of = loss.limit.as_str();
+    format!("Its limit at first: the {of}. Of the difference: {}{given_back}.", listed(1.0))
+}
+
+fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Option<Vec<Cell>> {
+    let (first, last) = ends(array)?;
+    let of_ms = response_decimals(results.real_spindles.is_some());
     let end = array.segments.len() - 1;
     let path =
         |segment: usize, field: &str| format!("arrays/{position}/segments/{segment}/{field}");
@@ -235,8 +339,8 @@ fn summary_row(position: usize, array: &ArrayResults) -> Option<Vec<Cell>> {
             100.0 * (last.iops - first.iops) / first.iops.max(f64::MIN_POSITIVE),
             1,
         )),
-        Cell::figure(first.response_ms.mean, 1, path(0, "response_ms/mean")),
-        Cell::figure(last.response_ms.mean, 1, path(end, "response_ms/mean")),
+        Cell::figure(first.response_ms.mean, of_ms, path(0, "response_ms/mean")),
+        Cell::figure(last.response_ms.mean, of_ms, path(end, "response_ms/mean")),
         Cell::number(fixed(first.commands_per_host_op(), 2)),
         Cell::number(fixed(last.commands_per_host_op(), 2)),
         Cell::figure(last.layout.score, 3, path(end, "layout/score")),
@@ -264,8 +368,8 @@ fn sparkline(array: &ArrayResults) -> String {
 }
 
 fn losses(report: &Report<'_>) -> Result<String, ReportError> {
-    let losses = loss::losses(&report.results.arrays);
-    if losses.is_empty() {
+    let losses = loss::losses(report.results);
+    if !losses.iter().any(Loss::is_notable) {
         return Ok(String::new());
     }
     let mut html = paragraph(
@@ -283,7 +387,10 @@ fn losses(report: &Report<'_>) -> Result<String, ReportError> {
         let part = |part: &loss::LossPart| {
             vec![
                 Cell::words(part.cause.words(loss.limit)),
-                Cell::number(fixed(part.from_us_per_op, 2)),
+                match part.in_place_of_first() {
+                    Some(words) => Cell::number(words),
+                    None => Cell::number(fixed(part.from_us_per_op, 2)),
+                },
                 Cell::number(fixed(part.to_us_per_op, 2)),
                 Cell::number(if part.iops.abs() < 0.05 {
                     "0.0".to_owned()
@@ -317,11 +424,10 @@ fn losses(report: &Report<'_>) -> Result<String, ReportError> {
         };
         html.push_str(&table.html());
     }
-    html.push_str(&spindles_meanwhile(report.results));
     Ok(html)
 }
 
-/// What spindles made of it: no part of the account where the controller is the limit, and asked for all the same.
+/// What spindles made of it: no part of an account where the controller is the limit, and asked for all the same.
 fn spindles_meanwhile(results: &Results) -> String {
     let rows = results.arrays.iter().enumerate().filter_map(|(position, array)| {
         let (first, last) = ends(array)?;
@@ -356,10 +462,15 @@ fn spindles_meanwhile(results: &Results) -> String {
             3,
             "utilization/spindles",
         ));
+        let parity = |segment: usize, of: &Segment| {
+            let path = format!("arrays/{position}/segments/{segment}/utilization/parity_spindles");
+            Cell::optional(of.utilization.parity_spindles, 3, path)
+        };
+        row.extend([parity(0, first), parity(end, last)]);
         Some(row)
     });
     Table {
-        caption: "The spindles meanwhile: seek span, queue and service time, first and last segment",
+        caption: "The spindles: seek span, queue and service time, first and last segment",
         headers: &[
             "array",
             "span of the stroke %, first",
@@ -368,7 +479,9 @@ fn spindles_meanwhile(results: &Results) -> String {
             "last",
             "service ms, first",
             "last",
-            "spindles busy, first",
+            "data spindles busy, first",
+            "last",
+            "parity spindles busy, first",
             "last",
         ],
         rows: rows.collect(),
@@ -407,8 +520,8 @@ fn map(report: &Report<'_>) -> Result<String, ReportError> {
          <button type=\"button\" id=\"map-play\">Play</button>\n\
          <label><input type=\"checkbox\" id=\"map-whole\" data-shown=\"{part}\"{}> the whole stroke</label>\n\
          </div>\n\
-         <p class=\"scale\"><span>right behind</span> <span class=\"boxes\" aria-hidden=\"true\">{boxes}</span> <span>{most} and more: how \
-         far a block lies from the one before it in the file, geometric mean</span></p>\n",
+         <p class=\"scale\"><span>right behind</span> <span class=\"boxes\" aria-hidden=\"true\">{boxes}</span> <span>{most} and more</span></p>\n\
+         <p class=\"note\">How far a block lies from the one before it in the file, geometric mean.</p>\n",
         if part >= 1.0 { " disabled" } else { "" }
     ));
     for (position, array) in map.arrays.iter().enumerate() {
@@ -443,7 +556,8 @@ fn behaviour(report: &Report<'_>) -> Result<String, ReportError> {
         ResultsChart::Percentiles,
         ResultsChart::Scores,
     ];
-    charts.into_iter().map(|one| chart(report, one, false)).collect()
+    let charts = charts.into_iter().map(|one| chart(report, one, false));
+    Ok(charts.collect::<Result<String, _>>()? + &spindles_meanwhile(report.results))
 }
 
 fn failures(results: &Results) -> String {
@@ -486,7 +600,7 @@ fn failures(results: &Results) -> String {
 fn prediction(results: &Results) -> String {
     let mut html = String::new();
     if !results.published.is_empty() {
-        let row = |(position, compared): (usize, &crate::comparison::PublishedComparison)| {
+        let row = |(position, compared): (usize, &PublishedComparison)| {
             let path = |field: &str| format!("published/{position}/{field}");
             let predicted = compared.segments.iter().filter(|segment| !segment.fitted).count();
             vec![
@@ -591,7 +705,7 @@ fn price(report: &Report<'_>) -> Result<String, ReportError> {
 fn segments(results: &Results) -> String {
     let tables = results.arrays.iter().enumerate().filter(|(_, array)| !array.segments.is_empty());
     let tables: String =
-        tables.map(|(position, array)| segment_table(results, position, array)).collect();
+        tables.map(|(position, array)| segment_tables(results, position, array)).collect();
     if tables.is_empty() {
         return tables;
     }
@@ -599,62 +713,21 @@ fn segments(results: &Results) -> String {
         + "<p class=\"note\">Everything that was measured is in segments.csv and results.json.</p>\n"
 }
 
-fn segment_table(results: &Results, position: usize, array: &ArrayResults) -> String {
-    let published = |metric: Metric, index: u32| {
-        let mut compared = results.published.iter().enumerate();
-        let (at, found) =
-            compared.find(|(_, found)| found.array == array.name && found.metric == metric)?;
-        let segment = found.segments.iter().position(|segment| segment.index == index)?;
-        let path = format!("published/{at}/segments/{segment}/published");
-        Some((found.segments[segment].published, path))
+/// What the host saw of an array, and what the array did, segment by segment: in two tables, each of which fits a page.
+fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> String {
+    let what = match &results.real_spindles {
+        Some(_) => format!("{}, {}", array.layout.as_str(), array.working_spindles()),
+        None => {
+            format!("{}, {} spindles to buy", array.layout.as_str(), array.spindles.purchased)
+        }
     };
-    let row = |(number, segment): (usize, &Segment)| {
-        let path = |field: &str| format!("arrays/{position}/segments/{number}/{field}");
-        let beside = |metric: Metric, decimals: usize| match published(metric, segment.index) {
-            Some((figure, path)) => Cell::figure(figure, decimals, path),
-            None => Cell::number(""),
-        };
-        let kind = if results.was_fitted(array, segment.index) { "fitted" } else { "predicted" };
-        let response = &segment.response_ms;
-        let utilization = &segment.utilization;
-        vec![
-            Cell::number(segment.index.to_string()),
-            Cell::words(kind),
-            Cell::figure(segment.iops, 0, path("iops")),
-            beside(Metric::Iops, 0),
-            Cell::figure(segment.mib_per_s, 1, path("mib_per_s")),
-            Cell::figure(response.mean, 1, path("response_ms/mean")),
-            beside(Metric::ResponseMs, 1),
-            Cell::figure(response.p50, 1, path("response_ms/p50")),
-            Cell::figure(response.p95, 1, path("response_ms/p95")),
-            Cell::figure(response.p99, 1, path("response_ms/p99")),
-            Cell::figure(response.max, 0, path("response_ms/max")),
-            Cell::number(fixed(segment.commands_per_host_op(), 2)),
-            Cell::figure(utilization.controller, 3, path("utilization/controller")),
-            Cell::figure(utilization.spindles, 3, path("utilization/spindles")),
-            Cell::optional(utilization.parity_spindles, 3, path("utilization/parity_spindles")),
-            Cell::figure(segment.layout.score, 3, path("layout/score")),
-            Cell::figure(segment.layout.span_percent, 1, path("layout/span_percent")),
-            Cell::optional(
-                segment.free_space.map(|space| space.score),
-                4,
-                path("free_space/score"),
-            ),
-            Cell::optional(
-                segment.consistency_points.map(|points| points.full_stripe_percent),
-                1,
-                path("consistency_points/full_stripe_percent"),
-            ),
-        ]
+    let load = array.outstanding_words();
+    let rows = |row: &dyn Fn(usize, &Segment) -> Vec<Cell>| {
+        let segments = array.segments.iter().enumerate();
+        segments.map(|(number, segment)| row(number, segment)).collect()
     };
-    Table {
-        caption: &format!(
-            "{}: {}, {} outstanding, {} spindles to buy",
-            array.name,
-            array.layout.as_str(),
-            array.outstanding,
-            array.spindles.purchased
-        ),
+    let host = Table {
+        caption: &format!("{}: {what}, {load}: what the host saw", array.name),
         headers: &[
             "segment",
             "",
@@ -667,28 +740,111 @@ fn segment_table(results: &Results, position: usize, array: &ArrayResults) -> St
             "p95",
             "p99",
             "max",
-            "commands per op",
+        ],
+        rows: rows(&|number, segment| host_row(results, position, number, segment)),
+        has_total: false,
+    };
+    let own = Table {
+        caption: &format!("{}: what the array did", array.name),
+        headers: &[
+            "segment",
+            "spindle commands per op",
+            "cache hits %",
             "controller busy",
-            "spindles busy",
-            "parity busy",
+            "data spindles busy",
+            "parity spindles busy",
+            "log busy",
+            "log MiB/s",
             "layout score",
             "span %",
             "free-space score",
             "full stripes %",
         ],
-        rows: array.segments.iter().enumerate().map(row).collect(),
+        rows: rows(&|number, segment| own_row(results, position, number, segment)),
         has_total: false,
-    }
-    .html()
+    };
+    host.html() + &own.html()
+}
+
+fn host_row(results: &Results, position: usize, number: usize, segment: &Segment) -> Vec<Cell> {
+    let array = &results.arrays[position];
+    let path = |field: &str| format!("arrays/{position}/segments/{number}/{field}");
+    let beside = |metric: Metric, decimals: usize| {
+        let mut compared = results.published.iter().enumerate();
+        let is_of = |(_, found): &(usize, &PublishedComparison)| {
+            found.array == array.name && found.metric == metric
+        };
+        let found = compared.find(is_of).and_then(|(at, found)| {
+            let place = found.segments.iter().position(|one| one.index == segment.index)?;
+            let path = format!("published/{at}/segments/{place}/published");
+            Some(Cell::figure(found.segments[place].published, decimals, path))
+        });
+        found.unwrap_or_else(|| Cell::number(""))
+    };
+    // All of a run of real spindles is measured, as stands above.
+    let origin = match results.origin(array, segment.index) {
+        Origin::Measured => "",
+        origin => origin.as_str(),
+    };
+    let of_ms = response_decimals(results.real_spindles.is_some());
+    let response = &segment.response_ms;
+    vec![
+        Cell::number(segment.index.to_string()),
+        Cell::words(origin),
+        Cell::figure(segment.iops, 0, path("iops")),
+        beside(Metric::Iops, 0),
+        Cell::figure(segment.mib_per_s, 1, path("mib_per_s")),
+        Cell::figure(response.mean, of_ms, path("response_ms/mean")),
+        beside(Metric::ResponseMs, 1),
+        Cell::figure(response.p50, of_ms, path("response_ms/p50")),
+        Cell::figure(response.p95, of_ms, path("response_ms/p95")),
+        Cell::figure(response.p99, of_ms, path("response_ms/p99")),
+        Cell::figure(response.max, of_ms - 1, path("response_ms/max")),
+    ]
+}
+
+fn own_row(results: &Results, position: usize, number: usize, segment: &Segment) -> Vec<Cell> {
+    let path = |field: &str| format!("arrays/{position}/segments/{number}/{field}");
+    let utilization = &segment.utilization;
+    let log = results.real_spindles.as_ref().and_then(|real| real.log_of(segment.index));
+    let of_log = |figure: fn(&LogFigures) -> f64, decimals: usize, field: &str| {
+        let at = log.map_or(0, |(at, _)| at);
+        let path = format!("real_spindles/log/{at}/{field}");
+        Cell::optional(log.map(|(_, log)| figure(log)), decimals, path)
+    };
+    vec![
+        Cell::number(segment.index.to_string()),
+        Cell::number(fixed(segment.commands_per_host_op(), 2)),
+        Cell::figure(segment.cache.hit_percent, 1, path("cache/hit_percent")),
+        Cell::figure(utilization.controller, 3, path("utilization/controller")),
+        Cell::figure(utilization.spindles, 3, path("utilization/spindles")),
+        Cell::optional(utilization.parity_spindles, 3, path("utilization/parity_spindles")),
+        of_log(|log| log.utilization, 3, "utilization"),
+        of_log(|log| log.written_mib_per_s, 1, "written_mib_per_s"),
+        Cell::figure(segment.layout.score, 3, path("layout/score")),
+        Cell::figure(segment.layout.span_percent, 1, path("layout/span_percent")),
+        Cell::optional(segment.free_space.map(|space| space.score), 4, path("free_space/score")),
+        Cell::optional(
+            segment.consistency_points.map(|points| points.full_stripe_percent),
+            1,
+            path("consistency_points/full_stripe_percent"),
+        ),
+    ]
 }
 
 fn scenario(report: &Report<'_>) -> String {
     let results = report.results;
-    let mut html = paragraph(&format!(
-        "Scenario {}, seed {}. A number that was fitted says to which published segments; every other one was set before the \
-         run, from a source or by choice.",
-        results.scenario, results.seed
-    ));
+    let mut html = paragraph(&match &results.real_spindles {
+        None => format!(
+            "Scenario {}, seed {}. A number that was fitted says to which published segments; every other one was set before \
+             the run, from a source or by choice.",
+            results.scenario, results.seed
+        ),
+        Some(_) => format!(
+            "Array {}, seed {} of the host\u{2019}s operations. Its numbers are those of its labels.",
+            results.scenario, results.seed
+        ),
+    });
     if let Some(scaled) = &results.scaled {
         let changes: String =
             scaled.what.iter().map(|what| format!("<li>{}</li>", escaped(what))).collect();
@@ -696,14 +852,12 @@ fn scenario(report: &Report<'_>) -> String {
     }
     for (position, array) in results.arrays.iter().enumerate() {
         let row = |(number, parameter): (usize, &crate::results::Parameter)| {
+            let path = format!("arrays/{position}/parameters/{number}/value");
+            let (value, unit) = in_words(parameter.value, &parameter.unit);
             vec![
                 Cell::words(&parameter.name),
-                Cell::figure(
-                    parameter.value,
-                    decimals_of(parameter.value),
-                    format!("arrays/{position}/parameters/{number}/value"),
-                ),
-                Cell::words(&parameter.unit),
+                Cell::figure_in_words(parameter.value, &value, path),
+                Cell::words(unit),
                 Cell::words(match parameter.fitted {
                     true => format!(
                         "fitted to segments {}",
@@ -723,16 +877,15 @@ fn scenario(report: &Report<'_>) -> String {
     }
     if let Some(text) = report.scenario {
         html.push_str(&format!(
-            "<details>\n<summary>The scenario\u{2019}s file; a seed, a number of segments or a scale given on the command line went \
-             before what it says</summary>\n<pre tabindex=\"0\">{}</pre>\n</details>\n",
+            "<details>\n<summary>{}</summary>\n<pre tabindex=\"0\">{}</pre>\n</details>\n",
+            match &results.real_spindles {
+                None =>
+                    "The scenario\u{2019}s file; a seed, a number of segments or a scale given on the command line went before \
+                     what it says",
+                Some(_) => "What the labels of the array say",
+            },
             escaped(text)
         ));
     }
     html
-}
-
-/// As many decimals as the value has, up to six.
-fn decimals_of(value: f64) -> usize {
-    let text = crate::results::rounded(value, 7).to_string();
-    text.split_once('.').map_or(0, |(_, decimals)| decimals.len().min(6))
 }

@@ -22,6 +22,11 @@ impl Cell {
         }
     }
 
+    /// A figure of the results that these words say.
+    pub(super) fn figure_in_words(value: f64, words: &str, path: String) -> Self {
+        Self { html: grouped(&escaped(words)), ..Self::figure(value, 0, path) }
+    }
+
     /// The same of a figure that may be missing.
     pub(super) fn optional(value: Option<f64>, decimals: usize, path: String) -> Self {
         match value {
@@ -38,6 +43,10 @@ impl Cell {
     /// Words.
     pub(super) fn words(text: impl AsRef<str>) -> Self {
         Self { html: escaped(text.as_ref()), attributes: String::new(), is_words: true }
+    }
+
+    fn says_any(&self) -> bool {
+        !self.html.is_empty()
     }
 
     /// Something that is HTML already.
@@ -59,7 +68,7 @@ fn grouped(text: &str) -> String {
     format!("{sign}{}{rest}", with_commas(whole))
 }
 
-/// A table: caption, headers, rows of which the first cell names the row.
+/// A table: caption, headers, rows of which the first cell names the row. A column in which no row has anything is left out.
 pub(super) struct Table<'a> {
     pub(super) caption: &'a str,
     pub(super) headers: &'a [&'a str],
@@ -79,7 +88,13 @@ impl Table<'_> {
             let all = |row: &Vec<Cell>| row.get(column).is_none_or(|cell| cell.is_words);
             if self.rows.iter().all(all) { " class=\"words\"" } else { "" }
         };
-        for (column, header) in self.headers.iter().enumerate() {
+        let has_any =
+            |column: usize| self.rows.iter().any(|row| row.get(column).is_none_or(Cell::says_any));
+        let columns =
+            (0..self.headers.len()).filter(|column| self.rows.is_empty() || has_any(*column));
+        let columns: Vec<usize> = columns.collect();
+        for column in columns.iter().copied() {
+            let header = self.headers[column];
             let header = escaped(header);
             html.push_str(&format!("<th scope=\"col\"{}>{header}</th>", words(column)));
         }
@@ -87,7 +102,10 @@ impl Table<'_> {
         for (number, row) in self.rows.iter().enumerate() {
             let is_total = self.has_total && number + 1 == self.rows.len();
             html.push_str(if is_total { "<tr class=\"total\">" } else { "<tr>" });
-            for (column, Cell { html: text, attributes, is_words }) in row.iter().enumerate() {
+            for column in columns.iter().copied() {
+                let Some(Cell { html: text, attributes, is_words }) = row.get(column) else {
+                    continue;
+                };
                 let class = if *is_words { " class=\"words\"" } else { "" };
                 html.push_str(&match column {
                     0 => format!("<th scope=\"row\"{class}{attributes}>{text}</th>"),

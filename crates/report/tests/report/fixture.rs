@@ -119,6 +119,7 @@ fn write_anywhere() -> ArrayResults {
         name: "FAS2050".to_owned(),
         layout: LayoutKind::WriteAnywhere,
         outstanding: 150,
+        lun_bytes: None,
         spindles: Spindles { data: 18, parity: 2, spare: 2, root: 3, purchased: 25 },
         parameters: vec![
             parameter("processor.host_operation", "us", 76.0, &[1, 2]),
@@ -136,6 +137,7 @@ fn in_place() -> ArrayResults {
         name: "EVA4400".to_owned(),
         layout: LayoutKind::InPlace,
         outstanding: 170,
+        lun_bytes: None,
         spindles: Spindles { data: 20, parity: 0, spare: 0, root: 0, purchased: 20 },
         parameters: vec![parameter("in_place.destages_per_spindle", "", 4.0, &[1])],
         segments: (1..)
@@ -257,6 +259,7 @@ pub fn results() -> Results {
         host_ops: arrays.iter().flat_map(|array| &array.segments).map(|segment| segment.ops).sum(),
         partial: false,
         scaled: None,
+        load: None,
         workload: None,
         published: compare(&published(), &arrays, &fitted),
         ratios: ratios(&published(), &arrays, &fitted),

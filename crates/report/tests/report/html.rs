@@ -1,5 +1,7 @@
 use crate::fixture;
-use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA, Report, Results};
+use strewn_report::{
+    AccessMix, ArrayMap, HostLoad, LayoutMap, MAP_SCHEMA, Parameter, Report, Results,
+};
 
 /// Two arrays whose file is in one piece, of which the first's moves.
 pub fn map() -> LayoutMap {
@@ -57,6 +59,78 @@ fn the_page_is_whole_and_asks_nothing_of_a_network() {
     assert!(html.len() < 2_000_000, "{} bytes", html.len());
     // Every field of the template was filled.
     assert!(!html.contains("{{"));
+}
+
+/// The words of what stands between `from` and the next `to`.
+fn between<'a>(html: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, after) = html.split_once(from).unwrap_or_else(|| panic!("no {from}"));
+    after.split(to).next().unwrap()
+}
+
+#[test]
+fn a_run_of_real_spindles_is_no_simulation() {
+    let mut results = fixture::results();
+    results.published.clear();
+    results.ratios.clear();
+    results.overhead.clear();
+    results.arrays.truncate(1);
+    let array = &mut results.arrays[0];
+    array.segments.truncate(3);
+    array.lun_bytes = Some(200 << 20);
+    array.parameters = vec![
+        Parameter {
+            name: "write_anywhere.buffer_cache".to_owned(),
+            unit: "B".to_owned(),
+            value: 268_435_456.0,
+            fitted: false,
+            fitted_to_segments: vec![],
+            source: "the array's label".to_owned(),
+        },
+        Parameter {
+            name: "write_anywhere.checkpoint_interval".to_owned(),
+            unit: "ns".to_owned(),
+            value: 1e10,
+            fitted: false,
+            fitted_to_segments: vec![],
+            source: "the array's label".to_owned(),
+        },
+    ];
+    results.real_spindles = Some(fixture::real_spindles());
+    results.load = Some(HostLoad {
+        file_bytes: 100 << 20,
+        accesses: Some(AccessMix {
+            specification: "file-server".to_owned(),
+            mean_bytes: 11_345.9,
+            read_percent: 80.0,
+            random_percent: 100.0,
+        }),
+    });
+    let html = Report { results: &results, map: None, scenario: None }.to_html().unwrap();
+    // Its data have what the results call it.
+    let shown = html.split("<script").next().unwrap();
+    for word in ["predicted", "published", "simulated", "to buy", "fresh", "Scenario"] {
+        assert!(!shown.contains(word), "{word:?} of a run of real spindles");
+    }
+    for part in [
+        "Iometer&#39;s File Server, random, 80 % reads, 11.1 KiB on average; file of 100 MiB",
+        "200 MiB",
+        "256 MiB",
+        "18 data and 2 parity spindles, 150 outstanding",
+    ] {
+        assert!(shown.contains(part), "no {part:?}");
+    }
+    let cells = |path: &str| between(shown, &format!("data-path=\"{path}\""), "<").to_owned();
+    assert_eq!(cells("real_spindles/log/1/utilization"), " data-value=\"0.25\">0.250");
+    assert_eq!(cells("arrays/0/segments/2/cache/hit_percent"), " data-value=\"24.4\">24.4");
+    assert_eq!(cells("arrays/0/parameters/0/value"), " data-value=\"268435456\">256");
+    assert_eq!(cells("arrays/0/parameters/1/value"), " data-value=\"10000000000\">10");
+    // A simulation has none of that, and says what it did before.
+    let html =
+        Report { results: &fixture::results(), map: None, scenario: None }.to_html().unwrap();
+    for part in ["predicted", "published", "25 spindles to buy", "IOPS, fresh"] {
+        assert!(html.contains(part), "no {part:?}");
+    }
+    assert!(!html.contains("log busy"));
 }
 
 #[test]

@@ -25,8 +25,9 @@ fn counted() -> Results {
 
 #[test]
 fn the_parts_add_up_to_the_whole() {
-    for (array, limit) in counted().arrays.iter().zip([Limit::Controller, Limit::Spindles]) {
-        let account = loss(array).unwrap();
+    let results = counted();
+    for (array, limit) in results.arrays.iter().zip([Limit::Controller, Limit::Spindles]) {
+        let account = loss(&results, array).unwrap();
         assert_eq!(account.limit, limit, "{}", array.name);
         let sum: f64 = account.parts.iter().map(|part| part.iops).sum();
         let whole = account.to_iops - account.from_iops;
@@ -58,7 +59,7 @@ fn commands_cost_what_the_scenario_says() {
     let first = &array.segments[0];
     let slower = 1e6 / (1e6 / first.iops + command_us / 2.0);
     array.segments[1].iops = slower;
-    let account = loss(array).unwrap();
+    let account = loss(&results, &results.arrays[0]).unwrap();
     let fan_out = account.parts.iter().find(|part| part.cause == Cause::FanOut).unwrap();
     let whole = account.to_iops - account.from_iops;
     assert!((fan_out.iops / whole - 1.0).abs() < 0.001, "{account:?}");
@@ -67,13 +68,13 @@ fn commands_cost_what_the_scenario_says() {
 #[test]
 fn results_that_do_not_tell_commands_apart_have_no_account() {
     let results = fixture::results();
-    assert!(losses(&results.arrays).is_empty());
+    assert!(losses(&results).is_empty());
     assert_eq!(loss_table(&results), "");
     let mut results = counted();
     for array in &mut results.arrays {
         array.segments.truncate(1);
     }
-    assert!(losses(&results.arrays).is_empty());
+    assert!(losses(&results).is_empty());
 }
 
 /// A controller that comes to wait: for slower spindles as far as they would not be the limit at their old speed.
@@ -89,7 +90,7 @@ fn what_the_controller_waits_for_is_told_apart() {
         last.spindle_commands.mean_service_ms = service_ms;
         last.utilization.controller = controller;
         last.utilization.spindles = spindles;
-        let account = loss(array).unwrap();
+        let account = loss(&results, &results.arrays[0]).unwrap();
         let sum: f64 = account.parts.iter().map(|part| part.iops).sum();
         assert!((sum - (account.to_iops - account.from_iops)).abs() < 0.1);
         [Cause::Waiting, Cause::ServiceTime].map(|cause| {
@@ -114,11 +115,85 @@ fn what_the_controller_waits_for_is_told_apart() {
 fn a_full_run_is_accounted_for_by_what_was_counted() {
     let text = include_str!("full-run.json");
     let results = Results::from_json(text).unwrap();
-    let account = loss(results.array("FAS2050").unwrap()).unwrap();
+    let account = loss(&results, results.array("FAS2050").unwrap()).unwrap();
     let whole = account.to_iops - account.from_iops;
     let named = |part: &&LossPart| !matches!(part.cause, Cause::DataMoved | Cause::Waiting);
     let sum: f64 = account.parts.iter().filter(named).map(|part| part.iops).sum();
     assert!((sum / whole - 1.0).abs() < 0.02, "{sum} of {whole}");
     let table = loss_table(&results);
     assert!(table.contains("fan-out of host reads") && table.contains("EVA4400"), "{table}");
+}
+
+/// The fixture's first array as one of real spindles that lose a tenth of their IOPS.
+fn of_real_spindles(first_busy: f64, parity_busy: f64) -> Results {
+    let mut results = counted();
+    results.real_spindles = Some(fixture::real_spindles());
+    results.arrays.truncate(1);
+    let array = &mut results.arrays[0];
+    array.segments.truncate(2);
+    for segment in &mut array.segments {
+        segment.utilization.controller = 0.3;
+        segment.utilization.spindles = first_busy;
+        segment.utilization.parity_spindles = Some(parity_busy);
+        // As many commands as take eight tenths of that.
+        let busy_us = (18.0 * first_busy + 2.0 * parity_busy) * 1e6;
+        let commands = segment.commands_per_host_op() * segment.iops;
+        segment.spindle_commands.mean_service_ms = 0.8 * busy_us / commands / 1e3;
+    }
+    array.segments[1].iops = 0.9 * array.segments[0].iops;
+    results
+}
+
+#[test]
+fn spindles_are_idle_for_as_long_as_they_are_not_busy() {
+    let results = of_real_spindles(0.976, 0.25);
+    let account = loss(&results, &results.arrays[0]).unwrap();
+    assert_eq!(account.limit, Limit::Spindles);
+    let share = |cause: Cause| {
+        let part = account.parts.iter().find(|part| part.cause == cause).unwrap();
+        part.from_us_per_op * account.from_iops / 1e6
+    };
+    // Of eighteen that hold data, and of two that hold parity.
+    assert!((share(Cause::Waiting) - 0.024 * 18.0 / 20.0).abs() < 1e-4);
+    assert!((share(Cause::ParityWaiting) - 0.75 * 2.0 / 20.0).abs() < 1e-4);
+    let busy = (0.976 * 18.0 + 0.25 * 2.0) / 20.0;
+    assert!((share(Cause::OtherIo) - 0.2 * busy).abs() < 1e-4);
+    let table = loss_table(&results);
+    let service = table.lines().find(|line| line.contains("service time")).unwrap();
+    assert!(service.split_whitespace().any(|cell| cell == "-"), "{table}");
+}
+
+#[test]
+fn where_the_log_was_busiest_spindles_are_not_said_to_be_the_limit() {
+    let mut results = of_real_spindles(0.9, 0.25);
+    assert!(loss(&results, &results.arrays[0]).is_some());
+    let log = |results: &mut Results, busy: f64| {
+        results.real_spindles.as_mut().unwrap().log[0].utilization = busy;
+    };
+    // Both are at work nearly always: that says little of either.
+    log(&mut results, 0.93);
+    assert!(loss(&results, &results.arrays[0]).is_some());
+    log(&mut results, 0.999);
+    assert!(loss(&results, &results.arrays[0]).is_none());
+    let page = strewn_report::Report { results: &results, map: None, scenario: None };
+    assert!(page.to_html().unwrap().contains("Busiest at first: the log\u{2019}s device"));
+}
+
+#[test]
+fn what_was_not_lost_is_not_explained() {
+    let mut results = counted();
+    results.arrays.truncate(1);
+    let array = &mut results.arrays[0];
+    let iops = array.segments[0].iops;
+    array.segments.last_mut().unwrap().iops = 1.1 * iops;
+    let table = loss_table(&results);
+    assert_eq!(table.lines().count(), 1, "{table}");
+    assert!(table.contains("+10.0 %") && !table.contains("fan-out"), "{table}");
+    let draw = |results: &Results| {
+        strewn_report::ResultsChart::Loss.draw(results, None, strewn_report::ChartStyle::default())
+    };
+    assert_eq!(draw(&results).unwrap(), None);
+    let page = strewn_report::Report { results: &results, map: None, scenario: None };
+    let html = page.to_html().unwrap();
+    assert!(!html.contains("Where the loss came from") && !html.contains("Of the difference"));
 }

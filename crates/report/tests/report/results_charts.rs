@@ -87,24 +87,36 @@ fn a_run_that_was_stopped_after_its_first_segment_has_all_its_charts() {
 #[test]
 fn what_is_said_of_a_run_has_as_many_lines_as_it_takes() {
     let mut results = full_run();
-    results.real_spindles = Some(fixture::real_spindles());
-    let draw = |width_px: u32| {
+    let mut real = fixture::real_spindles();
+    real.system.push_str(&" of a name that goes on".repeat(4));
+    let said = real.sentences()[0].clone();
+    results.real_spindles = Some(real);
+    for (width_px, longest) in [(480, 75), (960, 150)] {
         let style = ChartStyle::from(ChartSize { width_px, height_px: 560 });
         let svg = ResultsChart::Commands.draw(&results, None, style).unwrap().unwrap();
         let document = Document::parse(&svg).unwrap();
         let words = document.descendants().filter(|node| node.has_tag_name("text"));
-        let said: Vec<String> =
-            words.filter_map(|node| Some(node.text()?.trim().to_owned())).collect();
-        said.into_iter().skip_while(|words| !words.starts_with("Run in real time")).collect()
-    };
-    for (width_px, longest) in [(480, 75), (960, 160)] {
-        let lines: Vec<String> = draw(width_px);
-        let last = lines.iter().position(|words| words.ends_with("on a processor."));
-        let lines = &lines[..=last.unwrap_or_else(|| panic!("{lines:?}"))];
+        let words: Vec<&str> = words.filter_map(|node| Some(node.text()?.trim())).collect();
+        let first = words.iter().position(|words| words.starts_with("Measured in real")).unwrap();
+        let last = words.iter().position(|words| words.ends_with("goes on.")).unwrap();
+        let lines = &words[first..=last];
         assert!(lines.len() > 1 && lines.iter().all(|line| line.len() <= longest), "{lines:?}");
-        let said = results.caveats()[0].clone();
         assert_eq!(lines.join(" "), said);
     }
+}
+
+/// Nobody predicted what was measured.
+#[test]
+fn figures_of_real_spindles_are_measured() {
+    let mut results = full_run();
+    results.published.clear();
+    results.real_spindles = Some(fixture::real_spindles());
+    for chart in [ResultsChart::Iops, ResultsChart::Response] {
+        let svg = chart.draw(&results, None, ChartStyle::default()).unwrap().unwrap();
+        assert!(svg.contains("measured") && !svg.contains("predicted"), "{chart:?}");
+    }
+    let svg = ResultsChart::Utilization.draw(&results, None, ChartStyle::default());
+    assert!(svg.unwrap().unwrap().contains("FAS2050: log, segment 1: 25"));
 }
 
 #[test]
