@@ -1,6 +1,8 @@
 //! The map on paper: a row each time the file had moved, the spindles of an array over each other.
 
-use crate::chart::{ChartError, ChartStyle, Drawn, PIXEL, Sheet, style, text, to_px};
+use crate::chart::{
+    ChartError, ChartStyle, Drawn, PIXEL, Sheet, register_the_font, style, text, to_px, width_px,
+};
 use crate::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot};
 use crate::legend::LEFT_PX;
 use crate::marker::Canvas;
@@ -18,6 +20,10 @@ const HEADING_PX: i32 = 30;
 const AXIS_PX: i32 = 26;
 /// Below the last axis: its words, and the scale of colours.
 const SCALE_PX: i32 = 66;
+/// Width of a colour of the scale, what the colours are, and the height of those words where they stand below it.
+const BOX_PX: i32 = 30;
+const SCALE_WORDS: &str = "distance from the block before in the file, geometric mean";
+const SCALE_WORDS_PX: i32 = 20;
 /// Left of the rows, for the number of the segment; right of them.
 const WORDS_PX: i32 = 64;
 const RIGHT_PX: i32 = 32;
@@ -57,7 +63,6 @@ pub(crate) fn by_segment(
     }
     let rows =
         arrays.iter().map(|(_, rows)| HEADING_PX + AXIS_PX + (ROW_PX + GAP_PX) * to_px(rows.len()));
-    let plot_px = rows.sum::<i32>() + SCALE_PX + 12;
     let mut subtitles = subtitles;
     subtitles.push(
         "Height: the share of the spindles there that holds the file, all data spindles together. Colour: how far blocks lie \
@@ -65,13 +70,16 @@ pub(crate) fn by_segment(
             .to_owned(),
     );
     let title = "The map: where the file lies, segment by segment";
-    let sheet = Sheet::around(style, title, subtitles, plot_px)?;
     let span = arrays.iter().map(|(array, _)| array.span()).fold(0.0, f64::max);
     let frame = Frame {
         left_px: LEFT_PX + WORDS_PX,
         right_px: to_px(style.size.width_px as usize) - RIGHT_PX,
         end: shown(span),
     };
+    register_the_font()?;
+    let words_px = if frame.scale_words_px()?.is_some() { 0 } else { SCALE_WORDS_PX };
+    let plot_px = rows.sum::<i32>() + SCALE_PX + words_px + 12;
+    let sheet = Sheet::around(style, title, subtitles, plot_px)?;
     sheet.draw(|canvas, margins| {
         let mut drawn = Drawn::default();
         let mut top_px = margins.top_px;
@@ -238,7 +246,7 @@ impl Frame {
             ),
         };
         self.words(canvas, &axis, (middle_px, top_px + 6), HPos::Center)?;
-        let (left_px, scale_top_px, box_px) = (self.left_px, top_px + 24, 30);
+        let (left_px, scale_top_px, box_px) = (self.left_px, top_px + 24, BOX_PX);
         for (position, colour) in MAP_COLOURS.iter().enumerate() {
             let x = (left_px + box_px * to_px(position)) * PIXEL;
             let (y, width, height) = (scale_top_px * PIXEL, box_px * PIXEL, 12 * PIXEL);
@@ -249,15 +257,26 @@ impl Frame {
             );
         }
         let farthest = format!("{FARTHEST} and more");
-        for (position, words) in [(0, "right behind"), (4, "64 KiB"), (8, "1 MiB"), (12, &farthest)]
-        {
-            let x_px = left_px + box_px * position;
-            let side = if position == 0 { HPos::Left } else { HPos::Center };
+        let end_px = left_px + box_px * to_px(MAP_COLOURS.len());
+        for (x_px, words, side) in [
+            (left_px, "right behind", HPos::Left),
+            (left_px + box_px * 4, "64 KiB", HPos::Center),
+            (left_px + box_px * 8, "1 MiB", HPos::Center),
+            (end_px, &farthest, HPos::Right),
+        ] {
             self.words(canvas, words, (x_px, scale_top_px + 22), side)?;
         }
-        let beside_px = left_px + box_px * to_px(MAP_COLOURS.len()) + 64;
-        let words = "distance from the block before in the file, geometric mean";
-        self.words(canvas, words, (beside_px, scale_top_px + 6), HPos::Left)
+        let place = match self.scale_words_px()? {
+            Some(beside_px) => (beside_px, scale_top_px + 6),
+            None => (left_px, scale_top_px + 22 + SCALE_WORDS_PX),
+        };
+        self.words(canvas, SCALE_WORDS, place, HPos::Left)
+    }
+
+    /// Where what the colours are stands beside their scale; none if there is no room, and it stands below.
+    fn scale_words_px(&self) -> Result<Option<i32>, ChartError> {
+        let beside_px = self.left_px + BOX_PX * to_px(MAP_COLOURS.len()) + 24;
+        Ok((beside_px + width_px(SCALE_WORDS, 12)? <= self.right_px).then_some(beside_px))
     }
 
     fn words(

@@ -55,6 +55,9 @@ impl Cell {
     }
 }
 
+/// Words of as many bytes are not broken into lines.
+const LONGEST_SHORT: usize = 24;
+
 /// A number with a minus sign that is one, and a comma every three digits of its whole part.
 fn grouped(text: &str) -> String {
     let (sign, digits) = match text.strip_prefix('-') {
@@ -106,7 +109,11 @@ impl Table<'_> {
                 let Some(Cell { html: text, attributes, is_words }) = row.get(column) else {
                     continue;
                 };
-                let class = if *is_words { " class=\"words\"" } else { "" };
+                let class = match *is_words {
+                    true if text.len() <= LONGEST_SHORT => " class=\"words short\"",
+                    true => " class=\"words\"",
+                    false => "",
+                };
                 html.push_str(&match column {
                     0 => format!("<th scope=\"row\"{class}{attributes}>{text}</th>"),
                     _ => format!("<td{class}{attributes}>{text}</td>"),
