@@ -56,6 +56,29 @@ fn attribute<'a>(html: &'a str, name: &str) -> Option<&'a str> {
     from.split('"').next()
 }
 
+/// The page of an array of real spindles has figures of its log, and parameters in other units than the results.
+#[cfg(unix)]
+#[test]
+fn the_page_of_real_spindles_has_the_figures_of_its_results() {
+    let Some(program) = chromium() else {
+        eprintln!("skipped: there is no Chromium on this machine");
+        return;
+    };
+    let folder = Folder::new();
+    let sizes = ["--spindle-size", "32MiB", "--lun-size", "16MiB"];
+    let layout = ["array", "create", "a", "--layout", "raid-4", "--data-spindles", "3"];
+    folder.strewn(&[&layout[..], &sizes].concat()).succeeded();
+    let words = ["array", "run", "a", "--segments", "2", "--segment", "300ms", "--out", "out"];
+    folder.strewn(&words).succeeded();
+    let address = format!("file://{}#check", folder.path("out/report.html").display());
+    let (document, said) = document_of(&program, &address);
+    assert!(!said.contains("CONSOLE"), "the page complains:\n{said}");
+    assert_eq!(attribute(&document, "data-check"), Some("ok"), "{said}");
+    for path in ["real_spindles/log/1/utilization", "arrays/0/parameters/2/value"] {
+        assert!(document.contains(&format!("data-path=\"{path}\"")), "no {path}");
+    }
+}
+
 #[test]
 fn the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_results() {
     let Some(program) = chromium() else {
