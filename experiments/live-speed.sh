@@ -83,3 +83,4 @@ for one in a b32 b1 c; do
         "$folder/$one.json"), reads of spindles for each operation $(figure \
         .spindle_commands.reads_per_host_op "$folder/$one.json")"
 done
+echo "What fio and the array said: $folder"
