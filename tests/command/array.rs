@@ -141,6 +141,9 @@ fn what_a_tired_person_does_is_refused_with_place_and_remedy() {
         ("fail a 7".to_owned(), "spindles 0 to 4", "one of those"),
         ("fail a -1".to_owned(), "-1", "--help"),
         ("fail empty 1".to_owned(), "empty holds no array", "created in"),
+        ("fail a spindle-01".to_owned(), "'spindle-01'", "number"),
+        ("replace a x".to_owned(), "'x'", "or `log`"),
+        ("replace a 1 --lose-writes".to_owned(), "is for the log", "leave it out"),
         ("destroy a".to_owned(), "a with array", "--yes"),
         ("destroy empty --yes".to_owned(), "empty holds no array", "created in"),
     ];
@@ -149,6 +152,20 @@ fn what_a_tired_person_does_is_refused_with_place_and_remedy() {
         array(&folder, &words).refused(&[place, remedy]);
         assert!(all(&folder.path("")) == before, "{words:?} wrote something");
     }
+}
+
+#[test]
+fn regression_a_spindle_that_is_whole_is_not_given_up() {
+    let folder = Folder::new();
+    folder.strewn(CREATE).succeeded();
+    let files = all(&folder.path("a")).len();
+    array(&folder, &["replace", "a", "1"]).refused(&["spindle 1 is whole", "fail DIR 1"]);
+    array(&folder, &["replace", "a", "9"]).refused(&["spindles 0 to 4"]);
+    assert_eq!(all(&folder.path("a")).len(), files);
+    assert!(array(&folder, &["status", "a"]).succeeded().contains("whole"));
+    array(&folder, &["fail", "a", "1"]).succeeded();
+    done(array(&folder, &["replace", "a", "1"]));
+    assert!(array(&folder, &["status", "a"]).succeeded().contains("a/spindle-01-1"));
 }
 
 #[test]

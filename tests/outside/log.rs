@@ -64,7 +64,14 @@ fn regression_a_log_that_has_lost_acknowledged_writes_is_not_taken_for_whole() {
 
         let refused = array.ran(&["replace", "aged", "log"]);
         assert!(!refused.status.success());
-        array.done(&["replace", "aged", "log", "--lose-writes"]);
+        // Nothing is given up for a device that does not suit.
+        fs::write(array.folder().join("small"), [0; BLOCK]).unwrap();
+        let small = ["replace", "aged", "log", "--lose-writes", "--with", "small"];
+        array.refused(&small, &["small has 4 KiB"]);
+        serve_is_refused(&array, &["acknowledged", "--lose-writes"]);
+        let replaced = array.ran(&["replace", "aged", "log", "--lose-writes"]);
+        let said = String::from_utf8(replaced.stderr).unwrap();
+        assert!(replaced.status.success() && said.contains("had is lost"), "{said}");
         let served = array.serve(&[]);
         assert_eq!(blocks_kept(&served), 39, "{layout}");
         write_blocks(&served, 39..100);

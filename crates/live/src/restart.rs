@@ -357,7 +357,8 @@ pub fn restart<D: Devices, A: LiveArray>(
     let RecoveredLog { redo, host, start, breaks_off, .. } =
         log_of(&mut devices, label, &superblock).map_err(RestartError::Log)?;
     if breaks_off && !accept_lost_writes {
-        let last = host.last().map_or(superblock.log_start, HostRecord::sequence);
+        let covered = superblock.log_start.saturating_sub(1);
+        let last = host.last().map_or(covered, HostRecord::sequence);
         return Err(RestartError::LogBreaksOff(last));
     }
 

@@ -45,8 +45,14 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     if report.findings.is_empty() {
         Ok(Ending::Complete)
     } else {
+        let of_log = report.findings.iter().any(|problem| matches!(problem, Problem::Log { .. }));
+        let help = if of_log {
+            "connect the log as it was; or replace it, and lose what it alone had: `strewn array replace DIR log --lose-writes`"
+        } else {
+            "`strewn array scrub` repairs what parity makes good"
+        };
         Err(Failure::failed(format!("{} things are not as they should be", report.findings.len()))
-            .with_help("`strewn array scrub` repairs what parity makes good"))
+            .with_help(help))
     }
 }
 

@@ -39,10 +39,15 @@ impl From<Io> for Engine {
 pub(crate) fn open_array(directory: &Path, options: OpenOptions) -> Result<Assembled, Failure> {
     let assembled = open(&Place::Directory(directory.to_owned()), options)
         .map_err(|error| not_assembled(&error))?;
+    say_problems(&assembled);
+    Ok(assembled)
+}
+
+/// Says what is wrong with an array that is opened in spite of it.
+pub(crate) fn say_problems(assembled: &Assembled) {
     for problem in &assembled.problems {
         terminal::say(&format!("warning: {problem}"));
     }
-    Ok(assembled)
 }
 
 /// How an array that was opened is made.

@@ -6,14 +6,14 @@ use std::str::FromStr;
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::{
-    AssemblyError, NewDevice, OpenOptions, Place, free_name, name_device, open,
-    prepare_replacement, replace_log,
+    AssemblyError, NewDevice, NewLog, OpenOptions, Place, free_name, name_device, open,
+    open_to_replace, prepare_replacement,
 };
 use strewn_live::device::Space;
 use strewn_live::restart::RestartError;
 use strewn_live::starting::{StartError, Started, start, start_with_lost_writes};
 
-use super::opened::{Io, Tenths, not_started, open_array, start_array};
+use super::opened::{Io, Tenths, not_started, say_problems, start_array};
 use super::{not_assembled, not_changed, spindle_number};
 
 /// Put another device in the place of a spindle, and rebuild it; or of the log
@@ -33,6 +33,9 @@ pub(crate) struct ReplaceArguments {
     /// Replace a log that is gone or damaged though it had what the host was told is safe: go on with what is left
     #[arg(long)]
     lose_writes: bool,
+    /// Mark other spindles as failed that are missing, and go on without them
+    #[arg(long)]
+    degraded: bool,
     /// How devices are asked
     #[arg(long, value_enum, default_value_t)]
     io: Io,
@@ -71,15 +74,16 @@ pub(crate) fn replace(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
 }
 
 impl ReplaceArguments {
-    /// The device that takes the place, and its path.
-    fn new_device(&self, position: Option<u16>) -> (NewDevice, PathBuf) {
+    fn place(&self) -> Place {
+        Place::Directory(self.directory.clone())
+    }
+
+    /// What takes the place of the spindle at a position, or of the log as none.
+    fn new_device(&self, position: Option<u16>) -> NewDevice {
         match &self.with {
-            Some(path) => {
-                (NewDevice::Given { path: path.clone(), force: self.force }, path.clone())
-            }
+            Some(path) => NewDevice::Given { path: path.clone(), force: self.force },
             None => {
-                let path = free_name(&self.directory, position);
-                (NewDevice::Made { path: path.clone(), space: Space::Sparse }, path)
+                NewDevice::Made { path: free_name(&self.directory, position), space: Space::Sparse }
             }
         }
     }
@@ -91,24 +95,18 @@ impl ReplaceArguments {
 }
 
 fn replace_spindle(arguments: &ReplaceArguments, spindle: u16) -> Result<Ending, Failure> {
-    let mut assembled =
-        open_array(&arguments.directory, OpenOptions { degraded: true, read_only: false })?;
-    let is_whole = assembled.spindles.get(usize::from(spindle)).is_some_and(Option::is_some)
-        && !assembled.lost().contains(&spindle);
-    if is_whole {
-        return Err(Failure::bad_input(
-            format!("spindle {spindle} is whole, and what it has would be given up"),
-            format!("if it is to go, mark it as failed first: `strewn array fail DIR {spindle}`"),
-        ));
-    }
-    let (new, path) = arguments.new_device(Some(spindle));
+    let mut assembled = open_to_replace(&arguments.place(), spindle, arguments.degraded)
+        .map_err(|error| not_changed(&error))?;
+    say_problems(&assembled);
+    let new = arguments.new_device(Some(spindle));
     prepare_replacement(&mut assembled, spindle, &new).map_err(|error| not_changed(&error))?;
-    arguments.name(Some(spindle), &path)?;
+    arguments.name(Some(spindle), new.path())?;
+    let path = new.path().display();
     if !rebuild(start_array(assembled, arguments.io)?)? {
-        let message = format!("spindle {spindle} is not rebuilt: {} has failed", path.display());
+        let message = format!("spindle {spindle} is not rebuilt: {path} has failed");
         return Err(Failure::failed(message).with_help("replace it with another device"));
     }
-    terminal::print(&format!("spindle {spindle} is rebuilt on {}\n", path.display()))?;
+    terminal::print(&format!("spindle {spindle} is rebuilt on {path}\n"))?;
     Ok(Ending::Complete)
 }
 
@@ -135,43 +133,52 @@ fn rebuild(started: Started) -> Result<bool, Failure> {
 }
 
 fn replace_the_log(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
-    let place = Place::Directory(arguments.directory.clone());
-    let lost_of_it = bring_to_spindles(arguments, &place)?;
-    let (new, path) = arguments.new_device(None);
-    let lost_with_it =
-        replace_log(&place, &new, arguments.lose_writes).map_err(|error| not_changed(&error))?;
-    arguments.name(None, &path)?;
-    terminal::print(&format!("the log is now {}\n", path.display()))?;
-    if lost_of_it || lost_with_it {
-        terminal::say(
-            "warning: writes since the last consistency point are lost: check what is on the LUN, and scrub the array",
-        );
+    let place = arguments.place();
+    let by = arguments.new_device(None);
+    let new =
+        NewLog::prepare(&place, &by, arguments.degraded).map_err(|error| not_changed(&error))?;
+    if !new.is_clean && bring_to_spindles(arguments, &place)? {
+        warn_of_lost_writes();
     }
+    if new.put_in_place(&place, arguments.lose_writes).map_err(|error| not_changed(&error))? {
+        warn_of_lost_writes();
+    }
+    arguments.name(None, by.path())?;
+    terminal::print(&format!("the log is now {}\n", by.path().display()))?;
     Ok(Ending::Complete)
 }
 
+fn warn_of_lost_writes() {
+    terminal::say(
+        "warning: what the log alone had is lost: scrub the array, and check what is on the LUN",
+    );
+}
+
 /// Brings what the log has to the spindles, as far as it can be had; whether something of it is lost. A log that is not there
-/// has nothing.
+/// has nothing; one that cannot be used has nothing either where that is accepted.
 fn bring_to_spindles(arguments: &ReplaceArguments, place: &Place) -> Result<bool, Failure> {
-    let options = OpenOptions { degraded: true, read_only: false };
+    let options = OpenOptions { degraded: arguments.degraded, read_only: false };
     let open_again = || match open(place, options) {
         Ok(assembled) => Ok(Some(assembled)),
         // Whether it is the log alone is found out when it is replaced.
         Err(AssemblyError::Unusable { .. }) => Ok(None),
+        Err(AssemblyError::Io { .. }) if arguments.lose_writes => Ok(None),
         Err(error) => Err(not_assembled(&error)),
     };
     let Some(assembled) = open_again()? else { return Ok(false) };
+    say_problems(&assembled);
     let (started, is_lost) = match start(assembled, arguments.io.into()) {
         Ok(started) => (started, false),
-        Err(StartError::Restart(RestartError::LogBreaksOff(_) | RestartError::Log(_)))
+        Err(StartError::Restart(RestartError::LogBreaksOff(_))) if arguments.lose_writes => {
+            let Some(assembled) = open_again()? else { return Ok(false) };
+            let started = start_with_lost_writes(assembled, arguments.io.into());
+            (started.map_err(|error| not_started(&error))?, true)
+        }
+        // It is replaced with all that it has.
+        Err(StartError::Restart(RestartError::Log(_) | RestartError::Stopped(_)))
             if arguments.lose_writes =>
         {
-            let Some(assembled) = open_again()? else { return Ok(true) };
-            match start_with_lost_writes(assembled, arguments.io.into()) {
-                Ok(started) => (started, true),
-                Err(StartError::Restart(RestartError::Log(_))) => return Ok(true),
-                Err(error) => return Err(not_started(&error)),
-            }
+            return Ok(false);
         }
         Err(error) => return Err(not_started(&error)),
     };

@@ -8,7 +8,7 @@ use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_array::Counters;
 use strewn_live::assembly::OpenOptions;
-use strewn_live::format::MemberState;
+use strewn_live::format::{Label, MemberState};
 use strewn_live::nbd::{Limits, Server, ServerError};
 use strewn_live::serving::{Look, LunExport};
 
@@ -44,6 +44,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
     let assembled = open_array(&arguments.directory, options)?;
+    let mut health = Health::of(&assembled.label);
     let stop = terminal::stop_when_interrupted();
     let serving = start_array(assembled, arguments.io)?
         .serve()
@@ -65,7 +66,6 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     };
     terminal::print(&format!("listening on {}\n", server.address()))?;
     let client = serving.client();
-    let mut health = Health::default();
     let mut looks = 0u32;
     let why = loop {
         if stop() {
@@ -103,17 +103,21 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
 }
 
 /// What is wrong with an array while it is served, as far as it was said.
-#[derive(Default)]
 struct Health {
-    /// By position; empty before the first look.
+    /// By position.
     states: Vec<MemberState>,
     bad_blocks: u64,
     blocks_gone: u64,
 }
 
 impl Health {
+    /// Of an array that begins, of which all that its label says was said.
+    fn of(label: &Label) -> Self {
+        Self { states: states(label), bad_blocks: 0, blocks_gone: 0 }
+    }
+
     fn say_what_is_new(&mut self, look: &Look) {
-        let states: Vec<_> = look.label.members.iter().map(|member| member.state).collect();
+        let states = states(&look.label);
         for (position, (now, before)) in states.iter().zip(&self.states).enumerate() {
             match (before, now) {
                 (MemberState::Failed, _) | (MemberState::Present, MemberState::Present) => {}
@@ -137,6 +141,10 @@ impl Health {
             ));
         }
     }
+}
+
+fn states(label: &Label) -> Vec<MemberState> {
+    label.members.iter().map(|member| member.state).collect()
 }
 
 fn refused(error: &ServerError, socket: Option<&Path>) -> Failure {

@@ -51,11 +51,10 @@ pub(super) fn blank_log(device: &DeviceFile, layout: LogLayout) -> Result<(), As
     blank(device, [0, 1].into_iter().chain(parts.map(|byte| byte / BLOCK)))
 }
 
-/// Writes all of a log's file. Where a file system has only promised the space, or not even that, each group of records
+/// Writes zeros over all of a log. Where a file system has only promised the space, or not even that, each group of records
 /// would wait until its own log has where they lie.
-pub(super) fn write_log(device: &DeviceFile) -> Result<(), AssemblyError> {
+pub(super) fn write_log(device: &DeviceFile, blocks: u64) -> Result<(), AssemblyError> {
     let all = || -> io::Result<()> {
-        let blocks = device.size_bytes() / BLOCK;
         let zeros = Buffer::zeroed(256);
         for at in (0..blocks).step_by(zeros.blocks()) {
             let bytes = ((blocks - at) * BLOCK).min(zeros.bytes().len() as u64) as usize;

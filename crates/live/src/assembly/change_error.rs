@@ -86,6 +86,12 @@ pub enum ChangeError {
         /// The position.
         position: u16,
     },
+    /// The spindle is there, and can be relied upon.
+    #[error("spindle {position} is whole, and what it has would be given up")]
+    Whole {
+        /// The position.
+        position: u16,
+    },
     /// The log may have what the host was told is safe, and would be lost.
     #[error(
         "the array was not shut down: the log has what the host wrote since consistency point {checkpoint}, and all of it would \
@@ -142,6 +148,9 @@ impl ChangeError {
             Self::TooSmall { .. } => "give a larger device".to_owned(),
             Self::NoSuchSpindle { .. } => "give one of those".to_owned(),
             Self::FailedAlready { .. } => "replace it".to_owned(),
+            Self::Whole { position } => format!(
+                "if it is to go, mark it as failed first: `strewn array fail DIR {position}`"
+            ),
             Self::LogNeeded { .. } => {
                 "connect the log as it was; or give --lose-writes to go on without what it has".to_owned()
             }

@@ -1,6 +1,5 @@
 //! An array, made.
 
-use std::iter;
 use std::path::{Path, PathBuf};
 
 use crate::Configuration;
@@ -91,7 +90,7 @@ pub fn create(options: &CreateOptions) -> Result<Created, ChangeError> {
         Some(log) => log,
         None => {
             let log = directory.make(LOG_FILE, log_blocks * BLOCK_BYTES as u64, options.space)?;
-            blank::write_log(&log)?;
+            blank::write_log(&log, log_blocks)?;
             log
         }
     };
@@ -189,25 +188,33 @@ fn write_labels(
     Ok(array)
 }
 
-/// Whether a name in a directory is one that [`create`] gives to files, or [`free_name`] to those that take their place.
+/// Whether a name in a directory is one that [`create`] gives to files.
+pub(super) fn is_created_name(name: &Path) -> bool {
+    let number = |name: &str| name.strip_prefix("spindle-").is_some_and(is_number);
+    name.to_str().is_some_and(|name| name == LOG_FILE || number(name))
+}
+
+/// Whether it is one of those, or one that [`free_name`] gives to files that take their place.
 pub(super) fn is_made_name(name: &Path) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let Some(name) = name.to_str() else { return false };
-    match name.split('-').collect::<Vec<_>>()[..] {
-        [LOG_FILE] => true,
-        [LOG_FILE, turn] => is_number(turn),
-        ["spindle", number] => is_number(number),
-        ["spindle", number, turn] => is_number(number) && is_number(turn),
-        _ => false,
-    }
+    let taken_from = name.to_str().and_then(|name| name.rsplit_once('-'));
+    is_created_name(name)
+        || taken_from
+            .is_some_and(|(name, turn)| is_created_name(Path::new(name)) && is_number(turn))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A path in an array's directory for a file that takes the place of a spindle, or of the log as none: one where nothing is.
 #[must_use]
 pub fn free_name(directory: &Path, position: Option<u16>) -> PathBuf {
     let first = position.map_or(LOG_FILE.to_owned(), spindle_file);
-    let names = (1_u32..).map(|turn| format!("{first}-{turn}"));
-    let mut paths = iter::once(first.clone()).chain(names).map(|name| directory.join(name));
-    // There are more names than a directory has files.
-    paths.find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| directory.join(first))
+    let mut path = directory.join(&first);
+    let mut turn = 0_u64;
+    while path.symlink_metadata().is_ok() {
+        turn += 1;
+        path = directory.join(format!("{first}-{turn}"));
+    }
+    path
 }

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::device::{DeviceFile, OpenDevice};
+use crate::format::Identity;
 
 use super::create::is_made_name;
 use super::diagnosis::Diagnosis;
 use super::find::open_device;
 use super::place::ArrayFile;
-use super::seen::{Sight, look_at};
+use super::seen::{DeviceKey, Sight, look_at};
 use super::{ARRAY_FILE, AssemblyError, ChangeError, Place, blank};
 
 /// What was done with an array's devices.
@@ -32,7 +33,8 @@ pub struct Destroyed {
 pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
     let place = Place::Directory(directory.to_owned());
     let mut named = place.named().map_err(AssemblyError::from)?;
-    let listed = ArrayFile::read(directory).map_err(AssemblyError::from)?.is_some();
+    let file = ArrayFile::read(directory).map_err(AssemblyError::from)?;
+    let listed = file.is_some();
     let listed_paths = if listed { named.paths.clone() } else { Vec::new() };
     if listed {
         // Files of spindles and logs that others took the place of are in no list.
@@ -42,7 +44,12 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
     let how = OpenDevice::new();
     let sight = look_at(&named, |path| open_device(how, path), DeviceFile::file)?;
     let Sight { seen, devices, problems } = sight;
+    // Devices that were put beside the array's are not to outvote them.
+    let listed_array = file.and_then(|file| file.array.parse::<Identity>().ok()).filter(|array| {
+        seen.iter().any(|seen| seen.label.as_ref().is_ok_and(|label| label.array == *array))
+    });
     let array = match Diagnosis::of(&seen, problems) {
+        _ if listed_array.is_some() => listed_array,
         Ok(diagnosis) => seen[diagnosis.newest].label.as_ref().ok().map(|label| label.array),
         Err(problems) if !listed => {
             return Err(AssemblyError::NoArray { place: place.shown(), problems }.into());
@@ -84,7 +91,9 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
 fn unlisted(directory: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
     let names = fs::read_dir(directory).into_iter().flatten().flatten();
     let made = names.map(|entry| entry.file_name()).filter(|name| is_made_name(Path::new(name)));
-    made.map(|name| directory.join(name)).filter(|path| !listed.contains(path)).collect()
+    let keys: Vec<_> = listed.iter().filter_map(|path| DeviceKey::at(path)).collect();
+    let is_listed = |path: &PathBuf| DeviceKey::at(path).is_none_or(|key| keys.contains(&key));
+    made.map(|name| directory.join(name)).filter(|path| !is_listed(path)).collect()
 }
 
 fn remove(path: &Path) -> Result<(), AssemblyError> {

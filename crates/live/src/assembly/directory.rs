@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::device::{DeviceFile, Space};
 
-use super::create::is_made_name;
+use super::create::{is_created_name, is_made_name};
 use super::place::ArrayFile;
-use super::{ARRAY_FILE, AssemblyError, ChangeError};
+use super::{ARRAY_FILE, AssemblyError, ChangeError, is_of_an_array};
 
 /// A directory that was found fit for an array, with nothing written yet.
 pub(super) struct Directory {
@@ -44,7 +44,10 @@ impl Directory {
         let mut names = Vec::new();
         for entry in entries {
             let name = entry.map_err(|error| wrong(error.to_string()))?.file_name();
-            if is_made_name(Path::new(&name)) || name == ARRAY_FILE {
+            let own = Path::new(&name);
+            // A file that is only named like one that has taken another's place is somebody's.
+            let is_replacement = || is_made_name(own) && is_of_an_array(&path.join(own));
+            if is_created_name(own) || name == ARRAY_FILE || is_replacement() {
                 names.push(PathBuf::from(name));
             }
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::Configuration;
 use crate::device::{DeviceFile, OpenDevice, OpenError};
-use crate::format::{Label, Superblock};
+use crate::format::{Label, MemberState, Superblock};
 
 use super::diagnosis::Diagnosis;
 use super::seen::{Seen, Sight, look_at};
@@ -28,7 +28,8 @@ pub(super) struct FoundDevices {
     pub(super) log: Option<DeviceFile>,
     pub(super) superblock: Option<Superblock>,
     pub(super) problems: Vec<Problem>,
-    stale: Vec<Option<u16>>,
+    /// As [`Found::stale`].
+    pub(super) stale: Vec<Option<u16>>,
 }
 
 /// Opens the devices of the array in `place`, locks them, and finds out which is which and what is wrong.
@@ -122,13 +123,15 @@ pub(super) fn newest_label(
     label.cloned().ok_or_else(none)
 }
 
-/// The newest superblock of the array on these spindles.
+/// The newest superblock of the array on those of these spindles that are no longer being rebuilt.
 pub(super) fn newest_superblock(
     seen: &[Seen],
     spindles: &[Option<usize>],
     label: &Label,
 ) -> Option<Superblock> {
-    let all = spindles.iter().flatten().flat_map(|at| seen[*at].superblocks.iter());
+    let members = spindles.iter().zip(&label.members);
+    let present = members.filter(|(_, member)| member.state == MemberState::Present);
+    let all = present.filter_map(|(at, _)| *at).flat_map(|at| seen[at].superblocks.iter());
     all.filter(|superblock| superblock.array == label.array)
         .max_by_key(|superblock| superblock.checkpoint)
         .cloned()

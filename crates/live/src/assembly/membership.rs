@@ -83,6 +83,31 @@ impl Assembled {
         })
     }
 
+    /// Has the labels say that the array is started with these devices: completes what was cut off, marks who is not there as
+    /// failed, and raises the sequence twice.
+    pub(super) fn begin(&mut self, stale: &[Option<u16>]) -> Result<(), AssemblyError> {
+        self.complete(stale)?;
+        for _ in 0..2 {
+            self.change_members(|_| ())?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to go on without spindles of which the labels do not know yet that they are lost, but for one.
+    pub(super) fn check_others_are_here(&self, position: Option<u16>) -> Result<(), AssemblyError> {
+        let members = (0..).zip(self.label.members.iter().zip(&self.spindles));
+        let mut unknown = members.filter(|(at, (member, spindle))| {
+            Some(*at) != position && spindle.is_none() && member.state != MemberState::Failed
+        });
+        match unknown.next() {
+            None => Ok(()),
+            Some(_) => Err(AssemblyError::Degraded {
+                usable: self.spindles.len() - self.lost().len(),
+                problems: self.problems.clone(),
+            }),
+        }
+    }
+
     /// Whether the array could do without the spindle at `position` as well.
     ///
     /// # Errors
@@ -108,8 +133,11 @@ impl Assembled {
 /// If there is no such spindle, it is marked already, redundancy would not make it good, or the array cannot be opened;
 /// then nothing is written.
 pub fn mark_failed(place: &Place, position: u16) -> Result<Label, ChangeError> {
-    let Found { mut array, stale } = find(place, OpenOptions { degraded: true, read_only: false })?;
+    let options = OpenOptions { degraded: true, read_only: false };
+    let Found { mut array, mut stale } = find(place, options)?;
     array.spare(position)?;
+    // It may be for this that it fails: that it does not take its label.
+    stale.retain(|one| *one != Some(position));
     if array.label.members[usize::from(position)].state == MemberState::Failed {
         return Err(ChangeError::FailedAlready { position });
     }

@@ -31,6 +31,6 @@ pub use membership::{mark_failed, name_device};
 pub use open::open;
 pub use place::{ARRAY_FILE, Place, PlaceError};
 pub use problem::{AssemblyError, Problem, ProblemKind};
-pub use replace::{NewDevice, prepare_replacement, replace_log};
+pub use replace::{NewDevice, NewLog, open_to_replace, prepare_replacement};
 pub use seen::is_of_an_array;
 pub use status::{Condition, SpindleStatus, Status, look};

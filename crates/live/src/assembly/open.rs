@@ -17,10 +17,7 @@ use super::{Assembled, AssemblyError, OpenOptions, Place};
 pub fn open(place: &Place, options: OpenOptions) -> Result<Assembled, AssemblyError> {
     let Found { mut array, stale } = find(place, options)?;
     if !options.read_only {
-        array.complete(&stale)?;
-        for _ in 0..2 {
-            array.change_members(|_| ())?;
-        }
+        array.begin(&stale)?;
     }
     Ok(array)
 }

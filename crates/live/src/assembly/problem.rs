@@ -111,11 +111,11 @@ impl Problem {
                     .to_owned()
             }
             ProblemKind::Unreadable(_) => "make it readable, or replace it".to_owned(),
-            ProblemKind::NoLabel => "give the right device, or replace the spindle".to_owned(),
+            ProblemKind::NoLabel => "give the right device, or replace it".to_owned(),
             ProblemKind::BadLabel(FormatError::Older { .. } | FormatError::Newer { .. }) => {
                 "use the Strewn that wrote it".to_owned()
             }
-            ProblemKind::BadLabel(_) => "give the right device, or replace the spindle".to_owned(),
+            ProblemKind::BadLabel(_) => "give the right device, or replace it".to_owned(),
             ProblemKind::Foreign { .. } => "give the device of this array".to_owned(),
             ProblemKind::Duplicate { .. } => {
                 "take away the one that is a copy: written to both, neither is right".to_owned()

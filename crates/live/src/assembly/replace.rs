@@ -1,11 +1,11 @@
 //! Another device in the place of a spindle.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
-use crate::format::{Member, MemberState};
+use crate::format::{LogLayout, Member, MemberState};
 
-use super::find::{FoundDevices, find_devices};
+use super::find::{Found, FoundDevices, find, find_devices};
 use super::seen::DeviceKey;
 use super::{Assembled, ChangeError, OpenOptions, Place, blank, given, random};
 
@@ -28,6 +28,82 @@ pub enum NewDevice {
     },
 }
 
+impl NewDevice {
+    /// Where it is, or will be.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Made { path, .. } | Self::Given { path, .. } => path,
+        }
+    }
+
+    /// Has it, of `blocks` blocks of 4 KiB at least, and not one of `others`. Of what a given one holds nothing is written over.
+    fn take<'a>(
+        &self,
+        blocks: u64,
+        others: impl Iterator<Item = &'a DeviceFile>,
+    ) -> Result<Taken, ChangeError> {
+        match self {
+            Self::Made { path, space } => {
+                let device = DeviceFile::create(path, blocks * BLOCK_BYTES as u64, *space)?;
+                Ok(Taken { device, made: MadeFile(Some(path.clone())) })
+            }
+            Self::Given { path, force } => {
+                check_not_of(others, path)?;
+                let device = given::open_one(path, *force)?;
+                given::check_size(&device, blocks)?;
+                Ok(Taken { device, made: MadeFile(None) })
+            }
+        }
+    }
+}
+
+/// A device that is to have a place in an array.
+struct Taken {
+    device: DeviceFile,
+    made: MadeFile,
+}
+
+/// A file that was made for it, if it was. It goes again, unless it is kept.
+struct MadeFile(Option<PathBuf>);
+
+impl MadeFile {
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for MadeFile {
+    fn drop(&mut self) {
+        // The error that led here is the one to be told of.
+        if let Some(path) = &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Opens an array whose spindle at `position` is to be replaced, as [`open`](super::open) does: it need not be there. Spindles
+/// beside it that are missing are marked as failed only if the array is to start `degraded`.
+///
+/// # Errors
+/// If there is no such spindle, it is whole, redundancy would not make it good, or others are missing; nothing is written then.
+pub fn open_to_replace(
+    place: &Place,
+    position: u16,
+    degraded: bool,
+) -> Result<Assembled, ChangeError> {
+    let Found { mut array, stale } = find(place, OpenOptions { degraded: true, read_only: false })?;
+    array.spare(position)?;
+    if !array.lost().contains(&position) {
+        return Err(ChangeError::Whole { position });
+    }
+    if !degraded {
+        array.check_others_are_here(Some(position))?;
+    }
+    array.begin(&stale)?;
+    Ok(array)
+}
+
 /// Puts a new device, blank, into the place of the spindle at `position`: a member in state rebuilding, labels raised on
 /// all. The device that was there is let go, and not written. To rebuild it is the caller's; when that is done its state
 /// becomes present by [`Assembled::change_members`]. If a directory names the devices, [`name_device`](super::name_device)
@@ -42,73 +118,90 @@ pub fn prepare_replacement(
 ) -> Result<(), ChangeError> {
     array.spare(position)?;
     let blocks = array.configuration.spindle_device_blocks();
-    let device = match by {
-        NewDevice::Made { path, space } => {
-            DeviceFile::create(path, blocks * BLOCK_BYTES as u64, *space)?
-        }
-        NewDevice::Given { path, force } => {
-            check_not_of(array.spindles.iter().flatten().chain([&array.log]), path)?;
-            let device = given::open_one(path, *force)?;
-            given::check_size(&device, blocks)?;
-            blank::blank_spindle(&device, &array.configuration)?;
-            device
-        }
-    };
+    let others = array.spindles.iter().flatten().chain([&array.log]);
+    let Taken { device, made } = by.take(blocks, others)?;
+    if matches!(by, NewDevice::Given { .. }) {
+        blank::blank_spindle(&device, &array.configuration)?;
+    }
     let identity = random::identity()?;
     let at = usize::from(position);
     array.spindles[at] = Some(device);
+    made.keep();
     array.change_members(|members| {
         members[at] = Member { identity, state: MemberState::Rebuilding };
     })?;
     Ok(())
 }
 
-/// Puts a new device, blank, into the place of the log of an array that nobody has open, labels raised on all. The log that was
-/// there is not written. Gives whether writes may be lost by it: where the newest consistency point is not the one that the array
-/// was shut down with. If a directory names the devices, [`name_device`](super::name_device) is the caller's too.
-///
-/// # Errors
-/// If writes may be lost and that is not accepted, the device does not suit, or the spindles cannot be opened; nothing is
-/// written then.
-pub fn replace_log(
-    place: &Place,
-    by: &NewDevice,
-    accept_lost_writes: bool,
-) -> Result<bool, ChangeError> {
-    let options = OpenOptions { degraded: true, read_only: false };
-    let FoundDevices { mut label, configuration, spindles, log, superblock, problems, .. } =
-        find_devices(place, options, false)?;
-    let is_clean = superblock.as_ref().is_some_and(|superblock| superblock.clean);
-    if !is_clean && !accept_lost_writes {
-        let checkpoint = superblock.map_or(0, |superblock| superblock.checkpoint);
-        return Err(ChangeError::LogNeeded { checkpoint });
+/// A device that is to be an array's log, found fit before anything is done to the array.
+pub struct NewLog {
+    path: PathBuf,
+    made: MadeFile,
+    layout: LogLayout,
+    degraded: bool,
+    /// Whether the array was shut down: what the log has is on the spindles.
+    pub is_clean: bool,
+}
+
+impl NewLog {
+    /// Has the device `by` for the log of an array that nobody has open. Nothing of the array is written, nor of a device that is
+    /// given. Spindles may be missing if `degraded`.
+    ///
+    /// # Errors
+    /// If the device does not suit, or the spindles cannot be opened.
+    pub fn prepare(place: &Place, by: &NewDevice, degraded: bool) -> Result<Self, ChangeError> {
+        let options = OpenOptions { degraded, read_only: true };
+        let found = find_devices(place, options, false)?;
+        let layout = found.configuration.log_layout();
+        let others = found.spindles.iter().flatten().chain(&found.log);
+        let Taken { device, made } = by.take(layout.device_blocks(), others)?;
+        if matches!(by, NewDevice::Made { .. }) {
+            // Before anything is given up there is room for all of it.
+            blank::write_log(&device, layout.device_blocks())?;
+        }
+        let is_clean = found.superblock.is_some_and(|superblock| superblock.clean);
+        // It is not kept open: where it was made it may have the name of the log that is missing.
+        Ok(Self { path: device.path().to_owned(), made, layout, degraded, is_clean })
     }
-    let layout = configuration.log_layout();
-    let device = match by {
-        NewDevice::Made { path, space } => {
-            let bytes = layout.device_blocks() * BLOCK_BYTES as u64;
-            let device = DeviceFile::create(path, bytes, *space)?;
-            blank::write_log(&device)?;
-            device
+
+    /// Puts it into the place of the log of the array, blank, labels raised on all. The log that was there is not written. Gives
+    /// whether writes may be lost by it: where the newest consistency point is not the one that the array was shut down with.
+    /// If a directory names the devices, [`name_device`](super::name_device) is the caller's too.
+    ///
+    /// # Errors
+    /// If writes may be lost and that is not accepted, or the spindles cannot be opened; nothing is written then.
+    pub fn put_in_place(
+        self,
+        place: &Place,
+        accept_lost_writes: bool,
+    ) -> Result<bool, ChangeError> {
+        let options = OpenOptions { degraded: self.degraded, read_only: false };
+        let FoundDevices { label, configuration, spindles, superblock, problems, stale, .. } =
+            find_devices(place, options, false)?;
+        let is_clean = superblock.as_ref().is_some_and(|superblock| superblock.clean);
+        if !is_clean && !accept_lost_writes {
+            let checkpoint = superblock.map_or(0, |superblock| superblock.checkpoint);
+            return Err(ChangeError::LogNeeded { checkpoint });
         }
-        NewDevice::Given { path, force } => {
-            check_not_of(spindles.iter().flatten().chain(&log), path)?;
-            let device = given::open_one(path, *force)?;
-            given::check_size(&device, layout.device_blocks())?;
-            blank::blank_log(&device, layout)?;
-            device
-        }
-    };
-    label.log = Some(random::identity()?);
-    let mut array = Assembled { label, configuration, spindles, log: device, superblock, problems };
-    array.change_members(|_| ())?;
-    Ok(!is_clean)
+        let identity = random::identity()?;
+        let log = DeviceFile::open(&self.path)?;
+        // All of it: records of this array would be taken for new ones.
+        blank::write_log(&log, self.layout.device_blocks())?;
+        self.made.keep();
+        let mut array = Assembled { label, configuration, spindles, log, superblock, problems };
+        // Who lacks the last change must not lack two.
+        let stale: Vec<_> = stale.into_iter().filter(Option::is_some).collect();
+        array.complete(&stale)?;
+        array.label.log = Some(identity);
+        array.change_members(|_| ())?;
+        Ok(!is_clean)
+    }
 }
 
 /// A device that the array has open would only be called in use, by ourselves.
 fn check_not_of<'a>(
     devices: impl Iterator<Item = &'a DeviceFile>,
-    path: &std::path::Path,
+    path: &Path,
 ) -> Result<(), ChangeError> {
     let Some(key) = DeviceKey::at(path) else { return Ok(()) };
     let mut devices = devices.filter_map(|device| Some((device, device.file().metadata().ok()?)));

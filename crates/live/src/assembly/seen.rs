@@ -9,8 +9,8 @@ use crate::device::BLOCK_BYTES;
 use crate::format::{Label, Superblock};
 
 use super::device_label;
-use super::place::Named;
-use super::{ARRAY_FILE, Place, Problem, ProblemKind};
+use super::place::{ArrayFile, Named};
+use super::{ARRAY_FILE, Problem, ProblemKind};
 
 /// A device that was looked at.
 pub(super) struct Seen {
@@ -113,11 +113,12 @@ pub fn is_of_an_array(path: &Path) -> bool {
         Some(!matches!(label, Err(ProblemKind::NoLabel | ProblemKind::Unreadable(_))))
     };
     let listed = || {
-        let directory = path.parent()?;
+        let directory = path.parent().filter(|parent| *parent != Path::new(""));
+        let directory = directory.unwrap_or(Path::new("."));
         let key = DeviceKey::at(path)?;
-        let named = Place::Directory(directory.to_owned()).named().ok()?;
-        let paths = named.paths.into_iter().chain([directory.join(ARRAY_FILE)]);
-        Some(paths.filter_map(|path| DeviceKey::at(&path)).any(|other| other == key))
+        let ArrayFile { spindles, log, .. } = ArrayFile::read(directory).ok()??;
+        let mut paths = spindles.into_iter().chain([log, ARRAY_FILE.into()]);
+        Some(paths.any(|path| DeviceKey::at(&directory.join(path)) == Some(key)))
     };
     // To open a pipe would wait for whoever writes to it.
     let is_storage = std::fs::metadata(path)

@@ -103,7 +103,7 @@ where
     Ok(RecoveredLog {
         redo,
         host: host.into_iter().filter_map(host_record).collect(),
-        start: LogStart { host: start.host, redo: start.redo },
+        start,
         breaks_off: host_breaks_off || is_lost,
         unreadable,
     })

@@ -50,7 +50,7 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         let (records, end) = self.records(tag)?;
         // What cannot be read further on is not missed.
         let unreadable = self.unreadable;
-        let durable_beyond = if look_beyond { self.durable_beyond(tag, end)? } else { 0 };
+        let durable_beyond = if look_beyond { self.durable_beyond(tag, end) } else { 0 };
         Ok((Found { records, durable_beyond }, unreadable))
     }
 
@@ -73,20 +73,24 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         }
     }
 
-    /// Up to which number records were durable, as groups say that begin at `at`, a multiple of 4096, or behind it.
-    fn durable_beyond(&mut self, tag: ArrayTag, mut at: u64) -> Result<u64, IoError> {
+    /// Up to which number records were durable, as those say of groups that begin at `at`, a multiple of 4096, or behind it.
+    fn durable_beyond(&mut self, tag: ArrayTag, mut at: u64) -> u64 {
+        let block = BLOCK_BYTES as u64;
         let mut durable = 0;
         while at < self.area.bytes {
-            let taken = match self.record(tag, at, None)? {
-                Some(record) => {
+            match self.record(tag, at, None) {
+                Ok(Some(record)) => {
                     durable = durable.max(record.header.durable);
-                    RecordHeader::record_bytes(record.data.len())
+                    at += RecordHeader::record_bytes(record.data.len()) as u64;
                 }
-                None => BLOCK_BYTES,
-            };
-            at = (at + taken as u64).next_multiple_of(BLOCK_BYTES as u64);
+                // The end of a group, or none of it.
+                Ok(None) if !at.is_multiple_of(block) => at = at.next_multiple_of(block),
+                Ok(None) => at += block,
+                // What is not read says nothing.
+                Err(_) => return durable,
+            }
         }
-        Ok(durable)
+        durable
     }
 
     /// The record at `at`, if one is there that follows `last`.

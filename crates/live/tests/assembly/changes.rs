@@ -3,13 +3,13 @@
 use std::fs;
 
 use strewn_live::assembly::{
-    self, ChangeError, NewDevice, ProblemKind, free_name, mark_failed, prepare_replacement,
-    replace_log,
+    self, AssemblyError, ChangeError, NewDevice, NewLog, ProblemKind, free_name, mark_failed,
+    open_to_replace, prepare_replacement,
 };
 use strewn_live::device::Space;
 use strewn_live::format::{MemberState, Superblock};
 
-use crate::common::{Folder, kinds, label, read, write};
+use crate::common::{Folder, kinds, label, put_label, read, write};
 
 #[test]
 fn spindles_are_marked_as_failed_as_far_as_redundancy_goes() {
@@ -92,7 +92,8 @@ fn a_log_is_replaced() {
     let named = |accept_lost_writes| {
         let path = free_name(&directory, None);
         let by = NewDevice::Made { path: path.clone(), space: Space::Sparse };
-        let lost = replace_log(&folder.place(), &by, accept_lost_writes)?;
+        let new = NewLog::prepare(&folder.place(), &by, false)?;
+        let lost = new.put_in_place(&folder.place(), accept_lost_writes)?;
         assembly::name_device(&directory, None, &path).unwrap();
         Ok::<_, ChangeError>((path, lost))
     };
@@ -119,9 +120,69 @@ fn a_log_is_replaced() {
     assert_eq!(array.log.path(), folder.path("array/log-1"));
     drop(array);
 
+    // What does not suit is refused before anything is done; so is to go on without a spindle that may come back.
+    let before = folder.contents();
+    let prepare = |name: &str, degraded| {
+        let by = NewDevice::Given { path: folder.path(name), force: false };
+        NewLog::prepare(&folder.place(), &by, degraded).map(|_| ())
+    };
+    folder.device("small", 1 << 20);
+    let blank_devices = folder.contents();
+    assert!(matches!(prepare("small", false), Err(ChangeError::TooSmall { .. })));
+    assert!(matches!(prepare("array/log-1", false), Err(ChangeError::SameDevice { .. })));
+    assert_eq!(folder.contents(), blank_devices);
+    fs::remove_file(folder.path("small")).unwrap();
+    assert_eq!(folder.contents(), before);
+    fs::rename(folder.spindle(3), folder.path("unplugged")).unwrap();
+    let size = fs::metadata(folder.path("array/log-1")).unwrap().len();
+    folder.device("large", size);
+    let error = prepare("large", false).unwrap_err();
+    assert!(matches!(error, ChangeError::Assembly(AssemblyError::Degraded { .. })), "{error}");
+    prepare("large", true).unwrap();
+    fs::rename(folder.path("unplugged"), folder.spindle(3)).unwrap();
+    fs::remove_file(folder.path("large")).unwrap();
+    assert_eq!(folder.contents(), before);
+
     // Nothing of either is left.
     assert_eq!(assembly::destroy(&directory).unwrap().left, [] as [std::path::PathBuf; 0]);
     assert!(!directory.exists());
+}
+
+/// One that reads and takes no label any more is to be marked as failed without being written.
+#[test]
+fn regression_who_is_marked_as_failed_is_not_written() {
+    let folder = Folder::new();
+    folder.create();
+    let before = label(&folder.spindle(3));
+    drop(folder.open().unwrap());
+    let mut behind = label(&folder.spindle(3));
+    behind.sequence -= 1;
+    put_label(&folder.spindle(3), &behind);
+    mark_failed(&folder.place(), 3).unwrap();
+    assert_eq!(label(&folder.spindle(3)), behind);
+    assert_ne!(before, behind);
+    assert_eq!(folder.open_degraded().unwrap().lost(), [3]);
+}
+
+#[test]
+fn what_is_replaced_is_not_whole_and_nobody_else_is_given_up() {
+    let folder = Folder::new();
+    folder.create();
+    fs::rename(folder.spindle(4), folder.path("unplugged")).unwrap();
+    let before = folder.contents();
+    let refused = |position, degraded| {
+        let error = open_to_replace(&folder.place(), position, degraded).unwrap_err();
+        assert_eq!(folder.contents(), before);
+        error
+    };
+    assert!(matches!(refused(3, false), ChangeError::Whole { position: 3 }));
+    assert!(matches!(refused(7, false), ChangeError::NoSuchSpindle { .. }));
+    fs::rename(folder.spindle(3), folder.path("unplugged too")).unwrap();
+    let before = folder.contents();
+    let error = open_to_replace(&folder.place(), 3, false).unwrap_err();
+    assert!(error.remedy().contains("--degraded"), "{error}: {}", error.remedy());
+    assert_eq!(folder.contents(), before);
+    assert_eq!(open_to_replace(&folder.place(), 3, true).unwrap().lost(), [3, 4]);
 }
 
 #[test]
@@ -144,11 +205,15 @@ fn regression_spindles_that_were_replaced_go_with_the_array() {
     drop(array);
     fs::rename(folder.path("list"), folder.path("array/array.toml")).unwrap();
     // One that only has such a name is somebody's.
-    fs::write(folder.path("array/spindle-09"), "mine").unwrap();
+    fs::write(folder.path("array/log-20261101"), "mine").unwrap();
     let destroyed = assembly::destroy(&folder.path("array")).unwrap();
-    assert_eq!(destroyed.left, [folder.path("array/spindle-09")]);
+    assert_eq!(destroyed.left, [folder.path("array/log-20261101")]);
     assert_eq!(destroyed.removed.len(), 8);
     assert_eq!(fs::read_dir(folder.path("array")).unwrap().count(), 1);
+    // It does not keep an array from being made there, and stays.
+    folder.create();
+    assembly::create(&assembly::CreateOptions { force: true, ..folder.options() }).unwrap();
+    assert_eq!(fs::read(folder.path("array/log-20261101")).unwrap(), b"mine");
 }
 
 #[test]

@@ -192,6 +192,24 @@ fn a_record_that_is_lost_amid_a_half_is_missed() {
     }
 }
 
+/// What a group says of the records before it is in each of its records.
+#[test]
+fn a_record_is_missed_by_what_any_record_of_a_later_group_says() {
+    let mut model = Model::new(9);
+    model.log.append_punch(0, 1).unwrap();
+    model.submit();
+    // A group that is appended to before the first is durable, and after.
+    model.log.append_punch(1, 1).unwrap();
+    let first = model.under_way[0].extent().unwrap().0 as usize;
+    model.step();
+    model.log.append_punch(2, 1).unwrap();
+    model.submit();
+    model.step();
+    model.disk[first + 20] ^= 1;
+    let found = recover(&model.layout, &model.superblock, &model.disk);
+    assert_eq!((found.host.len(), found.breaks_off), (0, true));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
