@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::{
-    AssemblyError, NewDevice, NewLog, OpenOptions, Place, free_name, name_device, open,
+    AssemblyError, NewDevice, NewLog, OpenOptions, Place, free_name, look, name_device, open,
     open_to_replace, prepare_replacement,
 };
 use strewn_live::device::Space;
@@ -137,8 +137,8 @@ fn replace_the_log(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
     let by = arguments.new_device(None);
     let new =
         NewLog::prepare(&place, &by, arguments.degraded).map_err(|error| not_changed(&error))?;
-    if !new.is_clean && bring_to_spindles(arguments, &place)? {
-        warn_of_lost_writes();
+    if !new.is_clean {
+        bring_to_spindles(arguments, &place)?;
     }
     if new.put_in_place(&place, arguments.lose_writes).map_err(|error| not_changed(&error))? {
         warn_of_lost_writes();
@@ -154,34 +154,36 @@ fn warn_of_lost_writes() {
     );
 }
 
-/// Brings what the log has to the spindles, as far as it can be had; whether something of it is lost. A log that is not there
-/// has nothing; one that cannot be used has nothing either where that is accepted.
-fn bring_to_spindles(arguments: &ReplaceArguments, place: &Place) -> Result<bool, Failure> {
+/// Brings what the log has to the spindles, as far as it can be had. A log that is not there has nothing; one that cannot be used
+/// has nothing either where that is accepted.
+fn bring_to_spindles(arguments: &ReplaceArguments, place: &Place) -> Result<(), Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
+    let log = look(place).ok().and_then(|status| status.log);
     let open_again = || match open(place, options) {
         Ok(assembled) => Ok(Some(assembled)),
         // Whether it is the log alone is found out when it is replaced.
         Err(AssemblyError::Unusable { .. }) => Ok(None),
-        Err(AssemblyError::Io { .. }) if arguments.lose_writes => Ok(None),
+        // It reads, and takes no label.
+        Err(AssemblyError::Io { path, .. })
+            if arguments.lose_writes && Some(&path) == log.as_ref() =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(not_assembled(&error)),
     };
-    let Some(assembled) = open_again()? else { return Ok(false) };
+    let Some(assembled) = open_again()? else { return Ok(()) };
     say_problems(&assembled);
-    let (started, is_lost) = match start(assembled, arguments.io.into()) {
-        Ok(started) => (started, false),
+    let started = match start(assembled, arguments.io.into()) {
         Err(StartError::Restart(RestartError::LogBreaksOff(_))) if arguments.lose_writes => {
-            let Some(assembled) = open_again()? else { return Ok(false) };
+            let Some(assembled) = open_again()? else { return Ok(()) };
             let started = start_with_lost_writes(assembled, arguments.io.into());
-            (started.map_err(|error| not_started(&error))?, true)
+            // From here on nothing says any more that something is missing.
+            started.inspect(|_| warn_of_lost_writes())
         }
         // It is replaced with all that it has.
-        Err(StartError::Restart(RestartError::Log(_) | RestartError::Stopped(_)))
-            if arguments.lose_writes =>
-        {
-            return Ok(false);
-        }
-        Err(error) => return Err(not_started(&error)),
+        Err(StartError::Restart(RestartError::Log(_))) if arguments.lose_writes => return Ok(()),
+        started => started,
     };
-    rebuild(started)?;
-    Ok(is_lost)
+    rebuild(started.map_err(|error| not_started(&error))?)?;
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Another device in the place of a spindle.
+//! Another device in the place of a spindle, or of the log.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::find::{Found, FoundDevices, find, find_devices};
 use super::seen::DeviceKey;
 use super::{Assembled, ChangeError, OpenOptions, Place, blank, given, random};
 
-/// A device that is to take the place of a spindle.
+/// A device that is to take the place of a spindle, or of the log.
 #[derive(Debug, Clone)]
 pub enum NewDevice {
     /// A file that is made, as large as the others need to be.
