@@ -78,14 +78,20 @@ impl RealSpindles {
         self.log.iter().enumerate().find(|(_, log)| log.segment == segment)
     }
 
-    /// What a reader must know: what the spindles are, and then what figures of such mean.
+    /// What the spindles are.
     #[must_use]
-    pub fn sentences(&self) -> Vec<String> {
+    pub(crate) fn sentence(&self) -> String {
         let Self { devices, io, system, .. } = self;
         let cache =
             if self.direct_io { "past the kernel's cache" } else { "by the kernel's cache" };
+        format!("Measured in real time on real spindles: {devices}, {cache}, by {io}, on {system}.")
+    }
+
+    /// What a reader must know: what the spindles are, and then what figures of such mean.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
         let mut all = vec![
-            format!("Measured in real time on real spindles: {devices}, {cache}, by {io}, on {system}."),
+            self.sentence(),
             "Another run gives other figures, with the same seed too; a spindle's service time is its busy time over its I/Os, and \
              the controller is busy while its thread is on a processor."
                 .to_owned(),

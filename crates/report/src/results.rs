@@ -413,11 +413,16 @@ impl Results {
     /// not the scenario at full scale to its end. Empty for a whole run.
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
+        let of_real = self.real_spindles.iter().flat_map(RealSpindles::sentences);
+        of_real.chain(self.shortfalls()).collect()
+    }
+
+    /// Those of them that say what the run is not.
+    pub(crate) fn shortfalls(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         if let Some(Scaled { by, .. }) = &self.scaled {
             caveats.push(format!("Not at full scale but 1/{by} of it."));
         }
-        caveats.extend(self.real_spindles.iter().flat_map(RealSpindles::sentences));
         caveats.extend(self.arrays.iter().filter_map(ArrayResults::data_loss_sentence));
         if self.partial && self.arrays.iter().all(|array| array.data_loss.is_none()) {
             caveats.push("The run was stopped before its last segment.".to_owned());
@@ -463,12 +468,8 @@ impl Results {
     /// Sentences that stand below the title of every chart: as [`Self::caveats`], and of real spindles only which they are.
     #[must_use]
     pub(crate) fn chart_caveats(&self) -> Vec<String> {
-        let mut caveats = self.caveats();
-        if let Some(real) = &self.real_spindles {
-            let all = real.sentences();
-            caveats.retain(|caveat| !all[1..].contains(caveat));
-        }
-        caveats
+        let of_real = self.real_spindles.iter().map(RealSpindles::sentence);
+        of_real.chain(self.shortfalls()).collect()
     }
 
     /// The array of that name.

@@ -42,16 +42,13 @@ pub(super) fn page(report: &Report<'_>) -> Result<String, ReportError> {
         STYLE,
         &[("light", &page_variables(Theme::Light)), ("dark", &page_variables(Theme::Dark))],
     );
-    let caveats = results.caveats();
-    let of_real = results.real_spindles.as_ref().map(RealSpindles::sentences).unwrap_or_default();
-    let caveats: String = caveats
-        .iter()
-        .map(|words| {
-            // That spindles are real keeps a run from nothing.
-            let class = if of_real.contains(words) { "of-real" } else { "caveat" };
-            format!("<p class=\"{class}\">{}</p>\n", escaped(words))
-        })
-        .collect();
+    let paragraph =
+        |class: &str, words: &str| format!("<p class=\"{class}\">{}</p>\n", escaped(words));
+    // That spindles are real keeps a run from nothing.
+    let of_real = results.real_spindles.iter().flat_map(RealSpindles::sentences);
+    let of_real = of_real.map(|words| paragraph("of-real", &words));
+    let shortfalls = results.shortfalls().into_iter().map(|words| paragraph("caveat", &words));
+    let caveats: String = of_real.chain(shortfalls).collect();
     let map = report.map.map(map_text).transpose()?;
     // Without what differs from run to run.
     let text = results.without_wall_time().to_json_string()?;

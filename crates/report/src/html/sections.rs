@@ -1,16 +1,18 @@
 //! What stands in a report, section by section.
 
+mod segments;
+mod summary;
+
 use super::table::{Cell, Table};
 use super::{Report, ReportError};
 use crate::chart::{ChartError, ChartSize, ChartStyle};
-use crate::comparison::{Metric, PublishedComparison};
-use crate::live::LogFigures;
+use crate::comparison::PublishedComparison;
 use crate::loss::{self, Loss};
 use crate::map_chart::{DOUBLINGS_PER_COLOUR, FARTHEST, shown};
-use crate::quantity::{about, in_words};
-use crate::results::{ArrayResults, LayoutKind, Origin, Results, Segment};
+use crate::quantity::in_words;
+use crate::results::{ArrayResults, LayoutKind, Results, Segment};
 use crate::results_chart::ResultsChart;
-use crate::table::{fixed, response_decimals, segment_list, signed};
+use crate::table::{fixed, segment_list, signed};
 use crate::theme::{MAP_COLOURS, Theme};
 use crate::value_mark::escaped;
 
@@ -26,14 +28,14 @@ pub(super) fn all(report: &Report<'_>) -> Result<Vec<Section>, ReportError> {
     let results = report.results;
     let section = |id, title, html| Section { id, title, html };
     let sections = vec![
-        section("summary", "Summary", summary(report)?),
+        section("summary", "Summary", summary::summary(report)?),
         section("loss", "Where the loss came from", losses(report)?),
         section("map", "The map", map(report)?),
         section("behaviour", "What the arrays did", behaviour(report)?),
         section("failures", "Spindles that failed", failures(results)),
         section("prediction", "Fitted and predicted", prediction(results)),
         section("price", "Spindles to buy", price(report)?),
-        section("segments", "All segments", segments(results)),
+        section("segments", "All segments", segments::segments(results)),
         section(
             "scenario",
             if results.real_spindles.is_some() { "The array" } else { "The scenario" },
@@ -48,21 +50,6 @@ pub(super) fn run_line(results: &Results) -> String {
     let Results { scenario, seed, strewn, host_ops, .. } = results;
     let operations = crate::axis::grouped(*host_ops as f64, false);
     format!("Strewn {strewn}: {scenario}, seed {seed}, {operations} host operations")
-}
-
-/// What the first and the last segment are called. Whoever drives real spindles knows alone what came before.
-struct Ends {
-    first: &'static str,
-    last: &'static str,
-}
-
-impl Ends {
-    const fn of(results: &Results) -> Self {
-        match results.real_spindles {
-            None => Self { first: "fresh", last: "in the end" },
-            Some(_) => Self { first: "first segment", last: "last segment" },
-        }
-    }
 }
 
 /// The run in a sentence: how the write-anywhere array fares beside the one in place, or how each array fares.
@@ -166,205 +153,6 @@ fn chart(report: &Report<'_>, chart: ResultsChart, has_rows: bool) -> Result<Str
         Ok(None) | Err(ChartError::NothingToDraw) => Ok(String::new()),
         Err(error) => Err(error.into()),
     }
-}
-
-fn summary(report: &Report<'_>) -> Result<String, ReportError> {
-    let results = report.results;
-    let mut html = what_was_run(results);
-    for array in &results.arrays {
-        if let Some(words) = change_in_words(results, array) {
-            html.push_str(&paragraph(&words));
-        }
-    }
-    for compared in results.published.iter().filter(|compared| compared.metric == Metric::Iops) {
-        if let Some(rms) = compared.predicted_rms_error_percent {
-            html.push_str(&paragraph(&format!(
-                "{}: the IOPS of the segments that nothing was fitted to are predicted within {} % RMS of the published ones; \
-                 the worst of all is {} % off, in segment {}.",
-                compared.array,
-                fixed(rms, 1),
-                percent_change(compared.worst_error_percent),
-                compared.worst_segment
-            )));
-        }
-    }
-    let rows = results
-        .arrays
-        .iter()
-        .enumerate()
-        .filter_map(|(position, array)| summary_row(results, position, array));
-    let Ends { first, last } = Ends::of(results);
-    let table = Table {
-        caption: match results.real_spindles {
-            None => "Fresh, and in the end",
-            Some(_) => "The first segment and the last",
-        },
-        headers: &[
-            "array",
-            "IOPS by segment",
-            &format!("IOPS, {first}"),
-            &format!("IOPS, {last}"),
-            "change %",
-            &format!("response ms, {first}"),
-            &format!("response ms, {last}"),
-            &format!("spindle commands per op, {first}"),
-            &format!("spindle commands per op, {last}"),
-            &format!("layout score, {last}"),
-        ],
-        rows: rows.collect(),
-        has_total: false,
-    };
-    html.push_str(&table.html());
-    if results.real_spindles.is_none() {
-        html.push_str("<p class=\"note\">Fresh is the first segment, the end the last.</p>\n");
-    }
-    html.push_str(&chart(report, ResultsChart::Iops, false)?);
-    html.push_str(&chart(report, ResultsChart::Response, false)?);
-    Ok(html)
-}
-
-/// The workload and the arrays, as far as the results say.
-fn what_was_run(results: &Results) -> String {
-    let mut html = String::new();
-    if let Some(load) = results.load_words() {
-        html.push_str(&paragraph(&format!("Workload: {load}.")));
-    }
-    let row = |(position, array): (usize, &ArrayResults)| {
-        let bytes = |value: Option<f64>| Cell::words(value.map(about).unwrap_or_default());
-        let spindles = &array.spindles;
-        let path = |of: &str| format!("arrays/{position}/spindles/{of}");
-        let parity = (spindles.parity > 0).then_some(f64::from(spindles.parity));
-        vec![
-            Cell::words(&array.name),
-            Cell::words(array.layout.as_str()),
-            Cell::figure(spindles.data.into(), 0, path("data")),
-            Cell::optional(parity, 0, path("parity")),
-            bytes(array.lun_bytes.map(|bytes| bytes as f64)),
-            bytes(array.cache_bytes()),
-            Cell::words(array.outstanding_words()),
-            hits(position, array, 0),
-            hits(position, array, array.segments.len().saturating_sub(1)),
-        ]
-    };
-    let Ends { first, last } = Ends::of(results);
-    html + &Table {
-        caption: "What was run",
-        headers: &[
-            "array",
-            "layout",
-            "data spindles",
-            "parity spindles",
-            "LUN",
-            "cache",
-            "host operations",
-            &format!("cache hits %, {first}"),
-            &format!("cache hits %, {last}"),
-        ],
-        rows: results.arrays.iter().enumerate().map(row).collect(),
-        has_total: false,
-    }
-    .html()
-}
-
-/// How much of what was looked up in a segment the cache had.
-fn hits(position: usize, array: &ArrayResults, segment: usize) -> Cell {
-    let percent = array.segments.get(segment).map(|segment| segment.cache.hit_percent);
-    Cell::optional(percent, 1, format!("arrays/{position}/segments/{segment}/cache/hit_percent"))
-}
-
-/// How an array's IOPS changed, and why if they fell; none with fewer than two segments.
-fn change_in_words(results: &Results, array: &ArrayResults) -> Option<String> {
-    let (first, last) = ends(array)?;
-    if first.index == last.index || first.iops <= 0.0 {
-        return None;
-    }
-    let percent = 100.0 * (last.iops - first.iops) / first.iops;
-    let change = format!(
-        "{} goes from {} IOPS in segment {} to {} in segment {} ({} %)",
-        array.name,
-        whole(first.iops),
-        first.index,
-        whole(last.iops),
-        last.index,
-        percent_change(percent)
-    );
-    match loss::loss(results, array) {
-        // Results that do not tell commands apart.
-        None if results.real_spindles.is_none() => None,
-        _ if percent >= 0.0 => Some(format!("{change}: nothing was lost.")),
-        Some(loss) if loss.is_notable() => Some(format!("{change}. {}", causes_in_words(&loss))),
-        Some(_) => Some(format!("{change}: nothing to explain.")),
-        None => Some(format!(
-            "{change}. Busiest at first: the {}, of whose time there is no account.",
-            loss::busiest(results, first).as_str()
-        )),
-    }
-}
-
-fn causes_in_words(loss: &Loss) -> String {
-    let difference = loss.to_iops - loss.from_iops;
-    let percent = |part: &loss::LossPart| 100.0 * part.iops / difference;
-    let listed = |sign: f64| {
-        // That parity spindles wait while the limit is at work is nobody's cause.
-        let parts = loss.parts.iter().filter(|part| part.cause != loss::Cause::ParityWaiting);
-        let parts = parts.map(|part| (sign * percent(part), part.cause));
-        let mut parts: Vec<_> = parts.filter(|(percent, _)| *percent >= 10.0).collect();
-        parts.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let words = |(percent, cause): &(f64, loss::Cause)| {
-            format!("{} % {}", fixed(*percent, 0), cause.words(loss.limit))
-        };
-        parts.iter().map(words).collect::<Vec<_>>().join(", ")
-    };
-    // What took more than was lost, because something else gave of it back.
-    let given_back = match listed(-1.0) {
-        none if none.is_empty() => none,
-        parts => format!("; given back: {parts}"),
-    };
-    let of = loss.limit.as_str();
-    format!("Its limit at first: the {of}. Of the difference: {}{given_back}.", listed(1.0))
-}
-
-fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Option<Vec<Cell>> {
-    let (first, last) = ends(array)?;
-    let of_ms = response_decimals(results.real_spindles.is_some());
-    let end = array.segments.len() - 1;
-    let path =
-        |segment: usize, field: &str| format!("arrays/{position}/segments/{segment}/{field}");
-    Some(vec![
-        Cell::words(&array.name),
-        Cell::html(sparkline(array)),
-        Cell::figure(first.iops, 0, path(0, "iops")),
-        Cell::figure(last.iops, 0, path(end, "iops")),
-        Cell::number(signed(
-            100.0 * (last.iops - first.iops) / first.iops.max(f64::MIN_POSITIVE),
-            1,
-        )),
-        Cell::figure(first.response_ms.mean, of_ms, path(0, "response_ms/mean")),
-        Cell::figure(last.response_ms.mean, of_ms, path(end, "response_ms/mean")),
-        Cell::number(fixed(first.commands_per_host_op(), 2)),
-        Cell::number(fixed(last.commands_per_host_op(), 2)),
-        Cell::figure(last.layout.score, 3, path(end, "layout/score")),
-    ])
-}
-
-/// IOPS by segment as a line the height of a word, from zero.
-fn sparkline(array: &ArrayResults) -> String {
-    let highest = array.segments.iter().map(|segment| segment.iops).fold(0.0, f64::max);
-    let step = 116.0 / (array.segments.len().max(2) - 1) as f64;
-    let points: Vec<String> = array
-        .segments
-        .iter()
-        .enumerate()
-        .map(|(position, segment)| {
-            let down = 22.0 - 20.0 * segment.iops / highest.max(f64::MIN_POSITIVE);
-            format!("{:.1},{down:.1}", 2.0 + step * position as f64)
-        })
-        .collect();
-    format!(
-        "<svg class=\"spark\" viewBox=\"0 0 120 24\" aria-hidden=\"true\"><path d=\"M2 22h116\" stroke=\"var(--chart-grid)\"/>\
-         <polyline points=\"{}\" fill=\"none\" stroke=\"var(--chart-ink)\" stroke-width=\"1.5\"/></svg>",
-        points.join(" ")
-    )
 }
 
 fn losses(report: &Report<'_>) -> Result<String, ReportError> {
@@ -700,136 +488,6 @@ fn price(report: &Report<'_>) -> Result<String, ReportError> {
     Ok(chart(report, ResultsChart::PerSpindle, true)?
         + &table.html()
         + "<p class=\"note\">* The way that the other figures are of.</p>\n")
-}
-
-fn segments(results: &Results) -> String {
-    let tables = results.arrays.iter().enumerate().filter(|(_, array)| !array.segments.is_empty());
-    let tables: String =
-        tables.map(|(position, array)| segment_tables(results, position, array)).collect();
-    if tables.is_empty() {
-        return tables;
-    }
-    tables
-        + "<p class=\"note\">Everything that was measured is in segments.csv and results.json.</p>\n"
-}
-
-/// What the host saw of an array, and what the array did, segment by segment: in two tables, each of which fits a page.
-fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> String {
-    let what = match &results.real_spindles {
-        Some(_) => format!("{}, {}", array.layout.as_str(), array.working_spindles()),
-        None => {
-            format!("{}, {} spindles to buy", array.layout.as_str(), array.spindles.purchased)
-        }
-    };
-    let load = array.outstanding_words();
-    let rows = |row: &dyn Fn(usize, &Segment) -> Vec<Cell>| {
-        let segments = array.segments.iter().enumerate();
-        segments.map(|(number, segment)| row(number, segment)).collect()
-    };
-    let host = Table {
-        caption: &format!("{}: {what}, {load}: what the host saw", array.name),
-        headers: &[
-            "segment",
-            "",
-            "IOPS",
-            "published",
-            "MiB/s",
-            "response ms",
-            "published",
-            "median",
-            "p95",
-            "p99",
-            "max",
-        ],
-        rows: rows(&|number, segment| host_row(results, position, number, segment)),
-        has_total: false,
-    };
-    let own = Table {
-        caption: &format!("{}: what the array did", array.name),
-        headers: &[
-            "segment",
-            "spindle commands per op",
-            "cache hits %",
-            "controller busy",
-            "data spindles busy",
-            "parity spindles busy",
-            "log busy",
-            "log MiB/s",
-            "layout score",
-            "span %",
-            "free-space score",
-            "full stripes %",
-        ],
-        rows: rows(&|number, segment| own_row(results, position, number, segment)),
-        has_total: false,
-    };
-    host.html() + &own.html()
-}
-
-fn host_row(results: &Results, position: usize, number: usize, segment: &Segment) -> Vec<Cell> {
-    let array = &results.arrays[position];
-    let path = |field: &str| format!("arrays/{position}/segments/{number}/{field}");
-    let beside = |metric: Metric, decimals: usize| {
-        let mut compared = results.published.iter().enumerate();
-        let is_of = |(_, found): &(usize, &PublishedComparison)| {
-            found.array == array.name && found.metric == metric
-        };
-        let found = compared.find(is_of).and_then(|(at, found)| {
-            let place = found.segments.iter().position(|one| one.index == segment.index)?;
-            let path = format!("published/{at}/segments/{place}/published");
-            Some(Cell::figure(found.segments[place].published, decimals, path))
-        });
-        found.unwrap_or_else(|| Cell::number(""))
-    };
-    // All of a run of real spindles is measured, as stands above.
-    let origin = match results.origin(array, segment.index) {
-        Origin::Measured => "",
-        origin => origin.as_str(),
-    };
-    let of_ms = response_decimals(results.real_spindles.is_some());
-    let response = &segment.response_ms;
-    vec![
-        Cell::number(segment.index.to_string()),
-        Cell::words(origin),
-        Cell::figure(segment.iops, 0, path("iops")),
-        beside(Metric::Iops, 0),
-        Cell::figure(segment.mib_per_s, 1, path("mib_per_s")),
-        Cell::figure(response.mean, of_ms, path("response_ms/mean")),
-        beside(Metric::ResponseMs, 1),
-        Cell::figure(response.p50, of_ms, path("response_ms/p50")),
-        Cell::figure(response.p95, of_ms, path("response_ms/p95")),
-        Cell::figure(response.p99, of_ms, path("response_ms/p99")),
-        Cell::figure(response.max, of_ms - 1, path("response_ms/max")),
-    ]
-}
-
-fn own_row(results: &Results, position: usize, number: usize, segment: &Segment) -> Vec<Cell> {
-    let path = |field: &str| format!("arrays/{position}/segments/{number}/{field}");
-    let utilization = &segment.utilization;
-    let log = results.real_spindles.as_ref().and_then(|real| real.log_of(segment.index));
-    let of_log = |figure: fn(&LogFigures) -> f64, decimals: usize, field: &str| {
-        let at = log.map_or(0, |(at, _)| at);
-        let path = format!("real_spindles/log/{at}/{field}");
-        Cell::optional(log.map(|(_, log)| figure(log)), decimals, path)
-    };
-    vec![
-        Cell::number(segment.index.to_string()),
-        Cell::number(fixed(segment.commands_per_host_op(), 2)),
-        Cell::figure(segment.cache.hit_percent, 1, path("cache/hit_percent")),
-        Cell::figure(utilization.controller, 3, path("utilization/controller")),
-        Cell::figure(utilization.spindles, 3, path("utilization/spindles")),
-        Cell::optional(utilization.parity_spindles, 3, path("utilization/parity_spindles")),
-        of_log(|log| log.utilization, 3, "utilization"),
-        of_log(|log| log.written_mib_per_s, 1, "written_mib_per_s"),
-        Cell::figure(segment.layout.score, 3, path("layout/score")),
-        Cell::figure(segment.layout.span_percent, 1, path("layout/span_percent")),
-        Cell::optional(segment.free_space.map(|space| space.score), 4, path("free_space/score")),
-        Cell::optional(
-            segment.consistency_points.map(|points| points.full_stripe_percent),
-            1,
-            path("consistency_points/full_stripe_percent"),
-        ),
-    ]
 }
 
 fn scenario(report: &Report<'_>) -> String {
