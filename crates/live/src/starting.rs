@@ -53,6 +53,9 @@ pub enum StartError {
     Thread(io::Error),
 }
 
+/// What can be done about a log that has lost what was acknowledged.
+pub const REMEDY_OF_LOST_LOG: &str = "connect the log as it was; or replace it, and lose what it alone had: `strewn array replace DIR log --lose-writes`";
+
 impl StartError {
     /// What can be done about it.
     #[must_use]
@@ -61,9 +64,7 @@ impl StartError {
             Self::Configuration(error) => error.remedy(),
             Self::Devices(_) => "give --io threads, or --io auto".to_owned(),
             Self::Restart(RestartError::LogBreaksOff(_) | RestartError::Log(_)) => {
-                "connect the log as it was; or replace it, and lose what it alone had: \
-                 `strewn array replace DIR log --lose-writes`"
-                    .to_owned()
+                REMEDY_OF_LOST_LOG.to_owned()
             }
             _ => "`strewn array status` says how its devices are; nothing was lost by trying"
                 .to_owned(),

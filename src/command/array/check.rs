@@ -7,6 +7,7 @@ use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
 use strewn_live::check::{Problem, Report, check_array};
+use strewn_live::starting::REMEDY_OF_LOST_LOG;
 
 use super::ArrayDirectory;
 use super::opened::{Io, config_of, devices_at_rest, open_array};
@@ -47,7 +48,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     } else {
         let of_log = report.findings.iter().any(|problem| matches!(problem, Problem::Log { .. }));
         let help = if of_log {
-            "connect the log as it was; or replace it, and lose what it alone had: `strewn array replace DIR log --lose-writes`"
+            REMEDY_OF_LOST_LOG
         } else {
             "`strewn array scrub` repairs what parity makes good"
         };

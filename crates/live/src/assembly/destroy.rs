@@ -9,7 +9,7 @@ use crate::format::Identity;
 use super::create::is_made_name;
 use super::diagnosis::Diagnosis;
 use super::find::open_device;
-use super::place::ArrayFile;
+use super::place::{ArrayFile, made_in};
 use super::seen::{DeviceKey, Sight, look_at};
 use super::{ARRAY_FILE, AssemblyError, ChangeError, Place, blank};
 
@@ -34,24 +34,23 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
     let place = Place::Directory(directory.to_owned());
     let mut named = place.named().map_err(AssemblyError::from)?;
     let file = ArrayFile::read(directory).map_err(AssemblyError::from)?;
-    let listed = file.is_some();
-    let listed_paths = if listed { named.paths.clone() } else { Vec::new() };
-    if listed {
+    let listed = if file.is_some() { named.paths.clone() } else { Vec::new() };
+    if file.is_some() {
         // Files of spindles and logs that others took the place of are in no list.
-        named.paths.extend(unlisted(directory, &listed_paths));
-        named.in_order = false;
+        named.paths.extend(unlisted(directory, &listed)?);
     }
     let how = OpenDevice::new();
     let sight = look_at(&named, |path| open_device(how, path), DeviceFile::file)?;
     let Sight { seen, devices, problems } = sight;
     // Devices that were put beside the array's are not to outvote them.
-    let listed_array = file.and_then(|file| file.array.parse::<Identity>().ok()).filter(|array| {
+    let listed_array = file.as_ref().and_then(|file| file.array.parse::<Identity>().ok());
+    let listed_array = listed_array.filter(|array| {
         seen.iter().any(|seen| seen.label.as_ref().is_ok_and(|label| label.array == *array))
     });
     let array = match Diagnosis::of(&seen, problems) {
         _ if listed_array.is_some() => listed_array,
         Ok(diagnosis) => seen[diagnosis.newest].label.as_ref().ok().map(|label| label.array),
-        Err(problems) if !listed => {
+        Err(problems) if file.is_none() => {
             return Err(AssemblyError::NoArray { place: place.shown(), problems }.into());
         }
         Err(_) => None,
@@ -61,7 +60,7 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
     for (seen, device) in seen.iter().zip(&devices) {
         let is_labelled = matches!(&seen.label, Ok(label) if Some(label.array) == array);
         // Files that were made and never labelled; a file of that name alone may be anybody's.
-        let is_unlabelled = seen.label.is_err() && listed_paths.contains(&seen.path);
+        let is_unlabelled = seen.label.is_err() && listed.contains(&seen.path);
         let is_made = device.path().parent() == Some(directory)
             && device.path().file_name().is_some_and(|name| is_made_name(Path::new(name)));
         if is_labelled {
@@ -77,9 +76,8 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
         }
         remaining.retain(|path| path != device.path());
     }
-    remaining.retain(|path| path.exists());
-    destroyed.left = remaining;
-    if listed {
+    destroyed.left = remaining.into_iter().filter(|path| path.exists()).collect();
+    if file.is_some() {
         remove(&directory.join(ARRAY_FILE))?;
     }
     // With anything else in it the directory stays.
@@ -88,12 +86,11 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
 }
 
 /// Files in the directory that were made for the array, or are named so, beside those that are `listed`.
-fn unlisted(directory: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
-    let names = fs::read_dir(directory).into_iter().flatten().flatten();
-    let made = names.map(|entry| entry.file_name()).filter(|name| is_made_name(Path::new(name)));
+fn unlisted(directory: &Path, listed: &[PathBuf]) -> Result<Vec<PathBuf>, AssemblyError> {
     let keys: Vec<_> = listed.iter().filter_map(|path| DeviceKey::at(path)).collect();
-    let is_listed = |path: &PathBuf| DeviceKey::at(path).is_none_or(|key| keys.contains(&key));
-    made.map(|name| directory.join(name)).filter(|path| !is_listed(path)).collect()
+    let mut made = made_in(directory).map_err(AssemblyError::io(directory, "cannot read it"))?;
+    made.retain(|path| DeviceKey::at(path).is_some_and(|key| !keys.contains(&key)));
+    Ok(made)
 }
 
 fn remove(path: &Path) -> Result<(), AssemblyError> {

@@ -94,10 +94,10 @@ impl Assembled {
     }
 
     /// Refuses to go on without spindles of which the labels do not know yet that they are lost, but for one.
-    pub(super) fn check_others_are_here(&self, position: Option<u16>) -> Result<(), AssemblyError> {
+    pub(super) fn check_others_are_here(&self, position: u16) -> Result<(), AssemblyError> {
         let members = (0..).zip(self.label.members.iter().zip(&self.spindles));
         let mut unknown = members.filter(|(at, (member, spindle))| {
-            Some(*at) != position && spindle.is_none() && member.state != MemberState::Failed
+            *at != position && spindle.is_none() && member.state != MemberState::Failed
         });
         match unknown.next() {
             None => Ok(()),

@@ -119,8 +119,8 @@ impl Place {
 }
 
 fn of_directory(directory: &Path) -> Result<Named, PlaceError> {
-    let unreadable = |source| PlaceError::Directory { path: directory.to_owned(), source };
-    let entries = std::fs::read_dir(directory).map_err(unreadable)?;
+    let made = made_in(directory)
+        .map_err(|source| PlaceError::Directory { path: directory.to_owned(), source })?;
     if let Some(file) = ArrayFile::read(directory)? {
         let devices = file.spindles.iter().chain([&file.log]);
         // An absolute path replaces the directory.
@@ -128,18 +128,23 @@ fn of_directory(directory: &Path) -> Result<Named, PlaceError> {
         return Ok(Named { paths, in_order: true });
     }
     // Without it there are still the names that files were made by.
+    if made.is_empty() {
+        return Err(PlaceError::Empty { path: directory.to_owned() });
+    }
+    Ok(Named { paths: made, in_order: false })
+}
+
+/// What in a directory has a name of files that were made for an array, in order.
+pub(super) fn made_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in entries {
-        let name = entry.map_err(unreadable)?.file_name();
+    for entry in std::fs::read_dir(directory)? {
+        let name = entry?.file_name();
         if is_made_name(Path::new(&name)) {
             paths.push(directory.join(name));
         }
     }
-    if paths.is_empty() {
-        return Err(PlaceError::Empty { path: directory.to_owned() });
-    }
     paths.sort();
-    Ok(Named { paths, in_order: false })
+    Ok(paths)
 }
 
 /// A path as `array.toml` has it: by name within the directory, absolute elsewhere.

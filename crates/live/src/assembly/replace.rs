@@ -98,7 +98,7 @@ pub fn open_to_replace(
         return Err(ChangeError::Whole { position });
     }
     if !degraded {
-        array.check_others_are_here(Some(position))?;
+        array.check_others_are_here(position)?;
     }
     array.begin(&stale)?;
     Ok(array)

@@ -113,8 +113,7 @@ pub fn is_of_an_array(path: &Path) -> bool {
         Some(!matches!(label, Err(ProblemKind::NoLabel | ProblemKind::Unreadable(_))))
     };
     let listed = || {
-        let directory = path.parent().filter(|parent| *parent != Path::new(""));
-        let directory = directory.unwrap_or(Path::new("."));
+        let directory = path.parent()?;
         let key = DeviceKey::at(path)?;
         let ArrayFile { spindles, log, .. } = ArrayFile::read(directory).ok()??;
         let mut paths = spindles.into_iter().chain([log, ARRAY_FILE.into()]);

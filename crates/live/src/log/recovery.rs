@@ -95,16 +95,13 @@ where
         redo: redo.numbering(superblock.redo_start, redo_bytes),
     };
     let unreadable = host.unreadable || redo.unreadable;
-    let durable_beyond = host.durable_beyond;
-    let (host, host_breaks_off) = host.chained(superblock.log_start);
-    let last = host.last().map_or(0, |record| record.header.sequence);
-    let is_lost = durable_beyond > last && durable_beyond >= superblock.log_start;
+    let (host, breaks_off) = host.chained(superblock.log_start);
     let redo = needed_redo(redo, superblock.redo_start);
     Ok(RecoveredLog {
         redo,
         host: host.into_iter().filter_map(host_record).collect(),
         start,
-        breaks_off: host_breaks_off || is_lost,
+        breaks_off,
         unreadable,
     })
 }
@@ -131,7 +128,7 @@ where
     let mut halves = Halves { runs: Vec::new(), durable_beyond: 0, unreadable: false };
     for offset in offsets {
         let half = Half::new(Area { offset, bytes }, read);
-        let (Found { records, durable_beyond }, unreadable) = half.find(tag, look_beyond)?;
+        let Found { records, durable_beyond, unreadable } = half.find(tag, look_beyond)?;
         halves.durable_beyond = halves.durable_beyond.max(durable_beyond);
         halves.unreadable |= unreadable;
         halves.runs.push(records);
@@ -151,7 +148,7 @@ impl Halves {
         Numbering { next: at_least.max(last + 1) + room, last }
     }
 
-    /// The records from number `from` on that follow each other without a gap, and whether others follow behind one.
+    /// The records from number `from` on that follow each other without a gap, and whether others are missing that were durable.
     fn chained(self, from: u64) -> (Vec<Scanned>, bool) {
         let mut chained: Vec<Scanned> = Vec::new();
         for record in self.runs.into_iter().flatten() {
@@ -168,7 +165,9 @@ impl Halves {
             }
             chained.push(record);
         }
-        (chained, false)
+        let last = chained.last().map_or(0, |record| record.header.sequence);
+        let is_lost = self.durable_beyond > last && self.durable_beyond >= from;
+        (chained, is_lost)
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) struct Found {
     /// Up to which number records were durable, as whole records further on say: those of groups behind one that is torn, or
     /// damaged, or of an earlier filling. 0 where there are none.
     pub(super) durable_beyond: u64,
+    /// Whether a block that could have had records could not be read; behind those that follow each other none is missed.
+    pub(super) unreadable: bool,
 }
 
 impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
@@ -39,19 +41,13 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         Self { read, area, start: 0, bytes: Vec::new(), unreadable: false }
     }
 
-    /// What the half has, and whether a block was looked for that could not be read. Behind the records that follow each
-    /// other it is looked only where that is asked for. What follows a record is either right behind it or, where a
-    /// group ended, at the next block.
-    pub(super) fn find(
-        mut self,
-        tag: ArrayTag,
-        look_beyond: bool,
-    ) -> Result<(Found, bool), IoError> {
+    /// What the half has. Behind the records that follow each other it is looked only where that is asked for. What follows a
+    /// record is either right behind it or, where a group ended, at the next block.
+    pub(super) fn find(mut self, tag: ArrayTag, look_beyond: bool) -> Result<Found, IoError> {
         let (records, end) = self.records(tag)?;
-        // What cannot be read further on is not missed.
         let unreadable = self.unreadable;
         let durable_beyond = if look_beyond { self.durable_beyond(tag, end) } else { 0 };
-        Ok((Found { records, durable_beyond }, unreadable))
+        Ok(Found { records, durable_beyond, unreadable })
     }
 
     /// The records from the half's start on that follow each other, and where they end.
