@@ -19,7 +19,7 @@ use strewn::array::Array;
 use strewn::raid::{Parity, ParityGroup, Vbn, VraidConfig, VraidLayout};
 use strewn::scenario::Scenario;
 use strewn::sim::{Host, NextCompletions, Simulation};
-use strewn::spindle::{Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle};
+use strewn::spindle::{Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle};
 use strewn::workload::{AccessSpecification, AccessStream};
 use strewn::{Mapped, RunError, WithSimulation, simulate};
 
@@ -83,7 +83,7 @@ fn dispatch(criterion: &mut Criterion) {
         let mut spindle = expected(spindle);
         let mut submit = move |spindle: &mut SimulatedSpindle<u32>, at_ns| {
             let lba = random.next_u64() % blocks * 8;
-            let command = Command { lba, sectors: 8, operation: Operation::Read };
+            let command = Command { lba, sectors: 8, direction: Direction::Read };
             expected(spindle.submit(at_ns, command, 0));
         };
         (0..depth).for_each(|_| submit(&mut spindle, 0));

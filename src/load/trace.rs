@@ -6,12 +6,11 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use strewn_formats::trace::{
-    Beyond, Lun, Operation as TraceOperation, OutOfOrder, SpeedUp, TraceFormat, TraceReader,
-    TraceRecord,
+    Beyond, Lun, OutOfOrder, SpeedUp, TraceFormat, TraceReader, TraceRecord,
 };
 use strewn_report::{SIGNIFICANT_DIGITS, TraceReplay, rounded};
 use strewn_sim::{Accesses, AccessesError, Outstanding, TimedAccess, Worker};
-use strewn_workload::{Access, Operation};
+use strewn_workload::{Access, Direction};
 
 use super::{LoadError, MOST_OUTSTANDING};
 
@@ -156,14 +155,7 @@ impl TraceAccesses {
                 "give records of at most 1 GiB; no host issues larger ones",
             ));
         }
-        let access = Access {
-            sector,
-            sectors: sectors as u32,
-            operation: match mapped.operation {
-                TraceOperation::Read => Operation::Read,
-                TraceOperation::Write => Operation::Write,
-            },
-        };
+        let access = Access { sector, sectors: sectors as u32, direction: mapped.direction };
         let not_before_ns = match self.replay {
             TraceLoop::Open(_) => mapped.arrival_ns,
             TraceLoop::Closed => 0,
@@ -208,7 +200,7 @@ impl Trace {
         };
         while let Some((timed, record)) = accesses.next()? {
             trace.records += 1;
-            trace.reads += u64::from(timed.access.operation == Operation::Read);
+            trace.reads += u64::from(timed.access.direction == Direction::Read);
             trace.bytes += u64::from(timed.access.sectors) * 512;
             trace.last_arrival_ns = record.arrival_ns;
             if devices.len() <= DEVICES_LISTED {

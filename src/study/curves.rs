@@ -1,7 +1,7 @@
 //! What a drive does by distance and by place: of its tables, not under load.
 
 use strewn_report::{SIGNIFICANT_DIGITS, SeekPoint, TransferPoint, rounded};
-use strewn_spindle::{Command, CommandError, Drive, Operation, Track};
+use strewn_spindle::{Command, CommandError, Direction, Drive, Track};
 
 /// Points of a seek curve, and of a transfer rate.
 const SEEK_POINTS: u32 = 200;
@@ -41,7 +41,7 @@ pub(super) fn transfer_rates(
     let rate = |point: u64| {
         let (lba, end) = (place(point), place(point + 1));
         let sectors = u32::try_from(end - lba).unwrap_or(u32::MAX);
-        let transfer = drive.transfer(&Command { lba, sectors, operation: Operation::Read })?;
+        let transfer = drive.transfer(&Command { lba, sectors, direction: Direction::Read })?;
         let bytes = f64::from(sectors) * f64::from(drive.sector_bytes());
         let mb_per_s = bytes * 1e3 / drive.rotation().ns(transfer.ticks) as f64;
         let mb_per_s = figure(mb_per_s.min(bus_mb_per_s.unwrap_or(f64::INFINITY)));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use strewn_spindle::{Command, Operation};
+use strewn_spindle::{Command, Direction};
 
 /// Least commands that are not measured because the queue is filling.
 const WARM_UP_COMMANDS: u32 = 1_000;
@@ -41,7 +41,7 @@ impl RandomLoad {
         Command {
             lba: self.first_lba + place as u64 * u64::from(self.sectors),
             sectors: self.sectors,
-            operation: if is_read { Operation::Read } else { Operation::Write },
+            direction: if is_read { Direction::Read } else { Direction::Write },
         }
     }
 }
@@ -64,7 +64,7 @@ mod tests {
             assert!(commands.iter().any(|command| command.lba == 100 + 16 * place));
         }
         assert!(commands.iter().all(|command| command.lba <= 260 - 16));
-        let reads = commands.iter().filter(|command| command.operation == Operation::Read).count();
+        let reads = commands.iter().filter(|command| command.direction == Direction::Read).count();
         assert!((900..1100).contains(&reads), "{reads}");
         assert!(RandomLoad::new(&(0..15), 16, 100.0, 1).is_none());
         assert!(RandomLoad::new(&Range { start: 9, end: 1 }, 1, 100.0, 1).is_none());

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use strewn::spindle::{
-    Arrival, Command, Drive, MAX_DEPTH, Operation, Profile, Scheduler, SimulatedSpindle, replay,
+    Arrival, Command, Direction, Drive, MAX_DEPTH, Profile, Scheduler, SimulatedSpindle, replay,
 };
 
 use crate::common::Folder;
@@ -29,22 +29,22 @@ fn arrivals() -> Vec<Arrival> {
         command: Command {
             lba: number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (CAPACITY_SECTORS / 64) * 64,
             sectors: 1 << (number % 7),
-            operation: if number.is_multiple_of(3) { Operation::Write } else { Operation::Read },
+            direction: if number.is_multiple_of(3) { Direction::Write } else { Direction::Read },
         },
     };
     (0..400).map(arrival).collect()
 }
 
-fn rw(operation: Operation) -> &'static str {
-    if operation == Operation::Read { "R" } else { "W" }
+fn rw(direction: Direction) -> &'static str {
+    if direction == Direction::Read { "R" } else { "W" }
 }
 
 fn trace() -> String {
     let mut text = format!("{HEADER}\n");
     for (number, Arrival { at_ns, command }) in arrivals().iter().enumerate() {
-        let Command { lba, sectors, operation } = command;
+        let Command { lba, sectors, direction } = command;
         let at_ms = *at_ns as f64 / 1e6;
-        text.push_str(&format!("{number},{at_ms},{lba},{sectors},{}\n", rw(*operation)));
+        text.push_str(&format!("{number},{at_ms},{lba},{sectors},{}\n", rw(*direction)));
     }
     text
 }
@@ -91,9 +91,9 @@ fn columns_may_stand_in_any_order_and_the_file_may_be_gzip_of_any_name() {
     let folder = Folder::new();
     let mut text = String::from("\u{feff}rw,\"note\",sectors,lba,angle,arrival_ms,id\r\n");
     for (number, Arrival { at_ns, command }) in arrivals().iter().enumerate() {
-        let Command { lba, sectors, operation } = command;
+        let Command { lba, sectors, direction } = command;
         let at_ms = *at_ns as f64 / 1e6;
-        let rw = rw(*operation).to_lowercase();
+        let rw = rw(*direction).to_lowercase();
         text.push_str(&format!("\"{rw}\",\"a, b\", {sectors},{lba},,{at_ms},{number}\r\n"));
     }
     fs::write(folder.path("trace"), gzip(&text)).unwrap();

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use strewn::formats::trace::{
-    Operation, TraceFormat, TraceOptions, TraceReader, TraceRecord, TraceWriter,
+    Direction, TraceFormat, TraceOptions, TraceReader, TraceRecord, TraceWriter,
 };
 use strewn::formats::{fio, iometer};
 use strewn::report::{Results, Segment};
@@ -150,7 +150,7 @@ fn a_plain_access_specification_runs_as_the_scenarios_own_does() {
         let records = logged(&folder, "o.log");
         near(share(&records, |record| record.length_bytes == 4096), 0.6, 0.01);
         near(share(&records, |record| record.length_bytes == 65_536), 0.1, 0.01);
-        near(share(&records, |record| record.operation == Operation::Read), 0.8, 0.01);
+        near(share(&records, |record| record.direction == Direction::Read), 0.8, 0.01);
     }
 }
 
@@ -193,7 +193,7 @@ fn workers_have_their_own_depths_and_regions() {
     // A quarter is reads of 4 KiB, the rest writes of 8 KiB, each aligned to its size.
     near(share(&records, |record| record.length_bytes == 4096), 0.25, 0.01);
     assert!(records.iter().all(|record| record.offset_bytes % record.length_bytes == 0));
-    let read = |record: &TraceRecord| record.operation == Operation::Read;
+    let read = |record: &TraceRecord| record.direction == Direction::Read;
     assert!(records.iter().all(|record| read(record) == (record.length_bytes == 4096)));
 }
 
@@ -237,13 +237,13 @@ fn a_fio_job_runs_until_it_is_done() {
     near(seconds - began, 90.0, 0.2);
     // Two clones of at most 60 reads and 20 writes a second; the mix of 75 % needs just that.
     near(mix.len() as f64 / 90.0, 160.0, 6.0);
-    near(share(mix, |record| record.operation == Operation::Read), 0.75, 0.01);
+    near(share(mix, |record| record.direction == Direction::Read), 0.75, 0.01);
     let reads: Vec<TraceRecord> =
-        mix.iter().filter(|record| record.operation == Operation::Read).copied().collect();
+        mix.iter().filter(|record| record.direction == Direction::Read).copied().collect();
     near(share(&reads, |record| record.length_bytes == 4096), 0.5, 0.02);
     assert!(
         mix.iter()
-            .all(|record| { record.operation == Operation::Read || record.length_bytes == 16_384 })
+            .all(|record| { record.direction == Direction::Read || record.length_bytes == 16_384 })
     );
 
     let one = results(&folder, &["--fio-job", "j.fio:fill"]);
@@ -279,7 +279,7 @@ fn records() -> Vec<TraceRecord> {
         device: 0,
         offset_bytes: (number * 7919 % 32_768) * 4096,
         length_bytes: 4096,
-        operation: if number.is_multiple_of(4) { Operation::Write } else { Operation::Read },
+        direction: if number.is_multiple_of(4) { Direction::Write } else { Direction::Read },
     };
     (0..2000).map(record).collect()
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use strewn_alloc::{FileLayout, FreeSpace};
+use strewn_base::Direction;
 use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::counters::Counters;
@@ -13,15 +14,6 @@ use crate::processor::ProcessorCosts;
 /// A host operation's name, chosen by the host, given back with the acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OperationId(pub u32);
-
-/// Whether data flows from the array or to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From the LUN to the host, or from a spindle to the array.
-    Read,
-    /// From the host to the LUN, or from the array to a spindle.
-    Write,
-}
 
 /// A read or write of the LUN.
 #[derive(Debug, Clone)]

@@ -91,9 +91,9 @@ pub mod write_anywhere;
 pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
-    Acknowledge, Array, Direction, Driver, HostOperation, Layout, OperationId, Root,
-    SpindleCommand, Tag, Work,
+    Acknowledge, Array, Driver, HostOperation, Layout, OperationId, Root, SpindleCommand, Tag, Work,
 };
 pub use failure::{DataLost, Failure, Rebuild};
 pub use payload::{Contents, Holds, Payload};
 pub use processor::ProcessorCosts;
+pub use strewn_base::Direction;

@@ -2,12 +2,6 @@
 
 use std::fmt;
 
-/// Bytes in a block of a write-anywhere array: 4 KiB, and never a fragment of one.
-pub const BLOCK_BYTES: u64 = 4096;
-
-/// Bytes in a sector, the unit in which hosts and drives address.
-pub const SECTOR_BYTES: u64 = 512;
-
 /// A block on a spindle, counted from its first block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dbn(pub u64);

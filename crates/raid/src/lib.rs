@@ -119,7 +119,7 @@ mod vraid_config;
 mod vraid_spares;
 mod xor;
 
-pub use address::{BLOCK_BYTES, Dbn, SECTOR_BYTES, SpindleIndex, Vbn};
+pub use address::{Dbn, SpindleIndex, Vbn};
 pub use codec::{BlockChange, BlocksError, CodecError, StripeCodec};
 pub use group::{BlockLocation, GeometryError, Parity, ParityGroup};
 pub use member::{Member, MemberSet, Members};
@@ -130,6 +130,7 @@ pub use row_diagonal::{RowDiagonal, RowDiagonalError};
 pub use scrub::{ParityCheck, ScrubFinding};
 pub use shape::{ShapeError, StripeCode, StripeShape};
 pub use spindle_set::{SpindleSet, Spindles};
+pub use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS, SECTOR_BYTES};
 pub use stripe::{Stripe, StripeUnit, StripedLayout};
 pub use stripe_bytes::{MissingBlocks, StripeBytes};
 pub use stripe_plan::{DataLoss, Step, StripePlan};

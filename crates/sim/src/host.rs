@@ -4,7 +4,7 @@ use std::error::Error;
 
 use hdrhistogram::Histogram;
 use strewn_array::{Direction, HostOperation, OperationId};
-use strewn_workload::{Access, Operation};
+use strewn_workload::Access;
 
 use crate::segment::{Laws, Response, ratio, relative};
 
@@ -211,16 +211,7 @@ fn histogram() -> Histogram<u64> {
 }
 
 #[inline]
-pub(crate) fn direction_of(operation: Operation) -> Direction {
-    match operation {
-        Operation::Read => Direction::Read,
-        Operation::Write => Direction::Write,
-    }
-}
-
-#[inline]
 pub(crate) fn operation_of(id: OperationId, access: Access) -> HostOperation<()> {
-    let direction = direction_of(access.operation);
-    let (first_sector, sectors) = (access.sector, access.sectors);
+    let Access { sector: first_sector, sectors, direction } = access;
     HostOperation { id, direction, first_sector, sectors, payload: () }
 }

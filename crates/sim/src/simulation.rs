@@ -10,7 +10,7 @@ use strewn_workload::AccessStream;
 use thiserror::Error;
 
 use crate::closed_loop::ClosedLoop;
-use crate::host::{AccessesError, Host, Moved, direction_of};
+use crate::host::{AccessesError, Host, Moved};
 use crate::part::{Part, PartAtWork};
 use crate::segment::{Laws, Segment, SpindleGroup, ratio, relative};
 use crate::world::World;
@@ -301,11 +301,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             let Some(operation) = self.host.answered(now_ns, id) else { continue };
             self.world.parts.turn_to(Part::Service);
             if let Some(coming) = self.host.coming() {
-                self.array.operation_is_coming(
-                    direction_of(coming.operation),
-                    coming.sector,
-                    coming.sectors,
-                );
+                self.array.operation_is_coming(coming.direction, coming.sector, coming.sectors);
             }
             self.array.host_operation(now_ns, operation, &mut self.world);
         }

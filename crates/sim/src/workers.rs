@@ -3,7 +3,7 @@
 use strewn_array::{Direction, HostOperation, OperationId};
 use strewn_workload::{Access, PatternStream};
 
-use crate::host::{AccessesError, Host, HostMeasures, Moved, direction_of, operation_of};
+use crate::host::{AccessesError, Host, HostMeasures, Moved, operation_of};
 use crate::pace::{Rate, Schedule};
 
 /// Where a worker's accesses come from.
@@ -222,8 +222,8 @@ impl State {
             (self.pause_ns, self.pause_when_idle) = (0, false);
         }
         let next = self.next.as_ref();
-        let schedule = next
-            .and_then(|next| self.schedules[direction_of(next.access.operation) as usize].as_ref());
+        let schedule =
+            next.and_then(|next| self.schedules[next.access.direction as usize].as_ref());
         let due_ns = next
             .map_or(0, |next| next.not_before_ns)
             .max(self.not_before_ns)
@@ -245,7 +245,7 @@ impl State {
         self.outstanding += 1;
         self.issued += 1;
         self.issued_bytes += bytes;
-        if let Some(schedule) = &mut self.schedules[direction_of(access.operation) as usize] {
+        if let Some(schedule) = &mut self.schedules[access.direction as usize] {
             schedule.passed(bytes);
         }
         if let Some(think_time) = self.worker.think_time
@@ -402,7 +402,7 @@ impl Host for Workers {
                 issued_ns: now_ns,
                 sectors: access.sectors,
                 worker: index as u32,
-                writes: direction_of(access.operation) == Direction::Write,
+                writes: access.direction == Direction::Write,
             };
             operation_of(OperationId(id), access)
         });

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use strewn_array::{Acknowledge, Direction, Driver, OperationId, SpindleCommand, Tag, Work};
+use strewn_array::{Acknowledge, Driver, OperationId, SpindleCommand, Tag, Work};
 use strewn_raid::SpindleIndex;
-use strewn_spindle::{Command, CommandError, Completion, Operation, SimulatedSpindle};
+use strewn_spindle::{Command, CommandError, Completion, SimulatedSpindle};
 
 use crate::host::Moved;
 use crate::next_completions::NextCompletions;
@@ -84,10 +84,7 @@ impl World {
             SpindleCommand {
                 tag,
                 spindle: index,
-                direction: match command.operation {
-                    Operation::Read => Direction::Read,
-                    Operation::Write => Direction::Write,
-                },
+                direction: command.direction,
                 first_sector: command.lba / unit * STRETCH_UNIT_SECTORS + command.lba % unit,
                 sectors: command.sectors,
                 payload: (),
@@ -136,15 +133,12 @@ impl Driver<()> for World {
             first / STRETCH_UNIT_SECTORS * STRETCH_UNIT_SECTORS * self.stretch
                 + first % STRETCH_UNIT_SECTORS
         };
-        let operation = match command.direction {
-            Direction::Read => Operation::Read,
-            Direction::Write => Operation::Write,
-        };
         let before = self.parts.turn_to(Part::Spindles);
         let leaves_ns = self.processor.free_ns.max(self.now_ns);
         let spindle = &mut self.spindles[command.spindle.index()];
         let was_idle = spindle.next_completion_ns() == u64::MAX;
-        let command_for_drive = Command { lba, sectors: command.sectors, operation };
+        let command_for_drive =
+            Command { lba, sectors: command.sectors, direction: command.direction };
         match spindle.submit(leaves_ns, command_for_drive, command.tag) {
             Ok(()) if was_idle => {
                 self.completions.set(command.spindle.0, spindle.next_completion_ns());

@@ -16,8 +16,8 @@ use strewn_sim::{
 };
 use strewn_spindle::{Drive, Profile, Scheduler};
 use strewn_workload::{
-    Access, AccessSpecification, AccessStream, Distribution, Operation, Pattern, PatternLine,
-    PatternStream, Sequence,
+    Access, AccessSpecification, AccessStream, Distribution, Pattern, PatternLine, PatternStream,
+    Sequence,
 };
 
 const FILE_SECTORS: u64 = 1 << 20;
@@ -88,7 +88,7 @@ impl Accesses for Arrivals {
     fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError> {
         let Some(not_before_ns) = self.0.pop() else { return Ok(None) };
         let sector = not_before_ns / MS * 1000 % FILE_SECTORS / 8 * 8;
-        let access = Access { sector, sectors: 8, operation: Operation::Read };
+        let access = Access { sector, sectors: 8, direction: Direction::Read };
         Ok(Some(TimedAccess { access, not_before_ns, delay_ns: 0 }))
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use strewn_spindle::{Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle};
+use strewn_spindle::{Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle};
 
 /// The share of the drive that commands fall on: what a fresh array uses.
 const SPAN_DIVISOR: u64 = 10;
@@ -34,7 +34,7 @@ impl ClosedLoop {
 
     fn submit(&mut self, at_ns: u64, tag: u32) {
         let lba = self.random.next_u64() % self.blocks * 8;
-        let command = Command { lba, sectors: 8, operation: Operation::Read };
+        let command = Command { lba, sectors: 8, direction: Direction::Read };
         self.spindle.submit(at_ns, command, tag).unwrap();
     }
 

@@ -19,9 +19,10 @@
 use std::ops::Range;
 
 use crate::geometry::Track;
-use crate::mechanics::{Command, Drive, Operation, Transfer};
+use crate::mechanics::{Command, Drive, Transfer};
 use crate::profile::{Cache, ReadAhead};
 use crate::rotation::TICKS_PER_REVOLUTION;
+use strewn_base::Direction;
 
 /// Consecutive sectors that are in the cache.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +58,7 @@ struct Reading {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arm {
     pub(crate) track: Track,
-    pub(crate) before: Operation,
+    pub(crate) before: Direction,
 }
 
 /// How a command was served through the cache.
@@ -74,7 +75,7 @@ pub(crate) struct Served {
 #[derive(Clone, Debug)]
 pub(crate) struct CacheState {
     rules: Cache,
-    /// By operation before and operation now, in nanoseconds.
+    /// By direction before and direction now, in nanoseconds.
     hit_overhead_ns: [[u64; 2]; 2],
     bus_ps_per_sector: u64,
     /// Used least recently first.
@@ -83,7 +84,7 @@ pub(crate) struct CacheState {
     /// When the write under way is on the medium; in the past when none is.
     written_ns: u64,
     /// The host's last command, which decides the overhead of a hit.
-    host_before: Operation,
+    host_before: Direction,
 }
 
 impl CacheState {
@@ -99,7 +100,7 @@ impl CacheState {
             segments: Vec::with_capacity(rules.segments as usize),
             reading: None,
             written_ns: 0,
-            host_before: Operation::Read,
+            host_before: Direction::Read,
             rules,
         }
     }
@@ -114,12 +115,12 @@ impl CacheState {
         transfer: &Transfer,
     ) -> Served {
         let bus_ns = u64::from(command.sectors) * self.bus_ps_per_sector / 1000;
-        let hit_ns = self.hit_overhead_ns[self.host_before as usize][command.operation as usize];
+        let hit_ns = self.hit_overhead_ns[self.host_before as usize][command.direction as usize];
         let hit_ns = hit_ns + bus_ns;
-        self.host_before = command.operation;
-        match command.operation {
-            Operation::Read => self.read(drive, now_ns, hit_ns, arm, command, transfer),
-            Operation::Write => self.write(drive, now_ns, hit_ns, arm, command, transfer),
+        self.host_before = command.direction;
+        match command.direction {
+            Direction::Read => self.read(drive, now_ns, hit_ns, arm, command, transfer),
+            Direction::Write => self.write(drive, now_ns, hit_ns, arm, command, transfer),
         }
     }
 
@@ -133,7 +134,7 @@ impl CacheState {
         transfer: &Transfer,
     ) -> Served {
         let (lba, end_lba) = (command.lba, command.lba + u64::from(command.sectors));
-        let overhead = drive.overhead_ticks(arm.before)[Operation::Read as usize];
+        let overhead = drive.overhead_ticks(arm.before)[Direction::Read as usize];
         // What is on its way to the medium goes there first, and a read that waits for it has the
         // overhead of a miss meanwhile, wherever its sectors are.
         let start_ns = now_ns.max(self.written_ns);
@@ -157,12 +158,12 @@ impl CacheState {
             let rest = Command { lba: segment.end_lba, sectors, ..*command };
             if let Ok(transfer) = drive.transfer(&rest) {
                 let completion_ns =
-                    medium_ns(drive, at_ns, overhead, arm, Operation::Read, &transfer);
+                    medium_ns(drive, at_ns, overhead, arm, Direction::Read, &transfer);
                 let read = lba..end_lba;
                 return self.read_into(drive, segment.first_lba, read, completion_ns, &transfer);
             }
         }
-        let completion_ns = medium_ns(drive, at_ns, overhead, arm, Operation::Read, transfer);
+        let completion_ns = medium_ns(drive, at_ns, overhead, arm, Direction::Read, transfer);
         self.read_into(drive, lba, lba..end_lba, completion_ns, transfer)
     }
 
@@ -189,7 +190,7 @@ impl CacheState {
             from_lba: end_lba,
             end_lba: ahead_lba,
         });
-        let arm = Arm { track: transfer.end_track, before: Operation::Read };
+        let arm = Arm { track: transfer.end_track, before: Direction::Read };
         Served { completion_ns, hit: false, arm }
     }
 
@@ -228,22 +229,22 @@ impl CacheState {
             self.forget(&written);
             self.extend(end_lba);
             self.written_ns = appended_ns(drive, self.written_ns, arm.track, transfer);
-            let arm = Arm { track: transfer.end_track, before: Operation::Write };
+            let arm = Arm { track: transfer.end_track, before: Direction::Write };
             return Served { completion_ns: now_ns + hit_ns, hit: true, arm };
         }
         let start_ns = now_ns.max(self.written_ns);
         let (start_ns, from) = self.stop_reading(drive, start_ns, arm);
         self.forget(&written);
         self.insert(written);
-        let arm = Arm { track: transfer.end_track, before: Operation::Write };
+        let arm = Arm { track: transfer.end_track, before: Direction::Write };
         if self.rules.write_back {
             // The overhead of the answer is that of the writing too.
             let answer_ns = start_ns.max(now_ns + hit_ns);
-            self.written_ns = medium_ns(drive, answer_ns, 0, from, Operation::Write, transfer);
+            self.written_ns = medium_ns(drive, answer_ns, 0, from, Direction::Write, transfer);
             return Served { completion_ns: answer_ns, hit: true, arm };
         }
-        let overhead = drive.overhead_ticks(from.before)[Operation::Write as usize];
-        self.written_ns = medium_ns(drive, start_ns, overhead, from, Operation::Write, transfer);
+        let overhead = drive.overhead_ticks(from.before)[Direction::Write as usize];
+        self.written_ns = medium_ns(drive, start_ns, overhead, from, Direction::Write, transfer);
         Served { completion_ns: self.written_ns, hit: false, arm }
     }
 
@@ -336,18 +337,18 @@ fn medium_ns(
     start_ns: u64,
     overhead: u32,
     arm: Arm,
-    operation: Operation,
+    direction: Direction,
     transfer: &Transfer,
 ) -> u64 {
     let rotation = drive.rotation();
     let angle = rotation.angle_at(start_ns);
-    let (positioning, ticks) = drive.service(overhead, arm.track, angle, operation, transfer);
+    let (positioning, ticks) = drive.service(overhead, arm.track, angle, direction, transfer);
     start_ns + rotation.ns(u64::from(positioning.ticks()) + ticks)
 }
 
 /// Nanoseconds in which the sectors pass under the heads. They are within the drive.
 fn passing_ns(drive: &Drive, first_lba: u64, end_lba: u64) -> u64 {
     let sectors = (end_lba - first_lba) as u32;
-    let command = Command { lba: first_lba, sectors, operation: Operation::Read };
+    let command = Command { lba: first_lba, sectors, direction: Direction::Read };
     drive.transfer(&command).map_or(0, |transfer| drive.rotation().ns(transfer.ticks))
 }

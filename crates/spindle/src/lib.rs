@@ -15,7 +15,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use strewn_spindle::{Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle};
+//! use strewn_spindle::{Command, Drive, Direction, Profile, Scheduler, SimulatedSpindle};
 //!
 //! let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").ok_or("no such drive")?;
 //! let drive = Arc::new(Drive::new(&profile)?);
@@ -27,7 +27,7 @@
 //!     let scattered = |number: u64| Command {
 //!         lba: number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % blocks * 8,
 //!         sectors: 8,
-//!         operation: Operation::Read,
+//!         direction: Direction::Read,
 //!     };
 //!     for number in 0..8 {
 //!         spindle.submit(0, scattered(number), number)?;
@@ -70,7 +70,7 @@ mod scheduler;
 mod simulated;
 
 pub use geometry::{Location, Track};
-pub use mechanics::{Command, CommandError, Drive, Operation, Positioning, Transfer};
+pub use mechanics::{Command, CommandError, Drive, Positioning, Transfer};
 pub use outline::{Outline, SeekFigures};
 pub use profile::{Cache, Overheads, Profile, ProfileError, ReadAhead, Zone};
 pub use provenance::{Provenance, Provenances};
@@ -79,3 +79,4 @@ pub use replay::{Arrival, Throughput, closed_loop, one_at_a_time, replay};
 pub use rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
 pub use scheduler::{ParseSchedulerError, Scheduler};
 pub use simulated::{Completion, Replaced, SimulatedSpindle, SpindleError, Statistics};
+pub use strewn_base::Direction;

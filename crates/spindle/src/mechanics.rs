@@ -14,17 +14,9 @@ use std::ops::Range;
 use crate::cache::CacheState;
 use crate::geometry::{Geometry, Location, Track};
 use crate::profile::{Cache, MAX_DELAY_MS, Profile, ProfileError};
-use crate::rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
+use strewn_base::Direction;
 
-/// What a command does to the medium.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Operation {
-    /// Sectors are read.
-    Read = 0,
-    /// Sectors are written.
-    Write = 1,
-}
+use crate::rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
 
 /// Sectors to read or write, in address order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,7 +26,7 @@ pub struct Command {
     /// Sectors to transfer, at least one.
     pub sectors: u32,
     /// Read or write.
-    pub operation: Operation,
+    pub direction: Direction,
 }
 
 /// Why a drive refuses a command.
@@ -121,9 +113,9 @@ pub struct Drive {
     geometry: Geometry,
     /// By cylinders crossed; entry 0 is the switch to another head.
     seek_ticks: Vec<u32>,
-    /// By operation before and operation now.
+    /// By direction before and direction now.
     overhead_ticks: [[u32; 2]; 2],
-    /// By operation: a command on one track that takes more ticks than this from its start's
+    /// By direction: a command on one track that takes more ticks than this from its start's
     /// track to its end is done in one revolution. Without zero latency, no limit.
     turn_limit_ticks: [u64; 2],
     cache: Option<Cache>,
@@ -196,7 +188,7 @@ impl Drive {
         &self,
         offset_bytes: u64,
         bytes: u64,
-        operation: Operation,
+        direction: Direction,
     ) -> Result<Command, CommandError> {
         let sector_bytes = u64::from(self.sector_bytes);
         if !offset_bytes.is_multiple_of(sector_bytes) || !bytes.is_multiple_of(sector_bytes) {
@@ -206,7 +198,7 @@ impl Drive {
         let lba = offset_bytes / sector_bytes;
         // A drive has less than 2³² sectors: as many are past its end as well.
         let sectors = u32::try_from(bytes / sector_bytes).unwrap_or(u32::MAX);
-        let command = Command { lba, sectors, operation };
+        let command = Command { lba, sectors, direction };
         self.check(&command)?;
         Ok(command)
     }
@@ -295,9 +287,9 @@ impl Drive {
     }
 
     /// Ticks before the head moves, by what the drive did last and what it does now, for both
-    /// possible operations now: index with `Operation as usize`.
+    /// possible operations now: index with `Direction as usize`.
     #[inline]
-    pub fn overhead_ticks(&self, before: Operation) -> [u32; 2] {
+    pub fn overhead_ticks(&self, before: Direction) -> [u32; 2] {
         self.overhead_ticks[before as usize]
     }
 
@@ -323,13 +315,13 @@ impl Drive {
         overhead: u32,
         from: Track,
         angle: Angle,
-        operation: Operation,
+        direction: Direction,
         transfer: &Transfer,
     ) -> (Positioning, u64) {
         let mut positioning = self.positioning(overhead, from, angle, transfer.start);
         let one_track = transfer.start.track == transfer.end_track;
         let ticks = u64::from(positioning.rotation) + transfer.ticks;
-        if ticks > self.turn_limit_ticks[operation as usize] && one_track {
+        if ticks > self.turn_limit_ticks[direction as usize] && one_track {
             positioning.rotation = 0;
             return (positioning, u64::from(TICKS_PER_REVOLUTION));
         }
@@ -369,7 +361,7 @@ mod tests {
     }
 
     fn read(lba: u64, sectors: u32) -> Command {
-        Command { lba, sectors, operation: Operation::Read }
+        Command { lba, sectors, direction: Direction::Read }
     }
 
     #[test]

@@ -111,13 +111,13 @@ pub struct Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overheads {
-    /// A read, the operation before it being a read.
+    /// A read, the direction before it being a read.
     pub read_after_read: f64,
-    /// A read, the operation before it being a write.
+    /// A read, the direction before it being a write.
     pub read_after_write: f64,
-    /// A write, the operation before it being a read.
+    /// A write, the direction before it being a read.
     pub write_after_read: f64,
-    /// A write, the operation before it being a write.
+    /// A write, the direction before it being a write.
     pub write_after_write: f64,
 }
 

@@ -7,8 +7,9 @@
 //! is one copy of three cache lines.
 
 use crate::geometry::{Location, Track};
-use crate::mechanics::{Drive, Operation, Transfer};
+use crate::mechanics::{Drive, Transfer};
 use crate::scheduler::Scheduler;
+use strewn_base::Direction;
 
 /// The deepest queue: a slot is eight bits.
 pub const MAX_DEPTH: u32 = 1 << 8;
@@ -22,7 +23,7 @@ pub(crate) struct Heads {
     pub(crate) now_ns: u64,
     pub(crate) track: Track,
     /// What the drive did last.
-    pub(crate) before: Operation,
+    pub(crate) before: Direction,
 }
 
 /// A command in the drive's hands.
@@ -32,7 +33,7 @@ pub(crate) struct Admitted<T> {
     pub(crate) arrival_ns: u64,
     pub(crate) lba: u64,
     pub(crate) sectors: u32,
-    pub(crate) operation: Operation,
+    pub(crate) direction: Direction,
     pub(crate) tag: T,
 }
 
@@ -50,7 +51,7 @@ pub(crate) struct Queue<T> {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     start: Location,
-    operation: Operation,
+    direction: Direction,
     /// Where in [`Queue::rest`] the rest is.
     slot: u8,
 }
@@ -110,8 +111,8 @@ impl<T: Copy> Queue<T> {
                 (self.rest.len() - 1) as u8
             }
         };
-        let (start, operation) = (command.transfer.start, command.operation);
-        self.waiting.push(Waiting { start, operation, slot });
+        let (start, direction) = (command.transfer.start, command.direction);
+        self.waiting.push(Waiting { start, direction, slot });
     }
 
     /// Takes out the command that `scheduler` chooses, if there is any.
@@ -127,7 +128,7 @@ impl<T: Copy> Queue<T> {
             1 => 0,
             _ => self.choose(scheduler, drive, heads),
         };
-        let Waiting { start, operation, slot } = self.waiting.remove(chosen);
+        let Waiting { start, direction, slot } = self.waiting.remove(chosen);
         self.free.push(slot);
         let rest = &self.rest[usize::from(slot)];
         Some(Admitted {
@@ -135,7 +136,7 @@ impl<T: Copy> Queue<T> {
             arrival_ns: rest.arrival_ns,
             lba: rest.lba,
             sectors: rest.sectors,
-            operation,
+            direction,
             tag: rest.tag,
         })
     }
@@ -182,7 +183,7 @@ fn positioning(drive: &Drive, heads: Heads) -> impl Fn(&Waiting) -> u32 {
     let angle = drive.rotation().angle_at(heads.now_ns);
     let overheads = drive.overhead_ticks(heads.before);
     move |one| {
-        let overhead = overheads[one.operation as usize];
+        let overhead = overheads[one.direction as usize];
         drive.positioning(overhead, heads.track, angle, one.start).ticks()
     }
 }

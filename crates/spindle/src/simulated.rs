@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use crate::cache::{Arm, CacheState};
 use crate::geometry::Track;
-use crate::mechanics::{Command, CommandError, Drive, Operation};
+use crate::mechanics::{Command, CommandError, Drive};
 use crate::queue::{Admitted, Heads, MAX_DEPTH, Queue};
 use crate::scheduler::Scheduler;
+use strewn_base::Direction;
 
 /// Time is kept to 292 years, and as long again is left for what is under way by then.
 const MAX_ARRIVAL_NS: u64 = 1 << 63;
@@ -43,7 +44,7 @@ pub struct Completion<T> {
     /// Nanoseconds from the drive's turning to the command until its completion.
     pub service_ns: u64,
     /// Read or write.
-    pub operation: Operation,
+    pub direction: Direction,
 }
 
 /// What a drive that broke leaves behind.
@@ -87,7 +88,7 @@ pub struct Statistics {
 /// Counters in the units in which they accrue, without a conversion a command.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
-    /// By operation.
+    /// By direction.
     commands: [u64; 2],
     sectors: [u64; 2],
     busy_ns: u64,
@@ -112,7 +113,7 @@ pub struct SimulatedSpindle<T> {
     service_ns: u64,
     in_service: Option<InService<T>>,
     track: Track,
-    before: Operation,
+    before: Direction,
     admitted: Queue<T>,
     /// Commands that have not arrived yet or find the queue full, in order of arrival.
     waiting: VecDeque<Admitted<T>>,
@@ -127,7 +128,7 @@ struct InService<T> {
     arrival_ns: u64,
     lba: u64,
     sectors: u32,
-    operation: Operation,
+    direction: Direction,
     tag: T,
 }
 
@@ -149,7 +150,7 @@ impl<T: Copy> SimulatedSpindle<T> {
             service_ns: 0,
             in_service: None,
             track: Track::new(0, 0),
-            before: Operation::Read,
+            before: Direction::Read,
             admitted: Queue::new(depth),
             waiting: VecDeque::new(),
             latest_arrival_ns: 0,
@@ -203,8 +204,8 @@ impl<T: Copy> SimulatedSpindle<T> {
         }
         let transfer = self.drive.transfer(&command)?;
         self.latest_arrival_ns = arrival_ns;
-        let Command { lba, sectors, operation } = command;
-        let command = Admitted { transfer, arrival_ns, lba, sectors, operation, tag };
+        let Command { lba, sectors, direction } = command;
+        let command = Admitted { transfer, arrival_ns, lba, sectors, direction, tag };
         if self.in_service.is_none() {
             self.start(arrival_ns.max(self.latest_completion_ns), command);
         } else if arrival_ns <= self.completion_ns
@@ -252,7 +253,7 @@ impl<T: Copy> SimulatedSpindle<T> {
             at_ns,
             arrived_ns: done.arrival_ns,
             service_ns,
-            operation: done.operation,
+            direction: done.direction,
         })
     }
 
@@ -283,19 +284,19 @@ impl<T: Copy> SimulatedSpindle<T> {
         }
         let rotation = self.drive.rotation();
         let angle = rotation.angle_at(now_ns);
-        let overhead = self.drive.overhead_ticks(self.before)[command.operation as usize];
+        let overhead = self.drive.overhead_ticks(self.before)[command.direction as usize];
         let transfer = command.transfer;
         let (positioning, transfer_ticks) =
-            self.drive.service(overhead, self.track, angle, command.operation, &transfer);
+            self.drive.service(overhead, self.track, angle, command.direction, &transfer);
         let service_ns = rotation.ns(u64::from(positioning.ticks()) + transfer_ticks);
         self.service_ns = service_ns;
         self.completion_ns = now_ns + service_ns;
         self.track = transfer.end_track;
-        self.before = command.operation;
+        self.before = command.direction;
 
         let counters = &mut self.counters;
-        counters.commands[command.operation as usize] += 1;
-        counters.sectors[command.operation as usize] += u64::from(command.sectors);
+        counters.commands[command.direction as usize] += 1;
+        counters.sectors[command.direction as usize] += u64::from(command.sectors);
         counters.busy_ns += service_ns;
         counters.overhead_ticks += u64::from(positioning.overhead);
         counters.seek_ticks += u64::from(positioning.seek);
@@ -305,7 +306,7 @@ impl<T: Copy> SimulatedSpindle<T> {
             arrival_ns: command.arrival_ns,
             lba: command.lba,
             sectors: command.sectors,
-            operation: command.operation,
+            direction: command.direction,
             tag: command.tag,
         });
     }
@@ -313,9 +314,9 @@ impl<T: Copy> SimulatedSpindle<T> {
     #[cold]
     fn start_cached(&mut self, now_ns: u64, admitted: Admitted<T>) {
         let Some(cache) = &mut self.cache else { return };
-        let Admitted { transfer, arrival_ns, lba, sectors, operation, tag } = admitted;
+        let Admitted { transfer, arrival_ns, lba, sectors, direction, tag } = admitted;
         let arm = Arm { track: self.track, before: self.before };
-        let command = Command { lba, sectors, operation };
+        let command = Command { lba, sectors, direction };
         let served = cache.serve(&self.drive, now_ns, arm, &command, &transfer);
         self.service_ns = served.completion_ns - now_ns;
         self.completion_ns = served.completion_ns;
@@ -323,11 +324,11 @@ impl<T: Copy> SimulatedSpindle<T> {
         self.before = served.arm.before;
 
         let counters = &mut self.counters;
-        counters.commands[operation as usize] += 1;
-        counters.sectors[operation as usize] += u64::from(sectors);
+        counters.commands[direction as usize] += 1;
+        counters.sectors[direction as usize] += u64::from(sectors);
         counters.busy_ns += self.service_ns;
         counters.cache_hits += u64::from(served.hit);
-        self.in_service = Some(InService { arrival_ns, lba, sectors, operation, tag });
+        self.in_service = Some(InService { arrival_ns, lba, sectors, direction, tag });
     }
 
     /// The drive breaks at `now_ns`, and a new one of its kind is put in its place: idle, and with its heads at the
@@ -343,21 +344,21 @@ impl<T: Copy> SimulatedSpindle<T> {
             None => 0,
         };
         let in_service = self.in_service.take().map(|command| {
-            let InService { lba, sectors, operation, tag, .. } = command;
-            (Command { lba, sectors, operation }, tag)
+            let InService { lba, sectors, direction, tag, .. } = command;
+            (Command { lba, sectors, direction }, tag)
         });
         let mut commands: Vec<_> = in_service.into_iter().collect();
         let heads = Heads { now_ns, track: self.track, before: self.before };
         let admitted =
             std::iter::from_fn(|| self.admitted.take(Scheduler::Fcfs, &self.drive, heads));
         commands.extend(admitted.chain(self.waiting.drain(..)).map(|command| {
-            let Admitted { lba, sectors, operation, tag, .. } = command;
-            (Command { lba, sectors, operation }, tag)
+            let Admitted { lba, sectors, direction, tag, .. } = command;
+            (Command { lba, sectors, direction }, tag)
         }));
         self.completion_ns = u64::MAX;
         self.latest_completion_ns = now_ns;
         self.track = Track::new(0, 0);
-        self.before = Operation::Read;
+        self.before = Direction::Read;
         if self.cache.is_some() {
             self.cache = self.drive.empty_cache().map(Box::new);
         }
@@ -369,10 +370,10 @@ impl<T: Copy> SimulatedSpindle<T> {
         let counters = &self.counters;
         let rotation = self.drive.rotation();
         Statistics {
-            reads: counters.commands[Operation::Read as usize],
-            writes: counters.commands[Operation::Write as usize],
-            read_sectors: counters.sectors[Operation::Read as usize],
-            write_sectors: counters.sectors[Operation::Write as usize],
+            reads: counters.commands[Direction::Read as usize],
+            writes: counters.commands[Direction::Write as usize],
+            read_sectors: counters.sectors[Direction::Read as usize],
+            write_sectors: counters.sectors[Direction::Write as usize],
             busy_ns: counters.busy_ns,
             residence_ns: counters.residence_ns,
             overhead_ns: rotation.ns(counters.overhead_ticks),

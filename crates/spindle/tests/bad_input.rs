@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 use strewn_spindle::{
-    Command, CommandError, Drive, Operation, Profile, Scheduler, SimulatedSpindle,
+    Command, CommandError, Direction, Drive, Profile, Scheduler, SimulatedSpindle,
 };
 
 /// Small enough to be made thousands of times.
@@ -126,7 +126,7 @@ fn try_profile(text: &str) {
     let last = drive.capacity_sectors() - 1;
     let mut spindle = SimulatedSpindle::new(Arc::clone(&drive), Scheduler::Sptf, 4).unwrap();
     for lba in [0, last, last / 2, last] {
-        let command = Command { lba, sectors: 1, operation: Operation::Write };
+        let command = Command { lba, sectors: 1, direction: Direction::Write };
         spindle.submit(0, command, ()).unwrap();
     }
     while spindle.complete().is_some() {}
@@ -167,9 +167,9 @@ proptest! {
             new(Arc::clone(&drive), Scheduler::AgedSptf { credit_us_per_ms }, 8).unwrap();
         let mut accepted = 0;
         for (at_ns, lba, sectors, write, shift, near) in commands {
-            let operation = if write { Operation::Write } else { Operation::Read };
+            let direction = if write { Direction::Write } else { Direction::Read };
             let lba = if near { lba % drive.capacity_sectors() } else { lba };
-            let command = Command { lba, sectors: sectors >> shift.min(31), operation };
+            let command = Command { lba, sectors: sectors >> shift.min(31), direction };
             if spindle.submit(at_ns >> shift, command, ()).is_ok() {
                 accepted += 1;
             }
@@ -181,7 +181,7 @@ proptest! {
     #[test]
     fn bytes_become_whole_sectors_or_an_error(offset in any::<u64>(), bytes in any::<u64>()) {
         for (offset, bytes) in [(offset, bytes), (offset % 1_000_000 * 520, bytes % 2000 * 520)] {
-            if let Ok(command) = SMALL.command(offset, bytes, Operation::Read) {
+            if let Ok(command) = SMALL.command(offset, bytes, Direction::Read) {
                 prop_assert_eq!(command.lba * 520, offset);
                 prop_assert_eq!(u64::from(command.sectors) * 520, bytes);
                 prop_assert!(command.lba + u64::from(command.sectors) <= SMALL.capacity_sectors());
@@ -195,19 +195,19 @@ fn bytes_between_sectors_are_refused() {
     for (offset_bytes, bytes) in [(512, 520), (520, 512), (1, 520)] {
         let sector_bytes = 520;
         assert_eq!(
-            SMALL.command(offset_bytes, bytes, Operation::Read),
+            SMALL.command(offset_bytes, bytes, Direction::Read),
             Err(CommandError::Misaligned { offset_bytes, bytes, sector_bytes })
         );
     }
-    assert_eq!(SMALL.command(1040, 0, Operation::Read), Err(CommandError::Empty { lba: 2 }));
-    assert!(SMALL.command(0, u64::MAX / 520 * 520, Operation::Read).is_err());
-    assert!(SMALL.command(1040, 1040, Operation::Write).is_ok());
+    assert_eq!(SMALL.command(1040, 0, Direction::Read), Err(CommandError::Empty { lba: 2 }));
+    assert!(SMALL.command(0, u64::MAX / 520 * 520, Direction::Read).is_err());
+    assert!(SMALL.command(1040, 1040, Direction::Write).is_ok());
 }
 
 #[test]
 fn a_command_after_the_end_of_time_is_refused() {
     let mut spindle = SimulatedSpindle::new(Arc::clone(&SMALL), Scheduler::Sptf, 4).unwrap();
-    let command = Command { lba: 0, sectors: 1, operation: Operation::Read };
+    let command = Command { lba: 0, sectors: 1, direction: Direction::Read };
     for arrival_ns in [u64::MAX, (1 << 63) + 1] {
         let error = CommandError::ArrivalTooLate { arrival_ns };
         assert_eq!(spindle.submit(arrival_ns, command, ()), Err(error));

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use strewn_spindle::{Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle};
+use strewn_spindle::{Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle};
 
 const HIT_MS: f64 = 0.162;
 const REVOLUTION_MS: f64 = 3.994_673;
@@ -29,8 +29,8 @@ impl Host {
     }
 
     /// How long the command took, in milliseconds.
-    fn command(&mut self, lba: u64, sectors: u32, operation: Operation) -> f64 {
-        let command = Command { lba, sectors, operation };
+    fn command(&mut self, lba: u64, sectors: u32, direction: Direction) -> f64 {
+        let command = Command { lba, sectors, direction };
         self.spindle.submit(self.now_ns, command, ()).unwrap();
         let done = self.spindle.complete().unwrap();
         self.now_ns = done.at_ns;
@@ -38,11 +38,11 @@ impl Host {
     }
 
     fn read(&mut self, lba: u64, sectors: u32) -> f64 {
-        self.command(lba, sectors, Operation::Read)
+        self.command(lba, sectors, Direction::Read)
     }
 
     fn write(&mut self, lba: u64, sectors: u32) -> f64 {
-        self.command(lba, sectors, Operation::Write)
+        self.command(lba, sectors, Direction::Write)
     }
 }
 

@@ -10,7 +10,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use strewn_spindle::fit::{Fit, FitError, MeasuredDrive, SimulatedDrive, fit};
 use strewn_spindle::{
-    Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle, closed_loop,
+    Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle, closed_loop,
 };
 
 /// Most that predicted throughput may be off, in per cent.
@@ -229,7 +229,7 @@ fn random_reads_per_second(profile: &Profile, depth: u32) -> f64 {
     let mut spindle = SimulatedSpindle::new(drive, Scheduler::Sptf, depth).unwrap();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let next =
-        || Command { lba: random.next_u64() % blocks * 8, sectors: 8, operation: Operation::Read };
+        || Command { lba: random.next_u64() % blocks * 8, sectors: 8, direction: Direction::Read };
     closed_loop(&mut spindle, depth, 1000, 40_000, next).unwrap().commands_per_second
 }
 
@@ -365,7 +365,7 @@ fn a_cache_that_answers_is_not_mistaken_for_the_platter() {
         }
         fn read(&mut self, lba: u64, sectors: u32) -> io::Result<(u64, u64)> {
             let start_ns = self.1;
-            let command = Command { lba, sectors, operation: Operation::Read };
+            let command = Command { lba, sectors, direction: Direction::Read };
             self.0.submit(start_ns, command, ()).map_err(io::Error::other)?;
             self.1 = self.0.complete().unwrap().at_ns;
             Ok((start_ns, self.1))

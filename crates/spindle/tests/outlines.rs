@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use strewn_spindle::{
-    Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle, closed_loop,
+    Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle, closed_loop,
 };
 
 /// 4 KiB reads a second over the whole drive.
@@ -19,7 +19,7 @@ fn reads_per_second(name: &str, outstanding: u32) -> f64 {
     let next = || Command {
         lba: random.next_u64() % blocks * u64::from(sectors),
         sectors,
-        operation: Operation::Read,
+        direction: Direction::Read,
     };
     closed_loop(&mut spindle, outstanding, 500, 5000, next).unwrap().commands_per_second
 }

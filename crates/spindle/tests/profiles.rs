@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use strewn_spindle::{
-    Command, Drive, Operation, Profile, ProfileError, Provenance, TICKS_PER_REVOLUTION, Track,
+    Command, Direction, Drive, Profile, ProfileError, Provenance, TICKS_PER_REVOLUTION, Track,
 };
 
 fn cheetah() -> Profile {
@@ -162,7 +162,7 @@ fn reading_an_outline_in_order_keeps_most_of_its_rate() {
         let drive = Drive::new(&profile).unwrap();
         let tracks = 100;
         let sectors = profile.zones[0].sectors_per_track * tracks;
-        let read = Command { lba: 0, sectors, operation: Operation::Read };
+        let read = Command { lba: 0, sectors, direction: Direction::Read };
         let ticks = drive.transfer(&read).unwrap().ticks;
         let turns = ticks as f64 / f64::from(TICKS_PER_REVOLUTION);
         let share = f64::from(tracks) / turns;

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
-use strewn_spindle::{Command, CommandError, Drive, Operation, Profile};
+use strewn_spindle::{Command, CommandError, Direction, Drive, Profile};
 use strewn_spindle::{Scheduler, SimulatedSpindle, SpindleError};
 
 static CHEETAH: LazyLock<Arc<Drive>> = LazyLock::new(|| {
@@ -31,8 +31,8 @@ fn schedulers() -> impl Strategy<Value = Scheduler> {
 
 fn commands() -> impl Strategy<Value = Command> {
     (0..CAPACITY_SECTORS - 2048, 1..2048_u32, any::<bool>()).prop_map(|(lba, sectors, write)| {
-        let operation = if write { Operation::Write } else { Operation::Read };
-        Command { lba, sectors, operation }
+        let direction = if write { Direction::Write } else { Direction::Read };
+        Command { lba, sectors, direction }
     })
 }
 
@@ -146,7 +146,7 @@ proptest! {
         let mut spindle =
             SimulatedSpindle::new(Arc::clone(&CHEETAH), Scheduler::Fcfs, depth).unwrap();
         for (tag, &lba) in lbas.iter().enumerate() {
-            spindle.submit(0, Command { lba, sectors: 1, operation: Operation::Read }, tag).unwrap();
+            spindle.submit(0, Command { lba, sectors: 1, direction: Direction::Read }, tag).unwrap();
         }
         for tag in 0..lbas.len() {
             prop_assert_eq!(spindle.complete().unwrap().tag, tag);
@@ -160,12 +160,12 @@ fn far_wait_ns(scheduler: Scheduler, patience_ns: u64) -> Option<u64> {
     let near = |number: u64| Command {
         lba: number * 7919 % 60_000,
         sectors: 1,
-        operation: Operation::Read,
+        direction: Direction::Read,
     };
     for number in 0..63 {
         spindle.submit(0, near(number), false).unwrap();
     }
-    let far = Command { lba: CAPACITY_SECTORS - 1, sectors: 1, operation: Operation::Read };
+    let far = Command { lba: CAPACITY_SECTORS - 1, sectors: 1, direction: Direction::Read };
     spindle.submit(0, far, true).unwrap();
     for number in 63.. {
         let done = spindle.complete().unwrap();
@@ -198,7 +198,7 @@ fn c_look_sweeps_inward_and_starts_again_outermost() {
     let mut spindle = SimulatedSpindle::new(Arc::clone(&CHEETAH), Scheduler::CLook, 16).unwrap();
     let lbas = [150_000_000, 10_000_000, 200_000_000, 90_000_000, 280_000_000];
     for lba in lbas {
-        spindle.submit(0, Command { lba, sectors: 8, operation: Operation::Read }, lba).unwrap();
+        spindle.submit(0, Command { lba, sectors: 8, direction: Direction::Read }, lba).unwrap();
     }
     let order: Vec<u64> = std::iter::from_fn(|| spindle.complete()).map(|done| done.tag).collect();
     assert_eq!(order, [150_000_000, 200_000_000, 280_000_000, 10_000_000, 90_000_000]);
@@ -209,7 +209,7 @@ fn reading_on_loses_no_revolution() {
     let mut spindle = SimulatedSpindle::new(Arc::clone(&CHEETAH), Scheduler::Fcfs, 1).unwrap();
     let reads = 1200 / 8;
     for number in 0..reads {
-        let command = Command { lba: number * 8, sectors: 8, operation: Operation::Read };
+        let command = Command { lba: number * 8, sectors: 8, direction: Direction::Read };
         spindle.submit(0, command, ()).unwrap();
     }
     let last = std::iter::from_fn(|| spindle.complete()).last().unwrap();
@@ -220,7 +220,7 @@ fn reading_on_loses_no_revolution() {
 #[test]
 fn an_idle_spindle_starts_a_command_when_it_arrives() {
     let mut spindle = SimulatedSpindle::new(Arc::clone(&CHEETAH), Scheduler::Sptf, 4).unwrap();
-    let command = Command { lba: 5_000_000, sectors: 8, operation: Operation::Write };
+    let command = Command { lba: 5_000_000, sectors: 8, direction: Direction::Write };
     assert_eq!(spindle.next_completion_ns(), u64::MAX);
     spindle.submit(1_000_000_000, command, 'a').unwrap();
     spindle.submit(2_000_000_000, command, 'b').unwrap();
@@ -236,7 +236,7 @@ fn an_idle_spindle_starts_a_command_when_it_arrives() {
 #[test]
 fn refused_commands_leave_the_spindle_as_it_was() {
     let mut spindle = SimulatedSpindle::new(Arc::clone(&CHEETAH), Scheduler::Sptf, 4).unwrap();
-    let command = |lba, sectors| Command { lba, sectors, operation: Operation::Read };
+    let command = |lba, sectors| Command { lba, sectors, direction: Direction::Read };
     assert!(spindle.submit(9, command(0, 0), ()).is_err());
     assert!(spindle.submit(9, command(CAPACITY_SECTORS, 1), ()).is_err());
     assert_eq!(spindle.outstanding(), 0);

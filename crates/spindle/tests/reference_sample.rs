@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use strewn_spindle::{
-    Arrival, Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle, replay,
+    Arrival, Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle, replay,
 };
 
 struct Row {
@@ -25,7 +25,7 @@ fn rows(trace: &str) -> Vec<Row> {
                 command: Command {
                     lba: fields[2].parse().unwrap(),
                     sectors: fields[3].parse().unwrap(),
-                    operation: if fields[4] == "R" { Operation::Read } else { Operation::Write },
+                    direction: if fields[4] == "R" { Direction::Read } else { Direction::Write },
                 },
             },
             off_fcfs_ms: fields[5].parse().unwrap(),

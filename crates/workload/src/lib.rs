@@ -12,7 +12,7 @@
 //! what is to pass before an access, and leaves it to the host to wait.
 //!
 //! ```
-//! use strewn_workload::{AccessSpecification, AccessStream, Operation};
+//! use strewn_workload::{AccessSpecification, AccessStream, Direction};
 //!
 //! // Intel's File Server pattern: 11.08 KiB in the mean, 80 % read, all of it random.
 //! let file_server = AccessSpecification::shipped("file-server").ok_or("not shipped")?;
@@ -26,7 +26,7 @@
 //! for _ in 0..10_000 {
 //!     let access = stream.next_access();
 //!     assert!(access.sector + u64::from(access.sectors) <= file_sectors);
-//!     reads += u32::from(access.operation == Operation::Read);
+//!     reads += u32::from(access.direction == Direction::Read);
 //! }
 //! assert!((7_800..8_200).contains(&reads));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,4 +68,5 @@ pub use gaps::ExponentialGaps;
 pub use pattern::{PacedAccess, Pattern, PatternError, PatternLine, PatternStream, Sequence};
 pub use shipped::shipped_names;
 pub use specification::{AccessLine, AccessSpecification, SECTOR_BYTES, SpecificationError};
-pub use stream::{Access, AccessStream, Operation, RegionError};
+pub use stream::{Access, AccessStream, RegionError};
+pub use strewn_base::Direction;

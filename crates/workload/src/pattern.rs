@@ -3,7 +3,7 @@
 use crate::distribution::{Distribution, Places};
 use crate::draw::Draw;
 use crate::specification::SECTOR_BYTES;
-use crate::{Access, AccessLine, AccessSpecification, Operation, RegionError};
+use crate::{Access, AccessLine, AccessSpecification, Direction, RegionError};
 use thiserror::Error;
 
 /// One kind of access within a [`Pattern`].
@@ -319,9 +319,9 @@ impl PatternStream {
         }
         self.left_of_burst -= 1;
         let Line { sectors, alignment_sectors, line, .. } = self.lines[self.line];
-        let operation =
-            if self.draw.happens(line.read_percent) { Operation::Read } else { Operation::Write };
-        let of = |count: usize| (operation as usize).min(count - 1);
+        let direction =
+            if self.draw.happens(line.read_percent) { Direction::Read } else { Direction::Write };
+        let of = |count: usize| (direction as usize).min(count - 1);
         let (places, next) = (of(self.places.len()), of(self.next_sector.len()));
         let sector = if self.draw.happens(line.random_percent) {
             self.places[places].draw(
@@ -337,7 +337,7 @@ impl PatternStream {
         let sector = if sector + sectors > self.region_sectors { 0 } else { sector };
         self.next_sector[next] = sector + sectors;
         let sector = self.region_first_sector + sector;
-        PacedAccess { access: Access { sector, sectors: sectors as u32, operation }, delay_ns }
+        PacedAccess { access: Access { sector, sectors: sectors as u32, direction }, delay_ns }
     }
 }
 
@@ -488,7 +488,7 @@ mod tests {
         let mut next = [0, 0];
         for _ in 0..1000 {
             let access = stream.next_access().access;
-            let next = &mut next[access.operation as usize];
+            let next = &mut next[access.direction as usize];
             assert_eq!(access.sector, *next);
             *next += 8;
         }

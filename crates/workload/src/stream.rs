@@ -4,26 +4,8 @@ use crate::AccessSpecification;
 use crate::specification::SECTOR_BYTES;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::fmt;
+use strewn_base::Direction;
 use thiserror::Error;
-
-/// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operation {
-    /// Data goes to the host.
-    Read,
-    /// Data comes from the host.
-    Write,
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        })
-    }
-}
 
 /// A request of a host, in sectors of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +15,7 @@ pub struct Access {
     /// How many sectors are accessed, 1 or more.
     pub sectors: u32,
     /// Whether they are read or written.
-    pub operation: Operation,
+    pub direction: Direction,
 }
 
 /// Why a stream cannot be drawn over a region.
@@ -169,8 +151,8 @@ impl AccessStream {
     #[inline(always)]
     pub fn next_access(&mut self) -> Access {
         let slot = self.grid[self.below(100) as usize];
-        let operation =
-            if self.happens(slot.read_percent) { Operation::Read } else { Operation::Write };
+        let direction =
+            if self.happens(slot.read_percent) { Direction::Read } else { Direction::Write };
         let unaligned_sector = if self.happens(slot.random_percent) {
             let byte = self.below(self.region_sectors * u64::from(SECTOR_BYTES));
             byte.div_ceil(u64::from(SECTOR_BYTES))
@@ -188,7 +170,7 @@ impl AccessStream {
         Access {
             sector: self.region_first_sector + sector_in_region,
             sectors: slot.sectors,
-            operation,
+            direction,
         }
     }
 

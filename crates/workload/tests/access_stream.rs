@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use strewn_workload::{
-    Access, AccessLine, AccessSpecification, AccessStream, Operation, RegionError,
+    Access, AccessLine, AccessSpecification, AccessStream, Direction, RegionError,
 };
 
 const FILE_SECTORS: u64 = 100 * (1 << 30) / 512;
@@ -32,13 +32,13 @@ fn chi_square(counts: &[u64], expected: &[f64]) -> f64 {
         .sum()
 }
 
-type Plain = (u64, u32, Operation);
+type Plain = (u64, u32, Direction);
 
 fn first_8(specification: &AccessSpecification, first_sector: u64, sectors: u64) -> [Plain; 8] {
     let mut stream = AccessStream::new(specification, first_sector, sectors, 1).unwrap();
     std::array::from_fn(|_| {
-        let Access { sector, sectors, operation } = stream.next_access();
-        (sector, sectors, operation)
+        let Access { sector, sectors, direction } = stream.next_access();
+        (sector, sectors, direction)
     })
 }
 
@@ -46,7 +46,7 @@ fn first_8(specification: &AccessSpecification, first_sector: u64, sectors: u64)
 /// implementation, written from the documentation of [`AccessStream`] in another language.
 #[test]
 fn seed_1_of_file_server_is_pinned() {
-    use Operation::{Read, Write};
+    use Direction::{Read, Write};
     assert_eq!(
         first_8(&file_server(), 0, FILE_SECTORS),
         [
@@ -65,7 +65,7 @@ fn seed_1_of_file_server_is_pinned() {
 /// As above, with every kind of draw taken and skipped, an alignment, and a region elsewhere.
 #[test]
 fn seed_1_of_a_mixed_specification_is_pinned() {
-    use Operation::{Read, Write};
+    use Direction::{Read, Write};
     let line = |bytes, percent_of_accesses, read_percent, random_percent| AccessLine {
         bytes,
         percent_of_accesses,
@@ -119,7 +119,7 @@ fn reads_come_in_their_share_whatever_the_size() {
         let access = stream.next_access();
         let (accesses, reads) = by_size.entry(access.sectors).or_default();
         *accesses += 1.0;
-        *reads += f64::from(u8::from(access.operation == Operation::Read));
+        *reads += f64::from(u8::from(access.direction == Direction::Read));
     }
     for (sectors, (accesses, reads)) in by_size {
         let deviation = (accesses * 0.8 * 0.2).sqrt();
@@ -165,7 +165,7 @@ fn sequential_accesses_follow_each_other_and_wrap() {
     let expected = [100, 108, 100, 108, 100].map(|sector| Access {
         sector,
         sectors: 8,
-        operation: Operation::Write,
+        direction: Direction::Write,
     });
     assert_eq!(sectors, expected);
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
-use strewn::spindle::{Arrival, Command, CommandError, Drive, Operation};
+use strewn::spindle::{Arrival, Command, CommandError, Direction, Drive};
 use strewn::terminal::Failure;
 
 /// The columns that are read, in the order of [`Row`]; all others are ignored.
@@ -253,19 +253,19 @@ impl Row<'_> {
                 "write milliseconds from the start of the trace, such as 12.5",
             )
         })?;
-        let operation = match self.text(RW) {
+        let direction = match self.text(RW) {
             word if word.eq_ignore_ascii_case("r") || word.eq_ignore_ascii_case("read") => {
-                Operation::Read
+                Direction::Read
             }
             word if word.eq_ignore_ascii_case("w") || word.eq_ignore_ascii_case("write") => {
-                Operation::Write
+                Direction::Write
             }
             _ => return Err(self.wrong(RW, "is neither read nor write", "write R or W")),
         };
         let command = Command {
             lba: self.whole_number(LBA, "the address of a sector, such as 2048")?,
             sectors: self.whole_number(SECTORS, "a number of sectors, such as 8")?,
-            operation,
+            direction,
         };
         Ok(Arrival { at_ns: (at_ms * 1e6).round() as u64, command })
     }

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use strewn_raid::{ChunkLocation, MemberSet, StripedLayout};
 
-use crate::driver::{Direction, Driver, SpindleCommand, Tag, Work};
+use crate::driver::{Driver, SpindleCommand, Tag, Work};
 use crate::payload::{Contents, Payload};
+use strewn_base::Direction;
 
 use super::blocks::{self, BlockSet};
 use super::{DESTAGE, InPlace};

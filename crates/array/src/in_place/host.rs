@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::driver::{Acknowledge, Direction, Driver, HostOperation, SpindleCommand, Tag};
+use crate::driver::{Acknowledge, Driver, HostOperation, SpindleCommand, Tag};
 use crate::payload::{Contents, Payload};
+use strewn_base::Direction;
 
 use super::InPlace;
 use super::blocks::{BlockSet, sectors_of_block};

@@ -30,12 +30,11 @@ use strewn_alloc::{FileLayout, SummaryBitmap};
 use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout};
 
 use crate::counters::Counters;
-use crate::driver::{
-    Acknowledge, Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag,
-};
+use crate::driver::{Acknowledge, Array, Driver, HostOperation, Layout, SpindleCommand, Tag};
 use crate::failure::{DataLost, Failure, Rebuild};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
+use strewn_base::Direction;
 
 pub use bad_blocks::BadBlocks;
 use blocks::BlockSet;

@@ -2,8 +2,9 @@
 
 use strewn_raid::{MemberSet, SpindleIndex, StripeMember, StripedLayout};
 
-use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::driver::{Driver, SpindleCommand, Tag};
 use crate::payload::{Holds, Payload};
+use strewn_base::Direction;
 
 use super::blocks::{self, BlockSet, blocks_touched, bytes_of, sectors_of_block};
 use super::rebuild::Stage;

@@ -8,8 +8,9 @@
 
 use strewn_raid::{Member, MemberSet, SpindleIndex, StripedLayout};
 
-use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::driver::{Driver, SpindleCommand, Tag};
 use crate::payload::{Holds, Payload};
+use strewn_base::Direction;
 
 use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
 use super::{BLOCK_SECTORS, DESTAGE, InPlace, REDUNDANCY};

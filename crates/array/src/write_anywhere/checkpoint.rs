@@ -7,8 +7,9 @@ use slab::Slab;
 use strewn_alloc::{GroupIndex, Region, SummaryBitmap, Tetris, bits, runs};
 use strewn_raid::{SpindleIndex, Vbn};
 
-use crate::driver::{Direction, Driver, Work};
+use crate::driver::{Driver, Work};
 use crate::payload::{Contents, Holds, Payload};
+use strewn_base::Direction;
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::degraded::ROW_STRIPES;

@@ -15,9 +15,10 @@ use std::collections::{BTreeSet, VecDeque};
 use slab::Slab;
 use strewn_raid::{SpindleIndex, SpindleSet};
 
-use crate::driver::{Direction, Driver, SpindleCommand};
+use crate::driver::{Driver, SpindleCommand};
 use crate::failure::{DataLost, Failure, Rebuild};
 use crate::payload::Payload;
+use strewn_base::Direction;
 
 use super::rebuild::Steps;
 use super::recovery::Recovery;

@@ -4,9 +4,10 @@ use std::ops::{Range, RangeInclusive};
 
 use strewn_raid::Vbn;
 
-use crate::driver::{Acknowledge, Direction, Driver, HostOperation};
+use crate::driver::{Acknowledge, Driver, HostOperation};
 use crate::nvram_log::Append;
 use crate::payload::{Contents, Payload};
+use strewn_base::Direction;
 
 use super::tag::{Owner, TagFields};
 use super::{BLOCK_BYTES, BLOCK_SECTORS, COMMAND_BLOCKS, Run, WriteAnywhere};

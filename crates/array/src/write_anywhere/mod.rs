@@ -33,11 +33,12 @@ use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
 
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
-use crate::driver::{Array, Direction, Driver, HostOperation, Layout, SpindleCommand, Tag, Work};
+use crate::driver::{Array, Driver, HostOperation, Layout, SpindleCommand, Tag, Work};
 use crate::failure::{DataLost, Failure, Rebuild};
 use crate::nvram_log::NvramLog;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
+use strewn_base::Direction;
 
 pub use block_keys::BlockKeys;
 use checkpoint::Checkpoint;

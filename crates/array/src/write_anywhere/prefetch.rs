@@ -4,8 +4,8 @@
 //! of its own: half of the time of a simulation was waiting for them. Announced in time they cost next to nothing.
 //! Nothing here changes what the array does.
 
-use crate::driver::Direction;
 use crate::payload::Payload;
+use strewn_base::Direction;
 
 use super::tag::{Owner, TagFields};
 use super::{BLOCK_SECTORS, WriteAnywhere};

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 
 use strewn_raid::{SpindleIndex, SpindleSet};
 
-use crate::driver::{Direction, Driver};
+use crate::driver::Driver;
 use crate::payload::Payload;
+use strewn_base::Direction;
 
 use super::degraded::ROW_STRIPES;
 use super::tag::{Owner, TagFields};

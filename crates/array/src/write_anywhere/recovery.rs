@@ -2,8 +2,9 @@
 
 use strewn_raid::{Member, MemberSet, SpindleIndex, SpindleSet, StripeBytes, StripePlan};
 
-use crate::driver::{Direction, Driver, SpindleCommand, Tag};
+use crate::driver::{Driver, SpindleCommand, Tag};
 use crate::payload::Payload;
+use strewn_base::Direction;
 
 use super::tag::{Owner, TagFields};
 use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};

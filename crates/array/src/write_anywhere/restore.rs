@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use strewn_raid::SpindleIndex;
 
-use crate::driver::{Direction, Driver, HostOperation, OperationId};
+use crate::driver::{Driver, HostOperation, OperationId};
 use crate::payload::Payload;
+use strewn_base::Direction;
 
 use super::metadata::Pointer;
 use super::{BLOCK_SECTORS, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};

@@ -178,7 +178,7 @@ impl std::error::Error for FormatError {
 /// Why something cannot be written in a format.
 ///
 /// ```
-/// use strewn_formats::trace::{Operation, TraceFormat, TraceRecord, TraceWriter};
+/// use strewn_formats::trace::{Direction, TraceFormat, TraceRecord, TraceWriter};
 ///
 /// let mut writer = TraceWriter::new(Vec::new(), TraceFormat::DiskSim)?;
 /// let record = TraceRecord {
@@ -186,7 +186,7 @@ impl std::error::Error for FormatError {
 ///     device: 0,
 ///     offset_bytes: 100,
 ///     length_bytes: 512,
-///     operation: Operation::Read,
+///     direction: Direction::Read,
 /// };
 /// assert_eq!(
 ///     writer.write(&record).unwrap_err().to_string(),

@@ -4,7 +4,7 @@ use crate::text::{
     Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
 };
 
-use super::{BlkparseAction, Operation, Parsed, RawRecord, SECTOR_BYTES};
+use super::{BlkparseAction, Direction, Parsed, RawRecord, SECTOR_BYTES};
 
 const FIELDS: &str =
     "a line of blkparse is: major,minor cpu sequence time pid action RWBS sector + sectors";
@@ -48,10 +48,10 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
     // Sync, Ahead, Meta, Barrier.
     let properties = next("RWBS")?;
     let has = |letter| properties.contains(letter);
-    let operation = match (has('D') || has('E') || has('N'), has('R'), has('W')) {
+    let direction = match (has('D') || has('E') || has('N'), has('R'), has('W')) {
         (true, ..) | (false, false, false) => return Ok(Parsed::NoData),
-        (false, true, false) => Operation::Read,
-        (false, false, true) => Operation::Write,
+        (false, true, false) => Direction::Read,
+        (false, false, true) => Direction::Write,
         (false, true, true) => {
             let message = format!("RWBS: {} both reads and writes", quoted(properties));
             return Err(line.error_of(properties, ErrorKind::Value, message, FIELDS));
@@ -87,7 +87,7 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
         device: ((major << MINOR_BITS) | minor) as u32,
         offset_bytes: sector * SECTOR_BYTES,
         length_bytes: sectors * SECTOR_BYTES,
-        operation,
+        direction,
     }))
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::text::{Decimal, ErrorKind, FormatError, Line, decimal, quoted, unsigned_up_to};
 
-use super::{Operation, Parsed, RawRecord, SECTOR_BYTES};
+use super::{Direction, Parsed, RawRecord, SECTOR_BYTES};
 
 /// The columns that are read; all others are ignored.
 const COLUMNS: [&str; 5] = ["id", "arrival_ms", "lba", "sectors", "rw"];
@@ -76,10 +76,10 @@ impl Columns {
         let help = "write a number of sectors, such as 8";
         let sectors = unsigned_up_to(line, sectors, "sectors", most, help)?;
         let is = |words: [&str; 2]| words.iter().any(|word| rw.eq_ignore_ascii_case(word));
-        let operation = if is(["r", "read"]) {
-            Operation::Read
+        let direction = if is(["r", "read"]) {
+            Direction::Read
         } else if is(["w", "write"]) {
-            Operation::Write
+            Direction::Write
         } else {
             let message = format!("rw: {} is neither read nor write", quoted(rw));
             return Err(line.error_of(rw, ErrorKind::Value, message, "write R or W"));
@@ -91,7 +91,7 @@ impl Columns {
             device: 0,
             offset_bytes: lba * SECTOR_BYTES,
             length_bytes: sectors * SECTOR_BYTES,
-            operation,
+            direction,
         }))
     }
 }

@@ -4,7 +4,7 @@ use crate::text::{
     Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
 };
 
-use super::{Operation, Parsed, RawRecord, SECTOR_BYTES};
+use super::{Direction, Parsed, RawRecord, SECTOR_BYTES};
 
 const FIELDS: &str = "a line of a DiskSim ASCII trace is: time device block blocks flags";
 /// Of the flags: set for a read (`READ` in DiskSim's `disksim_global.h`).
@@ -49,7 +49,7 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
         device: device as u32,
         offset_bytes: block * SECTOR_BYTES,
         length_bytes: blocks * SECTOR_BYTES,
-        operation: if bits & READ_FLAG == 0 { Operation::Write } else { Operation::Read },
+        direction: if bits & READ_FLAG == 0 { Direction::Write } else { Direction::Read },
     }))
 }
 

@@ -7,14 +7,14 @@ use super::TraceRecord;
 /// The LUN that a trace is replayed on.
 ///
 /// ```
-/// use strewn_formats::trace::{Beyond, Lun, Operation, TraceRecord};
+/// use strewn_formats::trace::{Beyond, Lun, Direction, TraceRecord};
 ///
 /// let record = TraceRecord {
 ///     arrival_ns: 0,
 ///     device: 0,
 ///     offset_bytes: 2_500_000,
 ///     length_bytes: 4096,
-///     operation: Operation::Read,
+///     direction: Direction::Read,
 /// };
 /// let refusing = Lun { bytes: 1 << 20, beyond: Beyond::Refuse };
 /// assert!(refusing.map(record).is_err());

@@ -4,7 +4,7 @@
 //! gzip, and holds one line in memory, however long the trace is.
 //!
 //! ```
-//! use strewn_formats::trace::{Operation, TraceFormat, TraceOptions, TraceReader};
+//! use strewn_formats::trace::{Direction, TraceFormat, TraceOptions, TraceReader};
 //!
 //! // Timestamp (100 ns), host, disk, type, offset, size, response time.
 //! let msr = "\
@@ -16,7 +16,7 @@
 //! assert_eq!(reader.format(), TraceFormat::Msr);
 //!
 //! let first = reader.next().ok_or("no record")??;
-//! assert_eq!((first.arrival_ns, first.operation), (0, Operation::Read));
+//! assert_eq!((first.arrival_ns, first.direction), (0, Direction::Read));
 //! let second = reader.next().ok_or("one record")??;
 //! assert_eq!((second.arrival_ns, second.offset_bytes), (1_332_052_600, 1_317_441_536));
 //! assert!(reader.next().is_none());
@@ -48,44 +48,25 @@ mod spc;
 mod writer;
 
 use std::fmt;
+pub use strewn_base::Direction;
+use strewn_base::SECTOR_BYTES;
 
 pub use lun::{Beyond, BeyondLun, Lun};
 pub use options::{BlkparseAction, OutOfOrder, SpeedUp, SpeedUpError, TraceOptions};
 pub use reader::{Skipped, TraceReader};
 pub use writer::TraceWriter;
 
-/// Bytes in a sector or block of the formats that count in them.
-pub const SECTOR_BYTES: u64 = 512;
-
-/// What a record does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Operation {
-    /// Data goes to the host.
-    Read,
-    /// Data comes from the host.
-    Write,
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        })
-    }
-}
-
 /// A request of a trace.
 ///
 /// ```
-/// use strewn_formats::trace::{Operation, TraceRecord};
+/// use strewn_formats::trace::{Direction, TraceRecord};
 ///
 /// let record = TraceRecord {
 ///     arrival_ns: 1_500_000,
 ///     device: 0,
 ///     offset_bytes: 4096,
 ///     length_bytes: 8192,
-///     operation: Operation::Write,
+///     direction: Direction::Write,
 /// };
 /// assert_eq!(record.end_bytes(), 12_288);
 /// ```
@@ -102,7 +83,7 @@ pub struct TraceRecord {
     /// How many bytes, 1 or more.
     pub length_bytes: u64,
     /// Whether they are read or written.
-    pub operation: Operation,
+    pub direction: Direction,
 }
 
 impl TraceRecord {
@@ -196,7 +177,7 @@ struct RawRecord {
     device: u32,
     offset_bytes: u64,
     length_bytes: u64,
-    operation: Operation,
+    direction: Direction,
 }
 
 /// What a line comes to.

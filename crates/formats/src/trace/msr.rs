@@ -2,7 +2,7 @@
 
 use crate::text::{ErrorKind, FormatError, Line, is_digits, quoted, unsigned, unsigned_up_to};
 
-use super::{Operation, Parsed, RawRecord};
+use super::{Direction, Parsed, RawRecord};
 
 const TICK_NS: u128 = 100;
 const FIELDS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
@@ -41,10 +41,10 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
         u32::MAX.into(),
         "write the number of a disk, such as 0",
     )?;
-    let operation = if kind.eq_ignore_ascii_case("Read") {
-        Operation::Read
+    let direction = if kind.eq_ignore_ascii_case("Read") {
+        Direction::Read
     } else if kind.eq_ignore_ascii_case("Write") {
-        Operation::Write
+        Direction::Write
     } else {
         let message = format!("Type: {} is neither Read nor Write", quoted(kind));
         return Err(line.error_of(kind, ErrorKind::Value, message, "write Read or Write"));
@@ -56,7 +56,7 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
         device: device as u32,
         offset_bytes,
         length_bytes,
-        operation,
+        direction,
     }))
 }
 

@@ -10,7 +10,7 @@ use crate::text::{self, ErrorKind, FormatError, Limits, Line, Lines};
 
 use super::columns::Columns;
 use super::{
-    BlkparseAction, Operation, OutOfOrder, Parsed, RawRecord, TraceFormat, TraceOptions,
+    BlkparseAction, Direction, OutOfOrder, Parsed, RawRecord, TraceFormat, TraceOptions,
     TraceRecord, blkparse, detect, disksim, msr, spc,
 };
 
@@ -275,12 +275,12 @@ impl Parser {
 
 fn of_iolog(parser: &mut IologParser, line: &Line<'_>) -> Result<Parsed, FormatError> {
     let Some(entry) = parser.entry(line)? else { return Ok(Parsed::Nothing) };
-    let (operation, offset_bytes, length_bytes) = match entry.action {
+    let (direction, offset_bytes, length_bytes) = match entry.action {
         IologAction::Read { offset_bytes, length_bytes } => {
-            (Operation::Read, offset_bytes, length_bytes)
+            (Direction::Read, offset_bytes, length_bytes)
         }
         IologAction::Write { offset_bytes, length_bytes } => {
-            (Operation::Write, offset_bytes, length_bytes)
+            (Direction::Write, offset_bytes, length_bytes)
         }
         IologAction::Trim { .. } | IologAction::Sync | IologAction::DataSync => {
             return Ok(Parsed::NoData);
@@ -289,7 +289,7 @@ fn of_iolog(parser: &mut IologParser, line: &Line<'_>) -> Result<Parsed, FormatE
     };
     let at_ns = u128::from(entry.at_us) * 1000;
     let device = entry.file;
-    Ok(Parsed::Record(RawRecord { at_ns, device, offset_bytes, length_bytes, operation }))
+    Ok(Parsed::Record(RawRecord { at_ns, device, offset_bytes, length_bytes, direction }))
 }
 
 /// When a record arrives: after the first one, as fast as asked for; none when that is before the
@@ -328,7 +328,7 @@ fn on_lun(
     arrival_ns: u64,
     options: &TraceOptions,
 ) -> Result<TraceRecord, FormatError> {
-    let RawRecord { device, offset_bytes, length_bytes, operation, .. } = *raw;
+    let RawRecord { device, offset_bytes, length_bytes, direction, .. } = *raw;
     if offset_bytes.checked_add(length_bytes).is_none() {
         return Err(line.error(
             ErrorKind::Value,
@@ -336,7 +336,7 @@ fn on_lun(
             "check the offset and the size",
         ));
     }
-    let record = TraceRecord { arrival_ns, device, offset_bytes, length_bytes, operation };
+    let record = TraceRecord { arrival_ns, device, offset_bytes, length_bytes, direction };
     let Some(lun) = options.lun else { return Ok(record) };
     lun.map(record).map_err(|beyond| {
         let help = if length_bytes > lun.bytes {

@@ -4,7 +4,7 @@ use crate::text::{
     Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned, unsigned_up_to,
 };
 
-use super::{Operation, Parsed, RawRecord, SECTOR_BYTES};
+use super::{Direction, Parsed, RawRecord, SECTOR_BYTES};
 
 const FIELDS: &str = "a line of an SPC trace is ASU,LBA,Size,Opcode,Timestamp";
 
@@ -28,9 +28,9 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
     let help = "write a block of 512 bytes, such as 2048";
     let lba = unsigned_up_to(line, block, "LBA", most_blocks, help)?;
     let length_bytes = unsigned(line, size, "Size", "write bytes, such as 4096")?;
-    let operation = match opcode {
-        "r" | "R" => Operation::Read,
-        "w" | "W" => Operation::Write,
+    let direction = match opcode {
+        "r" | "R" => Direction::Read,
+        "w" | "W" => Direction::Write,
         _ => {
             let message = format!("Opcode: {} is neither r nor w", quoted(opcode));
             return Err(line.error_of(opcode, ErrorKind::Value, message, "write r or w"));
@@ -43,7 +43,7 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
         device: device as u32,
         offset_bytes: lba * SECTOR_BYTES,
         length_bytes,
-        operation,
+        direction,
     }))
 }
 

@@ -6,7 +6,7 @@ use crate::fio::{IologAction, IologVersion, IologWriter};
 use crate::text::WriteError;
 
 use super::blkparse::major_and_minor;
-use super::{BlkparseAction, Operation, SECTOR_BYTES, TraceFormat, TraceRecord};
+use super::{BlkparseAction, Direction, SECTOR_BYTES, TraceFormat, TraceRecord};
 
 /// A Windows file time in 2007, from which the records of an MSR trace are counted.
 const MSR_START_TICKS: u128 = 128_166_372_000_000_000;
@@ -19,7 +19,7 @@ const MSR_START_TICKS: u128 = 128_166_372_000_000_000;
 /// files `device0`, `device1`, and so on.
 ///
 /// ```
-/// use strewn_formats::trace::{Operation, TraceFormat, TraceRecord, TraceWriter};
+/// use strewn_formats::trace::{Direction, TraceFormat, TraceRecord, TraceWriter};
 ///
 /// let mut writer = TraceWriter::new(Vec::new(), TraceFormat::Spc)?;
 /// writer.write(&TraceRecord {
@@ -27,7 +27,7 @@ const MSR_START_TICKS: u128 = 128_166_372_000_000_000;
 ///     device: 1,
 ///     offset_bytes: 512 * 55_590,
 ///     length_bytes: 3072,
-///     operation: Operation::Write,
+///     direction: Direction::Write,
 /// })?;
 /// assert_eq!(writer.finish()?, b"1,55590,3072,w,0.026214000\n");
 /// # Ok::<(), strewn_formats::WriteError>(())
@@ -72,7 +72,7 @@ impl<W: Write> TraceWriter<W> {
     /// A trace as blkparse prints it, of requests at the moment that `action` says.
     ///
     /// ```
-    /// use strewn_formats::trace::{BlkparseAction, Operation, TraceRecord, TraceWriter};
+    /// use strewn_formats::trace::{BlkparseAction, Direction, TraceRecord, TraceWriter};
     ///
     /// let mut writer = TraceWriter::blkparse(Vec::new(), BlkparseAction::Queued);
     /// writer.write(&TraceRecord {
@@ -80,7 +80,7 @@ impl<W: Write> TraceWriter<W> {
     ///     device: 8 << 20,
     ///     offset_bytes: 4096,
     ///     length_bytes: 512,
-    ///     operation: Operation::Read,
+    ///     direction: Direction::Read,
     /// })?;
     /// assert_eq!(
     ///     String::from_utf8(writer.finish()?)?,
@@ -99,8 +99,8 @@ impl<W: Write> TraceWriter<W> {
     /// [`WriteError::NotRepresentable`] when the format counts in sectors and the record does not,
     /// or a number is beyond what the format has; [`WriteError::Io`] when the output refuses it.
     pub fn write(&mut self, record: &TraceRecord) -> Result<(), WriteError> {
-        let TraceRecord { arrival_ns, device, offset_bytes, length_bytes, operation } = *record;
-        let reads = operation == Operation::Read;
+        let TraceRecord { arrival_ns, device, offset_bytes, length_bytes, direction } = *record;
+        let reads = direction == Direction::Read;
         let (seconds, nanoseconds) = (arrival_ns / 1_000_000_000, arrival_ns % 1_000_000_000);
         let (milliseconds, rest_ns) = (arrival_ns / 1_000_000, arrival_ns % 1_000_000);
         match &mut self.output {

@@ -4,7 +4,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use strewn_formats::trace::{
-    Beyond, BlkparseAction, Lun, Operation, OutOfOrder, Skipped, SpeedUp, TraceFormat,
+    Beyond, BlkparseAction, Direction, Lun, OutOfOrder, Skipped, SpeedUp, TraceFormat,
     TraceOptions, TraceReader, TraceRecord, TraceWriter,
 };
 
@@ -17,7 +17,7 @@ const COLUMNS: &str = include_str!("../data/columns.csv");
 const IOLOG_2: &str = include_str!("../data/v2.log");
 const IOLOG_3: &str = include_str!("../data/v3.log");
 
-use Operation::{Read, Write as Writes};
+use Direction::{Read, Write as Writes};
 
 fn read(trace: &str, options: TraceOptions) -> (Vec<TraceRecord>, TraceReader<&[u8]>) {
     let mut reader = TraceReader::new(trace.as_bytes(), options).unwrap();
@@ -30,9 +30,9 @@ fn record(
     device: u32,
     offset: u64,
     length: u64,
-    operation: Operation,
+    direction: Direction,
 ) -> TraceRecord {
-    TraceRecord { arrival_ns, device, offset_bytes: offset, length_bytes: length, operation }
+    TraceRecord { arrival_ns, device, offset_bytes: offset, length_bytes: length, direction }
 }
 
 #[test]
@@ -241,8 +241,8 @@ prop_compose! {
         parts.into_iter().enumerate().map(|(at, (after_ns, device, sector, sectors, reads))| {
             // The first record is where time begins; 1 us is the coarsest unit of any format.
             arrival_ns += if at == 0 { 0 } else { after_ns * 1000 };
-            let operation = if reads { Read } else { Writes };
-            record(arrival_ns, device, sector * 512, sectors * 512, operation)
+            let direction = if reads { Read } else { Writes };
+            record(arrival_ns, device, sector * 512, sectors * 512, direction)
         }).collect()
     }
 }

@@ -1,13 +1,13 @@
 //! Any stream of commands: each is served once or refused, cache on or off.
 //!
 //! The first two bytes choose the cache and the scheduler; then every 17 bytes are a command: how
-//! long after the one before it arrives, its address, its sectors and its operation.
+//! long after the one before it arrives, its address, its sectors and its direction.
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
-use strewn_spindle::{Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle};
+use strewn_spindle::{Command, Drive, Direction, Profile, Scheduler, SimulatedSpindle};
 
 static DRIVE: LazyLock<Arc<Drive>> = LazyLock::new(|| {
     let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").expect("it ships");
@@ -37,9 +37,9 @@ fuzz_target!(|bytes: &[u8]| {
         while spindle.next_completion_ns() <= at_ns && spindle.complete().is_some() {
             completed += 1;
         }
-        let operation = if command[16] % 2 == 0 { Operation::Read } else { Operation::Write };
+        let direction = if command[16] % 2 == 0 { Direction::Read } else { Direction::Write };
         let (lba, sectors) = (number(&command[4..12]), number(&command[12..16]) as u32);
-        if spindle.submit(at_ns, Command { lba, sectors, operation }, ()).is_ok() {
+        if spindle.submit(at_ns, Command { lba, sectors, direction }, ()).is_ok() {
             accepted += 1;
         }
     }

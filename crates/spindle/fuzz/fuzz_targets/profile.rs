@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use strewn_spindle::{Command, Drive, Operation, Profile, Scheduler, SimulatedSpindle};
+use strewn_spindle::{Command, Drive, Direction, Profile, Scheduler, SimulatedSpindle};
 
 fuzz_target!(|text: &str| {
     let Ok(profile) = Profile::from_toml(text, "fuzz") else { return };
@@ -18,8 +18,8 @@ fuzz_target!(|text: &str| {
     for (number, lba) in [0, last, last / 2, last / 3, last, 0].into_iter().enumerate() {
         drive.locate(lba);
         let sectors = (last + 1 - lba).min(1000) as u32;
-        let operation = if number % 2 == 0 { Operation::Read } else { Operation::Write };
-        spindle.submit(0, Command { lba, sectors, operation }, ()).expect("it is on the drive");
+        let direction = if number % 2 == 0 { Direction::Read } else { Direction::Write };
+        spindle.submit(0, Command { lba, sectors, direction }, ()).expect("it is on the drive");
     }
     for _ in 0..6 {
         assert!(spindle.complete().is_some());

@@ -4,9 +4,10 @@ use std::io;
 use std::sync::Arc;
 
 use super::MeasuredDrive;
-use crate::mechanics::{Command, Drive, Operation};
+use crate::mechanics::{Command, Drive};
 use crate::scheduler::Scheduler;
 use crate::simulated::{SimulatedSpindle, SpindleError};
+use strewn_base::Direction;
 
 /// A simulated drive with its cache off, given one command at a time.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ impl MeasuredDrive for SimulatedDrive {
     }
 
     fn read(&mut self, lba: u64, sectors: u32) -> io::Result<(u64, u64)> {
-        let command = Command { lba, sectors, operation: Operation::Read };
+        let command = Command { lba, sectors, direction: Direction::Read };
         let start_ns = self.now_ns;
         self.spindle.submit(start_ns, command, ()).map_err(io::Error::other)?;
         if let Some(done) = self.spindle.complete() {

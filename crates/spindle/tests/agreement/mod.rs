@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use strewn_spindle::{
-    Arrival, Command, MAX_DEPTH, Operation, Scheduler, SimulatedSpindle, closed_loop,
+    Arrival, Command, Direction, MAX_DEPTH, Scheduler, SimulatedSpindle, closed_loop,
     one_at_a_time, replay,
 };
 
@@ -156,7 +156,7 @@ pub fn traces() -> Option<Table> {
             "seqstreams_3r1w_64k_100ps",
         ] {
             let rows = reference::trace(name)?;
-            let reads_only = rows.iter().all(|row| row.command.operation == Operation::Read);
+            let reads_only = rows.iter().all(|row| row.command.direction == Direction::Read);
             // The slip is the platter's, whatever is asked of it; it is seen best under FCFS.
             for scheduler in [Scheduler::Fcfs, Scheduler::Sptf] {
                 let fcfs = scheduler == Scheduler::Fcfs;
@@ -237,20 +237,20 @@ pub fn closed_loops() -> Option<Table> {
         let sectors = if row.region == "low5" { capacity_sectors / 20 } else { capacity_sectors };
         let mut random = Xoshiro256PlusPlus::seed_from_u64(0x5eed);
         let mut spindle = SimulatedSpindle::new(cheetah(), scheduler, MAX_DEPTH).unwrap();
-        let operation = row.operation;
+        let direction = row.direction;
         let command =
-            || Command { lba: random.next_u64() % (sectors / 8) * 8, sectors: 8, operation };
+            || Command { lba: random.next_u64() % (sectors / 8) * 8, sectors: 8, direction };
         let ours = closed_loop(&mut spindle, row.outstanding, WARM_UP, MEASURED, command).unwrap();
         let off = ours.commands_per_second / row.per_second - 1.0;
         // Write SPTF in the reference misses the rotation it planned, which is no target; its SSTF
         // breaks ties by a rule of its own.
-        let reads = operation == Operation::Read && row.scheduler != "SSTF_CYL";
+        let reads = direction == Direction::Read && row.scheduler != "SSTF_CYL";
         let target = reads || row.scheduler == "FCFS";
         table.push(
             format!(
                 "| {} | {} | {scheduler} | {} | {:.2} | {:.2} | {:+.2} |",
                 if row.region == "low5" { "lowest 5 %" } else { "whole" },
-                if operation == Operation::Read { "reads" } else { "writes" },
+                if direction == Direction::Read { "reads" } else { "writes" },
                 row.outstanding,
                 row.per_second,
                 ours.commands_per_second,
@@ -273,14 +273,14 @@ pub fn real_drive() -> Option<Table> {
     );
     let kinds = [
         ("all", None, 0.296),
-        ("reads", Some(Operation::Read), 0.337),
-        ("writes", Some(Operation::Write), 0.244),
+        ("reads", Some(Direction::Read), 0.337),
+        ("writes", Some(Direction::Write), 0.244),
     ];
     for (name, kind, reference_ms) in kinds {
         let (mut measured_ms, mut ours_ms): (Vec<f64>, Vec<f64>) = rows
             .iter()
             .zip(&ours_ns)
-            .filter(|(row, _)| kind.is_none_or(|kind| row.command.operation == kind))
+            .filter(|(row, _)| kind.is_none_or(|kind| row.command.direction == kind))
             .map(|(row, &ns)| (row.measured_ms, ns as f64 / 1e6))
             .unzip();
         measured_ms.sort_by(f64::total_cmp);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command as Process;
 use std::sync::Arc;
 
-use strewn_spindle::{Command, Drive, Operation, Profile};
+use strewn_spindle::{Command, Direction, Drive, Profile};
 
 /// The folder of the reference: `STREWN_REFERENCE`, or beside the repository.
 pub fn folder() -> Option<PathBuf> {
@@ -98,7 +98,7 @@ pub fn measured() -> Option<Vec<MeasuredRow>> {
             command: Command {
                 lba: fields[1].parse().unwrap(),
                 sectors: fields[2].parse().unwrap(),
-                operation: operation(fields[3]),
+                direction: direction(fields[3]),
             },
             measured_ms: fields[4].parse().unwrap(),
             pause_ns: (fields[5].parse::<f64>().unwrap() * 1e6).round() as u64,
@@ -114,7 +114,7 @@ fn trace_row(fields: &[&str]) -> TraceRow {
         command: Command {
             lba: fields[3].parse().unwrap(),
             sectors: fields[4].parse().unwrap(),
-            operation: operation(fields[5]),
+            direction: direction(fields[5]),
         },
         cylinder: fields[6].parse().unwrap(),
         head: fields[7].parse().unwrap(),
@@ -129,7 +129,7 @@ fn trace_row(fields: &[&str]) -> TraceRow {
 /// A row of the closed-loop table.
 pub struct ClosedLoopRow {
     pub region: String,
-    pub operation: Operation,
+    pub direction: Direction,
     pub scheduler: String,
     pub outstanding: u32,
     pub per_second: f64,
@@ -142,7 +142,7 @@ pub fn closed_loop() -> Option<Vec<ClosedLoopRow>> {
         let fields: Vec<&str> = line.split('\t').collect();
         ClosedLoopRow {
             region: fields[0].to_owned(),
-            operation: operation(fields[1]),
+            direction: direction(fields[1]),
             scheduler: fields[2].to_owned(),
             outstanding: fields[3].parse().unwrap(),
             per_second: fields[5].parse().unwrap(),
@@ -151,8 +151,8 @@ pub fn closed_loop() -> Option<Vec<ClosedLoopRow>> {
     Some(text.lines().skip(1).map(row).collect())
 }
 
-fn operation(letter: &str) -> Operation {
-    if letter == "R" { Operation::Read } else { Operation::Write }
+fn direction(letter: &str) -> Direction {
+    if letter == "R" { Direction::Read } else { Direction::Write }
 }
 
 fn fields(line: &str) -> Vec<&str> {

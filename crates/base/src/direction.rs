@@ -1,0 +1,30 @@
+//! Which way data flows.
+
+use std::fmt;
+
+/// Whether a request reads or writes, whoever makes it: a host, an array, a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[repr(u8)]
+pub enum Direction {
+    /// Data flows toward the host.
+    Read = 0,
+    /// Data flows toward the medium.
+    Write = 1,
+}
+
+impl Direction {
+    /// Both, in the order of their numbers.
+    pub const ALL: [Self; 2] = [Self::Read, Self::Write];
+}
+
+impl fmt::Display for Direction {
+    /// `read` or `write`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! Tests that need something from outside: a browser, fio, a loop device, permission to mount.
+//!
+//! The built-in harness cannot decide at run time that a test does not apply, so such tests used to pass where they
+//! had not run. A test program of this harness (`harness = false`) reports them as *ignored*, with what is missing and
+//! how to get it, and counts them in its summary. With `STREWN_REQUIRE_ALL=1`, which `.ci/run` sets, they fail.
+//!
+//! ```no_run
+//! use strewn_testing::{Missing, program};
+//!
+//! fn a_page_opens() -> Result<(), Missing> {
+//!     let browser = program(&["chromium", "google-chrome"], "apt-get install chromium")?;
+//!     assert!(browser.exists());
+//!     Ok(())
+//! }
+//!
+//! strewn_testing::main![a_page_opens];
+//! ```
+
+use std::fmt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub use libtest_mimic::Trial;
+use libtest_mimic::{Arguments, Completion, Failed};
+
+/// Name of the variable that turns ignored tests into failed ones, if it is `1`.
+pub const REQUIRE_ALL: &str = "STREWN_REQUIRE_ALL";
+
+/// What a test needs and this machine lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    what: String,
+    remedy: String,
+}
+
+impl Missing {
+    /// Something missing, and what to do about it.
+    #[must_use]
+    pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { what: what.into(), remedy: remedy.into() }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({})", self.what, self.remedy)
+    }
+}
+
+/// The first of `names` found on the search path.
+///
+/// # Errors
+/// If none is; `remedy` says how to get one.
+pub fn program(names: &[&str], remedy: &str) -> Result<PathBuf, Missing> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    names
+        .iter()
+        .flat_map(|name| std::env::split_paths(&path).map(move |directory| directory.join(name)))
+        .find(|program| program.is_file())
+        .ok_or_else(|| Missing::new(format!("no {} on this machine", names.join(" or ")), remedy))
+}
+
+/// A test under its name: ignored if something is missing, failed if [`REQUIRE_ALL`] is set then.
+#[must_use]
+pub fn trial(name: &str, test: fn() -> Result<(), Missing>) -> Trial {
+    Trial::ignorable_test(name, move || match test() {
+        Ok(()) => Ok(Completion::Completed),
+        Err(missing) if all_are_required() => {
+            Err(Failed::from(format!("{missing}; {REQUIRE_ALL}=1 allows no test to be left out")))
+        }
+        Err(missing) => Ok(Completion::ignored_with(missing)),
+    })
+}
+
+fn all_are_required() -> bool {
+    std::env::var_os(REQUIRE_ALL).is_some_and(|value| value == "1")
+}
+
+/// Runs the tests as the command line asks, and prints their summary.
+#[must_use]
+pub fn run(tests: Vec<Trial>) -> ExitCode {
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+/// The `main` of a test program: every test by its path, which becomes its name.
+#[macro_export]
+macro_rules! main {
+    ($($($segment:ident)::+),* $(,)?) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::run(::std::vec![
+                $($crate::trial(&::std::stringify!($($segment)::+).replace(' ', ""), $($segment)::+)),*
+            ])
+        }
+    };
+}
