@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use strewn_raid::BLOCK_BYTES;
 use strewn_report::{PartShare, SimulationCost, rounded};
 use strewn_scenario::Scenario;
-use strewn_sim::{Host, Part, PartAtWork, Progress, Simulation, SimulationError};
+use strewn_sim::{Component, ComponentProbe, Host, Progress, Simulation, SimulationError};
 
 use crate::layout_map::Mapped;
 use crate::memory;
@@ -71,7 +71,7 @@ pub fn measure_cost(
             DIGITS,
         ),
         whole_seconds: rounded(whole.as_secs_f64(), DIGITS),
-        parts: Part::ALL.map(share).to_vec(),
+        parts: Component::ALL.map(share).to_vec(),
     })
 }
 
@@ -82,13 +82,13 @@ pub(crate) fn wall_for(virtual_time: Duration, simulated: Duration, wall: Durati
     Duration::try_from_secs_f64(virtual_time.as_secs_f64() * ratio).unwrap_or(Duration::MAX)
 }
 
-const fn name(part: Part) -> &'static str {
+const fn name(part: Component) -> &'static str {
     match part {
-        Part::Events => "what happens next",
-        Part::Host => "the host: drawing operations, response times",
-        Part::Service => "the array, serving: caches, maps, plans",
-        Part::WriteBack => "the array, writing back: allocation, destaging",
-        Part::Spindles => "the spindles: queues, choice, positions",
+        Component::Events => "what happens next",
+        Component::Host => "the host: drawing operations, response times",
+        Component::Service => "the array, serving: caches, maps, plans",
+        Component::WriteBack => "the array, writing back: allocation, destaging",
+        Component::Spindles => "the spindles: queues, choice, positions",
     }
 }
 
@@ -104,7 +104,7 @@ struct Measured {
     wall: Duration,
     operations: u64,
     commands: u64,
-    looks: HashMap<Part, u64>,
+    looks: HashMap<Component, u64>,
 }
 
 impl WithSimulation for Measure<'_> {
@@ -114,7 +114,7 @@ impl WithSimulation for Measure<'_> {
         self,
         mut simulation: Simulation<A, H>,
     ) -> Result<Measured, RunError> {
-        let at_work = simulation.part_at_work();
+        let at_work = simulation.component_probe();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let looks = scope.spawn(|| look(&at_work, &done));
@@ -151,7 +151,7 @@ impl WithSimulation for Measure<'_> {
     }
 }
 
-fn look(at_work: &PartAtWork, done: &AtomicBool) -> HashMap<Part, u64> {
+fn look(at_work: &ComponentProbe, done: &AtomicBool) -> HashMap<Component, u64> {
     let mut looks = HashMap::new();
     while !done.load(Ordering::Relaxed) {
         *looks.entry(at_work.now()).or_default() += 1;

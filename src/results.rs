@@ -1,6 +1,6 @@
 //! From what a simulation measured to what a report says.
 
-use strewn_array::Failure;
+use strewn_array::FailedSpindle;
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace,
     HostFigures, HostLoad, LayoutKind, OperationFigures, OverheadArray, OverheadConfiguration,
@@ -78,7 +78,7 @@ pub(crate) fn load(scenario: &Scenario, is_own: bool) -> HostLoad {
     }
 }
 
-fn of_failure(failure: &Failure) -> SpindleFailure {
+fn of_failure(failure: &FailedSpindle) -> SpindleFailure {
     let seconds = |ns: u64| ns as f64 / NS_PER_S;
     let took = failure.rebuild_began_ns.zip(failure.rebuilt_ns);
     SpindleFailure {

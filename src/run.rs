@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use strewn_array::{DataLost, Failure};
+use strewn_array::{DataLost, FailedSpindle};
 use strewn_raid::SpindleIndex;
 use strewn_report::{
     ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA,
@@ -245,7 +245,7 @@ pub(crate) struct ArrayRun {
     /// The segments that it completed.
     pub(crate) segments: Vec<Segment>,
     /// The spindles that failed.
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) failures: Vec<FailedSpindle>,
     /// What ended the run before its last segment, if data loss did.
     pub(crate) data_loss: Option<DataLost>,
     /// Whether the host came to its end; a plain closed loop has none.

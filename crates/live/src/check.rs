@@ -7,7 +7,7 @@ mod tree;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use strewn_array::Holds;
+use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::{ParityCheck, Vbn};
@@ -66,7 +66,7 @@ pub enum Problem {
     /// A block is not what its pointer says, or in place what belongs there.
     Block {
         /// What it should be.
-        holds: Holds,
+        holds: BlockContents,
         /// Where it should lie.
         place: BlockPlace,
         /// What is wrong.
@@ -75,7 +75,7 @@ pub enum Problem {
     /// A block can be neither read nor computed from its stripe.
     Gone {
         /// What it is.
-        holds: Holds,
+        holds: BlockContents,
         /// Where it should lie.
         place: BlockPlace,
     },
@@ -84,14 +84,14 @@ pub enum Problem {
         /// The place.
         vbn: Vbn,
         /// One block.
-        one: Holds,
+        one: BlockContents,
         /// The other.
-        other: Holds,
+        other: BlockContents,
     },
     /// A pointer leads out of the aggregate.
     Outside {
         /// The block.
-        holds: Holds,
+        holds: BlockContents,
         /// Where it is said to lie.
         vbn: Vbn,
     },
@@ -100,7 +100,7 @@ pub enum Problem {
         /// Where.
         vbn: Vbn,
         /// What it is.
-        holds: Holds,
+        holds: BlockContents,
     },
     /// The aggregate's bitmap does not have as many blocks in use as there are.
     Count {
@@ -359,7 +359,7 @@ fn check_superblocks<D: Devices>(
 /// and a block may never have been written.
 fn wrong(
     state: &BlockState,
-    expected: Holds,
+    expected: BlockContents,
     crc: Option<u32>,
     superblock: &Superblock,
 ) -> Option<String> {
@@ -383,7 +383,7 @@ fn wrong(
 /// A block that something leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reach {
-    holds: Holds,
+    holds: BlockContents,
     checksum: u32,
 }
 

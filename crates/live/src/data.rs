@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-use strewn_array::{Contents, Holds, Payload};
+use strewn_array::{BlockContents, Contents, Payload};
 use strewn_raid::SECTOR_BYTES;
 
 use crate::device::BLOCK_BYTES;
@@ -17,7 +17,7 @@ const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR) as u64;
 #[derive(Debug, Clone, Default)]
 pub struct Data {
     bytes: Bytes,
-    holds: Vec<Holds>,
+    holds: Vec<BlockContents>,
 }
 
 /// Bytes that are one's own, or a part of what others have too: most are looked at, and not changed.
@@ -88,9 +88,9 @@ impl Data {
 
     /// What its blocks hold, those that nothing was said of nothing.
     #[must_use]
-    pub fn holds(&self, blocks: usize) -> Vec<Holds> {
+    pub fn holds(&self, blocks: usize) -> Vec<BlockContents> {
         let mut holds = self.holds.clone();
-        holds.resize(blocks, Holds::Nothing);
+        holds.resize(blocks, BlockContents::Nothing);
         holds
     }
 
@@ -141,15 +141,15 @@ impl Payload for Data {
         Self { bytes: Bytes::Own(bytes), holds: Vec::new() }
     }
 
-    fn of_blocks(blocks: Vec<(Self, Holds)>) -> Self {
+    fn of_blocks(blocks: Vec<(Self, BlockContents)>) -> Self {
         let (blocks, holds) = blocks.into_iter().map(|(block, holds)| (block.bytes, holds)).unzip();
         Self { bytes: Bytes::Blocks(blocks, OnceCell::new()), holds }
     }
 
-    fn describe(&mut self, at_sector: u32, holds: Holds) {
+    fn describe(&mut self, at_sector: u32, holds: BlockContents) {
         let block = at_sector as usize / BLOCK_SECTORS as usize;
         if self.holds.len() <= block {
-            self.holds.resize(block + 1, Holds::Nothing);
+            self.holds.resize(block + 1, BlockContents::Nothing);
         }
         self.holds[block] = holds;
     }
@@ -295,8 +295,11 @@ mod tests {
         let mut contents = CachedBlocks::default();
         contents.store(24, 8, &block(2));
         let shared = contents.load(24, 8);
-        let all = Data::of_blocks(vec![(block(1), Holds::Parity), (shared, Holds::Lun(3))]);
-        assert_eq!(all.holds(2), [Holds::Parity, Holds::Lun(3)]);
+        let all = Data::of_blocks(vec![
+            (block(1), BlockContents::Parity),
+            (shared, BlockContents::Lun(3)),
+        ]);
+        assert_eq!(all.holds(2), [BlockContents::Parity, BlockContents::Lun(3)]);
         // What is written over later is another block.
         contents.store(24, 8, &block(9));
         let bytes = [vec![1; BLOCK_BYTES], vec![2; BLOCK_BYTES]].concat();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
-use strewn_array::{Holds, crc32c};
+use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
 
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, Request};
@@ -45,7 +45,7 @@ impl<'a, D: Devices> Offline<'a, D> {
             let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
             let (kept, crc) = (block.kept, crc32c(&block.bytes));
             let state = match kept.holds {
-                Holds::Gone => BlockState::Bad(BadBlock::Gone),
+                BlockContents::Gone => BlockState::Bad(BadBlock::Gone),
                 _ => BlockState::Good { kept, checkpoint, crc },
             };
             self.laid_over.insert(place, (state, block.bytes));

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
-use strewn_array::{Holds, crc32c};
+use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{
     Dbn, MemberSet, SpindleIndex, StripeBytes, StripeCodec, StripeShape, StripedLayout,
 };
@@ -41,7 +41,7 @@ pub struct Scrubbed {
     /// Stripes whose data were right and whose parity was not; it was written again.
     pub parity_repaired: u64,
     /// Blocks in use that cannot be computed either, with their places.
-    pub gone: Vec<(Holds, BlockPlace)>,
+    pub gone: Vec<(BlockContents, BlockPlace)>,
     /// Whether all stripes were looked at, and it was not ended before.
     pub is_whole: bool,
     /// Of the stripes whose parity was written again those of an in-place array where it may be a block that was wrong.
@@ -99,9 +99,9 @@ pub fn scrub<D: Devices>(
                 let place = BlockPlace { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) };
                 let used = used(place);
                 let holds = match used {
-                    _ if spindle >= group.data_spindles() => Holds::Parity,
+                    _ if spindle >= group.data_spindles() => BlockContents::Parity,
                     Some((key, _)) => keys.holds(key),
-                    None => Holds::Nothing,
+                    None => BlockContents::Nothing,
                 };
                 MemberRead {
                     place,
@@ -174,7 +174,8 @@ fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(BlockPlace, Kept, Vec<u8
     };
     let crcs: Option<Vec<u32>> = data.iter().map(crc_of).collect();
     let redo = data.iter().filter_map(|one| Some(Written::of(&one.state?)?.redo)).max();
-    for (_, kept, _) in writes.iter_mut().filter(|(_, kept, _)| kept.holds == Holds::Parity) {
+    for (_, kept, _) in writes.iter_mut().filter(|(_, kept, _)| kept.holds == BlockContents::Parity)
+    {
         kept.redo = redo.unwrap_or(0);
         kept.stripe_sum = crcs.as_ref().map(|crcs| StripeSum::of(crcs.iter().copied()));
     }
@@ -220,7 +221,7 @@ fn scrub_stripe(
                 writes.push((read.place, read.holds.into(), bytes.to_vec()));
                 scrubbed.repaired_blocks += 1;
             }
-            None if read.is_used && read.holds != Holds::Parity => {
+            None if read.is_used && read.holds != BlockContents::Parity => {
                 scrubbed.gone.push((read.holds, read.place));
             }
             // Nobody refers to it, and what is written there next makes it right.
@@ -265,7 +266,7 @@ fn scrub_parity(
             if !among.is_empty() {
                 scrubbed.lost_writes.push(LostWrite { parity: read.place, among });
             }
-            writes.push((read.place, Holds::Parity.into(), right));
+            writes.push((read.place, BlockContents::Parity.into(), right));
             is_repaired = true;
         }
     }

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use strewn_array::{Counters, Layout};
+use strewn_array::{Counters, LayoutMeasures};
 
 use crate::device::{Devices, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
@@ -27,7 +27,7 @@ pub struct Look {
     /// What it has done since it began.
     pub counters: Counters,
     /// How data and free space lie.
-    pub layout: Layout,
+    pub layout: LayoutMeasures,
     /// The members and how they are.
     pub label: Label,
     /// The last superblock that is safe.

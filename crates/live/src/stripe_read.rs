@@ -1,6 +1,6 @@
 //! A stripe as it was read, block by block with what each should be: what a scrub and a check look at.
 
-use strewn_array::Holds;
+use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_raid::{Dbn, SECTOR_BYTES, StripedLayout};
 
@@ -16,7 +16,7 @@ const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
 pub(crate) struct MemberRead<'a> {
     pub(crate) place: BlockPlace,
     /// What it should hold.
-    pub(crate) holds: Holds,
+    pub(crate) holds: BlockContents,
     /// Whether somebody refers to it, so that it must hold that.
     pub(crate) is_used: bool,
     /// The checksum in the pointer to it, if there is one.
@@ -29,7 +29,7 @@ pub(crate) struct MemberRead<'a> {
 /// The blocks of the LUN among `data` of which no pointer says what they should be.
 pub(crate) fn unpointed_blocks(data: &[MemberRead<'_>]) -> Vec<u64> {
     let lun_block = |one: &MemberRead<'_>| match one.holds {
-        Holds::Lun(block) if one.is_used && one.checksum.is_none() => Some(block),
+        BlockContents::Lun(block) if one.is_used && one.checksum.is_none() => Some(block),
         _ => None,
     };
     data.iter().filter_map(lun_block).collect()
@@ -98,15 +98,15 @@ impl InPlaceStripe {
     fn member<'a>(&self, chunk: &'a ChunkRead, row: usize) -> MemberRead<'a> {
         let BlockPlace { spindle, dbn } = chunk.first;
         let holds = match chunk.first_lun_block {
-            Some(first) => Holds::Lun(first + row as u64),
-            None => Holds::Parity,
+            Some(first) => BlockContents::Lun(first + row as u64),
+            None => BlockContents::Parity,
         };
         MemberRead {
             place: BlockPlace { spindle, dbn: Dbn(dbn.0 + row as u64) },
             holds,
             // The last stripe of a LUN goes on behind its end.
-            is_used: matches!(holds, Holds::Lun(block) if block < self.lun_blocks)
-                || holds == Holds::Parity,
+            is_used: matches!(holds, BlockContents::Lun(block) if block < self.lun_blocks)
+                || holds == BlockContents::Parity,
             checksum: None,
             bytes: chunk.bytes.get(row * BLOCK_BYTES..(row + 1) * BLOCK_BYTES),
             state: chunk.states.get(row).copied(),

@@ -1,6 +1,6 @@
 //! Every block of an in-place array's LUN, and the parity that covers it.
 
-use strewn_array::Holds;
+use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_raid::{MemberSet, StripeCodec, StripeShape, StripedLayout};
 
@@ -56,7 +56,7 @@ fn check_blocks(
     }
     for member in shape.gone(unreadable).iter() {
         let MemberRead { holds, place, is_used, .. } = members[member.index()];
-        if is_used && holds != Holds::Parity {
+        if is_used && holds != BlockContents::Parity {
             report.findings.push(Problem::Gone { holds, place });
         }
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use strewn_alloc::SummaryBitmap;
 use strewn_array::in_place::LunLayout;
-use strewn_array::{Holds, crc32c};
+use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, SpindleIndex, StripedLayout};
 
 use crate::cross_check::{MustBe, Written, cross_check, sum_of};
@@ -216,14 +216,14 @@ impl Expected {
         kept: Kept,
         bytes: &[u8],
     ) -> Kept {
-        let crc = (kept.holds != Holds::Gone).then(|| crc32c(bytes));
+        let crc = (kept.holds != BlockContents::Gone).then(|| crc32c(bytes));
         self.older.insert(key(spindle, dbn), self.at(spindle, dbn));
         for reading in self.reading.values_mut() {
             reading.is_overlapped |= reading.spindle == spindle && reading.blocks.contains(&dbn.0);
         }
         self.set(spindle, dbn, crc.into());
         match (kept.holds, crc) {
-            (Holds::Parity, Some(crc)) => {
+            (BlockContents::Parity, Some(crc)) => {
                 Kept { stripe_sum: self.stripe_sum(spindle, dbn, crc), ..kept }
             }
             _ => kept,

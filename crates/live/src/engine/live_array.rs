@@ -45,7 +45,7 @@ pub trait LiveArray: Array<Data> {
     /// Otherwise what leads to a block says it.
     fn vouching_layout(&self) -> Option<&LunLayout>;
 
-    /// The host gives blocks of 4 KiB back: as [`WriteAnywhere::give_back`]. Never asked of an array that cannot.
+    /// The host gives blocks of 4 KiB back: as [`WriteAnywhere::unmap`]. Never asked of an array that cannot.
     fn give_back(
         &mut self,
         now_ns: u64,
@@ -98,7 +98,7 @@ impl LiveArray for WriteAnywhere<Data> {
         blocks: Range<u32>,
         driver: &mut impl Driver<Data>,
     ) {
-        WriteAnywhere::give_back(self, now_ns, operation, blocks, driver);
+        WriteAnywhere::unmap(self, now_ns, operation, blocks, driver);
     }
 
     fn is_allocated(&self, block: u64) -> bool {

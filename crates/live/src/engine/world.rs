@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_array::{
-    Acknowledge, Direction, Driver, Holds, OperationId, Payload, Root, SpindleCommand,
+    Acknowledge, BlockContents, Direction, Driver, OperationId, Payload, Root, SpindleCommand,
 };
 use strewn_raid::{Dbn, SpindleIndex};
 
@@ -234,7 +234,8 @@ impl World {
                         note_writes(expected, command, kept, true);
                         // Parity is as new as the data that it covers, each of which was written with a durable record.
                         let durable = self.log.durable().redo.0;
-                        let parity = kept.iter_mut().filter(|one| one.holds == Holds::Parity);
+                        let parity =
+                            kept.iter_mut().filter(|one| one.holds == BlockContents::Parity);
                         parity.for_each(|one| one.redo = durable);
                     }
                 }
@@ -324,7 +325,7 @@ fn note_writes(
 ) {
     let bytes = command.payload.bytes().chunks(BLOCK_BYTES);
     for ((dbn, kept), bytes) in blocks_of(command).zip(kept).zip(bytes) {
-        if (kept.holds == Holds::Parity) == of_parity {
+        if (kept.holds == BlockContents::Parity) == of_parity {
             *kept = expected.write(command.spindle, Dbn(dbn), *kept, bytes);
         }
     }

@@ -1,6 +1,6 @@
 //! The entry of a checksum block: what the bytes of a data block are, and whose.
 
-use strewn_array::{Holds, crc32c};
+use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::{ArrayTag, Field, StripeSum};
@@ -61,7 +61,7 @@ pub struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kept {
     /// What it holds.
-    pub holds: Holds,
+    pub holds: BlockContents,
     /// The number of the redo record that it was written with; 0 of what was written without one. Of parity in place that
     /// was written without one it is that of a record which is at least as new as all that it covers.
     pub redo: u64,
@@ -69,8 +69,8 @@ pub struct Kept {
     pub stripe_sum: Option<StripeSum>,
 }
 
-impl From<Holds> for Kept {
-    fn from(holds: Holds) -> Self {
+impl From<BlockContents> for Kept {
+    fn from(holds: BlockContents) -> Self {
         Self { holds, redo: 0, stripe_sum: None }
     }
 }
@@ -80,7 +80,7 @@ impl Kept {
     pub(super) fn to_numbers(self) -> (u8, u32, u64, bool) {
         let (kind, file, number) = holds_to_numbers(self.holds);
         match self.stripe_sum {
-            Some(StripeSum(sum)) if self.holds == Holds::Parity => (kind, file, sum, true),
+            Some(StripeSum(sum)) if self.holds == BlockContents::Parity => (kind, file, sum, true),
             _ => (kind, file, number, false),
         }
     }
@@ -123,25 +123,25 @@ pub enum BadEntry {
     Unknown,
 }
 
-/// How a [`Holds`] is written: kind, file, number. No kind is 0, so that no entry is all zeros.
-fn holds_to_numbers(holds: Holds) -> (u8, u32, u64) {
+/// How a [`BlockContents`] is written: kind, file, number. No kind is 0, so that no entry is all zeros.
+fn holds_to_numbers(holds: BlockContents) -> (u8, u32, u64) {
     match holds {
-        Holds::Nothing => (1, 0, 0),
-        Holds::Lun(block) => (2, LUN_FILE, block),
-        Holds::Metadata(key) => (3, 0, u64::from(key)),
-        Holds::Parity => (4, 0, 0),
-        Holds::Gone => (5, 0, 0),
+        BlockContents::Nothing => (1, 0, 0),
+        BlockContents::Lun(block) => (2, LUN_FILE, block),
+        BlockContents::Metadata(key) => (3, 0, u64::from(key)),
+        BlockContents::Parity => (4, 0, 0),
+        BlockContents::Gone => (5, 0, 0),
     }
 }
 
-/// The [`Holds`] of kind, file and number, if there is one.
-fn holds_of_numbers(kind: u8, file: u32, number: u64) -> Option<Holds> {
+/// The [`BlockContents`] of kind, file and number, if there is one.
+fn holds_of_numbers(kind: u8, file: u32, number: u64) -> Option<BlockContents> {
     match (kind, file) {
-        (1, 0) => Some(Holds::Nothing),
-        (2, LUN_FILE) => Some(Holds::Lun(number)),
-        (3, 0) => u32::try_from(number).ok().map(Holds::Metadata),
-        (4, 0) => Some(Holds::Parity),
-        (5, 0) => Some(Holds::Gone),
+        (1, 0) => Some(BlockContents::Nothing),
+        (2, LUN_FILE) => Some(BlockContents::Lun(number)),
+        (3, 0) => u32::try_from(number).ok().map(BlockContents::Metadata),
+        (4, 0) => Some(BlockContents::Parity),
+        (5, 0) => Some(BlockContents::Gone),
         _ => None,
     }
 }

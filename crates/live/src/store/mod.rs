@@ -6,7 +6,7 @@
 //! blocks.
 //!
 //! ```
-//! use strewn_array::Holds;
+//! use strewn_array::BlockContents;
 //! use strewn_live::device::{Devices, SimulatedDevices};
 //! use strewn_live::format::{Identity, Kept};
 //! use strewn_live::store::{Finished, Store, Token};
@@ -14,7 +14,7 @@
 //!
 //! let mut devices = SimulatedDevices::zeroed(1, 2, 1 << 20);
 //! let mut store = Store::new(Identity([7; 16]).tag(), 2, 1 << 20);
-//! let kept = [Kept::from(Holds::Lun(3))];
+//! let kept = [Kept::from(BlockContents::Lun(3))];
 //! store.write(Token(1), SpindleIndex(1), 80, &[&[5; 4096]], &kept, 0);
 //!
 //! let (mut ios, mut finished) = (Vec::new(), Vec::new());

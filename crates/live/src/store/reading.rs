@@ -1,6 +1,6 @@
 //! Reads: blocks with their checksums.
 
-use strewn_array::{Holds, crc32c};
+use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::Store;
@@ -245,7 +245,9 @@ fn look(row: &Row, tag: ArrayTag, block: usize) -> BlockState {
     let place = Place { tag, spindle: row.key.spindle, dbn: row.key.dbn(block) };
     match ChecksumEntry::decode(entry, place) {
         Ok(None) => BlockState::NeverWritten,
-        Ok(Some(entry)) if entry.kept.holds == Holds::Gone => BlockState::Bad(BadBlock::Gone),
+        Ok(Some(entry)) if entry.kept.holds == BlockContents::Gone => {
+            BlockState::Bad(BadBlock::Gone)
+        }
         Ok(Some(ChecksumEntry { data_crc: crc, kept, checkpoint, .. })) => {
             BlockState::Good { kept, checkpoint, crc }
         }

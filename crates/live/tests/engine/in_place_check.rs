@@ -1,6 +1,6 @@
 //! What a check of an in-place array finds, and what a scrub makes of it.
 
-use strewn_array::Holds;
+use strewn_array::BlockContents;
 use strewn_live::check::Problem;
 use strewn_live::device::DeviceIndex;
 use strewn_live::engine::{HostRequest, RequestError, RequestId};
@@ -83,7 +83,9 @@ fn restart_and_verify(rig: &mut Rig) {
 #[test]
 fn a_wrong_block_is_found_and_computed() {
     let mut rig = full(1);
-    for (place, holds) in places(&rig).into_iter().zip([Holds::Lun(HARMED), Holds::Parity]) {
+    for (place, holds) in
+        places(&rig).into_iter().zip([BlockContents::Lun(HARMED), BlockContents::Parity])
+    {
         corrupt(&rig, place);
         let findings = rig.report().findings;
         assert!(
@@ -121,11 +123,11 @@ fn two_wrong_blocks_of_a_row_are_gone_and_stay_so() {
     let [place, parity] = places(&rig);
     corrupt(&rig, place);
     corrupt(&rig, parity);
-    let gone = Problem::Gone { holds: Holds::Lun(HARMED), place };
+    let gone = Problem::Gone { holds: BlockContents::Lun(HARMED), place };
     assert!(rig.report().findings.contains(&gone));
     let scrubbed = rig.scrub();
     assert_eq!((scrubbed.bad_blocks, scrubbed.repaired_blocks), (2, 0));
-    assert_eq!(scrubbed.gone, [(Holds::Lun(HARMED), place)]);
+    assert_eq!(scrubbed.gone, [(BlockContents::Lun(HARMED), place)]);
     assert!(rig.report().findings.contains(&gone));
 }
 
@@ -134,7 +136,7 @@ fn a_lost_write_of_parity_is_told_and_made_good() {
     let mut rig = full(4);
     let [_, parity] = places(&rig);
     write_and_lose(&mut rig, parity);
-    is_stale(&mut rig, Holds::Parity, parity);
+    is_stale(&mut rig, BlockContents::Parity, parity);
     scrub_makes_good(&mut rig);
     restart_and_verify(&mut rig);
 }
@@ -144,7 +146,7 @@ fn a_lost_write_of_data_is_told_and_made_good() {
     let mut rig = full(5);
     let [place, _] = places(&rig);
     write_and_lose(&mut rig, place);
-    is_stale(&mut rig, Holds::Lun(HARMED), place);
+    is_stale(&mut rig, BlockContents::Lun(HARMED), place);
     scrub_makes_good(&mut rig);
     restart_and_verify(&mut rig);
 }
@@ -171,7 +173,7 @@ fn a_lost_write_is_noticed_when_the_block_is_read_or_its_stripe_written() {
             rig.check();
         } else {
             // Nothing was asked of parity.
-            is_stale(&mut rig, Holds::Parity, place);
+            is_stale(&mut rig, BlockContents::Parity, place);
         }
     }
 }
@@ -243,7 +245,7 @@ fn a_lost_write_beside_a_lost_spindle_is_refused() {
     assert!(matches!(answer, Err(RequestError::BlocksGone)), "{answer:?}");
 }
 
-fn is_stale(rig: &mut Rig, holds: Holds, place: BlockPlace) {
+fn is_stale(rig: &mut Rig, holds: BlockContents, place: BlockPlace) {
     let findings = rig.report().findings;
     assert!(
         matches!(&findings[..], [Problem::Block { holds: found, place: at, why }]
@@ -296,6 +298,8 @@ fn a_lost_spindle_is_no_finding_and_what_it_takes_with_it_is() {
     assert_eq!(report.findings, []);
     assert!(report.blocks_missing > 0);
     corrupt(&rig, place);
-    assert!(rig.report().findings.contains(&Problem::Gone { holds: Holds::Lun(HARMED), place }));
-    assert_eq!(rig.scrub().gone, [(Holds::Lun(HARMED), place)]);
+    assert!(
+        rig.report().findings.contains(&Problem::Gone { holds: BlockContents::Lun(HARMED), place })
+    );
+    assert_eq!(rig.scrub().gone, [(BlockContents::Lun(HARMED), place)]);
 }

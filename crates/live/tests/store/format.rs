@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use strewn_array::write_anywhere::metadata::Pointer;
-use strewn_array::{Holds, Root};
+use strewn_array::{BlockContents, Root};
 use strewn_live::device::BLOCK_BYTES;
 use strewn_live::format::*;
 use strewn_raid::{Dbn, SpindleIndex, Vbn};
@@ -11,12 +11,12 @@ fn identity() -> impl Strategy<Value = Identity> {
     any::<[u8; 16]>().prop_filter("of a device", |bytes| bytes != &[0; 16]).prop_map(Identity)
 }
 
-fn holds() -> impl Strategy<Value = Holds> {
+fn holds() -> impl Strategy<Value = BlockContents> {
     prop_oneof![
-        Just(Holds::Nothing),
-        any::<u64>().prop_map(Holds::Lun),
-        any::<u32>().prop_map(Holds::Metadata),
-        Just(Holds::Parity),
+        Just(BlockContents::Nothing),
+        any::<u64>().prop_map(BlockContents::Lun),
+        any::<u32>().prop_map(BlockContents::Metadata),
+        Just(BlockContents::Parity),
     ]
 }
 
@@ -70,7 +70,7 @@ prop_compose! {
 
 prop_compose! {
     fn kept()(holds in holds(), sum in any::<Option<u64>>()) -> Kept {
-        let stripe_sum = sum.filter(|_| holds == Holds::Parity).map(StripeSum);
+        let stripe_sum = sum.filter(|_| holds == BlockContents::Parity).map(StripeSum);
         Kept { stripe_sum, ..holds.into() }
     }
 }
@@ -309,7 +309,7 @@ fn a_torn_checksum_block_has_each_entry_old_or_new() {
     let place = |block| Place { tag: ArrayTag([5; 8]), spindle: SpindleIndex(3), dbn: Dbn(block) };
     let block = |checkpoint| -> Vec<u8> {
         let entry = |block| {
-            let holds = Holds::Lun(block * checkpoint);
+            let holds = BlockContents::Lun(block * checkpoint);
             ChecksumEntry { data_crc: 7, place: place(block), kept: holds.into(), checkpoint }
                 .encode()
         };
@@ -326,7 +326,7 @@ fn a_torn_checksum_block_has_each_entry_old_or_new() {
             .collect();
         for (number, entry) in (0..).zip(torn.as_chunks::<64>().0) {
             let found = ChecksumEntry::decode(entry, place(number)).unwrap().unwrap();
-            assert_eq!(found.kept.holds, Holds::Lun(number * found.checkpoint));
+            assert_eq!(found.kept.holds, BlockContents::Lun(number * found.checkpoint));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strewn_array::{Holds, Root};
+use strewn_array::{BlockContents, Root};
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Done, Io, IoError, Request};
 use strewn_live::format::{Identity, Kept, LogLayout, RedoWrite, Superblock};
 use strewn_live::log::{HostRecord, Log, LogStart, RecoveredLog, RedoToken, read_log};
@@ -124,7 +124,7 @@ impl Model {
         let most = if self.random.one_in(3) { 64 } else { 5 };
         let blocks = 1 + self.random.below(most) as usize;
         let (dbn, bytes) = (self.random.below(1 << 30), self.random.bytes(blocks * BLOCK_BYTES));
-        let kept = vec![Kept::from(Holds::Lun(dbn)); blocks];
+        let kept = vec![Kept::from(BlockContents::Lun(dbn)); blocks];
         let write = RedoWrite {
             spindle: SpindleIndex(0),
             first: Dbn(dbn),

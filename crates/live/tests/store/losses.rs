@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use strewn_array::Holds;
+use strewn_array::BlockContents;
 use strewn_live::device::{DeviceIndex, Devices, SimulatedDisk};
 use strewn_live::format::Kept;
 use strewn_live::store::{Failure, Finished, Token};
@@ -37,7 +37,7 @@ fn everything_is_answered_once() {
                             spindle,
                             first,
                             &[&bytes],
-                            &vec![Kept::from(Holds::Parity); blocks],
+                            &vec![Kept::from(BlockContents::Parity); blocks],
                             1,
                         );
                     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use strewn_array::Holds;
+use strewn_array::BlockContents;
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices};
 use strewn_live::format::{ArrayTag, Kept, StripeSum, device_blocks_for};
 use strewn_live::store::{BlockState, Failure, Finished, ReadOutcome, Store, Token};
@@ -144,17 +144,17 @@ impl Rig {
         let mut all_kept = Vec::new();
         for number in touched.clone() {
             let kept = match self.random.below(4) {
-                0 => Holds::Nothing.into(),
+                0 => BlockContents::Nothing.into(),
                 1 => Kept {
-                    holds: Holds::Parity,
+                    holds: BlockContents::Parity,
                     redo: self.random.below(9),
                     stripe_sum: self
                         .random
                         .one_in(2)
                         .then(|| StripeSum(self.random.below(1 << 40))),
                 },
-                2 => Holds::Metadata(self.random.below(1 << 32) as u32).into(),
-                _ => Holds::Lun(self.random.below(1 << 40)).into(),
+                2 => BlockContents::Metadata(self.random.below(1 << 32) as u32).into(),
+                _ => BlockContents::Lun(self.random.below(1 << 40)).into(),
             };
             all_kept.push(kept);
             let block = &mut self.blocks[usize::from(spindle)][number as usize];

@@ -1,6 +1,6 @@
 //! One thing at a time: which I/Os a store makes, and what it says when they fail.
 
-use strewn_array::{Holds, Root};
+use strewn_array::{BlockContents, Root};
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, Io, Request};
 use strewn_live::format::{Identity, Kept, Superblock, checksum_block, device_block};
 use strewn_live::store::{BlockState, Failure, Finished, ReadOutcome, Store, Token};
@@ -85,7 +85,7 @@ fn extents(ios: &[Io]) -> Vec<(u64, usize, bool)> {
 
 fn write(rig: &mut Rig, token: u64, block: u64, blocks: usize) {
     let bytes = vec![token as u8; blocks * BLOCK_BYTES];
-    let kept = vec![Kept::from(Holds::Parity); blocks];
+    let kept = vec![Kept::from(BlockContents::Parity); blocks];
     rig.store.write(Token(token), SpindleIndex(0), block * 8, &[&bytes], &kept, 1);
 }
 
@@ -144,7 +144,7 @@ fn a_part_of_a_bad_block_is_not_written() {
         SpindleIndex(0),
         9,
         &[&[7; 12 * 512]],
-        &[Kept::from(Holds::Nothing); 2],
+        &[Kept::from(BlockContents::Nothing); 2],
         1,
     );
     match &rig.finish_all()[..] {
