@@ -281,7 +281,7 @@ impl BufferCache {
 
     /// The operation that held `key` needs it no longer.
     #[inline(always)]
-    pub(crate) fn let_go(&mut self, key: u32) -> Evicted {
+    pub(crate) fn release(&mut self, key: u32) -> Evicted {
         self.unpin(key, HOLD)
     }
 
@@ -622,7 +622,7 @@ mod tests {
         BeginFlush,
         EndFlush,
         Hold,
-        LetGo,
+        Release,
     }
 
     #[derive(Debug, Clone, Copy, Default)]
@@ -699,7 +699,7 @@ mod tests {
             first_direct in 0..=KEYS,
             steps in prop::collection::vec((prop_oneof![
                 Just(Step::Touch), Just(Step::Insert), Just(Step::Write), Just(Step::BeginFlush),
-                Just(Step::EndFlush), Just(Step::Hold), Just(Step::LetGo),
+                Just(Step::EndFlush), Just(Step::Hold), Just(Step::Release),
             ], 0..KEYS), 1..400),
         ) {
             let mut cache = BufferCache::new(first_direct..KEYS, capacity as u32, protected_capacity as u32);
@@ -747,11 +747,11 @@ mod tests {
                         cache.hold(key);
                         model.change(key, |block| block.holds += 1);
                     }
-                    Step::LetGo if is(|block| block.holds > 0) => {
+                    Step::Release if is(|block| block.holds > 0) => {
                         let expected = model.change(key, |block| block.holds -= 1);
-                        prop_assert_eq!(cache.let_go(key), Evicted(expected));
+                        prop_assert_eq!(cache.release(key), Evicted(expected));
                     }
-                    Step::BeginFlush | Step::EndFlush | Step::Hold | Step::LetGo => {}
+                    Step::BeginFlush | Step::EndFlush | Step::Hold | Step::Release => {}
                 }
                 let dirty = model.blocks.values().filter(|block| block.dirty).count();
                 prop_assert_eq!(cache.dirty_blocks() as usize, dirty);

@@ -7,7 +7,7 @@ use strewn_base::Direction;
 use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::counters::Counters;
-use crate::failure::{DataLost, Failure};
+use crate::failure::{DataLost, FailedSpindle};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
 
@@ -131,7 +131,7 @@ pub trait Driver<P> {
 
 /// What has become of an array's layout.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Layout {
+pub struct LayoutMeasures {
     /// How the file lies.
     pub file: FileLayout,
     /// Share of the file's blocks that were written at least once since the array was made, 0 to 1; nothing where
@@ -166,13 +166,13 @@ pub trait Array<P: Payload> {
 
     /// The host will issue this operation, and it is not long till then: the array may fetch what it will look up for
     /// it. Nothing that it does later depends on whether it was told.
-    fn operation_is_coming(&self, direction: Direction, first_sector: u64, sectors: u32) {
+    fn hint_operation(&self, direction: Direction, first_sector: u64, sectors: u32) {
         let _ = (direction, first_sector, sectors);
     }
 
     /// The command of `tag` will complete, and it is not long till then: as
-    /// [`operation_is_coming`](Self::operation_is_coming).
-    fn completion_is_coming(&self, tag: Tag) {
+    /// [`hint_operation`](Self::hint_operation).
+    fn hint_completion(&self, tag: Tag) {
         let _ = tag;
     }
 
@@ -215,7 +215,7 @@ pub trait Array<P: Payload> {
     }
 
     /// The spindles that failed, in the order in which they did.
-    fn failures(&self) -> &[Failure];
+    fn failures(&self) -> &[FailedSpindle];
 
     /// The timer last set has run out.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
@@ -227,5 +227,5 @@ pub trait Array<P: Payload> {
     fn counters(&self) -> &Counters;
 
     /// How the array's data and free space lie now. Costs a pass over the maps.
-    fn layout(&self) -> Layout;
+    fn layout(&self) -> LayoutMeasures;
 }

@@ -23,7 +23,7 @@ impl Default for Rebuild {
 
 /// A spindle that failed, and how far what it held is rebuilt.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Failure {
+pub struct FailedSpindle {
     /// The spindle.
     pub spindle: SpindleIndex,
     /// When it failed.
@@ -36,7 +36,7 @@ pub struct Failure {
     pub rebuilt: f64,
 }
 
-impl Failure {
+impl FailedSpindle {
     pub(crate) fn new(spindle: SpindleIndex, at_ns: u64) -> Self {
         Self { spindle, at_ns, rebuild_began_ns: None, rebuilt_ns: None, rebuilt: 0.0 }
     }

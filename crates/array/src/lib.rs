@@ -91,9 +91,10 @@ pub mod write_anywhere;
 pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
-    Acknowledge, Array, Driver, HostOperation, Layout, OperationId, Root, SpindleCommand, Tag, Work,
+    Acknowledge, Array, Driver, HostOperation, LayoutMeasures, OperationId, Root, SpindleCommand,
+    Tag, Work,
 };
-pub use failure::{DataLost, Failure, Rebuild};
-pub use payload::{Contents, Holds, Payload};
+pub use failure::{DataLost, FailedSpindle, Rebuild};
+pub use payload::{BlockContents, Contents, Payload};
 pub use processor::ProcessorCosts;
 pub use strewn_base::Direction;

@@ -2,7 +2,7 @@
 
 /// What a block of a spindle holds, as the array that writes it says. Whoever stores the block keeps it beside the bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Holds {
+pub enum BlockContents {
     /// Nothing that anybody refers to.
     #[default]
     Nothing,
@@ -45,7 +45,7 @@ pub trait Payload: Default {
     /// A payload of these blocks of 4 KiB, one behind the other, with what each of them holds. Who can do without having them
     /// side by side saves a copy.
     #[must_use]
-    fn of_blocks(blocks: Vec<(Self, Holds)>) -> Self {
+    fn of_blocks(blocks: Vec<(Self, BlockContents)>) -> Self {
         let bytes: Vec<&[u8]> = blocks.iter().map(|(block, _)| block.bytes()).collect();
         let mut together = Self::from_bytes(bytes.concat());
         for (at_sector, (_, holds)) in (0..).step_by(8).zip(&blocks) {
@@ -56,7 +56,7 @@ pub trait Payload: Default {
 
     /// Says what the block of 4 KiB that begins with sector `at_sector` of a write holds; or that `at_sector` lies in, for
     /// a write that begins within a block.
-    fn describe(&mut self, at_sector: u32, holds: Holds) {
+    fn describe(&mut self, at_sector: u32, holds: BlockContents) {
         let _ = (at_sector, holds);
     }
 }

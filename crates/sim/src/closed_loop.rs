@@ -86,7 +86,7 @@ impl Host for ClosedLoop {
 
     /// The access drawn last: it will be issued after the others that were drawn ahead.
     #[inline]
-    fn coming(&self) -> Option<Access> {
+    fn prefetch_hint(&self) -> Option<Access> {
         Some(self.drawn[(self.next + DRAWN_AHEAD - 1) % DRAWN_AHEAD])
     }
 

@@ -1,13 +1,13 @@
-//! Which part of the simulator is at work, for whoever measures where the time goes.
+//! Which component of the simulator is at work, for whoever measures where the time goes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use strewn_array::Work;
 
-/// A part of the simulator.
+/// A component of the simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum Component {
     /// What happens next, and when.
     Events,
     /// Drawing operations, and noting what their responses took.
@@ -20,13 +20,13 @@ pub enum Part {
     Spindles,
 }
 
-impl Part {
+impl Component {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Events, Self::Host, Self::Service, Self::WriteBack, Self::Spindles];
 }
 
-impl From<Work> for Part {
+impl From<Work> for Component {
     fn from(work: Work) -> Self {
         match work {
             Work::Service => Self::Service,
@@ -35,40 +35,40 @@ impl From<Work> for Part {
     }
 }
 
-/// Tells from another thread which part of a simulation is at work. Looked at many times, at even intervals, it says
+/// Tells from another thread which component of a simulation is at work. Looked at many times, at even intervals, it says
 /// what share of the time each takes.
 #[derive(Debug, Clone)]
-pub struct PartAtWork(Arc<AtomicU8>);
+pub struct ComponentProbe(Arc<AtomicU8>);
 
-impl PartAtWork {
-    /// The part at work now.
+impl ComponentProbe {
+    /// The component at work now.
     #[must_use]
-    pub fn now(&self) -> Part {
-        Part::ALL[usize::from(self.0.load(Ordering::Relaxed))]
+    pub fn now(&self) -> Component {
+        Component::ALL[usize::from(self.0.load(Ordering::Relaxed))]
     }
 }
 
-/// Where a simulation says which part is at work: a store of a byte each time.
+/// Where a simulation says which component is at work: a store of a byte each time.
 #[derive(Debug)]
-pub(crate) struct Parts {
-    now: Part,
-    told: Arc<AtomicU8>,
+pub(crate) struct ActiveComponent {
+    now: Component,
+    published: Arc<AtomicU8>,
 }
 
-impl Parts {
+impl ActiveComponent {
     pub(crate) fn new() -> Self {
-        Self { now: Part::Events, told: Arc::new(AtomicU8::new(Part::Events as u8)) }
+        Self { now: Component::Events, published: Arc::new(AtomicU8::new(Component::Events as u8)) }
     }
 
-    pub(crate) fn at_work(&self) -> PartAtWork {
-        PartAtWork(Arc::clone(&self.told))
+    pub(crate) fn at_work(&self) -> ComponentProbe {
+        ComponentProbe(Arc::clone(&self.published))
     }
 
-    /// Another part goes to work; returns the one that was.
+    /// Another component goes to work; returns the one that was.
     #[inline]
-    pub(crate) fn turn_to(&mut self, part: Part) -> Part {
-        self.told.store(part as u8, Ordering::Relaxed);
-        std::mem::replace(&mut self.now, part)
+    pub(crate) fn turn_to(&mut self, component: Component) -> Component {
+        self.published.store(component as u8, Ordering::Relaxed);
+        std::mem::replace(&mut self.now, component)
     }
 }
 
@@ -78,12 +78,12 @@ mod tests {
 
     #[test]
     fn every_part_is_told_as_itself() {
-        let mut parts = Parts::new();
-        let at_work = parts.at_work();
-        for part in Part::ALL {
+        let mut components = ActiveComponent::new();
+        let at_work = components.at_work();
+        for component in Component::ALL {
             let before = at_work.now();
-            assert_eq!(parts.turn_to(part), before);
-            assert_eq!(at_work.now(), part);
+            assert_eq!(components.turn_to(component), before);
+            assert_eq!(at_work.now(), component);
         }
     }
 }

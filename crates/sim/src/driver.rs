@@ -6,9 +6,9 @@ use strewn_array::{Acknowledge, Driver, OperationId, SpindleCommand, Tag, Work};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{Command, CommandError, Completion, SimulatedSpindle};
 
+use crate::component::{ActiveComponent, Component};
 use crate::host::Moved;
 use crate::next_completions::NextCompletions;
-use crate::part::{Part, Parts};
 
 /// Sectors that stay together when a spindle is stretched: a chunk of 64 blocks.
 const STRETCH_UNIT_SECTORS: u64 = 512;
@@ -17,7 +17,7 @@ const STRETCH_UNIT_SECTORS: u64 = 512;
 ///
 /// The processor serves in order with known costs, so that the moment at which a command leaves is known when it is
 /// asked for: it goes into its spindle's queue at once, stamped with that moment, and costs no event.
-pub(crate) struct World {
+pub(crate) struct SimDriver {
     pub(crate) now_ns: u64,
     pub(crate) spindles: Vec<SimulatedSpindle<Tag>>,
     pub(crate) completions: NextCompletions,
@@ -34,7 +34,7 @@ pub(crate) struct World {
     lost: Vec<SpindleIndex>,
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
-    pub(crate) parts: Parts,
+    pub(crate) components: ActiveComponent,
 }
 
 /// The controller's processor: a queue served in order.
@@ -56,7 +56,7 @@ impl Processor {
     }
 }
 
-impl World {
+impl SimDriver {
     pub(crate) fn new(spindles: Vec<SimulatedSpindle<Tag>>, stretch: u32) -> Self {
         Self {
             now_ns: 0,
@@ -70,7 +70,7 @@ impl World {
             stretch: stretch.into(),
             lost: Vec::new(),
             refused: None,
-            parts: Parts::new(),
+            components: ActiveComponent::new(),
         }
     }
 
@@ -103,7 +103,7 @@ impl World {
     /// Takes the completion of the spindle that is done first; it has begun its next command.
     #[inline(always)]
     pub(crate) fn complete_earliest(&mut self) -> Option<(u16, Completion<Tag>)> {
-        self.parts.turn_to(Part::Spindles);
+        self.components.turn_to(Component::Spindles);
         let index = self.completions.earliest()?;
         let spindle = &mut self.spindles[usize::from(index)];
         let completion = spindle.complete()?;
@@ -112,7 +112,7 @@ impl World {
     }
 }
 
-impl Driver<()> for World {
+impl Driver<()> for SimDriver {
     #[inline]
     fn processor(&mut self, cost_ns: u64) {
         let processor = &mut self.processor;
@@ -133,7 +133,7 @@ impl Driver<()> for World {
             first / STRETCH_UNIT_SECTORS * STRETCH_UNIT_SECTORS * self.stretch
                 + first % STRETCH_UNIT_SECTORS
         };
-        let before = self.parts.turn_to(Part::Spindles);
+        let before = self.components.turn_to(Component::Spindles);
         let leaves_ns = self.processor.free_ns.max(self.now_ns);
         let spindle = &mut self.spindles[command.spindle.index()];
         let was_idle = spindle.next_completion_ns() == u64::MAX;
@@ -146,7 +146,7 @@ impl Driver<()> for World {
             Ok(()) => {}
             Err(error) => self.refused = self.refused.take().or(Some(error)),
         }
-        self.parts.turn_to(before);
+        self.components.turn_to(before);
     }
 
     #[inline]
@@ -161,8 +161,8 @@ impl Driver<()> for World {
 
     #[inline]
     fn turn_to(&mut self, work: Work) -> Work {
-        match self.parts.turn_to(work.into()) {
-            Part::WriteBack => Work::WriteBack,
+        match self.components.turn_to(work.into()) {
+            Component::WriteBack => Work::WriteBack,
             _ => Work::Service,
         }
     }

@@ -38,7 +38,7 @@ pub trait Host {
     fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>>;
 
     /// An access that will be issued before long.
-    fn coming(&self) -> Option<Access>;
+    fn prefetch_hint(&self) -> Option<Access>;
 
     /// Whether it has nothing more to issue, and everything was answered.
     fn is_done(&self) -> bool;

@@ -44,21 +44,21 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod closed_loop;
+mod component;
+mod driver;
 mod host;
 mod next_completions;
 mod pace;
-mod part;
 mod segment;
 mod simulation;
 mod watched;
 mod workers;
-mod world;
 
 pub use closed_loop::ClosedLoop;
+pub use component::{Component, ComponentProbe};
 pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved};
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
-pub use part::{Part, PartAtWork};
 pub use segment::{Laws, Response, Segment, SpindleGroup};
 pub use simulation::{Progress, Simulation, SimulationError, Spindles};
 pub use watched::{Watch, Watched};

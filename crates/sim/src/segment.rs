@@ -1,6 +1,6 @@
 //! What is measured in a segment, and the laws that it must obey.
 
-use strewn_array::{Counters, Failure, Layout};
+use strewn_array::{Counters, FailedSpindle, LayoutMeasures};
 
 use crate::host::DirectionMeasures;
 
@@ -28,9 +28,9 @@ pub struct Segment {
     /// The spindles that hold nothing but parity; none where it rotates.
     pub parity_spindles: SpindleGroup,
     /// How data and free space lie at the end.
-    pub layout: Layout,
+    pub layout: LayoutMeasures,
     /// The spindles that have failed by the end, and how far they were rebuilt.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailedSpindle>,
     /// Reads and writes apart, where the host keeps them so.
     pub by_direction: Option<Box<[DirectionMeasures; 2]>>,
     /// How far the measurements are from the laws.

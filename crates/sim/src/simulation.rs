@@ -10,10 +10,10 @@ use strewn_workload::AccessStream;
 use thiserror::Error;
 
 use crate::closed_loop::ClosedLoop;
+use crate::component::{Component, ComponentProbe};
+use crate::driver::SimDriver;
 use crate::host::{AccessesError, Host, Moved};
-use crate::part::{Part, PartAtWork};
 use crate::segment::{Laws, Segment, SpindleGroup, ratio, relative};
-use crate::world::World;
 
 /// Events between two looks at whether the run should go on.
 const EVENTS_PER_LOOK: u32 = 1 << 18;
@@ -78,7 +78,7 @@ pub struct Progress {
 /// An array on simulated spindles under the operations of a host: a closed loop, unless it is another [`Host`].
 pub struct Simulation<A, H = ClosedLoop> {
     array: A,
-    world: World,
+    driver: SimDriver,
     host: H,
     segment: u32,
     segment_start_ns: u64,
@@ -122,7 +122,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         let mut simulation = Self {
             counted: *array.counters(),
             array,
-            world: World::new(drives, *stretch),
+            driver: SimDriver::new(drives, *stretch),
             host,
             segment: 0,
             segment_start_ns: 0,
@@ -133,9 +133,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             served_before_ns: 0,
             failures: Vec::new(),
         };
-        simulation.array.start(0, &mut simulation.world);
+        simulation.array.start(0, &mut simulation.driver);
         while let Some(operation) = simulation.host.first() {
-            simulation.array.host_operation(0, operation, &mut simulation.world);
+            simulation.array.host_operation(0, operation, &mut simulation.driver);
         }
         Ok(simulation)
     }
@@ -145,15 +145,15 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// # Panics
     /// If the array has no such spindle.
     pub fn fail_at(&mut self, at_ns: u64, spindle: SpindleIndex) {
-        assert!(spindle.index() < self.world.spindles.len(), "the array has no {spindle}");
+        assert!(spindle.index() < self.driver.spindles.len(), "the array has no {spindle}");
         let later = self.failures.partition_point(|failure| failure.0 > at_ns);
         self.failures.insert(later, (at_ns, spindle));
     }
 
     /// Tells, from another thread too, which part of this simulation is at work.
     #[must_use]
-    pub fn part_at_work(&self) -> PartAtWork {
-        self.world.parts.at_work()
+    pub fn component_probe(&self) -> ComponentProbe {
+        self.driver.components.at_work()
     }
 
     /// The array.
@@ -190,7 +190,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             self.fail(at_ns.max(self.segment_start_ns), spindle)?;
         }
         self.run_until(end_ns, observer)?;
-        let end_ns = if self.host.is_done() { self.world.now_ns } else { end_ns };
+        let end_ns = if self.host.is_done() { self.driver.now_ns } else { end_ns };
         let segment = self.measure(end_ns);
         self.look(end_ns, observer)?;
         Ok(segment)
@@ -205,7 +205,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         while !self.host.is_done() && self.step(end_ns)? {
             events += 1;
             if events == EVENTS_PER_LOOK {
-                let now_ns = self.world.now_ns;
+                let now_ns = self.driver.now_ns;
                 if looked_ns == now_ns {
                     return Err(SimulationError::StandsStill { at_ns: now_ns });
                 }
@@ -217,13 +217,13 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     }
 
     fn fail(&mut self, now_ns: u64, spindle: SpindleIndex) -> Result<(), SimulationError> {
-        self.world.now_ns = now_ns;
-        let (commands, served_ns) = self.world.fail(spindle);
+        self.driver.now_ns = now_ns;
+        let (commands, served_ns) = self.driver.fail(spindle);
         // It was busy for that long, and no completion will say so.
         self.completed[spindle.index()].service_ns += served_ns;
-        self.array.spindle_failed(now_ns, spindle, &mut self.world)?;
+        self.array.spindle_failed(now_ns, spindle, &mut self.driver)?;
         for command in commands {
-            self.array.command_failed(now_ns, command, &mut self.world);
+            self.array.command_failed(now_ns, command, &mut self.driver);
         }
         self.answer_ready(now_ns)
     }
@@ -247,47 +247,47 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// first, then spindles, then the timer, then what the host issues by the clock.
     #[inline(always)]
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
-        let world = &mut self.world;
-        let later_ns = world.later.front().map_or(u64::MAX, |entry| entry.0);
-        let spindle_ns = world.completions.earliest_ns();
+        let driver = &mut self.driver;
+        let later_ns = driver.later.front().map_or(u64::MAX, |entry| entry.0);
+        let spindle_ns = driver.completions.earliest_ns();
         let issue_ns = self.host.next_issue_ns();
-        let next_ns = later_ns.min(spindle_ns).min(world.timer_ns).min(issue_ns);
+        let next_ns = later_ns.min(spindle_ns).min(driver.timer_ns).min(issue_ns);
         if next_ns >= end_ns {
             if next_ns == u64::MAX {
-                return Err(SimulationError::Stuck { at_ns: world.now_ns });
+                return Err(SimulationError::Stuck { at_ns: driver.now_ns });
             }
             return Ok(false);
         }
-        world.now_ns = next_ns;
+        driver.now_ns = next_ns;
         if later_ns == next_ns {
-            if let Some((_, id)) = world.later.pop_front() {
-                world.ready.push(id);
+            if let Some((_, id)) = driver.later.pop_front() {
+                driver.ready.push(id);
             }
         } else if spindle_ns == next_ns {
-            if let Some((spindle, completion)) = world.complete_earliest() {
+            if let Some((spindle, completion)) = driver.complete_earliest() {
                 let completed = &mut self.completed[usize::from(spindle)];
                 completed.commands += 1;
                 completed.service_ns += completion.service_ns;
                 completed.residence_ns += completion.at_ns - completion.arrived_ns;
                 // What it has begun is done some events from now, about one a spindle: time enough to fetch what the
                 // array will look up then.
-                if let Some(tag) = world.in_service(spindle) {
-                    self.array.completion_is_coming(tag);
+                if let Some(tag) = driver.in_service(spindle) {
+                    self.array.hint_completion(tag);
                 }
-                world.parts.turn_to(Part::Service);
-                self.array.command_completed(next_ns, completion.tag, (), world);
+                driver.components.turn_to(Component::Service);
+                self.array.command_completed(next_ns, completion.tag, (), driver);
             }
-        } else if issue_ns == next_ns && world.timer_ns != next_ns {
-            world.parts.turn_to(Part::Host);
+        } else if issue_ns == next_ns && driver.timer_ns != next_ns {
+            driver.components.turn_to(Component::Host);
             let issued = self.host.issue_due(next_ns).map_err(SimulationError::Accesses)?;
             if let Some(operation) = issued {
-                world.parts.turn_to(Part::Service);
-                self.array.host_operation(next_ns, operation, world);
+                driver.components.turn_to(Component::Service);
+                self.array.host_operation(next_ns, operation, driver);
             }
         } else {
-            world.timer_ns = u64::MAX;
-            world.parts.turn_to(Part::Service);
-            self.array.timer_fired(next_ns, world);
+            driver.timer_ns = u64::MAX;
+            driver.components.turn_to(Component::Service);
+            self.array.timer_fired(next_ns, driver);
         }
         self.answer_ready(next_ns)?;
         Ok(true)
@@ -296,17 +296,17 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// The host hears of what was acknowledged, and issues as many operations anew.
     #[inline(always)]
     fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
-        while let Some(id) = self.world.ready.pop() {
-            self.world.parts.turn_to(Part::Host);
+        while let Some(id) = self.driver.ready.pop() {
+            self.driver.components.turn_to(Component::Host);
             let Some(operation) = self.host.answered(now_ns, id) else { continue };
-            self.world.parts.turn_to(Part::Service);
-            if let Some(coming) = self.host.coming() {
-                self.array.operation_is_coming(coming.direction, coming.sector, coming.sectors);
+            self.driver.components.turn_to(Component::Service);
+            if let Some(hint) = self.host.prefetch_hint() {
+                self.array.hint_operation(hint.direction, hint.sector, hint.sectors);
             }
-            self.array.host_operation(now_ns, operation, &mut self.world);
+            self.array.host_operation(now_ns, operation, &mut self.driver);
         }
-        self.world.parts.turn_to(Part::Events);
-        match self.world.refused.take() {
+        self.driver.components.turn_to(Component::Events);
+        match self.driver.refused.take() {
             Some(error) => Err(error.into()),
             None => Ok(()),
         }
@@ -314,10 +314,10 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
 
     fn processor_at(&self, now_ns: u64) -> ProcessorAt {
         ProcessorAt {
-            busy_ns: self.world.processor.busy_ns(now_ns),
-            backlog_ns: self.world.processor.backlog_ns(now_ns),
+            busy_ns: self.driver.processor.busy_ns(now_ns),
+            backlog_ns: self.driver.processor.backlog_ns(now_ns),
             operations: self.host.issued(),
-            commands: self.world.sent,
+            commands: self.driver.sent,
         }
     }
 
@@ -352,7 +352,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
 
         let parity = self.array.parity_spindles();
         let mut groups = [SpindleGroup::default(); 2];
-        for (index, spindle) in self.world.spindles.iter().enumerate() {
+        for (index, spindle) in self.driver.spindles.iter().enumerate() {
             let busy_ns = spindle.busy_ns_until(end_ns);
             let completed = &mut self.completed[index];
             completed.busy_ns = busy_ns - std::mem::replace(&mut self.busy_before[index], busy_ns);
@@ -363,7 +363,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         let [data_spindles, parity_spindles] = groups;
         let service_ns = data_spindles.service_ns + parity_spindles.service_ns;
         let busy_ns = data_spindles.busy_ns + parity_spindles.busy_ns;
-        let served = self.world.spindles.iter().map(|spindle| spindle.served_ns_until(end_ns));
+        let served = self.driver.spindles.iter().map(|spindle| spindle.served_ns_until(end_ns));
         let served_after_ns = served.sum();
         let served_before_ns = std::mem::replace(&mut self.served_before_ns, served_after_ns);
         let served_ns = (service_ns + served_after_ns) as f64 - served_before_ns as f64;

@@ -72,8 +72,8 @@ impl<H: Host> Host for Watched<H> {
         self.note(now_ns, next)
     }
 
-    fn coming(&self) -> Option<Access> {
-        self.host.coming()
+    fn prefetch_hint(&self) -> Option<Access> {
+        self.host.prefetch_hint()
     }
 
     fn is_done(&self) -> bool {
@@ -117,8 +117,8 @@ impl<H: Host + ?Sized> Host for Box<H> {
         (**self).answered(now_ns, id)
     }
 
-    fn coming(&self) -> Option<Access> {
-        (**self).coming()
+    fn prefetch_hint(&self) -> Option<Access> {
+        (**self).prefetch_hint()
     }
 
     fn is_done(&self) -> bool {

@@ -304,14 +304,14 @@ impl Workers {
         for index in 0..self.workers.len() {
             if self.workers[index].worker.group == self.group {
                 self.workers[index].start(now_ns);
-                self.settle(now_ns, index);
+                self.update_due(now_ns, index);
             }
         }
         self.find_next();
     }
 
     /// Works out when a worker is due, and whether it is done.
-    fn settle(&mut self, now_ns: u64, index: usize) {
+    fn update_due(&mut self, now_ns: u64, index: usize) {
         let state = &mut self.workers[index];
         self.due_ns[index] = match state.due_ns(now_ns) {
             Ok(due_ns) => due_ns,
@@ -334,7 +334,7 @@ impl Workers {
 
     /// After something happened to a worker.
     fn go_on(&mut self, now_ns: u64, index: usize) {
-        self.settle(now_ns, index);
+        self.update_due(now_ns, index);
         let group = self.group;
         let mut of_group = self.workers.iter().filter(|state| state.worker.group == group);
         if self.workers[index].is_done() && of_group.all(State::is_done) && self.unfinished > 0 {
@@ -364,7 +364,7 @@ impl Host for Workers {
             if let (Some(depth), Outstanding::Closed(_)) = (depth, state.worker.outstanding) {
                 state.most_outstanding = depth;
                 if state.worker.group <= self.group && index > 1 {
-                    self.settle(now_ns, worker);
+                    self.update_due(now_ns, worker);
                 }
             }
         }
@@ -425,7 +425,7 @@ impl Host for Workers {
         None
     }
 
-    fn coming(&self) -> Option<Access> {
+    fn prefetch_hint(&self) -> Option<Access> {
         None
     }
 

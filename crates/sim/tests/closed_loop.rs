@@ -12,8 +12,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use strewn_array::in_place::{InPlace, InPlaceConfig};
 use strewn_array::{
-    Acknowledge, Array, Counters, DataLost, Driver, Failure, HostOperation, Layout, OperationId,
-    ProcessorCosts, SpindleCommand, Tag,
+    Acknowledge, Array, Counters, DataLost, Driver, FailedSpindle, HostOperation, LayoutMeasures,
+    OperationId, ProcessorCosts, SpindleCommand, Tag,
 };
 use strewn_raid::{SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles};
@@ -138,7 +138,7 @@ impl<A: Array<()>> Array<()> for Watched<A> {
         let mut driver = WatchedDriver { driver, seen: &self.seen };
         self.array.command_failed(now_ns, command, &mut driver);
     }
-    fn failures(&self) -> &[Failure] {
+    fn failures(&self) -> &[FailedSpindle] {
         self.array.failures()
     }
     fn processor_costs(&self) -> &ProcessorCosts {
@@ -147,7 +147,7 @@ impl<A: Array<()>> Array<()> for Watched<A> {
     fn counters(&self) -> &Counters {
         self.array.counters()
     }
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> LayoutMeasures {
         self.array.layout()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A bad block is computed from the rest of its stripe and written back where it is: see [`super::recovery`]. Where more
 //! of a row is bad or lost than parity makes good, a block is *gone*. A host operation that needs it is refused; a rebuild
-//! and a destage put [`Holds::Gone`] where they cannot say what belongs there, so that a row that is not whole never
+//! and a destage put [`BlockContents::Gone`] where they cannot say what belongs there, so that a row that is not whole never
 //! passes for one, whenever it is read again:
 //!
 //! * A destage whose new parity cannot be computed writes its data, and marks the parity of the row. Then parity is
@@ -12,7 +12,7 @@
 //! * New data that cover a gone block in part are lost too: a block is readable as a whole or not at all.
 
 use crate::driver::{Driver, SpindleCommand, Tag};
-use crate::payload::{Holds, Payload};
+use crate::payload::{BlockContents, Payload};
 use strewn_raid::{SECTOR_BYTES, StripedLayout};
 
 use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
@@ -41,7 +41,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// Some blocks of a read are bad. Of a payload that is not all of what was asked for, nothing counts as read.
-    pub(super) fn bad_read(
+    pub(super) fn on_bad_blocks(
         &mut self,
         now_ns: u64,
         command: SpindleCommand<P>,
@@ -57,7 +57,7 @@ impl<P: Payload> InPlace<P> {
             bad = BlockSet::all(touched);
         }
         if bad.is_empty() {
-            return self.brought(now_ns, tag, &payload, &bad, driver);
+            return self.on_command_done(now_ns, tag, &payload, &bad, driver);
         }
         self.degraded_or_new();
         let slot = (tag.0 >> 32) as usize;
@@ -78,7 +78,7 @@ impl<P: Payload> InPlace<P> {
         };
         match at {
             Some(at) => self.recover_blocks(Some(tag), at, sectors, payload, bad, driver),
-            None => self.brought(now_ns, tag, &payload, &bad, driver),
+            None => self.on_command_done(now_ns, tag, &payload, &bad, driver),
         }
     }
 
@@ -153,16 +153,16 @@ impl<P> Destage<P> {
     }
 
     /// What a block that the destage writes holds then.
-    pub(super) fn holds(&self, block: usize, is_parity: bool) -> Holds {
+    pub(super) fn holds(&self, block: usize, is_parity: bool) -> BlockContents {
         let is_among = |gone: fn(&UpdateBytes) -> &BlockSet| {
             self.bytes.as_ref().is_some_and(|bytes| gone(bytes).contains(block))
         };
         if is_parity {
-            if is_among(|bytes| &bytes.gone) { Holds::Gone } else { Holds::Parity }
+            if is_among(|bytes| &bytes.gone) { BlockContents::Gone } else { BlockContents::Parity }
         } else if is_among(|bytes| &bytes.data_gone) && self.covers_in_part(block) {
-            Holds::Gone
+            BlockContents::Gone
         } else {
-            Holds::Lun(self.sectors.start / BLOCK_SECTORS + block as u64)
+            BlockContents::Lun(self.sectors.start / BLOCK_SECTORS + block as u64)
         }
     }
 }

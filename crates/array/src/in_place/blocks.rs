@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::payload::{Holds, Payload};
+use crate::payload::{BlockContents, Payload};
 
 use super::BLOCK_SECTORS;
 
@@ -36,7 +36,7 @@ pub(super) fn describe<P: Payload>(
     payload: &mut P,
     first_sector: u64,
     sectors: u32,
-    holds: impl Fn(usize) -> Holds,
+    holds: impl Fn(usize) -> BlockContents,
 ) {
     for block in 0..blocks_touched(first_sector, sectors) {
         payload.describe(sectors_of_block(first_sector, sectors, block).start, holds(block));

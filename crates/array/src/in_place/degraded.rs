@@ -12,7 +12,7 @@ use slab::Slab;
 use strewn_raid::{Member, MemberSet, SpareSegments, SpindleIndex, StripePlan, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand};
-use crate::failure::Failure;
+use crate::failure::FailedSpindle;
 use crate::payload::Payload;
 
 use super::rebuild::Step;
@@ -24,7 +24,7 @@ use super::{InPlace, LunLayout};
 pub(super) struct Degraded<P> {
     /// Spindles that failed, and are not whole again in their own places.
     pub(super) lost: Vec<LostSpindle>,
-    pub(super) failures: Vec<Failure>,
+    pub(super) failures: Vec<FailedSpindle>,
     pub(super) recoveries: Slab<Recovery<P>>,
     /// Recoveries that wait for a destage, in order.
     pub(super) waiting: VecDeque<usize>,

@@ -86,18 +86,18 @@ impl<P: Payload> InPlace<P> {
     /// Whether that ended the destage. A write that fails has its contents in the parity that is written with it, or
     /// is of parity alone.
     #[inline(always)]
-    pub(super) fn destage_progress(
+    pub(super) fn on_destage_command_done(
         &mut self,
         tag: Tag,
-        came: Option<(&P, &BlockSet)>,
+        outcome: Option<(&P, &BlockSet)>,
         driver: &mut impl Driver<P>,
     ) -> bool {
         let slot = (tag.0 >> 32) as usize;
         let destage = &mut self.destages[slot];
         destage.awaited -= 1;
-        destage.again |= came.is_none() && !destage.writing;
+        destage.again |= outcome.is_none() && !destage.writing;
         if P::CARRIES_DATA
-            && let Some((payload, gone)) = came
+            && let Some((payload, gone)) = outcome
             && !destage.writing
         {
             self.destage_has_read(tag, payload, gone);

@@ -6,7 +6,7 @@ use slab::Slab;
 use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag};
-use crate::failure::{DataLost, Failure};
+use crate::failure::{DataLost, FailedSpindle};
 use crate::payload::Payload;
 
 use super::degraded::{Degraded, LostSpindle};
@@ -15,7 +15,7 @@ use super::{DESTAGE, InPlace, LunLayout, REDUNDANCY};
 
 impl<P: Payload> InPlace<P> {
     /// A spindle is lost, and what it held goes onto the reserve if there is some left.
-    pub(super) fn lose(
+    pub(super) fn on_spindle_failed(
         &mut self,
         now_ns: u64,
         spindle: SpindleIndex,
@@ -114,7 +114,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// A command that a lost spindle has not done: what waits for it gets what it needs from elsewhere.
-    pub(super) fn failed(
+    pub(super) fn on_command_failed(
         &mut self,
         now_ns: u64,
         command: &SpindleCommand<P>,
@@ -134,13 +134,13 @@ impl<P: Payload> InPlace<P> {
                 self.recover(&command, driver);
             }
             (false, true) => {
-                if self.destage_progress(tag, None, driver) {
+                if self.on_destage_command_done(tag, None, driver) {
                     self.destage_ended(driver);
                 }
             }
-            (true, false) => self.recovery_progress(tag, None, driver),
+            (true, false) => self.on_recovery_command_done(tag, None, driver),
             // The step was given up when the spindle was lost.
-            (true, true) => self.rebuild_progress(now_ns, tag, None, driver),
+            (true, true) => self.on_rebuild_command_done(now_ns, tag, None, driver),
         }
     }
 
@@ -167,7 +167,7 @@ impl<P> Degraded<P> {
         let had_reserve = position.is_some_and(|position| self.lost[position].on_reserve);
         let on_reserve = had_reserve || self.reserve > 0;
         self.reserve -= u16::from(on_reserve && !had_reserve);
-        let mut failure = Failure::new(spindle, now_ns);
+        let mut failure = FailedSpindle::new(spindle, now_ns);
         failure.rebuild_began_ns = on_reserve.then_some(now_ns);
         let index = self.failures.len();
         if let Some(position) = position {

@@ -68,7 +68,7 @@ impl<P: Payload> InPlace<P> {
 
     /// A command of a host read has brought what it was for, but for the blocks that are `gone`.
     #[inline(always)]
-    pub(super) fn read_progress(
+    pub(super) fn on_read_done(
         &mut self,
         tag: Tag,
         payload: &P,

@@ -30,8 +30,10 @@ use strewn_alloc::{FileLayout, SummaryBitmap};
 use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout};
 
 use crate::counters::Counters;
-use crate::driver::{Acknowledge, Array, Driver, HostOperation, Layout, SpindleCommand, Tag};
-use crate::failure::{DataLost, Failure, Rebuild};
+use crate::driver::{
+    Acknowledge, Array, Driver, HostOperation, LayoutMeasures, SpindleCommand, Tag,
+};
+use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
 use strewn_base::Direction;
@@ -145,7 +147,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// A read has brought what it was for, but for the blocks that are gone; or a write is done.
-    fn brought(
+    fn on_command_done(
         &mut self,
         now_ns: u64,
         tag: Tag,
@@ -153,16 +155,16 @@ impl<P: Payload> InPlace<P> {
         gone: &BlockSet,
         driver: &mut impl Driver<P>,
     ) {
-        let came = Some((payload, gone));
+        let outcome = Some((payload, gone));
         match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
-            (false, false) => self.read_progress(tag, payload, gone, driver),
+            (false, false) => self.on_read_done(tag, payload, gone, driver),
             (false, true) => {
-                if self.destage_progress(tag, came, driver) {
+                if self.on_destage_command_done(tag, outcome, driver) {
                     self.destage_ended(driver);
                 }
             }
-            (true, false) => self.recovery_progress(tag, came, driver),
-            (true, true) => self.rebuild_progress(now_ns, tag, came, driver),
+            (true, false) => self.on_recovery_command_done(tag, outcome, driver),
+            (true, true) => self.on_rebuild_command_done(now_ns, tag, outcome, driver),
         }
     }
 
@@ -240,7 +242,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
         payload: P,
         driver: &mut impl Driver<P>,
     ) {
-        self.brought(now_ns, tag, &payload, &BlockSet::EMPTY, driver);
+        self.on_command_done(now_ns, tag, &payload, &BlockSet::EMPTY, driver);
     }
 
     /// `bad` has one flag for each block of the spindle that the command touches, the first and the last in part if need
@@ -254,7 +256,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
         driver: &mut impl Driver<P>,
     ) {
         if P::CARRIES_DATA {
-            self.bad_read(now_ns, command, bad, driver);
+            self.on_bad_blocks(now_ns, command, bad, driver);
         } else {
             self.command_completed(now_ns, command.tag, command.payload, driver);
         }
@@ -265,14 +267,14 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     #[inline]
-    fn operation_is_coming(&self, _direction: Direction, first_sector: u64, sectors: u32) {
+    fn hint_operation(&self, _direction: Direction, first_sector: u64, sectors: u32) {
         // The bits of 512 sectors are a cache line: two for some operations.
         self.cache.prefetch(first_sector);
         self.cache.prefetch(first_sector + u64::from(sectors) - 1);
     }
 
     #[inline]
-    fn completion_is_coming(&self, tag: Tag) {
+    fn hint_completion(&self, tag: Tag) {
         if tag.0 & (REDUNDANCY | DESTAGE) == DESTAGE
             && let Some(destage) = self.destages.get((tag.0 >> 32) as usize)
         {
@@ -286,7 +288,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
         spindle: SpindleIndex,
         driver: &mut impl Driver<P>,
     ) -> Result<(), DataLost> {
-        self.lose(now_ns, spindle, driver)
+        self.on_spindle_failed(now_ns, spindle, driver)
     }
 
     fn command_failed(
@@ -295,10 +297,10 @@ impl<P: Payload> Array<P> for InPlace<P> {
         command: SpindleCommand<P>,
         driver: &mut impl Driver<P>,
     ) {
-        self.failed(now_ns, &command, driver);
+        self.on_command_failed(now_ns, &command, driver);
     }
 
-    fn failures(&self) -> &[Failure] {
+    fn failures(&self) -> &[FailedSpindle] {
         self.degraded.as_ref().map_or(&[], |degraded| &degraded.failures)
     }
 
@@ -312,7 +314,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
         &self.counters
     }
 
-    fn layout(&self) -> Layout {
-        Layout { file: self.file_layout(), rewritten: None, free_space: None }
+    fn layout(&self) -> LayoutMeasures {
+        LayoutMeasures { file: self.file_layout(), rewritten: None, free_space: None }
     }
 }

@@ -3,7 +3,7 @@
 use strewn_raid::{MemberSet, SpindleIndex, StripeMember, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag};
-use crate::payload::{Holds, Payload};
+use crate::payload::{BlockContents, Payload};
 use strewn_base::Direction;
 
 use super::blocks::{self, BlockSet, blocks_touched, bytes_of, sectors_of_block};
@@ -129,10 +129,12 @@ impl<P: Payload> InPlace<P> {
         blocks::describe(&mut payload, first, sectors, |block| {
             match layout.lun_sector_of(spindle, first + block as u64 * BLOCK_SECTORS) {
                 // Reserve and a new device hold something else: it must not be taken for what is gone.
-                _ if gone.contains(block) => Holds::Gone,
-                Some(StripeMember::Data { lun_sector }) => Holds::Lun(lun_sector / BLOCK_SECTORS),
-                Some(StripeMember::Parity { .. }) => Holds::Parity,
-                None => Holds::Nothing,
+                _ if gone.contains(block) => BlockContents::Gone,
+                Some(StripeMember::Data { lun_sector }) => {
+                    BlockContents::Lun(lun_sector / BLOCK_SECTORS)
+                }
+                Some(StripeMember::Parity { .. }) => BlockContents::Parity,
+                None => BlockContents::Nothing,
             }
         });
         payload

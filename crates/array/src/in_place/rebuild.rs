@@ -170,11 +170,11 @@ impl<P: Payload> InPlace<P> {
 
     /// A command of a step has completed, with what a read brought but for the blocks that are gone; or it failed, and
     /// then the step is given up.
-    pub(super) fn rebuild_progress(
+    pub(super) fn on_rebuild_command_done(
         &mut self,
         now_ns: u64,
         tag: Tag,
-        came: Option<(&P, &BlockSet)>,
+        outcome: Option<(&P, &BlockSet)>,
         driver: &mut impl Driver<P>,
     ) {
         let slot = (tag.0 >> 32) as usize;
@@ -184,7 +184,7 @@ impl<P: Payload> InPlace<P> {
         let step = &mut degraded.steps[slot];
         step.awaited -= 1;
         if P::CARRIES_DATA
-            && let Some((payload, gone)) = came
+            && let Some((payload, gone)) = outcome
             && step.stage == Stage::Reading
         {
             blocks::add(&mut step.bytes.sum, payload.bytes());

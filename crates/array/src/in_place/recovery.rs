@@ -9,7 +9,7 @@
 use strewn_raid::{Member, MemberSet, SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag};
-use crate::payload::{Holds, Payload};
+use crate::payload::{BlockContents, Payload};
 use strewn_base::Direction;
 
 use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
@@ -181,10 +181,10 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// A command of a recovery has completed, with what it brought but for the blocks that are gone; or it failed.
-    pub(super) fn recovery_progress(
+    pub(super) fn on_recovery_command_done(
         &mut self,
         tag: Tag,
-        came: Option<(&P, &BlockSet)>,
+        outcome: Option<(&P, &BlockSet)>,
         driver: &mut impl Driver<P>,
     ) {
         let slot = (tag.0 >> 32) as usize;
@@ -192,7 +192,7 @@ impl<P: Payload> InPlace<P> {
         let recovery = &mut degraded.recoveries[slot];
         recovery.awaited -= 1;
         if !recovery.writing {
-            match came {
+            match outcome {
                 Some((payload, gone)) => {
                     if tag.0 & DIRECT != 0 {
                         recovery.answer.splice(0, payload);
@@ -254,7 +254,7 @@ impl<P: Payload> InPlace<P> {
                 let mut payload = P::from_bytes(recovery.sum[bytes].to_vec());
                 blocks::describe(&mut payload, place + from, sectors, |block| {
                     let block = (lun_sector + from) / BLOCK_SECTORS + block as u64;
-                    if is_parity { Holds::Parity } else { Holds::Lun(block) }
+                    if is_parity { BlockContents::Parity } else { BlockContents::Lun(block) }
                 });
                 SpindleCommand {
                     tag: Tag((slot as u64) << 32 | REDUNDANCY),
@@ -298,13 +298,13 @@ impl<P: Payload> InPlace<P> {
         }
         if let Some(tag) = requester {
             match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
-                (false, false) => self.read_progress(tag, &answer, &gone, driver),
+                (false, false) => self.on_read_done(tag, &answer, &gone, driver),
                 (false, true) => {
-                    if self.destage_progress(tag, Some((&answer, &gone)), driver) {
+                    if self.on_destage_command_done(tag, Some((&answer, &gone)), driver) {
                         self.destage_ended(driver);
                     }
                 }
-                (true, _) => self.recovery_progress(tag, Some((&answer, &gone)), driver),
+                (true, _) => self.on_recovery_command_done(tag, Some((&answer, &gone)), driver),
             }
         }
         self.stripes_are_free(driver);

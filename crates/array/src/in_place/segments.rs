@@ -8,7 +8,7 @@ use super::LunLayout;
 pub(super) struct Segments {
     spindle: SpindleIndex,
     shift: u32,
-    places: Vec<Place>,
+    places: Vec<SegmentLocation>,
     /// Segments that are somewhere, and those of them that are where the layout has them.
     rebuilt: usize,
     at_home: usize,
@@ -17,7 +17,7 @@ pub(super) struct Segments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SegmentLocation {
     Lost,
     /// On this spindle, from this sector on.
     At(SpindleIndex, u64),
@@ -27,7 +27,7 @@ impl Segments {
     /// So many segments of `spindle`, all of them lost.
     pub(super) fn lost(layout: &LunLayout, spindle: SpindleIndex, segments: u64) -> Self {
         let shift = layout.segment_sectors().trailing_zeros();
-        let places = vec![Place::Lost; segments as usize];
+        let places = vec![SegmentLocation::Lost; segments as usize];
         Self { spindle, shift, places, rebuilt: 0, at_home: 0, next: 0 }
     }
 
@@ -37,36 +37,38 @@ impl Segments {
 
     pub(super) fn place(&self, sector: u64) -> Option<(SpindleIndex, u64)> {
         match self.places.get((sector >> self.shift) as usize)? {
-            Place::Lost => None,
-            Place::At(spindle, first) => Some((*spindle, first + sector % (1 << self.shift))),
+            SegmentLocation::Lost => None,
+            SegmentLocation::At(spindle, first) => {
+                Some((*spindle, first + sector % (1 << self.shift)))
+            }
         }
     }
 
     pub(super) fn is_lost(&self, segment: usize) -> bool {
-        self.places[segment] == Place::Lost
+        self.places[segment] == SegmentLocation::Lost
     }
 
     pub(super) fn is_at_home(&self, segment: usize) -> bool {
         self.places[segment] == self.home(segment)
     }
 
-    fn home(&self, segment: usize) -> Place {
-        Place::At(self.spindle, (segment as u64) << self.shift)
+    fn home(&self, segment: usize) -> SegmentLocation {
+        SegmentLocation::At(self.spindle, (segment as u64) << self.shift)
     }
 
     /// A segment is there again.
     pub(super) fn put(&mut self, segment: usize, spindle: SpindleIndex, first_sector: u64) {
         self.rebuilt += usize::from(self.is_lost(segment));
-        self.places[segment] = Place::At(spindle, first_sector);
+        self.places[segment] = SegmentLocation::At(spindle, first_sector);
         self.at_home += usize::from(self.is_at_home(segment));
     }
 
     /// What was put on another spindle is lost with that one.
     pub(super) fn lose_those_on(&mut self, spindle: SpindleIndex) {
         for segment in 0..self.places.len() {
-            if matches!(self.places[segment], Place::At(other, _) if other == spindle) {
+            if matches!(self.places[segment], SegmentLocation::At(other, _) if other == spindle) {
                 self.at_home -= usize::from(self.is_at_home(segment));
-                self.places[segment] = Place::Lost;
+                self.places[segment] = SegmentLocation::Lost;
                 self.rebuilt -= 1;
                 self.next = 0;
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use strewn_alloc::{REGION_BLOCKS, Region};
 use strewn_raid::Vbn;
 
-use crate::payload::Holds;
+use crate::payload::BlockContents;
 
 /// Pointers in an indirect block: 8 bytes each, less a header.
 const INDIRECT_POINTERS: u32 = 510;
@@ -89,8 +89,12 @@ impl BlockKeys {
 
     /// What the block with this key holds, as its checksum entry says it.
     #[must_use]
-    pub fn holds(&self, key: u32) -> Holds {
-        if key < self.file_blocks { Holds::Lun(key.into()) } else { Holds::Metadata(key) }
+    pub fn holds(&self, key: u32) -> BlockContents {
+        if key < self.file_blocks {
+            BlockContents::Lun(key.into())
+        } else {
+            BlockContents::Metadata(key)
+        }
     }
 
     /// The block that leads to all of the file.

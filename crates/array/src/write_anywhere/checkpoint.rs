@@ -8,13 +8,13 @@ use strewn_alloc::{GroupIndex, Region, SummaryBitmap, Tetris, bits, runs};
 use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::driver::{Driver, Work};
-use crate::payload::{Contents, Holds, Payload};
+use crate::payload::{BlockContents, Contents, Payload};
 use strewn_base::Direction;
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::degraded::ROW_STRIPES;
 use super::prefetch::BLOCKS_AHEAD;
-use super::stored::Before;
+use super::stored::OldLocation;
 use super::tag::{Owner, TagFields};
 use super::tetris_bytes::{StripeReads, TetrisPayloads};
 use super::{BLOCK_BYTES, BLOCK_SECTORS, NoRoom, Placed, Run, SUPERBLOCK, WriteAnywhere};
@@ -38,11 +38,11 @@ pub(super) struct Checkpoint<P> {
     /// Whether the driver is making it safe.
     commit_asked: bool,
     /// What blocks held when the consistency point began, for those written to since; and its metadata.
-    pub(super) kept: BTreeMap<u32, P>,
+    pub(super) frozen: BTreeMap<u32, P>,
     /// Where blocks lay before, in an array with bytes.
-    pub(super) before: BTreeMap<u32, Before>,
+    pub(super) old_locations: BTreeMap<u32, OldLocation>,
     /// What it stops using, in an array with bytes.
-    pub(super) given_back: Vec<Vbn>,
+    pub(super) freed: Vec<Vbn>,
 }
 
 /// A tetris on its way: first what parity needs is read, then all is written.
@@ -103,9 +103,9 @@ impl<P: Payload> WriteAnywhere<P> {
             in_flight: Slab::new(),
             superblock_written: false,
             commit_asked: false,
-            kept: BTreeMap::new(),
-            before: BTreeMap::new(),
-            given_back: Vec::new(),
+            frozen: BTreeMap::new(),
+            old_locations: BTreeMap::new(),
+            freed: Vec::new(),
         };
         if let Err(full) = self.place_all(&mut checkpoint) {
             // Whoever makes the array leaves room for what a file of constant size needs: its metadata, the frees held
@@ -119,14 +119,14 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Keeps what `block` holds for the consistency point that is writing it, before it is overwritten in memory.
-    pub(super) fn keep_for_checkpoint(&mut self, block: u32) {
+    pub(super) fn freeze_for_checkpoint(&mut self, block: u32) {
         let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
         if P::CARRIES_DATA
             && self.map.get(block).is_some()
             && let Some(checkpoint) = &mut self.checkpoint
         {
             let contents = &self.contents;
-            checkpoint.kept.entry(block).or_insert_with(|| contents.load(sector, BLOCK_SECTORS));
+            checkpoint.frozen.entry(block).or_insert_with(|| contents.load(sector, BLOCK_SECTORS));
         }
     }
 
@@ -142,7 +142,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let key = checkpoint.data[index];
             self.prefetch_place_ahead(&checkpoint.data, index);
             changed.insert(self.keys.indirect_of(key));
-            if P::CARRIES_DATA && self.take_from_given_back(key) {
+            if P::CARRIES_DATA && self.take_unmapped(key) {
                 self.unplace(key, checkpoint, &mut changed);
             } else {
                 self.place_in(key, checkpoint, &mut changed)?;
@@ -159,7 +159,7 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         }
         if P::CARRIES_DATA {
-            self.free_let_go(checkpoint, &mut changed);
+            self.free_unpinned(checkpoint, &mut changed);
         }
         let mut placed = MetadataSet::new(metadata);
         while let Some(key) = changed.take_first() {
@@ -195,7 +195,7 @@ impl<P: Payload> WriteAnywhere<P> {
         checkpoint: &mut Checkpoint<P>,
         changed: &mut MetadataSet,
     ) -> Result<Option<Vbn>, NoRoom> {
-        self.remember(key, &mut checkpoint.before);
+        self.remember(key, &mut checkpoint.old_locations);
         let Placed { vbn, before, region } = self.place(key)?;
         changed.insert_as_before(0, self.keys.aggregate_bitmap_of(vbn));
         match region {
@@ -220,7 +220,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Takes from a block of the file, which was given back, the place it has, and notes which metadata that changes.
     fn unplace(&mut self, key: u32, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
-        self.remember(key, &mut checkpoint.before);
+        self.remember(key, &mut checkpoint.old_locations);
         if let Some(before) = self.map.remove(key) {
             let was = self.regions[key as usize];
             changed.insert(self.keys.volume_bitmap_of(was));
@@ -231,7 +231,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// A block of the volume lies elsewhere from now on: what it leaves is held back, or a snapshot's alone.
     #[inline]
     fn leave(&mut self, region: Region, before: Vbn) {
-        match self.held_checksum(before) {
+        match self.pinned_checksum(before) {
             None => self.volume.hold_back(region, before),
             Some(_) => self.volume.release(region),
         }
@@ -239,14 +239,14 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Frees what snapshots have let go, and notes which blocks of the aggregate's bitmap are to be written for that and for
     /// what was free since a restart.
-    fn free_let_go(&mut self, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
+    fn free_unpinned(&mut self, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
         let Some(stored) = &mut self.stored else { return };
-        let (let_go, stale) =
-            (std::mem::take(&mut stored.let_go), std::mem::take(&mut stored.stale));
+        let (unpinned, stale) =
+            (std::mem::take(&mut stored.unpinned), std::mem::take(&mut stored.stale));
         for key in stale {
             changed.insert(key);
         }
-        for vbn in let_go {
+        for vbn in unpinned {
             changed.insert(self.keys.aggregate_bitmap_of(vbn));
             self.stop_using(vbn, checkpoint);
         }
@@ -255,12 +255,12 @@ impl<P: Payload> WriteAnywhere<P> {
     fn stop_using(&mut self, vbn: Vbn, checkpoint: &mut Checkpoint<P>) {
         self.aggregate.free_at_commit(vbn).expect("a block that the map named is in use");
         if P::CARRIES_DATA {
-            checkpoint.given_back.push(vbn);
+            checkpoint.freed.push(vbn);
         }
     }
 
     /// A block of metadata that the consistency point changes has been read, or cannot be.
-    pub(super) fn metadata_read(
+    pub(super) fn on_metadata_read(
         &mut self,
         now_ns: u64,
         fields: TagFields,
@@ -278,11 +278,11 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// A command of a tetris has completed, or failed. A write that fails has its contents in the parity that the same
     /// tetris writes.
-    pub(super) fn tetris_progress(
+    pub(super) fn on_tetris_command_done(
         &mut self,
         now_ns: u64,
         fields: TagFields,
-        came: Option<&P>,
+        outcome: Option<&P>,
         driver: &mut impl Driver<P>,
     ) {
         let Some(mut checkpoint) = self.checkpoint.take() else { return };
@@ -290,8 +290,8 @@ impl<P: Payload> WriteAnywhere<P> {
         let tetris = &mut checkpoint.in_flight[slot];
         tetris.awaited -= 1;
         let was_reading = tetris.reading;
-        tetris.again |= was_reading && came.is_none();
-        if let Some(payload) = came
+        tetris.again |= was_reading && outcome.is_none();
+        if let Some(payload) = outcome
             && P::CARRIES_DATA
             && was_reading
         {
@@ -325,7 +325,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 slot: 0,
                 first_key: key,
                 blocks: 1,
-                odd: false,
+                epoch_parity: false,
             };
             self.send_read(driver, fields, self.run_at(vbn));
             self.counters.metadata_reads += 1;
@@ -432,8 +432,13 @@ impl<P: Payload> WriteAnywhere<P> {
         for (spindle, mask) in read.into_iter().enumerate() {
             for (bit, blocks) in runs(mask) {
                 let first_key = StripeReads::<P>::name(spindle, bit);
-                let fields =
-                    TagFields { owner: Owner::Tetris, slot, first_key, blocks, odd: false };
+                let fields = TagFields {
+                    owner: Owner::Tetris,
+                    slot,
+                    first_key,
+                    blocks,
+                    epoch_parity: false,
+                };
                 let spindle = SpindleIndex(spindle as u16);
                 let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
                 self.send(driver, fields, Direction::Read, run, P::default());
@@ -481,8 +486,13 @@ impl<P: Payload> WriteAnywhere<P> {
                 let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
                 let payload = payloads.run(run);
                 self.is_rewritten(run);
-                let fields =
-                    TagFields { owner: Owner::Tetris, slot, first_key: 0, blocks, odd: false };
+                let fields = TagFields {
+                    owner: Owner::Tetris,
+                    slot,
+                    first_key: 0,
+                    blocks,
+                    epoch_parity: false,
+                };
                 self.send_with(driver, fields, Direction::Write, run, payload, all_or_none);
                 commands += 1;
                 self.counters.data_writes += u64::from(is_data);
@@ -502,11 +512,15 @@ impl<P: Payload> WriteAnywhere<P> {
         let TetrisInFlight { tetris, old, .. } = in_flight;
         let superblock = (tetris.contents.contains(&SUPERBLOCK)).then_some(self.superblock);
         for vbn in superblock.into_iter().flatten() {
-            payloads.put(self.run_at(vbn), P::from_bytes(vec![0; BLOCK_BYTES]), Holds::Nothing);
+            payloads.put(
+                self.run_at(vbn),
+                P::from_bytes(vec![0; BLOCK_BYTES]),
+                BlockContents::Nothing,
+            );
         }
         for &key in tetris.contents.iter().filter(|key| **key != SUPERBLOCK) {
             let Some(vbn) = self.map.get(key) else { continue };
-            let payload = checkpoint.kept.remove(&key).unwrap_or_else(|| {
+            let payload = checkpoint.frozen.remove(&key).unwrap_or_else(|| {
                 self.contents.load(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS)
             });
             payloads.put(self.run_at(vbn), payload, self.keys.holds(key));
@@ -525,7 +539,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         for (index, &metadata) in checkpoint.metadata.iter().enumerate() {
             self.prefetch_buffer_ahead(&checkpoint.metadata, index);
-            let evicted = self.cache.let_go(metadata);
+            let evicted = self.cache.release(metadata);
             self.forget(evicted);
         }
         self.counters.checkpoints += 1;

@@ -16,7 +16,7 @@ use slab::Slab;
 use strewn_raid::{SpindleIndex, SpindleSet};
 
 use crate::driver::{Driver, SpindleCommand};
-use crate::failure::{DataLost, Failure, Rebuild};
+use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::payload::Payload;
 use strewn_base::Direction;
 
@@ -36,7 +36,7 @@ pub(super) struct Degraded<P> {
     pub(super) bad: BTreeSet<(u64, SpindleIndex)>,
     /// Bad blocks that are being written again.
     pub(super) repairs: Slab<(u64, SpindleIndex)>,
-    pub(super) failures: Vec<Failure>,
+    pub(super) failures: Vec<FailedSpindle>,
     spares: u16,
     pub(super) recoveries: Slab<Recovery<P>>,
     /// Recoveries that have come to their ends without a command out.
@@ -198,7 +198,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// A spindle is lost, and a spare takes its place if there is one.
-    pub(super) fn lose(
+    pub(super) fn on_spindle_failed(
         &mut self,
         now_ns: u64,
         spindle: SpindleIndex,
@@ -209,7 +209,7 @@ impl<P: Payload> WriteAnywhere<P> {
         degraded.bad.retain(|(_, other)| *other != spindle);
         // The spare of a spindle lost before is lost like any other.
         degraded.lost.retain(|lost| lost.spindle != spindle);
-        let mut failure = Failure::new(spindle, now_ns);
+        let mut failure = FailedSpindle::new(spindle, now_ns);
         let on_spare = degraded.spares > 0;
         if on_spare {
             degraded.spares -= 1;
@@ -266,7 +266,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// A command that a lost spindle has not done: what waits for it gets what it needs from elsewhere.
-    pub(super) fn failed(
+    pub(super) fn on_command_failed(
         &mut self,
         now_ns: u64,
         command: &SpindleCommand<P>,
@@ -274,14 +274,14 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let fields = TagFields::unpack(command.tag);
         match fields.owner {
-            Owner::Operation | Owner::CheckpointRead => {
+            Owner::HostOperation | Owner::CheckpointRead => {
                 self.recover(command.tag, Run::of(command), driver);
             }
-            Owner::Tetris => self.tetris_progress(now_ns, fields, None, driver),
-            Owner::Recovery => self.recovery_progress(now_ns, fields, None, driver),
+            Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
+            Owner::Recovery => self.on_recovery_command_done(now_ns, fields, None, driver),
             // The step was given up when the spindle was lost.
-            Owner::Rebuild => self.rebuild_progress(now_ns, fields, None, driver),
-            Owner::Repair => self.repair_progress(now_ns, fields, driver),
+            Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, None, driver),
+            Owner::Repair => self.on_repair_done(now_ns, fields, driver),
         }
     }
 }

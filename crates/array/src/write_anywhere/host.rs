@@ -13,7 +13,7 @@ use super::tag::{Owner, TagFields};
 use super::{BLOCK_BYTES, BLOCK_SECTORS, COMMAND_BLOCKS, Run, WriteAnywhere};
 
 /// A host operation in progress.
-pub(super) struct Operation<P> {
+pub(super) struct PendingOperation<P> {
     host: HostOperation<P>,
     stage: Stage,
     /// Spindle commands it waits for.
@@ -21,7 +21,7 @@ pub(super) struct Operation<P> {
     /// For a read, what is there of the answer.
     answer: P,
     /// Whether its blocks are given back, not written.
-    gives_back: bool,
+    is_unmap: bool,
     /// Blocks that it needs and that cannot be had: it is refused when all else has come.
     lost: Vec<u32>,
 }
@@ -37,7 +37,7 @@ enum Stage {
     Log,
 }
 
-impl<P> Operation<P> {
+impl<P> PendingOperation<P> {
     fn end_sector(&self) -> u64 {
         self.host.first_sector + u64::from(self.host.sectors)
     }
@@ -72,20 +72,20 @@ impl<P> Operation<P> {
 impl<P: Payload> WriteAnywhere<P> {
     /// A host operation arrives: first the indirect blocks that it needs.
     #[inline(always)]
-    pub(super) fn take_in(
+    pub(super) fn admit(
         &mut self,
         now_ns: u64,
         host: HostOperation<P>,
-        gives_back: bool,
+        is_unmap: bool,
         driver: &mut impl Driver<P>,
     ) {
         driver.processor(self.processor().of_operation(host.sectors));
-        let operation = Operation {
+        let operation = PendingOperation {
             host,
             stage: Stage::Indirect,
             awaited: 0,
             answer: P::default(),
-            gives_back,
+            is_unmap,
             lost: Vec::new(),
         };
         let blocks = operation.blocks();
@@ -105,15 +105,15 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// A command of an operation has completed.
     #[inline(always)]
-    pub(super) fn operation_progress(
+    pub(super) fn on_operation_command_done(
         &mut self,
         now_ns: u64,
         fields: TagFields,
         payload: &P,
         driver: &mut impl Driver<P>,
     ) {
-        let checkpoint_may_wait = self.reads.came_back(fields.odd);
-        self.blocks_came(now_ns, fields, payload, driver);
+        let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
+        self.on_read_done(now_ns, fields, payload, driver);
         if checkpoint_may_wait {
             self.advance_checkpoint(now_ns, driver);
         }
@@ -127,7 +127,7 @@ impl<P: Payload> WriteAnywhere<P> {
         fields: TagFields,
         driver: &mut impl Driver<P>,
     ) {
-        let checkpoint_may_wait = self.reads.came_back(fields.odd);
+        let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
         let operation = &mut self.operations[fields.slot as usize];
         // Of an indirect block the map in memory has what it says.
         if operation.stage == Stage::Blocks {
@@ -135,7 +135,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         operation.awaited -= 1;
         if operation.awaited == 0 {
-            self.all_came(now_ns, fields.slot, driver);
+            self.on_stage_done(now_ns, fields.slot, driver);
         }
         if checkpoint_may_wait {
             self.advance_checkpoint(now_ns, driver);
@@ -143,7 +143,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     #[inline(always)]
-    fn blocks_came(
+    fn on_read_done(
         &mut self,
         now_ns: u64,
         fields: TagFields,
@@ -161,13 +161,13 @@ impl<P: Payload> WriteAnywhere<P> {
             lay_block_run(operation, fields.first_key, fields.blocks, payload);
         }
         if operation.awaited == 0 {
-            self.all_came(now_ns, fields.slot, driver);
+            self.on_stage_done(now_ns, fields.slot, driver);
         }
     }
 
     /// No command of an operation is out any more.
     #[inline(always)]
-    fn all_came(&mut self, now_ns: u64, slot: u32, driver: &mut impl Driver<P>) {
+    fn on_stage_done(&mut self, now_ns: u64, slot: u32, driver: &mut impl Driver<P>) {
         let operation = &self.operations[slot as usize];
         match operation.stage {
             Stage::Indirect => self.read_blocks(now_ns, slot, Acknowledge::Now, driver),
@@ -176,7 +176,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 if operation.host.direction == Direction::Write {
                     for block in operation.partial_blocks() {
                         if !operation.lost.contains(&block) {
-                            let evicted = self.cache.let_go(block);
+                            let evicted = self.cache.release(block);
                             self.forget(evicted);
                         }
                     }
@@ -332,7 +332,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let operation = self.operations.remove(slot as usize);
         for block in operation.blocks() {
             if P::CARRIES_DATA && self.cache.is_flushing(block) {
-                self.keep_for_checkpoint(block);
+                self.freeze_for_checkpoint(block);
             }
             let (newly_dirty, evicted) = self.cache.write(block);
             self.forget(evicted);
@@ -342,15 +342,15 @@ impl<P: Payload> WriteAnywhere<P> {
             if P::CARRIES_DATA
                 && let Some(stored) = &mut self.stored
             {
-                if operation.gives_back {
-                    stored.given_back.insert(u64::from(block));
+                if operation.is_unmap {
+                    stored.unmapped.insert(u64::from(block));
                 } else {
-                    stored.given_back.remove(u64::from(block));
+                    stored.unmapped.remove(u64::from(block));
                 }
             }
         }
         for block in operation.partial_blocks() {
-            let evicted = self.cache.let_go(block);
+            let evicted = self.cache.release(block);
             self.forget(evicted);
         }
         let HostOperation { id, first_sector, sectors, payload, .. } = operation.host;
@@ -390,8 +390,9 @@ impl<P: Payload> WriteAnywhere<P> {
 
     #[inline(always)]
     fn read_run_for(&mut self, slot: u32, first_key: u32, run: Run, driver: &mut impl Driver<P>) {
-        let (blocks, odd) = (run.blocks, self.reads.sent());
-        let fields = TagFields { owner: Owner::Operation, slot, first_key, blocks, odd };
+        let (blocks, epoch_parity) = (run.blocks, self.reads.sent());
+        let fields =
+            TagFields { owner: Owner::HostOperation, slot, first_key, blocks, epoch_parity };
         self.operations[slot as usize].awaited += 1;
         self.send_read(driver, fields, run);
     }
@@ -400,7 +401,7 @@ impl<P: Payload> WriteAnywhere<P> {
 /// Lays what a run of blocks holds into a read's answer: the part of it that the host asked for.
 #[inline(always)]
 fn lay_block_run<P: Payload>(
-    operation: &mut Operation<P>,
+    operation: &mut PendingOperation<P>,
     first_block: u32,
     blocks: u32,
     payload: &P,

@@ -8,7 +8,6 @@ mod block_keys;
 mod checkpoint;
 mod config;
 mod degraded;
-mod held;
 mod host;
 pub mod metadata;
 mod prefetch;
@@ -17,6 +16,7 @@ mod rebuild;
 mod rebuild_bytes;
 mod recovery;
 mod restore;
+mod snapshot_pins;
 mod stored;
 mod tag;
 mod tetris_bytes;
@@ -33,8 +33,8 @@ use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
 
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
-use crate::driver::{Array, Driver, HostOperation, Layout, SpindleCommand, Tag, Work};
-use crate::failure::{DataLost, Failure, Rebuild};
+use crate::driver::{Array, Driver, HostOperation, LayoutMeasures, SpindleCommand, Tag, Work};
+use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::nvram_log::NvramLog;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
@@ -44,7 +44,7 @@ pub use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
-use host::Operation;
+use host::PendingOperation;
 use reads::Reads;
 pub use restore::RestoreError;
 use stored::Stored;
@@ -79,7 +79,7 @@ pub struct WriteAnywhere<P: Payload> {
     contents: P::Contents,
     dirty: SummaryBitmap,
     rewritten: SummaryBitmap,
-    operations: Slab<Operation<P>>,
+    operations: Slab<PendingOperation<P>>,
     reads: Reads,
     waiting_for_log: VecDeque<u32>,
     checkpoint: Option<Checkpoint<P>>,
@@ -364,23 +364,25 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// A command has completed, or what was read in its stead; `payload` is what it brings.
     #[inline(always)]
-    fn completed(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>) {
+    fn on_command_done(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>) {
         let fields = TagFields::unpack(tag);
         match fields.owner {
-            Owner::Operation => self.operation_progress(now_ns, fields, &payload, driver),
+            Owner::HostOperation => {
+                self.on_operation_command_done(now_ns, fields, &payload, driver)
+            }
             Owner::CheckpointRead => {
                 let before = driver.turn_to(Work::WriteBack);
-                self.metadata_read(now_ns, fields, Some(&payload), driver);
+                self.on_metadata_read(now_ns, fields, Some(&payload), driver);
                 driver.turn_to(before);
             }
             Owner::Tetris => {
                 let before = driver.turn_to(Work::WriteBack);
-                self.tetris_progress(now_ns, fields, Some(&payload), driver);
+                self.on_tetris_command_done(now_ns, fields, Some(&payload), driver);
                 driver.turn_to(before);
             }
-            Owner::Recovery => self.recovery_progress(now_ns, fields, Some(payload), driver),
-            Owner::Rebuild => self.rebuild_progress(now_ns, fields, Some(payload), driver),
-            Owner::Repair => self.repair_progress(now_ns, fields, driver),
+            Owner::Recovery => self.on_recovery_command_done(now_ns, fields, Some(payload), driver),
+            Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, Some(payload), driver),
+            Owner::Repair => self.on_repair_done(now_ns, fields, driver),
         }
     }
 
@@ -449,7 +451,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         operation: HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) {
-        self.take_in(now_ns, operation, false, driver);
+        self.admit(now_ns, operation, false, driver);
         self.end_recoveries(now_ns, driver);
     }
 
@@ -464,21 +466,21 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             && let fields = TagFields::unpack(tag)
             && let Some((run, wrong)) = self.wrong_read(fields, &payload)
         {
-            self.found_bad(now_ns, tag, run, &wrong, payload, driver);
+            self.on_bad_blocks(now_ns, tag, run, &wrong, payload, driver);
             self.end_recoveries(now_ns, driver);
             return;
         }
-        self.completed(now_ns, tag, payload, driver);
+        self.on_command_done(now_ns, tag, payload, driver);
         self.end_recoveries(now_ns, driver);
     }
 
     #[inline]
-    fn operation_is_coming(&self, direction: Direction, first_sector: u64, sectors: u32) {
+    fn hint_operation(&self, direction: Direction, first_sector: u64, sectors: u32) {
         self.prefetch_for_operation(direction, first_sector, sectors);
     }
 
     #[inline]
-    fn completion_is_coming(&self, tag: Tag) {
+    fn hint_completion(&self, tag: Tag) {
         self.prefetch_for_completion(TagFields::unpack(tag));
     }
 
@@ -488,7 +490,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         spindle: SpindleIndex,
         driver: &mut impl Driver<P>,
     ) -> Result<(), DataLost> {
-        let lost = self.lose(now_ns, spindle, driver);
+        let lost = self.on_spindle_failed(now_ns, spindle, driver);
         self.end_recoveries(now_ns, driver);
         lost
     }
@@ -499,7 +501,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         command: SpindleCommand<P>,
         driver: &mut impl Driver<P>,
     ) {
-        self.failed(now_ns, &command, driver);
+        self.on_command_failed(now_ns, &command, driver);
         self.end_recoveries(now_ns, driver);
     }
 
@@ -511,7 +513,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) {
         let (tag, run) = (command.tag, Run::of(&command));
-        self.found_bad(now_ns, tag, run, bad, command.payload, driver);
+        self.on_bad_blocks(now_ns, tag, run, bad, command.payload, driver);
         self.end_recoveries(now_ns, driver);
     }
 
@@ -520,7 +522,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         self.end_recoveries(now_ns, driver);
     }
 
-    fn failures(&self) -> &[Failure] {
+    fn failures(&self) -> &[FailedSpindle] {
         self.degraded.as_ref().map_or(&[], |degraded| &degraded.failures)
     }
 
@@ -540,8 +542,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         &self.counters
     }
 
-    fn layout(&self) -> Layout {
-        Layout {
+    fn layout(&self) -> LayoutMeasures {
+        LayoutMeasures {
             file: FileLayout::measure(&self.map, self.config.file_blocks, self.group()),
             rewritten: Some(self.rewritten.count() as f64 / f64::from(self.config.file_blocks)),
             free_space: Some(FreeSpace::measure(self.aggregate.free_map(GroupIndex(0)))),

@@ -42,7 +42,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// For a command that will complete next: the buffers that its blocks will take.
     #[inline]
     pub(super) fn prefetch_for_completion(&self, fields: TagFields) {
-        if fields.owner == Owner::Operation {
+        if fields.owner == Owner::HostOperation {
             let first = fields.first_key;
             self.cache.prefetch_resident(first);
             self.prefetch_buffers(first, first + fields.blocks.clamp(1, MOST_BLOCKS) - 1);

@@ -9,44 +9,44 @@
 /// for by the commit before: two epochs are all there can be.)
 #[derive(Debug, Default)]
 pub(super) struct Reads {
-    odd_epoch: bool,
+    epoch_parity: bool,
     /// In even epochs, in odd ones.
     out: [u32; 2],
 }
 
 impl Reads {
     /// Whether reads that are sent now are sent in an odd epoch.
-    pub(super) fn is_odd(&self) -> bool {
-        self.odd_epoch
+    pub(super) fn epoch_parity(&self) -> bool {
+        self.epoch_parity
     }
 
     /// A read is sent; whether that was in an odd epoch.
     pub(super) fn sent(&mut self) -> bool {
-        self.out[usize::from(self.odd_epoch)] += 1;
-        self.odd_epoch
+        self.out[usize::from(self.epoch_parity)] += 1;
+        self.epoch_parity
     }
 
     /// Something is sent that must be waited for like a read sent before, in an odd epoch or not.
-    pub(super) fn sent_with(&mut self, odd: bool) {
-        self.out[usize::from(odd)] += 1;
+    pub(super) fn sent_with(&mut self, epoch_parity: bool) {
+        self.out[usize::from(epoch_parity)] += 1;
     }
 
     /// A read has come back; whether it was the last one that a consistency point may have to wait for.
-    pub(super) fn came_back(&mut self, odd: bool) -> bool {
-        let out = &mut self.out[usize::from(odd)];
+    pub(super) fn came_back(&mut self, epoch_parity: bool) -> bool {
+        let out = &mut self.out[usize::from(epoch_parity)];
         *out -= 1;
-        *out == 0 && odd != self.odd_epoch
+        *out == 0 && epoch_parity != self.epoch_parity
     }
 
     /// A consistency point begins.
     pub(super) fn begin_epoch(&mut self) {
         debug_assert!(self.are_back(), "the epoch before the last is not over");
-        self.odd_epoch = !self.odd_epoch;
+        self.epoch_parity = !self.epoch_parity;
     }
 
     /// Whether all reads that were sent before the last consistency point began have come back.
     pub(super) fn are_back(&self) -> bool {
-        self.out[usize::from(!self.odd_epoch)] == 0
+        self.out[usize::from(!self.epoch_parity)] == 0
     }
 }
 

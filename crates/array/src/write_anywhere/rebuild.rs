@@ -216,7 +216,7 @@ impl<P: Payload> WriteAnywhere<P> {
             slot,
             first_key: run.spindle.0.into(),
             blocks: run.blocks,
-            odd: false,
+            epoch_parity: false,
         };
         self.send(driver, fields, direction, run, payload);
     }
@@ -268,18 +268,18 @@ impl<P: Payload> WriteAnywhere<P> {
     /// A command of a step has completed; or it failed: because its spindle is lost, and then the step is given up, or
     /// because blocks are bad, and then what is needed is read again.
     #[cold]
-    pub(super) fn rebuild_progress(
+    pub(super) fn on_rebuild_command_done(
         &mut self,
         now_ns: u64,
         fields: TagFields,
-        came: Option<P>,
+        outcome: Option<P>,
         driver: &mut impl Driver<P>,
     ) {
         let Some(degraded) = &mut self.degraded else { return };
         let position = degraded.steps.position(fields);
         let step = &mut degraded.steps.under_way[position];
         step.awaited -= 1;
-        match came {
+        match outcome {
             Some(payload) if P::CARRIES_DATA && step.stage == Stage::Reading => {
                 step.read.push((SpindleIndex(fields.first_key as u16), payload));
             }

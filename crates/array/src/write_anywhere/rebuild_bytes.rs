@@ -2,7 +2,7 @@
 
 use strewn_raid::{Dbn, Member, SpindleIndex, SpindleSet, StripeBytes};
 
-use crate::payload::{Holds, Payload};
+use crate::payload::{BlockContents, Payload};
 
 use super::stored::Fit;
 use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
@@ -109,11 +109,11 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// What the block of `spindle` in `stripe` holds.
-    fn holds_at(&self, spindle: SpindleIndex, stripe: u64) -> Holds {
+    fn holds_at(&self, spindle: SpindleIndex, stripe: u64) -> BlockContents {
         if spindle.0 >= self.group().data_spindles() {
-            return Holds::Parity;
+            return BlockContents::Parity;
         }
         let vbn = self.group().vbn(spindle, Dbn(stripe));
-        self.key_at(vbn).map_or(Holds::Nothing, |key| self.keys.holds(key))
+        self.key_at(vbn).map_or(BlockContents::Nothing, |key| self.keys.holds(key))
     }
 }

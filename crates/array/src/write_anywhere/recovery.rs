@@ -19,7 +19,7 @@ pub(super) struct Recovery<P> {
     /// A spindle was lost under it, or a block turned out bad: what is read so far does not do.
     again: bool,
     /// Stretches of the run in which the same blocks are lost.
-    parts: Vec<Part>,
+    stretches: Vec<Stretch>,
     /// What its commands read, and what they have brought.
     pub(super) reads: Vec<(Run, P)>,
     /// The spindle that is not believed: with what it has, what comes out is not what was written.
@@ -27,12 +27,12 @@ pub(super) struct Recovery<P> {
 }
 
 /// A stretch of a run.
-struct Part {
+struct Stretch {
     run: Run,
-    way: Way,
+    source: StretchSource,
 }
 
-enum Way {
+enum StretchSource {
     /// The blocks are there.
     Read,
     /// They are computed.
@@ -45,8 +45,9 @@ impl<P: Payload> WriteAnywhere<P> {
     #[cold]
     pub(super) fn recover(&mut self, tag: Tag, run: Run, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
-        let (parts, reads) = (Vec::new(), Vec::new());
-        let recovery = Recovery { tag, run, awaited: 0, again: false, parts, reads, doubted: None };
+        let (stretches, reads) = (Vec::new(), Vec::new());
+        let recovery =
+            Recovery { tag, run, awaited: 0, again: false, stretches, reads, doubted: None };
         let slot = degraded.recoveries.insert(recovery) as u32;
         self.counters.degraded_reads += 1;
         self.begin_recovery(slot, driver);
@@ -63,71 +64,72 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let group = &self.config.group;
         let shape = group.stripe_shape();
-        let mut parts = Vec::new();
+        let mut stretches = Vec::new();
         let mut reads = Vec::new();
         let (mut at, end) = (run.dbn, run.dbn + u64::from(run.blocks));
         while at < end {
             let bad = degraded.bad_at(at).union(doubted.into_iter().collect());
             let unreadable = degraded.lost_at(at).union(bad);
             let until = degraded.loss_changes_after(at).min(end);
-            let part = Run { dbn: at, blocks: (until - at) as u32, ..run };
-            let way = if unreadable.contains(run.spindle) {
+            let stretch = Run { dbn: at, blocks: (until - at) as u32, ..run };
+            let source = if unreadable.contains(run.spindle) {
                 let wanted = group.members_on(SpindleSet::single(run.spindle));
                 match shape.plan_read(wanted, group.members_on(unreadable)) {
-                    Ok(plan) => Way::Compute(plan),
+                    Ok(plan) => StretchSource::Compute(plan),
                     Err(_) if bad.is_empty() => {
                         unreachable!("a loss that parity does not make good has ended the run")
                     }
-                    Err(_) => Way::Gone,
+                    Err(_) => StretchSource::Gone,
                 }
             } else {
-                Way::Read
+                StretchSource::Read
             };
-            match &way {
-                Way::Read => reads.push((part, P::default())),
-                Way::Compute(plan) => {
+            match &source {
+                StretchSource::Read => reads.push((stretch, P::default())),
+                StretchSource::Compute(plan) => {
                     let from = group.spindles_of(plan.read);
-                    reads
-                        .extend(from.iter().map(|spindle| (Run { spindle, ..part }, P::default())));
+                    reads.extend(
+                        from.iter().map(|spindle| (Run { spindle, ..stretch }, P::default())),
+                    );
                 }
-                Way::Gone => {}
+                StretchSource::Gone => {}
             }
-            parts.push(Part { run: part, way });
+            stretches.push(Stretch { run: stretch, source });
             at = until;
         }
         let places: Vec<Run> = reads.iter().map(|(run, _)| *run).collect();
         let recovery = &mut degraded.recoveries[slot as usize];
-        (recovery.parts, recovery.reads) = (parts, reads);
+        (recovery.stretches, recovery.reads) = (stretches, reads);
         recovery.awaited = places.len() as u32;
         if places.is_empty() {
             degraded.ended.push(slot);
         }
         self.counters.recovery_reads += places.len() as u64;
-        for (first_key, part) in (0..).zip(places) {
+        for (first_key, stretch) in (0..).zip(places) {
             let fields = TagFields {
                 owner: Owner::Recovery,
                 slot,
                 first_key,
-                blocks: part.blocks,
-                odd: false,
+                blocks: stretch.blocks,
+                epoch_parity: false,
             };
-            self.send(driver, fields, Direction::Read, part, P::default());
+            self.send(driver, fields, Direction::Read, stretch, P::default());
         }
     }
 
     /// A command of a recovery has completed, or failed.
     #[cold]
-    pub(super) fn recovery_progress(
+    pub(super) fn on_recovery_command_done(
         &mut self,
         now_ns: u64,
         fields: TagFields,
-        came: Option<P>,
+        outcome: Option<P>,
         driver: &mut impl Driver<P>,
     ) {
         let Some(degraded) = &mut self.degraded else { return };
         let recovery = &mut degraded.recoveries[fields.slot as usize];
         recovery.awaited -= 1;
-        match came {
+        match outcome {
             Some(payload) => recovery.reads[fields.first_key as usize].1 = payload,
             None => recovery.again = true,
         }
@@ -157,13 +159,14 @@ impl<P: Payload> WriteAnywhere<P> {
         if !P::CARRIES_DATA {
             let Some(degraded) = &mut self.degraded else { return };
             let recovery = degraded.recoveries.remove(slot as usize);
-            self.completed(now_ns, recovery.tag, P::default(), driver);
+            self.on_command_done(now_ns, recovery.tag, P::default(), driver);
             return;
         }
         let Some(degraded) = &self.degraded else { return };
         let recovery = &degraded.recoveries[slot as usize];
         let fields = TagFields::unpack(recovery.tag);
-        let mut gone = recovery.parts.iter().any(|part| matches!(part.way, Way::Gone));
+        let mut gone =
+            recovery.stretches.iter().any(|stretch| matches!(stretch.source, StretchSource::Gone));
         let answer = self.computed(recovery);
         if !gone && self.wrong_blocks(fields, &answer).is_some() {
             // What one spindle has is old, and says that it is not. Which one it is shows when it is left out.
@@ -184,7 +187,7 @@ impl<P: Payload> WriteAnywhere<P> {
             degraded.bad.extend(stripes.map(|stripe| (stripe, doubted)));
         }
         self.repair(fields, recovery.run, &answer, driver);
-        self.completed(now_ns, recovery.tag, answer, driver);
+        self.on_command_done(now_ns, recovery.tag, answer, driver);
     }
 
     /// What a recovery has found out, for all of its run.
@@ -200,22 +203,22 @@ impl<P: Payload> WriteAnywhere<P> {
                 (run.spindle == spindle).then(|| payload.bytes().get(at..at + BLOCK_BYTES))?
             })
         };
-        for part in &recovery.parts {
-            for dbn in part.run.dbn..part.run.dbn + u64::from(part.run.blocks) {
+        for stretch in &recovery.stretches {
+            for dbn in stretch.run.dbn..stretch.run.dbn + u64::from(stretch.run.blocks) {
                 let end = bytes.len() + BLOCK_BYTES;
-                match &part.way {
-                    Way::Read => {
-                        bytes.extend_from_slice(block_of(part.run.spindle, dbn).unwrap_or(&[]))
+                match &stretch.source {
+                    StretchSource::Read => {
+                        bytes.extend_from_slice(block_of(stretch.run.spindle, dbn).unwrap_or(&[]))
                     }
-                    Way::Compute(plan) => {
+                    StretchSource::Compute(plan) => {
                         // Member i is on spindle i.
                         stripe_bytes
                             .compute(plan, |member| block_of(SpindleIndex(member.0.into()), dbn))
                             .expect("all that was planned has been read");
-                        let wanted = Member(part.run.spindle.0 as u8);
+                        let wanted = Member(stretch.run.spindle.0 as u8);
                         bytes.extend_from_slice(stripe_bytes.block(wanted).unwrap_or(&[]));
                     }
-                    Way::Gone => {}
+                    StretchSource::Gone => {}
                 }
                 bytes.resize(end, 0);
             }
@@ -249,9 +252,9 @@ impl<P: Payload> WriteAnywhere<P> {
     fn gone(&mut self, now_ns: u64, fields: TagFields, run: Run, driver: &mut impl Driver<P>) {
         self.counters.blocks_gone += u64::from(run.blocks);
         match fields.owner {
-            Owner::Operation => self.operation_lost_blocks(now_ns, fields, driver),
+            Owner::HostOperation => self.operation_lost_blocks(now_ns, fields, driver),
             // What it describes is in memory, and is written elsewhere.
-            Owner::CheckpointRead => self.metadata_read(now_ns, fields, None, driver),
+            Owner::CheckpointRead => self.on_metadata_read(now_ns, fields, None, driver),
             Owner::Tetris | Owner::Recovery | Owner::Rebuild | Owner::Repair => {
                 unreachable!("only reads of the file and of metadata are recovered")
             }
@@ -259,13 +262,13 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// A spindle could not read some of a command's blocks, or they are not what was written.
-    pub(super) fn found_bad(
+    pub(super) fn on_bad_blocks(
         &mut self,
         now_ns: u64,
         tag: Tag,
         run: Run,
         bad: &[bool],
-        came: P,
+        outcome: P,
         driver: &mut impl Driver<P>,
     ) {
         let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
@@ -279,13 +282,13 @@ impl<P: Payload> WriteAnywhere<P> {
         self.degraded = Some(degraded);
         let fields = TagFields::unpack(tag);
         match fields.owner {
-            Owner::Operation | Owner::CheckpointRead => self.recover(tag, run, driver),
-            Owner::Tetris => self.tetris_progress(now_ns, fields, None, driver),
-            Owner::Recovery => self.recovery_progress(now_ns, fields, None, driver),
+            Owner::HostOperation | Owner::CheckpointRead => self.recover(tag, run, driver),
+            Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
+            Owner::Recovery => self.on_recovery_command_done(now_ns, fields, None, driver),
             // A step reads from end to end. Read again it would bring the same, and what is known to be bad it does without.
             Owner::Rebuild => {
-                let came = (new == 0 && !came.bytes().is_empty()).then_some(came);
-                self.rebuild_progress(now_ns, fields, came, driver);
+                let outcome = (new == 0 && !outcome.bytes().is_empty()).then_some(outcome);
+                self.on_rebuild_command_done(now_ns, fields, outcome, driver);
             }
             Owner::Repair => unreachable!("a write brings nothing"),
         }
@@ -299,7 +302,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let Some(degraded) = &mut self.degraded else { return };
             let place = (dbn, run.spindle);
             let under_way = degraded.repairs.iter().any(|(_, other)| *other == place);
-            let is_moving = read.owner != Owner::Operation;
+            let is_moving = read.owner != Owner::HostOperation;
             if !degraded.bad.contains(&place) || under_way || is_moving {
                 continue;
             }
@@ -307,16 +310,21 @@ impl<P: Payload> WriteAnywhere<P> {
             let key = read.first_key + block;
             let mut payload = right.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
             payload.describe(0, self.keys.holds(key));
-            self.reads.sent_with(read.odd);
-            let fields =
-                TagFields { owner: Owner::Repair, slot, first_key: 0, blocks: 1, odd: read.odd };
+            self.reads.sent_with(read.epoch_parity);
+            let fields = TagFields {
+                owner: Owner::Repair,
+                slot,
+                first_key: 0,
+                blocks: 1,
+                epoch_parity: read.epoch_parity,
+            };
             self.counters.repairs += 1;
             self.send(driver, fields, Direction::Write, Run { dbn, blocks: 1, ..run }, payload);
         }
     }
 
     /// A bad block has been written again; or its spindle was lost before.
-    pub(super) fn repair_progress(
+    pub(super) fn on_repair_done(
         &mut self,
         now_ns: u64,
         fields: TagFields,
@@ -326,7 +334,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let place = degraded.repairs.remove(fields.slot as usize);
             degraded.bad.remove(&place);
         }
-        if self.reads.came_back(fields.odd) {
+        if self.reads.came_back(fields.epoch_parity) {
             self.advance_checkpoint(now_ns, driver);
         }
     }

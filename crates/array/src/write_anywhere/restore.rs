@@ -19,7 +19,7 @@ pub enum RestoreError {
     Array(#[from] WriteAnywhereError),
     /// A pointer leads out of the aggregate, or to a place that another block has.
     #[error("block {key} lies at VBN {vbn}, which {problem}")]
-    Place {
+    Misplaced {
         /// The block.
         key: u32,
         /// Where it is said to lie.
@@ -55,15 +55,15 @@ impl<P: Payload> WriteAnywhere<P> {
     pub fn restored(
         config: WriteAnywhereConfig,
         blocks: impl IntoIterator<Item = (u32, Pointer)>,
-        held: &[Vec<(u32, Pointer)>],
+        pins: &[Vec<(u32, Pointer)>],
     ) -> Result<Self, RestoreError> {
         let mut array = Self::empty(config)?;
         for (key, Pointer { vbn, checksum }) in blocks {
             if key >= array.keys.end() || vbn.0 >= array.aggregate.total_blocks() {
                 let problem = "is not of this array";
-                return Err(RestoreError::Place { key, vbn: vbn.0, problem });
+                return Err(RestoreError::Misplaced { key, vbn: vbn.0, problem });
             }
-            array.aggregate.set_aside(vbn).map_err(|_| RestoreError::Place {
+            array.aggregate.set_aside(vbn).map_err(|_| RestoreError::Misplaced {
                 key,
                 vbn: vbn.0,
                 problem: "another block has too",
@@ -74,7 +74,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 stored.is_placed(key, vbn);
             }
             if array.keys.volume().contains(&key) {
-                let region = array.volume.allocate().map_err(|_| RestoreError::Place {
+                let region = array.volume.allocate().map_err(|_| RestoreError::Misplaced {
                     key,
                     vbn: vbn.0,
                     problem: "is one more than the volume has numbers",
@@ -82,17 +82,17 @@ impl<P: Payload> WriteAnywhere<P> {
                 array.regions[key as usize] = region;
             }
         }
-        for (snapshot, blocks) in (0..).zip(held) {
-            array.hold(snapshot, blocks)?;
+        for (snapshot, blocks) in (0..).zip(pins) {
+            array.pin(snapshot, blocks)?;
         }
         Ok(array)
     }
 
     /// Has a snapshot hold blocks, which lie where they say.
-    fn hold(&mut self, snapshot: u32, blocks: &[(u32, Pointer)]) -> Result<(), RestoreError> {
+    fn pin(&mut self, snapshot: u32, blocks: &[(u32, Pointer)]) -> Result<(), RestoreError> {
         let Some(stored) = &mut self.stored else { return Ok(()) };
         for &(key, Pointer { vbn, .. }) in blocks {
-            let problem = |problem| Err(RestoreError::Place { key, vbn: vbn.0, problem });
+            let problem = |problem| Err(RestoreError::Misplaced { key, vbn: vbn.0, problem });
             if key >= self.keys.indirect().end || vbn.0 >= self.aggregate.total_blocks() {
                 return problem("is not of a snapshot");
             }
@@ -102,7 +102,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 return problem("another block has too");
             }
         }
-        stored.held.hold(snapshot, blocks.iter().copied());
+        stored.pins.pin(snapshot, blocks.iter().copied());
         Ok(())
     }
 
@@ -128,13 +128,13 @@ impl<P: Payload> WriteAnywhere<P> {
         let blocks: Vec<_> = keys.filter_map(|key| Some((key, self.pointer(key)?))).collect();
         let total_blocks = self.aggregate.total_blocks();
         let Some(stored) = &mut self.stored else { return Ok(None) };
-        let mut held = stored.held.clone();
-        held.hold(snapshot, blocks);
-        let needed = self.config.needed_blocks() + held.len() + stored.let_go.len() as u64;
+        let mut pins = stored.pins.clone();
+        pins.pin(snapshot, blocks);
+        let needed = self.config.needed_blocks() + pins.len() + stored.unpinned.len() as u64;
         if needed > total_blocks {
             return Err(needed - total_blocks);
         }
-        stored.held = held;
+        stored.pins = pins;
         Ok(inode)
     }
 
@@ -143,11 +143,11 @@ impl<P: Payload> WriteAnywhere<P> {
     pub fn delete_snapshot(&mut self, snapshot: u32) -> u64 {
         let Some(stored) = &mut self.stored else { return 0 };
         let map = &self.map;
-        let let_go = stored.held.let_go(snapshot).into_iter();
-        let of_nobody = let_go.filter(|(vbn, key)| map.get(*key) != Some(*vbn));
-        let before = stored.let_go.len();
-        stored.let_go.extend(of_nobody.map(|(vbn, _)| vbn));
-        (stored.let_go.len() - before) as u64
+        let unpinned = stored.pins.unpin(snapshot).into_iter();
+        let of_nobody = unpinned.filter(|(vbn, key)| map.get(*key) != Some(*vbn));
+        let before = stored.unpinned.len();
+        stored.unpinned.extend(of_nobody.map(|(vbn, _)| vbn));
+        (stored.unpinned.len() - before) as u64
     }
 
     /// The numbering of the array's blocks.
@@ -165,7 +165,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// The host gives blocks back: they read as zeros from now on, and the next consistency point gives them no place. It
     /// is logged and acknowledged like a write, takes as much of the log, and covers whole blocks.
-    pub fn give_back(
+    pub fn unmap(
         &mut self,
         now_ns: u64,
         operation: OperationId,
@@ -180,16 +180,16 @@ impl<P: Payload> WriteAnywhere<P> {
             sectors,
             payload: P::from_bytes(vec![0; sectors as usize * strewn_raid::SECTOR_BYTES as usize]),
         };
-        self.take_in(now_ns, host, true, driver);
+        self.admit(now_ns, host, true, driver);
         self.end_recoveries(now_ns, driver);
     }
 
     /// Whether block `block` of the file has a place, or will have one with the next consistency point.
     #[must_use]
     pub fn is_allocated(&self, block: u32) -> bool {
-        let given_back =
-            self.stored.as_ref().is_some_and(|stored| stored.given_back.contains(block.into()));
-        !given_back && (self.map.get(block).is_some() || self.dirty.contains(block.into()))
+        let is_unmapped =
+            self.stored.as_ref().is_some_and(|stored| stored.unmapped.contains(block.into()));
+        !is_unmapped && (self.map.get(block).is_some() || self.dirty.contains(block.into()))
     }
 
     /// A blank spindle has taken the place of one that is lost: it is rebuilt.

@@ -11,8 +11,8 @@ use crate::payload::{Contents, Payload};
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::checkpoint::Checkpoint;
 use super::degraded::ROW_STRIPES;
-use super::held::HeldBlocks;
 use super::metadata::{self, Pointer};
+use super::snapshot_pins::SnapshotPins;
 use super::tag::{Owner, TagFields};
 use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
 
@@ -21,13 +21,13 @@ pub(super) struct Stored {
     /// The checksum of every block as it was last written, by key; 0 where it is not known.
     checksums: Vec<u32>,
     /// Dirty blocks that were given back: the consistency point gives them no place.
-    pub(super) given_back: SummaryBitmap,
+    pub(super) unmapped: SummaryBitmap,
     /// Which block lies at each VBN, or lay there last.
     key_at: Vec<u32>,
     /// What snapshots hold.
-    pub(super) held: HeldBlocks,
+    pub(super) pins: SnapshotPins,
     /// What no snapshot holds any more: the next consistency point frees it.
-    pub(super) let_go: Vec<Vbn>,
+    pub(super) unpinned: Vec<Vbn>,
     /// Blocks of the aggregate's bitmap that do not say what is in use: the next consistency point writes them.
     pub(super) stale: Vec<u32>,
 }
@@ -39,10 +39,10 @@ impl Stored {
     pub(super) fn new(keys: u32, file_blocks: u32, aggregate_blocks: u64) -> Self {
         Self {
             checksums: strewn_memory::filled(0, keys as usize),
-            given_back: SummaryBitmap::new(file_blocks.into()),
+            unmapped: SummaryBitmap::new(file_blocks.into()),
             key_at: strewn_memory::filled(NOBODY, aggregate_blocks as usize),
-            held: HeldBlocks::default(),
-            let_go: Vec::new(),
+            pins: SnapshotPins::default(),
+            unpinned: Vec::new(),
             stale: Vec::new(),
         }
     }
@@ -75,7 +75,7 @@ pub(super) enum Fit {
 }
 
 /// Where a block lay, and what it held, before the consistency point in progress.
-pub(super) struct Before {
+pub(super) struct OldLocation {
     vbn: Option<Vbn>,
     checksum: u32,
 }
@@ -95,9 +95,10 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Where the read of `key` went, and the checksum of what it must bring: a read that was sent before the consistency
     /// point in progress went to where the block lay before.
     pub(super) fn expected(&self, fields: TagFields, key: u32) -> (Option<Vbn>, u32) {
-        let sent_before =
-            fields.owner == Owner::CheckpointRead || fields.odd != self.reads.is_odd();
-        let moved = self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.before.get(&key));
+        let sent_before = fields.owner == Owner::CheckpointRead
+            || fields.epoch_parity != self.reads.epoch_parity();
+        let moved =
+            self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.old_locations.get(&key));
         match moved {
             Some(before) if sent_before => (before.vbn, before.checksum),
             _ => (self.map.get(key), self.checksum_of(key)),
@@ -121,7 +122,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// can tell.
     pub(super) fn wrong_read(&self, fields: TagFields, payload: &P) -> Option<(Run, Vec<bool>)> {
         let run = match fields.owner {
-            Owner::Operation | Owner::CheckpointRead => {
+            Owner::HostOperation | Owner::CheckpointRead => {
                 let wrong = self.wrong_blocks(fields, payload)?;
                 // A command's blocks lie one behind the other.
                 let first = self.expected(fields, fields.first_key).0?;
@@ -154,7 +155,8 @@ impl<P: Payload> WriteAnywhere<P> {
         let vbn = self.group().vbn(spindle, Dbn(dbn));
         let Some(key) = self.key_at(vbn) else { return Fit::Unknown };
         let agrees = |sum| sum == metadata::checksum(bytes);
-        let before = self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.before.get(&key));
+        let before =
+            self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.old_locations.get(&key));
         let (place, sum) = match before {
             Some(before) => (before.vbn, before.checksum),
             None => (self.map.get(key), self.checksum_of(key)),
@@ -166,7 +168,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 _ => Fit::Wrong,
             };
         }
-        if let Some(sum) = self.held_checksum(vbn) {
+        if let Some(sum) = self.pinned_checksum(vbn) {
             return if agrees(sum) { Fit::Right } else { Fit::Wrong };
         }
         // Of a block that the consistency point in progress has moved, the new place need not be written yet.
@@ -178,11 +180,11 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The checksum of what snapshots hold at `vbn`, if they do.
-    pub(super) fn held_checksum(&self, vbn: Vbn) -> Option<u32> {
+    pub(super) fn pinned_checksum(&self, vbn: Vbn) -> Option<u32> {
         if !P::CARRIES_DATA {
             return None;
         }
-        self.stored.as_ref()?.held.checksum_at(vbn)
+        self.stored.as_ref()?.pins.checksum_at(vbn)
     }
 
     /// Which block lies at `vbn`, or lay there last.
@@ -191,8 +193,8 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Whether the dirty block `key` is to lie nowhere.
-    pub(super) fn take_from_given_back(&mut self, key: u32) -> bool {
-        self.stored.as_mut().is_some_and(|stored| stored.given_back.remove(key.into()))
+    pub(super) fn take_unmapped(&mut self, key: u32) -> bool {
+        self.stored.as_mut().is_some_and(|stored| stored.unmapped.remove(key.into()))
     }
 
     /// Notes what the consistency point, whose blocks have been placed, will write: the checksums of its data, then its
@@ -209,26 +211,26 @@ impl<P: Payload> WriteAnywhere<P> {
             };
             self.set_checksum(key, sum);
         }
-        checkpoint.given_back.sort_unstable();
+        checkpoint.freed.sort_unstable();
         let mut keys = checkpoint.metadata.clone();
         keys.sort_unstable();
         for key in keys {
-            let bytes = self.metadata_block(key, &checkpoint.given_back);
+            let bytes = self.metadata_block(key, &checkpoint.freed);
             self.set_checksum(key, metadata::checksum(&bytes));
-            checkpoint.kept.insert(key, P::from_bytes(bytes));
+            checkpoint.frozen.insert(key, P::from_bytes(bytes));
         }
     }
 
     /// Remembers, before block `key` gets a new place, the one it has.
-    pub(super) fn remember(&self, key: u32, before: &mut BTreeMap<u32, Before>) {
+    pub(super) fn remember(&self, key: u32, old_locations: &mut BTreeMap<u32, OldLocation>) {
         if P::CARRIES_DATA {
             let (vbn, checksum) = (self.map.get(key), self.checksum_of(key));
-            before.entry(key).or_insert(Before { vbn, checksum });
+            old_locations.entry(key).or_insert(OldLocation { vbn, checksum });
         }
     }
 
-    /// The bytes of block `key` of metadata, as the consistency point leaves it that gives `given_back` (ascending) back.
-    pub(super) fn metadata_block(&self, key: u32, given_back: &[Vbn]) -> Vec<u8> {
+    /// The bytes of block `key` of metadata, as the consistency point leaves it that frees `freed` (ascending).
+    pub(super) fn metadata_block(&self, key: u32, freed: &[Vbn]) -> Vec<u8> {
         if self.keys.has_pointers(key) {
             let pointers = self.keys.children(key).map(|child| {
                 let vbn = self.map.get(child)?;
@@ -240,9 +242,9 @@ impl<P: Payload> WriteAnywhere<P> {
         if bitmap.contains(&key) {
             let first = u64::from(key - bitmap.start) * REGION_BLOCKS;
             let end = (first + REGION_BLOCKS).min(self.aggregate.total_blocks());
-            let from = given_back.partition_point(|vbn| vbn.0 < first);
-            let given_back = given_back[from..].iter().take_while(|vbn| vbn.0 < end);
-            let free = given_back.map(|vbn| (vbn.0 - first) as usize);
+            let from = freed.partition_point(|vbn| vbn.0 < first);
+            let freed = freed[from..].iter().take_while(|vbn| vbn.0 < end);
+            let free = freed.map(|vbn| (vbn.0 - first) as usize);
             return metadata::encode_bitmap(self.used_words(first, end), free);
         }
         let region = match key - self.keys.volume_bitmap_of(Region(0)) {

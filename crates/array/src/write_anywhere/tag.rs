@@ -6,7 +6,7 @@ use crate::driver::Tag;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     /// The host operation in slot `slot`.
-    Operation,
+    HostOperation,
     /// The consistency point in progress, for a block of metadata.
     CheckpointRead,
     /// The tetris in slot `slot` of the consistency point in progress.
@@ -30,7 +30,7 @@ pub(super) struct TagFields {
     /// Below 2^8.
     pub(super) blocks: u32,
     /// For an operation's read: whether it was sent in an odd epoch, see [`Reads`](super::reads::Reads).
-    pub(super) odd: bool,
+    pub(super) epoch_parity: bool,
 }
 
 impl TagFields {
@@ -40,14 +40,14 @@ impl TagFields {
             | (self.owner as u64 >> 2) << 31
             | u64::from(self.blocks) << 2
             | u64::from(self.slot) << 10
-            | u64::from(self.odd) << 30
+            | u64::from(self.epoch_parity) << 30
             | u64::from(self.first_key) << 32)
     }
 
     pub(super) fn unpack(tag: Tag) -> Self {
         Self {
             owner: match tag.0 & 3 | tag.0 >> 29 & 4 {
-                0 => Owner::Operation,
+                0 => Owner::HostOperation,
                 1 => Owner::CheckpointRead,
                 2 => Owner::Tetris,
                 3 => Owner::Recovery,
@@ -56,7 +56,7 @@ impl TagFields {
             },
             blocks: (tag.0 >> 2) as u32 & 0xFF,
             slot: (tag.0 >> 10) as u32 & 0xF_FFFF,
-            odd: tag.0 >> 30 & 1 == 1,
+            epoch_parity: tag.0 >> 30 & 1 == 1,
             first_key: (tag.0 >> 32) as u32,
         }
     }
@@ -71,7 +71,7 @@ mod tests {
         #[test]
         fn a_tag_keeps_its_fields(
             owner in prop_oneof![
-                Just(Owner::Operation),
+                Just(Owner::HostOperation),
                 Just(Owner::CheckpointRead),
                 Just(Owner::Tetris),
                 Just(Owner::Recovery),
@@ -81,9 +81,9 @@ mod tests {
             slot in 0u32..1 << 20,
             first_key: u32,
             blocks in 0u32..256,
-            odd: bool,
+            epoch_parity: bool,
         ) {
-            let fields = TagFields { owner, slot, first_key, blocks, odd };
+            let fields = TagFields { owner, slot, first_key, blocks, epoch_parity };
             prop_assert_eq!(TagFields::unpack(fields.pack()), fields);
         }
     }

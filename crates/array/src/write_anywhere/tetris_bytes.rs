@@ -8,7 +8,7 @@ use strewn_raid::{
     UpdateMethod,
 };
 
-use crate::payload::{Holds, Payload};
+use crate::payload::{BlockContents, Payload};
 
 use super::degraded::ROW_STRIPES;
 use super::tag::TagFields;
@@ -66,7 +66,7 @@ impl<P: Payload> StripeReads<P> {
 
 /// What the blocks of a tetris hold, by place; empty in a simulation.
 pub(super) struct TetrisPayloads<P> {
-    blocks: BTreeMap<(SpindleIndex, u64), (P, Holds)>,
+    blocks: BTreeMap<(SpindleIndex, u64), (P, BlockContents)>,
     /// Parity blocks that are not written, by spindle and stripe of the tetris.
     left_out: BTreeMap<SpindleIndex, u64>,
 }
@@ -78,7 +78,7 @@ impl<P> Default for TetrisPayloads<P> {
 }
 
 impl<P: Payload> TetrisPayloads<P> {
-    pub(super) fn put(&mut self, place: Run, payload: P, holds: Holds) {
+    pub(super) fn put(&mut self, place: Run, payload: P, holds: BlockContents) {
         self.blocks.insert((place.spindle, place.dbn), (payload, holds));
     }
 
@@ -92,7 +92,7 @@ impl<P: Payload> TetrisPayloads<P> {
         if !P::CARRIES_DATA {
             return P::default();
         }
-        let nothing = || (P::from_bytes(vec![0; BLOCK_BYTES]), Holds::Nothing);
+        let nothing = || (P::from_bytes(vec![0; BLOCK_BYTES]), BlockContents::Nothing);
         let blocks = (run.dbn..run.dbn + u64::from(run.blocks)).map(|dbn| (run.spindle, dbn));
         P::of_blocks(
             blocks.map(|place| self.blocks.remove(&place).unwrap_or_else(nothing)).collect(),
@@ -120,7 +120,7 @@ impl<P: Payload> TetrisPayloads<P> {
             let mut parity = vec![vec![0; BLOCK_BYTES]; group.parity().spindles().into()];
             codec.encode(&data, &mut parity).expect("blocks of one size, as many as data spindles");
             for (bytes, spindle) in parity.into_iter().zip(group.data_spindles()..) {
-                self.blocks.insert(place(spindle), (P::from_bytes(bytes), Holds::Parity));
+                self.blocks.insert(place(spindle), (P::from_bytes(bytes), BlockContents::Parity));
             }
         }
         let shape = group.stripe_shape();
@@ -150,7 +150,7 @@ impl<P: Payload> TetrisPayloads<P> {
                 match stripe_bytes.block(member).filter(|_| computed) {
                     Some(bytes) => {
                         let payload = P::from_bytes(bytes.to_vec());
-                        self.blocks.insert((spindle, dbn), (payload, Holds::Parity));
+                        self.blocks.insert((spindle, dbn), (payload, BlockContents::Parity));
                     }
                     None => *self.left_out.entry(spindle).or_default() |= 1 << stripe,
                 }

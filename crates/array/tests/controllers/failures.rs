@@ -16,7 +16,7 @@ use strewn_array::{
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 
 /// Spindles that can be lost, and remember what was written where it matters.
-struct World {
+struct MemoryDriver {
     lost: BTreeSet<u16>,
     /// Spares: all that is read of them must have been written.
     spares: BTreeSet<u16>,
@@ -28,7 +28,7 @@ struct World {
     timer_ns: Option<u64>,
 }
 
-impl Driver<()> for World {
+impl Driver<()> for MemoryDriver {
     fn processor(&mut self, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<()>) {
@@ -61,7 +61,7 @@ impl Driver<()> for World {
     }
 }
 
-impl World {
+impl MemoryDriver {
     /// A blank device is there instead of a lost one.
     fn replace(&mut self, spindle: SpindleIndex) {
         assert!(self.lost.remove(&spindle.0), "a spare for {spindle}, which is not lost");
@@ -70,9 +70,9 @@ impl World {
     }
 }
 
-struct Bench<A> {
+struct Harness<A> {
     array: A,
-    world: World,
+    driver: MemoryDriver,
     now_ns: u64,
     operations: u32,
     lun_sectors: u64,
@@ -96,9 +96,9 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-impl<A: Array<()>> Bench<A> {
+impl<A: Array<()>> Harness<A> {
     fn new(mut array: A, lun_sectors: u64, reserve_from: u64) -> Self {
-        let mut world = World {
+        let mut driver = MemoryDriver {
             lost: BTreeSet::new(),
             spares: BTreeSet::new(),
             reserve_from,
@@ -107,8 +107,8 @@ impl<A: Array<()>> Bench<A> {
             unanswered: BTreeSet::new(),
             timer_ns: None,
         };
-        array.start(0, &mut world);
-        Self { array, world, now_ns: 0, operations: 0, lun_sectors }
+        array.start(0, &mut driver);
+        Self { array, driver, now_ns: 0, operations: 0, lun_sectors }
     }
 
     fn take(&mut self, step: &Step) {
@@ -116,14 +116,14 @@ impl<A: Array<()>> Bench<A> {
         match *step {
             Step::Read(at, sectors) => self.submit(Direction::Read, at, sectors),
             Step::Write(at, sectors) => self.submit(Direction::Write, at, sectors),
-            Step::Complete(which) if !self.world.outstanding.is_empty() => {
-                self.complete(which % self.world.outstanding.len());
+            Step::Complete(which) if !self.driver.outstanding.is_empty() => {
+                self.complete(which % self.driver.outstanding.len());
             }
             Step::Complete(_) => {}
             Step::Timer => {
-                if let Some(at_ns) = self.world.timer_ns.take() {
+                if let Some(at_ns) = self.driver.timer_ns.take() {
                     self.now_ns = self.now_ns.max(at_ns);
-                    self.array.timer_fired(self.now_ns, &mut self.world);
+                    self.array.timer_fired(self.now_ns, &mut self.driver);
                 }
             }
         }
@@ -133,40 +133,40 @@ impl<A: Array<()>> Bench<A> {
         let first_sector = at % (self.lun_sectors - u64::from(sectors));
         let id = OperationId(self.operations);
         self.operations += 1;
-        self.world.unanswered.insert(id.0);
+        self.driver.unanswered.insert(id.0);
         let operation = HostOperation { id, direction, first_sector, sectors, payload: () };
-        self.array.host_operation(self.now_ns, operation, &mut self.world);
+        self.array.host_operation(self.now_ns, operation, &mut self.driver);
     }
 
     fn complete(&mut self, index: usize) {
-        let command = self.world.outstanding.remove(index);
+        let command = self.driver.outstanding.remove(index);
         if command.direction == Direction::Write {
             let sectors = command.first_sector..command.first_sector + u64::from(command.sectors);
-            self.world.written.extend(sectors.map(|sector| (command.spindle.0, sector)));
+            self.driver.written.extend(sectors.map(|sector| (command.spindle.0, sector)));
         }
-        self.array.command_completed(self.now_ns, command.tag, (), &mut self.world);
+        self.array.command_completed(self.now_ns, command.tag, (), &mut self.driver);
     }
 
     fn fail(&mut self, spindle: u16) -> Result<(), DataLost> {
-        let outstanding = std::mem::take(&mut self.world.outstanding);
+        let outstanding = std::mem::take(&mut self.driver.outstanding);
         let (failed, left) = outstanding.into_iter().partition(|one| one.spindle.0 == spindle);
-        self.world.outstanding = left;
-        self.world.lost.insert(spindle);
-        self.world.spares.remove(&spindle);
-        self.array.spindle_failed(self.now_ns, SpindleIndex(spindle), &mut self.world)?;
+        self.driver.outstanding = left;
+        self.driver.lost.insert(spindle);
+        self.driver.spares.remove(&spindle);
+        self.array.spindle_failed(self.now_ns, SpindleIndex(spindle), &mut self.driver)?;
         let failed: Vec<SpindleCommand<()>> = failed;
         for command in failed {
-            self.array.command_failed(self.now_ns, command, &mut self.world);
+            self.array.command_failed(self.now_ns, command, &mut self.driver);
         }
         Ok(())
     }
 
     /// Completes the oldest command until there is none, with a timer now and then.
-    fn settle(&mut self) {
+    fn run_to_quiescence(&mut self) {
         for _ in 0..4 {
             for done in 0.. {
                 assert!(done < 1_000_000, "the array never comes to rest");
-                if self.world.outstanding.is_empty() {
+                if self.driver.outstanding.is_empty() {
                     break;
                 }
                 self.now_ns += 1_000;
@@ -174,18 +174,18 @@ impl<A: Array<()>> Bench<A> {
             }
             self.take(&Step::Timer);
         }
-        assert_eq!(self.world.unanswered, BTreeSet::new(), "never answered");
+        assert_eq!(self.driver.unanswered, BTreeSet::new(), "never answered");
     }
 }
 
-impl Bench<InPlace<()>> {
+impl Harness<InPlace<()>> {
     fn replace(&mut self, spindle: u16) {
-        self.world.replace(SpindleIndex(spindle));
-        self.array.replaced(self.now_ns, SpindleIndex(spindle), &mut self.world);
+        self.driver.replace(SpindleIndex(spindle));
+        self.array.replaced(self.now_ns, SpindleIndex(spindle), &mut self.driver);
     }
 }
 
-fn write_anywhere(parity: Parity, rebuild: Rebuild) -> Bench<WriteAnywhere<()>> {
+fn write_anywhere(parity: Parity, rebuild: Rebuild) -> Harness<WriteAnywhere<()>> {
     let (file_blocks, stripes) = (600, 500);
     let array = WriteAnywhere::new(WriteAnywhereConfig {
         group: ParityGroup::new(parity, 4, stripes).unwrap(),
@@ -205,10 +205,10 @@ fn write_anywhere(parity: Parity, rebuild: Rebuild) -> Bench<WriteAnywhere<()>> 
         cache_start: CacheStart::Empty,
         processor: ProcessorCosts::default(),
     });
-    Bench::new(array.unwrap().with_rebuild(rebuild), u64::from(file_blocks) * 8, u64::MAX)
+    Harness::new(array.unwrap().with_rebuild(rebuild), u64::from(file_blocks) * 8, u64::MAX)
 }
 
-fn in_place(sets: Vec<u16>, rebuild: Rebuild) -> Bench<InPlace<()>> {
+fn in_place(sets: Vec<u16>, rebuild: Rebuild) -> Harness<InPlace<()>> {
     let chunk_bytes = 8 * 512;
     let config =
         VraidConfig { redundancy_sets: sets.clone(), chunk_bytes, segment_bytes: 8 * chunk_bytes };
@@ -225,7 +225,7 @@ fn in_place(sets: Vec<u16>, rebuild: Rebuild) -> Bench<InPlace<()>> {
         destages_in_flight: 6,
         processor: ProcessorCosts::default(),
     });
-    Bench::new(array.unwrap().with_rebuild(rebuild), lun_sectors, 3 * 5 * 64)
+    Harness::new(array.unwrap().with_rebuild(rebuild), lun_sectors, 3 * 5 * 64)
 }
 
 fn rebuilds() -> impl Strategy<Value = Rebuild> {
@@ -233,25 +233,27 @@ fn rebuilds() -> impl Strategy<Value = Rebuild> {
 }
 
 /// The array goes through `steps`, and at the given ones spindles fail.
-fn run<A: Array<()>>(bench: &mut Bench<A>, steps: &[Step], failures: &[(usize, u16)]) {
+fn run<A: Array<()>>(harness: &mut Harness<A>, steps: &[Step], failures: &[(usize, u16)]) {
     for (number, step) in steps.iter().enumerate() {
         for (_, spindle) in failures.iter().filter(|(at, _)| *at == number) {
-            bench.fail(*spindle).unwrap();
+            harness.fail(*spindle).unwrap();
         }
-        bench.take(step);
+        harness.take(step);
     }
-    bench.settle();
+    harness.run_to_quiescence();
 }
 
 /// In a set of six there is but one spindle to rebuild a segment onto: a step that is begun anew goes to the same.
 #[test]
 fn regression_a_step_that_is_given_up_keeps_its_room() {
-    let mut bench = in_place(vec![6, 8], Rebuild { spares: 1, steps_in_flight: 3 });
-    bench.fail(3).unwrap();
-    bench.take(&Step::Complete(0));
-    bench.fail(8).unwrap();
-    bench.settle();
-    let [first, second] = bench.array.failures() else { panic!("{:?}", bench.array.failures()) };
+    let mut harness = in_place(vec![6, 8], Rebuild { spares: 1, steps_in_flight: 3 });
+    harness.fail(3).unwrap();
+    harness.take(&Step::Complete(0));
+    harness.fail(8).unwrap();
+    harness.run_to_quiescence();
+    let [first, second] = harness.array.failures() else {
+        panic!("{:?}", harness.array.failures())
+    };
     assert!(!first.is_open() && second.is_open(), "{first:?}, {second:?}");
 }
 
@@ -267,14 +269,14 @@ proptest! {
         let parity = if raid_dp { Parity::RaidDp } else { Parity::Raid4 };
         let failures: Vec<_> =
             times.into_iter().zip(spindles).take(parity.spindles().into()).collect();
-        let mut bench = write_anywhere(parity, rebuild);
-        run(&mut bench, &steps, &failures);
+        let mut harness = write_anywhere(parity, rebuild);
+        run(&mut harness, &steps, &failures);
         // What there was a spare for is whole: every sector of the spare has been written.
         let rebuilt: Vec<_> =
-            bench.array.failures().iter().filter(|failure| !failure.is_open()).collect();
+            harness.array.failures().iter().filter(|failure| !failure.is_open()).collect();
         prop_assert_eq!(rebuilt.len(), failures.len().min(rebuild.spares.into()));
         for failure in rebuilt {
-            let of_spare = bench.world.written.iter().filter(|one| one.0 == failure.spindle.0);
+            let of_spare = harness.driver.written.iter().filter(|one| one.0 == failure.spindle.0);
             prop_assert_eq!(of_spare.count(), 500 * 8);
         }
     }
@@ -286,10 +288,10 @@ proptest! {
         times in prop::array::uniform3(0..300usize),
         rebuild in rebuilds(),
     ) {
-        let mut bench = write_anywhere(Parity::RaidDp, rebuild);
+        let mut harness = write_anywhere(Parity::RaidDp, rebuild);
         let failures = times.map(|time| (time, spindle));
-        run(&mut bench, &steps, &failures);
-        let whole = bench.array.failures().iter().any(|failure| !failure.is_open());
+        run(&mut harness, &steps, &failures);
+        let whole = harness.array.failures().iter().any(|failure| !failure.is_open());
         prop_assert!(whole || rebuild.spares < 3);
     }
 
@@ -300,11 +302,11 @@ proptest! {
         times in prop::array::uniform2(0..300usize),
         rebuild in rebuilds(),
     ) {
-        let mut bench = in_place(vec![6, 8], rebuild);
+        let mut harness = in_place(vec![6, 8], rebuild);
         let failures = [(times[0], spindles.0), (times[1], spindles.1)];
-        run(&mut bench, &steps, &failures);
-        let rebuilt = bench.array.failures().iter().filter(|failure| !failure.is_open()).count();
-        prop_assert_eq!(rebuilt, usize::from(rebuild.spares.min(2)), "{:?}", bench.array.failures());
+        run(&mut harness, &steps, &failures);
+        let rebuilt = harness.array.failures().iter().filter(|failure| !failure.is_open()).count();
+        prop_assert_eq!(rebuilt, usize::from(rebuild.spares.min(2)), "{:?}", harness.array.failures());
     }
 
     #[test]
@@ -312,11 +314,11 @@ proptest! {
         steps in prop::collection::vec(any_step(), 200),
         order in prop::sample::subsequence((0..8u16).collect::<Vec<_>>(), 2).prop_shuffle(),
     ) {
-        let mut bench = in_place(vec![8], Rebuild { spares: 2, steps_in_flight: 2 });
-        run(&mut bench, &steps, &[(20, order[0])]);
-        prop_assert!(!bench.array.failures()[0].is_open());
-        run(&mut bench, &steps, &[(20, order[1])]);
-        prop_assert!(bench.array.failures().iter().all(|failure| !failure.is_open()));
+        let mut harness = in_place(vec![8], Rebuild { spares: 2, steps_in_flight: 2 });
+        run(&mut harness, &steps, &[(20, order[0])]);
+        prop_assert!(!harness.array.failures()[0].is_open());
+        run(&mut harness, &steps, &[(20, order[1])]);
+        prop_assert!(harness.array.failures().iter().all(|failure| !failure.is_open()));
     }
 
     #[test]
@@ -326,34 +328,34 @@ proptest! {
         times in prop::array::uniform3(0..200usize),
         rebuild in rebuilds(),
     ) {
-        let mut bench = in_place(vec![8], rebuild);
+        let mut harness = in_place(vec![8], rebuild);
         let mut times = times;
         times.sort_unstable();
         // Lost, replaced, lost once more.
-        run(&mut bench, &steps[..times[0]], &[]);
-        bench.fail(spindle).unwrap();
+        run(&mut harness, &steps[..times[0]], &[]);
+        harness.fail(spindle).unwrap();
         for step in &steps[times[0]..times[1]] {
-            bench.take(step);
+            harness.take(step);
         }
-        bench.replace(spindle);
+        harness.replace(spindle);
         for step in &steps[times[1]..times[2]] {
-            bench.take(step);
+            harness.take(step);
         }
-        bench.fail(spindle).unwrap();
+        harness.fail(spindle).unwrap();
         for step in &steps[times[2]..] {
-            bench.take(step);
+            harness.take(step);
         }
-        bench.replace(spindle);
-        bench.settle();
-        prop_assert!(bench.array.failures().last().is_some_and(|failure| !failure.is_open()));
+        harness.replace(spindle);
+        harness.run_to_quiescence();
+        prop_assert!(harness.array.failures().last().is_some_and(|failure| !failure.is_open()));
         // Nothing but the LUN's round is on it: all of that was written, and it is read again.
-        let of_spindle = bench.world.written.iter().filter(|one| one.0 == spindle);
+        let of_spindle = harness.driver.written.iter().filter(|one| one.0 == spindle);
         prop_assert!(of_spindle.count() >= 3 * 5 * 64);
-        let counted = *bench.array.counters();
-        bench.submit(Direction::Read, 0, 100);
-        bench.settle();
-        prop_assert_eq!(bench.array.counters().since(&counted).degraded_reads, 0);
-        bench.fail((spindle + 1) % 8).unwrap();
-        bench.settle();
+        let counted = *harness.array.counters();
+        harness.submit(Direction::Read, 0, 100);
+        harness.run_to_quiescence();
+        prop_assert_eq!(harness.array.counters().since(&counted).degraded_reads, 0);
+        harness.fail((spindle + 1) % 8).unwrap();
+        harness.run_to_quiescence();
     }
 }

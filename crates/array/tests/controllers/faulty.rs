@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::{
-    Acknowledge, Array, Contents, Direction, Driver, Holds, HostOperation, OperationId, Payload,
-    Root, SpindleCommand,
+    Acknowledge, Array, BlockContents, Contents, Direction, Driver, HostOperation, OperationId,
+    Payload, Root, SpindleCommand,
 };
 use strewn_raid::{SpindleIndex, StripeCodec, StripeMember, StripedLayout};
 
@@ -19,7 +19,7 @@ pub const BLOCK_SECTORS: u64 = 8;
 #[derive(Debug, Clone, Default)]
 pub struct Described {
     pub bytes: Bytes,
-    holds: BTreeMap<u32, Holds>,
+    holds: BTreeMap<u32, BlockContents>,
 }
 
 impl Payload for Described {
@@ -43,7 +43,7 @@ impl Payload for Described {
         Self { bytes: Bytes(bytes), holds: BTreeMap::new() }
     }
 
-    fn describe(&mut self, at_sector: u32, holds: Holds) {
+    fn describe(&mut self, at_sector: u32, holds: BlockContents) {
         assert!(self.holds.insert(at_sector, holds).is_none(), "a block is described twice");
     }
 }
@@ -68,14 +68,14 @@ impl Contents<Described> for DescribedSectors {
 struct Spindle {
     bytes: Vec<u8>,
     /// What the array said of each block, if it has written it.
-    holds: Vec<Option<Holds>>,
+    holds: Vec<Option<BlockContents>>,
     bad: BTreeSet<u64>,
     is_lost: bool,
 }
 
 impl Spindle {
     fn is_bad(&self, block: u64) -> bool {
-        self.bad.contains(&block) || self.holds[block as usize] == Some(Holds::Gone)
+        self.bad.contains(&block) || self.holds[block as usize] == Some(BlockContents::Gone)
     }
 }
 
@@ -85,7 +85,7 @@ struct Outstanding {
     bad: Vec<bool>,
 }
 
-pub struct FaultyWorld {
+pub struct FaultyDriver {
     pub host: Host,
     pub layout: LunLayout,
     spindles: Vec<Spindle>,
@@ -111,7 +111,7 @@ pub struct FaultyWorld {
     writes_out: BTreeMap<u32, HostOperation<Described>>,
 }
 
-impl Driver<Described> for FaultyWorld {
+impl Driver<Described> for FaultyDriver {
     fn processor(&mut self, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<Described>) {
@@ -167,7 +167,7 @@ impl Driver<Described> for FaultyWorld {
     }
 }
 
-impl FaultyWorld {
+impl FaultyDriver {
     /// The spindles have every sector as it was `acknowledged`, or newer. Nothing may be on reserve.
     pub fn spindles_have(&self, acknowledged: &[u32]) {
         for (lun_sector, &version) in (0..).zip(acknowledged) {
@@ -294,12 +294,13 @@ impl FaultyWorld {
                 let sector = block * BLOCK_SECTORS;
                 let spindle = SpindleIndex(index as u16);
                 match (holds, self.layout.lun_sector_of(spindle, sector)) {
-                    (None | Some(Holds::Gone), _) => {}
-                    (Some(Holds::Lun(_) | Holds::Parity), _) if sector >= self.reserve_from => {}
-                    (Some(Holds::Lun(block)), Some(StripeMember::Data { lun_sector })) => {
+                    (None | Some(BlockContents::Gone), _) => {}
+                    (Some(BlockContents::Lun(_) | BlockContents::Parity), _)
+                        if sector >= self.reserve_from => {}
+                    (Some(BlockContents::Lun(block)), Some(StripeMember::Data { lun_sector })) => {
                         assert_eq!(block * BLOCK_SECTORS, lun_sector);
                     }
-                    (Some(Holds::Parity), Some(StripeMember::Parity { .. })) => {}
+                    (Some(BlockContents::Parity), Some(StripeMember::Parity { .. })) => {}
                     (holds, there) => panic!("{holds:?} is said of {there:?}"),
                 }
             }
@@ -316,19 +317,19 @@ impl FaultyWorld {
     }
 }
 
-pub struct FaultyBench {
+pub struct FaultyHarness {
     pub array: InPlace<Described>,
-    pub world: FaultyWorld,
+    pub driver: FaultyDriver,
     now_ns: u64,
 }
 
-impl FaultyBench {
+impl FaultyHarness {
     /// Spindles that hold version 0 of the LUN, with its parity.
     pub fn new(array: InPlace<Described>, lun_sectors: u64, spindle_sectors: u64) -> Self {
         let layout = array.lun_layout().clone();
-        let spindles = (0..layout.spindles()).map(|_| FaultyWorld::spindle_of(spindle_sectors, 0));
+        let spindles = (0..layout.spindles()).map(|_| FaultyDriver::spindle_of(spindle_sectors, 0));
         let reserve_from = layout.segments_used(lun_sectors) * layout.segment_sectors();
-        let mut world = FaultyWorld {
+        let mut driver = FaultyDriver {
             host: Host::new(lun_sectors),
             spindles: spindles.collect(),
             outstanding: Vec::new(),
@@ -348,28 +349,28 @@ impl FaultyBench {
             writes_out: BTreeMap::new(),
         };
         for lun_sector in 0..lun_sectors {
-            let place = world.layout.locate(lun_sector);
+            let place = driver.layout.locate(lun_sector);
             let bytes = content(lun_sector, 0);
             let mut lay = |spindle: SpindleIndex, sector: u64| {
                 let start = sector as usize * SECTOR_BYTES;
-                let there = &mut world.spindles[spindle.index()].bytes[start..];
+                let there = &mut driver.spindles[spindle.index()].bytes[start..];
                 there.iter_mut().zip(&bytes).for_each(|(there, byte)| *there ^= byte);
             };
             lay(place.spindle, place.sector_on_spindle);
             lay(place.parity_spindle, place.parity_sector);
         }
         let mut array = array;
-        array.start(0, &mut world);
-        Self { array, world, now_ns: 0 }
+        array.start(0, &mut driver);
+        Self { array, driver, now_ns: 0 }
     }
 
     pub fn read(&mut self, first_sector: u64, sectors: u32) -> u32 {
-        let operation = self.world.host.read(first_sector, sectors);
+        let operation = self.driver.host.read(first_sector, sectors);
         self.submit(operation)
     }
 
     pub fn write(&mut self, first_sector: u64, sectors: u32) -> u32 {
-        let operation = self.world.host.write(first_sector, sectors);
+        let operation = self.driver.host.write(first_sector, sectors);
         self.submit(operation)
     }
 
@@ -378,129 +379,129 @@ impl FaultyBench {
         let payload = Described::from_bytes(payload.0);
         let operation = HostOperation { id, direction, first_sector, sectors, payload };
         if direction == Direction::Write {
-            self.world.writes_out.insert(id.0, operation.clone());
+            self.driver.writes_out.insert(id.0, operation.clone());
         }
-        self.array.host_operation(self.now_ns, operation, &mut self.world);
+        self.array.host_operation(self.now_ns, operation, &mut self.driver);
         id.0
     }
 
     pub fn is_answered(&self, operation: u32) -> bool {
-        !self.world.host.is_outstanding(operation)
+        !self.driver.host.is_outstanding(operation)
     }
 
     pub fn commands_out(&self) -> usize {
-        self.world.outstanding.len()
+        self.driver.outstanding.len()
     }
 
     pub fn execute(&mut self, index: usize) {
-        self.world.execute(index);
+        self.driver.execute(index);
     }
 
     pub fn complete(&mut self, index: usize) {
-        self.world.execute(index);
+        self.driver.execute(index);
         self.now_ns += 1_000;
-        let Outstanding { mut command, bad, .. } = self.world.outstanding.remove(index);
+        let Outstanding { mut command, bad, .. } = self.driver.outstanding.remove(index);
         if bad.contains(&true) {
-            self.array.blocks_failed(self.now_ns, command, &bad, &mut self.world);
+            self.array.blocks_failed(self.now_ns, command, &bad, &mut self.driver);
         } else {
             if command.direction == Direction::Write {
                 command.payload = Described::default();
             }
             let (tag, payload) = (command.tag, command.payload);
-            self.array.command_completed(self.now_ns, tag, payload, &mut self.world);
+            self.array.command_completed(self.now_ns, tag, payload, &mut self.driver);
         }
     }
 
     /// A spindle is lost, and with it some of the writes that were on their way.
     pub fn fail(&mut self, spindle: u16) {
-        let outstanding = std::mem::take(&mut self.world.outstanding);
+        let outstanding = std::mem::take(&mut self.driver.outstanding);
         let (failed, left): (Vec<_>, Vec<_>) =
             outstanding.into_iter().partition(|one| one.command.spindle.0 == spindle);
-        self.world.outstanding = left;
-        self.world.spindles[usize::from(spindle)].is_lost = true;
-        self.world.has_lost = true;
+        self.driver.outstanding = left;
+        self.driver.spindles[usize::from(spindle)].is_lost = true;
+        self.driver.has_lost = true;
         let spindle = SpindleIndex(spindle);
-        self.array.spindle_failed(self.now_ns, spindle, &mut self.world).unwrap();
+        self.array.spindle_failed(self.now_ns, spindle, &mut self.driver).unwrap();
         for Outstanding { mut command, .. } in failed {
             if command.direction == Direction::Read {
                 command.payload = Described::default();
             }
-            self.array.command_failed(self.now_ns, command, &mut self.world);
+            self.array.command_failed(self.now_ns, command, &mut self.driver);
         }
     }
 
     /// Another device takes the place of a spindle that is lost, with other people's data on it.
     pub fn replace(&mut self, spindle: u16) {
-        let place = &mut self.world.spindles[usize::from(spindle)];
+        let place = &mut self.driver.spindles[usize::from(spindle)];
         assert!(place.is_lost, "only what is lost is replaced");
-        *place = FaultyWorld::spindle_of((place.bytes.len() / SECTOR_BYTES) as u64, 0xAA);
-        self.array.replaced(self.now_ns, SpindleIndex(spindle), &mut self.world);
+        *place = FaultyDriver::spindle_of((place.bytes.len() / SECTOR_BYTES) as u64, 0xAA);
+        self.array.replaced(self.now_ns, SpindleIndex(spindle), &mut self.driver);
     }
 
     pub fn commit(&mut self) {
-        if std::mem::take(&mut self.world.is_committing) {
-            self.world.free_halves = self.world.half;
-            self.array.committed(self.now_ns, &mut self.world);
+        if std::mem::take(&mut self.driver.is_committing) {
+            self.driver.free_halves = self.driver.half;
+            self.array.committed(self.now_ns, &mut self.driver);
         }
     }
 
     /// The power goes, and comes again: of what was on its way, the writes that must all be done or none are done, for
     /// there is a record of them; of the others those that were. `array` begins with what the log has.
     pub fn crash(&mut self, array: InPlace<Described>) {
-        for index in 0..self.world.outstanding.len() {
-            if self.world.outstanding[index].command.all_or_none {
-                self.world.execute(index);
+        for index in 0..self.driver.outstanding.len() {
+            if self.driver.outstanding[index].command.all_or_none {
+                self.driver.execute(index);
             }
         }
-        self.world.outstanding.clear();
-        self.world.host.forget_outstanding();
-        self.world.writes_out.clear();
-        (self.world.is_committing, self.world.at_checkpoint) = (false, None);
+        self.driver.outstanding.clear();
+        self.driver.host.forget_outstanding();
+        self.driver.writes_out.clear();
+        (self.driver.is_committing, self.driver.at_checkpoint) = (false, None);
         self.array = array;
-        self.array.start(self.now_ns, &mut self.world);
-        let lost = (0..).zip(&self.world.spindles).filter(|(_, spindle)| spindle.is_lost);
+        self.array.start(self.now_ns, &mut self.driver);
+        let lost = (0..).zip(&self.driver.spindles).filter(|(_, spindle)| spindle.is_lost);
         for spindle in lost.map(|(index, _)| SpindleIndex(index)).collect::<Vec<_>>() {
-            self.array.spindle_failed(self.now_ns, spindle, &mut self.world).unwrap();
+            self.array.spindle_failed(self.now_ns, spindle, &mut self.driver).unwrap();
         }
-        let free = self.world.free_halves;
-        let mut log = std::mem::take(&mut self.world.log);
+        let free = self.driver.free_halves;
+        let mut log = std::mem::take(&mut self.driver.log);
         log.retain(|(half, _)| *half >= free);
         for (_, write) in &log {
-            self.world.host.forget_write(write.first_sector, write.sectors);
+            self.driver.host.forget_write(write.first_sector, write.sectors);
         }
         for (_, write) in log {
-            self.world.host.write_again(write.id, write.first_sector, write.sectors);
-            self.world.writes_out.insert(write.id.0, write.clone());
-            self.array.host_operation(self.now_ns, write, &mut self.world);
-            self.settle();
+            self.driver.host.write_again(write.id, write.first_sector, write.sectors);
+            self.driver.writes_out.insert(write.id.0, write.clone());
+            self.array.host_operation(self.now_ns, write, &mut self.driver);
+            self.run_to_quiescence();
         }
     }
 
     /// Completes the oldest command until there is none.
-    pub fn settle(&mut self) {
+    pub fn run_to_quiescence(&mut self) {
         for done in 0.. {
             assert!(done < 1_000_000, "the array never comes to rest");
             if self.commands_out() > 0 {
                 self.complete(0);
-            } else if self.world.is_committing {
+            } else if self.driver.is_committing {
                 self.commit();
             } else {
                 break;
             }
         }
-        assert_eq!(self.world.host.outstanding_ids(), [0; 0], "never answered");
+        assert_eq!(self.driver.host.outstanding_ids(), [0; 0], "never answered");
     }
 
     pub fn checkpoint(&mut self) {
-        self.array.begin_checkpoint(self.now_ns, &mut self.world);
+        self.array.begin_checkpoint(self.now_ns, &mut self.driver);
     }
 
     /// No block of the LUN's data is bad.
     pub fn data_blocks_are_good(&self) {
-        for lun_sector in (0..self.world.lun_sectors).step_by(BLOCK_SECTORS as usize) {
-            let place = self.world.layout.locate(lun_sector);
+        for lun_sector in (0..self.driver.lun_sectors).step_by(BLOCK_SECTORS as usize) {
+            let place = self.driver.layout.locate(lun_sector);
             let block = place.sector_on_spindle / BLOCK_SECTORS;
-            let is_bad = self.world.spindles[place.spindle.index()].is_bad(block);
+            let is_bad = self.driver.spindles[place.spindle.index()].is_bad(block);
             assert!(!is_bad, "sector {lun_sector} of the LUN is still bad");
         }
     }
@@ -508,20 +509,20 @@ impl FaultyBench {
     /// Has everything brought to the spindles.
     pub fn clean(&mut self) {
         for _ in 0..10 {
-            self.settle();
+            self.run_to_quiescence();
             if self.array.is_clean() {
                 return;
             }
-            self.array.begin_checkpoint(self.now_ns, &mut self.world);
+            self.array.begin_checkpoint(self.now_ns, &mut self.driver);
         }
         panic!("the array is never clean");
     }
 
     pub fn read_everything(&mut self) {
-        let lun_sectors = self.world.lun_sectors;
+        let lun_sectors = self.driver.lun_sectors;
         for first_sector in (0..lun_sectors).step_by(24) {
             self.read(first_sector, 24.min(lun_sectors - first_sector) as u32);
-            self.settle();
+            self.run_to_quiescence();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! An array on a bench: spindles in memory, and the time at a standstill until something is let happen.
+//! An array on a harness: spindles in memory, and the time at a standstill until something is let happen.
 
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, HostOperation, OperationId, SpindleCommand, Tag,
@@ -50,7 +50,7 @@ struct Outstanding {
 }
 
 /// The world an array sees: spindles of equal size, a host, a clock.
-pub struct World {
+pub struct MemoryDriver {
     pub host: Host,
     pub now_ns: u64,
     pub timer_ns: Option<u64>,
@@ -59,7 +59,7 @@ pub struct World {
     outstanding: Vec<Outstanding>,
 }
 
-impl World {
+impl MemoryDriver {
     fn execute(&mut self, index: usize) {
         let Outstanding { command, payload, executed } = &mut self.outstanding[index];
         if std::mem::replace(executed, true) {
@@ -90,7 +90,7 @@ impl World {
     }
 }
 
-impl Driver<Bytes> for World {
+impl Driver<Bytes> for MemoryDriver {
     fn processor(&mut self, cost_ns: u64) {
         self.now_ns += cost_ns;
     }
@@ -123,25 +123,25 @@ impl Driver<Bytes> for World {
 
 /// Looks on: after every call of the array it sees what happened in it.
 pub trait Watch<A> {
-    fn saw(&mut self, array: &A, world: &World, events: &[Event]);
+    fn saw(&mut self, array: &A, driver: &MemoryDriver, events: &[Event]);
 }
 
 impl<A> Watch<A> for () {
-    fn saw(&mut self, _array: &A, _world: &World, _events: &[Event]) {}
+    fn saw(&mut self, _array: &A, _world: &MemoryDriver, _events: &[Event]) {}
 }
 
-pub struct Bench<A, W = ()> {
+pub struct Harness<A, W = ()> {
     pub array: A,
-    pub world: World,
+    pub driver: MemoryDriver,
     pub watch: W,
     seen: usize,
 }
 
-impl<A: Array<Bytes>, W: Watch<A>> Bench<A, W> {
+impl<A: Array<Bytes>, W: Watch<A>> Harness<A, W> {
     /// Spindles full of zeros, and a host that expects version 0 of every sector of the LUN.
     pub fn new(array: A, watch: W, sectors_per_spindle: u64, lun_sectors: u64) -> Self {
         let spindle = vec![0; sectors_per_spindle as usize * SECTOR_BYTES];
-        let mut world = World {
+        let mut driver = MemoryDriver {
             host: Host::new(lun_sectors),
             now_ns: 0,
             timer_ns: None,
@@ -150,63 +150,63 @@ impl<A: Array<Bytes>, W: Watch<A>> Bench<A, W> {
             outstanding: Vec::new(),
         };
         let mut array = array;
-        array.start(0, &mut world);
-        Self { array, world, watch, seen: 0 }
+        array.start(0, &mut driver);
+        Self { array, driver, watch, seen: 0 }
     }
 
     /// Reads; the operation's number.
     pub fn read(&mut self, first_sector: u64, sectors: u32) -> u32 {
-        let operation = self.world.host.read(first_sector, sectors);
+        let operation = self.driver.host.read(first_sector, sectors);
         self.submit(operation)
     }
 
     /// Writes; the operation's number.
     pub fn write(&mut self, first_sector: u64, sectors: u32) -> u32 {
-        let operation = self.world.host.write(first_sector, sectors);
+        let operation = self.driver.host.write(first_sector, sectors);
         self.submit(operation)
     }
 
     fn submit(&mut self, operation: HostOperation<Bytes>) -> u32 {
         let id = operation.id.0;
-        self.array.host_operation(self.world.now_ns, operation, &mut self.world);
+        self.array.host_operation(self.driver.now_ns, operation, &mut self.driver);
         self.look();
         id
     }
 
     pub fn is_acknowledged(&self, operation: u32) -> bool {
-        !self.world.host.is_outstanding(operation)
+        !self.driver.host.is_outstanding(operation)
     }
 
     /// Commands that are not completed, in the order in which they were issued.
     pub fn commands(&self) -> Vec<Command> {
-        self.world.outstanding.iter().map(|outstanding| outstanding.command).collect()
+        self.driver.outstanding.iter().map(|outstanding| outstanding.command).collect()
     }
 
     pub fn commands_out(&self) -> usize {
-        self.world.outstanding.len()
+        self.driver.outstanding.len()
     }
 
     /// The heads of a spindle do a command; the array does not hear of it yet.
     pub fn execute(&mut self, index: usize) {
-        self.world.execute(index);
+        self.driver.execute(index);
         self.look();
     }
 
     /// The array hears that a command is done.
     pub fn complete(&mut self, index: usize) -> Command {
-        self.world.execute(index);
-        let Outstanding { command, payload, .. } = self.world.outstanding.remove(index);
-        self.world.events.push(Event::Completed(command));
-        self.world.now_ns += 1_000;
+        self.driver.execute(index);
+        let Outstanding { command, payload, .. } = self.driver.outstanding.remove(index);
+        self.driver.events.push(Event::Completed(command));
+        self.driver.now_ns += 1_000;
         let payload = if command.is_read() { payload } else { Bytes::default() };
-        self.array.command_completed(self.world.now_ns, command.tag, payload, &mut self.world);
+        self.array.command_completed(self.driver.now_ns, command.tag, payload, &mut self.driver);
         self.look();
         command
     }
 
     /// Completes the oldest command for which `wanted` holds; false if there is none.
     pub fn complete_first(&mut self, wanted: impl Fn(&Command) -> bool) -> bool {
-        let index = self.world.outstanding.iter().position(|one| wanted(&one.command));
+        let index = self.driver.outstanding.iter().position(|one| wanted(&one.command));
         index.map(|index| self.complete(index)).is_some()
     }
 
@@ -226,20 +226,20 @@ impl<A: Array<Bytes>, W: Watch<A>> Bench<A, W> {
 
     /// Time passes until the timer runs out, if it is set.
     pub fn fire_timer(&mut self) {
-        if let Some(at_ns) = self.world.timer_ns.take() {
-            self.world.now_ns = self.world.now_ns.max(at_ns);
-            self.array.timer_fired(self.world.now_ns, &mut self.world);
+        if let Some(at_ns) = self.driver.timer_ns.take() {
+            self.driver.now_ns = self.driver.now_ns.max(at_ns);
+            self.array.timer_fired(self.driver.now_ns, &mut self.driver);
             self.look();
         }
     }
 
     /// Lets time pass until the array has nothing left to do.
-    pub fn settle(&mut self) {
+    pub fn run_to_quiescence(&mut self) {
         for _ in 0..1_000 {
             self.drain();
             self.fire_timer();
             if self.commands_out() == 0 {
-                assert_eq!(self.world.host.outstanding_ids(), [0; 0], "never acknowledged");
+                assert_eq!(self.driver.host.outstanding_ids(), [0; 0], "never acknowledged");
                 return;
             }
         }
@@ -248,7 +248,7 @@ impl<A: Array<Bytes>, W: Watch<A>> Bench<A, W> {
 
     /// What happened since the last call of this.
     pub fn new_events(&mut self) -> Vec<Event> {
-        let new = self.world.events.split_off(0);
+        let new = self.driver.events.split_off(0);
         self.seen = 0;
         new
     }
@@ -263,8 +263,8 @@ impl<A: Array<Bytes>, W: Watch<A>> Bench<A, W> {
     }
 
     fn look(&mut self) {
-        let new = &self.world.events[self.seen..];
-        self.watch.saw(&self.array, &self.world, new);
-        self.seen = self.world.events.len();
+        let new = &self.driver.events[self.seen..];
+        self.watch.saw(&self.array, &self.driver, new);
+        self.seen = self.driver.events.len();
     }
 }

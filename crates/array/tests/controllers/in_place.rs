@@ -5,11 +5,11 @@ use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout};
 use strewn_array::{Array, ProcessorCosts};
 use strewn_raid::{SpindleIndex, StripeMember, VraidConfig, VraidLayout};
 
-use crate::bench::{Bench, Command, Event, Watch, World};
 use crate::bytes::{claim, content};
+use crate::harness::{Command, Event, Harness, MemoryDriver, Watch};
 use crate::payloads::Bytes;
 
-type InPlaceBench = Bench<InPlace<Bytes>, DestageWatch>;
+type InPlaceBench = Harness<InPlace<Bytes>, DestageWatch>;
 
 const CHUNK_SECTORS: u64 = 8;
 
@@ -56,20 +56,20 @@ pub fn fresh_in_place(config: InPlaceConfig) -> InPlaceBench {
     let lun_sectors = config.lun_sectors;
     let watch = DestageWatch::new(layout.clone());
     let array = InPlace::new(config).unwrap();
-    let mut bench = Bench::new(array, watch, 10 * 2 * CHUNK_SECTORS, lun_sectors);
+    let mut harness = Harness::new(array, watch, 10 * 2 * CHUNK_SECTORS, lun_sectors);
     for lun_sector in 0..lun_sectors {
         let place = layout.locate(lun_sector);
         let bytes = content(lun_sector, 0);
-        bench.world.put_sector(place.spindle.0, place.sector_on_spindle, &bytes);
+        harness.driver.put_sector(place.spindle.0, place.sector_on_spindle, &bytes);
     }
-    bench
+    harness
 }
 
 /// With nothing in the cache, the spindles hold what was acknowledged.
-pub fn lun_is_as_acknowledged(bench: &InPlaceBench) {
-    for (lun_sector, &version) in (0..).zip(&bench.world.host.acknowledged) {
-        let place = bench.watch.layout.locate(lun_sector);
-        let there = bench.world.sector(place.spindle.0, place.sector_on_spindle);
+pub fn lun_is_as_acknowledged(harness: &InPlaceBench) {
+    for (lun_sector, &version) in (0..).zip(&harness.driver.host.acknowledged) {
+        let place = harness.watch.layout.locate(lun_sector);
+        let there = harness.driver.sector(place.spindle.0, place.sector_on_spindle);
         assert!(there == content(lun_sector, version), "sector {lun_sector}: {}", claim(there));
     }
 }
@@ -155,7 +155,7 @@ impl DestageWatch {
 }
 
 impl Watch<InPlace<Bytes>> for DestageWatch {
-    fn saw(&mut self, _array: &InPlace<Bytes>, _world: &World, events: &[Event]) {
+    fn saw(&mut self, _array: &InPlace<Bytes>, _world: &MemoryDriver, events: &[Event]) {
         for (at, event) in events.iter().enumerate() {
             match event {
                 Event::Issued(command) => self.issued(*command, events.get(at + 1)),
@@ -167,140 +167,140 @@ impl Watch<InPlace<Bytes>> for DestageWatch {
 }
 
 /// The sectors of the LUN that destages began to read, in order, and how many each.
-fn destaged(bench: &mut InPlaceBench) -> Vec<(u64, u32)> {
-    let commands = bench.new_commands();
+fn destaged(harness: &mut InPlaceBench) -> Vec<(u64, u32)> {
+    let commands = harness.new_commands();
     commands
         .iter()
         .filter(|command| command.is_read())
-        .filter_map(|command| Some((bench.watch.lun_sector(command)?, command.sectors)))
+        .filter_map(|command| Some((harness.watch.lun_sector(command)?, command.sectors)))
         .collect()
 }
 
-fn complete_oldest(bench: &mut InPlaceBench, commands: u32) {
+fn complete_oldest(harness: &mut InPlaceBench, commands: u32) {
     for _ in 0..commands {
-        bench.complete(0);
+        harness.complete(0);
     }
 }
 
-fn acknowledged(bench: &mut InPlaceBench) -> Vec<u32> {
+fn acknowledged(harness: &mut InPlaceBench) -> Vec<u32> {
     let acknowledged = |event| match event {
         Event::Acknowledged(id) => Some(id),
         _ => None,
     };
-    bench.new_events().into_iter().filter_map(acknowledged).collect()
+    harness.new_events().into_iter().filter_map(acknowledged).collect()
 }
 
 #[test]
 fn a_write_is_acknowledged_from_the_cache() {
-    let mut bench = fresh_in_place(roomy());
-    let write = bench.write(4, 160);
-    assert!(bench.is_acknowledged(write));
-    assert!(bench.commands().iter().all(Command::is_read), "nothing is on a spindle yet");
-    let read = bench.read(10, 100);
-    assert!(bench.is_acknowledged(read), "dirty sectors are read from the cache");
-    assert_eq!(bench.array.counters().cache_hits, 13);
-    bench.settle();
-    lun_is_as_acknowledged(&bench);
+    let mut harness = fresh_in_place(roomy());
+    let write = harness.write(4, 160);
+    assert!(harness.is_acknowledged(write));
+    assert!(harness.commands().iter().all(Command::is_read), "nothing is on a spindle yet");
+    let read = harness.read(10, 100);
+    assert!(harness.is_acknowledged(read), "dirty sectors are read from the cache");
+    assert_eq!(harness.array.counters().cache_hits, 13);
+    harness.run_to_quiescence();
+    lun_is_as_acknowledged(&harness);
 }
 
 #[test]
 fn a_read_takes_one_command_for_each_chunk() {
-    let mut bench = fresh_in_place(roomy());
-    bench.new_events();
-    bench.read(6, 20);
-    let places: Vec<_> = bench.new_commands().iter().map(Command::place).collect();
+    let mut harness = fresh_in_place(roomy());
+    harness.new_events();
+    harness.read(6, 20);
+    let places: Vec<_> = harness.new_commands().iter().map(Command::place).collect();
     let expected: Vec<_> = [(6, 2), (8, 8), (16, 8), (24, 2)]
         .map(|(sector, sectors)| {
-            let place = bench.watch.layout.locate(sector);
+            let place = harness.watch.layout.locate(sector);
             (place.spindle.0, place.sector_on_spindle, sectors)
         })
         .to_vec();
     assert_eq!(places, expected);
-    assert_eq!(bench.array.counters().data_reads, 4);
-    bench.settle();
+    assert_eq!(harness.array.counters().data_reads, 4);
+    harness.run_to_quiescence();
 }
 
 #[test]
 fn a_destage_reads_data_and_parity_then_writes_both() {
-    let mut bench = fresh_in_place(roomy());
-    let place = bench.watch.layout.locate(42);
-    bench.new_events();
-    bench.write(42, 5);
+    let mut harness = fresh_in_place(roomy());
+    let place = harness.watch.layout.locate(42);
+    harness.new_events();
+    harness.write(42, 5);
     let data = (place.spindle.0, place.sector_on_spindle, 5);
     let parity = (place.parity_spindle.0, place.parity_sector, 5);
-    let reads = bench.new_commands();
+    let reads = harness.new_commands();
     assert_eq!(reads.iter().map(Command::place).collect::<Vec<_>>(), [data, parity]);
     assert!(reads.iter().all(Command::is_read));
-    bench.complete(1);
-    assert_eq!(bench.new_commands(), []);
-    bench.complete(0);
-    let writes = bench.new_commands();
+    harness.complete(1);
+    assert_eq!(harness.new_commands(), []);
+    harness.complete(0);
+    let writes = harness.new_commands();
     assert_eq!(writes.iter().map(Command::place).collect::<Vec<_>>(), [data, parity]);
     assert!(writes.iter().all(Command::is_write));
-    bench.drain();
-    lun_is_as_acknowledged(&bench);
-    let counters = bench.array.counters();
+    harness.drain();
+    lun_is_as_acknowledged(&harness);
+    let counters = harness.array.counters();
     assert_eq!((counters.destages, counters.parity_update_reads), (1, 2));
     assert_eq!((counters.data_writes, counters.parity_writes), (1, 1));
 }
 
 #[test]
 fn two_chunks_of_a_stripe_are_written_back_one_after_the_other() {
-    let mut bench = fresh_in_place(roomy());
-    bench.new_events();
-    bench.write(5, 6);
-    assert_eq!(destaged(&mut bench), [(5, 3)]);
-    bench.drain();
-    assert_eq!(destaged(&mut bench), [(8, 3)]);
-    lun_is_as_acknowledged(&bench);
+    let mut harness = fresh_in_place(roomy());
+    harness.new_events();
+    harness.write(5, 6);
+    assert_eq!(destaged(&mut harness), [(5, 3)]);
+    harness.drain();
+    assert_eq!(destaged(&mut harness), [(8, 3)]);
+    lun_is_as_acknowledged(&harness);
 }
 
 #[test]
 fn writers_wait_for_room_and_are_let_in_in_order() {
     let config = InPlaceConfig { write_cache_sectors: 16, destages_in_flight: 1, ..roomy() };
-    let mut bench = fresh_in_place(config);
-    bench.new_events();
-    let first = bench.write(0, 16);
-    assert_eq!(acknowledged(&mut bench), [first]);
-    let wide = bench.write(100, 12);
+    let mut harness = fresh_in_place(config);
+    harness.new_events();
+    let first = harness.write(0, 16);
+    assert_eq!(acknowledged(&mut harness), [first]);
+    let wide = harness.write(100, 12);
     // There would be room for this one sooner than for the one before.
-    let narrow = bench.write(200, 2);
-    assert_eq!(acknowledged(&mut bench), [0; 0]);
-    assert_eq!(bench.array.counters().stalled_writes, 2);
+    let narrow = harness.write(200, 2);
+    assert_eq!(acknowledged(&mut harness), [0; 0]);
+    assert_eq!(harness.array.counters().stalled_writes, 2);
     // The first chunk is back: 8 of 16 sectors are free.
-    complete_oldest(&mut bench, 4);
-    assert_eq!(acknowledged(&mut bench), [0; 0]);
-    complete_oldest(&mut bench, 4);
-    assert_eq!(acknowledged(&mut bench), [wide, narrow]);
-    bench.settle();
-    lun_is_as_acknowledged(&bench);
+    complete_oldest(&mut harness, 4);
+    assert_eq!(acknowledged(&mut harness), [0; 0]);
+    complete_oldest(&mut harness, 4);
+    assert_eq!(acknowledged(&mut harness), [wide, narrow]);
+    harness.run_to_quiescence();
+    lun_is_as_acknowledged(&harness);
 }
 
 #[test]
 fn a_write_larger_than_the_cache_is_let_in_alone() {
     let config = InPlaceConfig { write_cache_sectors: 16, destage_low_sectors: 10, ..roomy() };
-    let mut bench = fresh_in_place(config);
-    bench.write(0, 8);
-    let large = bench.write(100, 100);
-    assert!(!bench.is_acknowledged(large));
-    bench.settle();
-    assert!(bench.is_acknowledged(large));
+    let mut harness = fresh_in_place(config);
+    harness.write(0, 8);
+    let large = harness.write(100, 100);
+    assert!(!harness.is_acknowledged(large));
+    harness.run_to_quiescence();
+    assert!(harness.is_acknowledged(large));
 }
 
 #[test]
 fn sectors_written_again_in_the_cache_are_written_back_once() {
     let config = InPlaceConfig { destage_low_sectors: 20, ..roomy() };
-    let mut bench = fresh_in_place(config);
+    let mut harness = fresh_in_place(config);
     for _ in 0..3 {
-        bench.write(64, 8);
+        harness.write(64, 8);
     }
-    bench.write(60, 8);
-    assert_eq!(bench.array.counters().coalesced_sectors, 8 + 8 + 4);
-    assert_eq!(bench.commands_out(), 0);
-    bench.new_events();
-    bench.write(300, 16);
-    bench.settle();
-    let back = destaged(&mut bench);
+    harness.write(60, 8);
+    assert_eq!(harness.array.counters().coalesced_sectors, 8 + 8 + 4);
+    assert_eq!(harness.commands_out(), 0);
+    harness.new_events();
+    harness.write(300, 16);
+    harness.run_to_quiescence();
+    let back = destaged(&mut harness);
     assert!(back.contains(&(64, 8)) || back.contains(&(60, 4)), "{back:?}");
     assert!(back.iter().map(|(_, sectors)| sectors).sum::<u32>() <= 12 + 16);
 }
@@ -308,28 +308,28 @@ fn sectors_written_again_in_the_cache_are_written_back_once() {
 #[test]
 fn the_elevator_goes_up_the_lun_and_begins_anew_at_its_end() {
     let config = InPlaceConfig { destages_in_flight: 1, ..roomy() };
-    let mut bench = fresh_in_place(config);
-    bench.new_events();
+    let mut harness = fresh_in_place(config);
+    harness.new_events();
     for sector in [300, 500, 100, 400, 200, 350, 4] {
-        bench.write(sector, 2);
+        harness.write(sector, 2);
     }
-    bench.settle();
-    let order: Vec<u64> = destaged(&mut bench).iter().map(|(sector, _)| *sector).collect();
+    harness.run_to_quiescence();
+    let order: Vec<u64> = destaged(&mut harness).iter().map(|(sector, _)| *sector).collect();
     assert_eq!(order, [300, 350, 400, 500, 4, 100, 200]);
 }
 
 #[test]
 fn up_to_the_low_water_mark_nothing_is_written_back() {
     let config = InPlaceConfig { destage_low_sectors: 40, ..roomy() };
-    let mut bench = fresh_in_place(config);
+    let mut harness = fresh_in_place(config);
     for sector in (0..400).step_by(100) {
-        bench.write(sector, 10);
+        harness.write(sector, 10);
     }
-    bench.settle();
-    assert_eq!(bench.array.counters().destages, 0);
-    bench.write(500, 1);
-    bench.settle();
-    assert_eq!(bench.array.counters().destages, 1);
+    harness.run_to_quiescence();
+    assert_eq!(harness.array.counters().destages, 0);
+    harness.write(500, 1);
+    harness.run_to_quiescence();
+    assert_eq!(harness.array.counters().destages, 1);
 }
 
 #[test]
@@ -352,32 +352,32 @@ fn sizes_that_cannot_be_are_refused() {
 #[test]
 fn regression_a_write_that_waits_for_room_is_let_in_below_the_low_water_mark() {
     let config = InPlaceConfig { write_cache_sectors: 100, destage_low_sectors: 90, ..roomy() };
-    let mut bench = fresh_in_place(config);
-    bench.write(0, 80);
-    let waiting = bench.write(200, 40);
-    assert!(!bench.is_acknowledged(waiting));
-    bench.drain();
-    assert!(bench.is_acknowledged(waiting));
+    let mut harness = fresh_in_place(config);
+    harness.write(0, 80);
+    let waiting = harness.write(200, 40);
+    assert!(!harness.is_acknowledged(waiting));
+    harness.drain();
+    assert!(harness.is_acknowledged(waiting));
 }
 
 #[test]
 fn regression_a_read_is_not_older_than_the_cache_was_when_it_began() {
-    let mut bench = fresh_in_place(roomy());
-    bench.write(4, 2);
-    let destage = bench.commands();
+    let mut harness = fresh_in_place(roomy());
+    harness.write(4, 2);
+    let destage = harness.commands();
     // Sectors 4 and 5 are dirty, the others of their chunk and the next chunk are not: two commands.
-    bench.read(0, 16);
+    harness.read(0, 16);
     let is_of_destage = |command: &Command| destage.iter().any(|one| one.tag == command.tag);
     // The first chunk is read before the destage writes it, the second comes when the cache has let go of it.
-    assert!(bench.complete_first(|command| !is_of_destage(command)));
-    bench.complete_all(is_of_destage);
-    bench.drain();
-    lun_is_as_acknowledged(&bench);
+    assert!(harness.complete_first(|command| !is_of_destage(command)));
+    harness.complete_all(is_of_destage);
+    harness.drain();
+    lun_is_as_acknowledged(&harness);
 
     // So too when the spindle reads early and says so late.
-    bench.write(4, 2);
-    bench.read(0, 8);
-    bench.execute(2);
-    bench.complete_all(is_of_destage);
-    bench.drain();
+    harness.write(4, 2);
+    harness.read(0, 8);
+    harness.execute(2);
+    harness.complete_all(is_of_destage);
+    harness.drain();
 }

@@ -6,7 +6,7 @@ use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout, Raid5Layout, Wri
 use strewn_array::{Array, ProcessorCosts, Rebuild};
 use strewn_raid::{VraidConfig, VraidLayout};
 
-use crate::faulty::{BLOCK_SECTORS, Described, FaultyBench};
+use crate::faulty::{BLOCK_SECTORS, Described, FaultyHarness};
 
 const CHUNK_SECTORS: u64 = 16;
 const SEGMENT_SECTORS: u64 = 2 * CHUNK_SECTORS;
@@ -105,10 +105,10 @@ fn array(setting: &Setting) -> InPlace<Described> {
     }
 }
 
-fn bench(setting: &Setting) -> FaultyBench {
-    let mut bench = FaultyBench::new(array(setting), setting.lun_sectors, SPINDLE_SECTORS);
-    bench.world.commits = setting.commits;
-    bench
+fn harness(setting: &Setting) -> FaultyHarness {
+    let mut harness = FaultyHarness::new(array(setting), setting.lun_sectors, SPINDLE_SECTORS);
+    harness.driver.commits = setting.commits;
+    harness
 }
 
 /// What happens next.
@@ -148,8 +148,8 @@ enum Spoils {
     Any,
 }
 
-fn take(bench: &mut FaultyBench, setting: &Setting, happening: &Happening, spoils: Spoils) {
-    let commands = bench.commands_out();
+fn take(harness: &mut FaultyHarness, setting: &Setting, happening: &Happening, spoils: Spoils) {
+    let commands = harness.commands_out();
     match happening {
         Happening::Read(at, sectors) | Happening::Write(at, sectors) => {
             let lun_sectors = setting.lun_sectors as usize;
@@ -160,27 +160,27 @@ fn take(bench: &mut FaultyBench, setting: &Setting, happening: &Happening, spoil
             }
             let sectors = sectors.min((lun_sectors - first_sector) as u32);
             match happening {
-                Happening::Read(..) => bench.read(first_sector as u64, sectors),
-                _ => bench.write(first_sector as u64, sectors),
+                Happening::Read(..) => harness.read(first_sector as u64, sectors),
+                _ => harness.write(first_sector as u64, sectors),
             };
         }
-        Happening::Execute(index) if commands > 0 => bench.execute(index.index(commands)),
-        Happening::Complete(index) if commands > 0 => bench.complete(index.index(commands)),
-        Happening::CompleteNewest if commands > 0 => bench.complete(commands - 1),
+        Happening::Execute(index) if commands > 0 => harness.execute(index.index(commands)),
+        Happening::Complete(index) if commands > 0 => harness.complete(index.index(commands)),
+        Happening::CompleteNewest if commands > 0 => harness.complete(commands - 1),
         Happening::Execute(_) | Happening::Complete(_) | Happening::CompleteNewest => {}
         Happening::Drain => {
             for _ in 0..50 {
-                if bench.commands_out() > 0 {
-                    bench.complete(0);
+                if harness.commands_out() > 0 {
+                    harness.complete(0);
                 }
             }
         }
-        Happening::Commit => bench.commit(),
-        Happening::Checkpoint => bench.checkpoint(),
+        Happening::Commit => harness.commit(),
+        Happening::Checkpoint => harness.checkpoint(),
         Happening::Spoil(spindle, block) if spoils != Spoils::None => {
-            let spindle = spindle.index(bench.array.spindles().into()) as u16;
+            let spindle = spindle.index(harness.array.spindles().into()) as u16;
             let block = block.index((SPINDLE_SECTORS / BLOCK_SECTORS) as usize) as u64;
-            bench.world.spoil(spindle, block, spoils == Spoils::Any);
+            harness.driver.spoil(spindle, block, spoils == Spoils::Any);
         }
         Happening::Spoil(..) => {}
     }
@@ -193,10 +193,10 @@ enum Fate {
     Replaced(u16),
 }
 
-fn befall(bench: &mut FaultyBench, fate: Fate) {
+fn befall(harness: &mut FaultyHarness, fate: Fate) {
     match fate {
-        Fate::Lost(spindle) => bench.fail(spindle),
-        Fate::Replaced(spindle) => bench.replace(spindle),
+        Fate::Lost(spindle) => harness.fail(spindle),
+        Fate::Replaced(spindle) => harness.replace(spindle),
     }
 }
 
@@ -206,19 +206,19 @@ fn live(
     happenings: &[Happening],
     fates: &[(usize, Fate)],
     spoils: Spoils,
-) -> FaultyBench {
-    let mut bench = bench(setting);
-    bench.world.may_refuse = spoils == Spoils::Any;
+) -> FaultyHarness {
+    let mut harness = harness(setting);
+    harness.driver.may_refuse = spoils == Spoils::Any;
     for (number, happening) in happenings.iter().enumerate() {
         for (_, fate) in fates.iter().filter(|(at, _)| *at == number) {
-            befall(&mut bench, *fate);
+            befall(&mut harness, *fate);
         }
-        take(&mut bench, setting, happening, spoils);
+        take(&mut harness, setting, happening, spoils);
     }
     for (_, fate) in fates.iter().filter(|(at, _)| *at >= happenings.len()) {
-        befall(&mut bench, *fate);
+        befall(&mut harness, *fate);
     }
-    bench
+    harness
 }
 
 fn run(
@@ -226,10 +226,10 @@ fn run(
     happenings: &[Happening],
     fates: &[(usize, Fate)],
     spoils: Spoils,
-) -> FaultyBench {
-    let mut bench = live(setting, happenings, fates, spoils);
-    bench.settle();
-    bench
+) -> FaultyHarness {
+    let mut harness = live(setting, happenings, fates, spoils);
+    harness.run_to_quiescence();
+    harness
 }
 
 proptest! {
@@ -237,12 +237,12 @@ proptest! {
 
     #[test]
     fn parity_is_right_after_any_history(setting in any_setting(), happenings in any_happenings()) {
-        let mut bench = run(&setting, &happenings, &[], Spoils::None);
-        bench.clean();
-        bench.world.spindles_have(&bench.world.host.acknowledged.clone());
-        bench.world.parity_is_right();
-        bench.world.descriptions_are_right();
-        bench.read_everything();
+        let mut harness = run(&setting, &happenings, &[], Spoils::None);
+        harness.clean();
+        harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
+        harness.driver.parity_is_right();
+        harness.driver.descriptions_are_right();
+        harness.read_everything();
     }
 
     #[test]
@@ -254,18 +254,18 @@ proptest! {
         other in 0..6u16,
     ) {
         let setting = Setting { rebuild: Rebuild { spares: setting.rebuild.spares.min(1), ..setting.rebuild }, ..setting };
-        let mut bench = run(&setting, &happenings, &[(at, Fate::Lost(spindle))], Spoils::None);
-        bench.read_everything();
-        bench.clean();
-        bench.read_everything();
-        bench.world.descriptions_are_right();
+        let mut harness = run(&setting, &happenings, &[(at, Fate::Lost(spindle))], Spoils::None);
+        harness.read_everything();
+        harness.clean();
+        harness.read_everything();
+        harness.driver.descriptions_are_right();
         if setting.rebuild.spares > 0 {
             // What is on reserve now has parity as right as any: another spindle may go.
-            prop_assert!(!bench.array.failures()[0].is_open());
+            prop_assert!(!harness.array.failures()[0].is_open());
             if other != spindle {
-                bench.fail(other);
-                bench.settle();
-                bench.read_everything();
+                harness.fail(other);
+                harness.run_to_quiescence();
+                harness.read_everything();
             }
         }
     }
@@ -280,15 +280,15 @@ proptest! {
     ) {
         let (lost, replaced) = (times[0].min(times[1]), times[0].max(times[1]));
         let fates = [(lost, Fate::Lost(spindle)), (replaced, Fate::Replaced(spindle))];
-        let mut bench = run(&setting, &happenings, &fates, Spoils::None);
-        prop_assert!(!bench.array.failures()[0].is_open());
-        bench.clean();
-        bench.world.spindles_have(&bench.world.host.acknowledged.clone());
-        bench.world.parity_is_right();
-        bench.world.descriptions_are_right();
-        bench.fail(other);
-        bench.settle();
-        bench.read_everything();
+        let mut harness = run(&setting, &happenings, &fates, Spoils::None);
+        prop_assert!(!harness.array.failures()[0].is_open());
+        harness.clean();
+        harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
+        harness.driver.parity_is_right();
+        harness.driver.descriptions_are_right();
+        harness.fail(other);
+        harness.run_to_quiescence();
+        harness.read_everything();
     }
 
     #[test]
@@ -306,30 +306,30 @@ proptest! {
         let fates = if loses_a_spindle { &fates[..] } else { &[] };
         let spoils =
             if spoils && !loses_a_spindle { Spoils::OneOfARow } else { Spoils::None };
-        let mut bench = live(&setting, &happenings, fates, spoils);
-        bench.crash(array(&setting));
-        bench.read_everything();
-        bench.clean();
-        bench.read_everything();
+        let mut harness = live(&setting, &happenings, fates, spoils);
+        harness.crash(array(&setting));
+        harness.read_everything();
+        harness.clean();
+        harness.read_everything();
         if loses_a_spindle {
-            bench.replace(spindle);
-            bench.settle();
+            harness.replace(spindle);
+            harness.run_to_quiescence();
         }
-        bench.clean();
-        bench.world.parity_is_right();
+        harness.clean();
+        harness.driver.parity_is_right();
     }
 
     #[test]
     fn one_bad_block_of_a_row_is_made_good(setting in any_setting(), happenings in any_happenings()) {
-        let mut bench = run(&setting, &happenings, &[], Spoils::OneOfARow);
-        bench.read_everything();
-        bench.clean();
-        bench.read_everything();
-        bench.world.parity_is_right();
-        bench.world.descriptions_are_right();
-        prop_assert_eq!(bench.array.bad_blocks().lost, 0);
-        prop_assert_eq!(bench.array.bad_blocks().refused, 0);
-        bench.data_blocks_are_good();
+        let mut harness = run(&setting, &happenings, &[], Spoils::OneOfARow);
+        harness.read_everything();
+        harness.clean();
+        harness.read_everything();
+        harness.driver.parity_is_right();
+        harness.driver.descriptions_are_right();
+        prop_assert_eq!(harness.array.bad_blocks().lost, 0);
+        prop_assert_eq!(harness.array.bad_blocks().refused, 0);
+        harness.data_blocks_are_good();
     }
 
     #[test]
@@ -345,20 +345,20 @@ proptest! {
         if lost >= 300 {
             fates.clear();
         }
-        let mut bench = run(&setting, &happenings, &fates, Spoils::Any);
-        bench.read_everything();
-        bench.clean();
-        bench.read_everything();
+        let mut harness = run(&setting, &happenings, &fates, Spoils::Any);
+        harness.read_everything();
+        harness.clean();
+        harness.read_everything();
         if fates.len() != 1 {
-            bench.world.parity_is_right();
+            harness.driver.parity_is_right();
         }
-        bench.world.descriptions_are_right();
+        harness.driver.descriptions_are_right();
     }
 }
 
 /// Where a sector of the LUN lies: spindle and block; and the parity over it.
-fn blocks_of(bench: &FaultyBench, lun_sector: u64) -> [(u16, u64); 2] {
-    let place = bench.world.layout.locate(lun_sector);
+fn blocks_of(harness: &FaultyHarness, lun_sector: u64) -> [(u16, u64); 2] {
+    let place = harness.driver.layout.locate(lun_sector);
     [
         (place.spindle.0, place.sector_on_spindle / BLOCK_SECTORS),
         (place.parity_spindle.0, place.parity_sector / BLOCK_SECTORS),
@@ -367,144 +367,144 @@ fn blocks_of(bench: &FaultyBench, lun_sector: u64) -> [(u16, u64); 2] {
 
 #[test]
 fn a_bad_block_is_computed_and_written_anew() {
-    let mut bench = bench(&roomy());
-    let [(spindle, block), _] = blocks_of(&bench, 8);
-    assert!(bench.world.spoil(spindle, block, false));
+    let mut harness = harness(&roomy());
+    let [(spindle, block), _] = blocks_of(&harness, 8);
+    assert!(harness.driver.spoil(spindle, block, false));
     // The read begins and ends within blocks, and the bad one is its second.
-    let read = bench.read(5, 9);
-    bench.settle();
-    assert!(bench.is_answered(read));
-    assert_eq!(bench.world.bad_blocks(), 0);
-    assert_eq!(bench.array.bad_blocks().repaired, 1);
+    let read = harness.read(5, 9);
+    harness.run_to_quiescence();
+    assert!(harness.is_answered(read));
+    assert_eq!(harness.driver.bad_blocks(), 0);
+    assert_eq!(harness.array.bad_blocks().repaired, 1);
     // The bad read, four of the rest of the stripe, and the write.
-    let counters = bench.array.counters();
+    let counters = harness.array.counters();
     assert_eq!((counters.data_reads, counters.recovery_reads, counters.data_writes), (1, 4, 1));
-    bench.world.parity_is_right();
+    harness.driver.parity_is_right();
 }
 
 #[test]
 fn a_destage_repairs_what_it_finds_bad() {
     for which in 0..2 {
-        let mut bench = bench(&roomy());
-        let (spindle, block) = blocks_of(&bench, 0)[which];
-        bench.world.spoil(spindle, block, false);
-        bench.write(2, 3);
-        bench.settle();
-        assert_eq!((bench.world.bad_blocks(), bench.array.bad_blocks().repaired), (0, 1));
-        bench.world.spindles_have(&bench.world.host.acknowledged.clone());
-        bench.world.parity_is_right();
+        let mut harness = harness(&roomy());
+        let (spindle, block) = blocks_of(&harness, 0)[which];
+        harness.driver.spoil(spindle, block, false);
+        harness.write(2, 3);
+        harness.run_to_quiescence();
+        assert_eq!((harness.driver.bad_blocks(), harness.array.bad_blocks().repaired), (0, 1));
+        harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
+        harness.driver.parity_is_right();
     }
 }
 
 #[test]
 fn two_bad_blocks_of_a_row_are_refused_until_they_are_written() {
-    let mut bench = bench(&roomy());
-    bench.world.may_refuse = true;
+    let mut harness = harness(&roomy());
+    harness.driver.may_refuse = true;
     let other = CHUNK_SECTORS;
     for lun_sector in [0, other] {
-        let [(spindle, block), _] = blocks_of(&bench, lun_sector);
-        bench.world.spoil(spindle, block, true);
+        let [(spindle, block), _] = blocks_of(&harness, lun_sector);
+        harness.driver.spoil(spindle, block, true);
     }
-    bench.read(0, 8);
-    bench.settle();
-    assert_eq!(bench.world.refused, 1);
+    harness.read(0, 8);
+    harness.run_to_quiescence();
+    assert_eq!(harness.driver.refused, 1);
     // What else the row has can be read, and so can the next row.
-    bench.read(2 * CHUNK_SECTORS, 8);
-    bench.read(8, 8);
-    bench.settle();
-    assert_eq!(bench.world.refused, 1);
+    harness.read(2 * CHUNK_SECTORS, 8);
+    harness.read(8, 8);
+    harness.run_to_quiescence();
+    assert_eq!(harness.driver.refused, 1);
     // One of the two is written: it is there, and the other is not made up from parity that knows nothing of it.
-    bench.write(0, 8);
-    bench.settle();
-    bench.read(0, 8);
-    bench.read(other, 8);
-    bench.settle();
-    assert_eq!((bench.world.refused, bench.array.bad_blocks().lost), (2, 0));
-    assert_eq!(bench.world.bad_blocks(), 2, "the other one, and parity that is marked as gone");
+    harness.write(0, 8);
+    harness.run_to_quiescence();
+    harness.read(0, 8);
+    harness.read(other, 8);
+    harness.run_to_quiescence();
+    assert_eq!((harness.driver.refused, harness.array.bad_blocks().lost), (2, 0));
+    assert_eq!(harness.driver.bad_blocks(), 2, "the other one, and parity that is marked as gone");
     // With the other one written the row is whole, parity included.
-    bench.write(other, 8);
-    bench.settle();
-    assert_eq!(bench.world.bad_blocks(), 0);
-    bench.world.parity_is_right();
-    bench.read_everything();
+    harness.write(other, 8);
+    harness.run_to_quiescence();
+    assert_eq!(harness.driver.bad_blocks(), 0);
+    harness.driver.parity_is_right();
+    harness.read_everything();
 }
 
 #[test]
 fn data_without_a_place_wait_for_the_rebuild() {
     let rebuild = Rebuild { spares: 1, steps_in_flight: 1 };
-    let mut bench = bench(&Setting { rebuild, ..roomy() });
-    bench.world.may_refuse = true;
+    let mut harness = harness(&Setting { rebuild, ..roomy() });
+    harness.driver.may_refuse = true;
     // The last RStore of the round, so that its rebuild is not the first.
     let lun_sector = 4 * SEGMENT_SECTORS * 4;
-    let [(lost, _), _] = blocks_of(&bench, lun_sector);
-    let [(spindle, block), _] = blocks_of(&bench, lun_sector + CHUNK_SECTORS);
-    bench.world.spoil(spindle, block, true);
-    bench.fail(lost);
-    bench.write(lun_sector, 8);
-    bench.settle();
-    assert!(!bench.array.failures()[0].is_open());
+    let [(lost, _), _] = blocks_of(&harness, lun_sector);
+    let [(spindle, block), _] = blocks_of(&harness, lun_sector + CHUNK_SECTORS);
+    harness.driver.spoil(spindle, block, true);
+    harness.fail(lost);
+    harness.write(lun_sector, 8);
+    harness.run_to_quiescence();
+    assert!(!harness.array.failures()[0].is_open());
     // The block's old contents could not be rebuilt; its new contents are there.
-    assert_eq!((bench.array.bad_blocks().left_out, bench.array.bad_blocks().lost), (1, 0));
-    bench.clean();
-    bench.read(lun_sector, 8);
-    bench.settle();
-    assert_eq!(bench.world.refused, 0);
-    bench.read(lun_sector + CHUNK_SECTORS, 8);
-    bench.settle();
-    assert_eq!(bench.world.refused, 1);
+    assert_eq!((harness.array.bad_blocks().left_out, harness.array.bad_blocks().lost), (1, 0));
+    harness.clean();
+    harness.read(lun_sector, 8);
+    harness.run_to_quiescence();
+    assert_eq!(harness.driver.refused, 0);
+    harness.read(lun_sector + CHUNK_SECTORS, 8);
+    harness.run_to_quiescence();
+    assert_eq!(harness.driver.refused, 1);
 }
 
 #[test]
 fn data_that_will_never_have_a_place_are_lost_and_counted() {
-    let mut bench = bench(&roomy());
-    bench.world.may_refuse = true;
-    let [(lost, _), _] = blocks_of(&bench, 0);
-    let [(spindle, block), _] = blocks_of(&bench, CHUNK_SECTORS);
-    bench.world.spoil(spindle, block, true);
-    bench.fail(lost);
-    bench.write(0, 8);
-    bench.settle();
-    assert!(bench.array.is_clean());
-    assert_eq!(bench.array.bad_blocks().lost, 1);
-    bench.read(0, 8);
-    bench.settle();
-    assert_eq!(bench.world.refused, 1);
+    let mut harness = harness(&roomy());
+    harness.driver.may_refuse = true;
+    let [(lost, _), _] = blocks_of(&harness, 0);
+    let [(spindle, block), _] = blocks_of(&harness, CHUNK_SECTORS);
+    harness.driver.spoil(spindle, block, true);
+    harness.fail(lost);
+    harness.write(0, 8);
+    harness.run_to_quiescence();
+    assert!(harness.array.is_clean());
+    assert_eq!(harness.array.bad_blocks().lost, 1);
+    harness.read(0, 8);
+    harness.run_to_quiescence();
+    assert_eq!(harness.driver.refused, 1);
 }
 
 #[test]
 fn a_spindle_may_be_missing_from_the_start() {
-    let mut bench = bench(&roomy());
-    bench.fail(2);
-    bench.read_everything();
-    bench.write(0, 300);
-    bench.clean();
-    bench.read_everything();
-    bench.replace(2);
-    bench.settle();
-    assert!(!bench.array.failures()[0].is_open());
-    bench.world.parity_is_right();
-    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+    let mut harness = harness(&roomy());
+    harness.fail(2);
+    harness.read_everything();
+    harness.write(0, 300);
+    harness.clean();
+    harness.read_everything();
+    harness.replace(2);
+    harness.run_to_quiescence();
+    assert!(!harness.array.failures()[0].is_open());
+    harness.driver.parity_is_right();
+    harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
 }
 
 #[test]
 fn what_is_bad_on_reserve_is_computed_when_it_is_moved_home() {
     let rebuild = Rebuild { spares: 1, steps_in_flight: 2 };
-    let mut bench = bench(&Setting { rebuild, ..roomy() });
-    bench.fail(1);
-    bench.settle();
-    bench.write(0, 200);
-    bench.settle();
-    bench.world.spoil_reserve();
-    bench.replace(1);
-    bench.settle();
-    assert_eq!(bench.array.bad_blocks().left_out, 0);
-    bench.world.parity_is_right();
-    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+    let mut harness = harness(&Setting { rebuild, ..roomy() });
+    harness.fail(1);
+    harness.run_to_quiescence();
+    harness.write(0, 200);
+    harness.run_to_quiescence();
+    harness.driver.spoil_reserve();
+    harness.replace(1);
+    harness.run_to_quiescence();
+    assert_eq!(harness.array.bad_blocks().left_out, 0);
+    harness.driver.parity_is_right();
+    harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
     // All reserve is free again: the next loss finds it.
-    bench.fail(4);
-    bench.settle();
-    assert!(bench.array.failures().iter().all(|failure| !failure.is_open()));
-    bench.read_everything();
+    harness.fail(4);
+    harness.run_to_quiescence();
+    assert!(harness.array.failures().iter().all(|failure| !failure.is_open()));
+    harness.read_everything();
 }
 
 /// A half takes three writes of a block.
@@ -515,52 +515,55 @@ fn with_log(commits: bool) -> Setting {
 
 #[test]
 fn a_full_half_begins_a_checkpoint_that_frees_it() {
-    let mut bench = bench(&with_log(false));
+    let mut harness = harness(&with_log(false));
     for block in 0..3 {
-        bench.write(block * 40, 8);
+        harness.write(block * 40, 8);
     }
-    assert_eq!(bench.commands_out(), 0, "below the low water mark nothing is written back");
-    let fourth = bench.write(200, 8);
-    assert!(bench.is_answered(fourth));
-    assert!(bench.commands_out() > 0);
-    bench.settle();
-    assert_eq!((bench.world.committed, bench.array.counters().checkpoints), (1, 1));
+    assert_eq!(harness.commands_out(), 0, "below the low water mark nothing is written back");
+    let fourth = harness.write(200, 8);
+    assert!(harness.is_answered(fourth));
+    assert!(harness.commands_out() > 0);
+    harness.run_to_quiescence();
+    assert_eq!((harness.driver.committed, harness.array.counters().checkpoints), (1, 1));
     // The fourth write is not of the checkpoint, and it is in the other half.
-    assert!(!bench.array.is_clean());
-    bench.clean();
-    assert_eq!(bench.world.committed, 2);
-    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+    assert!(!harness.array.is_clean());
+    harness.clean();
+    assert_eq!(harness.driver.committed, 2);
+    harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
 }
 
 #[test]
 fn with_both_halves_full_writes_wait_for_the_commit() {
-    let mut bench = bench(&with_log(true));
-    let first: Vec<u32> = (0..6).map(|block| bench.write(block * 40, 8)).collect();
-    assert!(first.iter().all(|write| bench.is_answered(*write)));
-    let (seventh, eighth) = (bench.write(400, 8), bench.write(440, 8));
-    while bench.commands_out() > 0 {
-        bench.complete(0);
+    let mut harness = harness(&with_log(true));
+    let first: Vec<u32> = (0..6).map(|block| harness.write(block * 40, 8)).collect();
+    assert!(first.iter().all(|write| harness.is_answered(*write)));
+    let (seventh, eighth) = (harness.write(400, 8), harness.write(440, 8));
+    while harness.commands_out() > 0 {
+        harness.complete(0);
     }
-    assert!(bench.world.is_committing);
-    assert!(!bench.is_answered(seventh) && !bench.is_answered(eighth), "the half is not free yet");
-    assert_eq!(bench.array.counters().stalled_writes, 2);
-    bench.commit();
-    assert!(bench.is_answered(seventh) && bench.is_answered(eighth));
-    bench.settle();
-    bench.clean();
-    bench.world.spindles_have(&bench.world.host.acknowledged.clone());
+    assert!(harness.driver.is_committing);
+    assert!(
+        !harness.is_answered(seventh) && !harness.is_answered(eighth),
+        "the half is not free yet"
+    );
+    assert_eq!(harness.array.counters().stalled_writes, 2);
+    harness.commit();
+    assert!(harness.is_answered(seventh) && harness.is_answered(eighth));
+    harness.run_to_quiescence();
+    harness.clean();
+    harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
 }
 
 #[test]
 fn a_sector_written_again_while_it_is_on_its_way_is_of_the_next_checkpoint() {
-    let mut bench = bench(&with_log(false));
-    bench.write(0, 8);
-    bench.checkpoint();
-    assert_eq!(bench.commands_out(), 2);
-    bench.write(0, 8);
-    bench.settle();
-    assert_eq!(bench.world.committed, 1);
-    assert!(!bench.array.is_clean());
-    bench.clean();
-    assert_eq!(bench.world.committed, 2);
+    let mut harness = harness(&with_log(false));
+    harness.write(0, 8);
+    harness.checkpoint();
+    assert_eq!(harness.commands_out(), 2);
+    harness.write(0, 8);
+    harness.run_to_quiescence();
+    assert_eq!(harness.driver.committed, 1);
+    assert!(!harness.array.is_clean());
+    harness.clean();
+    assert_eq!(harness.driver.committed, 2);
 }

@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod bench;
 mod bytes;
 mod failures;
 mod faulty;
+mod harness;
 mod host;
 mod in_place;
 mod in_place_bytes;

@@ -6,7 +6,7 @@ use strewn_array::Array;
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
 
-use crate::bench::{Bench, Watch};
+use crate::harness::{Harness, Watch};
 use crate::in_place::{DestageWatch, any_in_place, fresh_in_place, lun_is_as_acknowledged};
 use crate::payloads::Bytes;
 use crate::write_anywhere::{
@@ -51,46 +51,46 @@ fn happenings_completed_by_lot(of_thirty: u32) -> impl Strategy<Value = Vec<Happ
     prop::collection::vec(happening, 1..400)
 }
 
-fn run<A: Array<Bytes>, W: Watch<A>>(bench: &mut Bench<A, W>, happenings: &[Happening]) {
-    let lun_sectors = bench.world.host.acknowledged.len();
+fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[Happening]) {
+    let lun_sectors = harness.driver.host.acknowledged.len();
     for happening in happenings {
-        let commands = bench.commands_out();
+        let commands = harness.commands_out();
         match happening {
             Happening::Read(at, sectors) | Happening::Write(at, sectors) => {
                 let first_sector = at.index(lun_sectors);
                 let sectors = (*sectors).min((lun_sectors - first_sector) as u32);
                 match happening {
-                    Happening::Read(..) => bench.read(first_sector as u64, sectors),
-                    _ => bench.write(first_sector as u64, sectors),
+                    Happening::Read(..) => harness.read(first_sector as u64, sectors),
+                    _ => harness.write(first_sector as u64, sectors),
                 };
             }
-            Happening::Execute(index) if commands > 0 => bench.execute(index.index(commands)),
+            Happening::Execute(index) if commands > 0 => harness.execute(index.index(commands)),
             Happening::Complete(index) if commands > 0 => {
-                bench.complete(index.index(commands));
+                harness.complete(index.index(commands));
             }
             Happening::CompleteNewest if commands > 0 => {
-                bench.complete(commands - 1);
+                harness.complete(commands - 1);
             }
             Happening::Execute(_) | Happening::Complete(_) | Happening::CompleteNewest => {}
-            Happening::Drain => bench.drain(),
-            Happening::Timer => bench.fire_timer(),
+            Happening::Drain => harness.drain(),
+            Happening::Timer => harness.fire_timer(),
             Happening::TimerMeanwhile => {
-                bench.fire_timer();
-                while bench.commands_out() > commands {
-                    bench.complete(commands);
+                harness.fire_timer();
+                while harness.commands_out() > commands {
+                    harness.complete(commands);
                 }
             }
         }
     }
-    bench.settle();
+    harness.run_to_quiescence();
 }
 
-fn read_everything<A: Array<Bytes>, W: Watch<A>>(bench: &mut Bench<A, W>) {
-    let lun_sectors = bench.world.host.acknowledged.len() as u64;
+fn read_everything<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>) {
+    let lun_sectors = harness.driver.host.acknowledged.len() as u64;
     for first_sector in (0..lun_sectors).step_by(64) {
-        bench.read(first_sector, 64.min(lun_sectors - first_sector) as u32);
+        harness.read(first_sector, 64.min(lun_sectors - first_sector) as u32);
     }
-    bench.settle();
+    harness.run_to_quiescence();
 }
 
 proptest! {
@@ -101,11 +101,11 @@ proptest! {
         config in any_write_anywhere(),
         happenings in any_happenings(),
     ) {
-        let mut bench: Bench<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_write_anywhere(config);
-        run(&mut bench, &happenings);
-        spindles_are_as_acknowledged(&bench);
-        prop_assert_eq!(bench.array.aggregate().verify(), Ok(()));
-        read_everything(&mut bench);
+        let mut harness: Harness<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_write_anywhere(config);
+        run(&mut harness, &happenings);
+        spindles_are_as_acknowledged(&harness);
+        prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
+        read_everything(&mut harness);
     }
 
     #[test]
@@ -114,11 +114,11 @@ proptest! {
         happenings in any_happenings(),
     ) {
         let destages_all = config.destage_low_sectors == 0;
-        let mut bench: Bench<InPlace<Bytes>, DestageWatch> = fresh_in_place(config);
-        run(&mut bench, &happenings);
+        let mut harness: Harness<InPlace<Bytes>, DestageWatch> = fresh_in_place(config);
+        run(&mut harness, &happenings);
         if destages_all {
-            lun_is_as_acknowledged(&bench);
+            lun_is_as_acknowledged(&harness);
         }
-        read_everything(&mut bench);
+        read_everything(&mut harness);
     }
 }

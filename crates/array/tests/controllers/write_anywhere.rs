@@ -10,14 +10,14 @@ use strewn_array::write_anywhere::{
 use strewn_array::{Array, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, SpindleSet, Vbn};
 
-use crate::bench::{Bench, Command, Event, Watch, World};
 use crate::bytes::{claim, content};
+use crate::harness::{Command, Event, Harness, MemoryDriver, Watch};
 use crate::payloads::Bytes;
 
 const BLOCK_SECTORS: u64 = 8;
 const MILLISECOND_NS: u64 = 1_000_000;
 
-type WriteAnywhereBench = Bench<WriteAnywhere<Bytes>, CheckpointWatch>;
+type WriteAnywhereBench = Harness<WriteAnywhere<Bytes>, CheckpointWatch>;
 
 /// A group of `data_spindles` with room for a file of `file_blocks` and little else to hinder.
 fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
@@ -94,12 +94,12 @@ pub fn fresh_write_anywhere(config: WriteAnywhereConfig) -> WriteAnywhereBench {
     let committed = (map.clone(), vec![0; lun_sectors as usize]);
     let watch = CheckpointWatch { group, map: map.clone(), committed, ..Default::default() };
     let sectors_per_spindle = group.blocks_per_spindle() * BLOCK_SECTORS;
-    let mut bench = Bench::new(array, watch, sectors_per_spindle, lun_sectors);
+    let mut harness = Harness::new(array, watch, sectors_per_spindle, lun_sectors);
     for lun_sector in 0..lun_sectors {
         let (spindle, sector) = place_of(&group, &map, lun_sector);
-        bench.world.put_sector(spindle, sector, &content(lun_sector, 0));
+        harness.driver.put_sector(spindle, sector, &content(lun_sector, 0));
     }
-    bench
+    harness
 }
 
 fn file_map(array: &WriteAnywhere<Bytes>, file_blocks: u32) -> Vec<Vbn> {
@@ -136,7 +136,7 @@ impl Default for CheckpointWatch {
 }
 
 impl Watch<WriteAnywhere<Bytes>> for CheckpointWatch {
-    fn saw(&mut self, array: &WriteAnywhere<Bytes>, world: &World, events: &[Event]) {
+    fn saw(&mut self, array: &WriteAnywhere<Bytes>, driver: &MemoryDriver, events: &[Event]) {
         let checkpoints = array.counters().checkpoints;
         if checkpoints > self.checkpoints {
             assert_eq!(checkpoints, self.checkpoints + 1);
@@ -154,14 +154,18 @@ impl Watch<WriteAnywhere<Bytes>> for CheckpointWatch {
             self.in_progress = Some((map.clone(), began.expect("blocks moved without one")));
             self.map = map;
         }
-        assert_on_spindles(world, &self.group, &self.committed);
+        assert_on_spindles(driver, &self.group, &self.committed);
     }
 }
 
-fn assert_on_spindles(world: &World, group: &ParityGroup, (map, versions): &(Vec<Vbn>, Vec<u32>)) {
+fn assert_on_spindles(
+    driver: &MemoryDriver,
+    group: &ParityGroup,
+    (map, versions): &(Vec<Vbn>, Vec<u32>),
+) {
     for (lun_sector, &version) in (0..).zip(versions) {
         let (spindle, sector) = place_of(group, map, lun_sector);
-        let there = world.sector(spindle, sector);
+        let there = driver.sector(spindle, sector);
         // The first word tells them apart in nearly every case; the whole is compared where it matters.
         assert!(
             there[..16] == content_head(lun_sector, version),
@@ -177,25 +181,25 @@ fn content_head(lun_sector: u64, version: u32) -> [u8; 16] {
 }
 
 /// With nothing dirty, the spindles hold what was acknowledged, byte for byte.
-pub fn spindles_are_as_acknowledged(bench: &WriteAnywhereBench) {
-    let CheckpointWatch { group, map, .. } = &bench.watch;
-    for (lun_sector, &version) in (0..).zip(&bench.world.host.acknowledged) {
+pub fn spindles_are_as_acknowledged(harness: &WriteAnywhereBench) {
+    let CheckpointWatch { group, map, .. } = &harness.watch;
+    for (lun_sector, &version) in (0..).zip(&harness.driver.host.acknowledged) {
         let (spindle, sector) = place_of(group, map, lun_sector);
-        let there = bench.world.sector(spindle, sector);
+        let there = harness.driver.sector(spindle, sector);
         assert!(there == content(lun_sector, version), "sector {lun_sector}: {}", claim(there));
     }
 }
 
 /// Where the array says that a block (of the file or of its metadata) lies, as a command of one block.
-fn block_place(bench: &WriteAnywhereBench, key: u32) -> (u16, u64, u32) {
-    let location = bench.watch.group.locate(bench.array.block_map().get(key).unwrap());
+fn block_place(harness: &WriteAnywhereBench, key: u32) -> (u16, u64, u32) {
+    let location = harness.watch.group.locate(harness.array.block_map().get(key).unwrap());
     (location.spindle.0, location.dbn.0 * BLOCK_SECTORS, BLOCK_SECTORS as u32)
 }
 
 /// The runs of a range of blocks that lie one behind the other on one spindle, as commands of at most 128 blocks.
-fn runs(bench: &WriteAnywhereBench, blocks: std::ops::Range<u32>) -> Vec<(u16, u64, u32)> {
+fn runs(harness: &WriteAnywhereBench, blocks: std::ops::Range<u32>) -> Vec<(u16, u64, u32)> {
     let mut runs: Vec<(u16, u64, u32)> = Vec::new();
-    for place in blocks.map(|block| block_place(bench, block)) {
+    for place in blocks.map(|block| block_place(harness, block)) {
         match runs.last_mut() {
             Some((spindle, first, sectors))
                 if *spindle == place.0
@@ -218,73 +222,73 @@ fn places(commands: &[Command]) -> Vec<(u16, u64, u32)> {
 fn an_indirect_block_that_the_cache_lacks_is_read_before_the_data() {
     // Of the metadata that a new array has in the cache, 30 blocks keep only what was used last: no indirect block.
     let config = WriteAnywhereConfig { cache_blocks: 30, protected_blocks: 5, ..roomy(4, 1_000) };
-    let mut bench = fresh_write_anywhere(config);
-    bench.new_events();
+    let mut harness = fresh_write_anywhere(config);
+    harness.new_events();
     // Blocks 505 to 514: the second indirect block begins with 510.
-    let operation = bench.read(505 * BLOCK_SECTORS, 80);
-    let indirect = [block_place(&bench, 1_000), block_place(&bench, 1_001)];
-    assert_eq!(places(&bench.new_commands()), indirect);
-    bench.complete(1);
-    assert_eq!(bench.new_commands(), []);
-    bench.complete(0);
-    assert_eq!(places(&bench.new_commands()), runs(&bench, 505..515));
-    bench.drain();
-    assert!(bench.is_acknowledged(operation));
+    let operation = harness.read(505 * BLOCK_SECTORS, 80);
+    let indirect = [block_place(&harness, 1_000), block_place(&harness, 1_001)];
+    assert_eq!(places(&harness.new_commands()), indirect);
+    harness.complete(1);
+    assert_eq!(harness.new_commands(), []);
+    harness.complete(0);
+    assert_eq!(places(&harness.new_commands()), runs(&harness, 505..515));
+    harness.drain();
+    assert!(harness.is_acknowledged(operation));
 
-    bench.new_events();
-    bench.read(600 * BLOCK_SECTORS, 8);
-    assert_eq!(places(&bench.new_commands()), [block_place(&bench, 600)]);
-    assert_eq!(bench.array.counters().metadata_reads, 2);
+    harness.new_events();
+    harness.read(600 * BLOCK_SECTORS, 8);
+    assert_eq!(places(&harness.new_commands()), [block_place(&harness, 600)]);
+    assert_eq!(harness.array.counters().metadata_reads, 2);
 }
 
 #[test]
 fn a_new_array_has_its_metadata_and_no_data_in_the_cache() {
-    let mut bench = fresh_write_anywhere(roomy(4, 1_000));
-    bench.new_events();
-    bench.read(505 * BLOCK_SECTORS, 80);
-    assert_eq!(places(&bench.new_commands()), runs(&bench, 505..515));
-    bench.write(0, 8);
-    bench.settle();
-    assert_eq!(bench.array.counters().metadata_reads, 0);
+    let mut harness = fresh_write_anywhere(roomy(4, 1_000));
+    harness.new_events();
+    harness.read(505 * BLOCK_SECTORS, 80);
+    assert_eq!(places(&harness.new_commands()), runs(&harness, 505..515));
+    harness.write(0, 8);
+    harness.run_to_quiescence();
+    assert_eq!(harness.array.counters().metadata_reads, 0);
 }
 
 #[test]
 fn what_is_in_the_cache_is_not_read_again() {
-    let mut bench = fresh_write_anywhere(roomy(4, 500));
-    bench.read(800, 160);
-    bench.drain();
-    bench.new_events();
-    let before = *bench.array.counters();
-    let inside = bench.read(804, 150);
-    assert!(bench.is_acknowledged(inside));
-    assert_eq!(bench.new_commands(), []);
-    let counted = bench.array.counters().since(&before);
+    let mut harness = fresh_write_anywhere(roomy(4, 500));
+    harness.read(800, 160);
+    harness.drain();
+    harness.new_events();
+    let before = *harness.array.counters();
+    let inside = harness.read(804, 150);
+    assert!(harness.is_acknowledged(inside));
+    assert_eq!(harness.new_commands(), []);
+    let counted = harness.array.counters().since(&before);
     assert_eq!((counted.cache_lookups, counted.cache_hits), (21, 21));
     assert_eq!(counted.spindle_reads(), 0);
 
     // Of a range that is there in part, only the rest is read.
-    bench.read(720, 160);
-    assert_eq!(places(&bench.new_commands()), runs(&bench, 90..100));
+    harness.read(720, 160);
+    assert_eq!(places(&harness.new_commands()), runs(&harness, 90..100));
 }
 
 #[test]
 fn a_run_of_blocks_is_one_command_and_a_change_of_spindle_begins_another() {
-    let mut bench = fresh_write_anywhere(roomy(4, 500));
+    let mut harness = fresh_write_anywhere(roomy(4, 500));
     // The superblock takes the first stripe, so the first chunk of the first spindle holds blocks 0 to 62.
-    bench.read(8, 160);
-    let commands = bench.new_commands();
+    harness.read(8, 160);
+    let commands = harness.new_commands();
     assert_eq!(commands.len(), 1);
     assert_eq!(commands[0].sectors, 160);
-    bench.read(60 * BLOCK_SECTORS, 6 * BLOCK_SECTORS as u32);
-    assert_eq!(places(&bench.new_commands()), runs(&bench, 60..66));
-    assert_eq!(bench.array.counters().data_reads, 3);
+    harness.read(60 * BLOCK_SECTORS, 6 * BLOCK_SECTORS as u32);
+    assert_eq!(places(&harness.new_commands()), runs(&harness, 60..66));
+    assert_eq!(harness.array.counters().data_reads, 3);
 }
 
 #[test]
 fn a_long_run_takes_commands_of_128_blocks() {
-    let mut bench = fresh_write_anywhere(roomy(1, 400));
-    bench.read(10 * BLOCK_SECTORS, 300 * BLOCK_SECTORS as u32);
-    let sectors: Vec<u32> = bench.new_commands().iter().map(|command| command.sectors).collect();
+    let mut harness = fresh_write_anywhere(roomy(1, 400));
+    harness.read(10 * BLOCK_SECTORS, 300 * BLOCK_SECTORS as u32);
+    let sectors: Vec<u32> = harness.new_commands().iter().map(|command| command.sectors).collect();
     assert_eq!(sectors, [1_024, 1_024, 352]);
 }
 
@@ -298,145 +302,149 @@ proptest! {
     ) {
         // A cache of one block holds the indirect block that came last, and nothing of the file.
         let config = WriteAnywhereConfig { cache_blocks: 1, protected_blocks: 0, ..roomy(3, 400) };
-        let mut bench = fresh_write_anywhere(config);
+        let mut harness = fresh_write_anywhere(config);
         for (block, blocks) in writes {
             let blocks = blocks.min(400 - block as u32);
-            bench.write(block * BLOCK_SECTORS, blocks * BLOCK_SECTORS as u32);
-            bench.settle();
+            harness.write(block * BLOCK_SECTORS, blocks * BLOCK_SECTORS as u32);
+            harness.run_to_quiescence();
         }
         for (block, blocks) in reads {
             let range = block..(block + blocks).min(400);
-            bench.read(u64::from(block) * BLOCK_SECTORS, range.len() as u32 * BLOCK_SECTORS as u32);
-            bench.settle();
-            let before = bench.array.counters().data_reads;
-            bench.new_events();
+            harness.read(u64::from(block) * BLOCK_SECTORS, range.len() as u32 * BLOCK_SECTORS as u32);
+            harness.run_to_quiescence();
+            let before = harness.array.counters().data_reads;
+            harness.new_events();
             // Once more: its blocks have pushed the indirect block out, and that pushes them out.
-            bench.read(u64::from(block) * BLOCK_SECTORS, range.len() as u32 * BLOCK_SECTORS as u32);
-            bench.settle();
-            let data: Vec<Command> = bench.new_commands().split_off(1);
-            prop_assert_eq!(places(&data), runs(&bench, range));
-            prop_assert_eq!(bench.array.counters().data_reads - before, data.len() as u64);
+            harness.read(u64::from(block) * BLOCK_SECTORS, range.len() as u32 * BLOCK_SECTORS as u32);
+            harness.run_to_quiescence();
+            let data: Vec<Command> = harness.new_commands().split_off(1);
+            prop_assert_eq!(places(&data), runs(&harness, range));
+            prop_assert_eq!(harness.array.counters().data_reads - before, data.len() as u64);
         }
     }
 }
 
 #[test]
 fn blocks_written_in_part_are_read_before_the_acknowledgement() {
-    let mut bench = fresh_write_anywhere(roomy(4, 500));
+    let mut harness = fresh_write_anywhere(roomy(4, 500));
     // From the middle of block 100 to the middle of block 102.
-    let write = bench.write(804, 16);
-    assert_eq!(places(&bench.new_commands()), [block_place(&bench, 100), block_place(&bench, 102)]);
-    bench.complete(1);
-    assert!(!bench.is_acknowledged(write));
-    bench.complete(0);
-    assert!(bench.is_acknowledged(write));
-    assert_eq!(bench.array.counters().edge_reads, 2);
+    let write = harness.write(804, 16);
+    assert_eq!(
+        places(&harness.new_commands()),
+        [block_place(&harness, 100), block_place(&harness, 102)]
+    );
+    harness.complete(1);
+    assert!(!harness.is_acknowledged(write));
+    harness.complete(0);
+    assert!(harness.is_acknowledged(write));
+    assert_eq!(harness.array.counters().edge_reads, 2);
 
     // Both edges one behind the other: one command.
-    let write = bench.write(1_601, 14);
-    assert_eq!(places(&bench.new_commands()), runs(&bench, 200..202));
-    assert!(!bench.is_acknowledged(write));
-    bench.drain();
-    assert!(bench.is_acknowledged(write));
-    assert_eq!(bench.array.counters().edge_reads, 3);
+    let write = harness.write(1_601, 14);
+    assert_eq!(places(&harness.new_commands()), runs(&harness, 200..202));
+    assert!(!harness.is_acknowledged(write));
+    harness.drain();
+    assert!(harness.is_acknowledged(write));
+    assert_eq!(harness.array.counters().edge_reads, 3);
 
     // Inside one block, and at its end.
     for (sector, sectors) in [(2_003, 2), (2_406, 2)] {
-        let write = bench.write(sector, sectors);
-        assert_eq!(places(&bench.new_commands()), [block_place(&bench, (sector / 8) as u32)]);
-        assert!(!bench.is_acknowledged(write));
+        let write = harness.write(sector, sectors);
+        assert_eq!(places(&harness.new_commands()), [block_place(&harness, (sector / 8) as u32)]);
+        assert!(!harness.is_acknowledged(write));
     }
-    bench.settle();
-    spindles_are_as_acknowledged(&bench);
+    harness.run_to_quiescence();
+    spindles_are_as_acknowledged(&harness);
 }
 
 #[test]
 fn blocks_written_in_full_are_acknowledged_without_a_spindle() {
-    let mut bench = fresh_write_anywhere(roomy(4, 500));
-    let write = bench.write(800, 160);
-    assert!(bench.is_acknowledged(write));
-    assert_eq!(bench.commands_out(), 0);
+    let mut harness = fresh_write_anywhere(roomy(4, 500));
+    let write = harness.write(800, 160);
+    assert!(harness.is_acknowledged(write));
+    assert_eq!(harness.commands_out(), 0);
     // So is a part of a block that is in the cache.
-    let part = bench.write(803, 2);
-    assert!(bench.is_acknowledged(part));
-    assert_eq!(bench.array.counters().edge_reads, 0);
+    let part = harness.write(803, 2);
+    assert!(harness.is_acknowledged(part));
+    assert_eq!(harness.array.counters().edge_reads, 0);
 }
 
 #[test]
 fn the_timer_begins_a_consistency_point_when_something_is_dirty() {
-    let mut bench = fresh_write_anywhere(roomy(4, 500));
-    let before = bench.array.counters().checkpoints;
-    bench.write(80, 8);
-    assert_eq!(bench.commands_out(), 0);
-    bench.fire_timer();
-    assert!(bench.commands_out() > 0);
-    let began_ns = bench.world.now_ns;
-    assert_eq!(bench.world.timer_ns, Some(began_ns + 10 * MILLISECOND_NS));
-    bench.drain();
-    assert_eq!(bench.array.counters().checkpoints, before + 1);
+    let mut harness = fresh_write_anywhere(roomy(4, 500));
+    let before = harness.array.counters().checkpoints;
+    harness.write(80, 8);
+    assert_eq!(harness.commands_out(), 0);
+    harness.fire_timer();
+    assert!(harness.commands_out() > 0);
+    let began_ns = harness.driver.now_ns;
+    assert_eq!(harness.driver.timer_ns, Some(began_ns + 10 * MILLISECOND_NS));
+    harness.drain();
+    assert_eq!(harness.array.counters().checkpoints, before + 1);
 
-    bench.fire_timer();
-    assert_eq!(bench.commands_out(), 0);
-    assert!(bench.world.timer_ns > Some(began_ns + 10 * MILLISECOND_NS));
-    assert_eq!(bench.array.counters().checkpoints, before + 1);
+    harness.fire_timer();
+    assert_eq!(harness.commands_out(), 0);
+    assert!(harness.driver.timer_ns > Some(began_ns + 10 * MILLISECOND_NS));
+    assert_eq!(harness.array.counters().checkpoints, before + 1);
 }
 
 #[test]
 fn a_consistency_point_that_outlasts_the_timer_is_followed_by_the_next() {
-    let mut bench = fresh_write_anywhere(roomy(4, 500));
-    let before = bench.array.counters().checkpoints;
-    bench.write(80, 8);
-    bench.fire_timer();
-    bench.write(160, 8);
-    bench.fire_timer();
-    assert_eq!(bench.world.timer_ns, None);
-    bench.drain();
-    assert_eq!(bench.array.counters().checkpoints, before + 2);
-    assert!(bench.world.timer_ns.is_some());
+    let mut harness = fresh_write_anywhere(roomy(4, 500));
+    let before = harness.array.counters().checkpoints;
+    harness.write(80, 8);
+    harness.fire_timer();
+    harness.write(160, 8);
+    harness.fire_timer();
+    assert_eq!(harness.driver.timer_ns, None);
+    harness.drain();
+    assert_eq!(harness.array.counters().checkpoints, before + 2);
+    assert!(harness.driver.timer_ns.is_some());
 }
 
 #[test]
 fn more_dirty_blocks_than_the_limit_begin_a_consistency_point() {
-    let mut bench =
+    let mut harness =
         fresh_write_anywhere(WriteAnywhereConfig { dirty_limit_blocks: 10, ..roomy(4, 500) });
-    let before = bench.array.counters().checkpoints;
-    bench.write(80, 80);
+    let before = harness.array.counters().checkpoints;
+    harness.write(80, 80);
     // The same blocks again are no more than they were.
-    bench.write(80, 80);
-    assert_eq!(bench.commands_out(), 0);
-    bench.write(800, 8);
-    assert!(bench.commands_out() > 0);
-    bench.drain();
-    assert_eq!(bench.array.counters().checkpoints, before + 1);
-    spindles_are_as_acknowledged(&bench);
+    harness.write(80, 80);
+    assert_eq!(harness.commands_out(), 0);
+    harness.write(800, 8);
+    assert!(harness.commands_out() > 0);
+    harness.drain();
+    assert_eq!(harness.array.counters().checkpoints, before + 1);
+    spindles_are_as_acknowledged(&harness);
 }
 
 #[test]
 fn with_both_halves_of_the_log_full_writes_wait_and_consistency_points_follow_each_other() {
-    let mut bench =
+    let mut harness =
         fresh_write_anywhere(WriteAnywhereConfig { log_half_bytes: 16 * 4096, ..roomy(4, 500) });
-    let before = *bench.array.counters();
-    let write = |bench: &mut WriteAnywhereBench, block: u64| bench.write(block * BLOCK_SECTORS, 8);
+    let before = *harness.array.counters();
+    let write =
+        |harness: &mut WriteAnywhereBench, block: u64| harness.write(block * BLOCK_SECTORS, 8);
     for block in 0..16 {
-        write(&mut bench, block);
+        write(&mut harness, block);
     }
-    assert_eq!(bench.commands_out(), 0);
+    assert_eq!(harness.commands_out(), 0);
     // The first half is full: a consistency point begins, the other half takes over.
     for block in 16..32 {
-        let id = write(&mut bench, block);
-        assert!(bench.is_acknowledged(id));
-        assert!(bench.commands_out() > 0);
+        let id = write(&mut harness, block);
+        assert!(harness.is_acknowledged(id));
+        assert!(harness.commands_out() > 0);
     }
-    let waiting: Vec<u32> = (32..36).map(|block| write(&mut bench, block)).collect();
-    assert_eq!(bench.world.host.outstanding_ids(), waiting);
-    assert_eq!(bench.array.counters().since(&before).stalled_writes, 4);
+    let waiting: Vec<u32> = (32..36).map(|block| write(&mut harness, block)).collect();
+    assert_eq!(harness.driver.host.outstanding_ids(), waiting);
+    assert_eq!(harness.array.counters().since(&before).stalled_writes, 4);
 
-    bench.new_events();
-    while bench.array.counters().checkpoints == before.checkpoints {
-        assert_eq!(bench.world.host.outstanding_ids(), waiting);
-        bench.complete(0);
+    harness.new_events();
+    while harness.array.counters().checkpoints == before.checkpoints {
+        assert_eq!(harness.driver.host.outstanding_ids(), waiting);
+        harness.complete(0);
     }
-    let acknowledged: Vec<u32> = bench
+    let acknowledged: Vec<u32> = harness
         .new_events()
         .iter()
         .filter_map(|event| match event {
@@ -445,41 +453,42 @@ fn with_both_halves_of_the_log_full_writes_wait_and_consistency_points_follow_ea
         })
         .collect();
     assert_eq!(acknowledged, waiting);
-    assert!(bench.commands_out() > 0, "the next consistency point has begun");
-    let counted = bench.array.counters().since(&before);
+    assert!(harness.commands_out() > 0, "the next consistency point has begun");
+    let counted = harness.array.counters().since(&before);
     assert_eq!((counted.checkpoints, counted.back_to_back_checkpoints), (1, 1));
-    bench.drain();
-    let counted = bench.array.counters().since(&before);
+    harness.drain();
+    let counted = harness.array.counters().since(&before);
     assert_eq!((counted.checkpoints, counted.back_to_back_checkpoints), (2, 1));
-    bench.settle();
-    assert_eq!(bench.array.counters().since(&before).checkpoint_data_blocks, 36);
-    spindles_are_as_acknowledged(&bench);
+    harness.run_to_quiescence();
+    assert_eq!(harness.array.counters().since(&before).checkpoint_data_blocks, 36);
+    spindles_are_as_acknowledged(&harness);
 }
 
 #[test]
 fn a_rewrite_during_a_consistency_point_goes_out_with_the_next() {
-    let mut bench = fresh_write_anywhere(WriteAnywhereConfig { cache_blocks: 2, ..roomy(4, 500) });
-    let first = bench.write(80, 8);
-    bench.drain();
-    bench.fire_timer();
+    let mut harness =
+        fresh_write_anywhere(WriteAnywhereConfig { cache_blocks: 2, ..roomy(4, 500) });
+    let first = harness.write(80, 8);
+    harness.drain();
+    harness.fire_timer();
     // What the consistency point writes is still in memory: it reads metadata first.
-    assert!(bench.commands().iter().all(Command::is_read));
-    bench.write(82, 3);
-    let checkpoints = bench.array.counters().checkpoints;
-    bench.drain();
-    assert_eq!(bench.array.counters().checkpoints, checkpoints + 1);
-    let (spindle, sector, _) = block_place(&bench, 10);
+    assert!(harness.commands().iter().all(Command::is_read));
+    harness.write(82, 3);
+    let checkpoints = harness.array.counters().checkpoints;
+    harness.drain();
+    assert_eq!(harness.array.counters().checkpoints, checkpoints + 1);
+    let (spindle, sector, _) = block_place(&harness, 10);
     for at in 0..8 {
         let expected = content(80 + at, first + 1);
-        assert!(bench.world.sector(spindle, sector + at) == expected, "sector {at} leaked");
+        assert!(harness.driver.sector(spindle, sector + at) == expected, "sector {at} leaked");
     }
-    bench.settle();
-    spindles_are_as_acknowledged(&bench);
+    harness.run_to_quiescence();
+    spindles_are_as_acknowledged(&harness);
 }
 
 /// The data blocks that commands write, as (spindle, DBN).
-fn blocks_written(bench: &WriteAnywhereBench, commands: &[Command]) -> Vec<(u16, u64)> {
-    let data_spindles = bench.watch.group.data_spindles();
+fn blocks_written(harness: &WriteAnywhereBench, commands: &[Command]) -> Vec<(u16, u64)> {
+    let data_spindles = harness.watch.group.data_spindles();
     let data = commands.iter().filter(|one| one.is_write() && one.spindle < data_spindles);
     data.flat_map(|one| blocks_of(one).map(|dbn| (one.spindle, dbn))).collect()
 }
@@ -493,22 +502,22 @@ fn blocks_of(command: &Command) -> std::ops::Range<u64> {
 fn a_block_that_was_given_up_is_written_again_after_the_commit_and_not_before() {
     let group = ParityGroup::new(Parity::RaidDp, 4, 100).unwrap();
     let config = WriteAnywhereConfig { group, ..roomy(4, 120) };
-    let mut bench = fresh_write_anywhere(config);
+    let mut harness = fresh_write_anywhere(config);
     let mut reused = 0;
     let mut given_up: BTreeSet<(u16, u64)> = BTreeSet::new();
     for _ in 0..10 {
         let in_use: Vec<(u16, u64)> = (0..120)
-            .map(|block| block_place(&bench, block))
+            .map(|block| block_place(&harness, block))
             .map(|(spindle, sector, _)| (spindle, sector / BLOCK_SECTORS))
             .collect();
         for block in (0..120).step_by(3) {
-            bench.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
+            harness.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
         }
-        bench.drain();
-        bench.new_events();
-        bench.settle();
-        let commands = bench.new_commands();
-        let written = blocks_written(&bench, &commands);
+        harness.drain();
+        harness.new_events();
+        harness.run_to_quiescence();
+        let commands = harness.new_commands();
+        let written = blocks_written(&harness, &commands);
         assert!(written.len() >= 40);
         assert!(
             written.iter().all(|block| !in_use.contains(block)),
@@ -522,17 +531,17 @@ fn a_block_that_was_given_up_is_written_again_after_the_commit_and_not_before() 
 
 /// Stripe by stripe, a consistency point reads what the group plans for the blocks it writes, and writes all parity.
 /// Returns how many stripes it wrote in full and in part, the superblock's left out.
-fn check_stripes(bench: &mut WriteAnywhereBench) -> (usize, usize) {
-    bench.drain();
-    bench.new_events();
-    let before = *bench.array.counters();
-    bench.fire_timer();
-    bench.drain();
-    let counted = bench.array.counters().since(&before);
+fn check_stripes(harness: &mut WriteAnywhereBench) -> (usize, usize) {
+    harness.drain();
+    harness.new_events();
+    let before = *harness.array.counters();
+    harness.fire_timer();
+    harness.drain();
+    let counted = harness.array.counters().since(&before);
     assert_eq!(counted.checkpoints, 1);
     // Metadata is read before anything else.
-    let commands = bench.new_commands().split_off(counted.metadata_reads as usize);
-    let group = bench.watch.group;
+    let commands = harness.new_commands().split_off(counted.metadata_reads as usize);
+    let group = harness.watch.group;
     let (mut full, mut partial) = (0, 0);
     // Stripe 0 is written once more at the end, for the superblock.
     for stripe in 1..group.stripes() {
@@ -559,11 +568,11 @@ fn check_stripes(bench: &mut WriteAnywhereBench) -> (usize, usize) {
 
 #[test]
 fn in_empty_space_stripes_are_full_and_parity_needs_no_reads() {
-    let mut bench = fresh_write_anywhere(roomy(4, 1_000));
+    let mut harness = fresh_write_anywhere(roomy(4, 1_000));
     for block in (0..1_000).step_by(2) {
-        bench.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
+        harness.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
     }
-    let (full, partial) = check_stripes(&mut bench);
+    let (full, partial) = check_stripes(&mut harness);
     // 500 blocks of data; how deep the last tetris is follows from a guess at the metadata.
     assert!(full >= 125 - 8, "{full} full stripes");
     assert!(partial < 64, "{partial} stripes in part: more than the last tetris");
@@ -572,35 +581,35 @@ fn in_empty_space_stripes_are_full_and_parity_needs_no_reads() {
 #[test]
 fn in_fragmented_space_stripes_are_partial_and_parity_needs_reads() {
     let group = ParityGroup::new(Parity::RaidDp, 5, 150).unwrap();
-    let mut bench = fresh_write_anywhere(WriteAnywhereConfig { group, ..roomy(5, 500) });
+    let mut harness = fresh_write_anywhere(WriteAnywhereConfig { group, ..roomy(5, 500) });
     let mut in_part = 0;
     for round in 0..12u64 {
         for index in 0..40 {
             let block = (index * 37 + round * 101) % 500;
-            bench.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
+            harness.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
         }
-        let (full, partial) = check_stripes(&mut bench);
+        let (full, partial) = check_stripes(&mut harness);
         if round >= 6 {
             in_part += partial;
             assert!(partial > full, "round {round}: {full} full stripes, {partial} in part");
         }
     }
     assert!(in_part > 0);
-    assert!(bench.array.counters().parity_update_reads > 0);
-    bench.settle();
-    spindles_are_as_acknowledged(&bench);
+    assert!(harness.array.counters().parity_update_reads > 0);
+    harness.run_to_quiescence();
+    spindles_are_as_acknowledged(&harness);
 }
 
 #[test]
 fn a_layout_is_measured_as_it_changes() {
-    let mut bench = fresh_write_anywhere(roomy(4, 500));
-    let fresh = bench.array.layout();
+    let mut harness = fresh_write_anywhere(roomy(4, 500));
+    let fresh = harness.array.layout();
     assert_eq!((fresh.rewritten, fresh.file.blocks), (Some(0.0), 500));
     for block in (0..500).step_by(4) {
-        bench.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
+        harness.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
     }
-    bench.settle();
-    let scattered = bench.array.layout();
+    harness.run_to_quiescence();
+    let scattered = harness.array.layout();
     assert_eq!((scattered.rewritten, scattered.file.blocks), (Some(0.25), 500));
     assert!(scattered.file.score < fresh.file.score - 0.4);
     assert!(scattered.free_space.unwrap().score < fresh.free_space.unwrap().score);
@@ -626,74 +635,75 @@ fn sizes_that_cannot_be_are_refused() {
 
 #[test]
 fn regression_a_read_brings_the_sectors_asked_for_and_no_more() {
-    let mut bench = fresh_write_anywhere(roomy(4, 500));
+    let mut harness = fresh_write_anywhere(roomy(4, 500));
     // The host checks how many bytes each brings: within a block, across two, from memory.
     for (sector, sectors) in [(80, 1), (803, 2), (1_606, 4), (1_606, 4)] {
-        let read = bench.read(sector, sectors);
-        bench.drain();
-        assert!(bench.is_acknowledged(read));
+        let read = harness.read(sector, sectors);
+        harness.drain();
+        assert!(harness.is_acknowledged(read));
     }
 }
 
 #[test]
 fn regression_the_edges_of_a_write_that_waits_are_still_there_when_it_is_let_in() {
     let config = WriteAnywhereConfig { log_half_bytes: 4096, cache_blocks: 60, ..roomy(4, 500) };
-    let mut bench = fresh_write_anywhere(config);
-    bench.write(80, 8);
-    bench.write(160, 8);
-    assert!(bench.commands_out() > 0, "a consistency point is under way");
-    let checkpoint = bench.commands();
+    let mut harness = fresh_write_anywhere(config);
+    harness.write(80, 8);
+    harness.write(160, 8);
+    assert!(harness.commands_out() > 0, "a consistency point is under way");
+    let checkpoint = harness.commands();
     let is_of_operation = |command: &Command| !checkpoint.contains(command);
-    let waiting = bench.write(802, 2);
-    assert!(bench.complete_first(is_of_operation), "the edge is read");
-    assert!(!bench.is_acknowledged(waiting));
+    let waiting = harness.write(802, 2);
+    assert!(harness.complete_first(is_of_operation), "the edge is read");
+    assert!(!harness.is_acknowledged(waiting));
     // Other blocks pass through the cache meanwhile.
     for block in 300..400 {
-        bench.read(block * BLOCK_SECTORS, 8);
-        bench.complete_all(is_of_operation);
+        harness.read(block * BLOCK_SECTORS, 8);
+        harness.complete_all(is_of_operation);
     }
-    bench.settle();
-    assert!(bench.is_acknowledged(waiting));
-    spindles_are_as_acknowledged(&bench);
+    harness.run_to_quiescence();
+    assert!(harness.is_acknowledged(waiting));
+    spindles_are_as_acknowledged(&harness);
 }
 
 #[test]
 fn regression_a_late_read_does_not_bring_back_what_was_overwritten() {
-    let mut bench = fresh_write_anywhere(WriteAnywhereConfig { cache_blocks: 60, ..roomy(4, 500) });
-    bench.read(800, 8);
-    let late = bench.commands()[0];
+    let mut harness =
+        fresh_write_anywhere(WriteAnywhereConfig { cache_blocks: 60, ..roomy(4, 500) });
+    harness.read(800, 8);
+    let late = harness.commands()[0];
     let others = |command: &Command| command.tag != late.tag;
-    bench.execute(0);
-    bench.write(800, 8);
-    bench.fire_timer();
-    bench.complete_all(others);
+    harness.execute(0);
+    harness.write(800, 8);
+    harness.fire_timer();
+    harness.complete_all(others);
     for block in 300..400 {
-        bench.read(block * BLOCK_SECTORS, 8);
-        bench.complete_all(others);
+        harness.read(block * BLOCK_SECTORS, 8);
+        harness.complete_all(others);
     }
-    bench.drain();
-    bench.read(800, 8);
-    bench.write(803, 2);
-    bench.settle();
-    bench.read(800, 8);
-    bench.settle();
-    spindles_are_as_acknowledged(&bench);
+    harness.drain();
+    harness.read(800, 8);
+    harness.write(803, 2);
+    harness.run_to_quiescence();
+    harness.read(800, 8);
+    harness.run_to_quiescence();
+    spindles_are_as_acknowledged(&harness);
 }
 
 #[test]
 fn regression_a_place_that_is_being_read_is_not_written_again() {
     let group = ParityGroup::new(Parity::RaidDp, 4, 100).unwrap();
-    let mut bench = fresh_write_anywhere(WriteAnywhereConfig { group, ..roomy(4, 120) });
-    bench.read(800, 8);
-    let late = bench.commands()[0];
+    let mut harness = fresh_write_anywhere(WriteAnywhereConfig { group, ..roomy(4, 120) });
+    harness.read(800, 8);
+    let late = harness.commands()[0];
     for _ in 0..20 {
         for block in (1..120).step_by(3) {
-            bench.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
+            harness.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
         }
-        bench.fire_timer();
-        bench.complete_all(|command| command.tag != late.tag);
+        harness.fire_timer();
+        harness.complete_all(|command| command.tag != late.tag);
     }
     // The spindle comes round to it at last, and the host checks what it gets.
-    bench.settle();
-    spindles_are_as_acknowledged(&bench);
+    harness.run_to_quiescence();
+    spindles_are_as_acknowledged(&harness);
 }

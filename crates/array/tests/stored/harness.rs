@@ -15,7 +15,7 @@ use crate::payloads::{Bytes, SECTOR_BYTES};
 
 pub const BLOCK_BYTES: usize = 4096;
 
-pub struct World {
+pub struct MemoryDriver {
     spindles: Vec<Vec<u8>>,
     unreadable: BTreeSet<(u16, u64)>,
     pub lost: BTreeSet<u16>,
@@ -26,7 +26,7 @@ pub struct World {
     root: Option<Root>,
 }
 
-impl Driver<Bytes> for World {
+impl Driver<Bytes> for MemoryDriver {
     fn processor(&mut self, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<Bytes>) {
@@ -62,7 +62,7 @@ impl Driver<Bytes> for World {
     }
 }
 
-impl World {
+impl MemoryDriver {
     fn bytes(&mut self, spindle: u16, first_sector: u64, sectors: u32) -> &mut [u8] {
         let start = first_sector as usize * SECTOR_BYTES;
         &mut self.spindles[usize::from(spindle)][start..start + sectors as usize * SECTOR_BYTES]
@@ -79,9 +79,9 @@ enum Asked {
     Write { first_sector: u64, sectors: u32, version: u32 },
 }
 
-pub struct Bench {
+pub struct Harness {
     pub array: WriteAnywhere<Bytes>,
-    pub world: World,
+    pub driver: MemoryDriver,
     config: WriteAnywhereConfig,
     now_ns: u64,
     next: u32,
@@ -102,12 +102,12 @@ fn content(sector: u64, version: u32) -> Vec<u8> {
     word.to_le_bytes().repeat(SECTOR_BYTES / 8)
 }
 
-impl Bench {
+impl Harness {
     pub fn empty(config: WriteAnywhereConfig) -> Self {
         let array = WriteAnywhere::empty(config.clone()).unwrap();
         let sectors = config.file_blocks as usize * 8;
         let spindle = vec![0; config.group.blocks_per_spindle() as usize * BLOCK_BYTES];
-        let world = World {
+        let driver = MemoryDriver {
             spindles: vec![spindle; array.spindles().into()],
             unreadable: BTreeSet::new(),
             lost: BTreeSet::new(),
@@ -117,9 +117,9 @@ impl Bench {
             commit: None,
             root: None,
         };
-        let mut bench = Self {
+        let mut harness = Self {
             array,
-            world,
+            driver,
             config,
             now_ns: 0,
             next: 0,
@@ -128,8 +128,8 @@ impl Bench {
             refused: 0,
             may_refuse: false,
         };
-        bench.array.start(0, &mut bench.world);
-        bench
+        harness.array.start(0, &mut harness.driver);
+        harness
     }
 
     fn range(&self, at: &Index, sectors: u32) -> (u64, u32) {
@@ -183,16 +183,16 @@ impl Bench {
         self.after();
     }
 
-    pub fn give_back(&mut self, at: &Index, blocks: u32) {
+    pub fn unmap(&mut self, at: &Index, blocks: u32) {
         let (first_sector, sectors) = self.range(at, blocks * 8);
         let first = first_sector.div_ceil(8);
         let end = (first_sector + u64::from(sectors)) / 8;
         if first < end {
-            self.give_back_at(first as u32, (end - first) as u32);
+            self.unmap_at(first as u32, (end - first) as u32);
         }
     }
 
-    pub fn give_back_at(&mut self, first: u32, blocks: u32) {
+    pub fn unmap_at(&mut self, first: u32, blocks: u32) {
         let (first_sector, sectors) = (u64::from(first) * 8, blocks * 8);
         if !self.is_free(first_sector, sectors, true) {
             return;
@@ -200,7 +200,7 @@ impl Bench {
         self.next += 1;
         let id = OperationId(self.next);
         self.asked.insert(self.next, Asked::Write { first_sector, sectors, version: 0 });
-        self.array.give_back(self.now_ns, id, first..first + blocks, &mut self.world);
+        self.array.unmap(self.now_ns, id, first..first + blocks, &mut self.driver);
         self.after();
     }
 
@@ -208,13 +208,13 @@ impl Bench {
         self.next += 1;
         let id = OperationId(self.next);
         let operation = HostOperation { id, direction, first_sector, sectors, payload };
-        self.array.host_operation(self.now_ns, operation, &mut self.world);
+        self.array.host_operation(self.now_ns, operation, &mut self.driver);
     }
 
     /// Takes in what the array has answered.
     fn after(&mut self) {
         self.now_ns += 1_000;
-        for (id, payload) in std::mem::take(&mut self.world.answers) {
+        for (id, payload) in std::mem::take(&mut self.driver.answers) {
             match (self.asked.remove(&id).expect("an answer to nothing"), payload) {
                 (_, None) => self.refused += 1,
                 (Asked::Write { first_sector, sectors, version }, Some(_)) => {
@@ -236,35 +236,35 @@ impl Bench {
     }
 
     pub fn complete(&mut self, which: &Index) {
-        if !self.world.outstanding.is_empty() {
-            self.complete_at(which.index(self.world.outstanding.len()));
-        } else if self.world.commit.is_some() {
+        if !self.driver.outstanding.is_empty() {
+            self.complete_at(which.index(self.driver.outstanding.len()));
+        } else if self.driver.commit.is_some() {
             self.committed();
         }
     }
 
     fn complete_at(&mut self, index: usize) {
-        let command = self.world.outstanding.remove(index);
+        let command = self.driver.outstanding.remove(index);
         let SpindleCommand { tag, spindle, direction, first_sector, sectors, .. } = command;
         let blocks = first_sector / 8..(first_sector + u64::from(sectors)) / 8;
         match direction {
             Direction::Write => {
                 let payload = command.payload;
-                self.world.bytes(spindle.0, first_sector, sectors).copy_from_slice(&payload.0);
+                self.driver.bytes(spindle.0, first_sector, sectors).copy_from_slice(&payload.0);
                 for dbn in blocks {
-                    self.world.unreadable.remove(&(spindle.0, dbn));
+                    self.driver.unreadable.remove(&(spindle.0, dbn));
                 }
-                self.array.command_completed(self.now_ns, tag, Bytes::default(), &mut self.world);
+                self.array.command_completed(self.now_ns, tag, Bytes::default(), &mut self.driver);
             }
             Direction::Read => {
                 let bad: Vec<bool> =
-                    blocks.map(|dbn| self.world.unreadable.contains(&(spindle.0, dbn))).collect();
+                    blocks.map(|dbn| self.driver.unreadable.contains(&(spindle.0, dbn))).collect();
                 if bad.contains(&true) {
-                    self.array.blocks_failed(self.now_ns, command, &bad, &mut self.world);
+                    self.array.blocks_failed(self.now_ns, command, &bad, &mut self.driver);
                 } else {
                     let payload =
-                        Bytes(self.world.bytes(spindle.0, first_sector, sectors).to_vec());
-                    self.array.command_completed(self.now_ns, tag, payload, &mut self.world);
+                        Bytes(self.driver.bytes(spindle.0, first_sector, sectors).to_vec());
+                    self.array.command_completed(self.now_ns, tag, payload, &mut self.driver);
                 }
             }
         }
@@ -272,26 +272,26 @@ impl Bench {
     }
 
     fn committed(&mut self) {
-        if let Some(root) = self.world.commit.take() {
-            self.world.root = Some(root);
-            self.array.committed(self.now_ns, &mut self.world);
+        if let Some(root) = self.driver.commit.take() {
+            self.driver.root = Some(root);
+            self.array.committed(self.now_ns, &mut self.driver);
             self.after();
         }
     }
 
     pub fn fire_timer(&mut self) {
-        if let Some(at_ns) = self.world.timer_ns.take() {
+        if let Some(at_ns) = self.driver.timer_ns.take() {
             self.now_ns = self.now_ns.max(at_ns);
-            self.array.timer_fired(self.now_ns, &mut self.world);
+            self.array.timer_fired(self.now_ns, &mut self.driver);
             self.after();
         }
     }
 
     pub fn drain(&mut self) {
         for _ in 0..1_000_000 {
-            if !self.world.outstanding.is_empty() {
+            if !self.driver.outstanding.is_empty() {
                 self.complete_at(0);
-            } else if self.world.commit.is_some() {
+            } else if self.driver.commit.is_some() {
                 self.committed();
             } else {
                 return;
@@ -308,7 +308,7 @@ impl Bench {
                 assert!(self.asked.is_empty(), "operations were never answered");
                 return;
             }
-            self.array.bring_to_spindles(self.now_ns, &mut self.world);
+            self.array.bring_to_spindles(self.now_ns, &mut self.driver);
         }
         panic!("the array never is clean");
     }
@@ -341,39 +341,40 @@ impl Bench {
 
     /// Spindle `spindle` is gone with all it holds.
     pub fn lose(&mut self, spindle: SpindleIndex) {
-        if !self.world.lost.insert(spindle.0) {
+        if !self.driver.lost.insert(spindle.0) {
             return;
         }
-        let (gone, rest) = std::mem::take(&mut self.world.outstanding)
+        let (gone, rest) = std::mem::take(&mut self.driver.outstanding)
             .into_iter()
             .partition(|command| command.spindle == spindle);
-        self.world.outstanding = rest;
-        self.array.spindle_failed(self.now_ns, spindle, &mut self.world).unwrap();
+        self.driver.outstanding = rest;
+        self.array.spindle_failed(self.now_ns, spindle, &mut self.driver).unwrap();
         for command in gone {
-            self.array.command_failed(self.now_ns, command, &mut self.world);
+            self.array.command_failed(self.now_ns, command, &mut self.driver);
         }
         self.after();
     }
 
     /// Makes a block of a spindle bad: it cannot be read (0), is changed (1), or is what another block is (2).
     pub fn spoil(&mut self, spindle: u16, dbn: u64, kind: u8) {
-        if self.world.lost.contains(&spindle) || self.world.block(spindle, dbn) == [0; BLOCK_BYTES]
+        if self.driver.lost.contains(&spindle)
+            || self.driver.block(spindle, dbn) == [0; BLOCK_BYTES]
         {
             return;
         }
         match kind {
             0 => {
-                self.world.unreadable.insert((spindle, dbn));
+                self.driver.unreadable.insert((spindle, dbn));
             }
-            1 => self.world.bytes(spindle, dbn * 8, 8)[77] ^= 4,
+            1 => self.driver.bytes(spindle, dbn * 8, 8)[77] ^= 4,
             _ => {
-                let other = self.world.block(spindle, (dbn + 1) % 1_024).to_vec();
-                self.world.bytes(spindle, dbn * 8, 8).copy_from_slice(&other);
+                let other = self.driver.block(spindle, (dbn + 1) % 1_024).to_vec();
+                self.driver.bytes(spindle, dbn * 8, 8).copy_from_slice(&other);
             }
         }
         // Whoever stores the blocks notices that a checksum is wrong, but where the block is not named to it.
         if kind == 1 {
-            self.world.unreadable.insert((spindle, dbn));
+            self.driver.unreadable.insert((spindle, dbn));
         }
     }
 
@@ -387,12 +388,12 @@ impl Bench {
         }
         for stripe in 0..group.stripes() {
             let data: Vec<&[u8]> =
-                (0..group.data_spindles()).map(|one| self.world.block(one, stripe)).collect();
+                (0..group.data_spindles()).map(|one| self.driver.block(one, stripe)).collect();
             let mut computed = vec![vec![0; BLOCK_BYTES]; parity];
             codec.encode(&data, &mut computed).unwrap();
             for (spindle, bytes) in (group.data_spindles()..).zip(computed) {
                 assert!(
-                    lost.contains(&spindle) || self.world.block(spindle, stripe) == bytes,
+                    lost.contains(&spindle) || self.driver.block(spindle, stripe) == bytes,
                     "parity on spindle {spindle} of stripe {stripe} is wrong"
                 );
             }
@@ -402,14 +403,14 @@ impl Bench {
     fn block_of(&self, key: u32) -> Option<Vec<u8>> {
         let pointer = self.array.pointer(key)?;
         let place = self.config.group.locate(pointer.vbn);
-        let bytes = self.world.block(place.spindle.0, place.dbn.0).to_vec();
+        let bytes = self.driver.block(place.spindle.0, place.dbn.0).to_vec();
         (checksum(&bytes) == pointer.checksum).then_some(bytes)
     }
 
     /// The aggregate's bitmap on the spindles has what is reached from the root, and what is held back, and nothing else.
     pub fn bitmap_is_right(&self) {
         let keys = self.array.keys();
-        if self.world.root.is_none() {
+        if self.driver.root.is_none() {
             return;
         }
         let mut reached = BTreeSet::new();
@@ -424,7 +425,7 @@ impl Bench {
         }
         assert!(reached.is_empty(), "{} are in use and free in the bitmap", reached.len());
         let named = 2 + (0..keys.end()).filter(|key| self.array.pointer(*key).is_some()).count();
-        let held_back = self.world.root.unwrap().held_back_blocks;
+        let held_back = self.driver.root.unwrap().held_back_blocks;
         assert_eq!(in_use, named as u64 + held_back, "blocks in use but named by nobody");
     }
 
@@ -432,7 +433,7 @@ impl Bench {
     pub fn restored(self) -> Self {
         let config = self.config.clone();
         let mut blocks = Vec::new();
-        if let Some((vbn, sum)) = self.world.root.and_then(|root| root.block) {
+        if let Some((vbn, sum)) = self.driver.root.and_then(|root| root.block) {
             let keys = self.array.keys().clone();
             let pointer = strewn_array::write_anywhere::metadata::Pointer { vbn, checksum: sum };
             let mut open = vec![(keys.root().unwrap(), pointer)];
@@ -442,7 +443,7 @@ impl Bench {
                     continue;
                 }
                 let place = config.group.locate(pointer.vbn);
-                let bytes = self.world.block(place.spindle.0, place.dbn.0);
+                let bytes = self.driver.block(place.spindle.0, place.dbn.0);
                 assert_eq!(checksum(bytes), pointer.checksum, "block {key} of metadata");
                 let children = decode_pointers(key, bytes).unwrap();
                 assert_eq!(children.len(), keys.children(key).len());
@@ -450,14 +451,14 @@ impl Bench {
                 open.extend(there.filter_map(|(key, pointer)| Some((key, pointer?))));
             }
         }
-        let mut bench = Self::empty(config.clone());
-        bench.array = WriteAnywhere::restored(config, blocks, &[]).unwrap();
-        bench.world.spindles = self.world.spindles;
-        bench.world.root = self.world.root;
-        bench.versions = self.versions;
-        bench.next = self.next;
-        bench.now_ns = self.now_ns;
-        bench.array.start(bench.now_ns, &mut bench.world);
-        bench
+        let mut harness = Self::empty(config.clone());
+        harness.array = WriteAnywhere::restored(config, blocks, &[]).unwrap();
+        harness.driver.spindles = self.driver.spindles;
+        harness.driver.root = self.driver.root;
+        harness.versions = self.versions;
+        harness.next = self.next;
+        harness.now_ns = self.now_ns;
+        harness.array.start(harness.now_ns, &mut harness.driver);
+        harness
     }
 }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod bench;
+mod harness;
 #[path = "../common/payloads.rs"]
 mod payloads;
 
@@ -16,7 +16,7 @@ use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfi
 use strewn_array::{Array, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 
-use bench::Bench;
+use harness::Harness;
 use payloads::Bytes;
 
 const MILLISECOND_NS: u64 = 1_000_000;
@@ -55,7 +55,7 @@ fn any_config() -> impl Strategy<Value = WriteAnywhereConfig> {
 enum Happening {
     Read(Index, u32),
     Write(Index, u32),
-    GiveBack(Index, u32),
+    Unmap(Index, u32),
     Complete(Index),
     Timer,
     Drain,
@@ -66,21 +66,21 @@ fn any_happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
         5 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
         8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
-        1 => (any::<Index>(), 1..40u32).prop_map(|(at, size)| Happening::GiveBack(at, size)),
+        1 => (any::<Index>(), 1..40u32).prop_map(|(at, size)| Happening::Unmap(at, size)),
         30 => any::<Index>().prop_map(Happening::Complete),
         2 => Just(Happening::Timer),
         1 => Just(Happening::Drain),
     ]
 }
 
-fn happen(bench: &mut Bench, happening: &Happening) {
+fn happen(harness: &mut Harness, happening: &Happening) {
     match happening {
-        Happening::Read(at, sectors) => bench.read(at, *sectors),
-        Happening::Write(at, sectors) => bench.write(at, *sectors),
-        Happening::GiveBack(at, blocks) => bench.give_back(at, *blocks),
-        Happening::Complete(which) => bench.complete(which),
-        Happening::Timer => bench.fire_timer(),
-        Happening::Drain => bench.drain(),
+        Happening::Read(at, sectors) => harness.read(at, *sectors),
+        Happening::Write(at, sectors) => harness.write(at, *sectors),
+        Happening::Unmap(at, blocks) => harness.unmap(at, *blocks),
+        Happening::Complete(which) => harness.complete(which),
+        Happening::Timer => harness.fire_timer(),
+        Happening::Drain => harness.drain(),
     }
 }
 
@@ -96,14 +96,14 @@ proptest! {
         config in any_config(),
         history in any_history(),
     ) {
-        let mut bench = Bench::empty(config);
+        let mut harness = Harness::empty(config);
         for happening in &history {
-            happen(&mut bench, happening);
+            happen(&mut harness, happening);
         }
-        bench.bring_to_spindles();
-        bench.parity_is_right(&BTreeSet::new());
-        bench.read_everything();
-        prop_assert_eq!(bench.array.aggregate().verify(), Ok(()));
+        harness.bring_to_spindles();
+        harness.parity_is_right(&BTreeSet::new());
+        harness.read_everything();
+        prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
     }
 
     #[test]
@@ -111,16 +111,16 @@ proptest! {
         config in any_config(),
         histories in prop::collection::vec(any_history(), 2..4),
     ) {
-        let mut bench = Bench::empty(config);
+        let mut harness = Harness::empty(config);
         for history in &histories {
             for happening in history {
-                happen(&mut bench, happening);
+                happen(&mut harness, happening);
             }
-            bench.bring_to_spindles();
-            bench.bitmap_is_right();
-            bench = bench.restored();
-            bench.read_everything();
-            prop_assert_eq!(bench.array.aggregate().verify(), Ok(()));
+            harness.bring_to_spindles();
+            harness.bitmap_is_right();
+            harness = harness.restored();
+            harness.read_everything();
+            prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
         }
     }
 
@@ -132,28 +132,28 @@ proptest! {
         with_spares: bool,
     ) {
         let parity = usize::from(config.group.parity().spindles());
-        let mut bench = Bench::empty(config);
+        let mut harness = Harness::empty(config);
         if with_spares {
-            bench.array = bench.array.with_rebuild(Rebuild { spares: 2, steps_in_flight: 2 });
+            harness.array = harness.array.with_rebuild(Rebuild { spares: 2, steps_in_flight: 2 });
         }
         for happening in &before {
-            happen(&mut bench, happening);
+            happen(&mut harness, happening);
         }
         for (which, history) in lost.iter().take(parity) {
-            let spindle = SpindleIndex(which.index(bench.array.spindles().into()) as u16);
-            bench.lose(spindle);
+            let spindle = SpindleIndex(which.index(harness.array.spindles().into()) as u16);
+            harness.lose(spindle);
             for happening in history {
-                happen(&mut bench, happening);
+                happen(&mut harness, happening);
             }
         }
-        bench.bring_to_spindles();
-        bench.drain();
-        let lost = bench.world.lost.clone();
+        harness.bring_to_spindles();
+        harness.drain();
+        let lost = harness.driver.lost.clone();
         prop_assert!(!with_spares || lost.is_empty());
-        bench.parity_is_right(&lost);
-        bench.read_everything();
+        harness.parity_is_right(&lost);
+        harness.read_everything();
         if !with_spares {
-            bench.bitmap_is_right();
+            harness.bitmap_is_right();
         }
     }
 
@@ -164,27 +164,27 @@ proptest! {
         bad in prop::collection::vec((any::<Index>(), any::<Index>(), 0..3u8), 1..60),
         after in any_history(),
     ) {
-        let mut bench = Bench::empty(config);
+        let mut harness = Harness::empty(config);
         for happening in &before {
-            happen(&mut bench, happening);
+            happen(&mut harness, happening);
         }
-        bench.bring_to_spindles();
+        harness.bring_to_spindles();
         // One a stripe.
         let mut stripes = BTreeSet::new();
         for (spindle, stripe, kind) in &bad {
-            let spindle = spindle.index(bench.array.spindles().into()) as u16;
+            let spindle = spindle.index(harness.array.spindles().into()) as u16;
             let stripe = stripe.index(1_024) as u64;
             if stripes.insert(stripe) {
-                bench.spoil(spindle, stripe, *kind);
+                harness.spoil(spindle, stripe, *kind);
             }
         }
-        bench.read_everything();
+        harness.read_everything();
         for happening in &after {
-            happen(&mut bench, happening);
+            happen(&mut harness, happening);
         }
-        bench.bring_to_spindles();
-        bench.read_everything();
-        prop_assert_eq!(bench.refused, 0);
+        harness.bring_to_spindles();
+        harness.read_everything();
+        prop_assert_eq!(harness.refused, 0);
     }
 
     #[test]
@@ -195,57 +195,57 @@ proptest! {
         lost: Option<Index>,
         after in any_history(),
     ) {
-        let mut bench = Bench::empty(config);
+        let mut harness = Harness::empty(config);
         for happening in &before {
-            happen(&mut bench, happening);
+            happen(&mut harness, happening);
         }
-        bench.bring_to_spindles();
+        harness.bring_to_spindles();
         if let Some(which) = lost {
-            bench.lose(SpindleIndex(which.index(bench.array.spindles().into()) as u16));
+            harness.lose(SpindleIndex(which.index(harness.array.spindles().into()) as u16));
         }
         for (spindle, stripe, kind) in &bad {
-            let spindle = spindle.index(bench.array.spindles().into()) as u16;
-            bench.spoil(spindle, stripe.index(200) as u64, *kind);
+            let spindle = spindle.index(harness.array.spindles().into()) as u16;
+            harness.spoil(spindle, stripe.index(200) as u64, *kind);
         }
         for happening in &after {
-            happen(&mut bench, happening);
+            happen(&mut harness, happening);
         }
-        bench.may_refuse = true;
-        bench.bring_to_spindles();
-        bench.read_everything();
+        harness.may_refuse = true;
+        harness.bring_to_spindles();
+        harness.read_everything();
     }
 }
 
 #[test]
 fn a_bad_block_is_repaired_by_the_read_that_finds_it() {
-    let mut bench = Bench::empty(config(Parity::RaidDp, 4, 600));
-    bench.write_at(0, 800);
-    bench.bring_to_spindles();
-    bench.forget_cache();
-    let place = bench.place_of(3);
-    bench.spoil(place.0, place.1, 1);
-    bench.read_at(24, 8);
-    bench.drain();
-    let counters = *bench.array.counters();
+    let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
+    harness.write_at(0, 800);
+    harness.bring_to_spindles();
+    harness.forget_cache();
+    let place = harness.place_of(3);
+    harness.spoil(place.0, place.1, 1);
+    harness.read_at(24, 8);
+    harness.drain();
+    let counters = *harness.array.counters();
     assert_eq!((counters.bad_blocks, counters.repairs, counters.blocks_gone), (1, 1, 0));
-    bench.parity_is_right(&BTreeSet::new());
+    harness.parity_is_right(&BTreeSet::new());
 }
 
 #[test]
 fn blocks_that_were_given_back_take_no_place() {
-    let mut bench = Bench::empty(config(Parity::Raid4, 4, 600));
-    bench.write_at(0, 4_000);
-    bench.bring_to_spindles();
-    let used = bench.array.aggregate().counts().used;
-    bench.give_back_at(0, 400);
-    bench.bring_to_spindles();
-    bench.write_at(4_500, 8);
-    bench.bring_to_spindles();
-    let counts = bench.array.aggregate().counts();
+    let mut harness = Harness::empty(config(Parity::Raid4, 4, 600));
+    harness.write_at(0, 4_000);
+    harness.bring_to_spindles();
+    let used = harness.array.aggregate().counts().used;
+    harness.unmap_at(0, 400);
+    harness.bring_to_spindles();
+    harness.write_at(4_500, 8);
+    harness.bring_to_spindles();
+    let counts = harness.array.aggregate().counts();
     assert!(used - counts.used > 350, "{used} blocks in use before, {} after", counts.used);
-    assert!((0..400).all(|block| bench.array.pointer(block).is_none()));
-    bench.read_everything();
-    let array: &WriteAnywhere<Bytes> = &bench.array;
+    assert!((0..400).all(|block| harness.array.pointer(block).is_none()));
+    harness.read_everything();
+    let array: &WriteAnywhere<Bytes> = &harness.array;
     assert!(array.is_clean());
 }
 
@@ -261,17 +261,17 @@ fn a_large_log_over_a_small_cache_leaves_room_for_what_it_makes_dirty() {
             WriteAnywhere::<Bytes>::empty(with_log(*file_blocks, log_half_bytes)).is_ok()
         };
         let file_blocks = (1..2_048).rev().find(fits).unwrap();
-        let mut bench = Bench::empty(with_log(file_blocks, log_half_bytes));
-        bench.write_at(0, file_blocks * 8);
-        bench.bring_to_spindles();
+        let mut harness = Harness::empty(with_log(file_blocks, log_half_bytes));
+        harness.write_at(0, file_blocks * 8);
+        harness.bring_to_spindles();
         for _ in 0..4 {
             // Two sectors make two blocks dirty. Nothing is completed meanwhile, until the log takes no more.
             for block in (0..file_blocks - 1).step_by(2) {
-                bench.write_at(u64::from(block) * 8 + 7, 2);
+                harness.write_at(u64::from(block) * 8 + 7, 2);
             }
-            bench.drain();
+            harness.drain();
         }
-        bench.bring_to_spindles();
-        bench.read_everything();
+        harness.bring_to_spindles();
+        harness.read_everything();
     }
 }
