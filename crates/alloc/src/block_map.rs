@@ -1,10 +1,11 @@
 //! Where each block of a file lies.
 
+use std::error::Error;
+use std::fmt;
 use std::ops::Range;
 
 use strewn_memory::{filled, prefetch};
 use strewn_raid::Vbn;
-use thiserror::Error;
 
 /// The entry of a block that was never written.
 const NOWHERE: u32 = u32::MAX;
@@ -16,9 +17,21 @@ pub struct BlockMap {
 }
 
 /// The aggregate has more blocks than a map entry can name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("an aggregate of {0} blocks: a block map entry of 32 bits names at most 4294967295")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyBlocks(pub u64);
+
+impl fmt::Display for TooManyBlocks {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "an aggregate of {} blocks: a block map entry of 32 bits names at most \
+            4294967295",
+            self.0
+        )
+    }
+}
+
+impl Error for TooManyBlocks {}
 
 impl BlockMap {
     /// A map of `blocks` blocks that were never written, in an aggregate of `aggregate_blocks`.

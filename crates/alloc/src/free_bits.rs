@@ -1,7 +1,7 @@
 //! Which blocks are in use, one bit each, with summary levels of what is full.
 
 /// Bits in a word.
-pub(crate) const WORD_BITS: u64 = 64;
+pub(crate) const WORD_BITS: u64 = u64::BITS as u64;
 
 /// Words of one bit a block, set where the block is in use, under levels of one bit a word, set where the word below is
 /// full.

@@ -2,14 +2,11 @@
 
 use std::ops::Range;
 
-use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex};
+use strewn_raid::{BlockLocation, Dbn, ParityGroup, ROW_STRIPES, SpindleIndex};
 
 use crate::areas::{AreaOrder, Areas};
 use crate::free_bits::{FreeBits, WORD_BITS};
 use crate::group_index::GroupIndex;
-
-/// Stripes in a row of words: one word a data spindle.
-pub(crate) const ROW_STRIPES: u64 = WORD_BITS;
 
 /// One bit a data block of a parity group and the exact number of free blocks in every allocation area (a number of
 /// consecutive stripes over all data spindles).

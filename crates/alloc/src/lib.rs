@@ -194,6 +194,7 @@ mod aggregate;
 mod areas;
 mod bitmap;
 mod block_map;
+mod crc32;
 mod delayed_frees;
 mod free_bits;
 mod free_map;

@@ -1,9 +1,11 @@
 //! How an aggregate takes free space.
 
-use thiserror::Error;
+use std::error::Error;
+use std::fmt;
+
+use strewn_raid::ROW_STRIPES;
 
 use crate::areas::AreaOrder;
-use crate::free_map::ROW_STRIPES;
 use crate::policy::PolicyName;
 
 /// Sizes of what WAFL calls allocation area, tetris and chunk.
@@ -78,18 +80,13 @@ impl Default for BlockSize {
 pub const MOST_BLOCKS: u64 = 1 << 40;
 
 /// Why an aggregate cannot be made.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AggregateError {
     /// A block is not a power of two from 512 to 65,536 bytes.
-    #[error("a block of {0} bytes: it takes a power of two from 512 to 65536")]
     BlockSize(u32),
     /// The area is not a positive multiple of 64 stripes.
-    #[error("an allocation area of {0} stripes: it takes a positive multiple of 64")]
     AreaStripes(u64),
     /// An area has more blocks than 32 bits can count.
-    #[error(
-        "an allocation area of {area_stripes} stripes over {data_spindles} data spindles: it takes at most 4294967295 blocks"
-    )]
     AreaTooLarge {
         /// Stripes in an area.
         area_stripes: u64,
@@ -97,15 +94,10 @@ pub enum AggregateError {
         data_spindles: u16,
     },
     /// A group has more areas than 32 bits can count.
-    #[error("{0} allocation areas in a group: it takes at most 4294967295; larger areas are fewer")]
     TooManyAreas(u64),
     /// The tetris is not a power of two of at most 64 stripes.
-    #[error("a tetris of {0} stripes: it takes a power of two, at most 64")]
     TetrisStripes(u64),
     /// The chunk is not a power of two, or longer than a tetris.
-    #[error(
-        "a chunk of {chunk} blocks: it takes a power of two, at most the {tetris} stripes of a tetris"
-    )]
     ChunkBlocks {
         /// The chunk asked for, in blocks.
         chunk: u64,
@@ -113,15 +105,56 @@ pub enum AggregateError {
         tetris: u64,
     },
     /// There is no parity group.
-    #[error("an aggregate needs a parity group")]
     NoGroup,
     /// The groups have more blocks than an aggregate can number.
-    #[error("{0} blocks: an aggregate has at most 1099511627776 (2^40)")]
     TooManyBlocks(u64),
     /// There are more groups than 16 bits can number.
-    #[error("an aggregate has at most 65535 parity groups")]
     TooManyGroups,
 }
+
+impl fmt::Display for AggregateError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BlockSize(bytes) => write!(
+                formatter,
+                "a block of {bytes} bytes: it takes a power of two from 512 to 65536"
+            ),
+            Self::AreaStripes(stripes) => write!(
+                formatter,
+                "an allocation area of {stripes} stripes: it takes a positive multiple \
+                of 64"
+            ),
+            Self::AreaTooLarge { area_stripes, data_spindles } => write!(
+                formatter,
+                "an allocation area of {area_stripes} stripes over {data_spindles} data \
+                spindles: it takes at most 4294967295 blocks"
+            ),
+            Self::TooManyAreas(areas) => write!(
+                formatter,
+                "{areas} allocation areas in a group: it takes at most 4294967295; \
+                larger areas are fewer"
+            ),
+            Self::TetrisStripes(stripes) => write!(
+                formatter,
+                "a tetris of {stripes} stripes: it takes a power of two, at most 64"
+            ),
+            Self::ChunkBlocks { chunk, tetris } => write!(
+                formatter,
+                "a chunk of {chunk} blocks: it takes a power of two, at most the \
+                {tetris} stripes of a tetris"
+            ),
+            Self::NoGroup => formatter.write_str("an aggregate needs a parity group"),
+            Self::TooManyBlocks(blocks) => {
+                write!(formatter, "{blocks} blocks: an aggregate has at most 1099511627776 (2^40)")
+            }
+            Self::TooManyGroups => {
+                formatter.write_str("an aggregate has at most 65535 parity groups")
+            }
+        }
+    }
+}
+
+impl Error for AggregateError {}
 
 impl AllocationShape {
     pub(crate) fn check(&self) -> Result<(), AggregateError> {

@@ -1,5 +1,6 @@
 //! Where the next blocks go.
 
+use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
@@ -73,11 +74,21 @@ impl fmt::Display for PolicyName {
 }
 
 /// There is no policy of this name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no policy is called {0:?}: there are emptiest-area, sequential-sweep, first-fit and near-neighbours"
-)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownPolicy(pub String);
+
+impl fmt::Display for UnknownPolicy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "no policy is called {:?}: there are emptiest-area, sequential-sweep, \
+            first-fit and near-neighbours",
+            self.0
+        )
+    }
+}
+
+impl Error for UnknownPolicy {}
 
 impl FromStr for PolicyName {
     type Err = UnknownPolicy;

@@ -1,8 +1,11 @@
 //! The areas' scores, kept beside the maps so that mounting need not read them.
 
-use strewn_raid::ParityGroup;
-use thiserror::Error;
+use std::error::Error;
+use std::fmt;
 
+use strewn_raid::ParityGroup;
+
+use crate::crc32::crc32;
 use crate::free_map::FreeMap;
 use crate::options::AggregateError;
 
@@ -26,15 +29,11 @@ struct GroupScores {
 }
 
 /// Why an aggregate cannot be mounted.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MountError {
     /// The aggregate itself is impossible.
-    #[error(transparent)]
-    Aggregate(#[from] AggregateError),
+    Aggregate(AggregateError),
     /// The scores are of another consistency point than the maps.
-    #[error(
-        "the scores are of consistency point {scores}, the maps of {maps}: count the areas anew (`SavedScores::counted`)"
-    )]
     Stale {
         /// Consistency points committed when the scores were saved.
         scores: u64,
@@ -42,15 +41,11 @@ pub enum MountError {
         maps: u64,
     },
     /// The scores are of other groups.
-    #[error(
-        "the scores of group {group} are of another shape: count the areas anew (`SavedScores::counted`)"
-    )]
     Shape {
         /// The group, counted from 0.
         group: usize,
     },
     /// A map has too few words or too many.
-    #[error("the map of group {group} has {words} words: it takes {needed}")]
     Words {
         /// The group, counted from 0.
         group: usize,
@@ -61,19 +56,61 @@ pub enum MountError {
     },
 }
 
+impl fmt::Display for MountError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Aggregate(inner) => inner.fmt(formatter),
+            Self::Stale { scores, maps } => write!(
+                formatter,
+                "the scores are of consistency point {scores}, the maps of {maps}: \
+                recount the areas (`SavedScores::counted`)"
+            ),
+            Self::Shape { group } => write!(
+                formatter,
+                "the scores of group {group} are of another shape: recount the areas \
+                (`SavedScores::counted`)"
+            ),
+            Self::Words { group, words, needed } => {
+                write!(formatter, "the map of group {group} has {words} words: it takes {needed}")
+            }
+        }
+    }
+}
+
+impl Error for MountError {}
+
+impl From<AggregateError> for MountError {
+    fn from(inner: AggregateError) -> Self {
+        Self::Aggregate(inner)
+    }
+}
+
 /// Why saved scores cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScoresError {
     /// They are something else, or of a version that this one does not know.
-    #[error("not the scores of allocation areas, or of a version this one does not know")]
     Foreign,
     /// They end too early or go on too long.
-    #[error("the scores are cut off, or something follows them")]
     Length,
     /// Their checksum is wrong.
-    #[error("the checksum of the scores is wrong")]
     Checksum,
 }
+
+impl fmt::Display for ScoresError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Foreign => formatter.write_str(
+                "not the scores of allocation areas, or of a version this one does not know",
+            ),
+            Self::Length => {
+                formatter.write_str("the scores are cut off, or something follows them")
+            }
+            Self::Checksum => formatter.write_str("the checksum of the scores is wrong"),
+        }
+    }
+}
+
+impl Error for ScoresError {}
 
 impl SavedScores {
     pub(crate) fn of<'a>(consistency_points: u64, maps: impl Iterator<Item = &'a FreeMap>) -> Self {
@@ -162,7 +199,7 @@ impl SavedScores {
             bytes.extend((group.scores.len() as u32).to_le_bytes());
             bytes.extend(group.scores.iter().flat_map(|score| score.to_le_bytes()));
         }
-        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes.extend(crc32(&bytes).to_le_bytes());
         bytes
     }
 
@@ -175,7 +212,7 @@ impl SavedScores {
             return Err(ScoresError::Foreign);
         }
         let (body, checksum) = bytes.split_last_chunk::<4>().ok_or(ScoresError::Length)?;
-        if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
+        if crc32(body) != u32::from_le_bytes(*checksum) {
             return Err(ScoresError::Checksum);
         }
         let mut rest = &body[MAGIC.len()..];

@@ -1,8 +1,7 @@
 //! What a consistency point writes: tetris by tetris, spindle by spindle, stripe by stripe.
 
-use strewn_raid::{Dbn, ParityGroup, SpindleIndex, SpindleSet, StripeUpdate};
+use strewn_raid::{Dbn, ParityGroup, ROW_STRIPES, SpindleIndex, SpindleSet, StripeUpdate};
 
-use crate::free_map::ROW_STRIPES;
 use crate::group_index::GroupIndex;
 
 /// Blocks to be written together: up to 64 consecutive stripes of a parity group, with what is written on each spindle.

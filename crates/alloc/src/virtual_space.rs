@@ -1,7 +1,9 @@
 //! The block numbers of a volume inside an aggregate, and the frees it holds back.
 
+use std::error::Error;
+use std::fmt;
+
 use strewn_raid::Vbn;
-use thiserror::Error;
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
 
@@ -10,14 +12,32 @@ use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub struct Region(pub u16);
 
 /// The volume has no free block number left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the volume has no free block number left")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeFull;
 
+impl fmt::Display for VolumeFull {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the volume has no free block number left")
+    }
+}
+
+impl Error for VolumeFull {}
+
 /// The volume has more regions than 16 bits can name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("a volume of {0} blocks: it takes at most 2147483648 (8 TiB of 4 KiB blocks)")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeTooLarge(pub u64);
+
+impl fmt::Display for VolumeTooLarge {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "a volume of {} blocks: it takes at most 2147483648 (8 TiB of 4 KiB blocks)",
+            self.0
+        )
+    }
+}
+
+impl Error for VolumeTooLarge {}
 
 /// A flexible volume's own block numbers ("virtual VBNs"), region by region, with its delayed frees.
 ///

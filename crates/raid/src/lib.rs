@@ -130,7 +130,7 @@ pub use row_diagonal::{RowDiagonal, RowDiagonalError};
 pub use scrub::{ParityCheck, ScrubFinding};
 pub use shape::{ShapeError, StripeCode, StripeShape};
 pub use spindle_set::{SpindleSet, Spindles};
-pub use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS, SECTOR_BYTES};
+pub use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS, ROW_STRIPES, SECTOR_BYTES};
 pub use stripe::{Stripe, StripeUnit, StripedLayout};
 pub use stripe_bytes::{MissingBlocks, StripeBytes};
 pub use stripe_plan::{DataLoss, Step, StripePlan};

@@ -1,9 +1,8 @@
 //! Taking free blocks: group by group, area by area, tetris by tetris, chunk by chunk.
 
-use strewn_raid::{BlockLocation, Dbn, SpindleIndex, Vbn};
+use strewn_raid::{BlockLocation, Dbn, ROW_STRIPES, SpindleIndex, Vbn};
 
 use super::{Aggregate, Group, OutOfSpace, Taken};
-use crate::free_map::ROW_STRIPES;
 use crate::group_index::GroupIndex;
 use crate::tetris::OpenTetris;
 

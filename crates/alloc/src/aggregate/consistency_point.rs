@@ -1,10 +1,10 @@
 //! The consistency point: begun, given blocks back to, finished, committed or abandoned.
 
-use strewn_raid::{BlockLocation, Vbn};
+use strewn_raid::{BlockLocation, ROW_STRIPES, Vbn};
 
 use super::{Aggregate, CheckpointOpen, NotInUse, Place, Taken};
 use crate::delayed_frees::REGION_BLOCKS;
-use crate::free_map::{BATCH, MapPlace, ROW_STRIPES};
+use crate::free_map::{BATCH, MapPlace};
 use crate::tetris::Tetris;
 
 impl<T: Copy> Aggregate<T> {

@@ -1,12 +1,13 @@
 //! What an aggregate refuses.
 
+use std::error::Error;
+use std::fmt;
+
 use strewn_raid::Vbn;
-use thiserror::Error;
 
 /// Fewer blocks are free than are needed. Nothing was taken for what was asked last; what the open consistency point
 /// took before is still its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("no room: {needed} blocks are needed, {free} are free")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfSpace {
     /// Blocks asked for.
     pub needed: u64,
@@ -14,17 +15,46 @@ pub struct OutOfSpace {
     pub free: u64,
 }
 
+impl fmt::Display for OutOfSpace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "no room: {} blocks are needed, {} are free", self.needed, self.free)
+    }
+}
+
+impl Error for OutOfSpace {}
+
 /// A consistency point is open: commit or abandon it first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("a consistency point is open: commit or abandon it first")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckpointOpen;
 
+impl fmt::Display for CheckpointOpen {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a consistency point is open: commit or abandon it first")
+    }
+}
+
+impl Error for CheckpointOpen {}
+
 /// A block cannot be given back: it is not in use, or there is no such block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{0} is not in use")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotInUse(pub Vbn);
 
+impl fmt::Display for NotInUse {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} is not in use", self.0)
+    }
+}
+
+impl Error for NotInUse {}
+
 /// A block cannot be set aside: it is in use, or there is no such block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{0} is not free")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotFree(pub Vbn);
+
+impl fmt::Display for NotFree {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} is not free", self.0)
+    }
+}
+
+impl Error for NotFree {}

@@ -8,10 +8,10 @@ mod verify;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, Vbn};
+use strewn_raid::{BlockLocation, ParityGroup, ROW_STRIPES, SpindleIndex, Vbn};
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
-use crate::free_map::{FreeMap, MapPlace, ROW_STRIPES};
+use crate::free_map::{FreeMap, MapPlace};
 use crate::group_index::GroupIndex;
 use crate::options::{AggregateError, AggregateOptions, MOST_BLOCKS};
 use crate::policy::Policy;

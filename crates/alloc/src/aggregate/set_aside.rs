@@ -1,9 +1,8 @@
 //! Blocks that something else uses.
 
-use strewn_raid::{SpindleIndex, Vbn};
+use strewn_raid::{ROW_STRIPES, SpindleIndex, Vbn};
 
 use super::{Aggregate, CheckpointOpen, Group, NotFree};
-use crate::free_map::ROW_STRIPES;
 use crate::group_index::GroupIndex;
 use crate::random::Random;
 

@@ -1,11 +1,13 @@
 //! Proof that counts equal maps.
 
-use strewn_raid::{SpindleIndex, Vbn};
-use thiserror::Error;
+use std::error::Error;
+use std::fmt;
+
+use strewn_raid::{ROW_STRIPES, SpindleIndex, Vbn};
 
 use super::{Aggregate, Taken};
 use crate::delayed_frees::DelayedFrees;
-use crate::free_map::{MapViolation, ROW_STRIPES};
+use crate::free_map::MapViolation;
 use crate::group_index::GroupIndex;
 use crate::tetris::bits;
 
@@ -42,10 +44,9 @@ impl<T: Copy> Aggregate<T> {
 }
 
 /// What [`Aggregate::verify`] found wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AggregateViolation {
     /// A level of the map says that there is nothing free where there is.
-    #[error("group {} at stripe {stripe}: marked full, but has a free block", .group.0)]
     MarkedFull {
         /// The group.
         group: GroupIndex,
@@ -53,7 +54,6 @@ pub enum AggregateViolation {
         stripe: u64,
     },
     /// An area's score is not what its map holds.
-    #[error("group {}, allocation area {area}: {counted} free blocks counted, its map holds {held}", .group.0)]
     AreaCount {
         /// The group.
         group: GroupIndex,
@@ -65,7 +65,6 @@ pub enum AggregateViolation {
         held: u32,
     },
     /// A group's count is not the sum of its areas'.
-    #[error("group {}: {counted} free blocks counted, its areas have {held}", .group.0)]
     GroupCount {
         /// The group.
         group: GroupIndex,
@@ -75,7 +74,6 @@ pub enum AggregateViolation {
         held: u64,
     },
     /// A block taken by the open consistency point is free.
-    #[error("group {}, {spindle}, stripe {stripe}: taken by the open consistency point, but free", .group.0)]
     TakenIsFree {
         /// The group.
         group: GroupIndex,
@@ -85,9 +83,42 @@ pub enum AggregateViolation {
         stripe: u64,
     },
     /// A block that was given back and is not yet free, is.
-    #[error("{0}: given back and not yet to be taken, but free")]
     GivenBackIsFree(Vbn),
 }
+
+impl fmt::Display for AggregateViolation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MarkedFull { group, stripe } => write!(
+                formatter,
+                "group {} at stripe {stripe}: marked full, but has a free block",
+                group.0
+            ),
+            Self::AreaCount { group, area, counted, held } => write!(
+                formatter,
+                "group {}, allocation area {area}: {counted} free blocks counted, its \
+                map holds {held}",
+                group.0
+            ),
+            Self::GroupCount { group, counted, held } => write!(
+                formatter,
+                "group {}: {counted} free blocks counted, its areas have {held}",
+                group.0
+            ),
+            Self::TakenIsFree { group, spindle, stripe } => write!(
+                formatter,
+                "group {}, {spindle}, stripe {stripe}: taken by the open consistency \
+                point, but free",
+                group.0
+            ),
+            Self::GivenBackIsFree(vbn) => {
+                write!(formatter, "{vbn}: given back and not yet to be taken, but free")
+            }
+        }
+    }
+}
+
+impl Error for AggregateViolation {}
 
 impl AggregateViolation {
     fn of_map(group: GroupIndex, found: MapViolation) -> Self {

@@ -1,10 +1,10 @@
 //! How free space lies on the spindles.
 
-use strewn_raid::SpindleIndex;
+use strewn_raid::{ROW_STRIPES, SpindleIndex};
 
 use super::{Estimate, FEWEST_DRAWN, draw};
 use crate::aggregate::Aggregate;
-use crate::free_map::{FreeMap, ROW_STRIPES};
+use crate::free_map::FreeMap;
 use crate::tetris::runs;
 
 /// How free space lies on the spindles.

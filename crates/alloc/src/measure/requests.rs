@@ -1,8 +1,8 @@
 //! What a mix of requests costs in spindle commands.
 
+use std::error::Error;
+use std::fmt;
 use std::ops::Range;
-
-use thiserror::Error;
 
 use super::{Estimate, FEWEST_DRAWN, FileBlocks, FilePass, Geometry, is_behind};
 use crate::random::Random;
@@ -20,18 +20,28 @@ pub struct RequestMix {
 }
 
 /// Why there is no such mix of requests.
-#[derive(Debug, Clone, Copy, PartialEq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RequestMixError {
     /// A request of no blocks.
-    #[error("a request of no blocks")]
     NoBlocks,
     /// A share is not a positive number, or there is no request at all.
-    #[error("shares of requests must be positive numbers, and there must be one")]
     Share,
     /// A command of no blocks.
-    #[error("the longest command must have a block")]
     LongestCommand,
 }
+
+impl fmt::Display for RequestMixError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoBlocks => formatter.write_str("a request of no blocks"),
+            Self::Share => formatter
+                .write_str("shares of requests must be positive numbers, and there must be one"),
+            Self::LongestCommand => formatter.write_str("the longest command must have a block"),
+        }
+    }
+}
+
+impl Error for RequestMixError {}
 
 impl RequestMix {
     /// Requests of so many blocks, each with its share: in any unit, since only their proportions matter. Commands have

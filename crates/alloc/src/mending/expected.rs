@@ -1,9 +1,9 @@
 //! How what is written next will lie.
 
-use strewn_raid::SpindleIndex;
+use strewn_raid::{ROW_STRIPES, SpindleIndex};
 
 use crate::Aggregate;
-use crate::free_map::{FreeMap, ROW_STRIPES};
+use crate::free_map::FreeMap;
 
 /// How many runs `blocks` blocks come to lie in if they go into the emptiest areas, chunk by chunk. O(areas of the
 /// aggregate log areas), and a word of the maps for each 64 blocks looked at.

@@ -1,37 +1,30 @@
 //! Why something cannot be done with a volume.
 
-use thiserror::Error;
+use std::error::Error;
+use std::fmt;
 
 use super::names::{FileId, SnapshotId, VolumeId};
 use crate::aggregate::{CheckpointOpen, OutOfSpace};
 use crate::options::AggregateError;
 
 /// Why something cannot be done with a volume. Nothing was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VolumeError {
     /// There is no such volume, or it is being destroyed.
-    #[error("there is no {0}")]
     NoSuchVolume(VolumeId),
     /// There is no such file in the volume.
-    #[error("there is no {1} in {0}")]
     NoSuchFile(VolumeId, FileId),
     /// There is no such snapshot of the volume, or it is being deleted.
-    #[error("there is no {1} of {0}")]
     NoSuchSnapshot(VolumeId, SnapshotId),
     /// A consistency point is open, and this can be done only between them.
-    #[error(transparent)]
-    CheckpointOpen(#[from] CheckpointOpen),
+    CheckpointOpen(CheckpointOpen),
     /// No consistency point is open, and this can be done only in one.
-    #[error("no consistency point is open: begin one first")]
     NoCheckpoint,
     /// The write plan of the consistency point has been made.
-    #[error("the consistency point is finished: commit or abandon it, then begin another")]
     Finished,
     /// Fewer blocks are free, and not promised to others, than are needed.
-    #[error(transparent)]
-    OutOfSpace(#[from] OutOfSpace),
+    OutOfSpace(OutOfSpace),
     /// The volume has fewer block numbers left than are needed.
-    #[error("{volume} is full: {needed} blocks are needed, it has room for {free}")]
     VolumeFull {
         /// The volume.
         volume: VolumeId,
@@ -41,12 +34,61 @@ pub enum VolumeError {
         free: u64,
     },
     /// Volumes were cloned from the snapshot.
-    #[error("{1} of {0} is the origin of {2} clones")]
     HasClones(VolumeId, SnapshotId, u32),
     /// The volume has had as many snapshots as it can count.
-    #[error("{0} has had 4194303 snapshots and can count no more")]
     TooManySnapshots(VolumeId),
     /// The volume cannot have so many blocks.
-    #[error(transparent)]
-    Size(#[from] AggregateError),
+    Size(AggregateError),
+}
+
+impl fmt::Display for VolumeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchVolume(volume) => write!(formatter, "there is no {volume}"),
+            Self::NoSuchFile(volume, file) => write!(formatter, "there is no {file} in {volume}"),
+            Self::NoSuchSnapshot(volume, snapshot) => {
+                write!(formatter, "there is no {snapshot} of {volume}")
+            }
+            Self::CheckpointOpen(inner) => inner.fmt(formatter),
+            Self::NoCheckpoint => {
+                formatter.write_str("no consistency point is open: begin one first")
+            }
+            Self::Finished => formatter.write_str(
+                "the consistency point is finished: commit or abandon it, then begin \
+                another",
+            ),
+            Self::OutOfSpace(inner) => inner.fmt(formatter),
+            Self::VolumeFull { volume, needed, free } => write!(
+                formatter,
+                "{volume} is full: {needed} blocks are needed, it has room for {free}"
+            ),
+            Self::HasClones(volume, snapshot, clones) => {
+                write!(formatter, "{snapshot} of {volume} is the origin of {clones} clones")
+            }
+            Self::TooManySnapshots(volume) => {
+                write!(formatter, "{volume} has had 4194303 snapshots and can count no more")
+            }
+            Self::Size(inner) => inner.fmt(formatter),
+        }
+    }
+}
+
+impl Error for VolumeError {}
+
+impl From<CheckpointOpen> for VolumeError {
+    fn from(inner: CheckpointOpen) -> Self {
+        Self::CheckpointOpen(inner)
+    }
+}
+
+impl From<OutOfSpace> for VolumeError {
+    fn from(inner: OutOfSpace) -> Self {
+        Self::OutOfSpace(inner)
+    }
+}
+
+impl From<AggregateError> for VolumeError {
+    fn from(inner: AggregateError) -> Self {
+        Self::Size(inner)
+    }
 }

@@ -1,7 +1,9 @@
 //! Proving that maps, lists and counts fit each other.
 
+use std::error::Error;
+use std::fmt;
+
 use strewn_raid::Vbn;
-use thiserror::Error;
 
 use super::flexible::{Files, Volume};
 use super::names::{BlockName, FileId, SnapshotId, VirtualVbn, VolumeId};
@@ -10,53 +12,105 @@ use crate::aggregate::AggregateViolation;
 use crate::bitmap::SummaryBitmap;
 
 /// What [`Volumes::verify`] found wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VolumeViolation {
     /// The aggregate is wrong in itself.
-    #[error(transparent)]
-    Aggregate(#[from] AggregateViolation),
+    Aggregate(AggregateViolation),
     /// The map of free block numbers of a volume is wrong in itself.
-    #[error("block numbers of {0}: {1}")]
     Numbers(VolumeId, AggregateViolation),
     /// A container map has an entry for a number that is free, or more or fewer entries than numbers are in use.
-    #[error("{0}: {1} is free, but has a place, or is used and has none")]
     Number(VolumeId, VirtualVbn),
     /// A block of a container map is free in the aggregate.
-    #[error("{0}, {1}: lies at {2}, which is free")]
     NotAllocated(VolumeId, VirtualVbn, Vbn),
     /// A block of the aggregate has two owners.
-    #[error("{0}, {1}: lies at {2}, which another block has too")]
     OwnedTwice(VolumeId, VirtualVbn, Vbn),
     /// A file's map leads to a number that is not in use.
-    #[error("{}, {}, {}: leads to a block that does not exist", .0.volume, .0.file, .0.fbn)]
     Dangling(BlockName),
     /// A file's map leads to a number that another file, or another block of it, or a dead list has too.
-    #[error("{}, {}, {}: leads to a block that is used twice", .0.volume, .0.file, .0.fbn)]
     UsedTwice(BlockName),
     /// A file has more or fewer blocks than are counted.
-    #[error("{0}, {1}: {2} blocks counted, its map has {3}")]
     FileCount(VolumeId, FileId, u64, u64),
     /// The files of an image have more or fewer blocks than are counted.
-    #[error("{0}: {1} blocks counted in an image, its files have {2}")]
     ImageCount(VolumeId, u64, u64),
     /// A dead list has a block that does not exist, that the active image has, or that no snapshot holds.
-    #[error("{0}, {1}: on a dead list, but in use or held by no snapshot")]
     NotDead(VolumeId, VirtualVbn),
     /// A block is neither in the active image nor on a dead list.
-    #[error("{0}, {1}: leads nowhere from the active image or a snapshot")]
     Lost(VolumeId, VirtualVbn),
     /// A snapshot's map leads to a block that was written, or had died, at another time.
-    #[error("{0}, {1}: leads to {2}, which was not there when it was taken")]
     NotInSnapshot(VolumeId, SnapshotId, VirtualVbn),
     /// Blocks on dead lists are not as many as counted.
-    #[error("{0}: {1} blocks counted on dead lists, there are {2}")]
     DeadCount(VolumeId, u64, u64),
     /// A snapshot's clones are not as many as counted.
-    #[error("{0}, {1}: {2} clones counted, there are {3}")]
     Clones(VolumeId, SnapshotId, u32, u32),
     /// More is promised than is free, or than the volumes were promised.
-    #[error("{0} blocks are promised, {1} to volumes, {2} are free")]
     Promised(u64, u64, u64),
+}
+
+impl fmt::Display for VolumeViolation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Aggregate(inner) => inner.fmt(formatter),
+            Self::Numbers(id, found) => write!(formatter, "block numbers of {id}: {found}"),
+            Self::Number(id, number) => write!(
+                formatter,
+                "{id}: {number} is free, but has a place, or is used and has none"
+            ),
+            Self::NotAllocated(id, number, vbn) => {
+                write!(formatter, "{id}, {number}: lies at {vbn}, which is free")
+            }
+            Self::OwnedTwice(id, number, vbn) => {
+                write!(formatter, "{id}, {number}: lies at {vbn}, which another block has too")
+            }
+            Self::Dangling(name) => write!(
+                formatter,
+                "{}, {}, {}: leads to a block that does not exist",
+                name.volume, name.file, name.fbn
+            ),
+            Self::UsedTwice(name) => write!(
+                formatter,
+                "{}, {}, {}: leads to a block that is used twice",
+                name.volume, name.file, name.fbn
+            ),
+            Self::FileCount(id, file, counted, mapped) => {
+                write!(formatter, "{id}, {file}: {counted} blocks counted, its map has {mapped}")
+            }
+            Self::ImageCount(id, counted, mapped) => write!(
+                formatter,
+                "{id}: {counted} blocks counted in an image, its files have {mapped}"
+            ),
+            Self::NotDead(id, number) => write!(
+                formatter,
+                "{id}, {number}: on a dead list, but in use or held by no snapshot"
+            ),
+            Self::Lost(id, number) => write!(
+                formatter,
+                "{id}, {number}: leads nowhere from the active image or a snapshot"
+            ),
+            Self::NotInSnapshot(id, snapshot, number) => write!(
+                formatter,
+                "{id}, {snapshot}: leads to {number}, which was not there when it was taken"
+            ),
+            Self::DeadCount(id, counted, listed) => write!(
+                formatter,
+                "{id}: {counted} blocks counted on dead lists, there are {listed}"
+            ),
+            Self::Clones(id, snapshot, counted, clones) => {
+                write!(formatter, "{id}, {snapshot}: {counted} clones counted, there are {clones}")
+            }
+            Self::Promised(promised, to_volumes, free) => write!(
+                formatter,
+                "{promised} blocks are promised, {to_volumes} to volumes, {free} are free"
+            ),
+        }
+    }
+}
+
+impl Error for VolumeViolation {}
+
+impl From<AggregateViolation> for VolumeViolation {
+    fn from(inner: AggregateViolation) -> Self {
+        Self::Aggregate(inner)
+    }
 }
 
 /// What has a block of a volume: the active image, the dead list of an image, or nothing yet.
