@@ -1,6 +1,4 @@
-//! Blocks given back together are given back as one by one.
-
-#![allow(clippy::unwrap_used)]
+//! Freeing many blocks at once does what freeing them one by one does.
 
 use proptest::prelude::*;
 use strewn_alloc::{Aggregate, AggregateOptions, AllocationShape, NotInUse};

@@ -1,7 +1,5 @@
 //! What an aggregate does in cases that can be counted by hand, and what it refuses.
 
-#![allow(clippy::unwrap_used)]
-
 use strewn_alloc::{
     Aggregate, AggregateError, AggregateOptions, AllocationShape, AreaOrder, BlockSize,
     CheckpointOpen, GroupIndex, MountError, NotInUse, OutOfSpace, PolicyName, SavedScores,

@@ -1,7 +1,5 @@
 //! The block numbers of a volume and its delayed frees, against plain lists.
 
-#![allow(clippy::unwrap_used)]
-
 use proptest::prelude::*;
 use strewn_alloc::{REGION_BLOCKS, Region, VirtualSpace, VolumeFull, VolumeTooLarge};
 use strewn_raid::Vbn;

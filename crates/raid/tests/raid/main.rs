@@ -1,4 +1,4 @@
-//! Parity over bytes: what is lost comes back, whatever is lost, and the format does not drift.
+//! Layouts, plans, and parity over bytes: lost blocks come back whatever is lost, and the format does not drift.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,10 +7,12 @@ mod known_answers;
 mod plans;
 mod reference;
 mod scrub;
+mod vraid_layout;
 
 use strewn_raid::{RowDiagonal, StripeCode, StripeCodec};
 
-/// SplitMix64 from `seed`, each number as 8 bytes, lowest first (Steele, Lea and Flood, 2014).
+/// SplitMix64 from `seed`, each number as 8 bytes, lowest first (Steele, Lea and Flood, 2014). The known answers were
+/// computed from these bytes by a program of its own, so they must stay the same.
 fn bytes_from(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed;
     let words = std::iter::from_fn(|| {

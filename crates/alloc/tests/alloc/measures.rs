@@ -1,7 +1,5 @@
 //! How a fresh file lies, and that what is measured of files and free space is what a count by hand gives.
 
-#![allow(clippy::unwrap_used)]
-
 use proptest::prelude::*;
 use strewn_alloc::{
     Aggregate, AggregateOptions, AllocationShape, AreaOrder, BlockMap, BlockSize, Estimate,

@@ -1,7 +1,5 @@
 //! What a stream of accesses promises: the mix asked for, inside the region, aligned, repeatable.
 
-#![allow(clippy::unwrap_used)]
-
 use proptest::prelude::*;
 use strewn_workload::{
     Access, AccessLine, AccessSpecification, AccessStream, Direction, RegionError,

@@ -1,7 +1,5 @@
 //! What a VRAID-5 layout promises, checked over whole layouts and over random ones.
 
-#![allow(clippy::unwrap_used)]
-
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use strewn_raid::{

@@ -1,7 +1,5 @@
 //! Mending brings what its plan said, and touches nothing but the places of blocks.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 
 use strewn_alloc::{

@@ -1,0 +1,5 @@
+//! Accesses as a user of the crate draws them.
+
+#![allow(clippy::unwrap_used)]
+
+mod access_stream;
