@@ -251,7 +251,7 @@ fn pattern(job: &Job, region: Region) -> Pattern {
             distribution(&job.distribution.read, job, region),
             distribution(&job.distribution.write, job, region),
         ],
-        sequence: Sequence::SameOperation,
+        sequence: Sequence::SameDirection,
     }
 }
 

@@ -21,6 +21,7 @@ use fixedbitset::FixedBitSet;
 use offset_allocator::{Allocation, Allocator};
 use roaring::RoaringBitmap;
 use strewn_alloc::{Aggregate, AggregateOptions, GroupIndex, SavedScores};
+use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup, Vbn};
 
 const FILL_PERCENT: [u32; 4] = [5, 50, 90, 98];
@@ -250,14 +251,14 @@ impl Peer for OffsetAllocatorPeer {
 fn history<P: Peer>(words: &[u64], mut timed: impl FnMut(usize, Duration)) {
     let mut peer = P::new(words);
     let mut in_use = peer.in_use(words);
-    let mut random = SplitMix(1);
+    let mut rng = Rng::new(1);
     let (mut chosen, mut freed) = (Vec::new(), Vec::new());
     let mut taken = Vec::with_capacity(BLOCKS_PER_CP);
     for cp in 0..CPS {
         chosen.clear();
         freed.clear();
         while freed.len() < BLOCKS_PER_CP {
-            let index = random.below(in_use.len());
+            let index = rng.below(in_use.len() as u64) as usize;
             // Drawn already: draw again.
             if in_use[index] != u32::MAX {
                 chosen.push(index);
@@ -288,18 +289,6 @@ fn scattered(percent: u32, words: usize) -> Vec<u64> {
         expected(Aggregate::new([group], AggregateOptions::default()));
     expected(aggregate.set_aside_at_random(f64::from(percent) / 100.0, 1, 1));
     aggregate.free_map(GroupIndex(0)).words().to_vec()
-}
-
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(mixed ^ (mixed >> 31)) * bound as u128) >> 64) as usize
-    }
 }
 
 fn expected<T, E: std::fmt::Display>(result: Result<T, E>) -> T {

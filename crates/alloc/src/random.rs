@@ -1,6 +1,10 @@
 //! Random bits for scattering blocks and choosing samples.
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a seed gives the same numbers everywhere.
+///
+/// The rest of Strewn draws from `strewn_base::Rng`. This crate has a generator of its own because it needs no other
+/// dependency for one, and because [`set_aside_at_random`](crate::Aggregate::set_aside_at_random) must give the same
+/// blocks for a seed in every version.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 

@@ -1,8 +1,8 @@
 //! Readers of single TOML values: each takes a value and gives what it means, or says what is
 //! wrong with it and what would be right.
 
+use strewn_raid::SECTOR_BYTES;
 use strewn_spindle::MAX_DEPTH;
-use strewn_workload::SECTOR_BYTES;
 use toml::de::DeValue;
 
 use crate::nearest::nearest;
@@ -220,7 +220,7 @@ pub(crate) fn whole_percent(value: &DeValue<'_>) -> Reading<u8> {
 pub(crate) fn whole_sectors(value: &DeValue<'_>) -> Reading<u32> {
     let bytes = positive_bytes(value)?;
     match u32::try_from(bytes) {
-        Ok(bytes) if bytes.is_multiple_of(SECTOR_BYTES) => Ok(bytes),
+        Ok(bytes) if u64::from(bytes).is_multiple_of(SECTOR_BYTES) => Ok(bytes),
         Ok(_) => wrong(
             format!("is {}, which is not whole sectors", Bytes(bytes)),
             format!("give a multiple of {SECTOR_BYTES} B"),

@@ -1,6 +1,7 @@
 //! What the hosts ask of the arrays.
 
-use strewn_workload::{AccessLine, AccessSpecification, SECTOR_BYTES, SpecificationError};
+use strewn_raid::SECTOR_BYTES;
+use strewn_workload::{AccessLine, AccessSpecification, SpecificationError};
 
 use crate::catalog;
 use crate::quantity::Bytes;
@@ -91,7 +92,7 @@ impl Workload {
                 .map(AccessSpecificationChoice::Inline),
             (false, false) => None,
         };
-        let alignment = section.optional_or("alignment", SECTOR_BYTES, value::whole_sectors);
+        let alignment = section.optional_or("alignment", SECTOR_BYTES as u32, value::whole_sectors);
         let file = section.required("file", "\"100 GiB\"", value::positive_bytes);
         if let (Some(file), Some(choice)) = (file, &choice) {
             check_longest(&section, file, choice);

@@ -1,7 +1,7 @@
 //! Where random accesses go.
 
-use crate::draw::Draw;
 use crate::random_map::RandomMap;
+use strewn_base::{Rng, SECTOR_BYTES};
 
 /// Where random accesses go within a region.
 ///
@@ -56,12 +56,12 @@ pub struct ZoneShare {
 
 /// A distribution over the sectors of a region, ready to be drawn from.
 #[derive(Clone, Debug)]
-pub(crate) enum Places {
+pub(crate) enum RandomPlaces {
     AnyByte,
     Uniform,
     EachOnce(RandomMap),
-    Zipf(Zipf, Strewn),
-    Pareto { exponent: f64, strewn: Strewn },
+    Zipf(Zipf, Scatter),
+    Pareto { exponent: f64, scatter: Scatter },
     Normal { deviation_sectors: f64, mean_sector: f64 },
     Zoned(Vec<Zone>),
 }
@@ -74,13 +74,13 @@ pub(crate) struct Zone {
     sectors: u64,
 }
 
-impl Places {
+impl RandomPlaces {
     /// `unit_sectors` is the smallest alignment: what a place of a rank is.
     pub(crate) fn new(
         distribution: &Distribution,
         region_sectors: u64,
         unit_sectors: u64,
-        draw: &mut Draw,
+        rng: &mut Rng,
     ) -> Self {
         let units = (region_sectors / unit_sectors).max(1);
         match distribution {
@@ -88,11 +88,11 @@ impl Places {
             Distribution::Uniform => Self::Uniform,
             Distribution::EachOnce => Self::EachOnce(RandomMap::new(units)),
             Distribution::Zipf { theta, centre } => {
-                Self::Zipf(Zipf::new(units, *theta), Strewn::new(units, *centre, draw))
+                Self::Zipf(Zipf::new(units, *theta), Scatter::new(units, *centre, rng))
             }
             Distribution::Pareto { power, centre } => Self::Pareto {
                 exponent: libm::log(*power) / libm::log(1.0 - power),
-                strewn: Strewn::new(units, *centre, draw),
+                scatter: Scatter::new(units, *centre, rng),
             },
             Distribution::Normal { deviation_percent, centre } => Self::Normal {
                 deviation_sectors: region_sectors as f64 * deviation_percent / 100.0,
@@ -112,11 +112,11 @@ impl Places {
     }
 
     /// A sector to begin at, a multiple of `alignment_sectors`. An access that would end past
-    /// `region_sectors` is to be moved by the caller, which happens with [`Places::AnyByte`]
+    /// `region_sectors` is to be moved by the caller, which happens with [`RandomPlaces::AnyByte`]
     /// alone.
     pub(crate) fn draw(
         &mut self,
-        draw: &mut Draw,
+        rng: &mut Rng,
         region_sectors: u64,
         sectors: u64,
         alignment_sectors: u64,
@@ -127,38 +127,38 @@ impl Places {
         let fitting = |sector: u64| (sector / alignment_sectors * alignment_sectors).min(last);
         match self {
             Self::AnyByte => {
-                let byte = draw.below(region_sectors * 512);
-                byte.div_ceil(512).next_multiple_of(alignment_sectors)
+                let byte = rng.below(region_sectors * SECTOR_BYTES);
+                byte.div_ceil(SECTOR_BYTES).next_multiple_of(alignment_sectors)
             }
-            Self::Uniform => draw.below(last / alignment_sectors + 1) * alignment_sectors,
+            Self::Uniform => rng.below(last / alignment_sectors + 1) * alignment_sectors,
             Self::EachOnce(map) => {
-                let drawn = draw.below(last / unit_sectors + 1);
+                let drawn = rng.below(last / unit_sectors + 1);
                 fitting(map.take(drawn, sectors.div_ceil(unit_sectors)) * unit_sectors)
             }
-            Self::Zipf(zipf, strewn) => {
-                let rank = zipf.rank(draw);
-                fitting(strewn.place_of(rank) * unit_sectors)
+            Self::Zipf(zipf, scatter) => {
+                let rank = zipf.rank(rng);
+                fitting(scatter.place_of(rank) * unit_sectors)
             }
-            Self::Pareto { exponent, strewn } => {
-                let share = libm::pow(draw.unit(), *exponent);
-                let rank = ((strewn.places - 1) as f64 * share) as u64;
-                fitting(strewn.place_of(rank.min(strewn.places - 1)) * unit_sectors)
+            Self::Pareto { exponent, scatter } => {
+                let share = libm::pow(rng.unit(), *exponent);
+                let rank = ((scatter.places - 1) as f64 * share) as u64;
+                fitting(scatter.place_of(rank.min(scatter.places - 1)) * unit_sectors)
             }
             Self::Normal { deviation_sectors, mean_sector } => {
                 // Variance 1 and mean 0.
-                let standard = (0..12).map(|_| draw.unit()).sum::<f64>() - 6.0;
+                let standard = (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
                 let sector = *mean_sector + *deviation_sectors * standard;
                 let region = region_sectors as f64;
                 let wrapped = sector - region * libm::floor(sector / region);
                 fitting((wrapped as u64).min(region_sectors - 1))
             }
             Self::Zoned(zones) => {
-                let percent = draw.below(100);
+                let percent = rng.below(100);
                 let found = zones.iter().find(|zone| percent < zone.below_percent);
                 let Some(zone) = found else { return 0 };
                 // Whole places of the zone; one at its beginning where it is shorter than one.
                 let places = (zone.sectors / alignment_sectors).max(1);
-                fitting(zone.first_sector + draw.below(places) * alignment_sectors)
+                fitting(zone.first_sector + rng.below(places) * alignment_sectors)
             }
         }
     }
@@ -167,17 +167,17 @@ impl Places {
 /// Ranks strewn over places, one to one: multiplied by a number that is near the golden section
 /// of all places and shares no factor with them.
 #[derive(Clone, Debug)]
-pub(crate) struct Strewn {
+pub(crate) struct Scatter {
     places: u64,
     multiplier: u64,
     first: u64,
 }
 
-impl Strewn {
-    fn new(places: u64, centre: Option<f64>, draw: &mut Draw) -> Self {
+impl Scatter {
+    fn new(places: u64, centre: Option<f64>, rng: &mut Rng) -> Self {
         let first = match centre {
             Some(centre) => ((places as f64 * centre) as u64).min(places - 1),
-            None => draw.below(places),
+            None => rng.below(places),
         };
         // 0.618 of them: what follows each other in rank lies far apart, at any scale.
         let golden = (u128::from(places) * 0x9E37_79B9_7F4A_7C15_u128) >> 64;
@@ -229,10 +229,10 @@ impl Zipf {
     }
 
     /// A rank from 0.
-    fn rank(&self, draw: &mut Draw) -> u64 {
+    fn rank(&self, rng: &mut Rng) -> u64 {
         loop {
             let span = self.integral_of_first - self.integral_of_last;
-            let area = self.integral_of_last + draw.unit() * span;
+            let area = self.integral_of_last + rng.unit() * span;
             let x = self.inverse_integral(area);
             let rank = libm::floor(x + 0.5).clamp(1.0, self.ranks);
             let is_below = rank - x <= self.always_below;
@@ -270,13 +270,13 @@ mod tests {
 
     #[test]
     fn ranks_are_strewn_one_to_one() {
-        let mut draw = Draw::new(1);
+        let mut rng = Rng::new(1);
         for places in [1, 2, 3, 97, 1000, 1 << 16] {
-            let strewn = Strewn::new(places, None, &mut draw);
-            let seen: HashSet<u64> = (0..places).map(|rank| strewn.place_of(rank)).collect();
+            let scatter = Scatter::new(places, None, &mut rng);
+            let seen: HashSet<u64> = (0..places).map(|rank| scatter.place_of(rank)).collect();
             assert_eq!(seen.len() as u64, places);
         }
-        let centred = Strewn::new(1000, Some(0.25), &mut draw);
+        let centred = Scatter::new(1000, Some(0.25), &mut rng);
         assert_eq!(centred.place_of(0), 250);
         assert!(centred.place_of(1).abs_diff(250) > 300);
     }
@@ -286,11 +286,11 @@ mod tests {
     fn zipf_has_its_shares() {
         for (ranks, theta) in [(1000, 0.9), (50, 1.0), (65_536, 1.2), (2, 0.5)] {
             let zipf = Zipf::new(ranks, theta);
-            let mut draw = Draw::new(3);
+            let mut rng = Rng::new(3);
             let mut counts = vec![0_u32; ranks as usize];
             const DRAWN: u32 = 400_000;
             for _ in 0..DRAWN {
-                counts[zipf.rank(&mut draw) as usize] += 1;
+                counts[zipf.rank(&mut rng) as usize] += 1;
             }
             let sum: f64 = (1..=ranks).map(|rank| (rank as f64).powf(-theta)).sum();
             for rank in [1, 2, 3, 10_u32] {

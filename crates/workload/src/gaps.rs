@@ -1,6 +1,6 @@
 //! Gaps between arrivals at random.
 
-use crate::draw::Draw;
+use strewn_base::Rng;
 
 /// The gaps of a Poisson process, repeatable by a seed.
 ///
@@ -14,19 +14,19 @@ use crate::draw::Draw;
 #[derive(Clone, Debug)]
 pub struct ExponentialGaps {
     mean_ns: f64,
-    draw: Draw,
+    rng: Rng,
 }
 
 impl ExponentialGaps {
     /// Gaps between events of which there are `per_second` in the mean.
     #[must_use]
     pub fn new(per_second: u64, seed: u64) -> Self {
-        Self { mean_ns: 1e9 / per_second.max(1) as f64, draw: Draw::new(seed) }
+        Self { mean_ns: 1e9 / per_second.max(1) as f64, rng: Rng::new(seed) }
     }
 
     /// The next gap, in nanoseconds.
     pub fn next_ns(&mut self) -> u64 {
         // Never the logarithm of 0.
-        (-libm::log(1.0 - self.draw.unit()) * self.mean_ns) as u64
+        (-libm::log(1.0 - self.rng.unit()) * self.mean_ns) as u64
     }
 }

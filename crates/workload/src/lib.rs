@@ -55,7 +55,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod distribution;
-mod draw;
 mod gaps;
 mod pattern;
 mod random_map;
@@ -67,6 +66,6 @@ pub use distribution::{Distribution, ZoneShare};
 pub use gaps::ExponentialGaps;
 pub use pattern::{PacedAccess, Pattern, PatternError, PatternLine, PatternStream, Sequence};
 pub use shipped::shipped_names;
-pub use specification::{AccessLine, AccessSpecification, SECTOR_BYTES, SpecificationError};
+pub use specification::{AccessLine, AccessSpecification, SpecificationError};
 pub use stream::{Access, AccessStream, RegionError};
 pub use strewn_base::Direction;

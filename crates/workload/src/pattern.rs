@@ -1,9 +1,9 @@
 //! Accesses of more kinds than a plain specification has: bursts, pauses, hot places.
 
-use crate::distribution::{Distribution, Places};
-use crate::draw::Draw;
-use crate::specification::SECTOR_BYTES;
+use crate::distribution::{Distribution, RandomPlaces};
+use crate::specification::{is_whole_sectors, sectors_in};
 use crate::{Access, AccessLine, AccessSpecification, Direction, RegionError};
+use strewn_base::Rng;
 use thiserror::Error;
 
 /// One kind of access within a [`Pattern`].
@@ -33,7 +33,7 @@ pub enum Sequence {
     #[default]
     AnyAccess,
     /// The last access in the same direction: reads follow reads, writes follow writes, as in fio.
-    SameOperation,
+    SameDirection,
 }
 
 /// A mix of accesses, more general than an [`AccessSpecification`]: lines with alignments, bursts
@@ -138,7 +138,7 @@ impl Pattern {
             let number = position + 1;
             for (field, bytes) in [("bytes", line.bytes), ("alignment_bytes", line.alignment_bytes)]
             {
-                if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES) {
+                if !is_whole_sectors(bytes) {
                     return refuse(number, field, bytes.into(), "a positive multiple of 512");
                 }
             }
@@ -231,7 +231,7 @@ pub struct PacedAccess {
 /// [`AccessStream`](crate::AccessStream), seed for seed.
 #[derive(Clone, Debug)]
 pub struct PatternStream {
-    draw: Draw,
+    rng: Rng,
     lines: Vec<Line>,
     weights: u64,
     region_first_sector: u64,
@@ -239,7 +239,7 @@ pub struct PatternStream {
     /// The smallest alignment.
     unit_sectors: u64,
     /// For reads and writes; one where both are drawn from the same.
-    places: Vec<Places>,
+    places: Vec<RandomPlaces>,
     /// Where a sequential access begins; for reads and writes, or one for both.
     next_sector: Vec<u64>,
     /// The line of the burst under way, and what is left of it.
@@ -274,7 +274,7 @@ impl PatternStream {
         let drawn = || pattern.lines.iter().filter(|line| line.weight > 0);
         let largest_bytes = drawn().map(|line| line.bytes).max().unwrap_or(0);
         RegionError::check(&pattern.name, largest_bytes, region_first_sector, region_sectors)?;
-        let sectors = |bytes: u32| u64::from(bytes / SECTOR_BYTES);
+        let sectors = |bytes: u32| u64::from(sectors_in(bytes));
         let mut below = 0;
         let line = |line: &PatternLine| {
             below += u64::from(line.weight);
@@ -283,18 +283,18 @@ impl PatternStream {
         };
         let lines: Vec<Line> = drawn().map(line).collect();
         let unit_sectors = lines.iter().map(|line| line.alignment_sectors).min().unwrap_or(1);
-        let mut draw = Draw::new(seed);
+        let mut rng = Rng::new(seed);
         let [reads, writes] = &pattern.distributions;
         let distributions = if reads == writes { vec![reads] } else { vec![reads, writes] };
         let mut place =
-            |distribution| Places::new(distribution, region_sectors, unit_sectors, &mut draw);
+            |distribution| RandomPlaces::new(distribution, region_sectors, unit_sectors, &mut rng);
         let places = distributions.into_iter().map(&mut place).collect();
         let next_sector = match pattern.sequence {
             Sequence::AnyAccess => vec![0],
-            Sequence::SameOperation => vec![0, 0],
+            Sequence::SameDirection => vec![0, 0],
         };
         Ok(Self {
-            draw,
+            rng,
             weights: below,
             lines,
             region_first_sector,
@@ -311,7 +311,7 @@ impl PatternStream {
     pub fn next_access(&mut self) -> PacedAccess {
         let mut delay_ns = 0;
         if self.left_of_burst == 0 {
-            let number = self.draw.below(self.weights);
+            let number = self.rng.below(self.weights);
             self.line = self.lines.partition_point(|line| line.below <= number);
             let line = &self.lines[self.line].line;
             self.left_of_burst = line.burst_accesses.max(1);
@@ -319,13 +319,16 @@ impl PatternStream {
         }
         self.left_of_burst -= 1;
         let Line { sectors, alignment_sectors, line, .. } = self.lines[self.line];
-        let direction =
-            if self.draw.happens(line.read_percent) { Direction::Read } else { Direction::Write };
+        let direction = if self.rng.chance(line.read_percent.into(), 100) {
+            Direction::Read
+        } else {
+            Direction::Write
+        };
         let of = |count: usize| (direction as usize).min(count - 1);
         let (places, next) = (of(self.places.len()), of(self.next_sector.len()));
-        let sector = if self.draw.happens(line.random_percent) {
+        let sector = if self.rng.chance(line.random_percent.into(), 100) {
             self.places[places].draw(
-                &mut self.draw,
+                &mut self.rng,
                 self.region_sectors,
                 sectors,
                 alignment_sectors,
@@ -481,7 +484,7 @@ mod tests {
     fn reads_and_writes_may_each_go_their_own_way() {
         let sequential = PatternLine { read_percent: 50, random_percent: 0, ..LINE };
         let both = Pattern {
-            sequence: Sequence::SameOperation,
+            sequence: Sequence::SameDirection,
             ..pattern(vec![sequential], Distribution::Uniform)
         };
         let mut stream = PatternStream::new(&both, 0, SECTORS, 1).unwrap();

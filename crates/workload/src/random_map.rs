@@ -82,15 +82,15 @@ impl RandomMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draw::Draw;
     use std::collections::HashSet;
+    use strewn_base::Rng;
 
     #[test]
     fn every_place_comes_up_once_before_any_does_again() {
         for places in [1, 63, 64, 65, 4096, 5000] {
-            let (mut map, mut draw) = (RandomMap::new(places), Draw::new(places));
+            let (mut map, mut rng) = (RandomMap::new(places), Rng::new(places));
             for _pass in 0..3 {
-                let mut take = || map.take(draw.below(places), 1);
+                let mut take = || map.take(rng.below(places), 1);
                 let seen: HashSet<u64> = (0..places).map(|_| take()).collect();
                 assert_eq!(seen.len() as u64, places);
             }

@@ -1,7 +1,7 @@
 //! Access specifications that come with the crate.
 
-use crate::specification::SECTOR_BYTES;
 use crate::{AccessLine, AccessSpecification};
+use strewn_base::SECTOR_BYTES;
 
 const FILE_SERVER: &str = "file-server";
 
@@ -40,7 +40,7 @@ impl AccessSpecification {
                     random_percent: 100,
                 })
                 .to_vec(),
-            alignment_bytes: SECTOR_BYTES,
+            alignment_bytes: SECTOR_BYTES as u32,
         })
     }
 }

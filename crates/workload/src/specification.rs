@@ -1,9 +1,7 @@
 //! What accesses look like.
 
+use strewn_base::SECTOR_BYTES;
 use thiserror::Error;
-
-/// Bytes in a sector, the unit of alignment and of offsets.
-pub const SECTOR_BYTES: u32 = 512;
 
 /// One kind of access within a specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -111,8 +109,14 @@ impl AccessSpecification {
     }
 }
 
-fn is_whole_sectors(bytes: u32) -> bool {
-    bytes > 0 && bytes.is_multiple_of(SECTOR_BYTES)
+/// Whether accesses may have this size or alignment.
+pub(crate) fn is_whole_sectors(bytes: u32) -> bool {
+    bytes > 0 && u64::from(bytes).is_multiple_of(SECTOR_BYTES)
+}
+
+/// The whole sectors in `bytes`.
+pub(crate) fn sectors_in(bytes: u32) -> u32 {
+    bytes / SECTOR_BYTES as u32
 }
 
 /// Why an access specification is refused. Lines are counted from 1.

@@ -1,10 +1,8 @@
 //! Accesses drawn from a specification, one after another.
 
 use crate::AccessSpecification;
-use crate::specification::SECTOR_BYTES;
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use strewn_base::Direction;
+use crate::specification::sectors_in;
+use strewn_base::{Direction, Rng, SECTOR_BYTES};
 use thiserror::Error;
 
 /// A request of a host, in sectors of 512 bytes.
@@ -25,7 +23,7 @@ pub enum RegionError {
     #[error(
         "access specification \"{name}\" has accesses of {} sectors; a region of {region_sectors} \
          sectors cannot hold them",
-        .largest_bytes / SECTOR_BYTES
+        sectors_in(*.largest_bytes)
     )]
     TooSmall {
         /// The specification.
@@ -56,7 +54,7 @@ impl RegionError {
         region_first_sector: u64,
         region_sectors: u64,
     ) -> Result<(), Self> {
-        if region_sectors < u64::from(largest_bytes / SECTOR_BYTES) {
+        if region_sectors < u64::from(sectors_in(largest_bytes)) {
             return Err(Self::TooSmall { name: name.to_owned(), largest_bytes, region_sectors });
         }
         let most_sectors = 1 << 55;
@@ -86,15 +84,12 @@ impl RegionError {
 ///
 /// # Repeatability
 ///
-/// The generator is xoshiro256++ (Blackman and Vigna), its state filled from the seed by
-/// SplitMix64. Each draw takes one 64-bit number `x`, and a number below `n` is the upper half of
-/// the 128-bit product `x * n` (multiply-shift, without rejection: the bias is below `n / 2^64`).
-/// Draws come in the order of the list above; 2 and 3 are skipped where the percentage is 0 or
-/// 100, and 4 where the access is sequential. All of this is fixed: a seed means the same
-/// accesses in later versions.
+/// The generator is [`strewn_base::Rng`]: xoshiro256++, one 64-bit number a draw. Draws come in the
+/// order of the list above; 2 and 3 are skipped where the percentage is 0 or 100, and 4 where the
+/// access is sequential. All of this is fixed: a seed means the same accesses in later versions.
 #[derive(Clone, Debug)]
 pub struct AccessStream {
-    generator: Xoshiro256PlusPlus,
+    rng: Rng,
     region_first_sector: u64,
     region_sectors: u64,
     alignment: Alignment,
@@ -130,7 +125,7 @@ impl AccessStream {
         let mut grid = [Slot::default(); 100];
         let slots = specification.lines().iter().flat_map(|line| {
             let slot = Slot {
-                sectors: line.bytes / SECTOR_BYTES,
+                sectors: sectors_in(line.bytes),
                 read_percent: line.read_percent,
                 random_percent: line.random_percent,
             };
@@ -138,10 +133,10 @@ impl AccessStream {
         });
         grid.iter_mut().zip(slots).for_each(|(place, slot)| *place = slot);
         Ok(Self {
-            generator: Xoshiro256PlusPlus::seed_from_u64(seed),
+            rng: Rng::new(seed),
             region_first_sector,
             region_sectors,
-            alignment: Alignment::new(specification.alignment_bytes() / SECTOR_BYTES),
+            alignment: Alignment::new(sectors_in(specification.alignment_bytes())),
             next_sector_in_region: 0,
             grid,
         })
@@ -150,12 +145,15 @@ impl AccessStream {
     /// The next access.
     #[inline(always)]
     pub fn next_access(&mut self) -> Access {
-        let slot = self.grid[self.below(100) as usize];
-        let direction =
-            if self.happens(slot.read_percent) { Direction::Read } else { Direction::Write };
-        let unaligned_sector = if self.happens(slot.random_percent) {
-            let byte = self.below(self.region_sectors * u64::from(SECTOR_BYTES));
-            byte.div_ceil(u64::from(SECTOR_BYTES))
+        let slot = self.grid[self.rng.below(100) as usize];
+        let direction = if self.rng.chance(slot.read_percent.into(), 100) {
+            Direction::Read
+        } else {
+            Direction::Write
+        };
+        let unaligned_sector = if self.rng.chance(slot.random_percent.into(), 100) {
+            let byte = self.rng.below(self.region_sectors * SECTOR_BYTES);
+            byte.div_ceil(SECTOR_BYTES)
         } else {
             self.next_sector_in_region
         };
@@ -171,22 +169,6 @@ impl AccessStream {
             sector: self.region_first_sector + sector_in_region,
             sectors: slot.sectors,
             direction,
-        }
-    }
-
-    /// A number from 0 to `bound - 1`.
-    #[inline]
-    fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.generator.next_u64()) * u128::from(bound)) >> 64) as u64
-    }
-
-    /// True `percent` times in a hundred.
-    #[inline]
-    fn happens(&mut self, percent: u8) -> bool {
-        match percent {
-            0 => false,
-            100 => true,
-            _ => self.below(100) < u64::from(percent),
         }
     }
 }
