@@ -5,8 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use strewn_base::Rng;
 use strewn_spindle::{Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle};
 
 /// The share of the drive that commands fall on: what a fresh array uses.
@@ -14,7 +13,7 @@ const SPAN_DIVISOR: u64 = 10;
 
 struct ClosedLoop {
     spindle: SimulatedSpindle<u32>,
-    random: Xoshiro256PlusPlus,
+    random: Rng,
     blocks: u64,
 }
 
@@ -23,7 +22,7 @@ impl ClosedLoop {
         let depth = outstanding.min(strewn_spindle::MAX_DEPTH);
         let mut closed_loop = Self {
             spindle: SimulatedSpindle::new(Arc::clone(drive), scheduler, depth).unwrap(),
-            random: Xoshiro256PlusPlus::seed_from_u64(1),
+            random: Rng::new(1),
             blocks: drive.capacity_sectors() / SPAN_DIVISOR / 8,
         };
         for tag in 0..outstanding {
@@ -33,7 +32,7 @@ impl ClosedLoop {
     }
 
     fn submit(&mut self, at_ns: u64, tag: u32) {
-        let lba = self.random.next_u64() % self.blocks * 8;
+        let lba = self.random.bits() % self.blocks * 8;
         let command = Command { lba, sectors: 8, direction: Direction::Read };
         self.spindle.submit(at_ns, command, tag).unwrap();
     }
@@ -73,10 +72,10 @@ fn closed_loops(criterion: &mut Criterion) {
 fn locations(criterion: &mut Criterion) {
     let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
     let drive = Drive::new(&profile).unwrap();
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
+    let mut random = Rng::new(2);
     let capacity_sectors = drive.capacity_sectors();
     criterion.bench_function("locate", |bencher| {
-        bencher.iter(|| black_box(drive.locate(random.next_u64() % capacity_sectors)));
+        bencher.iter(|| black_box(drive.locate(random.bits() % capacity_sectors)));
     });
 }
 

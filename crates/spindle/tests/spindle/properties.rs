@@ -1,5 +1,4 @@
 //! What holds for any addresses, arrivals and scheduler.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};

@@ -1,6 +1,5 @@
 //! The cache's rules, one by one, on the Cheetah 15K.5: 1200 sectors on each of its first tracks,
 //! 1200 to a segment.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! What a drive makes of profiles and commands that nobody should have written: errors, no panic.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, LazyLock};
 

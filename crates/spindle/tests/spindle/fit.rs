@@ -1,13 +1,11 @@
 //! Drives measured as black boxes, and what their profiles then predict.
-#![allow(clippy::unwrap_used)]
 
 use std::io;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use rand_core::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use strewn_base::Rng;
 use strewn_spindle::fit::{Fit, FitError, MeasuredDrive, SimulatedDrive, fit};
 use strewn_spindle::{
     Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle, closed_loop,
@@ -170,7 +168,7 @@ impl Synthetic {
 /// and by milliseconds now and then.
 struct Jittery {
     drive: SimulatedDrive,
-    random: Xoshiro256PlusPlus,
+    random: Rng,
     lateness: Lateness,
 }
 
@@ -188,8 +186,8 @@ const WITH_STALLS: Lateness = Lateness { most_ns: 5000, stalls_once_in: 300 };
 impl Jittery {
     fn late_ns(&mut self) -> u64 {
         let Lateness { most_ns, stalls_once_in } = self.lateness;
-        let stalls = stalls_once_in > 0 && self.random.next_u64().is_multiple_of(stalls_once_in);
-        self.random.next_u64() % if stalls { 3_000_000 } else { most_ns + 1 }
+        let stalls = stalls_once_in > 0 && self.random.bits().is_multiple_of(stalls_once_in);
+        self.random.bits() % if stalls { 3_000_000 } else { most_ns + 1 }
     }
 }
 
@@ -216,7 +214,7 @@ impl MeasuredDrive for Jittery {
 fn measured(profile: &Profile, lateness: Lateness) -> Fit {
     let mut drive = Jittery {
         drive: SimulatedDrive::new(Arc::new(Drive::new(profile).unwrap())).unwrap(),
-        random: Xoshiro256PlusPlus::seed_from_u64(7),
+        random: Rng::new(7),
         lateness,
     };
     fit(&mut drive, "found", "a simulated drive", &mut |_| ()).unwrap()
@@ -227,9 +225,9 @@ fn random_reads_per_second(profile: &Profile, depth: u32) -> f64 {
     let drive = Arc::new(Drive::new(profile).unwrap());
     let blocks = drive.capacity_sectors() / 8;
     let mut spindle = SimulatedSpindle::new(drive, Scheduler::Sptf, depth).unwrap();
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+    let mut random = Rng::new(3);
     let next =
-        || Command { lba: random.next_u64() % blocks * 8, sectors: 8, direction: Direction::Read };
+        || Command { lba: random.bits() % blocks * 8, sectors: 8, direction: Direction::Read };
     closed_loop(&mut spindle, depth, 1000, 40_000, next).unwrap().commands_per_second
 }
 
@@ -347,8 +345,8 @@ fn a_device_that_does_not_rotate_is_told_by_its_times() {
     let FitError::DoesNotRotate(slow) = refusal(|| 8_333_333) else { panic!("it rotates") };
     assert_eq!(slow.spread_ms, 0.0);
     // As slow and as scattered as a disk, but without a rhythm.
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let scattered = refusal(|| 1_000_000 + random.next_u64() % 9_000_000);
+    let mut random = Rng::new(1);
+    let scattered = refusal(|| 1_000_000 + random.bits() % 9_000_000);
     let FitError::DoesNotRotate(scattered) = scattered else { panic!("it rotates") };
     assert!(scattered.coherence < 0.3, "{scattered:?}");
 }

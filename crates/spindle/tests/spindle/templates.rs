@@ -1,10 +1,8 @@
 //! The drives of which only published figures are known do what such drives do.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use strewn_base::Rng;
 use strewn_spindle::{
     Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle, closed_loop,
 };
@@ -14,10 +12,10 @@ fn reads_per_second(name: &str, outstanding: u32) -> f64 {
     let drive = Arc::new(Drive::new(&Profile::shipped(name).unwrap()).unwrap());
     let sectors = (4096 / drive.sector_bytes()).max(1);
     let blocks = drive.capacity_sectors() / u64::from(sectors);
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut random = Rng::new(1);
     let mut spindle = SimulatedSpindle::new(drive, Scheduler::Sptf, 256).unwrap();
     let next = || Command {
-        lba: random.next_u64() % blocks * u64::from(sectors),
+        lba: random.bits() % blocks * u64::from(sectors),
         sectors,
         direction: Direction::Read,
     };

@@ -1,5 +1,4 @@
 //! Profiles that load, and the field that each broken one names.
-#![allow(clippy::unwrap_used)]
 
 use strewn_spindle::{
     Command, Direction, Drive, Profile, ProfileError, Provenance, TICKS_PER_REVOLUTION, Track,
@@ -98,7 +97,7 @@ fn a_number_without_provenance_is_named_with_what_to_write() {
 
 #[test]
 fn an_outline_and_what_it_stands_for_are_not_both_given() {
-    let text = include_str!("../profiles/seagate-cheetah-15k4-st3146854fc.toml");
+    let text = include_str!("../../profiles/seagate-cheetah-15k4-st3146854fc.toml");
     let text = format!("seek = [[1, 0.5]]\n{text}");
     let error = Profile::from_toml(&text, "both.toml").unwrap_err().to_string();
     assert!(error.contains("outline: stands in place of seek and zone"), "{error}");
@@ -110,7 +109,7 @@ macro_rules! broken_outline {
     ($($name:ident: $from:literal => $to:literal, $field:literal;)*) => {$(
         #[test]
         fn $name() {
-            let text = include_str!("../profiles/seagate-cheetah-15k4-st3146854fc.toml");
+            let text = include_str!("../../profiles/seagate-cheetah-15k4-st3146854fc.toml");
             assert!(text.contains($from));
             match Profile::from_toml(&text.replacen($from, $to, 1), "broken.toml") {
                 Err(ProfileError::Invalid { field, .. }) => assert_eq!(field, $field),

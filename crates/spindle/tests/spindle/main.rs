@@ -1,0 +1,16 @@
+//! The drive model: its profiles, its layout, its times against the reference, its cache and the
+//! fit of a profile to a drive.
+#![allow(clippy::unwrap_used)]
+
+mod agreement;
+mod bad_input;
+mod cache;
+mod first_requests;
+mod fit;
+mod layout;
+mod profiles;
+mod properties;
+mod reference;
+mod slip;
+mod templates;
+mod times;
