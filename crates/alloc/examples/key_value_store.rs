@@ -10,7 +10,7 @@ use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockName, Contents, Fbn, FileId, Image, SnapshotId, VolumeId,
+    Aggregate, AggregateOptions, BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, VolumeId,
     VolumeSpace, Volumes,
 };
 use strewn_raid::{Parity, ParityGroup, Vbn};
@@ -70,8 +70,8 @@ impl KeyValueStore {
                     spindle[run.first.0 as usize..].iter_mut().zip(run.contents)
                 {
                     match contents {
-                        Contents::Written(BlockName { fbn, .. }) => *block = self.dirty[fbn],
-                        Contents::Moved(_) => unreachable!("nothing is mended here"),
+                        BlockSource::Written(BlockName { fbn, .. }) => *block = self.dirty[fbn],
+                        BlockSource::Moved(_) => unreachable!("nothing is mended here"),
                     }
                 }
             }

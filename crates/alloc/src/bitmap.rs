@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use strewn_memory::{prefetch, zeroed_words};
 
-use crate::tetris::bits;
+use crate::mask::bits;
 
 /// Bits of one level summarised by one bit of the level above.
 const FAN_OUT: u64 = 64;
@@ -153,7 +153,9 @@ impl SummaryBitmap {
             if rest != 0 {
                 let mut at = word as u64 * FAN_OUT + u64::from(rest.trailing_zeros());
                 for below in levels[..level].iter().rev() {
-                    at = at * FAN_OUT + u64::from(below[at as usize].trailing_zeros());
+                    let marked = below[at as usize];
+                    assert!(marked != 0, "the summary of word {at} says that it has members");
+                    at = at * FAN_OUT + u64::from(marked.trailing_zeros());
                 }
                 return Some(at);
             }

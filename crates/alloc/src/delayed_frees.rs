@@ -70,8 +70,14 @@ impl DelayedFrees {
             return None;
         }
         let (region, blocks) = self.fullest.emptiest()?;
+        let reclaimed = std::mem::take(&mut self.by_region[region as usize]);
+        let (listed, counted) = (reclaimed.len(), blocks as usize);
+        assert!(
+            listed == counted,
+            "region {region}: {counted} delayed frees counted, {listed} listed"
+        );
         self.fullest.subtract(region, blocks);
-        Some((region, std::mem::take(&mut self.by_region[region as usize])))
+        Some((region, reclaimed))
     }
 
     /// The blocks held back.

@@ -75,7 +75,16 @@ impl FreeBits {
                 return Some(word);
             }
             self.mark_full(word);
-            word = self.next_not_marked(word + 1, end);
+            let next = self.next_not_marked(word + 1, end);
+            if next > word + 1 {
+                // What a mark hides is never looked at again: at both ends, neighbours of words read anyway, it is.
+                let skipped = self.words[word as usize + 1] & self.words[next as usize - 1];
+                assert!(
+                    skipped == u64::MAX,
+                    "words {word} to {next}: marked full with free blocks"
+                );
+            }
+            word = next;
         }
         None
     }

@@ -21,6 +21,8 @@ pub struct FreeMap {
     /// Words of map in an area.
     area_words: u32,
     bits: FreeBits,
+    /// Free bits of the map, counted apart from the areas' scores: the two must agree at every consistency point.
+    free_bits: u64,
     areas: Areas,
 }
 
@@ -30,9 +32,9 @@ pub(crate) const BATCH: usize = 256;
 
 /// A block by its bit in the map of its group: the group in the upper 16 bits, word and bit in the others.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct MapPlace(u64);
+pub(crate) struct MapPosition(u64);
 
-impl MapPlace {
+impl MapPosition {
     const POSITION_BITS: u32 = 48;
 
     #[inline]
@@ -98,13 +100,15 @@ impl FreeMap {
         let spindles = u64::from(group.data_spindles());
         let largest = (area_stripes * spindles) as u32;
         let area_rows = (area_stripes / ROW_STRIPES) as u32;
+        let areas = Areas::new(scores, largest, order);
         Self {
             group,
             spindles,
             area_rows,
             area_words: area_rows * group.data_spindles() as u32,
             bits,
-            areas: Areas::new(scores, largest, order),
+            free_bits: areas.free_blocks(),
+            areas,
         }
     }
 
@@ -189,8 +193,13 @@ impl FreeMap {
     /// [`blocks_taken`](Self::blocks_taken).
     #[inline]
     pub(crate) fn take_mask(&mut self, spindle: SpindleIndex, row: u64, mask: u64) {
-        debug_assert_eq!(self.free_word(spindle, row) & mask, mask, "a used block was given again");
-        self.bits.take(self.word(spindle, row), mask);
+        let word = self.word(spindle, row);
+        assert!(
+            self.bits.free(word) & mask == mask,
+            "{spindle}, row {row}: a used block was allocated again"
+        );
+        self.bits.take(word, mask);
+        self.free_bits -= u64::from(mask.count_ones());
     }
 
     /// Tells the area of `row` that `blocks` of it were taken.
@@ -202,6 +211,7 @@ impl FreeMap {
     /// Makes the used blocks of `mask` free; how many there were.
     pub(crate) fn release_mask(&mut self, spindle: SpindleIndex, row: u64, mask: u64) -> u32 {
         let released = self.bits.release(self.word(spindle, row), mask).count_ones();
+        self.free_bits += u64::from(released);
         if released > 0 {
             self.areas.add(self.area_of_row(row), released);
         }
@@ -209,7 +219,7 @@ impl FreeMap {
     }
 
     /// Makes the blocks at `places` free; how many were in use.
-    pub(crate) fn release_all(&mut self, places: &[MapPlace]) -> u64 {
+    pub(crate) fn release_all(&mut self, places: &[MapPosition]) -> u64 {
         let mut released = 0;
         for batch in places.chunks(BATCH) {
             // Their words come into the cache.
@@ -221,18 +231,19 @@ impl FreeMap {
                 }
             }
         }
+        self.free_bits += released;
         released
     }
 
     /// Whether all blocks at `places` are in use.
-    pub(crate) fn all_used(&self, places: &[MapPlace]) -> bool {
+    pub(crate) fn all_used(&self, places: &[MapPosition]) -> bool {
         let words = self.bits.words();
-        let all = |all, place: &MapPlace| all & words[place.word() as usize] >> place.bit();
+        let all = |all, place: &MapPosition| all & words[place.word() as usize] >> place.bit();
         places.iter().fold(1, all) & 1 == 1
     }
 
     /// The spindle and DBN of the block at `place`.
-    pub(crate) fn location(&self, place: MapPlace) -> BlockLocation {
+    pub(crate) fn location(&self, place: MapPosition) -> BlockLocation {
         let (row, spindle) = (place.word() / self.spindles, place.word() % self.spindles);
         let dbn = Dbn(row * ROW_STRIPES + u64::from(place.bit()));
         BlockLocation { spindle: SpindleIndex(spindle as u16), dbn }
@@ -283,22 +294,27 @@ impl FreeMap {
         self.bits.bytes() + self.areas.bytes()
     }
 
+    /// Asserts that the free blocks of the map and of the areas, each counted as it changes, agree. O(1).
+    pub(crate) fn assert_counts_agree(&self) {
+        let (map, areas) = (self.free_bits, self.areas.free_blocks());
+        assert!(map == areas, "{map} blocks are free in the map, {areas} in its allocation areas");
+    }
+
     /// The first inconsistency between the map, its levels and the areas' counts, if there is one.
     pub(crate) fn verify(&self) -> Result<(), MapViolation> {
         if let Some(word) = self.bits.wrongly_marked() {
             return Err(MapViolation::MarkedFull { stripe: word / self.spindles * ROW_STRIPES });
         }
         for area in 0..self.areas.count() {
-            let held = self.count_area(area);
-            let counted = self.areas.free_blocks_in(area);
-            if held != counted {
-                return Err(MapViolation::AreaCount { area, counted, held });
+            let (score, in_map) = (self.areas.free_blocks_in(area), self.count_area(area));
+            if in_map != score {
+                return Err(MapViolation::AreaCount { area, score, in_map });
             }
         }
-        let held = (0..self.areas.count()).map(|area| u64::from(self.areas.free_blocks_in(area)));
-        let (held, counted) = (held.sum(), self.free_blocks());
-        if held != counted {
-            return Err(MapViolation::Total { counted, held });
+        let scores = (0..self.areas.count()).map(|area| u64::from(self.areas.free_blocks_in(area)));
+        let (in_areas, counted) = (scores.sum(), self.free_blocks());
+        if in_areas != counted {
+            return Err(MapViolation::Total { counted, in_areas });
         }
         Ok(())
     }
@@ -353,7 +369,7 @@ pub(crate) enum MapViolation {
         stripe: u64,
     },
     /// An area's count is not what its map holds.
-    AreaCount { area: u32, counted: u32, held: u32 },
+    AreaCount { area: u32, score: u32, in_map: u32 },
     /// The group's count is not the sum of its areas'.
-    Total { counted: u64, held: u64 },
+    Total { counted: u64, in_areas: u64 },
 }

@@ -51,7 +51,7 @@
 //! in use. Freeing what is not in use, or taking more than there is, is an error that changes nothing.
 //!
 //! ```
-//! use strewn_alloc::{Aggregate, AggregateOptions, AreaOrder, OutOfSpace, Place, PolicyName};
+//! use strewn_alloc::{Aggregate, AggregateOptions, AreaOrder, OutOfSpace, AggregateLocation, PolicyName};
 //! use strewn_raid::{Parity, ParityGroup, Vbn};
 //!
 //! let options = AggregateOptions {
@@ -69,7 +69,7 @@
 //! let mut file = Vec::new();
 //! aggregate.allocate_all(&blocks, |_, vbn| file.push(vbn))?;
 //! for &vbn in &file {
-//!     if let Some(Place { group, .. }) = aggregate.locate(vbn) {
+//!     if let Some(AggregateLocation { group, .. }) = aggregate.locate(vbn) {
 //!         groups.insert(group);
 //!     }
 //! }
@@ -195,12 +195,13 @@ mod areas;
 mod bitmap;
 mod block_map;
 mod crc32;
+mod defragmentation;
 mod delayed_frees;
 mod free_bits;
 mod free_map;
 mod group_index;
+mod mask;
 mod measure;
-mod mending;
 mod options;
 mod policy;
 mod random;
@@ -210,29 +211,30 @@ mod virtual_space;
 mod volume;
 
 pub use aggregate::{
-    Aggregate, AggregateViolation, BlockCounts, CheckpointOpen, NotFree, NotInUse, OutOfSpace,
-    Place,
+    Aggregate, AggregateLocation, AggregateViolation, BlockCounts, CheckpointOpen, NotFree,
+    NotInUse, OutOfSpace,
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
 pub use block_map::{BlockMap, TooManyBlocks};
+pub use defragmentation::{CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning};
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub use free_map::FreeMap;
 pub use group_index::GroupIndex;
+pub use mask::{bits, runs};
 pub use measure::{
     Estimate, FileBlocks, FileLayout, FilePass, FreeSpace, FreeSpacePass, FullStripes, Geometry,
     LayoutCounter, RUN_CLASSES, RequestMix, RequestMixError, RunHistogram, SampledFreeSpace,
     SampledLayout,
 };
-pub use mending::{CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning};
 pub use options::{AggregateError, AggregateOptions, AllocationShape, BlockSize, MOST_BLOCKS};
 pub use policy::{Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores, ScoresError};
-pub use tetris::{Run, StripeWrite, Tetris, bits, runs};
+pub use tetris::{Run, StripeWrite, Tetris};
 pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};
 pub use volume::{
-    BlockName, Contents, Fbn, FileId, Image, SnapshotId, Space, VirtualVbn, VolumeError, VolumeId,
-    VolumeSpace, VolumeViolation, Volumes,
+    BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, Space, VirtualVbn, VolumeError,
+    VolumeId, VolumeSpace, VolumeViolation, Volumes,
 };
 
 /// The examples of the README are compiled and run.

@@ -3,6 +3,7 @@
 use strewn_raid::{Dbn, ParityGroup, ROW_STRIPES, SpindleIndex, SpindleSet, StripeUpdate};
 
 use crate::group_index::GroupIndex;
+use crate::mask::{bits, runs};
 
 /// Blocks to be written together: up to 64 consecutive stripes of a parity group, with what is written on each spindle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,43 +164,10 @@ fn position(spindle: SpindleIndex, stripe: u32) -> u16 {
     spindle.0 * ROW_STRIPES as u16 + stripe as u16
 }
 
-/// The set bits of `mask`, ascending.
-pub fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let bit = mask.trailing_zeros();
-        mask &= mask.wrapping_sub(1);
-        (bit < u64::BITS).then_some(bit)
-    })
-}
-
-/// The runs of set bits of `mask`: the first bit and how many.
-pub fn runs(mut mask: u64) -> impl Iterator<Item = (u32, u32)> {
-    std::iter::from_fn(move || {
-        if mask == 0 {
-            return None;
-        }
-        let first = mask.trailing_zeros();
-        let blocks = (!(mask >> first)).trailing_zeros();
-        mask &= if first + blocks == u64::BITS { 0 } else { u64::MAX << (first + blocks) };
-        Some((first, blocks))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use strewn_raid::{Parity, UpdateMethod};
-
-    #[test]
-    fn runs_and_bits_of_a_mask() {
-        assert_eq!(runs(0).count(), 0);
-        assert_eq!(runs(u64::MAX).collect::<Vec<_>>(), [(0, 64)]);
-        assert_eq!(
-            runs(0b1011_0001 | 1 << 63).collect::<Vec<_>>(),
-            [(0, 1), (4, 2), (7, 1), (63, 1)]
-        );
-        assert_eq!(bits(0b1001 | 1 << 63).collect::<Vec<_>>(), [0, 3, 63]);
-    }
 
     #[test]
     fn contents_follow_their_blocks_whatever_the_order() {

@@ -1,8 +1,8 @@
-//! Which way data flows.
+//! The direction of a transfer.
 
 use std::fmt;
 
-/// Whether a request reads or writes, whoever makes it: a host, an array, a trace.
+/// Whether a request reads or writes: of a host, an array, a drive or a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -15,7 +15,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both, in the order of their numbers.
+    /// Both directions, in the order of their discriminants.
     pub const ALL: [Self; 2] = [Self::Read, Self::Write];
 }
 

@@ -1,11 +1,5 @@
-//! What every part of Strewn shares: sizes, the direction of a transfer, and random numbers that repeat.
-//!
-//! ```
-//! use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS, Direction, SECTOR_BYTES};
-//!
-//! assert_eq!(BLOCK_SECTORS * SECTOR_BYTES, BLOCK_BYTES);
-//! assert_eq!(Direction::Read.to_string(), "read");
-//! ```
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
 
 mod direction;
 #[cfg(feature = "rng")]

@@ -5,10 +5,11 @@ use std::ops::Range;
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// xoshiro256++ (Blackman and Vigna), its state filled from a seed by SplitMix64.
+/// xoshiro256++ (Blackman and Vigna), seeded by SplitMix64. A seed gives the same numbers on every machine and in every
+/// version.
 ///
-/// A number below `n` is the upper half of the 128-bit product of `n` and a 64-bit draw: no rejection, so that every
-/// draw takes one step, and a bias below `n / 2^64`.
+/// A number below `n` is the upper half of the 128-bit product of `n` and a 64-bit draw. Nothing is rejected, so each
+/// number takes one draw, with a bias below `n / 2^64`.
 ///
 /// ```
 /// use strewn_base::Rng;
@@ -45,20 +46,20 @@ impl Rng {
         range.start + self.below(range.end.saturating_sub(range.start))
     }
 
-    /// A number from 0 up to, not including, 1: the 53 bits that a double holds.
+    /// A number from 0 (included) to 1 (excluded), in the 53 bits that a double holds.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// True once in `count` times on average.
+    /// True with probability `1 / count`; always if `count` is 0 or 1.
     #[inline]
     pub fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }
 
-    /// True `parts` times in `whole` on average. Where the outcome is certain nothing is drawn, so that a probability
-    /// of 0 or 1 leaves the rest of the stream alone.
+    /// True with probability `parts / whole`. A certain outcome draws nothing: a probability of 0 or 1 does not change
+    /// the numbers that follow.
     #[inline]
     pub fn chance(&mut self, parts: u64, whole: u64) -> bool {
         match parts {
@@ -68,7 +69,7 @@ impl Rng {
         }
     }
 
-    /// One of `all`.
+    /// One item of `all`, each as likely as the others.
     ///
     /// # Panics
     /// If `all` is empty.

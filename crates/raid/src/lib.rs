@@ -1,34 +1,34 @@
 //! Where a block lies, what a stripe update must read and write, and parity over bytes.
 //!
-//! Two families of arrays are described. A write-anywhere array keeps its blocks in a
-//! [`ParityGroup`]: some data spindles and one or two whole spindles of parity. An array that
-//! updates in place spreads a LUN over the spindles of its redundancy sets in groups of four
-//! data segments and one of parity: a [`VraidLayout`].
+//! The crate describes two families of arrays. A write-anywhere array keeps its blocks in a
+//! [`ParityGroup`]: data spindles, and one or two spindles that hold only parity. An array that
+//! updates in place spreads a LUN over the spindles of its redundancy sets, in groups of four data
+//! segments and one of parity: a [`VraidLayout`].
 //!
-//! The crate answers two questions on the hot path of a simulation, without any bytes: *which
-//! spindle and where on it*, and *which spindles must be read and written when these blocks of a
-//! stripe change*, or are wanted, or lost. And it does with bytes what the answers say: computes
-//! parity, and brings blocks back.
+//! Two questions are on the hot path of a simulation, and are answered without bytes: *which
+//! spindle holds a block, and where*; and *which spindles must be read and written when these
+//! blocks of a stripe change, are wanted, or are lost*. The crate also applies the answers to
+//! bytes: it computes parity and reconstructs blocks.
 //!
 //! # A parity group
 //!
 //! ```
 //! use strewn_raid::{Dbn, Parity, ParityGroup, SpindleIndex, SpindleSet, UpdateMethod};
 //!
-//! // 18 data spindles, and two of parity, of 136,000 MiB each.
+//! // 18 data spindles and two of parity, of 136,000 MiB each.
 //! let group = ParityGroup::new(Parity::RaidDp, 18, 136_000 * 256)?;
 //!
-//! // Blocks are numbered along a spindle first: neighbours in VBN are neighbours on a spindle.
+//! // VBNs run along a spindle first: consecutive VBNs are consecutive blocks on a spindle.
 //! let vbn = group.vbn(SpindleIndex(2), Dbn(7));
 //! assert_eq!(group.locate(vbn).spindle, SpindleIndex(2));
 //! assert_eq!(group.locate(vbn).dbn, Dbn(7));
 //!
-//! // One block of a stripe costs a read and a write of itself and of both parities.
+//! // Changing one block reads and writes that block and both parities.
 //! let small = group.plan_stripe(SpindleSet::single(SpindleIndex(2)));
 //! assert_eq!(small.method, UpdateMethod::Subtraction);
 //! assert_eq!(small.commands(), 6);
 //!
-//! // A whole stripe reads nothing: this is what write-anywhere allocation is after.
+//! // A full stripe reads nothing: this is the aim of write-anywhere allocation.
 //! let full = group.plan_stripe(group.data_spindle_set());
 //! assert_eq!(full.method, UpdateMethod::FullStripe);
 //! assert!(full.read.is_empty());
@@ -47,7 +47,7 @@
 //! let place = layout.locate(1_000_000);
 //! assert_ne!(place.spindle, place.parity_spindle);
 //!
-//! // The way back, as a destage that starts from a spindle needs it.
+//! // And back: from a place on a spindle to the sector of the LUN.
 //! assert_eq!(
 //!     layout.lun_sector_of(place.spindle, place.sector_on_spindle),
 //!     Some(StripeMember::Data { lun_sector: 1_000_000 })
@@ -57,10 +57,10 @@
 //!
 //! # Any layout, with spindles lost
 //!
-//! [`StripedLayout`] is one description of RAID-4, RAID-DP, RAID-5 ([`Raid5Group`]) and VRAID-5. A
-//! [`StripeShape`] says what a stripe is made of and makes plans by member: to read, to update, to
-//! rebuild, whatever is lost. A [`StripePlan`] is good without bytes; [`StripeBytes`] carries it
-//! out on bytes.
+//! [`StripedLayout`] describes RAID-4, RAID-DP, RAID-5 ([`Raid5Group`]) and VRAID-5 alike. A
+//! [`StripeShape`] states the members of a stripe and plans reads, updates and rebuilds for them,
+//! whichever spindles are lost. A [`StripePlan`] needs no bytes; [`StripeBytes`] carries it out on
+//! bytes.
 //!
 //! ```
 //! use strewn_raid::{
@@ -76,7 +76,7 @@
 //! let plan = shape.plan_read(MemberSet::single(Member(3)), lost)?;
 //! assert_eq!(plan.read.len(), 18);
 //!
-//! // With bytes: read what the plan reads, and take what was wanted.
+//! // With bytes: read the blocks that the plan reads, then take the wanted one.
 //! let mut bytes = StripeBytes::new(shape, 4096)?;
 //! for member in plan.read.iter() {
 //!     let unit = stripe.unit(member);
@@ -86,15 +86,35 @@
 //! bytes.carry_out(&plan)?;
 //! assert_eq!(bytes.block(Member(3)), Some(&[0; 4096][..]));
 //!
-//! // A third failure, and what is gone is named.
+//! // After a third failure the error names the data that is gone.
 //! let lost = lost.with(Member(0));
 //! let loss = shape.plan_read(MemberSet::single(Member(3)), lost).unwrap_err();
 //! assert_eq!(loss.gone.to_string(), "{0, 3, 9}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`StripeCodec`] is what is under it: parity of any blocks, and [`RowDiagonal`] how blocks are
-//! cut for diagonal parity. `docs/raid.md` has the format on spindles and what it all costs.
+//! Underneath, [`StripeCodec`] computes parity over any blocks, and [`RowDiagonal`] defines how
+//! blocks are cut for diagonal parity. `docs/raid.md` of the repository gives the format on
+//! spindles and the speed.
+//!
+//! # What the store above must do
+//!
+//! The crate plans and computes. It does no I/O, so the guarantees after a crash are up to its
+//! caller:
+//!
+//! - **The write hole.** A plan writes several spindles, and a crash can come between any two of
+//!   those writes. Data and parity of the stripe then disagree, and a later reconstruction
+//!   returns wrong bytes, also for blocks that the update did not touch. Either never update a
+//!   stripe that holds blocks in use (write full stripes into free space), or log the update
+//!   before it starts and replay the log after a crash, as `strewn-live` does. A scrub
+//!   ([`StripeCodec::scrub`]) finds such a stripe, but without checksums cannot always tell which
+//!   block is stale.
+//! - **The order of writes.** Make data and parity durable first, then the metadata that points
+//!   to them, then the superblock or root that makes the metadata current. Only then reuse the
+//!   blocks that the previous root still needed.
+//! - **Lost spindles.** Record on the remaining spindles that a spindle is lost before writing
+//!   anything that relies on it. Otherwise the spindle may return after a restart with stale
+//!   blocks.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -103,6 +123,7 @@ mod codec;
 mod group;
 mod member;
 mod plan;
+mod planner;
 mod protection;
 mod raid5;
 mod reciprocal;
@@ -133,7 +154,12 @@ pub use spindle_set::{SpindleSet, Spindles};
 pub use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS, ROW_STRIPES, SECTOR_BYTES};
 pub use stripe::{Stripe, StripeUnit, StripedLayout};
 pub use stripe_bytes::{MissingBlocks, StripeBytes};
-pub use stripe_plan::{DataLoss, Step, StripePlan};
+pub use stripe_plan::{DataLoss, PlanStep, StripePlan};
 pub use vraid::{ChunkLocation, StripeMember, VraidLayout};
 pub use vraid_config::{VraidConfig, VraidError};
 pub use vraid_spares::SpareSegments;
+
+/// The example of the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

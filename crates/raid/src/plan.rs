@@ -182,6 +182,12 @@ impl ParityGroup {
             UpdateMethod::Subtraction => write,
             UpdateMethod::Recalculation => self.data_spindle_set().difference(changed),
         };
+        // Subtraction reads exactly what it writes; recalculation reads only what it does not write.
+        let overlap = read.intersection(write);
+        assert!(
+            if method == UpdateMethod::Subtraction { overlap == write } else { overlap.is_empty() },
+            "{method} of {changed} reads {read} and writes {write}"
+        );
         StripeUpdate { method, read, write }
     }
 }

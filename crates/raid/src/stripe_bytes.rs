@@ -1,7 +1,7 @@
 //! Plans carried out on bytes.
 
 use crate::codec::{BlockChange, CodecError, StripeCodec};
-use crate::{Member, MemberSet, Step, StripePlan, StripeShape};
+use crate::{Member, MemberSet, PlanStep, StripePlan, StripeShape};
 use thiserror::Error;
 
 /// Blocks that a plan needs and that have not been given.
@@ -142,9 +142,9 @@ impl StripeBytes {
         }
         for step in plan.steps() {
             match step {
-                Step::Reconstruct { lost, from } => self.reconstruct(lost, from),
-                Step::Encode { parity } => self.encode(plan.changed, parity),
-                Step::Subtract { changed, parity } => self.subtract(changed, parity),
+                PlanStep::Reconstruct { lost, from } => self.reconstruct(lost, from),
+                PlanStep::Encode { parity } => self.encode(plan.changed, parity),
+                PlanStep::Subtract { changed, parity } => self.subtract(changed, parity),
             }
         }
         Ok(())

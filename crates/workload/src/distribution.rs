@@ -1,4 +1,4 @@
-//! Where random accesses go.
+//! Distributions: where random accesses go.
 
 use crate::random_map::RandomMap;
 use strewn_base::{Rng, SECTOR_BYTES};
@@ -8,49 +8,49 @@ use strewn_base::{Rng, SECTOR_BYTES};
 /// A place is a multiple of the alignment, counted from the beginning of the region.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Distribution {
-    /// Any byte, rounded up to the alignment; what would end past the region goes to its
-    /// beginning, which is favoured by a little. This is how Iometer draws.
+    /// Any byte, rounded up to the alignment, as Iometer draws. An access that would end past the
+    /// region goes to its beginning, which this slightly favours.
     #[default]
     AnyByte,
-    /// Any place, each as likely as the others.
+    /// Any place, all equally likely.
     Uniform,
-    /// Any place, but every one once before any comes up again, as fio does without
-    /// `norandommap`: a place is drawn, and where it has come up already the next one that has
-    /// not is taken. Costs a bit for each place of the smallest alignment.
+    /// Every place once before any repeats, as fio does without `norandommap`: if the place drawn
+    /// has been used, the next unused one is taken. Costs a bit for each place of the smallest
+    /// alignment.
     EachOnce,
-    /// Zipf's law: the place of rank `k` comes up in proportion to `1 / k^theta`. Ranks are strewn
-    /// over the region, so that the hottest places do not lie side by side.
+    /// Zipf's law: the place of rank `k` is drawn in proportion to `1 / k^theta`. Ranks are scattered
+    /// over the region, so that the hottest places are not neighbours.
     Zipf {
         /// The exponent, above 0.
         theta: f64,
-        /// Where rank 1 lies, 0 to 1 of the region; at random when not given.
+        /// Where rank 1 lies, as a fraction of the region; at random if `None`.
         centre: Option<f64>,
     },
     /// fio's Pareto distribution: rank `u^(log h / log (1 - h))` of all for a uniform `u`, so that
-    /// `1 - h` of the accesses go to `h` of the places. Ranks are strewn as Zipf's are.
+    /// `1 - h` of the accesses go to `h` of the places. Ranks are scattered as Zipf's are.
     Pareto {
         /// `h`, between 0 and 1.
         power: f64,
-        /// Where the first rank lies, 0 to 1 of the region; at random when not given.
+        /// Where the first rank lies, as a fraction of the region; at random if `None`.
         centre: Option<f64>,
     },
-    /// A normal distribution (the sum of twelve uniform draws), which wraps at the ends.
+    /// A normal distribution (the sum of twelve uniform draws) that wraps around at the ends.
     Normal {
         /// The standard deviation in percent of the region.
         deviation_percent: f64,
-        /// The mean, 0 to 1 of the region.
+        /// The mean, as a fraction of the region.
         centre: f64,
     },
-    /// Zones behind each other from the beginning of the region, each uniform.
+    /// Consecutive zones from the start of the region, each uniform.
     Zoned(Vec<ZoneShare>),
 }
 
-/// A zone of a region, and its share of the accesses.
+/// A zone of a region, and its share of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ZoneShare {
-    /// How many in a hundred accesses go there.
+    /// The percentage of accesses that go there.
     pub percent_of_accesses: u8,
-    /// Its length in sectors.
+    /// The length of the zone in sectors.
     pub sectors: u64,
 }
 
@@ -68,14 +68,14 @@ pub(crate) enum RandomPlaces {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zone {
-    /// The sum of the percentages up to and with this one.
+    /// The sum of the percentages up to and including this one.
     below_percent: u64,
     first_sector: u64,
     sectors: u64,
 }
 
 impl RandomPlaces {
-    /// `unit_sectors` is the smallest alignment: what a place of a rank is.
+    /// `unit_sectors` is the smallest alignment: the size of a place that has a rank.
     pub(crate) fn new(
         distribution: &Distribution,
         region_sectors: u64,
@@ -164,8 +164,8 @@ impl RandomPlaces {
     }
 }
 
-/// Ranks strewn over places, one to one: multiplied by a number that is near the golden section
-/// of all places and shares no factor with them.
+/// Scatters ranks over places, one to one: multiplies by a number near the golden section of the
+/// number of places that shares no factor with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     places: u64,
@@ -179,7 +179,7 @@ impl Scatter {
             Some(centre) => ((places as f64 * centre) as u64).min(places - 1),
             None => rng.below(places),
         };
-        // 0.618 of them: what follows each other in rank lies far apart, at any scale.
+        // 0.618 of them: neighbouring ranks lie far apart, at any scale.
         let golden = (u128::from(places) * 0x9E37_79B9_7F4A_7C15_u128) >> 64;
         let mut multiplier = (golden as u64).max(1);
         while greatest_common_divisor(multiplier, places) != 1 {
@@ -188,7 +188,7 @@ impl Scatter {
         Self { places, multiplier, first }
     }
 
-    /// Of ranks from 0.
+    /// The place of `rank`, counted from 0.
     fn place_of(&self, rank: u64) -> u64 {
         let product = u128::from(rank) * u128::from(self.multiplier) + u128::from(self.first);
         (product % u128::from(self.places)) as u64

@@ -1,4 +1,4 @@
-//! Gaps between arrivals at random.
+//! Gaps between random arrivals.
 
 use strewn_base::Rng;
 
@@ -18,7 +18,7 @@ pub struct ExponentialGaps {
 }
 
 impl ExponentialGaps {
-    /// Gaps between events of which there are `per_second` in the mean.
+    /// Gaps between events, `per_second` on average (at least 1).
     #[must_use]
     pub fn new(per_second: u64, seed: u64) -> Self {
         Self { mean_ns: 1e9 / per_second.max(1) as f64, rng: Rng::new(seed) }
@@ -26,7 +26,7 @@ impl ExponentialGaps {
 
     /// The next gap, in nanoseconds.
     pub fn next_ns(&mut self) -> u64 {
-        // Never the logarithm of 0.
+        // The argument is never 0.
         (-libm::log(1.0 - self.rng.unit()) * self.mean_ns) as u64
     }
 }

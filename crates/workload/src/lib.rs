@@ -1,15 +1,15 @@
 //! Access specifications, and the stream of accesses drawn from them.
 //!
-//! A workload says what a host asks of a LUN: how large its accesses are, how many of them read,
-//! how many go to a random place, and what they are aligned to. That is an
-//! [`AccessSpecification`], in the terms in which Iometer states one. An [`AccessStream`] draws
-//! accesses from it as Iometer does, over a region of a LUN, for ever and repeatably: the same
-//! specification, region and seed give the same accesses on every machine.
+//! An [`AccessSpecification`] states what a host asks of a LUN, in Iometer's terms: the sizes of its
+//! accesses, the percentage that reads, the percentage that is random, and the alignment. An
+//! [`AccessStream`] draws accesses from it as Iometer does, over a region of a LUN. The stream is
+//! endless and repeatable: the same specification, region and seed give the same accesses on every
+//! machine.
 //!
-//! The crate knows nothing of time. How many accesses are outstanding, and when the next one is
-//! asked for, is the host's affair. A [`Pattern`] has what Iometer and fio have beyond that: bursts
-//! and the delays between them, alignments line by line, hot places. Its [`PatternStream`] says
-//! what is to pass before an access, and leaves it to the host to wait.
+//! The crate knows nothing of time. The host decides when to issue the next access and how many are
+//! outstanding. A [`Pattern`] adds what Iometer and fio have beyond that: bursts and the delays
+//! between them, an alignment per line, hot spots. Its [`PatternStream`] states the delay before an
+//! access, and the host waits.
 //!
 //! ```
 //! use strewn_workload::{AccessSpecification, AccessStream, Direction};
@@ -32,7 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A specification of one's own is a list of [`AccessLine`]s:
+//! Your own specification is a list of [`AccessLine`]s:
 //!
 //! ```
 //! use strewn_workload::{AccessLine, AccessSpecification};
@@ -69,3 +69,8 @@ pub use shipped::shipped_names;
 pub use specification::{AccessLine, AccessSpecification, SpecificationError};
 pub use stream::{Access, AccessStream, RegionError};
 pub use strewn_base::Direction;
+
+/// The example of the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

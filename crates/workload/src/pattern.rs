@@ -1,4 +1,4 @@
-//! Accesses of more kinds than a plain specification has: bursts, pauses, hot places.
+//! Patterns: access specifications with bursts, delays and hot spots.
 
 use crate::distribution::{Distribution, RandomPlaces};
 use crate::specification::{is_whole_sectors, sectors_in};
@@ -11,33 +11,34 @@ use thiserror::Error;
 pub struct PatternLine {
     /// Bytes of an access: a positive multiple of 512.
     pub bytes: u32,
-    /// How often the line comes up, beside the weights of the other lines.
+    /// How often the line is drawn, in proportion to the weights of the other lines.
     pub weight: u32,
-    /// How many in a hundred accesses of this line read, 0 to 100; the others write.
+    /// The percentage of this line's accesses that read, 0 to 100; the others write.
     pub read_percent: u8,
-    /// How many in a hundred accesses of this line go to a random place, 0 to 100; the others
-    /// follow the access before.
+    /// The percentage of this line's accesses that go to a random place, 0 to 100; the others are
+    /// sequential.
     pub random_percent: u8,
-    /// Bytes of which accesses start at a multiple: a positive multiple of 512.
+    /// Accesses start at a multiple of so many bytes: a positive multiple of 512.
     pub alignment_bytes: u32,
-    /// How many accesses follow each other before a line is drawn again; 0 is 1.
+    /// Accesses in a burst, after which a line is drawn again; 0 counts as 1.
     pub burst_accesses: u32,
-    /// What passes before a burst of the line begins, in nanoseconds.
+    /// The delay before each burst of the line, in nanoseconds.
     pub delay_ns: u64,
 }
 
-/// What a sequential access follows.
+/// Which previous access a sequential access follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Sequence {
-    /// The access before, whatever that did, as in Iometer.
+    /// The previous access in either direction, as in Iometer.
     #[default]
     AnyAccess,
-    /// The last access in the same direction: reads follow reads, writes follow writes, as in fio.
+    /// The previous access in the same direction: reads follow reads, writes follow writes, as in
+    /// fio.
     SameDirection,
 }
 
-/// A mix of accesses, more general than an [`AccessSpecification`]: lines with alignments, bursts
-/// and delays of their own, in any number, and random places by a distribution.
+/// A mix of accesses, more general than an [`AccessSpecification`]: any number of lines, each with
+/// its own alignment, bursts and delay, and a distribution of random places.
 ///
 /// ```
 /// use strewn_workload::{Distribution, Pattern, PatternLine, PatternStream, Sequence};
@@ -65,13 +66,13 @@ pub enum Sequence {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
-    /// What it is called.
+    /// The name of the pattern.
     pub name: String,
     /// The kinds of access it mixes.
     pub lines: Vec<PatternLine>,
-    /// Where random accesses go: reads and writes.
+    /// Where random accesses go: of reads, then of writes.
     pub distributions: [Distribution; 2],
-    /// What sequential accesses follow.
+    /// Which access a sequential access follows.
     pub sequence: Sequence,
 }
 
@@ -96,8 +97,8 @@ impl From<&AccessSpecification> for Pattern {
 }
 
 impl Pattern {
-    /// The plain specification that draws the same accesses, if one does: no delays, no bursts,
-    /// one alignment, percentages for weights, places as Iometer draws them.
+    /// The plain specification that draws the same accesses, if there is one: without delays and
+    /// bursts, with one alignment, with percentages for weights and places drawn as Iometer does.
     #[must_use]
     pub fn as_specification(&self) -> Option<AccessSpecification> {
         let first = self.lines.first()?;
@@ -180,7 +181,7 @@ impl Pattern {
     }
 }
 
-/// Why a pattern is refused. Lines are counted from 1.
+/// Why a pattern is rejected. Lines are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PatternError {
     /// A field of a line is out of range.
@@ -188,7 +189,7 @@ pub enum PatternError {
     Field {
         /// The pattern.
         name: String,
-        /// The line, counted from 1.
+        /// The line, numbered from 1.
         line_number: usize,
         /// The field.
         field: &'static str,
@@ -197,14 +198,14 @@ pub enum PatternError {
         /// What it must be.
         must: &'static str,
     },
-    /// No line ever comes up.
+    /// All weights are 0, so no line is ever drawn.
     #[error("\"{name}\" has no accesses: the weights of its lines are 0")]
     NoAccesses {
         /// The pattern.
         name: String,
     },
     /// A parameter of a distribution is out of range.
-    #[error("\"{name}\": the {problem} of its distribution cannot be")]
+    #[error("\"{name}\": the {problem} of its distribution is out of range")]
     Distribution {
         /// The pattern.
         name: String,
@@ -216,18 +217,18 @@ pub enum PatternError {
     Region(#[from] RegionError),
 }
 
-/// An access, and what passes before it.
+/// An access, and the delay before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacedAccess {
     /// The access.
     pub access: Access,
-    /// What whoever issues it waits first, in nanoseconds, once it could issue it.
+    /// How long the host waits before it issues the access, in nanoseconds from when it could.
     pub delay_ns: u64,
 }
 
 /// An endless, repeatable stream of accesses drawn from a [`Pattern`].
 ///
-/// A pattern that is an [`AccessSpecification`] gives the accesses of its
+/// A pattern made from an [`AccessSpecification`] gives the same accesses as its
 /// [`AccessStream`](crate::AccessStream), seed for seed.
 #[derive(Clone, Debug)]
 pub struct PatternStream {
@@ -238,18 +239,18 @@ pub struct PatternStream {
     region_sectors: u64,
     /// The smallest alignment.
     unit_sectors: u64,
-    /// For reads and writes; one where both are drawn from the same.
+    /// For reads, then for writes; one if both have the same distribution.
     places: Vec<RandomPlaces>,
-    /// Where a sequential access begins; for reads and writes, or one for both.
+    /// Where a sequential access begins: for reads, then for writes; or one for both.
     next_sector: Vec<u64>,
-    /// The line of the burst under way, and what is left of it.
+    /// The line of the current burst, and the accesses left in it.
     line: usize,
     left_of_burst: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// The sum of the weights up to and with this one.
+    /// The sum of the weights up to and including this one.
     below: u64,
     sectors: u64,
     alignment_sectors: u64,
@@ -262,8 +263,8 @@ impl PatternStream {
     ///
     /// # Errors
     ///
-    /// [`PatternError`] when a line is out of range, or the region is smaller than an access or
-    /// so large that its bytes overflow.
+    /// [`PatternError`] if a line is out of range, or if the region is smaller than an access or so
+    /// large that its bytes overflow.
     pub fn new(
         pattern: &Pattern,
         region_first_sector: u64,

@@ -1,6 +1,6 @@
-//! Which places of a region have come up.
+//! Which places of a region have been drawn.
 
-/// A bit a place, and one above for each 64 that have all come up.
+/// A bit for each place, and a summary bit for each 64 that have all been drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct RandomMap {
     places: u64,
@@ -26,7 +26,7 @@ impl RandomMap {
         self.taken.fill(0);
         self.full.fill(0);
         self.free = self.places;
-        // What lies past the end never comes up.
+        // Bits past the end count as drawn.
         let last_places = self.places % 64;
         if let Some(last) = self.taken.last_mut().filter(|_| last_places > 0) {
             *last = u64::MAX << last_places;
@@ -37,8 +37,8 @@ impl RandomMap {
         }
     }
 
-    /// Takes the first place from `drawn` on that has not come up, around the end, and those of
-    /// the `count` behind it. When all have come up, they all may again.
+    /// Takes the first place at or after `drawn` that has not been drawn, wrapping around at the
+    /// end, and the `count - 1` places after it. Once all have been drawn, it starts over.
     pub(crate) fn take(&mut self, drawn: u64, count: u64) -> u64 {
         if self.free == 0 {
             self.clear();

@@ -18,15 +18,15 @@ const FILE_SERVER_SIZES: [(u32, u8); 8] = [
     (64 << 10, 10),
 ];
 
-/// The names [`AccessSpecification::shipped`] knows.
+/// The names that [`AccessSpecification::shipped`] knows.
 pub fn shipped_names() -> &'static [&'static str] {
     &[FILE_SERVER]
 }
 
 impl AccessSpecification {
-    /// The shipped specification called `name`, or `None` when there is none of that name.
+    /// The shipped specification called `name`; `None` if there is none.
     ///
-    /// | name | what it is |
+    /// | name | contents |
     /// |---|---|
     /// | `file-server` | Intel's File Server pattern: 512 B to 64 KiB, 60 % of it 4 KiB; 80 % read, 100 % random, aligned to sectors |
     pub fn shipped(name: &str) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! What accesses look like.
+//! Access specifications: sizes, shares and alignment.
 
 use strewn_base::SECTOR_BYTES;
 use thiserror::Error;
@@ -8,19 +8,18 @@ use thiserror::Error;
 pub struct AccessLine {
     /// Bytes of an access: a positive multiple of 512.
     pub bytes: u32,
-    /// How many in a hundred accesses are of this line, 0 to 100.
+    /// The percentage of all accesses that are of this line, 0 to 100.
     pub percent_of_accesses: u8,
-    /// How many in a hundred accesses of this line read, 0 to 100; the others write.
+    /// The percentage of this line's accesses that read, 0 to 100; the others write.
     pub read_percent: u8,
-    /// How many in a hundred accesses of this line go to a random place, 0 to 100; the others
-    /// follow the access before.
+    /// The percentage of this line's accesses that go to a random place, 0 to 100; the others start
+    /// where the previous access ended.
     pub random_percent: u8,
 }
 
-/// A mix of accesses: sizes with their shares, reads and writes, and what they are aligned to.
+/// A mix of accesses: sizes with their shares, reads and writes, and an alignment.
 ///
-/// The terms are those of Iometer's access specifications, of which delays, bursts and replies
-/// are left out.
+/// The terms are those of Iometer's access specifications, without delays, bursts and replies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessSpecification {
     pub(crate) name: String,
@@ -29,13 +28,12 @@ pub struct AccessSpecification {
 }
 
 impl AccessSpecification {
-    /// A specification of `lines`, whose accesses start at multiples of `alignment_bytes`.
+    /// A specification of `lines`. Its accesses start at multiples of `alignment_bytes`.
     ///
     /// # Errors
     ///
-    /// [`SpecificationError`] when the lines do not take 100 % of accesses together, when a size
-    /// or the alignment is not a positive multiple of 512 bytes, or when a percentage is above
-    /// 100.
+    /// [`SpecificationError`] if the lines do not add up to 100 % of accesses, if a size or the
+    /// alignment is not a positive multiple of 512 bytes, or if a percentage is above 100.
     pub fn new(
         name: impl Into<String>,
         lines: Vec<AccessLine>,
@@ -67,7 +65,7 @@ impl AccessSpecification {
         Ok(Self { name, lines, alignment_bytes })
     }
 
-    /// What the specification is called.
+    /// The name of the specification.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -77,7 +75,7 @@ impl AccessSpecification {
         &self.lines
     }
 
-    /// Bytes of which every access starts at a multiple.
+    /// Every access starts at a multiple of so many bytes.
     pub fn alignment_bytes(&self) -> u32 {
         self.alignment_bytes
     }
@@ -102,7 +100,7 @@ impl AccessSpecification {
         f64::from(reads_of_10_000) / 10_000.0
     }
 
-    /// Bytes of the largest access that can come up.
+    /// Bytes of the largest access that the stream can draw.
     pub fn largest_bytes(&self) -> u32 {
         let drawn = self.lines.iter().filter(|line| line.percent_of_accesses > 0);
         drawn.map(|line| line.bytes).max().unwrap_or(0)
@@ -119,10 +117,10 @@ pub(crate) fn sectors_in(bytes: u32) -> u32 {
     bytes / SECTOR_BYTES as u32
 }
 
-/// Why an access specification is refused. Lines are counted from 1.
+/// Why an access specification is rejected. Lines are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecificationError {
-    /// The lines together take more or less than all accesses.
+    /// The lines do not add up to 100 % of accesses.
     #[error(
         "the lines of access specification \"{name}\" take {percent} % of accesses; they must \
          take 100 %"
@@ -130,10 +128,10 @@ pub enum SpecificationError {
     Sum {
         /// The specification.
         name: String,
-        /// What its lines add up to.
+        /// The sum of its lines, in percent.
         percent: u32,
     },
-    /// A size that is not whole sectors.
+    /// A size is not a whole number of sectors.
     #[error(
         "line {line_number} of access specification \"{name}\": bytes must be a positive multiple \
          of 512, not {bytes}"
@@ -141,12 +139,12 @@ pub enum SpecificationError {
     Size {
         /// The specification.
         name: String,
-        /// The line, counted from 1.
+        /// The line, numbered from 1.
         line_number: usize,
         /// Its size.
         bytes: u32,
     },
-    /// A percentage above 100.
+    /// A percentage is above 100.
     #[error(
         "line {line_number} of access specification \"{name}\": {field} must be 0 to 100, not \
          {percent}"
@@ -154,14 +152,14 @@ pub enum SpecificationError {
     Percent {
         /// The specification.
         name: String,
-        /// The line, counted from 1.
+        /// The line, numbered from 1.
         line_number: usize,
         /// The field of the line.
         field: &'static str,
         /// Its value.
         percent: u8,
     },
-    /// An alignment that is not whole sectors.
+    /// The alignment is not a whole number of sectors.
     #[error(
         "access specification \"{name}\": alignment_bytes must be a positive multiple of 512, not \
          {alignment_bytes}"

@@ -1,25 +1,25 @@
-//! Accesses drawn from a specification, one after another.
+//! The stream of accesses drawn from a specification.
 
 use crate::AccessSpecification;
 use crate::specification::sectors_in;
 use strewn_base::{Direction, Rng, SECTOR_BYTES};
 use thiserror::Error;
 
-/// A request of a host, in sectors of 512 bytes.
+/// A request from a host, in sectors of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
-    /// The first sector of the LUN that is accessed.
+    /// The first sector, counted from the start of the LUN.
     pub sector: u64,
-    /// How many sectors are accessed, 1 or more.
+    /// Sectors accessed, at least 1.
     pub sectors: u32,
-    /// Whether they are read or written.
+    /// Whether the access reads or writes.
     pub direction: Direction,
 }
 
-/// Why a stream cannot be drawn over a region.
+/// Why accesses cannot be drawn over a region.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RegionError {
-    /// The region cannot hold the largest access of the specification.
+    /// The region is smaller than the largest access of the specification.
     #[error(
         "access specification \"{name}\" has accesses of {} sectors; a region of {region_sectors} \
          sectors cannot hold them",
@@ -33,7 +33,7 @@ pub enum RegionError {
         /// The sectors of the region.
         region_sectors: u64,
     },
-    /// The region ends past what 64 bits can count in bytes.
+    /// The region ends past 2^55 sectors: its bytes would overflow 64 bits.
     #[error(
         "a region of {region_sectors} sectors from sector {region_first_sector} ends past 2^55 \
          sectors"
@@ -47,7 +47,7 @@ pub enum RegionError {
 }
 
 impl RegionError {
-    /// Whether accesses of up to `largest_bytes` can be made to a region.
+    /// Checks that a region holds accesses of `largest_bytes`.
     pub(crate) fn check(
         name: &str,
         largest_bytes: u32,
@@ -75,12 +75,12 @@ impl RegionError {
 /// 2. a read when a number below 100 is below the line's read percentage, otherwise a write;
 /// 3. random when a number below 100 is below the line's random percentage, otherwise sequential;
 /// 4. the offset into the region: for a random access any byte of it, for a sequential access the
-///    end of the access before; rounded up to the alignment. An access that would end past the
-///    region starts at its beginning instead. Random accesses therefore favour the beginning by a
-///    little; the bias is Iometer's own.
+///    end of the previous access; rounded up to the alignment. An access that would end past the
+///    region starts at its beginning instead. This slightly favours the beginning, as it does in
+///    Iometer.
 ///
-/// Alignment counts from the beginning of the region, which stands for the beginning of the file
-/// or disk that Iometer writes to.
+/// Alignment counts from the start of the region, which stands for the file or disk that Iometer
+/// writes to.
 ///
 /// # Repeatability
 ///
@@ -93,12 +93,12 @@ pub struct AccessStream {
     region_first_sector: u64,
     region_sectors: u64,
     alignment: Alignment,
-    /// Where in the region a sequential access would start, in sectors.
+    /// Where a sequential access starts, in sectors from the start of the region.
     next_sector_in_region: u64,
     grid: [Slot; 100],
 }
 
-/// A line of the specification, as the grid holds it.
+/// A line of the specification, in the grid.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     sectors: u32,
@@ -112,7 +112,7 @@ impl AccessStream {
     ///
     /// # Errors
     ///
-    /// [`RegionError`] when the region is smaller than an access, or so large that its bytes
+    /// [`RegionError`] if the region is smaller than an access, or so large that its bytes
     /// overflow.
     pub fn new(
         specification: &AccessSpecification,
@@ -173,12 +173,12 @@ impl AccessStream {
     }
 }
 
-/// What accesses are aligned to. Powers of two are by far the most common and take no division.
+/// The alignment of accesses. A power of two, by far the most common, takes no division.
 #[derive(Clone, Copy, Debug)]
 enum Alignment {
-    /// Sectors less one.
+    /// The alignment in sectors, less one.
     PowerOfTwo(u64),
-    /// Sectors.
+    /// The alignment in sectors.
     Other(u64),
 }
 

@@ -197,8 +197,14 @@ impl<T: Copy> Aggregate<T> {
 
     pub(crate) fn close_tetris(&mut self) {
         let Some(open) = self.open.take() else { return };
-        self.open_blocks = 0;
+        let open_blocks = std::mem::take(&mut self.open_blocks);
         let tetris = open.close();
+        // Each block once, and each with its contents.
+        let (written, named) = (u64::from(tetris.blocks()), tetris.contents.len() as u64);
+        assert!(
+            written == open_blocks && named == open_blocks,
+            "a tetris of {open_blocks} blocks writes {written} and names {named}"
+        );
         let row = tetris.first_stripe / ROW_STRIPES;
         let map = &mut self.groups[tetris.group.index()].map;
         for (spindle, &mask) in tetris.written.iter().enumerate().filter(|(_, mask)| **mask != 0) {

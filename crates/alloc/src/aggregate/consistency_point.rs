@@ -2,9 +2,9 @@
 
 use strewn_raid::{BlockLocation, ROW_STRIPES, Vbn};
 
-use super::{Aggregate, CheckpointOpen, NotInUse, Place, Taken};
+use super::{Aggregate, AggregateLocation, CheckpointOpen, NotInUse, Taken};
 use crate::delayed_frees::REGION_BLOCKS;
-use crate::free_map::{BATCH, MapPlace};
+use crate::free_map::{BATCH, FreeMap, MapPosition};
 use crate::tetris::Tetris;
 
 impl<T: Copy> Aggregate<T> {
@@ -29,7 +29,7 @@ impl<T: Copy> Aggregate<T> {
     #[inline]
     pub fn free_at_commit(&mut self, vbn: Vbn) -> Result<(), NotInUse> {
         let place = self.locate(vbn).filter(|place| self.is_used(*place)).ok_or(NotInUse(vbn))?;
-        self.freed.push(self.map_place(place));
+        self.freed.push(self.map_position(place));
         Ok(())
     }
 
@@ -40,14 +40,14 @@ impl<T: Copy> Aggregate<T> {
     /// The first that is not in use. Then none is given back.
     pub fn free_all_at_commit(&mut self, blocks: &[Vbn]) -> Result<(), NotInUse> {
         let before = self.freed.len();
-        let found = blocks.chunks(BATCH).try_for_each(|batch| self.give_back(batch));
+        let found = blocks.chunks(BATCH).try_for_each(|batch| self.note_frees(batch));
         if found.is_err() {
             self.freed.truncate(before);
         }
         found
     }
 
-    fn give_back(&mut self, batch: &[Vbn]) -> Result<(), NotInUse> {
+    fn note_frees(&mut self, batch: &[Vbn]) -> Result<(), NotInUse> {
         let before = self.freed.len();
         let first_unused = |aggregate: &Self| {
             let used = |vbn| aggregate.locate(vbn).is_some_and(|place| aggregate.is_used(place));
@@ -58,7 +58,7 @@ impl<T: Copy> Aggregate<T> {
             return first_unused(self);
         }
         let mut freed = std::mem::take(&mut self.freed);
-        freed.extend(batch.iter().map(|vbn| self.map_place(self.place_of(*vbn))));
+        freed.extend(batch.iter().map(|vbn| self.map_position(self.locate_existing(*vbn))));
         self.freed = freed;
         let mut groups = self.freed[before..].chunk_by(|one, next| one.group() == next.group());
         if groups.all(|places| self.groups[places[0].group().index()].map.all_used(places)) {
@@ -69,15 +69,15 @@ impl<T: Copy> Aggregate<T> {
     }
 
     #[inline]
-    fn map_place(&self, place: Place) -> MapPlace {
+    fn map_position(&self, place: AggregateLocation) -> MapPosition {
         let BlockLocation { spindle, dbn } = place.location;
         let map = &self.groups[place.group.index()].map;
-        MapPlace::new(place.group, map.word(spindle, dbn.0 / ROW_STRIPES), dbn.0 % ROW_STRIPES)
+        MapPosition::new(place.group, map.word(spindle, dbn.0 / ROW_STRIPES), dbn.0 % ROW_STRIPES)
     }
 
-    pub(super) fn vbn_at(&self, place: MapPlace) -> Vbn {
+    pub(super) fn vbn_at(&self, place: MapPosition) -> Vbn {
         let location = self.groups[place.group().index()].map.location(place);
-        self.vbn(Place { group: place.group(), location })
+        self.vbn(AggregateLocation { group: place.group(), location })
     }
 
     /// The next tetris that is complete, in the order in which they were filled.
@@ -119,7 +119,7 @@ impl<T: Copy> Aggregate<T> {
                 }
                 while let Some((_, blocks)) = delayed.reclaim(self.options.delayed_frees) {
                     let places = blocks.iter().filter_map(|vbn| self.locate(*vbn));
-                    freed.extend(places.map(|place| self.map_place(place)));
+                    freed.extend(places.map(|place| self.map_position(place)));
                     released += self.release_all(&freed);
                     freed.clear();
                 }
@@ -128,6 +128,7 @@ impl<T: Copy> Aggregate<T> {
         }
         // Its memory serves the next consistency point.
         self.freed = freed;
+        self.assert_counts_agree();
         released
     }
 
@@ -137,12 +138,23 @@ impl<T: Copy> Aggregate<T> {
         self.closed.clear();
         self.freed.clear();
         for Taken { group, spindle, row, mask } in std::mem::take(&mut self.taken) {
-            self.groups[group.index()].map.release_mask(spindle, row, mask);
+            let released = self.groups[group.index()].map.release_mask(spindle, row, mask);
+            assert!(
+                released == mask.count_ones(),
+                "{group:?}, {spindle}, row {row}: taken, but free"
+            );
         }
+        self.assert_counts_agree();
+    }
+
+    /// Asserts what every consistency point must leave behind: no tetris open, and counts that agree with the maps.
+    fn assert_counts_agree(&self) {
+        assert!(self.open.is_none() && self.open_blocks == 0, "a tetris is open after the commit");
+        self.free_maps().for_each(FreeMap::assert_counts_agree);
     }
 
     /// Makes blocks free; how many were not.
-    fn release_all(&mut self, places: &[MapPlace]) -> u64 {
+    fn release_all(&mut self, places: &[MapPosition]) -> u64 {
         let groups = places.chunk_by(|one, next| one.group() == next.group());
         groups.map(|places| self.groups[places[0].group().index()].map.release_all(places)).sum()
     }

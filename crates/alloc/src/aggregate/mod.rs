@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use strewn_raid::{BlockLocation, ParityGroup, ROW_STRIPES, SpindleIndex, Vbn};
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
-use crate::free_map::{FreeMap, MapPlace};
+use crate::free_map::{FreeMap, MapPosition};
 use crate::group_index::GroupIndex;
 use crate::options::{AggregateError, AggregateOptions, MOST_BLOCKS};
 use crate::policy::Policy;
@@ -23,7 +23,7 @@ pub use verify::AggregateViolation;
 
 /// A block, by group, spindle and place on the spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct AggregateLocation {
     /// The parity group.
     pub group: GroupIndex,
     /// Spindle and DBN in the group.
@@ -102,7 +102,7 @@ pub struct Aggregate<T> {
     pub(crate) scattered: BTreeMap<(GroupIndex, u64), OpenTetris<T>>,
     pub(crate) closed: VecDeque<Tetris<T>>,
     pub(crate) taken: Vec<Taken>,
-    freed: Vec<MapPlace>,
+    freed: Vec<MapPosition>,
     delayed: Option<DelayedFrees>,
     pub(crate) expected_blocks: u64,
     pub(crate) allocated_blocks: u64,
@@ -283,20 +283,20 @@ impl<T: Copy> Aggregate<T> {
     /// Where `vbn` lies; nothing if there is no such block.
     #[inline]
     #[must_use]
-    pub fn locate(&self, vbn: Vbn) -> Option<Place> {
-        (vbn.0 < self.total_blocks()).then(|| self.place_of(vbn))
+    pub fn locate(&self, vbn: Vbn) -> Option<AggregateLocation> {
+        (vbn.0 < self.total_blocks()).then(|| self.locate_existing(vbn))
     }
 
     /// Where `vbn` lies, of which there must be one.
     #[inline]
-    fn place_of(&self, vbn: Vbn) -> Place {
+    fn locate_existing(&self, vbn: Vbn) -> AggregateLocation {
         let index = match self.groups.len() {
             1 => 0,
             _ => self.groups.partition_point(|group| group.first_vbn <= vbn.0) - 1,
         };
         let group = &self.groups[index];
         let location = group.map.group().locate(Vbn(vbn.0 - group.first_vbn));
-        Place { group: GroupIndex(index as u16), location }
+        AggregateLocation { group: GroupIndex(index as u16), location }
     }
 
     /// The number of the block at `place`.
@@ -305,7 +305,7 @@ impl<T: Copy> Aggregate<T> {
     /// If there is no such group.
     #[inline]
     #[must_use]
-    pub fn vbn(&self, place: Place) -> Vbn {
+    pub fn vbn(&self, place: AggregateLocation) -> Vbn {
         let group = &self.groups[place.group.index()];
         let BlockLocation { spindle, dbn } = place.location;
         Vbn(group.first_vbn + group.map.group().vbn(spindle, dbn).0)
@@ -317,7 +317,7 @@ impl<T: Copy> Aggregate<T> {
         self.locate(vbn).is_some_and(|place| !self.is_used(place))
     }
 
-    fn is_used(&self, place: Place) -> bool {
+    fn is_used(&self, place: AggregateLocation) -> bool {
         let dbn = place.location.dbn.0;
         !self.groups[place.group.index()].map.is_free(place.location)
             || self.open.as_ref().is_some_and(|open| {
@@ -344,8 +344,8 @@ impl<T: Copy> Aggregate<T> {
     }
 
     /// Puts blocks into `area` of `group` again.
-    pub fn give_area_back(&mut self, group: GroupIndex, area: u32) {
-        self.groups[group.index()].map.areas_mut().give_back(area);
+    pub fn release_area(&mut self, group: GroupIndex, area: u32) {
+        self.groups[group.index()].map.areas_mut().release(area);
     }
 
     /// The areas' scores as of the last commit, to be kept beside the maps so that [`mount`](Self::mount) need not

@@ -9,7 +9,7 @@ use super::{Aggregate, Taken};
 use crate::delayed_frees::DelayedFrees;
 use crate::free_map::MapViolation;
 use crate::group_index::GroupIndex;
-use crate::tetris::bits;
+use crate::mask::bits;
 
 impl<T: Copy> Aggregate<T> {
     /// Proves that counts equal maps, that what the open consistency point took is in use, and that blocks given back
@@ -36,7 +36,7 @@ impl<T: Copy> Aggregate<T> {
         let held_back = self.delayed.iter().flat_map(DelayedFrees::iter);
         for vbn in self.freed.iter().map(|place| self.vbn_at(*place)).chain(held_back) {
             if self.is_free(vbn) {
-                return Err(AggregateViolation::GivenBackIsFree(vbn));
+                return Err(AggregateViolation::FreedTooEarly(vbn));
             }
         }
         Ok(())
@@ -59,19 +59,19 @@ pub enum AggregateViolation {
         group: GroupIndex,
         /// The area.
         area: u32,
-        /// What its score says.
-        counted: u32,
-        /// What its map says.
-        held: u32,
+        /// Free blocks by its score.
+        score: u32,
+        /// Free blocks in its map.
+        in_map: u32,
     },
     /// A group's count is not the sum of its areas'.
     GroupCount {
         /// The group.
         group: GroupIndex,
-        /// What the group says.
+        /// Free blocks of the group, as counted.
         counted: u64,
-        /// What the areas say.
-        held: u64,
+        /// Free blocks of its areas.
+        in_areas: u64,
     },
     /// A block taken by the open consistency point is free.
     TakenIsFree {
@@ -83,7 +83,7 @@ pub enum AggregateViolation {
         stripe: u64,
     },
     /// A block that was given back and is not yet free, is.
-    GivenBackIsFree(Vbn),
+    FreedTooEarly(Vbn),
 }
 
 impl fmt::Display for AggregateViolation {
@@ -94,15 +94,15 @@ impl fmt::Display for AggregateViolation {
                 "group {} at stripe {stripe}: marked full, but has a free block",
                 group.0
             ),
-            Self::AreaCount { group, area, counted, held } => write!(
+            Self::AreaCount { group, area, score, in_map } => write!(
                 formatter,
-                "group {}, allocation area {area}: {counted} free blocks counted, its \
-                map holds {held}",
+                "group {}, allocation area {area}: {score} free blocks counted, its \
+                map has {in_map}",
                 group.0
             ),
-            Self::GroupCount { group, counted, held } => write!(
+            Self::GroupCount { group, counted, in_areas } => write!(
                 formatter,
-                "group {}: {counted} free blocks counted, its areas have {held}",
+                "group {}: {counted} free blocks counted, its areas have {in_areas}",
                 group.0
             ),
             Self::TakenIsFree { group, spindle, stripe } => write!(
@@ -111,8 +111,11 @@ impl fmt::Display for AggregateViolation {
                 point, but free",
                 group.0
             ),
-            Self::GivenBackIsFree(vbn) => {
-                write!(formatter, "{vbn}: given back and not yet to be taken, but free")
+            Self::FreedTooEarly(vbn) => {
+                write!(
+                    formatter,
+                    "{vbn}: freed by the open consistency point or delayed, but already free"
+                )
             }
         }
     }
@@ -124,10 +127,12 @@ impl AggregateViolation {
     fn of_map(group: GroupIndex, found: MapViolation) -> Self {
         match found {
             MapViolation::MarkedFull { stripe } => Self::MarkedFull { group, stripe },
-            MapViolation::AreaCount { area, counted, held } => {
-                Self::AreaCount { group, area, counted, held }
+            MapViolation::AreaCount { area, score, in_map } => {
+                Self::AreaCount { group, area, score, in_map }
             }
-            MapViolation::Total { counted, held } => Self::GroupCount { group, counted, held },
+            MapViolation::Total { counted, in_areas } => {
+                Self::GroupCount { group, counted, in_areas }
+            }
         }
     }
 }

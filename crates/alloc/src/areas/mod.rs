@@ -25,6 +25,8 @@ pub enum AreaOrder {
 #[derive(Debug, Clone)]
 pub struct Areas {
     scores: Vec<u32>,
+    /// Blocks of a whole area: the highest score.
+    largest: u32,
     with_free: SummaryBitmap,
     free_blocks: u64,
     order: Order,
@@ -60,6 +62,7 @@ impl Areas {
             changed: Vec::new(),
             is_changed: SummaryBitmap::new(count),
             scores,
+            largest,
         }
     }
 
@@ -88,7 +91,7 @@ impl Areas {
     /// The area with most free blocks, the lowest of several, and how many; with [`AreaOrder::Binned`] one that comes
     /// close. Nothing if no area has any. O(1) once the order is up to date.
     pub fn emptiest(&mut self) -> Option<(u32, u32)> {
-        self.settle();
+        self.update_order();
         let Self { scores, withheld, order, .. } = self;
         let score = |area| offered(scores, withheld, area);
         let (area, free) = match order {
@@ -120,7 +123,7 @@ impl Areas {
     }
 
     /// Puts blocks into `area` again.
-    pub(crate) fn give_back(&mut self, area: u32) {
+    pub(crate) fn release(&mut self, area: u32) {
         if let Ok(place) = self.withheld.binary_search(&area) {
             self.withheld.remove(place);
             self.mark_changed(area);
@@ -151,6 +154,7 @@ impl Areas {
     #[inline]
     pub(crate) fn subtract(&mut self, area: u32, blocks: u32) {
         let score = &mut self.scores[area as usize];
+        assert!(blocks <= *score, "area {area}: {blocks} blocks taken, {score} were free");
         *score -= blocks;
         if *score == 0 {
             self.with_free.remove(u64::from(area));
@@ -168,14 +172,16 @@ impl Areas {
     }
 
     /// Brings the order up to date with the scores.
-    fn settle(&mut self) {
-        let Self { scores, withheld, order, changed, is_changed, .. } = self;
+    fn update_order(&mut self) {
+        let Self { scores, largest, withheld, order, changed, is_changed, .. } = self;
         let score = |area| offered(scores, withheld, area);
         match order {
             Order::Exact(tournament) => tournament.replay(changed, score),
             Order::Binned(binned) => binned.update(changed, score),
         }
         for area in changed.drain(..) {
+            let score = scores[area as usize];
+            assert!(score <= *largest, "area {area} of {largest} blocks has {score} free ones");
             is_changed.remove(u64::from(area));
         }
     }
@@ -211,7 +217,7 @@ mod tests {
         let before = areas.free_blocks_in(area);
         if withhold {
             if areas.withheld().contains(&area) {
-                areas.give_back(area);
+                areas.release(area);
             } else {
                 areas.withhold(area);
             }

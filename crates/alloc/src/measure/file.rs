@@ -203,7 +203,7 @@ impl FilePass {
         blocks: Range<u64>,
     ) -> bool {
         let (Some(vbns), Some(group), None) =
-            (blocks_of.places(blocks), geometry.only_group(), &self.requests)
+            (blocks_of.vbns(blocks), geometry.only_group(), &self.requests)
         else {
             return false;
         };

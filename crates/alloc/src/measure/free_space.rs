@@ -5,7 +5,7 @@ use strewn_raid::{ROW_STRIPES, SpindleIndex};
 use super::{Estimate, FEWEST_DRAWN, draw};
 use crate::aggregate::Aggregate;
 use crate::free_map::FreeMap;
-use crate::tetris::runs;
+use crate::mask::runs;
 
 /// How free space lies on the spindles.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -15,7 +15,7 @@ use std::ops::{Range, RangeInclusive};
 
 use strewn_raid::{ParityGroup, Vbn};
 
-use crate::aggregate::{Aggregate, Place};
+use crate::aggregate::{Aggregate, AggregateLocation};
 use crate::block_map::BlockMap;
 use crate::group_index::GroupIndex;
 use crate::random::Random;
@@ -32,7 +32,7 @@ pub trait FileBlocks {
 
     /// The VBNs of `blocks`, if they are kept side by side: `u32::MAX`, which is none, for a block that was never
     /// written. What a pass reads so takes it a tenth of the time.
-    fn places(&self, blocks: Range<u64>) -> Option<&[u32]> {
+    fn vbns(&self, blocks: Range<u64>) -> Option<&[u32]> {
         let _ = blocks;
         None
     }
@@ -49,7 +49,7 @@ impl FileBlocks for BlockMap {
         u32::try_from(block).ok().and_then(|block| self.get(block))
     }
 
-    fn places(&self, blocks: Range<u64>) -> Option<&[u32]> {
+    fn vbns(&self, blocks: Range<u64>) -> Option<&[u32]> {
         self.entries(blocks)
     }
 }
@@ -57,7 +57,7 @@ impl FileBlocks for BlockMap {
 /// Where VBNs lie: an [`Aggregate`], or the one parity group there is.
 pub trait Geometry {
     /// Where `vbn` lies; nothing if there is no such block.
-    fn place(&self, vbn: Vbn) -> Option<Place>;
+    fn place(&self, vbn: Vbn) -> Option<AggregateLocation>;
 
     /// The parity group `group`; nothing if there is no such group.
     fn group(&self, group: GroupIndex) -> Option<&ParityGroup>;
@@ -69,9 +69,9 @@ pub trait Geometry {
 }
 
 impl Geometry for ParityGroup {
-    fn place(&self, vbn: Vbn) -> Option<Place> {
+    fn place(&self, vbn: Vbn) -> Option<AggregateLocation> {
         let exists = vbn.0 < self.total_blocks();
-        exists.then(|| Place { group: GroupIndex(0), location: self.locate(vbn) })
+        exists.then(|| AggregateLocation { group: GroupIndex(0), location: self.locate(vbn) })
     }
 
     fn group(&self, group: GroupIndex) -> Option<&ParityGroup> {
@@ -84,7 +84,7 @@ impl Geometry for ParityGroup {
 }
 
 impl<T: Copy> Geometry for Aggregate<T> {
-    fn place(&self, vbn: Vbn) -> Option<Place> {
+    fn place(&self, vbn: Vbn) -> Option<AggregateLocation> {
         self.locate(vbn)
     }
 

@@ -1,52 +1,10 @@
 //! Deleting snapshots and destroying volumes, a bounded step at a time.
 
-use std::sync::Arc;
-
-use strewn_raid::Vbn;
-
-use super::container::Local;
+use super::container::{Local, free_owned_block};
 use super::error::VolumeError;
-use super::flexible::{Files, Inode};
-use super::names::{Slot, SnapshotId, VolumeId};
-use super::tree::Node;
+use super::names::{SnapshotId, VolumeId};
+use super::teardown::{TeardownStage, drop_nodes, roots_of};
 use super::volumes::Volumes;
-
-/// Something to be taken apart. Jobs are done one after the other.
-#[derive(Debug)]
-pub(crate) struct Job {
-    volume: VolumeId,
-    stage: Stage,
-}
-
-#[derive(Debug)]
-enum Stage {
-    /// Frees what is on the dead list of the image after the snapshot, from `next` on, and was held by the snapshot
-    /// alone.
-    FreeHeld { snapshot: SnapshotId, next: usize },
-    /// Joins the snapshot's dead list to that of the image after it.
-    JoinLists { snapshot: SnapshotId },
-    /// Frees all that the volume's container map has, from `next` on.
-    EmptyContainer { next: Local },
-    /// Drops the nodes of trees that nothing else shares.
-    DropTrees { roots: Vec<Root>, volume_goes: bool },
-}
-
-#[derive(Debug)]
-enum Root {
-    Files(Arc<Node<Arc<Inode>>>),
-    File(Arc<Inode>),
-    Blocks(Arc<Node<Slot>>),
-}
-
-impl Job {
-    pub(crate) fn delete(volume: VolumeId, snapshot: SnapshotId) -> Self {
-        Self { volume, stage: Stage::FreeHeld { snapshot, next: 0 } }
-    }
-
-    pub(crate) fn destroy(volume: VolumeId) -> Self {
-        Self { volume, stage: Stage::EmptyContainer { next: 0 } }
-    }
-}
 
 impl Volumes {
     /// Goes on with the deletion of snapshots and the destruction of volumes, by at most `most` entries of dead lists,
@@ -79,15 +37,22 @@ impl Volumes {
     }
 
     /// Work done, and the stage that comes now; none when the job is done.
-    fn advance(&mut self, volume: VolumeId, stage: Stage, most: u64) -> (u64, Option<Stage>) {
+    fn advance(
+        &mut self,
+        volume: VolumeId,
+        stage: TeardownStage,
+        most: u64,
+    ) -> (u64, Option<TeardownStage>) {
         match stage {
-            Stage::FreeHeld { snapshot, next } => self.free_held(volume, snapshot, next, most),
-            Stage::JoinLists { snapshot } => self.join_lists(volume, snapshot, most),
-            Stage::EmptyContainer { next } => self.empty_container(volume, next, most),
-            Stage::DropTrees { mut roots, volume_goes } => {
+            TeardownStage::FreeHeld { snapshot, next } => {
+                self.free_held(volume, snapshot, next, most)
+            }
+            TeardownStage::JoinLists { snapshot } => self.join_lists(volume, snapshot, most),
+            TeardownStage::EmptyContainer { next } => self.empty_container(volume, next, most),
+            TeardownStage::DropTrees { mut roots, volume_goes } => {
                 let used = drop_nodes(&mut roots, most);
                 if !roots.is_empty() {
-                    return (used, Some(Stage::DropTrees { roots, volume_goes }));
+                    return (used, Some(TeardownStage::DropTrees { roots, volume_goes }));
                 }
                 if volume_goes {
                     self.forget(volume);
@@ -103,7 +68,7 @@ impl Volumes {
         snapshot: SnapshotId,
         mut next: usize,
         most: u64,
-    ) -> (u64, Option<Stage>) {
+    ) -> (u64, Option<TeardownStage>) {
         // The volume may have been destroyed meanwhile, and its container emptied as a whole.
         let Some(volume) = self.volumes.get_mut(&id).filter(|volume| !volume.is_destroyed) else {
             return (1, None);
@@ -115,7 +80,7 @@ impl Volumes {
         while used < most {
             let Some(local) = volume.dead_list(index + 1).get(next).copied() else {
                 self.release_between(id, &freed);
-                return (used + 1, Some(Stage::JoinLists { snapshot }));
+                return (used + 1, Some(TeardownStage::JoinLists { snapshot }));
             };
             used += 1;
             let birth = volume.container.get(local).map_or(0, |entry| entry.birth());
@@ -128,7 +93,7 @@ impl Volumes {
             }
         }
         self.release_between(id, &freed);
-        (used, Some(Stage::FreeHeld { snapshot, next }))
+        (used, Some(TeardownStage::FreeHeld { snapshot, next }))
     }
 
     fn join_lists(
@@ -136,7 +101,7 @@ impl Volumes {
         id: VolumeId,
         snapshot: SnapshotId,
         most: u64,
-    ) -> (u64, Option<Stage>) {
+    ) -> (u64, Option<TeardownStage>) {
         let Some(volume) = self.volumes.get_mut(&id).filter(|volume| !volume.is_destroyed) else {
             return (1, None);
         };
@@ -147,27 +112,33 @@ impl Volumes {
         let used = joined.len() as u64 + 1;
         volume.dead_list_mut(index + 1).extend(joined);
         if keep > 0 {
-            return (used, Some(Stage::JoinLists { snapshot }));
+            return (used, Some(TeardownStage::JoinLists { snapshot }));
         }
         let gone = volume.snapshots.remove(index);
+        assert!(gone.clones == 0, "{id}, {snapshot}: deleted with {} clones", gone.clones);
         let roots = roots_of(gone.files);
-        (used, Some(Stage::DropTrees { roots, volume_goes: false }))
+        (used, Some(TeardownStage::DropTrees { roots, volume_goes: false }))
     }
 
-    fn empty_container(&mut self, id: VolumeId, next: Local, most: u64) -> (u64, Option<Stage>) {
+    fn empty_container(
+        &mut self,
+        id: VolumeId,
+        next: Local,
+        most: u64,
+    ) -> (u64, Option<TeardownStage>) {
         let Some(volume) = self.volumes.get_mut(&id) else { return (1, None) };
         let (found, go_on) = volume.container.scan(next, most);
         let found: Vec<Local> = found.map(|(local, _)| local).collect();
         self.release_between(id, &found);
         if let Some(next) = go_on {
-            return (most, Some(Stage::EmptyContainer { next }));
+            return (most, Some(TeardownStage::EmptyContainer { next }));
         }
         let Some(volume) = self.volumes.get_mut(&id) else { return (1, None) };
         (volume.dead, volume.dead_blocks) = (Vec::new(), 0);
         let snapshots = std::mem::take(&mut volume.snapshots);
         let mut roots = roots_of(std::mem::take(&mut volume.files));
         roots.extend(snapshots.into_iter().flat_map(|snapshot| roots_of(snapshot.files)));
-        (most, Some(Stage::DropTrees { roots, volume_goes: true }))
+        (most, Some(TeardownStage::DropTrees { roots, volume_goes: true }))
     }
 
     /// Takes owned blocks out of the container map between consistency points; they are free with the next commit,
@@ -176,10 +147,10 @@ impl Volumes {
         let Some(volume) = self.volumes.get_mut(&id) else { return };
         for local in locals {
             let Some(entry) = volume.container.remove(*local) else { continue };
-            volume.container.give_number_back(*local);
-            volume.given_back.push(*local);
-            self.given_back.push(entry.vbn());
-            give_back(&mut self.aggregate, entry.vbn());
+            volume.container.free_number(*local);
+            volume.freed_numbers.push(*local);
+            self.freed_between.push(entry.vbn());
+            free_owned_block(&mut self.aggregate, entry.vbn());
         }
     }
 
@@ -191,43 +162,9 @@ impl Volumes {
         if let Some(parent) = self.volumes.get_mut(&parent)
             && let Some(index) = parent.index_of(snapshot)
         {
-            parent.snapshots[index].clones -= 1;
+            let clones = &mut parent.snapshots[index].clones;
+            assert!(*clones > 0, "{snapshot}: a clone ends that was not counted");
+            *clones -= 1;
         }
     }
-}
-
-/// Gives back a block that a container map has just lost.
-pub(crate) fn give_back<T: Copy>(aggregate: &mut crate::Aggregate<T>, vbn: Vbn) {
-    let given = aggregate.free_at_commit(vbn);
-    debug_assert!(given.is_ok(), "{given:?}");
-}
-
-fn roots_of(files: Files) -> Vec<Root> {
-    files.into_root().map(Root::Files).into_iter().collect()
-}
-
-/// Drops at most `most` nodes; those that something else shares stay with that.
-fn drop_nodes(roots: &mut Vec<Root>, most: u64) -> u64 {
-    let mut used = 0;
-    while used < most
-        && let Some(root) = roots.pop()
-    {
-        used += 1;
-        match root {
-            Root::Files(node) => match Arc::into_inner(node) {
-                Some(Node::Inner(inner)) => roots.extend(inner.into_values().map(Root::Files)),
-                Some(Node::Leaf(leaf)) => roots.extend(leaf.into_values().map(Root::File)),
-                None => {}
-            },
-            Root::File(inode) => {
-                let blocks = Arc::into_inner(inode).and_then(|inode| inode.blocks.into_root());
-                roots.extend(blocks.map(Root::Blocks));
-            }
-            Root::Blocks(node) => match Arc::into_inner(node) {
-                Some(Node::Inner(inner)) => roots.extend(inner.into_values().map(Root::Blocks)),
-                Some(Node::Leaf(_)) | None => {}
-            },
-        }
-    }
-    used
 }

@@ -6,14 +6,12 @@ use std::sync::Arc;
 
 use strewn_raid::Vbn;
 
-use super::background::give_back;
-use super::container::{Entry, Local};
+use super::container::{Entry, Local, free_owned_block};
 use super::error::VolumeError;
 use super::flexible::{Inode, Volume};
-use super::names::{BlockName, Contents, Fbn, FileId, VirtualVbn, VolumeId};
+use super::names::{BlockName, BlockSource, Fbn, FileId, Move, VirtualVbn, VolumeId};
 use super::volumes::{Phase, Volumes};
 use crate::aggregate::OutOfSpace;
-use crate::mending::Move;
 use crate::tetris::Tetris;
 
 impl Volumes {
@@ -24,7 +22,7 @@ impl Volumes {
     /// If one is open.
     pub fn begin(&mut self, expected_blocks: u64) -> Result<(), VolumeError> {
         self.between_consistency_points()?;
-        self.give_back_forgotten_areas();
+        self.release_abandoned_areas();
         self.aggregate.begin(expected_blocks)?;
         self.phase = Phase::Open;
         Ok(())
@@ -118,7 +116,7 @@ impl Volumes {
                 }
                 Some(before) => {
                     if let Some(vbn) = volume.block_dies(before.into()) {
-                        give_back(aggregate, vbn);
+                        free_owned_block(aggregate, vbn);
                     }
                 }
             }
@@ -156,9 +154,9 @@ impl Volumes {
         file: FileId,
         fbns: &[Fbn],
     ) -> Result<Vec<Vbn>, VolumeError> {
-        let name = |fbn| Contents::Written(BlockName { volume: id, file, fbn });
+        let name = |fbn| BlockSource::Written(BlockName { volume: id, file, fbn });
         if !self.aggregate.keeps_near {
-            let contents: Vec<Contents> = fbns.iter().map(|fbn| name(*fbn)).collect();
+            let contents: Vec<BlockSource> = fbns.iter().map(|fbn| name(*fbn)).collect();
             let mut places = Vec::with_capacity(fbns.len());
             self.aggregate.allocate_all(&contents, |_, vbn| places.push(vbn))?;
             return Ok(places);
@@ -185,7 +183,7 @@ impl Volumes {
     /// Takes one more place; if there is none after all, gives back those before it.
     fn place_behind(
         &mut self,
-        contents: Contents,
+        contents: BlockSource,
         neighbour: Option<Vbn>,
         places: &mut Vec<Vbn>,
     ) -> Result<(), OutOfSpace> {
@@ -195,7 +193,7 @@ impl Volumes {
                 Ok(())
             }
             Err(out_of_space) => {
-                places.drain(..).for_each(|vbn| give_back(&mut self.aggregate, vbn));
+                places.drain(..).for_each(|vbn| free_owned_block(&mut self.aggregate, vbn));
                 Err(out_of_space)
             }
         }
@@ -231,7 +229,7 @@ impl Volumes {
             punched += 1;
             from = fbn + 1;
             if let Some(vbn) = volume.block_dies(slot.into()) {
-                give_back(aggregate, vbn);
+                free_owned_block(aggregate, vbn);
             }
         }
         Ok(punched)
@@ -248,7 +246,7 @@ impl Volumes {
         }
         volume.mapped -= 1;
         if let Some(vbn) = volume.block_dies(slot.into()) {
-            give_back(aggregate, vbn);
+            free_owned_block(aggregate, vbn);
         }
         Ok(())
     }
@@ -277,7 +275,7 @@ impl Volumes {
         let still_there = |one: &&Move| {
             let container = &self.volume(one.volume).ok()?.container;
             let entry = container.get(container.local(one.number)?)?;
-            Some(entry.vbn() == one.from && entry.is_settled())
+            Some(entry.vbn() == one.from && entry.is_committed())
         };
         let moves: Vec<Move> = moves
             .iter()
@@ -288,7 +286,8 @@ impl Volumes {
         if needed > free {
             return Err(OutOfSpace { needed, free }.into());
         }
-        let contents: Vec<Contents> = moves.iter().map(|one| Contents::Moved(one.from)).collect();
+        let contents: Vec<BlockSource> =
+            moves.iter().map(|one| BlockSource::Moved(one.from)).collect();
         let mut places = Vec::with_capacity(moves.len());
         // Whatever the policy: what lies behind a neighbour is seldom in one piece, emptiest areas are.
         self.aggregate.allocate_all(&contents, |_, vbn| places.push(vbn))?;
@@ -298,7 +297,7 @@ impl Volumes {
             let Some(entry) = volume.container.get(local) else { continue };
             volume.touch().moved.push((local, one.from));
             volume.container.put(local, entry.moved_to(vbn));
-            give_back(&mut self.aggregate, one.from);
+            free_owned_block(&mut self.aggregate, one.from);
         }
         Ok(needed)
     }
@@ -308,7 +307,7 @@ impl Volumes {
     ///
     /// # Errors
     /// Outside of a consistency point; if it is finished already.
-    pub fn finish(&mut self) -> Result<Vec<Tetris<Contents>>, VolumeError> {
+    pub fn finish(&mut self) -> Result<Vec<Tetris<BlockSource>>, VolumeError> {
         self.in_consistency_point()?;
         self.phase = Phase::Finished;
         self.aggregate.finish();
@@ -324,9 +323,11 @@ impl Volumes {
             return Err(VolumeError::NoCheckpoint);
         }
         self.volumes.values_mut().for_each(Volume::commit);
-        self.given_back.clear();
+        self.freed_between.clear();
         self.phase = Phase::Closed;
-        Ok(self.aggregate.commit())
+        let freed = self.aggregate.commit();
+        self.assert_counts_agree();
+        Ok(freed)
     }
 
     /// Drops the consistency point: everything is as it was when it began.
@@ -340,11 +341,28 @@ impl Volumes {
         self.aggregate.abandon();
         self.promised += self.volumes.values_mut().map(Volume::abandon).sum::<u64>();
         // What was given back before it began still is.
-        for vbn in &self.given_back {
-            give_back(&mut self.aggregate, *vbn);
+        for vbn in &self.freed_between {
+            free_owned_block(&mut self.aggregate, *vbn);
         }
         self.phase = Phase::Closed;
+        self.assert_counts_agree();
         Ok(())
+    }
+
+    /// Asserts what every consistency point must leave behind: volumes own no more blocks than are in use, dead lists
+    /// have no more than their volume, and promises add up and can be kept. O(volumes).
+    fn assert_counts_agree(&self) {
+        let (mut owned, mut promised) = (0, 0);
+        for (id, volume) in &self.volumes {
+            let (dead, blocks) = (volume.dead_blocks, volume.container.blocks());
+            assert!(dead <= blocks, "{id}: {dead} blocks on dead lists, {blocks} in all");
+            owned += blocks;
+            promised += volume.promised;
+        }
+        let counts = self.aggregate.counts();
+        assert!(owned <= counts.used, "volumes own {owned} blocks, {} are in use", counts.used);
+        assert!(promised == self.promised, "{promised} blocks promised, {} counted", self.promised);
+        assert!(promised <= counts.free, "{promised} blocks promised, {} are free", counts.free);
     }
 
     fn in_consistency_point(&self) -> Result<(), VolumeError> {

@@ -41,7 +41,7 @@ impl Entry {
     }
 
     /// Whether it lies where the last commit left it.
-    pub(crate) fn is_settled(self) -> bool {
+    pub(crate) fn is_committed(self) -> bool {
         self.0 & (WRITTEN_NOW | MOVED_NOW) == 0
     }
 
@@ -52,10 +52,10 @@ impl Entry {
 
     /// The same block, back at `vbn`, where the last commit left it.
     pub(crate) fn back_at(self, vbn: Vbn) -> Self {
-        self.moved_to(vbn).settled()
+        self.moved_to(vbn).committed()
     }
 
-    fn settled(self) -> Self {
+    fn committed(self) -> Self {
         Self(self.0 & !(WRITTEN_NOW | MOVED_NOW))
     }
 }
@@ -158,9 +158,9 @@ impl Container {
     }
 
     pub(crate) fn begin(&mut self) {
-        // Nothing is open: every consistency point that begins is committed or abandoned.
+        // Every consistency point that begins is committed or abandoned.
         let begun = self.numbers.begin(0);
-        debug_assert!(begun.is_ok(), "{begun:?}");
+        assert!(begun.is_ok(), "block numbers: {begun:?}");
     }
 
     /// Takes `count` numbers; `taken` is told of each.
@@ -175,25 +175,33 @@ impl Container {
     }
 
     /// Gives `local` back, to be free with the commit.
-    pub(crate) fn give_number_back(&mut self, local: Local) {
-        // It is in use: whoever calls this has just removed it from the map, or did so before an abandoned commit.
-        let given = self.numbers.free_at_commit(Vbn(local));
-        debug_assert!(given.is_ok(), "{given:?}");
+    pub(crate) fn free_number(&mut self, local: Local) {
+        // The caller has just removed it from the map, or did so before an abandoned commit.
+        let freed = self.numbers.free_at_commit(Vbn(local));
+        assert!(freed.is_ok(), "block number: {freed:?}");
     }
 
     /// `placed` were written or moved.
     pub(crate) fn commit(&mut self, placed: impl Iterator<Item = Local>) {
         for local in placed {
             if let Some(entry) = self.get(local) {
-                self.put(local, entry.settled());
+                self.put(local, entry.committed());
             }
         }
         self.numbers.commit();
+        let (mapped, used) = (self.blocks, self.numbers.counts().used);
+        assert!(mapped == used, "{mapped} blocks in the container map, {used} numbers in use");
     }
 
     pub(crate) fn abandon(&mut self) {
         self.numbers.abandon();
     }
+}
+
+/// Gives back a block that a container map has just lost.
+pub(crate) fn free_owned_block<T: Copy>(aggregate: &mut Aggregate<T>, vbn: Vbn) {
+    let freed = aggregate.free_at_commit(vbn);
+    assert!(freed.is_ok(), "block of a volume: {freed:?}");
 }
 
 #[cfg(test)]
@@ -205,10 +213,10 @@ mod tests {
         let last = Vbn(crate::MOST_BLOCKS - 1);
         let entry = Entry::written(last, LATEST_TIME);
         assert_eq!((entry.vbn(), entry.birth(), entry.is_written_now()), (last, LATEST_TIME, true));
-        let moved = entry.settled().moved_to(Vbn(7));
+        let moved = entry.committed().moved_to(Vbn(7));
         assert_eq!((moved.vbn(), moved.birth()), (Vbn(7), LATEST_TIME));
-        assert!(!moved.is_written_now() && !moved.is_settled() && !entry.is_settled());
-        assert_eq!(moved.back_at(last), entry.settled());
-        assert_eq!(Entry::written(Vbn(0), 1).settled().vbn(), Vbn(0));
+        assert!(!moved.is_written_now() && !moved.is_committed() && !entry.is_committed());
+        assert_eq!(moved.back_at(last), entry.committed());
+        assert_eq!(Entry::written(Vbn(0), 1).committed().vbn(), Vbn(0));
     }
 }

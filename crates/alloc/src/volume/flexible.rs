@@ -49,7 +49,7 @@ pub(crate) struct Volume {
     /// What the open consistency point did to it.
     pub(crate) undo: Option<Undo>,
     /// Numbers given back between consistency points since the last commit.
-    pub(crate) given_back: Vec<Local>,
+    pub(crate) freed_numbers: Vec<Local>,
 }
 
 /// A snapshot: the root of the inode file as it was.
@@ -94,7 +94,7 @@ impl Volume {
             promised: 0,
             is_destroyed: false,
             undo: None,
-            given_back: Vec::new(),
+            freed_numbers: Vec::new(),
         }
     }
 
@@ -152,7 +152,7 @@ impl Volume {
             return None;
         }
         self.container.remove(local);
-        self.container.give_number_back(local);
+        self.container.free_number(local);
         if let Some(undo) = &mut self.undo {
             undo.freed.push((local, entry));
         }
@@ -162,12 +162,12 @@ impl Volume {
     /// Makes what the open consistency point did to it last.
     pub(crate) fn commit(&mut self) {
         let undo = self.undo.take();
-        if undo.is_some() || !self.given_back.is_empty() {
+        if undo.is_some() || !self.freed_numbers.is_empty() {
             let placed = undo.iter().flat_map(|undo| {
                 undo.written.iter().copied().chain(undo.moved.iter().map(|(local, _)| *local))
             });
             self.container.commit(placed);
-            self.given_back.clear();
+            self.freed_numbers.clear();
         }
     }
 
@@ -191,8 +191,8 @@ impl Volume {
             self.container.remove(local);
         }
         self.container.abandon();
-        for local in &self.given_back {
-            self.container.give_number_back(*local);
+        for local in &self.freed_numbers {
+            self.container.free_number(*local);
         }
         let returned = undo.promised - self.promised;
         self.promised = undo.promised;

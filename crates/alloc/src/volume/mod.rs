@@ -8,13 +8,14 @@ mod flexible;
 mod image;
 mod names;
 mod space;
+mod teardown;
 mod tree;
 mod verify;
 mod volumes;
 
 pub use error::VolumeError;
 pub use image::Image;
-pub use names::{BlockName, Contents, Fbn, FileId, SnapshotId, VirtualVbn, VolumeId};
+pub use names::{BlockName, BlockSource, Fbn, FileId, Move, SnapshotId, VirtualVbn, VolumeId};
 pub use space::{Space, VolumeSpace};
 pub use verify::VolumeViolation;
 pub use volumes::Volumes;

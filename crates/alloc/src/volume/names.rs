@@ -40,11 +40,22 @@ pub struct BlockName {
 
 /// What a block of a write plan holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Contents {
+pub enum BlockSource {
     /// What was written to this block of a file.
     Written(BlockName),
     /// What lies at this VBN and moves from there. It stays readable until the consistency point is committed.
     Moved(Vbn),
+}
+
+/// A block to be moved: read at `from`, written wherever it is put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Move {
+    /// The volume that owns the block.
+    pub volume: VolumeId,
+    /// The block, by its number there.
+    pub number: VirtualVbn,
+    /// Where it lies. If it does not any more, the move is void.
+    pub from: Vbn,
 }
 
 /// A virtual VBN as trees hold it: one more than its number, so that no entry takes no room of its own.

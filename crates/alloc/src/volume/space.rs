@@ -5,7 +5,7 @@ use super::names::{SnapshotId, VolumeId};
 use super::volumes::Volumes;
 use crate::aggregate::OutOfSpace;
 
-/// The blocks of the aggregate by who holds them: `active + snapshots + destroyed + elsewhere + given_back + free` is
+/// The blocks of the aggregate by who holds them: `active + snapshots + destroyed + elsewhere + pending_free + free` is
 /// `total`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Space {
@@ -20,7 +20,7 @@ pub struct Space {
     /// Blocks in use that belong to no volume.
     pub elsewhere: u64,
     /// Blocks given back that cannot be taken yet: free with the next commit, or held back.
-    pub given_back: u64,
+    pub pending_free: u64,
     /// Blocks that can be taken.
     pub free: u64,
     /// Of the free ones, those promised to volumes.
@@ -52,7 +52,7 @@ impl Volumes {
         let mut space = Space {
             total: counts.total,
             free: counts.free,
-            given_back: counts.freed_at_commit + counts.held_back,
+            pending_free: counts.freed_at_commit + counts.held_back,
             elsewhere: counts.used,
             reserved: self.promised,
             ..Space::default()

@@ -127,7 +127,7 @@ impl Volumes {
     pub fn verify(&self) -> Result<(), VolumeViolation> {
         self.aggregate.verify()?;
         let mut owned = SummaryBitmap::new(self.aggregate.total_blocks());
-        for vbn in &self.given_back {
+        for vbn in &self.freed_between {
             owned.insert(vbn.0);
         }
         for (id, volume) in &self.volumes {
@@ -318,7 +318,7 @@ mod tests {
         assert!(matches!(free, VolumeViolation::NotAllocated(VOLUME, VirtualVbn(5), _)), "{free}");
         let dangling = found(|_, volume| {
             volume.container.remove(6);
-            volume.container.give_number_back(6);
+            volume.container.free_number(6);
         });
         assert_eq!(dangling, VolumeViolation::Dangling(name(6)));
         let used_twice = found(|_, volume| {

@@ -5,11 +5,11 @@ use std::sync::Weak;
 
 use strewn_raid::{ParityGroup, Vbn};
 
-use super::background::Job;
 use super::container::{Container, Entry, LATEST_TIME, Local};
 use super::error::VolumeError;
 use super::flexible::{Snapshot, Volume};
-use super::names::{Contents, SnapshotId, VirtualVbn, VolumeId};
+use super::names::{BlockSource, SnapshotId, VirtualVbn, VolumeId};
+use super::teardown::TeardownJob;
 use crate::aggregate::{Aggregate, CheckpointOpen};
 use crate::group_index::GroupIndex;
 use crate::options::AggregateError;
@@ -74,15 +74,15 @@ pub(crate) enum Phase {
 /// trees (64 entries) that did not change after it, and 8 bytes for each block that died after it.
 #[derive(Debug)]
 pub struct Volumes {
-    pub(crate) aggregate: Aggregate<Contents>,
+    pub(crate) aggregate: Aggregate<BlockSource>,
     pub(crate) volumes: BTreeMap<VolumeId, Volume>,
     next_volume: u32,
     pub(crate) phase: Phase,
-    pub(crate) jobs: VecDeque<Job>,
+    pub(crate) jobs: VecDeque<TeardownJob>,
     /// Free blocks promised to volumes.
     pub(crate) promised: u64,
     /// Blocks given back between consistency points since the last commit.
-    pub(crate) given_back: Vec<Vbn>,
+    pub(crate) freed_between: Vec<Vbn>,
     pub(crate) withheld: Vec<Withheld>,
 }
 
@@ -92,7 +92,7 @@ impl Volumes {
     ///
     /// # Errors
     /// If the aggregate has a consistency point open.
-    pub fn new(aggregate: Aggregate<Contents>) -> Result<Self, CheckpointOpen> {
+    pub fn new(aggregate: Aggregate<BlockSource>) -> Result<Self, CheckpointOpen> {
         aggregate.scores()?;
         Ok(Self {
             aggregate,
@@ -101,14 +101,14 @@ impl Volumes {
             phase: Phase::Closed,
             jobs: VecDeque::new(),
             promised: 0,
-            given_back: Vec::new(),
+            freed_between: Vec::new(),
             withheld: Vec::new(),
         })
     }
 
     /// The aggregate.
     #[must_use]
-    pub fn aggregate(&self) -> &Aggregate<Contents> {
+    pub fn aggregate(&self) -> &Aggregate<BlockSource> {
         &self.aggregate
     }
 
@@ -184,7 +184,7 @@ impl Volumes {
         volume.is_destroyed = true;
         let promised = std::mem::take(&mut volume.promised);
         self.promised -= promised;
-        self.jobs.push_back(Job::destroy(id));
+        self.jobs.push_back(TeardownJob::destroy(id));
         Ok(())
     }
 
@@ -229,7 +229,7 @@ impl Volumes {
         }
         doomed.is_deleted = true;
         volume.kept_since = volume.kept_before(volume.snapshots.len());
-        self.jobs.push_back(Job::delete(id, snapshot));
+        self.jobs.push_back(TeardownJob::delete(id, snapshot));
         Ok(())
     }
 
@@ -253,6 +253,18 @@ impl Volumes {
     /// If there is no such volume.
     pub fn origin(&self, volume: VolumeId) -> Result<Option<(VolumeId, SnapshotId)>, VolumeError> {
         Ok(self.volume(volume)?.origin)
+    }
+
+    /// Lets areas be filled again whose cleaning has ended.
+    pub(crate) fn release_abandoned_areas(&mut self) {
+        let Self { aggregate, withheld, .. } = self;
+        withheld.retain(|Withheld { token, areas }| {
+            let is_cleaning = token.strong_count() > 0;
+            for (group, area) in areas.iter().filter(|_| !is_cleaning) {
+                aggregate.release_area(*group, *area);
+            }
+            is_cleaning
+        });
     }
 
     pub(crate) fn between_consistency_points(&self) -> Result<(), CheckpointOpen> {

@@ -4,8 +4,8 @@
 
 mod aggregate;
 mod bulk_frees;
+mod defragmentation;
 mod measures;
-mod mending;
 mod model;
 mod virtual_space;
 mod volumes;

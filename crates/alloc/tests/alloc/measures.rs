@@ -137,7 +137,7 @@ proptest! {
         stripes in 1..40u64,
         // One of many maps with a good part of the neighbours in place.
         places in prop::collection::vec(prop_oneof![
-            3 => Just(Place::Next), 1 => any::<u64>().prop_map(Place::At), 1 => Just(Place::Nowhere),
+            3 => Just(NextBlock::Next), 1 => any::<u64>().prop_map(NextBlock::At), 1 => Just(NextBlock::Nowhere),
         ], 0..120),
     ) {
         let group = ParityGroup::new(Parity::RaidDp, data_spindles, stripes).unwrap();
@@ -147,9 +147,9 @@ proptest! {
         let mut last = 0;
         for (block, place) in places.iter().enumerate() {
             let vbn = match place {
-                Place::Next => Some((last + 1) % total),
-                Place::At(anywhere) => Some(anywhere % total),
-                Place::Nowhere => None,
+                NextBlock::Next => Some((last + 1) % total),
+                NextBlock::At(anywhere) => Some(anywhere % total),
+                NextBlock::Nowhere => None,
             };
             last = vbn.unwrap_or(last);
             if let Some(vbn) = vbn {
@@ -301,20 +301,20 @@ fn commands_of(blocks: &[Option<Vbn>], group: &ParityGroup, longest: u32) -> u64
 }
 
 /// Places of a file's blocks, a good part of the neighbours in place.
-fn places() -> impl Strategy<Value = Vec<Place>> {
+fn places() -> impl Strategy<Value = Vec<NextBlock>> {
     let place = prop_oneof![
-        6 => Just(Place::Next), 1 => any::<u64>().prop_map(Place::At), 1 => Just(Place::Nowhere),
+        6 => Just(NextBlock::Next), 1 => any::<u64>().prop_map(NextBlock::At), 1 => Just(NextBlock::Nowhere),
     ];
     prop::collection::vec(place, 0..150)
 }
 
-fn file_at(places: &[Place], total: u64) -> Vec<Option<Vbn>> {
+fn file_at(places: &[NextBlock], total: u64) -> Vec<Option<Vbn>> {
     let mut last = 0;
-    let vbn = |place: &Place| {
+    let vbn = |place: &NextBlock| {
         last = match place {
-            Place::Next => (last + 1) % total,
-            Place::At(anywhere) => anywhere % total,
-            Place::Nowhere => return None,
+            NextBlock::Next => (last + 1) % total,
+            NextBlock::At(anywhere) => anywhere % total,
+            NextBlock::Nowhere => return None,
         };
         Some(Vbn(last))
     };
@@ -419,7 +419,7 @@ fn maps_and_scores_take_at_most_a_tenth_more_than_a_bit_a_block() {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum NextBlock {
     /// Right behind the block before.
     Next,
     At(u64),

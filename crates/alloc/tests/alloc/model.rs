@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use strewn_alloc::{
-    Aggregate, AggregateOptions, AllocationShape, AreaOrder, FreeMap, GroupIndex, NotFree,
-    NotInUse, OutOfSpace, Place, PolicyName, SavedScores, Tetris,
+    Aggregate, AggregateLocation, AggregateOptions, AllocationShape, AreaOrder, FreeMap,
+    GroupIndex, NotFree, NotInUse, OutOfSpace, PolicyName, SavedScores, Tetris,
 };
 use strewn_raid::{BlockLocation, Dbn, Parity, ParityGroup, SpindleIndex, Vbn};
 
@@ -276,7 +276,9 @@ impl Modelled {
     }
 
     fn vbn(&self, group: GroupIndex, spindle: SpindleIndex, dbn: u64) -> u64 {
-        self.aggregate.vbn(Place { group, location: BlockLocation { spindle, dbn: Dbn(dbn) } }).0
+        self.aggregate
+            .vbn(AggregateLocation { group, location: BlockLocation { spindle, dbn: Dbn(dbn) } })
+            .0
     }
 
     /// With one group and the exact order a new area is entered only where most blocks are free; of several, the
@@ -481,7 +483,10 @@ impl Modelled {
         for dbn in 0..stripes {
             let vbn = self.vbn(group, spindle, dbn);
             let location = BlockLocation { spindle, dbn: Dbn(dbn) };
-            prop_assert_eq!(self.aggregate.locate(Vbn(vbn)), Some(Place { group, location }));
+            prop_assert_eq!(
+                self.aggregate.locate(Vbn(vbn)),
+                Some(AggregateLocation { group, location })
+            );
             let free = !self.used.contains(&vbn) && !self.held_back.contains(&vbn);
             prop_assert_eq!(self.aggregate.is_free(Vbn(vbn)), free);
             prop_assert_eq!(map.is_free(location), free);
@@ -528,7 +533,7 @@ impl Modelled {
             }
             Action::GiveAreasBack => {
                 for (group, area) in std::mem::take(&mut self.withheld) {
-                    self.aggregate.give_area_back(GroupIndex(group), area);
+                    self.aggregate.release_area(GroupIndex(group), area);
                 }
             }
             Action::AddGroup(group) => {

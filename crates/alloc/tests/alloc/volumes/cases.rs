@@ -1,7 +1,8 @@
 //! Cases worth reading by themselves.
 
 use strewn_alloc::{
-    Aggregate, AggregateOptions, Contents, Fbn, FileId, OutOfSpace, VolumeError, VolumeId, Volumes,
+    Aggregate, AggregateOptions, BlockSource, Fbn, FileId, OutOfSpace, VolumeError, VolumeId,
+    Volumes,
 };
 use strewn_raid::{Parity, ParityGroup};
 
@@ -79,7 +80,7 @@ fn a_block_written_twice_in_a_consistency_point_is_written_once() {
     assert_eq!(volumes.write(volume, file, Fbn(3)), Ok(first));
     volumes.write_all(volume, file, &[Fbn(4), Fbn(3), Fbn(4)]).unwrap();
     let plan = volumes.finish().unwrap();
-    let contents: Vec<Contents> = plan.into_iter().flat_map(|tetris| tetris.contents).collect();
+    let contents: Vec<BlockSource> = plan.into_iter().flat_map(|tetris| tetris.contents).collect();
     assert_eq!(contents.len(), 2);
     assert_eq!(volumes.write(volume, file, Fbn(5)), Err(VolumeError::Finished));
     volumes.commit().unwrap();

@@ -235,7 +235,7 @@ impl Modelled {
             Ok(moved) => {
                 let expected = Space {
                     free: space.free - moved,
-                    given_back: space.given_back + moved,
+                    pending_free: space.pending_free + moved,
                     ..space
                 };
                 prop_assert_eq!(self.volumes.space(), expected);
@@ -412,7 +412,7 @@ impl Modelled {
             space.active + space.snapshots + space.destroyed + space.elsewhere,
             counts.used
         );
-        prop_assert_eq!(counts.used + space.given_back + space.free, space.total);
+        prop_assert_eq!(counts.used + space.pending_free + space.free, space.total);
         prop_assert!(space.reserved <= space.free);
         let promised: u64 = self.model.volumes.values().map(|volume| volume.promised).sum();
         prop_assert_eq!(space.reserved, promised);
@@ -492,8 +492,8 @@ impl Modelled {
         self.volumes.commit().unwrap();
         self.check()?;
         let space = self.volumes.space();
-        prop_assert_eq!(space.free + space.given_back + space.elsewhere, space.total);
-        prop_assert!(space.given_back <= self.volumes.aggregate().options().delayed_frees);
+        prop_assert_eq!(space.free + space.pending_free + space.elsewhere, space.total);
+        prop_assert!(space.pending_free <= self.volumes.aggregate().options().delayed_frees);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use strewn_alloc::{
-    BlockName, Contents, Fbn, FileId, Image, SnapshotId, Tetris, VolumeId, Volumes,
+    BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, Tetris, VolumeId, Volumes,
 };
 use strewn_raid::{BlockLocation, Dbn, Vbn};
 
@@ -46,7 +46,7 @@ impl Model {
     pub fn apply(
         &self,
         volumes: &Volumes,
-        plan: &[Tetris<Contents>],
+        plan: &[Tetris<BlockSource>],
         spindles: &mut [Option<u64>],
     ) {
         // A plan may be written in any order: what moves is read before.
@@ -56,10 +56,10 @@ impl Model {
                 for (offset, contents) in run.contents.iter().enumerate() {
                     let dbn = Dbn(run.first.0 + offset as u64);
                     let location = BlockLocation { spindle: run.spindle, dbn };
-                    let place = strewn_alloc::Place { group: tetris.group, location };
+                    let place = strewn_alloc::AggregateLocation { group: tetris.group, location };
                     let version = match contents {
-                        Contents::Written(name) => self.written.get(name).copied(),
-                        Contents::Moved(from) => before[from.0 as usize],
+                        BlockSource::Written(name) => self.written.get(name).copied(),
+                        BlockSource::Moved(from) => before[from.0 as usize],
                     };
                     assert!(version.is_some(), "{contents:?} has no contents");
                     spindles[volumes.aggregate().vbn(place).0 as usize] = version;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use strewn_alloc::{
-    Aggregate, AggregateOptions, AllocationShape, CleaningPlan, Contents, Fbn, FileId,
+    Aggregate, AggregateOptions, AllocationShape, BlockSource, CleaningPlan, Fbn, FileId,
     FileReallocation, Gain, Move, PolicyName, VolumeError, VolumeId, Volumes,
 };
 use strewn_raid::{Parity, ParityGroup, Vbn};
@@ -62,8 +62,8 @@ impl Scattered {
         let moved = self.volumes.relocate(item).unwrap();
         let plan = self.volumes.finish().unwrap();
         let contents = plan.iter().flat_map(|tetris| tetris.contents.iter().copied());
-        let from: BTreeSet<Contents> = contents.collect();
-        assert_eq!(from, item.iter().map(|one| Contents::Moved(one.from)).collect());
+        let from: BTreeSet<BlockSource> = contents.collect();
+        assert_eq!(from, item.iter().map(|one| BlockSource::Moved(one.from)).collect());
         self.volumes.commit().unwrap();
         self.volumes.verify().unwrap();
         moved

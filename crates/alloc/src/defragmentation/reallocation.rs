@@ -24,7 +24,7 @@ pub struct FileReallocation {
 }
 
 /// A stretch of a file that is moved or left as a whole.
-struct Segment {
+struct FileSegment {
     blocks: u64,
     extents: u64,
     /// The first block after it that lies anywhere.
@@ -154,12 +154,12 @@ impl FileReallocation {
         next: Option<Fbn>,
         most: u64,
         mut found: impl FnMut(Move),
-    ) -> Option<Segment> {
+    ) -> Option<FileSegment> {
         let image = volumes.image(self.volume).ok()?;
         let numbers = image.numbers_from(self.file, next?);
         let mut numbers = numbers.take_while(|(fbn, _)| *fbn < self.end).peekable();
         let index = numbers.peek()?.0.0 / self.segment_blocks;
-        let mut segment = Segment { blocks: 0, extents: 0, next: None };
+        let mut segment = FileSegment { blocks: 0, extents: 0, next: None };
         let mut previous: Option<(Fbn, Vbn)> = None;
         for (fbn, number) in numbers {
             if fbn.0 / self.segment_blocks != index || segment.blocks >= most {

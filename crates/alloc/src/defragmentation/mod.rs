@@ -28,7 +28,7 @@
 //!     volumes.begin(u64::MAX)?;
 //!     volumes.relocate(&item)?;
 //!     for tetris in volumes.finish()? {
-//!         // Read what `Contents::Moved` names, write it where the tetris says.
+//!         // Read what `BlockSource::Moved` names, write it where the tetris says.
 //!     }
 //!     volumes.commit()?;
 //! }
@@ -41,23 +41,10 @@ mod reallocation;
 
 use std::fmt;
 
-use strewn_raid::Vbn;
-
 pub use cleaning::{CleaningPlan, SegmentCleaning};
 pub use reallocation::FileReallocation;
 
-use crate::volume::{VirtualVbn, VolumeId};
-
-/// A block to be moved: read at `from`, written wherever it is put.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Move {
-    /// The volume that owns the block.
-    pub volume: VolumeId,
-    /// The block, by its number there.
-    pub number: VirtualVbn,
-    /// Where it lies. If it does not any more, the move is void.
-    pub from: Vbn,
-}
+pub use crate::volume::Move;
 
 /// What mending would bring, and take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -25,7 +25,7 @@ pub(crate) fn expected_runs<T: Copy>(aggregate: &Aggregate<T>, blocks: u64) -> u
             for chunk_index in 0..ROW_STRIPES / chunk {
                 let window = (u64::MAX >> (ROW_STRIPES - chunk)) << (chunk_index * chunk);
                 for spindle in (0..map.group().data_spindles()).map(SpindleIndex) {
-                    for (_, length) in crate::tetris::runs(map.free_word(spindle, row) & window) {
+                    for (_, length) in crate::mask::runs(map.free_word(spindle, row) & window) {
                         if left == 0 {
                             return runs;
                         }

@@ -68,7 +68,7 @@ impl CleaningPlan {
     /// hold the blocks to move.
     pub fn start(self, volumes: &mut Volumes) -> Result<SegmentCleaning, VolumeError> {
         volumes.between_consistency_points()?;
-        volumes.give_back_forgotten_areas();
+        volumes.release_abandoned_areas();
         let aggregate = &volumes.aggregate;
         let free_in = |(group, area): &(GroupIndex, u32)| {
             u64::from(aggregate.free_map(*group).areas().free_blocks_in(*area))
@@ -141,19 +141,5 @@ impl SegmentCleaning {
         }
         self.at = Some((id, slot));
         Some(item)
-    }
-}
-
-impl Volumes {
-    /// Lets areas be filled again whose cleaning has ended.
-    pub(crate) fn give_back_forgotten_areas(&mut self) {
-        let Self { aggregate, withheld, .. } = self;
-        withheld.retain(|Withheld { token, areas }| {
-            let is_held = token.strong_count() > 0;
-            for (group, area) in areas.iter().filter(|_| !is_held) {
-                aggregate.give_area_back(*group, *area);
-            }
-            is_held
-        });
     }
 }

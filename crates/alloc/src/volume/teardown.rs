@@ -1,0 +1,75 @@
+//! What is left to do to take a snapshot or a volume apart.
+
+use std::sync::Arc;
+
+use super::container::Local;
+use super::flexible::{Files, Inode};
+use super::names::{Slot, SnapshotId, VolumeId};
+use super::tree::Node;
+
+/// Something to be taken apart. Jobs are done one after the other.
+#[derive(Debug)]
+pub(crate) struct TeardownJob {
+    pub(crate) volume: VolumeId,
+    pub(crate) stage: TeardownStage,
+}
+
+#[derive(Debug)]
+pub(crate) enum TeardownStage {
+    /// Frees what is on the dead list of the image after the snapshot, from `next` on, and was held by the snapshot
+    /// alone.
+    FreeHeld { snapshot: SnapshotId, next: usize },
+    /// Joins the snapshot's dead list to that of the image after it.
+    JoinLists { snapshot: SnapshotId },
+    /// Frees all that the volume's container map has, from `next` on.
+    EmptyContainer { next: Local },
+    /// Drops the nodes of trees that nothing else shares.
+    DropTrees { roots: Vec<TreeRoot>, volume_goes: bool },
+}
+
+#[derive(Debug)]
+pub(crate) enum TreeRoot {
+    Files(Arc<Node<Arc<Inode>>>),
+    File(Arc<Inode>),
+    Blocks(Arc<Node<Slot>>),
+}
+
+impl TeardownJob {
+    pub(crate) fn delete(volume: VolumeId, snapshot: SnapshotId) -> Self {
+        Self { volume, stage: TeardownStage::FreeHeld { snapshot, next: 0 } }
+    }
+
+    pub(crate) fn destroy(volume: VolumeId) -> Self {
+        Self { volume, stage: TeardownStage::EmptyContainer { next: 0 } }
+    }
+}
+
+pub(crate) fn roots_of(files: Files) -> Vec<TreeRoot> {
+    files.into_root().map(TreeRoot::Files).into_iter().collect()
+}
+
+/// Drops at most `most` nodes; those that something else shares stay with that.
+pub(crate) fn drop_nodes(roots: &mut Vec<TreeRoot>, most: u64) -> u64 {
+    let mut used = 0;
+    while used < most
+        && let Some(root) = roots.pop()
+    {
+        used += 1;
+        match root {
+            TreeRoot::Files(node) => match Arc::into_inner(node) {
+                Some(Node::Inner(inner)) => roots.extend(inner.into_values().map(TreeRoot::Files)),
+                Some(Node::Leaf(leaf)) => roots.extend(leaf.into_values().map(TreeRoot::File)),
+                None => {}
+            },
+            TreeRoot::File(inode) => {
+                let blocks = Arc::into_inner(inode).and_then(|inode| inode.blocks.into_root());
+                roots.extend(blocks.map(TreeRoot::Blocks));
+            }
+            TreeRoot::Blocks(node) => match Arc::into_inner(node) {
+                Some(Node::Inner(inner)) => roots.extend(inner.into_values().map(TreeRoot::Blocks)),
+                Some(Node::Leaf(_)) | None => {}
+            },
+        }
+    }
+    used
+}
