@@ -1,4 +1,4 @@
-//! A bitmap that finds the next set bit quickly however sparse it is.
+//! A bitmap that finds the next set bit quickly, however sparse it is.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use crate::mask::bits;
 /// Bits of one level summarised by one bit of the level above.
 const FAN_OUT: u64 = 64;
 
-/// A set of numbers `0..len`, one bit each, with summary levels above: a summary bit is set where any of the
-/// 64 bits below it is. Finding the next member costs one word a level, so a sparse set of a hundred million
-/// is walked as fast as a dense one.
+/// A set of numbers `0..len`, one bit each, with summary levels: a summary bit is set if any of the 64 bits below it is
+/// set. Finding the next member reads one word per level, so a sparse set of a hundred million is walked as fast as a
+/// dense one.
 ///
-/// Memory: `len / 8` bytes and a sixty-third more; pages that were never written stay with the kernel.
+/// Memory: `len / 8` bytes and a sixty-third more. Pages that were never written take none.
 #[derive(Debug, Clone)]
 pub struct SummaryBitmap {
     len: u64,
     count: u64,
-    /// `levels[0]` holds the members, each further level the summary of the one before; the last has one word.
+    /// `levels[0]` holds the members, and each further level summarises the previous one; the last has one word.
     levels: Vec<Vec<u64>>,
 }
 
@@ -39,24 +39,24 @@ impl SummaryBitmap {
         Self { len, count: 0, levels }
     }
 
-    /// Numbers the set may hold: `0..len`.
+    /// The set holds numbers in `0..len`.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// How many numbers the set holds.
+    /// The number of members.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Bytes held.
+    /// Memory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.levels.iter().map(|level| level.len() as u64 * 8).sum()
     }
 
-    /// Whether the set holds nothing.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -72,34 +72,33 @@ impl SummaryBitmap {
         self.levels[0][(bit / FAN_OUT) as usize] >> (bit % FAN_OUT) & 1 == 1
     }
 
-    /// Announces that it will be asked whether `bit` is in the set, or that it will be added or taken out. It may be
-    /// any number.
+    /// Announces an access to `bit`, which may be any number.
     #[inline]
     pub fn prefetch(&self, bit: u64) {
         prefetch(&self.levels[0], (bit / FAN_OUT) as usize);
     }
 
-    /// Adds `bit`; whether it was new.
+    /// Adds `bit`. Returns whether it was new.
     #[inline]
     pub fn insert(&mut self, bit: u64) -> bool {
         debug_assert!(bit < self.len);
         self.insert_mask((bit / FAN_OUT) as usize, 1 << (bit % FAN_OUT)) == 1
     }
 
-    /// Takes `bit` out; whether it was there.
+    /// Removes `bit`. Returns whether it was a member.
     #[inline]
     pub fn remove(&mut self, bit: u64) -> bool {
         debug_assert!(bit < self.len);
         self.remove_mask((bit / FAN_OUT) as usize, 1 << (bit % FAN_OUT)) == 1
     }
 
-    /// Adds every number of `range`; how many were new.
+    /// Adds every number of `range`. Returns how many were new.
     #[inline]
     pub fn insert_range(&mut self, range: Range<u64>) -> u64 {
         words_of(range).map(|(word, mask)| self.insert_mask(word, mask)).sum()
     }
 
-    /// Takes every number of `range` out; how many were there.
+    /// Removes every number of `range`. Returns how many were members.
     #[inline]
     pub fn remove_range(&mut self, range: Range<u64>) -> u64 {
         words_of(range).map(|(word, mask)| self.remove_mask(word, mask)).sum()
@@ -122,8 +121,8 @@ impl SummaryBitmap {
             .all(|(word, mask)| (self.levels[0][word] | other.levels[0][word]) & mask == mask)
     }
 
-    /// The first number of the 64 among which the smallest member at or above `from` is, or of others below it: found
-    /// without a look at the members, of which a large set has most outside of the processor's caches.
+    /// A lower bound, in steps of 64, of the smallest member at or above `from`. It reads only summary words, because the
+    /// members of a large set are mostly outside the processor's caches.
     #[must_use]
     pub fn next_member_is_near(&self, from: u64) -> u64 {
         let word = from / FAN_OUT;
@@ -135,7 +134,7 @@ impl SummaryBitmap {
         if rest == 0 { from } else { (word + u64::from(rest.trailing_zeros())) * FAN_OUT }
     }
 
-    /// The smallest member that is at least `from`.
+    /// The smallest member at or above `from`.
     #[must_use]
     pub fn next_member(&self, from: u64) -> Option<u64> {
         self.next_in_level(0, from)
@@ -166,8 +165,7 @@ impl SummaryBitmap {
         None
     }
 
-    /// How far the run of members that starts at `from` reaches, at most to `limit`: the first number that is
-    /// not a member, or `limit`.
+    /// The end of the run of members that starts at `from`: the first number that is not a member, at most `limit`.
     #[must_use]
     pub fn run_end(&self, from: u64, limit: u64) -> u64 {
         let mut at = from;
@@ -193,15 +191,15 @@ impl SummaryBitmap {
         })
     }
 
-    /// Empties the set in time proportional to what it holds.
+    /// Empties the set. O(members).
     pub fn clear(&mut self) {
         self.drain(|_| {});
     }
 
-    /// Empties the set, giving its members in ascending order. In a sparse set each lies in a cache line of its own,
-    /// which is fetched while those before it are gone through.
+    /// Empties the set and calls `member` with each member in ascending order. In a sparse set each member has its own
+    /// cache line, which is prefetched while the previous ones are visited.
     pub fn drain(&mut self, mut member: impl FnMut(u64)) {
-        /// Words found by their marks before they are looked at.
+        /// Words found in the summary before they are visited.
         const AHEAD: usize = 16;
         let mut found = [0; AHEAD];
         let mut from = 0;
@@ -223,7 +221,7 @@ impl SummaryBitmap {
         }
     }
 
-    /// The first word of members from `from` on that is not empty, by its mark if there is a level of marks.
+    /// The first non-empty word of members at or after `from`, by the summary if there is one.
     fn next_word(&self, from: u64) -> Option<u64> {
         match self.levels.len() {
             1 => (from == 0).then_some(0),
@@ -231,14 +229,14 @@ impl SummaryBitmap {
         }
     }
 
-    /// The 64 bits from `word * 64` on.
+    /// The 64 bits from `word * 64`.
     #[inline]
     #[must_use]
     pub fn word(&self, word: u64) -> u64 {
         self.levels[0][word as usize]
     }
 
-    /// All words of the members' level, for whole-map scans.
+    /// All words of members, for scans of the whole map.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         &self.levels[0]

@@ -1,4 +1,4 @@
-//! Where each block of a file lies.
+//! The block map of a file: from its blocks to VBNs.
 
 use std::error::Error;
 use std::fmt;
@@ -10,13 +10,13 @@ use strewn_raid::Vbn;
 /// The entry of a block that was never written.
 const NOWHERE: u32 = u32::MAX;
 
-/// From the blocks of a file (and of what describes it) to the blocks of the aggregate, four bytes each.
+/// Maps the blocks of a file, metadata included, to VBNs. Four bytes a block.
 #[derive(Debug, Clone)]
 pub struct BlockMap {
     entries: Vec<u32>,
 }
 
-/// The aggregate has more blocks than a map entry can name.
+/// The aggregate has more blocks than a map entry can address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyBlocks(pub u64);
 
@@ -34,10 +34,10 @@ impl fmt::Display for TooManyBlocks {
 impl Error for TooManyBlocks {}
 
 impl BlockMap {
-    /// A map of `blocks` blocks that were never written, in an aggregate of `aggregate_blocks`.
+    /// A map of `blocks` unwritten blocks, in an aggregate of `aggregate_blocks`.
     ///
     /// # Errors
-    /// If the aggregate has more blocks than an entry can name.
+    /// [`TooManyBlocks`] if the aggregate has more blocks than an entry can address.
     pub fn new(blocks: u64, aggregate_blocks: u64) -> Result<Self, TooManyBlocks> {
         if aggregate_blocks > u64::from(NOWHERE) {
             return Err(TooManyBlocks(aggregate_blocks));
@@ -45,19 +45,19 @@ impl BlockMap {
         Ok(Self { entries: filled(NOWHERE, blocks as usize) })
     }
 
-    /// Blocks the map has room for.
+    /// Blocks of the file.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.entries.len() as u64
     }
 
-    /// Whether the map has room for nothing.
+    /// Whether the file has no blocks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Where `block` lies; nothing if it was never written.
+    /// Where `block` lies; `None` if it was never written.
     #[inline]
     #[must_use]
     pub fn get(&self, block: u32) -> Option<Vbn> {
@@ -65,28 +65,28 @@ impl BlockMap {
         (entry != NOWHERE).then_some(Vbn(u64::from(entry)))
     }
 
-    /// The entries of `blocks` as they are kept: a VBN each, `u32::MAX` for a block that was never written. Nothing if the
-    /// map does not have all of them.
+    /// The raw entries of `blocks`: a VBN each, `u32::MAX` for an unwritten block. `None` if the map does not have all of
+    /// them.
     #[must_use]
     pub fn entries(&self, blocks: Range<u64>) -> Option<&[u32]> {
         let index = |block| usize::try_from(block).ok();
         self.entries.get(index(blocks.start)?..index(blocks.end)?)
     }
 
-    /// Announces that it will be asked where `block` lies, or that it will be moved. It may be any number.
+    /// Announces an access to `block`, which may be any number.
     #[inline]
     pub fn prefetch(&self, block: u32) {
         prefetch(&self.entries, block as usize);
     }
 
-    /// Takes from `block` its place; returns where it lay.
+    /// Unmaps `block`. Returns where it lay.
     pub fn remove(&mut self, block: u32) -> Option<Vbn> {
         let before = self.get(block);
         self.entries[block as usize] = NOWHERE;
         before
     }
 
-    /// Moves `block` to `vbn`; returns where it lay.
+    /// Maps `block` to `vbn`. Returns where it lay.
     #[inline]
     pub fn replace(&mut self, block: u32, vbn: Vbn) -> Option<Vbn> {
         let before = std::mem::replace(&mut self.entries[block as usize], vbn.0 as u32);

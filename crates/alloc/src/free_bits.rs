@@ -1,20 +1,19 @@
-//! Which blocks are in use, one bit each, with summary levels of what is full.
+//! Which blocks are in use, one bit each, with summary levels of full words.
 
 /// Bits in a word.
 pub(crate) const WORD_BITS: u64 = u64::BITS as u64;
 
-/// Words of one bit a block, set where the block is in use, under levels of one bit a word, set where the word below is
-/// full.
+/// Words with one bit a block, set if the block is in use, and summary levels with one bit a word, set if the word below
+/// is full.
 ///
-/// A summary bit that is clear promises nothing: a word is marked full when somebody finds it so. Therefore everything
-/// starts as zeros, which a kernel gives without touching memory, and maps read from storage need no scan before they
-/// are used.
+/// A clear summary bit promises nothing: a word is marked full when a search finds it full. So everything starts as
+/// zeros, which the kernel supplies without touching memory, and maps read from storage need no scan.
 ///
-/// Memory: a bit a block, a sixty-third of that for the levels.
+/// Memory: a bit a block, and a sixty-third of that for the levels.
 #[derive(Debug, Clone)]
 pub(crate) struct FreeBits {
     words: Vec<u64>,
-    /// The first level holds a bit for each of the words; each further level one for each word of the one below.
+    /// The first level has a bit for each of the words, each further level one for each word of the level below.
     marks: Vec<Vec<u64>>,
 }
 
@@ -24,7 +23,7 @@ impl FreeBits {
         Self::from_words(strewn_memory::zeroed_words(words as usize))
     }
 
-    /// Words that were kept elsewhere: a set bit is a block in use.
+    /// From saved words: a set bit is a block in use.
     pub(crate) fn from_words(words: Vec<u64>) -> Self {
         let mut marks = Vec::new();
         let mut below = words.len();
@@ -52,7 +51,7 @@ impl FreeBits {
         self.words[word as usize] |= mask;
     }
 
-    /// Marks used blocks as free; those of `mask` that were in use.
+    /// Marks used blocks as free. Returns those of `mask` that were in use.
     #[inline]
     pub(crate) fn release(&mut self, word: u64, mask: u64) -> u64 {
         let place = &mut self.words[word as usize];
@@ -64,9 +63,9 @@ impl FreeBits {
         used & mask
     }
 
-    /// The first word from `from` on, before `end`, that has a free block.
+    /// The first word in `from..end` that has a free block.
     ///
-    /// Marks as full what it finds full on the way, so that it is skipped 64 (4,096, …) words at a time from then on.
+    /// Marks the full words on its way as full, so that later searches skip them 64 (4,096, …) words at a time.
     #[inline]
     pub(crate) fn next_with_free(&mut self, from: u64, end: u64) -> Option<u64> {
         let mut word = from;
@@ -89,11 +88,11 @@ impl FreeBits {
         None
     }
 
-    /// The first word from `from` on, before `end`, that is not marked full.
+    /// The first word in `from..end` that is not marked full.
     fn next_not_marked(&self, from: u64, end: u64) -> u64 {
         let mut at = from;
         let mut level = 1;
-        // Up while the rest of a word of marks is full, down to the first gap.
+        // Up while the rest of a word of marks is full, then down to the first gap.
         while level <= self.marks.len() {
             let marks = &self.marks[level - 1];
             let Some(&word) = marks.get((at / WORD_BITS) as usize) else { return end };
@@ -110,7 +109,7 @@ impl FreeBits {
             }
             at *= WORD_BITS;
         }
-        // One word has no level above it, and the top level had no gap otherwise.
+        // Either a single word has no summary, or the top level has no gap.
         if self.marks.is_empty() { at.min(end) } else { end }
     }
 
@@ -139,7 +138,7 @@ impl FreeBits {
         }
     }
 
-    /// The first word that is marked full and has a free block, if there is one.
+    /// The first word that is marked full but has a free block, if any.
     pub(crate) fn wrongly_marked(&self) -> Option<u64> {
         let below = std::iter::once(&self.words).chain(&self.marks);
         for (level, (marks, below)) in self.marks.iter().zip(below).enumerate() {
@@ -153,7 +152,7 @@ impl FreeBits {
         None
     }
 
-    /// Bytes held.
+    /// Memory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         std::iter::once(&self.words).chain(&self.marks).map(|level| level.len() as u64 * 8).sum()
     }

@@ -8,11 +8,11 @@ use crate::areas::{AreaOrder, Areas};
 use crate::free_bits::{FreeBits, WORD_BITS};
 use crate::group_index::GroupIndex;
 
-/// One bit a data block of a parity group and the exact number of free blocks in every allocation area (a number of
-/// consecutive stripes over all data spindles).
+/// A bit for each data block of a parity group, and the exact number of free blocks in every allocation area (consecutive
+/// stripes over all data spindles).
 ///
-/// Words lie in rows: 64 consecutive stripes are one word a data spindle, side by side, so that what a tetris looks at
-/// is one stretch of memory, and an allocation area too.
+/// Words are stored in rows: for 64 consecutive stripes, one word for each data spindle, side by side. A tetris therefore
+/// reads one contiguous stretch of memory, and so does an allocation area.
 #[derive(Debug, Clone)]
 pub struct FreeMap {
     group: ParityGroup,
@@ -26,11 +26,11 @@ pub struct FreeMap {
     areas: Areas,
 }
 
-/// Blocks whose words are read together. They lie all over the map, so that each is a wait for memory: in a loop that
-/// does nothing but read them, the processor waits for many at once.
+/// Blocks whose words are read together. They are scattered over the map, so each read waits for memory; in a loop that
+/// does nothing else, the processor waits for many at once.
 pub(crate) const BATCH: usize = 256;
 
-/// A block by its bit in the map of its group: the group in the upper 16 bits, word and bit in the others.
+/// A block by its bit in the map of its group: the group in the upper 16 bits, word and bit in the lower 48.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MapPosition(u64);
 
@@ -58,13 +58,13 @@ impl MapPosition {
     }
 }
 
-/// How many words of map a group has.
+/// The number of words in the map of a group.
 fn words_of(group: &ParityGroup) -> u64 {
     group.stripes().div_ceil(ROW_STRIPES) * u64::from(group.data_spindles())
 }
 
 impl FreeMap {
-    /// A map of `group` in which every block is free, with areas of `area_stripes` stripes (the last may be shorter).
+    /// A map of `group` with all blocks free and areas of `area_stripes` stripes (the last may be shorter).
     pub(crate) fn all_free(group: ParityGroup, area_stripes: u64, order: AreaOrder) -> Self {
         let spindles = u64::from(group.data_spindles());
         let stripes = group.stripes();
@@ -76,8 +76,8 @@ impl FreeMap {
         Self::assembled(group, area_stripes, order, bits, scores)
     }
 
-    /// A map whose words (a set bit is a block in use, as [`words`](Self::words) gives them) and scores were kept
-    /// elsewhere. Nothing is scanned.
+    /// A map from saved words (as [`words`](Self::words) returns them: a set bit is a block in use) and saved scores.
+    /// Nothing is scanned.
     pub(crate) fn mounted(
         group: ParityGroup,
         area_stripes: u64,
@@ -112,7 +112,7 @@ impl FreeMap {
         }
     }
 
-    /// The parity group the map describes.
+    /// The parity group of the map.
     #[must_use]
     pub fn group(&self) -> &ParityGroup {
         &self.group
@@ -134,7 +134,7 @@ impl FreeMap {
         &mut self.areas
     }
 
-    /// Stripes in an area; the last may have fewer.
+    /// Stripes in an area; the last area may have fewer.
     #[must_use]
     pub fn area_stripes(&self) -> u64 {
         u64::from(self.area_rows) * ROW_STRIPES
@@ -147,7 +147,7 @@ impl FreeMap {
         first..(first + self.area_stripes()).min(self.group.stripes())
     }
 
-    /// The area that stripe `stripe` lies in.
+    /// The area of stripe `stripe`.
     #[must_use]
     pub fn area_of(&self, stripe: u64) -> u32 {
         self.area_of_row(stripe / ROW_STRIPES)
@@ -161,7 +161,7 @@ impl FreeMap {
         self.free_word(location.spindle, row) >> (location.dbn.0 % ROW_STRIPES) & 1 == 1
     }
 
-    /// The free blocks among the 64 stripes from `row * 64` on `spindle`, one bit a stripe.
+    /// The free blocks on `spindle` in the 64 stripes from `row * 64`, one bit a stripe.
     #[inline]
     #[must_use]
     pub fn free_word(&self, spindle: SpindleIndex, row: u64) -> u64 {
@@ -175,22 +175,22 @@ impl FreeMap {
         self.words()[first..first + self.spindles as usize].iter().map(|used| !used)
     }
 
-    /// The words, row by row (64 stripes), a word a data spindle in each: a set bit is a block in use. Bits past the
-    /// last stripe are set. What [`Aggregate::mount`](crate::Aggregate::mount) takes.
+    /// The words, row by row (64 stripes), with one word for each data spindle in a row. A set bit is a block in use; bits
+    /// past the last stripe are set. [`Aggregate::mount`](crate::Aggregate::mount) takes these words.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         self.bits.words()
     }
 
-    /// The first row from `row` on, before `end`, with a free block.
+    /// The first row in `row..end` with a free block.
     #[inline]
     pub(crate) fn next_row_with_free(&mut self, row: u64, end: u64) -> Option<u64> {
         let word = self.bits.next_with_free(row * self.spindles, end * self.spindles)?;
         Some(word / self.spindles)
     }
 
-    /// Takes free blocks: those of `mask` among the 64 stripes of `row` on `spindle`. Their area does not know yet:
-    /// [`blocks_taken`](Self::blocks_taken).
+    /// Marks the free blocks of `mask`, among the 64 stripes of `row` on `spindle`, as used. The caller must then update
+    /// the score of their area: [`blocks_taken`](Self::blocks_taken).
     #[inline]
     pub(crate) fn take_mask(&mut self, spindle: SpindleIndex, row: u64, mask: u64) {
         let word = self.word(spindle, row);
@@ -202,13 +202,13 @@ impl FreeMap {
         self.free_bits -= u64::from(mask.count_ones());
     }
 
-    /// Tells the area of `row` that `blocks` of it were taken.
+    /// Lowers the score of the area of `row` by `blocks`.
     #[inline]
     pub(crate) fn blocks_taken(&mut self, row: u64, blocks: u32) {
         self.areas.subtract(self.area_of_row(row), blocks);
     }
 
-    /// Makes the used blocks of `mask` free; how many there were.
+    /// Makes the used blocks of `mask` free. Returns how many there were.
     pub(crate) fn release_mask(&mut self, spindle: SpindleIndex, row: u64, mask: u64) -> u32 {
         let released = self.bits.release(self.word(spindle, row), mask).count_ones();
         self.free_bits += u64::from(released);
@@ -218,11 +218,11 @@ impl FreeMap {
         released
     }
 
-    /// Makes the blocks at `places` free; how many were in use.
+    /// Makes the blocks at `places` free. Returns how many were in use.
     pub(crate) fn release_all(&mut self, places: &[MapPosition]) -> u64 {
         let mut released = 0;
         for batch in places.chunks(BATCH) {
-            // Their words come into the cache.
+            // Brings their words into the cache.
             std::hint::black_box(self.all_used(batch));
             for place in batch {
                 if self.bits.release(place.word(), 1 << place.bit()) != 0 {
@@ -249,7 +249,7 @@ impl FreeMap {
         BlockLocation { spindle: SpindleIndex(spindle as u16), dbn }
     }
 
-    /// The runs of free blocks of one spindle among `stripes`, in ascending order.
+    /// The runs of free blocks on one spindle within `stripes`, in ascending order.
     pub fn free_runs(
         &self,
         spindle: SpindleIndex,
@@ -265,7 +265,7 @@ impl FreeMap {
         })
     }
 
-    /// The first stripe from `from` on, before `end`, whose block on `spindle` is free (or used).
+    /// The first stripe in `from..end` whose block on `spindle` is free (or, if not `free`, used).
     pub(crate) fn next_stripe(
         &self,
         spindle: SpindleIndex,
@@ -288,7 +288,7 @@ impl FreeMap {
         None
     }
 
-    /// Bytes held for the map, its levels and the areas' scores and order.
+    /// Memory of the map, its summary levels and the areas, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bits.bytes() + self.areas.bytes()
@@ -319,7 +319,7 @@ impl FreeMap {
         Ok(())
     }
 
-    /// Free blocks that the map shows in `area`.
+    /// Counts the free blocks of `area` in the map.
     pub(crate) fn count_area(&self, area: u32) -> u32 {
         let rows = u64::from(area) * u64::from(self.area_rows)..;
         let first = (rows.start * self.spindles) as usize;
@@ -341,7 +341,7 @@ impl FreeMap {
 
     #[inline]
     fn area_of_word(&self, word: u64) -> u32 {
-        // It fits: an area has at least one word, and there are at most 2^32 areas.
+        // The result fits: an area has at least one word, and there are at most 2^32 areas.
         match u32::try_from(word) {
             Ok(word) => word / self.area_words,
             Err(_) => (word / u64::from(self.area_words)) as u32,
@@ -349,7 +349,7 @@ impl FreeMap {
     }
 }
 
-/// Bits past the last stripe stand for no block: they count as used.
+/// Marks bits past the last stripe as used: they stand for no block.
 fn take_what_does_not_exist(bits: &mut FreeBits, group: &ParityGroup) {
     let tail = group.stripes() % ROW_STRIPES;
     if tail != 0 {
@@ -360,7 +360,7 @@ fn take_what_does_not_exist(bits: &mut FreeBits, group: &ParityGroup) {
     }
 }
 
-/// What is wrong with a map.
+/// A violation found in a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MapViolation {
     /// A summary level says full where there is a free block.

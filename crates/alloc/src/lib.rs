@@ -1,13 +1,13 @@
 //! A write-anywhere block allocator: which free block to write next, and what is free.
 //!
-//! No I/O, no clock, no simulation: the caller says what it wants to write, and is told where it goes. Use it in a
-//! simulator, or under a store that writes copy-on-write to a RAID group.
+//! The caller says what it wants to write and is told where to write it. The crate does no I/O and has no clock, so it
+//! serves a simulator as well as a store that writes copy-on-write to RAID groups.
 //!
 //! # A consistency point
 //!
-//! An [`Aggregate`] is one or more parity groups with their free maps. Blocks are taken in *consistency points*: begin,
-//! allocate in file order, write what comes out tetris by tetris, commit. What a consistency point overwrites is freed
-//! only by its commit, so that the one before stays whole until then.
+//! An [`Aggregate`] is one or more parity groups with their free maps. Blocks are allocated in *consistency points*:
+//! begin, allocate in file order, write the plan tetris by tetris, commit. Blocks that a consistency point overwrites
+//! become free only with its commit, so the previous consistency point stays intact until then.
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions};
@@ -16,7 +16,7 @@
 //! let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
 //! let mut aggregate = Aggregate::new([group], AggregateOptions::default())?;
 //!
-//! // A file of 1,000 blocks, laid out in one consistency point. What a block holds is named by its number here.
+//! // A file of 1,000 blocks, laid out in one consistency point. Here a number names the contents of a block.
 //! let mut file = Vec::new();
 //! aggregate.begin(1_000)?;
 //! aggregate.allocate_all(&Vec::from_iter(0..1_000), |_, vbn| file.push(vbn))?;
@@ -40,18 +40,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The plan is in the [`Tetris`]: which blocks lie one behind the other on a spindle, and so are one write command; and
-//! for each stripe whether its parity comes from what is written alone (a full stripe) or what must be read for it.
+//! The plan is in the [`Tetris`]: the runs of consecutive blocks on each spindle, one write command each; and for each
+//! stripe the method of updating parity, with the blocks that it must read first. A full stripe reads nothing.
 //!
-//! # Groups, policies, and when it goes wrong
+//! # Groups, policies and errors
 //!
-//! Groups take turns, a tetris each, and may be unlike each other; one can be [added](Aggregate::add_group) at any
-//! time. A [`PolicyName`], or a [`Policy`] of the caller's own, chooses the allocation area to fill next. A consistency
-//! point that cannot be written is [abandoned](Aggregate::abandon): what it took is free again, what it gave back still
-//! in use. Freeing what is not in use, or taking more than there is, is an error that changes nothing.
+//! Groups take turns, one tetris each, and may differ in size and parity; a group can be [added](Aggregate::add_group)
+//! at any time. A [`PolicyName`], or your own [`Policy`], chooses the allocation area to fill next. A consistency point
+//! that cannot be written is [abandoned](Aggregate::abandon): the blocks it allocated are free again, and the blocks it
+//! freed are still in use. Freeing a block that is not in use, or allocating more blocks than are free, is an error that
+//! changes nothing.
 //!
 //! ```
-//! use strewn_alloc::{Aggregate, AggregateOptions, AreaOrder, OutOfSpace, AggregateLocation, PolicyName};
+//! use strewn_alloc::{Aggregate, AggregateLocation, AggregateOptions, AreaOrder, OutOfSpace, PolicyName};
 //! use strewn_raid::{Parity, ParityGroup, Vbn};
 //!
 //! let options = AggregateOptions {
@@ -75,7 +76,7 @@
 //! }
 //! assert!(groups.contains(&added) && groups.len() == 2);
 //!
-//! // The power fails before it is all written.
+//! // The power fails before everything is written.
 //! aggregate.abandon();
 //! assert_eq!(aggregate.free_blocks(), aggregate.total_blocks());
 //! assert!(aggregate.free_at_commit(file[0]).is_err(), "it is free again");
@@ -90,9 +91,9 @@
 //!
 //! # Mount
 //!
-//! What must outlive the process is the words of the maps and the scores of the areas, both as of one consistency
-//! point. With the scores an aggregate is ready at once, however large; without them, or with those of another
-//! consistency point, they are [counted](SavedScores::counted) from the maps.
+//! To mount an aggregate later, store the words of its maps and the scores of its areas, both as of the same consistency
+//! point. With the scores, an aggregate of any size mounts at once. Without them, or with scores of another consistency
+//! point, [count](SavedScores::counted) them from the maps.
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, GroupIndex, MountError, SavedScores};
@@ -118,12 +119,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # What the store above must do
+//!
+//! The crate plans and does no I/O, so a store that uses it owes its users the rest:
+//!
+//! - **The order of writes.** Make the data and parity of every tetris durable first; then the metadata that points to
+//!   the new blocks, free maps included; then the superblock or root that makes the metadata current. Call
+//!   [`commit`](Aggregate::commit) only then: from that call on, the blocks that the previous root still needed can be
+//!   allocated again.
+//! - **The write hole.** A stripe of a tetris may hold other blocks that are in use. If a crash interrupts its write, data
+//!   and parity disagree, and a later reconstruction returns wrong bytes, also for those other blocks. Full stripes
+//!   ([`StripeWrite::update`]) are safe, because nothing in use depends on them; log any other stripe before writing it,
+//!   and replay the log after a crash.
+//! - **Volumes live in memory.** The maps of an aggregate can be stored and mounted; [`Volumes`] cannot yet be mounted
+//!   from storage. A store keeps its own maps of files and snapshots.
+//!
 //! # Volumes
 //!
-//! [`Volumes`] puts files on an aggregate: block maps with two numbers a block, so that moving it touches no file;
-//! snapshots and clones; space counted exactly at all times ([`Space`]). [`FileReallocation`] and [`CleaningPlan`] mend
-//! what age has done, in bounded steps, and say what that would gain before they begin. Who keeps maps of their own
-//! needs none of it: a simulator that has six bytes a block to spend uses a [`BlockMap`] and a [`VirtualSpace`].
+//! [`Volumes`] adds files to an aggregate, with snapshots and clones, and counts space exactly at all times ([`Space`]).
+//! Two numbers lead to a block, so moving the block changes no file. [`FileReallocation`] and [`CleaningPlan`] defragment
+//! files and free space in bounded steps, and state the gain before they start. A caller with its own maps needs none of
+//! this: a simulator that can spend six bytes a block uses a [`BlockMap`] and a [`VirtualSpace`].
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, Fbn, FileReallocation, Volumes};
@@ -137,7 +153,7 @@
 //! volumes.write_all(volume, lun, &Vec::from_iter((0..10_000).map(Fbn)))?;
 //! volumes.commit()?;
 //!
-//! // Every seventh block is written anew, and the old ones are kept by a snapshot.
+//! // Rewrite every seventh block; a snapshot keeps the old ones.
 //! volumes.snapshot(volume)?;
 //! volumes.begin(1_429)?;
 //! volumes.write_all(volume, lun, &Vec::from_iter((0..10_000).step_by(7).map(Fbn)))?;
@@ -145,10 +161,10 @@
 //! let space = volumes.space_of(volume)?;
 //! assert_eq!((space.active, space.snapshots), (10_000, 1_429));
 //!
-//! // In one piece again, 512 blocks at a time.
-//! let mut mending = FileReallocation::full(&volumes, volume, lun)?;
-//! println!("{} extents would become {}", mending.gain().extents_before, mending.gain().extents_after);
-//! while let Some(moves) = mending.next_item(&volumes, 512) {
+//! // Lay the file out in order again, 512 blocks at a time.
+//! let mut reallocation = FileReallocation::full(&volumes, volume, lun)?;
+//! println!("{}", reallocation.gain());
+//! while let Some(moves) = reallocation.next_item(&volumes, 512) {
 //!     volumes.begin(moves.len() as u64)?;
 //!     volumes.relocate(&moves)?;
 //!     volumes.commit()?;
@@ -159,8 +175,8 @@
 //!
 //! # Measures
 //!
-//! [`FileLayout`] and [`RequestMix`] say what has become of a file, [`FreeSpace`] of free space, [`FullStripes`] of
-//! writes: each at once, in steps, from a sample with its error, or as a counter.
+//! [`FileLayout`] and [`RequestMix`] measure the fragmentation of a file, [`FreeSpace`] that of free space, and
+//! [`FullStripes`] the efficiency of writes: at once, in steps, from a sample with its error, or as a running counter.
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, FileLayout, FreeSpace, RequestMix};
@@ -173,7 +189,7 @@
 //! aggregate.allocate_all(&vec![(); 1_024], |(), vbn| file.push(vbn))?;
 //! aggregate.commit();
 //!
-//! // Chunks of 64 blocks, one on each spindle in turn: 16 extents.
+//! // Chunks of 64 blocks, on each spindle in turn: 16 extents.
 //! let place = |block: u64| file.get(block as usize).copied();
 //! let layout = FileLayout::measure(&place, 1_024u32, &aggregate);
 //! assert_eq!((layout.extents, layout.score), (16, 1_008.0 / 1_023.0));

@@ -1,4 +1,4 @@
-//! How an aggregate takes free space.
+//! Options of an aggregate: block size, allocation shape, policy, delayed frees.
 
 use std::error::Error;
 use std::fmt;
@@ -8,14 +8,14 @@ use strewn_raid::ROW_STRIPES;
 use crate::areas::AreaOrder;
 use crate::policy::PolicyName;
 
-/// Sizes of what WAFL calls allocation area, tetris and chunk.
+/// The sizes of allocation area, tetris and chunk, in WAFL's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AllocationShape {
     /// Stripes in an allocation area: a positive multiple of 64.
     pub area_stripes: u64,
-    /// Stripes sent to RAID at once: a power of two, at most 64.
+    /// Stripes written together: a power of two, at most 64.
     pub tetris_stripes: u64,
-    /// Blocks laid on one spindle before the next takes its turn: a power of two, at most a tetris's stripes.
+    /// Consecutive blocks on one spindle before the next spindle's turn: a power of two, at most `tetris_stripes`.
     pub chunk_blocks: u64,
 }
 
@@ -26,19 +26,19 @@ impl Default for AllocationShape {
     }
 }
 
-/// How an aggregate is made.
+/// The options of an aggregate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AggregateOptions {
-    /// The size of a block. The allocator counts blocks; what it reports per GiB needs their size.
+    /// The size of a block. The allocator counts in blocks; only figures per GiB need the size.
     pub block_size: BlockSize,
-    /// Sizes of allocation area, tetris and chunk.
+    /// The sizes of allocation area, tetris and chunk.
     pub shape: AllocationShape,
-    /// Where the next blocks go.
+    /// Which allocation area to fill next.
     pub policy: PolicyName,
-    /// How areas are kept in order.
+    /// How areas are ordered by free blocks.
     pub order: AreaOrder,
-    /// Blocks that were given back and may be held back, so that those of one region of the map (32,768 blocks, what
-    /// one map block of 4 KiB describes) become free together. 0: all become free with the commit.
+    /// Freed blocks whose free may be delayed, so that those of one region of the map (32,768 blocks, one 4 KiB block of
+    /// the map) become free together. With 0, all become free with the commit.
     pub delayed_frees: u64,
 }
 
@@ -50,7 +50,7 @@ impl BlockSize {
     /// Blocks of `bytes`.
     ///
     /// # Errors
-    /// [`AggregateError::BlockSize`] if that is not a power of two from 512 to 65,536.
+    /// [`AggregateError::BlockSize`] if `bytes` is not a power of two from 512 to 65,536.
     pub fn new(bytes: u32) -> Result<Self, AggregateError> {
         let fits = bytes.is_power_of_two() && (512..=65_536).contains(&bytes);
         fits.then_some(Self(bytes)).ok_or(AggregateError::BlockSize(bytes))
@@ -79,7 +79,7 @@ impl Default for BlockSize {
 /// The most blocks an aggregate can have: 2^40, 4 PiB of 4 KiB blocks.
 pub const MOST_BLOCKS: u64 = 1 << 40;
 
-/// Why an aggregate cannot be made.
+/// Why an aggregate cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AggregateError {
     /// A block is not a power of two from 512 to 65,536 bytes.
@@ -106,7 +106,7 @@ pub enum AggregateError {
     },
     /// There is no parity group.
     NoGroup,
-    /// The groups have more blocks than an aggregate can number.
+    /// The groups have more blocks than an aggregate can have.
     TooManyBlocks(u64),
     /// There are more groups than 16 bits can number.
     TooManyGroups,

@@ -1,4 +1,4 @@
-//! Where the next blocks go.
+//! Policies: which allocation area to fill next.
 
 use std::error::Error;
 use std::fmt;
@@ -8,39 +8,39 @@ use crate::areas::Areas;
 
 /// Chooses the allocation area to fill next. One instance serves one parity group.
 ///
-/// Within an area all policies proceed alike: tetris by tetris, a chunk of each spindle in turn.
+/// Within an area all policies are alike: tetris by tetris, one chunk of each spindle in turn.
 pub trait Policy: fmt::Debug + Send {
-    /// An area with at least one free block, to be filled from its first stripe on; nothing when the group is full.
-    /// Asked when the area before has been gone through.
+    /// The area to fill next, from its first stripe: one with at least one free block, or `None` if the group is full.
+    /// Called once the previous area is exhausted.
     fn next_area(&mut self, areas: &mut Areas) -> Option<u32>;
 
-    /// Whether a block is to lie close behind the block that precedes it in its file, wherever that is, rather than in
-    /// the area being filled.
+    /// Whether a block should lie close behind its predecessor in the file, wherever that is, rather than in the area
+    /// being filled.
     fn keeps_near(&self) -> bool {
         false
     }
 }
 
-/// The policies that come with the allocator, by the names that scenarios use.
+/// The built-in policies, by the names that scenarios use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum PolicyName {
-    /// `emptiest-area`: the area with most free blocks, the lowest of several (Kesavan, Curtis-Maury and
+    /// `emptiest-area`: the area with the most free blocks, the lowest on a tie (Kesavan, Curtis-Maury and
     /// Bhattacharjee, ICPP 2018).
     #[default]
     EmptiestArea,
-    /// `sequential-sweep`: the next area in ascending order, round and round, whose share of free blocks is at least
+    /// `sequential-sweep`: the next area in ascending order, wrapping around, whose share of free blocks is at least
     /// the group's average (US patent 6,636,879, priority August 2000).
     SequentialSweep,
     /// `first-fit`: the lowest area with a free block.
     FirstFit,
-    /// `near-neighbours`: a block goes to the free place next behind the block that precedes it in its file, within the
-    /// same chunk of the same spindle; where there is none, as with `emptiest-area`. What file systems that care for
-    /// read layout above write cost do (in McKusick's Fast File System the block after, if it is free).
+    /// `near-neighbours`: the next free block behind its predecessor in the file, within the same chunk of the same
+    /// spindle; otherwise as `emptiest-area`. File systems that value read layout above write cost do this (the Fast
+    /// File System of McKusick and others takes the following block if it is free).
     NearNeighbours,
 }
 
 impl PolicyName {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 4] =
         [Self::EmptiestArea, Self::SequentialSweep, Self::FirstFit, Self::NearNeighbours];
 
@@ -55,7 +55,7 @@ impl PolicyName {
         }
     }
 
-    /// The policy, for one parity group.
+    /// A new instance of the policy, for one parity group.
     #[must_use]
     pub fn policy(self) -> Box<dyn Policy> {
         match self {
@@ -118,7 +118,7 @@ impl Policy for SequentialSweep {
     fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
         let average = areas.free_blocks().div_ceil(u64::from(areas.count())) as u32;
         let mut from = self.next;
-        // Once round from here, then from the start to here; withheld areas may hold all that is above the average.
+        // From here to the end, then from the start; all areas above the average may be withheld.
         let mut fallback = None;
         for _ in 0..2 {
             while let Some(area) = areas.next_with_free(from) {

@@ -1,4 +1,4 @@
-//! The areas' scores, kept beside the maps so that mounting need not read them.
+//! The scores of areas, saved with the maps so that mounting need not read the maps.
 
 use std::error::Error;
 use std::fmt;
@@ -9,10 +9,10 @@ use crate::crc32::crc32;
 use crate::free_map::FreeMap;
 use crate::options::AggregateError;
 
-/// What the bytes begin with: a name and a version.
+/// The first bytes: a name and a version.
 const MAGIC: [u8; 8] = *b"STRWNAA1";
 
-/// The scores of all allocation areas as of one consistency point. WAFL keeps the best of them in a file of its own
+/// The scores of all allocation areas as of one consistency point. WAFL keeps the best of them in a metadata file
 /// ("TopAA") for the same reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedScores {
@@ -31,7 +31,7 @@ struct GroupScores {
 /// Why an aggregate cannot be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MountError {
-    /// The aggregate itself is impossible.
+    /// The options or groups are invalid.
     Aggregate(AggregateError),
     /// The scores are of another consistency point than the maps.
     Stale {
@@ -40,12 +40,12 @@ pub enum MountError {
         /// Consistency points committed when the maps were.
         maps: u64,
     },
-    /// The scores are of other groups.
+    /// The scores are of groups of another shape.
     Shape {
         /// The group, counted from 0.
         group: usize,
     },
-    /// A map has too few words or too many.
+    /// A map has too few or too many words.
     Words {
         /// The group, counted from 0.
         group: usize,
@@ -88,11 +88,11 @@ impl From<AggregateError> for MountError {
 /// Why saved scores cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScoresError {
-    /// They are something else, or of a version that this one does not know.
+    /// The bytes are not saved scores, or are of an unknown version.
     Foreign,
-    /// They end too early or go on too long.
+    /// The bytes are truncated, or followed by others.
     Length,
-    /// Their checksum is wrong.
+    /// The checksum does not match.
     Checksum,
 }
 
@@ -123,9 +123,9 @@ impl SavedScores {
         Self { consistency_points, groups: groups.collect() }
     }
 
-    /// Scores counted from the maps themselves, when none were saved or they are stale. Reads every word.
+    /// Counts the scores from the maps, if none were saved or they are stale. Reads every word.
     ///
-    /// `words` are as [`FreeMap::words`] gives them; what lies past the last stripe counts as used whatever they say.
+    /// `words` are as [`FreeMap::words`] returns them. Bits past the last stripe count as used, whatever their value.
     #[must_use]
     pub fn counted<'a>(
         consistency_points: u64,
@@ -156,7 +156,7 @@ impl SavedScores {
         Self { consistency_points, groups: groups.collect() }
     }
 
-    /// The scores of each of `groups`, if they are theirs.
+    /// The scores of each of `groups`, if they match.
     pub(crate) fn for_groups<'a>(
         self,
         groups: impl Iterator<Item = &'a ParityGroup>,
@@ -185,8 +185,8 @@ impl SavedScores {
         Ok(self.groups.into_iter().map(|group| group.scores).collect())
     }
 
-    /// As bytes: magic and version, consistency points, groups (stripes, data spindles, stripes of an area, number of
-    /// areas, scores), all little-endian, and a CRC-32 of what precedes it.
+    /// Serialises the scores: magic and version, consistency points, groups (stripes, data spindles, stripes of an area,
+    /// number of areas, scores), all little-endian, then a CRC-32 of everything before it.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
@@ -203,10 +203,10 @@ impl SavedScores {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) wrote.
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// If it is something else, or damaged.
+    /// [`ScoresError`] if the bytes are something else or damaged.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ScoresError> {
         if !bytes.starts_with(&MAGIC) {
             return Err(ScoresError::Foreign);

@@ -1,64 +1,63 @@
-//! What a consistency point writes: tetris by tetris, spindle by spindle, stripe by stripe.
+//! The write plan of a consistency point: tetris by tetris, spindle by spindle, stripe by stripe.
 
 use strewn_raid::{Dbn, ParityGroup, ROW_STRIPES, SpindleIndex, SpindleSet, StripeUpdate};
 
 use crate::group_index::GroupIndex;
 use crate::mask::{bits, runs};
 
-/// Blocks to be written together: up to 64 consecutive stripes of a parity group, with what is written on each spindle.
+/// Blocks to write together: up to 64 consecutive stripes of a parity group, with the blocks written on each spindle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tetris<T> {
-    /// The group that is written to.
+    /// The group to write to.
     pub group: GroupIndex,
-    /// The stripe (and DBN) that bit 0 of every mask stands for.
+    /// The stripe (and DBN) of bit 0 of every mask.
     pub first_stripe: u64,
-    /// One mask a data spindle, a bit set for each stripe in which that spindle's block is written.
+    /// A mask per data spindle; a bit is set for each stripe whose block on that spindle is written.
     pub written: Vec<u64>,
-    /// What the blocks hold, as the caller named it: spindle after spindle, on each by ascending DBN.
+    /// The contents of the blocks, as named by the caller: by spindle, then by ascending DBN.
     pub contents: Vec<T>,
 }
 
-/// Blocks one behind the other on one spindle: one write command.
+/// Consecutive blocks on one spindle: one write command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run<'a, T> {
     /// The spindle.
     pub spindle: SpindleIndex,
     /// The first block.
     pub first: Dbn,
-    /// What each block holds; as many as there are blocks.
+    /// The contents of each block.
     pub contents: &'a [T],
 }
 
-/// What one stripe of a tetris takes.
+/// The update of one stripe of a tetris.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StripeWrite {
     /// The stripe (and DBN).
     pub stripe: u64,
-    /// How its parity is brought up to date: full stripe, or the cheaper of subtraction and recalculation, with what
-    /// that reads and writes.
+    /// How parity is updated: full stripe, or the cheaper of subtraction and recalculation, with its reads and writes.
     pub update: StripeUpdate,
 }
 
 impl<T> Tetris<T> {
-    /// Blocks written.
+    /// The number of blocks written.
     #[must_use]
     pub fn blocks(&self) -> u32 {
         self.written.iter().map(|mask| mask.count_ones()).sum()
     }
 
-    /// The stripes with at least one block written, one bit each.
+    /// A bit for each stripe with at least one block written.
     #[must_use]
     pub fn stripes_touched(&self) -> u64 {
         self.written.iter().fold(0, |any, mask| any | mask)
     }
 
-    /// The stripes in which every data spindle's block is written, one bit each.
+    /// A bit for each stripe in which every data block is written.
     #[must_use]
     pub fn stripes_full(&self) -> u64 {
         self.written.iter().fold(u64::MAX, |all, mask| all & mask)
     }
 
-    /// The data spindles whose block in stripe `bit` is written.
+    /// The data spindles that are written in stripe `bit`.
     #[must_use]
     pub fn changed_in(&self, bit: u32) -> SpindleSet {
         let mut changed = 0;
@@ -87,8 +86,8 @@ impl<T> Tetris<T> {
         })
     }
 
-    /// The stripes written, each with the cheapest way to bring its parity up to date in `group`, the parity group
-    /// this was allocated in.
+    /// The stripes written, each with the cheapest update of its parity. `group` is the parity group of
+    /// [`group`](Self::group).
     pub fn stripes(&self, group: &ParityGroup) -> impl Iterator<Item = StripeWrite> {
         bits(self.stripes_touched()).map(|bit| StripeWrite {
             stripe: self.first_stripe + u64::from(bit),
@@ -97,13 +96,13 @@ impl<T> Tetris<T> {
     }
 }
 
-/// A tetris that is being filled.
+/// A tetris being filled.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenTetris<T> {
     pub(crate) tetris: Tetris<T>,
-    /// First position (spindle * 64 + stripe) after the blocks added, as long as they come in ascending order.
+    /// The first position (spindle * 64 + stripe) after the blocks added, while they arrive in ascending order.
     end: u16,
-    /// Where each of the contents lies, once one has come out of order.
+    /// The position of each of the contents, once one has arrived out of order.
     positions: Vec<u16>,
 }
 
@@ -122,12 +121,12 @@ impl<T: Copy> OpenTetris<T> {
         self.tetris.first_stripe / ROW_STRIPES
     }
 
-    /// Adds the blocks of `mask` on `spindle`, holding `contents` by ascending DBN.
+    /// Adds the blocks of `mask` on `spindle`, with `contents` by ascending DBN.
     #[inline]
     pub(crate) fn add(&mut self, spindle: SpindleIndex, mask: u64, contents: &[T]) {
         let first = position(spindle, mask.trailing_zeros());
         if first < self.end && self.positions.is_empty() {
-            // What came so far lies in order.
+            // Everything so far is in order.
             let written = self.tetris.written.iter().enumerate();
             self.positions.extend(written.flat_map(|(spindle, mask)| {
                 bits(*mask).map(move |bit| position(SpindleIndex(spindle as u16), bit))
@@ -143,7 +142,7 @@ impl<T: Copy> OpenTetris<T> {
         self.tetris.contents.extend_from_slice(contents);
     }
 
-    /// Whether the block of `spindle` in stripe `bit` is among them.
+    /// Whether the block of `spindle` in stripe `bit` is in the tetris.
     pub(crate) fn holds(&self, spindle: SpindleIndex, bit: u64) -> bool {
         self.tetris.written[spindle.index()] >> bit & 1 == 1
     }
@@ -159,7 +158,7 @@ impl<T: Copy> OpenTetris<T> {
     }
 }
 
-/// Where a block lies in a tetris whose blocks are counted spindle by spindle.
+/// The position of a block in a tetris, numbered spindle by spindle.
 fn position(spindle: SpindleIndex, stripe: u32) -> u16 {
     spindle.0 * ROW_STRIPES as u16 + stripe as u16
 }

@@ -1,4 +1,4 @@
-//! The block numbers of a volume inside an aggregate, and the frees it holds back.
+//! The block numbers of a volume, and its delayed frees.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use strewn_raid::Vbn;
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
 
-/// A region of a volume's block numbers.
+/// A region of a volume: 32,768 block numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Region(pub u16);
 
@@ -23,7 +23,7 @@ impl fmt::Display for VolumeFull {
 
 impl Error for VolumeFull {}
 
-/// The volume has more regions than 16 bits can name.
+/// The volume has more regions than 16 bits can address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeTooLarge(pub u64);
 
@@ -41,17 +41,17 @@ impl Error for VolumeTooLarge {}
 
 /// A flexible volume's own block numbers ("virtual VBNs"), region by region, with its delayed frees.
 ///
-/// A volume numbers its blocks apart from the aggregate (Edwards et al., USENIX 2008): a container map leads from
-/// the one to the other. A block that the volume stops using leaves the volume's own bitmap at once, but the block
-/// of the aggregate behind it is held back until many of one region can be given back together, since each region
-/// costs a bitmap block and its part of the container map to read and write. Only regions are kept, not numbers
-/// within them: 2 bytes a block are enough to know which metadata a consistency point dirties.
+/// A volume numbers its own blocks, and a container map leads from these numbers to the aggregate (Edwards et al.,
+/// USENIX 2008). A block that the volume stops using leaves the volume's bitmap at once. The free of the aggregate's
+/// block is delayed until many of one region can be freed together, because each region costs a read and a write of a
+/// bitmap block and of its part of the container map. Only regions are kept, not numbers within them: 2 bytes a block
+/// suffice to know which metadata a consistency point dirties.
 #[derive(Debug, Clone)]
 pub struct VirtualSpace {
     used: Vec<u32>,
     held_back: DelayedFrees,
     current: Region,
-    /// Numbers of the current region given out since it became current.
+    /// Numbers of the current region in use when it became current, and those allocated since.
     given: u32,
 }
 
@@ -59,7 +59,7 @@ impl VirtualSpace {
     /// The empty space of a volume of `blocks` blocks.
     ///
     /// # Errors
-    /// If it has more regions than 16 bits can name.
+    /// [`VolumeTooLarge`] if it has more regions than 16 bits can address.
     pub fn new(blocks: u64) -> Result<Self, VolumeTooLarge> {
         let regions = blocks.div_ceil(REGION_BLOCKS).max(1);
         if regions > u64::from(u16::MAX) + 1 {
@@ -79,28 +79,28 @@ impl VirtualSpace {
         self.used.len() as u32
     }
 
-    /// Blocks of the aggregate that are held back.
+    /// Delayed frees: blocks of the aggregate still in use for no file.
     #[must_use]
     pub fn held_back_blocks(&self) -> u64 {
         self.held_back.blocks()
     }
 
-    /// How many numbers of `region` are in use, those of blocks that are held back among them.
+    /// Numbers of `region` in use, including those of delayed frees.
     #[must_use]
     pub fn numbers_used(&self, region: Region) -> u32 {
         self.used[usize::from(region.0)]
     }
 
-    /// How far into its region the next number lies.
+    /// The position of the next number within its region.
     #[must_use]
     pub fn position_in_region(&self) -> u32 {
         self.given
     }
 
-    /// Takes the next number; its region. Regions are used up in order, then the emptiest is taken.
+    /// Allocates the next number and returns its region. Each region is filled before the next; the next is the emptiest.
     ///
     /// # Errors
-    /// [`VolumeFull`] when every region is full.
+    /// [`VolumeFull`] if every region is full.
     #[inline(always)]
     pub fn allocate(&mut self) -> Result<Region, VolumeFull> {
         let full = |used: &u32| u64::from(*used) >= REGION_BLOCKS;
@@ -116,25 +116,25 @@ impl VirtualSpace {
         Ok(self.current)
     }
 
-    /// Gives a number of `region` back and holds back the block of the aggregate behind it.
+    /// Frees a number of `region`, and delays the free of `vbn`, its block in the aggregate.
     #[inline(always)]
     pub fn hold_back(&mut self, region: Region, vbn: Vbn) {
         self.held_back.hold_back(u32::from(region.0), vbn);
     }
 
-    /// Gives a number of `region` back whose block of the aggregate stays in use otherwise.
+    /// Frees a number of `region` whose block in the aggregate stays in use elsewhere.
     pub fn release(&mut self, region: Region) {
         self.used[usize::from(region.0)] -= 1;
     }
 
-    /// Announces that a block of `region` will be held back.
+    /// Announces a [`hold_back`](Self::hold_back) in `region`.
     #[inline(always)]
     pub fn prefetch_held_back(&self, region: Region) {
         self.held_back.prefetch(u32::from(region.0));
     }
 
-    /// While more than `bound` blocks are held back: the region that holds back most, with its blocks. They are no
-    /// longer held back, and the region's numbers can be given out again.
+    /// If more than `bound` frees are delayed: the region with the most, and its blocks, which the caller frees now. The
+    /// numbers of the region can be allocated again.
     pub fn reclaim(&mut self, bound: u64) -> Option<(Region, Vec<Vbn>)> {
         let (region, blocks) = self.held_back.reclaim(bound)?;
         self.used[region as usize] -= blocks.len() as u32;

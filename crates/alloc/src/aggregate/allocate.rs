@@ -1,4 +1,4 @@
-//! Taking free blocks: group by group, area by area, tetris by tetris, chunk by chunk.
+//! Allocation: group by group, area by area, tetris by tetris, chunk by chunk.
 
 use strewn_raid::{BlockLocation, Dbn, ROW_STRIPES, SpindleIndex, Vbn};
 
@@ -7,10 +7,10 @@ use crate::group_index::GroupIndex;
 use crate::tetris::OpenTetris;
 
 impl<T: Copy> Aggregate<T> {
-    /// Takes the next free block, to hold `what`.
+    /// Allocates the next free block, to hold `what`.
     ///
     /// # Errors
-    /// [`OutOfSpace`] when there is none.
+    /// [`OutOfSpace`] if there is none.
     #[inline(always)]
     pub fn allocate(&mut self, what: T) -> Result<Vbn, OutOfSpace> {
         while self.groups[self.turn].cursor.available == 0 {
@@ -22,10 +22,10 @@ impl<T: Copy> Aggregate<T> {
         Ok(Vbn(self.record(bit, &[what]) + u64::from(bit.trailing_zeros())))
     }
 
-    /// Takes a free block for each of `contents`, in their order; `placed` is told where each lies.
+    /// Allocates a block for each of `contents`, in order, and calls `placed` with the VBN of each.
     ///
     /// # Errors
-    /// [`OutOfSpace`] when there are not enough, with nothing taken.
+    /// [`OutOfSpace`] if there are not enough; then nothing is allocated.
     pub fn allocate_all(
         &mut self,
         contents: &[T],
@@ -56,11 +56,11 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
-    /// Takes a free block for `what`, which follows in its file what lies at `neighbour`: close behind that, if the
-    /// policy keeps blocks near and there is a free place; else as [`allocate`](Self::allocate) does.
+    /// Allocates a block for `what`, which follows the block at `neighbour` in its file: close behind it, if the policy
+    /// keeps blocks near and a block there is free; otherwise as [`allocate`](Self::allocate) does.
     ///
     /// # Errors
-    /// [`OutOfSpace`] when there is none.
+    /// [`OutOfSpace`] if no block is free.
     pub fn allocate_behind(&mut self, what: T, neighbour: Option<Vbn>) -> Result<Vbn, OutOfSpace> {
         if self.keeps_near
             && let Some(place) = neighbour.and_then(|neighbour| self.locate(neighbour))
@@ -82,13 +82,13 @@ impl<T: Copy> Aggregate<T> {
     fn free_close_behind(&self, group: GroupIndex, behind: BlockLocation) -> Option<u64> {
         let map = &self.groups[group.index()].map;
         let from = behind.dbn.0 + 1;
-        // Past its chunk, the next is another spindle's turn.
+        // Beyond the chunk, it is the next spindle's turn.
         let end = from.next_multiple_of(self.options.shape.chunk_blocks).min(map.group().stripes());
         let dbn = map.next_stripe(behind.spindle, from, end, true)?;
         (!map.areas().is_withheld(map.area_of(dbn))).then_some(dbn)
     }
 
-    /// Notes that `mask` of the current spindle and row is taken for `contents`; the VBN that bit 0 stands for.
+    /// Records that `mask` of the current spindle and row is allocated to `contents`. Returns the VBN of bit 0.
     #[inline(always)]
     fn record(&mut self, mask: u64, contents: &[T]) -> u64 {
         self.allocated_blocks += contents.len() as u64;
@@ -106,7 +106,7 @@ impl<T: Copy> Aggregate<T> {
         vbn
     }
 
-    /// The same where every tetris stays open: blocks are taken from the map at once.
+    /// The same while every tetris stays open: the map marks blocks as used at once.
     #[cold]
     fn record_scattered(
         &mut self,
@@ -180,8 +180,8 @@ impl<T: Copy> Aggregate<T> {
         }
     }
 
-    /// The group to fill a tetris of next: the one after this that is at least half as empty as the emptiest; nothing
-    /// when all are full.
+    /// The group that fills the next tetris: the next one whose free share is at least half that of the emptiest group;
+    /// `None` if all are full.
     fn next_turn(&self) -> Option<usize> {
         let share = |group: &Group| {
             group.map.free_blocks() as f64 / group.map.group().total_blocks() as f64

@@ -1,4 +1,4 @@
-//! The consistency point: begun, given blocks back to, finished, committed or abandoned.
+//! The life of a consistency point: begin, free, finish, commit or abandon.
 
 use strewn_raid::{BlockLocation, ROW_STRIPES, Vbn};
 
@@ -8,9 +8,8 @@ use crate::free_map::{BATCH, FreeMap, MapPosition};
 use crate::tetris::Tetris;
 
 impl<T: Copy> Aggregate<T> {
-    /// Begins a consistency point that will take about `expected_blocks`: its last tetrises are made as shallow as
-    /// what then remains, so that their stripes are full though they are not. Blocks given back since the last commit
-    /// belong to it.
+    /// Begins a consistency point that will allocate about `expected_blocks`. Its last tetrises are only as deep as the
+    /// remaining blocks allow, so that their stripes are full. Blocks freed since the last commit belong to it.
     ///
     /// # Errors
     /// If one is open.
@@ -21,11 +20,11 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
-    /// Gives back a block that the consistency point stops using; it becomes free with the commit, or later if frees
-    /// are delayed. A block given back twice in one consistency point is freed once.
+    /// Frees a block with the commit, or later if frees are delayed. A block freed twice in one consistency point is freed
+    /// once.
     ///
     /// # Errors
-    /// If it is not in use.
+    /// [`NotInUse`] if it is not in use.
     #[inline]
     pub fn free_at_commit(&mut self, vbn: Vbn) -> Result<(), NotInUse> {
         let place = self.locate(vbn).filter(|place| self.is_used(*place)).ok_or(NotInUse(vbn))?;
@@ -33,11 +32,10 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
-    /// Gives back all of `blocks`, as [`free_at_commit`](Self::free_at_commit) does one; where there are many,
-    /// faster.
+    /// Frees all of `blocks` as [`free_at_commit`](Self::free_at_commit) does, but faster if there are many.
     ///
     /// # Errors
-    /// The first that is not in use. Then none is given back.
+    /// [`NotInUse`] with the first that is not in use. Then none is freed.
     pub fn free_all_at_commit(&mut self, blocks: &[Vbn]) -> Result<(), NotInUse> {
         let before = self.freed.len();
         let found = blocks.chunks(BATCH).try_for_each(|batch| self.note_frees(batch));
@@ -64,7 +62,7 @@ impl<T: Copy> Aggregate<T> {
         if groups.all(|places| self.groups[places[0].group().index()].map.all_used(places)) {
             return Ok(());
         }
-        // Some were taken for the tetris that is being filled, which the map does not know yet, or are not in use.
+        // Some belong to the tetris being filled, which the map does not know yet, or are not in use.
         first_unused(self)
     }
 
@@ -80,26 +78,26 @@ impl<T: Copy> Aggregate<T> {
         self.vbn(AggregateLocation { group: place.group(), location })
     }
 
-    /// The next tetris that is complete, in the order in which they were filled.
+    /// The next complete tetris, in the order in which they were filled.
     pub fn next_tetris(&mut self) -> Option<Tetris<T>> {
         self.closed.pop_front()
     }
 
-    /// Ends allocation for the open consistency point: tetrises being filled are complete as they are.
+    /// Ends allocation for the open consistency point: tetrises being filled are completed as they are.
     pub fn finish(&mut self) {
         self.close_tetris();
         for (_, open) in std::mem::take(&mut self.scattered) {
             self.closed.push_back(open.close());
         }
         for group in &mut self.groups {
-            // Holes that the last chunk left stay free until their area is chosen again.
+            // Holes left by the last chunk stay free until their area is chosen again.
             group.cursor.available = 0;
             group.cursor.spindle = group.map.group().data_spindles();
         }
     }
 
-    /// Makes the consistency point real: what it gave back is free, but for what is held back. Its tetrises are taken
-    /// for written. Returns how many blocks became free.
+    /// Commits the consistency point, whose tetrises must be durable: the blocks it freed become free, except for delayed
+    /// frees. Returns how many blocks became free.
     pub fn commit(&mut self) -> u64 {
         self.finish();
         self.closed.clear();
@@ -126,13 +124,14 @@ impl<T: Copy> Aggregate<T> {
                 self.delayed = Some(delayed);
             }
         }
-        // Its memory serves the next consistency point.
+        // The next consistency point reuses the memory.
         self.freed = freed;
         self.assert_counts_agree();
         released
     }
 
-    /// Drops the open consistency point: what it took is free again, what it gave back is still used.
+    /// Abandons the open consistency point: the blocks it allocated are free again, and the blocks it freed are still in
+    /// use.
     pub fn abandon(&mut self) {
         self.finish();
         self.closed.clear();
@@ -153,7 +152,7 @@ impl<T: Copy> Aggregate<T> {
         self.free_maps().for_each(FreeMap::assert_counts_agree);
     }
 
-    /// Makes blocks free; how many were not.
+    /// Makes blocks free. Returns how many were in use.
     fn release_all(&mut self, places: &[MapPosition]) -> u64 {
         let groups = places.chunk_by(|one, next| one.group() == next.group());
         groups.map(|places| self.groups[places[0].group().index()].map.release_all(places)).sum()

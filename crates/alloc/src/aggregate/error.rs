@@ -1,17 +1,17 @@
-//! What an aggregate refuses.
+//! Errors of an aggregate.
 
 use std::error::Error;
 use std::fmt;
 
 use strewn_raid::Vbn;
 
-/// Fewer blocks are free than are needed. Nothing was taken for what was asked last; what the open consistency point
-/// took before is still its own.
+/// Fewer blocks are free than needed. The failed call allocated nothing; earlier allocations of the open consistency
+/// point remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfSpace {
     /// Blocks asked for.
     pub needed: u64,
-    /// Blocks that can be taken.
+    /// Blocks that can be allocated.
     pub free: u64,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for CheckpointOpen {
 
 impl Error for CheckpointOpen {}
 
-/// A block cannot be given back: it is not in use, or there is no such block.
+/// A block cannot be freed: it is not in use, or does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotInUse(pub Vbn);
 
@@ -47,7 +47,7 @@ impl fmt::Display for NotInUse {
 
 impl Error for NotInUse {}
 
-/// A block cannot be set aside: it is in use, or there is no such block.
+/// A block cannot be set aside: it is in use, or does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotFree(pub Vbn);
 

@@ -1,4 +1,4 @@
-//! An aggregate: the blocks of its parity groups, taken and given back in consistency points.
+//! An aggregate: the blocks of its parity groups, allocated and freed in consistency points.
 
 mod allocate;
 mod consistency_point;
@@ -21,31 +21,31 @@ use crate::tetris::{OpenTetris, Tetris};
 pub use error::{CheckpointOpen, NotFree, NotInUse, OutOfSpace};
 pub use verify::AggregateViolation;
 
-/// A block, by group, spindle and place on the spindle.
+/// Where a block of an aggregate lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AggregateLocation {
     /// The parity group.
     pub group: GroupIndex,
-    /// Spindle and DBN in the group.
+    /// The spindle and DBN within the group.
     pub location: BlockLocation,
 }
 
-/// Blocks of an aggregate by what has become of them; they sum to `total`.
+/// The blocks of an aggregate by state. The other counts sum to `total`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockCounts {
     /// All data blocks.
     pub total: u64,
-    /// Blocks that can be taken now.
+    /// Blocks that can be allocated now.
     pub free: u64,
-    /// Blocks given back since the last commit: free with the next.
+    /// Blocks freed since the last commit: they become free with the next.
     pub freed_at_commit: u64,
-    /// Blocks given back and held back ([`AggregateOptions::delayed_frees`]).
+    /// Delayed frees ([`AggregateOptions::delayed_frees`]).
     pub held_back: u64,
-    /// All others.
+    /// Blocks in use.
     pub used: u64,
 }
 
-/// A parity group of the aggregate, and where its allocation stands.
+/// A parity group of the aggregate, with its allocation cursor.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub(crate) map: FreeMap,
@@ -54,22 +54,22 @@ pub(crate) struct Group {
     pub(crate) cursor: Cursor,
 }
 
-/// Where allocation stands in a group: the next stripe to look at, and the window that is being filled.
+/// The allocation cursor of a group: the next stripe to look at, and the window being filled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursor {
     /// First stripe after the area.
     pub(crate) area_end: u64,
     /// First stripe after the window.
     pub(crate) next_stripe: u64,
-    /// The row of words that the window lies in, and which of its stripes it covers.
+    /// The row of words that contains the window, and the stripes of the row that it covers.
     pub(crate) row: u64,
     pub(crate) window: u64,
     pub(crate) spindle: u16,
-    /// Free blocks of the current spindle in the window that are not given out yet.
+    /// Free blocks of the current spindle in the window, not yet allocated.
     pub(crate) available: u64,
 }
 
-/// Blocks taken by the open consistency point.
+/// Blocks allocated by the open consistency point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Taken {
     pub(crate) group: GroupIndex,
@@ -78,15 +78,15 @@ pub(crate) struct Taken {
     pub(crate) mask: u64,
 }
 
-/// The blocks of one or more parity groups and the allocator that writes anywhere in them.
+/// The blocks of one or more parity groups, and the write-anywhere allocator over them.
 ///
-/// Blocks are taken between [`begin`](Self::begin) and [`commit`](Self::commit), each for something the caller names
-/// by a `T`. The groups take turns, a tetris each; within a group the policy chooses the allocation area, and in it a
-/// chunk of each spindle follows the other, so that what is given in file order lies in order on a spindle. What is
-/// given back with [`free_at_commit`](Self::free_at_commit) can be taken again only after the commit: until then the
-/// last consistency point still refers to it.
+/// Blocks are allocated between [`begin`](Self::begin) and [`commit`](Self::commit); a `T` of the caller names the
+/// contents of each. The groups take turns, one tetris each. Within a group the policy chooses the allocation area, and
+/// the area is filled in chunks, one spindle after the other, so that blocks given in file order lie in order on a
+/// spindle. Blocks freed with [`free_at_commit`](Self::free_at_commit) can be allocated again only after the commit:
+/// until then the previous consistency point refers to them.
 ///
-/// VBNs count the blocks of the first group spindle by spindle, then those of the next.
+/// VBNs number the blocks of the first group spindle by spindle, then those of the next.
 #[derive(Debug)]
 pub struct Aggregate<T> {
     pub(crate) groups: Vec<Group>,
@@ -94,11 +94,11 @@ pub struct Aggregate<T> {
     /// The group whose turn it is.
     pub(crate) turn: usize,
     pub(crate) keeps_near: bool,
-    /// The tetris being filled. Its blocks are taken from the map when it closes.
+    /// The tetris being filled. The map marks its blocks as used when it closes.
     pub(crate) open: Option<OpenTetris<T>>,
     pub(crate) open_blocks: u64,
     /// With a policy that keeps blocks near, every tetris stays open, by group and row, until the consistency point
-    /// is finished; its blocks are taken from the map at once.
+    /// is finished; the map marks its blocks as used at once.
     pub(crate) scattered: BTreeMap<(GroupIndex, u64), OpenTetris<T>>,
     pub(crate) closed: VecDeque<Tetris<T>>,
     pub(crate) taken: Vec<Taken>,
@@ -113,7 +113,7 @@ impl<T: Copy> Aggregate<T> {
     /// An empty aggregate of `groups`.
     ///
     /// # Errors
-    /// If sizes do not fit each other, or there are no blocks or too many.
+    /// [`AggregateError`] if the options contradict each other, or there are no blocks or too many.
     pub fn new(
         groups: impl IntoIterator<Item = ParityGroup>,
         options: AggregateOptions,
@@ -144,21 +144,22 @@ impl<T: Copy> Aggregate<T> {
         Ok(aggregate)
     }
 
-    /// Adds an empty parity group; the aggregate may be in use, also amid a consistency point.
+    /// Adds an empty parity group, at any time: also while a consistency point is open.
     ///
     /// # Errors
-    /// If the aggregate would have too many blocks, or the group does not fit the shape.
+    /// [`AggregateError`] if the aggregate would have too many blocks, or the group does not fit the allocation shape.
     pub fn add_group(&mut self, group: ParityGroup) -> Result<GroupIndex, AggregateError> {
         check_group(&group, &self.options)?;
         let area_stripes = self.options.shape.area_stripes;
         self.push(FreeMap::all_free(group, area_stripes, self.options.order))
     }
 
-    /// An aggregate in use, from its groups with the words of their maps ([`FreeMap::words`]) and its areas' scores as
-    /// they were saved at the same consistency point. Nothing is scanned: a 16 TiB aggregate is ready at once.
+    /// Mounts an aggregate from its groups, the words of their maps ([`FreeMap::words`]) and the scores of its areas, all
+    /// saved at the same consistency point. Nothing is scanned: an aggregate of any size mounts at once.
     ///
     /// # Errors
-    /// If the scores are of another consistency point or other groups, or the words do not fit a group.
+    /// [`MountError`] if the scores are of another consistency point or of other groups, or the number of words does not
+    /// match a group.
     pub fn mount(
         groups: impl IntoIterator<Item = (ParityGroup, Vec<u64>)>,
         options: AggregateOptions,
@@ -205,8 +206,8 @@ impl<T: Copy> Aggregate<T> {
         Ok(GroupIndex(index))
     }
 
-    /// Puts a policy of the caller's own in the place of the one chosen by name, for one group. `keeps_near` is the
-    /// aggregate's: it follows the policy set last.
+    /// Replaces the policy of one group with your own. [`keeps_near`](Self::keeps_near) of the whole aggregate follows the
+    /// policy set last.
     ///
     /// # Errors
     /// If a consistency point is open.
@@ -224,21 +225,21 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
-    /// Whether the policy keeps blocks near their neighbours, so that
-    /// [`allocate_behind`](Self::allocate_behind) needs to know them.
+    /// Whether the policy places blocks near their neighbours, so that
+    /// [`allocate_behind`](Self::allocate_behind) needs to know the neighbour.
     #[inline]
     #[must_use]
     pub fn keeps_near(&self) -> bool {
         self.keeps_near
     }
 
-    /// How the aggregate was made.
+    /// The options that the aggregate was created with.
     #[must_use]
     pub fn options(&self) -> &AggregateOptions {
         &self.options
     }
 
-    /// The free maps of the groups, with the areas' scores, in the order of the groups.
+    /// The free maps of the groups, in the order of the groups.
     pub fn free_maps(&self) -> impl Iterator<Item = &FreeMap> {
         self.groups.iter().map(|group| &group.map)
     }
@@ -258,13 +259,13 @@ impl<T: Copy> Aggregate<T> {
         self.groups.last().map_or(0, |group| group.first_vbn + group.map.group().total_blocks())
     }
 
-    /// Blocks that can be taken now.
+    /// Blocks that can be allocated now.
     #[must_use]
     pub fn free_blocks(&self) -> u64 {
         self.free_maps().map(FreeMap::free_blocks).sum::<u64>() - self.open_blocks
     }
 
-    /// Blocks by what has become of them.
+    /// The blocks by state.
     #[must_use]
     pub fn counts(&self) -> BlockCounts {
         let (total, free) = (self.total_blocks(), self.free_blocks());
@@ -280,14 +281,14 @@ impl<T: Copy> Aggregate<T> {
         self.consistency_points
     }
 
-    /// Where `vbn` lies; nothing if there is no such block.
+    /// Where `vbn` lies; `None` if there is no such block.
     #[inline]
     #[must_use]
     pub fn locate(&self, vbn: Vbn) -> Option<AggregateLocation> {
         (vbn.0 < self.total_blocks()).then(|| self.locate_existing(vbn))
     }
 
-    /// Where `vbn` lies, of which there must be one.
+    /// Where `vbn` lies, which must exist.
     #[inline]
     fn locate_existing(&self, vbn: Vbn) -> AggregateLocation {
         let index = match self.groups.len() {
@@ -299,7 +300,7 @@ impl<T: Copy> Aggregate<T> {
         AggregateLocation { group: GroupIndex(index as u16), location }
     }
 
-    /// The number of the block at `place`.
+    /// The VBN of the block at `place`.
     ///
     /// # Panics
     /// If there is no such group.
@@ -311,7 +312,7 @@ impl<T: Copy> Aggregate<T> {
         Vbn(group.first_vbn + group.map.group().vbn(spindle, dbn).0)
     }
 
-    /// Whether `vbn` can be taken.
+    /// Whether `vbn` exists and can be allocated.
     #[must_use]
     pub fn is_free(&self, vbn: Vbn) -> bool {
         self.locate(vbn).is_some_and(|place| !self.is_used(place))
@@ -332,23 +333,23 @@ impl<T: Copy> Aggregate<T> {
         idle.then_some(()).ok_or(CheckpointOpen)
     }
 
-    /// Puts nothing into `area` of `group` from now on, so that it can be emptied; blocks that are nowhere else to be
-    /// had are taken from it all the same.
+    /// Withholds `area` of `group` from allocation, so that it can be emptied. Its blocks are still allocated if no others
+    /// are free.
     pub fn withhold_area(&mut self, group: GroupIndex, area: u32) {
         let Group { map, cursor, .. } = &mut self.groups[group.index()];
         map.areas_mut().withhold(area);
-        // If it is being filled, that ends with the window.
+        // If the area is being filled, it is left with the end of the window.
         if cursor.area_end > 0 && map.area_of(cursor.area_end - 1) == area {
             cursor.area_end = 0;
         }
     }
 
-    /// Puts blocks into `area` of `group` again.
+    /// Allows allocation from a withheld `area` of `group` again.
     pub fn release_area(&mut self, group: GroupIndex, area: u32) {
         self.groups[group.index()].map.areas_mut().release(area);
     }
 
-    /// The areas' scores as of the last commit, to be kept beside the maps so that [`mount`](Self::mount) need not
+    /// The scores of all areas as of the last commit, to be saved with the maps so that [`mount`](Self::mount) need not
     /// scan them.
     ///
     /// # Errors
@@ -358,7 +359,7 @@ impl<T: Copy> Aggregate<T> {
         Ok(SavedScores::of(self.consistency_points, self.free_maps()))
     }
 
-    /// Bytes held for free maps, their levels and the areas' scores and order.
+    /// Memory of the free maps, their summary levels and the areas, in bytes.
     #[must_use]
     pub fn map_bytes(&self) -> u64 {
         self.free_maps().map(FreeMap::bytes).sum()

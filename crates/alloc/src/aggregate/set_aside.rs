@@ -1,4 +1,4 @@
-//! Blocks that something else uses.
+//! Blocks set aside for other uses.
 
 use strewn_raid::{ROW_STRIPES, SpindleIndex, Vbn};
 
@@ -7,10 +7,10 @@ use crate::group_index::GroupIndex;
 use crate::random::Random;
 
 impl<T: Copy> Aggregate<T> {
-    /// Sets aside a block that something else uses, outside of any consistency point: a superblock, say.
+    /// Sets aside a block for another use, such as a superblock, outside of any consistency point.
     ///
     /// # Errors
-    /// If it is in use or does not exist.
+    /// [`NotFree`] if it is in use or does not exist.
     pub fn set_aside(&mut self, vbn: Vbn) -> Result<(), NotFree> {
         let place = self.locate(vbn).ok_or(NotFree(vbn))?;
         if self.is_used(place) {
@@ -21,9 +21,9 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
-    /// Sets aside `share` (0 to 1, in steps of 1/65,536) of the free blocks at random: other data, scattered in runs
-    /// of `run_blocks` (a power of two, at most 64) on a spindle. The same seed gives the same blocks. Returns how
-    /// many.
+    /// Sets aside `share` (0 to 1, in steps of 1/65,536) of the free blocks at random, as if other data were scattered
+    /// in runs of `run_blocks` (a power of two, at most 64) on each spindle. The same seed gives the same blocks. Returns
+    /// how many were set aside.
     ///
     /// # Errors
     /// If a consistency point is open.

@@ -1,4 +1,4 @@
-//! Proof that counts equal maps.
+//! Verification: counts equal maps.
 
 use std::error::Error;
 use std::fmt;
@@ -12,11 +12,11 @@ use crate::group_index::GroupIndex;
 use crate::mask::bits;
 
 impl<T: Copy> Aggregate<T> {
-    /// Proves that counts equal maps, that what the open consistency point took is in use, and that blocks given back
-    /// are. Reads all maps.
+    /// Verifies that counts equal maps, that blocks allocated by the open consistency point are in use, and that blocks
+    /// it freed, and delayed frees, still are. Reads all maps.
     ///
     /// # Errors
-    /// The first violation, with its place.
+    /// The first violation, with its location.
     pub fn verify(&self) -> Result<(), AggregateViolation> {
         for (index, group) in self.groups.iter().enumerate() {
             let index = GroupIndex(index as u16);
@@ -43,17 +43,17 @@ impl<T: Copy> Aggregate<T> {
     }
 }
 
-/// What [`Aggregate::verify`] found wrong.
+/// What [`Aggregate::verify`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AggregateViolation {
-    /// A level of the map says that there is nothing free where there is.
+    /// A summary level of the map marks words as full that have a free block.
     MarkedFull {
         /// The group.
         group: GroupIndex,
         /// The first stripe that the mark covers.
         stripe: u64,
     },
-    /// An area's score is not what its map holds.
+    /// The score of an area differs from its map.
     AreaCount {
         /// The group.
         group: GroupIndex,
@@ -64,7 +64,7 @@ pub enum AggregateViolation {
         /// Free blocks in its map.
         in_map: u32,
     },
-    /// A group's count is not the sum of its areas'.
+    /// The count of a group is not the sum of its areas.
     GroupCount {
         /// The group.
         group: GroupIndex,
@@ -73,7 +73,7 @@ pub enum AggregateViolation {
         /// Free blocks of its areas.
         in_areas: u64,
     },
-    /// A block taken by the open consistency point is free.
+    /// A block allocated by the open consistency point is free.
     TakenIsFree {
         /// The group.
         group: GroupIndex,
@@ -82,7 +82,7 @@ pub enum AggregateViolation {
         /// The stripe (and DBN).
         stripe: u64,
     },
-    /// A block that was given back and is not yet free, is.
+    /// A block freed by the open consistency point, or a delayed free, can already be allocated.
     FreedTooEarly(Vbn),
 }
 

@@ -2,7 +2,7 @@
 
 /// Ranges of scores.
 const BINS: usize = 32;
-/// Areas on the list: what fits a page of 4 KiB.
+/// Areas on the list: as many as fit in a page of 4 KiB.
 const LISTED: usize = 1_024;
 /// The bin of areas without a free block.
 const NONE: u8 = u8::MAX;
@@ -15,7 +15,7 @@ pub(super) struct Binned {
     /// The bin of each area.
     bin_of: Vec<u8>,
     histogram: [u32; BINS],
-    /// Areas by bin. An entry is believed only while the area is still in the bin.
+    /// Areas by bin. An entry is valid only while the area is still in the bin.
     listed: [Vec<u32>; BINS],
     entries: usize,
     /// No area of a bin below this one is put on the list.
@@ -47,7 +47,7 @@ impl Binned {
         (u64::from(score) * BINS as u64 / (u64::from(self.largest) + 1)) as u8
     }
 
-    /// Takes note of new scores.
+    /// Records new scores.
     pub(super) fn update(&mut self, areas: &[u32], score: impl Fn(u32) -> u32) {
         for &area in areas {
             let (was, is) = (self.bin_of[area as usize], self.bin(score(area)));
@@ -65,7 +65,7 @@ impl Binned {
         }
     }
 
-    /// An area of the best bin that has any, and its score; (0, 0) if no area has a free block.
+    /// An area of the best non-empty bin, and its score; (0, 0) if no area has a free block.
     pub(super) fn best(&mut self, score: impl Fn(u32) -> u32) -> (u32, u32) {
         let Some(bin) = (0..BINS).rev().find(|bin| self.histogram[*bin] > 0) else {
             return (0, 0);
@@ -83,7 +83,7 @@ impl Binned {
         }
     }
 
-    /// Puts `area` on the list of `bin`, where that bin is listed at all.
+    /// Puts `area` on the list of `bin`, if that bin is listed.
     fn list(&mut self, bin: usize, area: u32) {
         if bin < self.lowest_listed {
             return;
@@ -101,8 +101,8 @@ impl Binned {
         self.shorten();
     }
 
-    /// Drops the worst bins until the list is half empty, so that this is seldom to be done; a single bin that is too
-    /// long is kept in part, since any of its areas will do.
+    /// Drops the worst bins until the list is half empty, so that this is rarely needed. A single bin that is too long is
+    /// kept in part, since any of its areas will do.
     fn shorten(&mut self) {
         self.entries = self.listed.iter().map(Vec::len).sum();
         while self.entries > LISTED / 2 {
@@ -118,7 +118,7 @@ impl Binned {
         }
     }
 
-    /// Makes the list anew in one pass over the areas.
+    /// Rebuilds the list in one pass over the areas.
     fn fill(&mut self) {
         self.listed.iter_mut().for_each(Vec::clear);
         // As many of the best bins as fit, but at least one that has anything.

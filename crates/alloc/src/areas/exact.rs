@@ -1,7 +1,7 @@
 //! A tournament of areas.
 
-/// The winner of each match of a knock-out tournament: the area with more free blocks, of equals the lower one, so
-/// that empty space is filled from the outer edge.
+/// The winner of each match of a knock-out tournament: the area with more free blocks, or the lower one on a tie, so that
+/// empty space is filled from the outer edge.
 #[derive(Debug, Clone)]
 pub(super) struct Tournament {
     /// `winners[1]` is the whole tournament's, `winners[n]` the better of `2n` and `2n + 1`, areas themselves from
@@ -27,7 +27,7 @@ impl Tournament {
     /// Plays the matches of `areas` again.
     pub(super) fn replay(&mut self, areas: &[u32], score: impl Fn(u32) -> u32) {
         let depth = self.winners.len().ilog2();
-        // Past this many, playing all costs less than climbing from each.
+        // Past this many areas, replaying all matches is cheaper than climbing from each.
         if areas.len() as u64 * u64::from(depth) > self.winners.len() as u64 {
             return self.replay_all(score);
         }
@@ -52,7 +52,7 @@ impl Tournament {
         let [left, right] = [node * 2, node * 2 + 1].map(|child| {
             if child >= leaves { child - leaves } else { self.winners[child as usize] }
         });
-        // Right of the last area there is nobody: the left wins unplayed.
+        // There is no area to the right of the last: the left one wins.
         if right < self.areas && score(right) > score(left) { right } else { left }
     }
 

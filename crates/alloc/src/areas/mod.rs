@@ -1,4 +1,4 @@
-//! Allocation areas: how many free blocks each has, and which has most.
+//! Allocation areas: the free blocks of each, and the emptiest.
 
 mod binned;
 mod exact;
@@ -7,17 +7,17 @@ use crate::bitmap::SummaryBitmap;
 use binned::Binned;
 use exact::Tournament;
 
-/// How the areas of a parity group are kept in order.
+/// How the areas of a parity group are ordered by free blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AreaOrder {
-    /// A tournament over all areas: the emptiest is known exactly, in O(log areas) for each area whose score has
-    /// changed since the last question. Four bytes an area beside its score.
+    /// A tournament over all areas: the emptiest is known exactly, in O(log areas) for each area whose score has changed
+    /// since the last query. Four bytes an area, in addition to its score.
     #[default]
     Exact,
     /// A histogram of scores in 32 bins and a list of at most 1,024 areas of the best bins (Kesavan, Curtis-Maury and
     /// Bhattacharjee, "Efficient Search for Free Blocks in the WAFL File System", ICPP 2018, call it a histogram-based
-    /// partial sort). The area found is within a bin, 1/32 of a whole area, of the emptiest. O(1), but for a scan of
-    /// the scores when the list has run out. A byte an area and a fixed 6 KiB beside the scores.
+    /// partial sort). The area found is within a bin, 1/32 of a whole area, of the emptiest. O(1), except for a scan
+    /// of the scores when the list runs out. A byte an area and a fixed 6 KiB, in addition to the scores.
     Binned,
 }
 
@@ -30,9 +30,9 @@ pub struct Areas {
     with_free: SummaryBitmap,
     free_blocks: u64,
     order: Order,
-    /// Areas that nothing is put into while they are being emptied: few, in ascending order.
+    /// Areas withheld from allocation while they are being emptied: few, in ascending order.
     withheld: Vec<u32>,
-    /// Areas whose place in the order is out of date, each once.
+    /// Areas whose position in the order is out of date, each once.
     changed: Vec<u32>,
     is_changed: SummaryBitmap,
 }
@@ -88,8 +88,8 @@ impl Areas {
         self.free_blocks
     }
 
-    /// The area with most free blocks, the lowest of several, and how many; with [`AreaOrder::Binned`] one that comes
-    /// close. Nothing if no area has any. O(1) once the order is up to date.
+    /// The area with the most free blocks (the lowest on a tie), and how many; with [`AreaOrder::Binned`] an area that
+    /// comes close. `None` if no area has any. O(1) once the order is up to date.
     pub fn emptiest(&mut self) -> Option<(u32, u32)> {
         self.update_order();
         let Self { scores, withheld, order, .. } = self;
@@ -101,7 +101,7 @@ impl Areas {
         (free > 0).then_some((area, free))
     }
 
-    /// The first area from `from` on that has a free block and is not withheld. O(log areas).
+    /// The first area at or after `from` that has a free block and is not withheld. O(log areas).
     #[must_use]
     pub fn next_with_free(&self, from: u32) -> Option<u32> {
         let mut from = u64::from(from);
@@ -114,7 +114,7 @@ impl Areas {
         }
     }
 
-    /// Puts nothing into `area` from now on, so that it can be emptied.
+    /// Withholds `area` from allocation, so that it can be emptied.
     pub(crate) fn withhold(&mut self, area: u32) {
         if let Err(place) = self.withheld.binary_search(&area) {
             self.withheld.insert(place, area);
@@ -122,7 +122,7 @@ impl Areas {
         }
     }
 
-    /// Puts blocks into `area` again.
+    /// Allows allocation from a withheld `area` again.
     pub(crate) fn release(&mut self, area: u32) {
         if let Ok(place) = self.withheld.binary_search(&area) {
             self.withheld.remove(place);
@@ -130,12 +130,12 @@ impl Areas {
         }
     }
 
-    /// Whether nothing is put into `area`.
+    /// Whether `area` is withheld from allocation.
     pub(crate) fn is_withheld(&self, area: u32) -> bool {
         self.withheld.binary_search(&area).is_ok()
     }
 
-    /// The areas that are withheld.
+    /// The withheld areas, in ascending order.
     pub(crate) fn withheld(&self) -> &[u32] {
         &self.withheld
     }
@@ -186,7 +186,7 @@ impl Areas {
         }
     }
 
-    /// Bytes held.
+    /// Memory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let order = match &self.order {
             Order::Exact(tournament) => tournament.bytes(),
@@ -196,7 +196,7 @@ impl Areas {
     }
 }
 
-/// What `area` is ordered by: its free blocks, none while it is withheld.
+/// The score by which `area` is ordered: its free blocks, or 0 while it is withheld.
 fn offered(scores: &[u32], withheld: &[u32], area: u32) -> u32 {
     if withheld.binary_search(&area).is_ok() { 0 } else { scores[area as usize] }
 }
