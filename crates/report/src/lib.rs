@@ -95,6 +95,8 @@ pub mod results_chart;
 pub mod runs;
 mod segment_chart;
 pub mod table;
+#[cfg(feature = "png")]
+mod text_outlines;
 mod theme;
 mod value_mark;
 pub mod workload;

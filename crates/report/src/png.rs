@@ -1,23 +1,21 @@
 //! Charts as PNG: the SVG, drawn with the embedded font alone, so that every machine draws the same.
 
-use crate::chart::{ChartError, FONT};
+use crate::chart::ChartError;
+use crate::text_outlines::outlined;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
-use std::sync::Arc;
 
 /// Pixels of a PNG to one of the chart's size, each way: sharp on paper too.
 pub const PNG_SCALE: u32 = 2;
 
-/// A chart's SVG as PNG, [`PNG_SCALE`] times its size each way. Colours must be in it: [`Theme::Page`](crate::Theme) has
-/// none.
+/// Draws a chart's SVG as PNG, [`PNG_SCALE`] times its size each way. The SVG must have colours of its own, which one in
+/// [`Theme::Page`](crate::Theme) lacks. Text must be as charts write it: one line an element.
 ///
 /// # Errors
 ///
-/// If the text is not an SVG that can be drawn.
+/// [`ChartError::Drawing`] if the SVG cannot be parsed or drawn.
 pub fn png(svg: &str) -> Result<Vec<u8>, ChartError> {
-    let mut options = Options { font_family: "DejaVu Sans".to_owned(), ..Options::default() };
-    Arc::make_mut(&mut options.fontdb).load_font_data(FONT.to_vec());
-    let tree = Tree::from_str(svg, &options).map_err(ChartError::drawing)?;
+    let tree = Tree::from_str(&outlined(svg)?, &Options::default()).map_err(ChartError::drawing)?;
     let size = tree.size().to_int_size();
     let (width, height) = (size.width() * PNG_SCALE, size.height() * PNG_SCALE);
     let mut pixels = Pixmap::new(width, height)
