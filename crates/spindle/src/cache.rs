@@ -1,20 +1,18 @@
 //! The drive's own cache: segments, read-ahead, writes acknowledged before they are on the medium.
 //!
-//! The rules are those that the reference simulator's times for the Cheetah 15K.5 show:
+//! The rules follow the reference simulator's times for the Cheetah 15K.5:
 //!
-//! - A read that lies in one segment costs its overhead and moves nothing. A read whose first
-//!   sectors lie in a segment has the rest read into it. Any other read goes to the medium whole
-//!   and takes a segment of its own, in place of the one used least recently.
-//! - After a read of the medium the drive reads on: to the end of the track of the read's last
-//!   sector, and if the segment began on an earlier track to the end of the track after it. What
-//!   it reads past the size of the segment replaces the segment's oldest sectors, also such as
-//!   nobody has asked for. Any command but a read of that segment stops it, when the sector under
-//!   the head has passed.
-//! - With write-back, a write is acknowledged when its overhead has passed, and goes to the medium
-//!   at once. Anything but a write that continues it waits until it is there. A failure of power
-//!   loses one run of sectors, therefore.
+//! - A read within one segment costs its overhead and moves nothing. If a segment holds only its first sectors, the rest is
+//!   read into that segment. Any other read goes to the medium whole and takes a segment of its own, the one used least
+//!   recently.
+//! - After reading the medium the drive reads ahead: to the end of the track of the read's last sector and, if the segment
+//!   begins on an earlier track, to the end of the next track. Sectors beyond the segment's size replace its oldest, even if
+//!   no command has asked for those. Any command but a read of that segment stops reading ahead, once the sector under the
+//!   head has passed.
+//! - With write-back, a write is acknowledged after its overhead and goes to the medium at once. Every other command waits
+//!   for it, except a write that continues it. A power loss therefore costs one run of sectors.
 //!
-//! Which command goes next is decided without a look at the cache.
+//! The scheduler ignores the cache.
 
 use std::ops::Range;
 
@@ -24,7 +22,7 @@ use crate::profile::{Cache, ReadAhead};
 use crate::rotation::TICKS_PER_REVOLUTION;
 use strewn_base::Direction;
 
-/// Consecutive sectors that are in the cache.
+/// Consecutive sectors in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     first_lba: u64,
@@ -45,16 +43,16 @@ impl Segment {
     }
 }
 
-/// Reading on into the segment used last.
+/// Reading ahead into the segment used last.
 #[derive(Clone, Copy, Debug)]
-struct Reading {
+struct ReadingAhead {
     /// When the sector at `from_lba` starts to pass.
     from_ns: u64,
     from_lba: u64,
     end_lba: u64,
 }
 
-/// Where the heads are and what they did last.
+/// The arm's track and the direction of the last command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arm {
     pub(crate) track: Track,
@@ -64,48 +62,50 @@ pub(crate) struct Arm {
 /// How a command was served through the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Served {
-    /// When the host has its answer.
+    /// When the command completes for the host.
     pub(crate) completion_ns: u64,
-    /// Whether the host did not wait for the medium: a read found, a write taken.
+    /// Whether it completed without the medium: a read hit, an accepted write.
     pub(crate) hit: bool,
     pub(crate) arm: Arm,
 }
 
-/// What the cache of one spindle holds.
+/// The cache of one spindle.
 #[derive(Clone, Debug)]
 pub(crate) struct CacheState {
     rules: Cache,
     /// By direction before and direction now, in nanoseconds.
     hit_overhead_ns: [[u64; 2]; 2],
     bus_ps_per_sector: u64,
-    /// Used least recently first.
+    /// The one used least recently first.
     segments: Vec<Segment>,
-    reading: Option<Reading>,
-    /// When the write under way is on the medium; in the past when none is.
+    reading: Option<ReadingAhead>,
+    /// When the write in progress is on the medium; in the past if there is none.
     written_ns: u64,
-    /// The host's last command, which decides the overhead of a hit.
+    /// Direction of the host's last command, which decides the overhead of a hit.
     host_before: Direction,
 }
 
 impl CacheState {
-    pub(crate) fn new(rules: Cache, bus_ps_per_sector: u64) -> Self {
+    /// The empty cache of `drive`, if it has one.
+    pub(crate) fn empty(drive: &Drive) -> Option<Self> {
+        let rules = drive.cache_rules()?.clone();
         let hit = &rules.hit_overhead_ms;
         let ns = |ms: f64| (ms * 1e6).round() as u64;
-        Self {
+        Some(Self {
             hit_overhead_ns: [
                 [ns(hit.read_after_read), ns(hit.write_after_read)],
                 [ns(hit.read_after_write), ns(hit.write_after_write)],
             ],
-            bus_ps_per_sector,
+            bus_ps_per_sector: drive.bus_ps_per_sector(),
             segments: Vec::with_capacity(rules.segments as usize),
             reading: None,
             written_ns: 0,
             host_before: Direction::Read,
             rules,
-        }
+        })
     }
 
-    /// Serves a command to which the drive turns at `now_ns`. The command is within the drive.
+    /// Serves a command from `now_ns` on. The command is within the drive.
     pub(crate) fn serve(
         &mut self,
         drive: &Drive,
@@ -135,8 +135,8 @@ impl CacheState {
     ) -> Served {
         let (lba, end_lba) = (command.lba, command.lba + u64::from(command.sectors));
         let overhead = drive.overhead_ticks(arm.before)[Direction::Read as usize];
-        // What is on its way to the medium goes there first, and a read that waits for it has the
-        // overhead of a miss meanwhile, wherever its sectors are.
+        // A write in progress comes first. A read that waits for it has the overhead of a miss meanwhile, even if it is a
+        // hit.
         let start_ns = now_ns.max(self.written_ns);
         let hit_ns = if now_ns < self.written_ns {
             start_ns.max(now_ns + drive.rotation().ns(u64::from(overhead)))
@@ -167,13 +167,12 @@ impl CacheState {
         self.read_into(drive, lba, lba..end_lba, completion_ns, transfer)
     }
 
-    /// The segment used last of those that are `suitable`.
+    /// The most recently used of the `suitable` segments.
     fn latest(&self, suitable: impl Fn(&Segment) -> bool) -> Option<usize> {
         self.segments.iter().rposition(suitable)
     }
 
-    /// A read has come off the medium into the segment that begins at `first_lba`: the drive reads
-    /// on.
+    /// Finishes a read of the medium into the segment that begins at `first_lba`, and starts reading ahead.
     fn read_into(
         &mut self,
         drive: &Drive,
@@ -185,7 +184,7 @@ impl CacheState {
         let ahead_lba = self.ahead_lba(drive, first_lba, &read);
         let end_lba = read.end;
         self.insert(Segment { first_lba, end_lba });
-        self.reading = (ahead_lba > end_lba).then_some(Reading {
+        self.reading = (ahead_lba > end_lba).then_some(ReadingAhead {
             from_ns: completion_ns,
             from_lba: end_lba,
             end_lba: ahead_lba,
@@ -194,7 +193,7 @@ impl CacheState {
         Served { completion_ns, hit: false, arm }
     }
 
-    /// Where reading on ends after a read into a segment that begins at `first_lba`.
+    /// Where reading ahead ends after a read into a segment that begins at `first_lba`.
     fn ahead_lba(&self, drive: &Drive, first_lba: u64, read: &Range<u64>) -> u64 {
         let capacity_sectors = drive.capacity_sectors();
         match self.rules.read_ahead {
@@ -238,7 +237,7 @@ impl CacheState {
         self.insert(written);
         let arm = Arm { track: transfer.end_track, before: Direction::Write };
         if self.rules.write_back {
-            // The overhead of the answer is that of the writing too.
+            // Acknowledging and writing share one overhead.
             let answer_ns = start_ns.max(now_ns + hit_ns);
             self.written_ns = medium_ns(drive, answer_ns, 0, from, Direction::Write, transfer);
             return Served { completion_ns: answer_ns, hit: true, arm };
@@ -248,8 +247,7 @@ impl CacheState {
         Served { completion_ns: self.written_ns, hit: false, arm }
     }
 
-    /// When the sectors will all be in the cache, if the first of them is there and the segment
-    /// being read on into will hold the rest.
+    /// When all sectors will be in the cache, if the first is there and reading ahead will bring the rest.
     fn buffered_ns(&self, drive: &Drive, now_ns: u64, first_lba: u64, end_lba: u64) -> Option<u64> {
         let reading = self.reading?;
         let segment = self.segments.last()?;
@@ -263,15 +261,15 @@ impl CacheState {
             }
             reading.from_ns + passing_ns(drive, reading.from_lba, lba)
         };
-        // Neither still to come nor replaced by what came after it.
+        // The first sector has passed, and later ones have not replaced it.
         let kept = u64::from(self.rules.segment_sectors);
         let replaced_by_lba = first_lba + kept + 1;
         let replaced = replaced_by_lba <= reading.end_lba && passed_ns(replaced_by_lba) <= now_ns;
         (passed_ns(first_lba + 1) <= now_ns && !replaced).then(|| passed_ns(end_lba))
     }
 
-    /// Stops reading on at `now_ns`, or when the sector under the head has passed, and says when
-    /// that is. What had passed whole by `now_ns` stays in the segment.
+    /// Stops reading ahead once the sector under the head at `now_ns` has passed. Returns when that is, and the arm. The
+    /// segment keeps the sectors that had passed whole by `now_ns`.
     fn stop_reading(&mut self, drive: &Drive, now_ns: u64, arm: Arm) -> (u64, Arm) {
         let Some(reading) = self.reading.take() else { return (now_ns, arm) };
         if now_ns < reading.from_ns {
@@ -294,12 +292,12 @@ impl CacheState {
         (at_ns, arm)
     }
 
-    /// Drops what a write has made stale.
+    /// Drops the segments that a write has made stale.
     fn forget(&mut self, written: &Segment) {
         self.segments.retain(|held| !held.overlaps(written));
     }
 
-    /// Lengthens the segment used last; it keeps no more than its size, from the end.
+    /// Extends the segment used last. It keeps no more than its size, from the end.
     fn extend(&mut self, end_lba: u64) {
         let kept = u64::from(self.rules.segment_sectors);
         if let Some(segment) = self.segments.last_mut() {
@@ -308,8 +306,8 @@ impl CacheState {
         }
     }
 
-    /// Adds a segment as the one used last, when all are in use in place of the one used least
-    /// recently. A segment keeps no more than its size, from the end.
+    /// Adds a segment as the one used last. If all are in use, it replaces the one used least recently. A segment keeps no
+    /// more than its size, from the end.
     fn insert(&mut self, mut segment: Segment) {
         let kept = u64::from(self.rules.segment_sectors);
         segment.first_lba = segment.first_lba.max(segment.end_lba.saturating_sub(kept));
@@ -320,10 +318,10 @@ impl CacheState {
     }
 }
 
-/// When a write is on the medium that continues one which is there at `written_ns`.
+/// When a write is on the medium that continues the one finished at `written_ns`.
 ///
-/// The drive turns to it when the sectors before it have passed, which is too late for its first:
-/// on the same track it waits a revolution.
+/// The drive starts it when the sectors before it have passed, too late for its first: on the same track it waits a
+/// revolution.
 fn appended_ns(drive: &Drive, written_ns: u64, from: Track, transfer: &Transfer) -> u64 {
     let rotation = drive.rotation();
     let way = drive.positioning(0, from, rotation.angle_at(written_ns), transfer.start);
@@ -331,7 +329,7 @@ fn appended_ns(drive: &Drive, written_ns: u64, from: Track, transfer: &Transfer)
     written_ns + rotation.ns(u64::from(way.ticks() + missed) + transfer.ticks)
 }
 
-/// When a transfer that the drive turns to at `start_ns` is done.
+/// When a transfer that starts at `start_ns` is done.
 fn medium_ns(
     drive: &Drive,
     start_ns: u64,
@@ -346,7 +344,7 @@ fn medium_ns(
     start_ns + rotation.ns(u64::from(positioning.ticks()) + ticks)
 }
 
-/// Nanoseconds in which the sectors pass under the heads. They are within the drive.
+/// Nanoseconds that the sectors take to pass under the head. They are within the drive.
 fn passing_ns(drive: &Drive, first_lba: u64, end_lba: u64) -> u64 {
     let sectors = (end_lba - first_lba) as u32;
     let command = Command { lba: first_lba, sectors, direction: Direction::Read };

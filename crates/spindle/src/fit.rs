@@ -210,7 +210,7 @@ pub fn fit<D: MeasuredDrive>(
     let layout = tracks::find_layout(&mut timing)?;
     let seeks = seeks::find_seeks(&mut timing, &layout)?;
     let (reads, drive_ns) = (timing.reads(), timing.elapsed_ns());
-    let toml = profile_text::Found {
+    let toml = profile_text::ProfileText {
         name,
         device,
         sector_bytes,

@@ -1,24 +1,22 @@
-//! Where a sector lies: which cylinder, which head, at which angle.
+//! The map from a sector's address to its cylinder, head and angle.
 //!
-//! The layout is a list of *spans*. A span is a row of tracks on one head, in cylinder order, that
-//! hold equally many sectors and are turned against each other by an equal skew. Within it an
-//! address becomes a track by one multiplication. The Cheetah's 288,246 tracks are 6,212 spans:
-//! 266 kilobytes, index included, that stay in a core's second-level cache, where a table of
-//! tracks would not.
+//! The layout is a list of *spans*. A span is a row of tracks on one head, in cylinder order, with equally many sectors and
+//! equal skew. Within it, one multiplication turns an address into a track. The Cheetah's 288,246 tracks are 6,212 spans:
+//! 266 kilobytes with the index, which stay in a core's second-level cache where a table of tracks would not.
 
 use std::ops::Range;
 
-use crate::profile::{Profile, Zone};
+use crate::profile::Profile;
 use crate::rotation::{Angle, revolutions_to_fraction};
+use crate::zone::Zone;
 
-/// Sectors to one entry of the index into the spans, as a power of two. A span of the Cheetah
-/// holds about as many.
+/// Sectors for each entry of the index into the spans, as a power of two: about as many as a span of the Cheetah holds.
 const INDEX_SHIFT: u32 = 16;
 
 /// Fractional bits of [`Span::tracks_per_sector`].
 const RECIPROCAL_BITS: u32 = 40;
 
-/// A cylinder and a head, packed so that queues can compare and subtract them cheaply.
+/// A cylinder and a head, packed so that a queue compares and subtracts them cheaply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Track(u32);
 
@@ -44,7 +42,7 @@ impl Track {
     }
 }
 
-/// Where a sector starts.
+/// The point at which a sector starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// Cylinder and head.
@@ -67,7 +65,7 @@ impl Location {
     }
 }
 
-/// A row of like tracks. Angles are in 1/2³² revolutions, which wrap by themselves.
+/// A row of tracks with equal sectors and skew. Angles are in 1/2³² revolutions, which wrap by themselves.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     first_lba: u32,
@@ -84,6 +82,13 @@ struct Span {
     track_skew: u32,
     /// Width of a sector, rounded down.
     sector_width: u32,
+}
+
+impl Span {
+    /// Whether its first track is one of the drive's.
+    fn is_on(&self, profile: &Profile) -> bool {
+        self.first_cylinder < profile.cylinders() && self.head < profile.heads && self.sectors > 0
+    }
 }
 
 /// The part of a track from one sector on.
@@ -105,10 +110,10 @@ impl TrackRemainder {
     }
 }
 
-/// The map from sector addresses to places on the platters.
+/// The map from sector addresses to locations on the platters.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
-    /// In address order, with one more that starts at the capacity.
+    /// In address order, followed by one that starts at the capacity.
     spans: Vec<Span>,
     /// By address `>> INDEX_SHIFT`: the span that holds the first sector of the entry.
     index: Vec<u32>,
@@ -121,6 +126,9 @@ impl Geometry {
         let mut spans = Vec::new();
         for (index, zone) in profile.zones.iter().enumerate() {
             lay_out_zone(profile, zone, profile.zone_sectors(index), &mut spans);
+        }
+        for span in &spans {
+            assert!(span.is_on(profile), "the layout leaves the drive: {span:?}");
         }
         let capacity_sectors = profile.capacity_sectors;
         if let Some(&last) = spans.last() {
@@ -194,7 +202,7 @@ fn lay_out_zone(profile: &Profile, zone: &Zone, zone_sectors: u64, spans: &mut V
     let band_cylinders = profile.band_cylinders;
     let bands = ((2 * zone.cylinders() + band_cylinders) / (2 * band_cylinders)).max(1);
     let end_lba = zone.first_lba + zone_sectors;
-    let mut layout = ZoneLayout {
+    let mut layout = ZoneBuilder {
         zone,
         slips: &zone.slips,
         angle_steps: &zone.angle_steps,
@@ -233,10 +241,10 @@ struct Pass {
     kind: usize,
 }
 
-/// How far the layout of a zone has come.
-struct ZoneLayout<'a> {
+/// Lays out a zone, span by span.
+struct ZoneBuilder<'a> {
     zone: &'a Zone,
-    /// Slips not wholly behind.
+    /// Slips whose last track is still ahead.
     slips: &'a [(u32, u32, u32)],
     /// Steps not yet taken.
     angle_steps: &'a [(u32, f64)],
@@ -247,7 +255,7 @@ struct ZoneLayout<'a> {
     spans: &'a mut Vec<Span>,
 }
 
-impl ZoneLayout<'_> {
+impl ZoneBuilder<'_> {
     fn pass(&mut self, pass: Pass) {
         let track_skew = revolutions_to_fraction(self.zone.track_skew_rev[pass.kind]);
         let turn_skew = revolutions_to_fraction(self.zone.turn_skew_rev[pass.kind]);
@@ -257,7 +265,7 @@ impl ZoneLayout<'_> {
         let mut left = tracks;
         while left > 0 && self.lba < self.end_lba {
             let count = self.take_angle_step(left);
-            let (count, slipped) = self.like_tracks(count);
+            let (count, slipped) = self.equal_tracks(count);
             let sectors = self.zone.sectors_per_track - slipped;
             self.spans.push(Span {
                 first_lba: self.lba as u32,
@@ -279,8 +287,8 @@ impl ZoneLayout<'_> {
         self.angle = self.angle.wrapping_sub(track_skew).wrapping_add(turn_skew);
     }
 
-    /// Turns by the step at this track, if there is one. How many of the next `limit` tracks come
-    /// before the next step.
+    /// Applies the angle step at this track, if there is one. Returns how many of the next `limit` tracks precede the next
+    /// step.
     fn take_angle_step(&mut self, limit: u32) -> u32 {
         while let Some(&(track, revolutions)) = self.angle_steps.first() {
             if self.track < track {
@@ -292,8 +300,8 @@ impl ZoneLayout<'_> {
         limit
     }
 
-    /// How many of the next `limit` tracks lack as many sectors as the first of them, and how many.
-    fn like_tracks(&mut self, limit: u32) -> (u32, u32) {
+    /// How many of the next `limit` tracks lack as many sectors as the first of them, and how many sectors that is.
+    fn equal_tracks(&mut self, limit: u32) -> (u32, u32) {
         while let Some(&(first, count, _)) = self.slips.first() {
             if self.track < first + count {
                 break;

@@ -1,22 +1,19 @@
-//! What a command costs in time: overhead, seek, rotation, transfer.
+//! The time of a command: overhead, seek, rotation, transfer.
 //!
-//! The law is that of DiskSim's "access time" drives with caches off: overhead by what the drive
-//! did last, then the seek, then the wait for the first sector, then the sectors, and for each
-//! track crossed its skew.
+//! The model is DiskSim's with caches off. A command takes an overhead that depends on the last command, a seek, the wait
+//! for the first sector, the sectors themselves, and a skew for each track crossed.
 //!
-//! Where the profile says so, a command on one track has zero latency: arriving amid its sectors
-//! it begins with those that come, and is done a revolution later. On several tracks that gains
-//! nothing: the way to the second would be waited for instead.
+//! Where the profile says so, a command on one track has zero latency: if its sectors are already passing, it starts with
+//! the next of them and completes one revolution later. A command on several tracks gains nothing by that, because it would
+//! wait for the second track instead.
 
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
-use crate::cache::CacheState;
 use crate::geometry::{Geometry, Location, Track};
-use crate::profile::{Cache, MAX_DELAY_MS, Profile, ProfileError};
+use crate::profile::{Cache, Profile, ProfileError};
+use crate::rotation::{Angle, MAX_DELAY_MS, Rotation, TICKS_PER_REVOLUTION};
 use strewn_base::Direction;
-
-use crate::rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};
 
 /// Sectors to read or write, in address order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +45,7 @@ pub enum CommandError {
         /// Sectors of the drive.
         capacity_sectors: u64,
     },
-    /// The command does not begin and end with a sector.
+    /// The command does not begin and end on sector boundaries.
     #[error("{bytes} bytes at {offset_bytes} do not fall on sectors of {sector_bytes} bytes")]
     Misaligned {
         /// Where the first byte is.
@@ -58,8 +55,10 @@ pub enum CommandError {
         /// Bytes in a sector of the drive.
         sector_bytes: u32,
     },
-    /// The command arrives later than time is kept.
-    #[error("a command arrives at {arrival_ns} ns, past the end of time, 2^63 ns")]
+    /// The command arrives later than the simulation can represent.
+    #[error(
+        "a command arrives at {arrival_ns} ns, after the last time that can be simulated, 2^63 ns"
+    )]
     ArrivalTooLate {
         /// When the command arrives, in nanoseconds.
         arrival_ns: u64,
@@ -74,7 +73,7 @@ pub enum CommandError {
     },
 }
 
-/// A command with all that does not depend on when it starts worked out.
+/// The part of a command's timing that does not depend on when it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// Where the first sector starts.
@@ -88,11 +87,11 @@ pub struct Transfer {
 /// The parts of the time from start to first sector, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Positioning {
-    /// Before the head moves, and a write's settling after it has moved.
+    /// Before the arm moves, and the settling of a write after it.
     pub overhead: u32,
-    /// The head's movement.
+    /// The movement of the arm.
     pub seek: u32,
-    /// Waiting for the sector, less than a revolution.
+    /// The wait for the sector, less than a revolution.
     pub rotation: u32,
 }
 
@@ -111,12 +110,12 @@ pub struct Drive {
     sector_bytes: u32,
     rotation: Rotation,
     geometry: Geometry,
-    /// By cylinders crossed; entry 0 is the switch to another head.
+    /// By cylinders crossed; entry 0 is a head switch.
     seek_ticks: Vec<u32>,
     /// By direction before and direction now.
     overhead_ticks: [[u32; 2]; 2],
-    /// By direction: a command on one track that takes more ticks than this from its start's
-    /// track to its end is done in one revolution. Without zero latency, no limit.
+    /// By direction: a command on one track that needs more ticks than this for rotation and transfer is done in one
+    /// revolution instead. No limit without zero latency.
     turn_limit_ticks: [u64; 2],
     cache: Option<Cache>,
     bus_ps_per_sector: u64,
@@ -174,16 +173,21 @@ impl Drive {
         self.geometry.track_sectors(lba)
     }
 
-    /// An empty cache of this drive, if it has one.
-    pub(crate) fn empty_cache(&self) -> Option<CacheState> {
-        self.cache.clone().map(|rules| CacheState::new(rules, self.bus_ps_per_sector))
+    /// The rules of the drive's cache, if it has one.
+    pub(crate) fn cache_rules(&self) -> Option<&Cache> {
+        self.cache.as_ref()
+    }
+
+    /// Picoseconds that a sector takes between drive and host.
+    pub(crate) fn bus_ps_per_sector(&self) -> u64 {
+        self.bus_ps_per_sector
     }
 
     /// The command that transfers `bytes` from `offset_bytes` on.
     ///
     /// # Errors
     ///
-    /// The bytes are not whole sectors, none, or reach past the end.
+    /// The bytes are none, are not whole sectors, or reach past the end.
     pub fn command(
         &self,
         offset_bytes: u64,
@@ -196,7 +200,7 @@ impl Drive {
             return Err(CommandError::Misaligned { offset_bytes, bytes, sector_bytes });
         }
         let lba = offset_bytes / sector_bytes;
-        // A drive has less than 2³² sectors: as many are past its end as well.
+        // A drive has fewer than 2³² sectors, so that many reach past its end too.
         let sectors = u32::try_from(bytes / sector_bytes).unwrap_or(u32::MAX);
         let command = Command { lba, sectors, direction };
         self.check(&command)?;
@@ -225,7 +229,7 @@ impl Drive {
         self.geometry.locate(lba).start
     }
 
-    /// Works out everything about a command that does not depend on when it starts.
+    /// The part of a command's timing that does not depend on when it starts.
     ///
     /// # Errors
     ///
@@ -278,22 +282,22 @@ impl Drive {
         }
     }
 
-    /// Ticks to bring the heads from one track to another; none when it is the same.
+    /// Ticks to move the heads from one track to another; 0 if it is the same.
     #[inline]
     pub fn seek_ticks(&self, from: Track, to: Track) -> u32 {
         let ticks = self.seek_ticks[from.cylinder().abs_diff(to.cylinder()) as usize];
-        // Without a branch: a choice among commands asks for every one of them.
+        // Branchless, because a choice evaluates every command in the queue.
         select_unpredictable(from == to, 0, ticks)
     }
 
-    /// Ticks before the head moves, by what the drive did last and what it does now, for both
-    /// possible operations now: index with `Direction as usize`.
+    /// Ticks before the arm moves after a command in direction `before`, for both directions of the next: index with
+    /// `Direction as usize`.
     #[inline]
     pub fn overhead_ticks(&self, before: Direction) -> [u32; 2] {
         self.overhead_ticks[before as usize]
     }
 
-    /// The way from a track, with the platter at `angle` now, to the start of a sector.
+    /// The time from a track, with the platter at `angle` now, to the start of a sector.
     #[inline]
     pub fn positioning(
         &self,
@@ -307,8 +311,8 @@ impl Drive {
         Positioning { overhead, seek, rotation }
     }
 
-    /// How a transfer goes that starts with the platter at `angle` and the heads on track `from`:
-    /// the way to its first sector, and the ticks from there to the end of the last.
+    /// The timing of a transfer that starts with the platter at `angle` and the heads on track `from`: the positioning for
+    /// its first sector, and the ticks from there to the end of the last.
     #[inline]
     pub fn service(
         &self,
@@ -329,7 +333,7 @@ impl Drive {
     }
 }
 
-/// Ticks by distance, interpolated between the measured points and continued after the last.
+/// Ticks by distance: interpolated between the measured points, and extrapolated beyond the last.
 fn seek_table(profile: &Profile, rotation: &Rotation) -> Vec<u32> {
     let points = &profile.seek;
     let mut table = vec![rotation.ticks_from_ms(profile.head_switch_ms)];
@@ -339,7 +343,7 @@ fn seek_table(profile: &Profile, rotation: &Rotation) -> Vec<u32> {
         let ms = if points.len() == 1 {
             points[0].1
         } else {
-            // Past the last point its segment is continued; a flat or longer seek, never a shorter.
+            // Beyond the last point the line of the last two goes on, but never falls.
             let (low, high) = (points[above.clamp(1, last) - 1], points[above.clamp(1, last)]);
             let slope = (high.1 - low.1) / f64::from(high.0 - low.0);
             let slope = if above > last { slope.max(0.0) } else { slope };

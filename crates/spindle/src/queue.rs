@@ -1,32 +1,31 @@
 //! The commands that a drive has admitted, and the choice among them.
 //!
-//! Choosing reads every admitted command, so what it reads is kept apart, twelve bytes a command in
-//! the order of admission, and the scan has no branch on data: each command becomes one 64-bit key,
-//! the least of which wins. The key holds the cost, and below it the place in the order: of equals
-//! the oldest wins. A command taken out has those behind it moved up, which for a queue of sixteen
-//! is one copy of three cache lines.
+//! The choice scans every admitted command. The fields that it needs are stored apart, twelve bytes a command in order of
+//! admission, and the scan has no branch on data: each command becomes one 64-bit key, and the least key wins. The key
+//! holds the cost and, below it, the position in the queue, so the oldest of equals wins. Removing a command moves up those
+//! behind it, which for a queue of sixteen copies three cache lines.
 
 use crate::geometry::{Location, Track};
 use crate::mechanics::{Drive, Transfer};
 use crate::scheduler::Scheduler;
 use strewn_base::Direction;
 
-/// The deepest queue: a slot is eight bits.
+/// Most commands that a spindle schedules among: a slot number has eight bits.
 pub const MAX_DEPTH: u32 = 1 << 8;
 
-/// Most that waiting can take off a cost: half the range of the key, 8 s on a 15,020 rpm drive.
+/// Most that waiting takes off a cost: half the range of the key, 8 s on a 15,020 rpm drive.
 const MAX_CREDIT_TICKS: u64 = 1 << 31;
 
-/// Where the heads are, at the time of a choice.
+/// The state of the drive at the time of a choice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads {
     pub(crate) now_ns: u64,
     pub(crate) track: Track,
-    /// What the drive did last.
+    /// Direction of the last command.
     pub(crate) before: Direction,
 }
 
-/// A command in the drive's hands.
+/// A command that the drive has admitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Admitted<T> {
     pub(crate) transfer: Transfer,
@@ -42,21 +41,21 @@ pub(crate) struct Admitted<T> {
 pub(crate) struct Queue<T> {
     waiting: Vec<Waiting>,
     rest: Vec<Rest<T>>,
-    /// Slots of `rest` that are not in use.
+    /// Unused slots of `rest`.
     free: Vec<u8>,
     depth: usize,
 }
 
-/// What the choice depends on.
+/// The fields that the choice depends on.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     start: Location,
     direction: Direction,
-    /// Where in [`Queue::rest`] the rest is.
+    /// Index into [`Queue::rest`].
     slot: u8,
 }
 
-/// What only the chosen command needs.
+/// The fields that only the chosen command needs.
 #[derive(Clone, Copy, Debug)]
 struct Rest<T> {
     transfer_ticks: u64,
@@ -68,7 +67,7 @@ struct Rest<T> {
 }
 
 impl<T: Copy> Queue<T> {
-    /// An empty queue for `depth` commands, `1..=MAX_DEPTH`.
+    /// An empty queue for up to `depth` commands, `1..=MAX_DEPTH`.
     pub(crate) fn new(depth: u32) -> Self {
         let depth = depth as usize;
         Self {
@@ -115,7 +114,7 @@ impl<T: Copy> Queue<T> {
         self.waiting.push(Waiting { start, direction, slot });
     }
 
-    /// Takes out the command that `scheduler` chooses, if there is any.
+    /// Removes the command that `scheduler` chooses, if there is any.
     #[inline(always)]
     pub(crate) fn take(
         &mut self,
@@ -141,20 +140,20 @@ impl<T: Copy> Queue<T> {
         })
     }
 
-    /// The place in the order of the one that `scheduler` chooses. The queue is not empty.
+    /// The position of the command that `scheduler` chooses. The queue is not empty.
     #[inline(always)]
     pub(crate) fn choose(&self, scheduler: Scheduler, drive: &Drive, heads: Heads) -> usize {
         let here = heads.track.cylinder();
         match scheduler {
             Scheduler::Fcfs => 0,
             Scheduler::Sstf => self.least(|one| one.start.cylinder().abs_diff(here)),
-            // Below the heads' cylinder the subtraction wraps, which puts the outer ones last and
-            // the outermost of them first: the order of the next sweep.
+            // For cylinders outside the arm's the subtraction wraps. That puts them last, the outermost first: the order of
+            // the next sweep.
             Scheduler::CLook => self.least(|one| one.start.cylinder().wrapping_sub(here)),
             Scheduler::Sptf => self.least(positioning(drive, heads)),
             Scheduler::AgedSptf { credit_us_per_ms } => {
                 let positioning = positioning(drive, heads);
-                // Ticks of credit per nanosecond waited, in 2⁻³² ticks.
+                // Credit for each nanosecond waited, in 2⁻³² ticks.
                 let rate = u64::from(credit_us_per_ms);
                 let rate = drive.rotation().ticks_q32_per_ns().saturating_mul(rate) / 1000;
                 self.least(|one| {
@@ -168,16 +167,16 @@ impl<T: Copy> Queue<T> {
         }
     }
 
-    /// The place of the one of least cost, of equals the oldest.
+    /// The position of the command of least cost, the oldest of equals.
     #[inline]
     fn least(&self, cost: impl Fn(&Waiting) -> u32) -> usize {
         let keys = self.waiting.iter().zip(0u64..);
-        let keys = keys.map(|(one, place)| u64::from(cost(one)) << 32 | place);
+        let keys = keys.map(|(one, position)| u64::from(cost(one)) << 32 | position);
         keys.fold(u64::MAX, u64::min) as u32 as usize
     }
 }
 
-/// Ticks from now to the first sector of a command.
+/// Ticks from now until the head is at a command's first sector.
 #[inline]
 fn positioning(drive: &Drive, heads: Heads) -> impl Fn(&Waiting) -> u32 {
     let angle = drive.rotation().angle_at(heads.now_ns);

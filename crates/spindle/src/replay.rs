@@ -1,5 +1,4 @@
-//! Drives a spindle as one drives a disk to measure it: by a trace, by a closed loop, or one
-//! command at a time.
+//! Three ways to measure a spindle: a trace, a closed loop, one command at a time.
 
 use crate::mechanics::{Command, CommandError};
 use crate::simulated::{Completion, SimulatedSpindle};
@@ -9,12 +8,12 @@ use crate::simulated::{Completion, SimulatedSpindle};
 pub struct Arrival {
     /// When it arrives, in nanoseconds from time zero.
     pub at_ns: u64,
-    /// What it asks for.
+    /// The command.
     pub command: Command,
 }
 
-/// Gives an idle spindle each command at its time, and returns the response times in
-/// nanoseconds, from arrival to completion, in the order of the trace.
+/// Submits each command of a trace to an idle spindle at its time. Returns the response times in nanoseconds, from arrival
+/// to completion, in the order of the trace.
 ///
 /// # Errors
 ///
@@ -39,17 +38,17 @@ pub fn replay(
     Ok(response_ns)
 }
 
-/// What a closed loop measured.
+/// The result of a closed loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throughput {
-    /// Commands completed in a second.
+    /// Commands completed per second.
     pub commands_per_second: f64,
     /// Mean time from arrival to completion, in milliseconds.
     pub response_ms: f64,
 }
 
-/// Keeps `outstanding` commands at an idle spindle, the one in service included, replacing each
-/// the moment it is done; measures `measured` completions after the first `warm_up`.
+/// Keeps `outstanding` commands at an idle spindle, the one in service included: each completion submits the `next`.
+/// Measures `measured` completions after the first `warm_up`.
 ///
 /// # Errors
 ///
@@ -83,8 +82,8 @@ pub fn closed_loop(
     })
 }
 
-/// Issues each command of `commands` when the one before is done and its pause, in nanoseconds,
-/// has passed; returns the service times in nanoseconds.
+/// Issues each command when the previous one has completed and its pause, in nanoseconds, has passed. Returns the service
+/// times in nanoseconds.
 ///
 /// # Errors
 ///

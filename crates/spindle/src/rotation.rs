@@ -1,8 +1,7 @@
-//! Angle and time of a platter that never slips.
+//! The platter's angle as a function of time, without drift.
 //!
-//! An [`Angle`] is a whole number of ticks, 2²⁰ to the turn, so that the distance from one angle
-//! to the next is a subtraction and a mask, and 23:59 to 00:01 needs no special case. At
-//! 15,020 rpm a tick is 3.8 ns.
+//! An [`Angle`] is a whole number of ticks, 2²⁰ to a revolution. The distance from one angle to the next is therefore a
+//! subtraction and a mask, with no special case where the revolution wraps. At 15,020 rpm a tick is 3.8 ns.
 
 /// Ticks in one revolution.
 pub const TICKS_PER_REVOLUTION: u32 = 1 << ANGLE_BITS;
@@ -10,10 +9,15 @@ pub const TICKS_PER_REVOLUTION: u32 = 1 << ANGLE_BITS;
 const ANGLE_BITS: u32 = 20;
 const ANGLE_MASK: u32 = TICKS_PER_REVOLUTION - 1;
 
+/// A delay in a profile is shorter than this, and a spindle turns no faster: overhead, seek and rotation in ticks then
+/// stay below 2³¹, which the queue relies on.
+pub(crate) const MAX_DELAY_MS: f64 = 100.0;
+pub(crate) const MAX_RPM: u32 = 100_000;
+
 /// Fractional bits of [`Rotation::ns_per_tick`].
 const NS_FRACTION_BITS: u32 = 40;
 
-/// Where on the circle: ticks from the start of LBA 0, `0..TICKS_PER_REVOLUTION`.
+/// A rotational position: ticks from the start of LBA 0, `0..TICKS_PER_REVOLUTION`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Angle(u32);
 
@@ -24,7 +28,7 @@ impl Angle {
         Self(ticks & ANGLE_MASK)
     }
 
-    /// The angle from a fraction of a turn in 1/2³² revolutions, rounded down to a tick.
+    /// The angle from a fraction in 1/2³² revolutions, rounded down to a tick.
     #[inline]
     pub(crate) const fn from_fraction(fraction: u32) -> Self {
         Self(fraction >> (32 - ANGLE_BITS))
@@ -47,14 +51,14 @@ impl Angle {
         Self(self.0.wrapping_add(ticks) & ANGLE_MASK)
     }
 
-    /// Ticks until `target` comes under a head that is now here: less than a revolution.
+    /// Ticks until `target` is under a head that is here now: less than a revolution.
     #[inline]
     pub const fn ticks_until(self, target: Self) -> u32 {
         target.0.wrapping_sub(self.0) & ANGLE_MASK
     }
 }
 
-/// Revolutions as a fraction of 2³² to the turn, for skews: whole turns drop out by wrapping.
+/// Revolutions in units of 2⁻³², for skews. Whole revolutions drop out.
 pub(crate) fn revolutions_to_fraction(revolutions: f64) -> u32 {
     let turn = 2f64.powi(32);
     (revolutions.rem_euclid(1.0) * turn).round() as u64 as u32
@@ -62,9 +66,9 @@ pub(crate) fn revolutions_to_fraction(revolutions: f64) -> u32 {
 
 /// The conversion between nanoseconds, ticks and angle at one speed of rotation.
 ///
-/// Both constants are rounded down, never to nearest. A transfer then ends at or before the tick
-/// at which the next sector starts, and reading on costs no lost revolution. The price is a drift
-/// of less than 2⁻⁶⁴ revolution per nanosecond: 7 ns after nine hours.
+/// Both constants are rounded down, never to nearest. A transfer then ends no later than the tick at which the next sector
+/// starts, so sequential commands lose no revolution. The cost is a drift of less than 2⁻⁶⁴ revolution per nanosecond: 7 ns
+/// after nine hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// Revolutions per nanosecond, in units of 2⁻⁶⁴.

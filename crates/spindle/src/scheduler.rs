@@ -1,22 +1,21 @@
-//! Which of the admitted commands goes next.
+//! The rule that chooses the next command.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A rule to choose among the commands that a drive has admitted. The older of equals wins.
+/// A rule that chooses among the commands that a drive has admitted. The oldest of equals wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheduler {
     /// First come, first served.
     Fcfs,
     /// Shortest seek, in cylinders.
     Sstf,
-    /// The next cylinder inward, and from the innermost that is asked for back to the outermost:
-    /// circular LOOK.
+    /// The next cylinder inward; after the innermost requested cylinder, the outermost: circular LOOK.
     CLook,
-    /// Shortest overhead, seek and rotation together.
+    /// Shortest positioning time: overhead, seek and rotation together.
     Sptf,
-    /// SPTF with a credit for the time waited, so that none waits for ever (Jacobson and Wilkes,
-    /// "Disk scheduling algorithms based on rotational position", HP Labs, 1991).
+    /// SPTF with a credit for the time waited, which prevents starvation (Jacobson and Wilkes, "Disk scheduling algorithms
+    /// based on rotational position", HP Labs, 1991).
     AgedSptf {
         /// Microseconds taken off the positioning time for each millisecond waited since arrival.
         credit_us_per_ms: u32,
@@ -24,8 +23,8 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// The credit of plain `aged-sptf`. A command that waited two seconds, the longest that SPTF
-    /// makes one of 64 wait on the Cheetah, outweighs any positioning time.
+    /// The credit of plain `aged-sptf`. It outweighs any positioning time after two seconds, the longest wait of SPTF with 64
+    /// commands on the Cheetah.
     pub const DEFAULT_CREDIT_US_PER_MS: u32 = 6;
 }
 
@@ -46,7 +45,7 @@ impl fmt::Display for Scheduler {
     }
 }
 
-/// A name that is no scheduler's.
+/// The name of no scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no scheduler is called \"{name}\": use fcfs, sstf, c-look, sptf, aged-sptf, or aged-sptf:N \

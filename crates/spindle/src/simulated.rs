@@ -1,9 +1,8 @@
 //! A drive in virtual time.
 //!
-//! The spindle does not own a clock. Whoever simulates keeps the time, submits commands in the
-//! order of their arrival, and takes each completion out when its time has come. That is one
-//! event a command: an idle drive knows when it will be done as soon as a command is submitted,
-//! because nothing can arrive before it.
+//! The spindle owns no clock. The simulation keeps the time, submits commands in order of arrival, and takes out each
+//! completion when it is due. That makes one event a command: an idle drive knows when it will be done as soon as a
+//! command is submitted, because none can arrive earlier.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,10 +14,10 @@ use crate::queue::{Admitted, Heads, MAX_DEPTH, Queue};
 use crate::scheduler::Scheduler;
 use strewn_base::Direction;
 
-/// Time is kept to 292 years, and as long again is left for what is under way by then.
+/// Commands may arrive for 292 years; as long again is left for those outstanding by then.
 const MAX_ARRIVAL_NS: u64 = 1 << 63;
 
-/// Why a spindle cannot be set up.
+/// Why a spindle cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpindleError {
     /// The depth of the queue is not in `1..=256`.
@@ -32,32 +31,32 @@ pub enum SpindleError {
     NoCache,
 }
 
-/// A command done.
+/// A completed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion<T> {
-    /// What was submitted with the command.
+    /// The tag submitted with the command.
     pub tag: T,
-    /// When the last sector had passed, in nanoseconds.
+    /// When the command completed, in nanoseconds.
     pub at_ns: u64,
     /// When the command arrived.
     pub arrived_ns: u64,
-    /// Nanoseconds from the drive's turning to the command until its completion.
+    /// Nanoseconds from the start of its service to its completion.
     pub service_ns: u64,
     /// Read or write.
     pub direction: Direction,
 }
 
-/// What a drive that broke leaves behind.
+/// The commands of a failed drive.
 #[derive(Clone, Debug)]
 pub struct Replaced<T> {
-    /// Commands that were not done, each with what was submitted with it.
+    /// Commands that did not complete, each with its tag.
     pub commands: Vec<(Command, T)>,
-    /// Nanoseconds for which the command in service had been served.
+    /// Nanoseconds spent on the command in service.
     pub served_ns: u64,
 }
 
-/// What a spindle has done so far. Every number only grows. Times are in nanoseconds and are
-/// counted in full when a command's service starts, except residence, counted at completion.
+/// Totals since time zero. Times are in nanoseconds. All but residence count a command in full when its service starts;
+/// residence counts it at completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Reads started.
@@ -68,7 +67,7 @@ pub struct Statistics {
     pub read_sectors: u64,
     /// Sectors of the writes.
     pub write_sectors: u64,
-    /// In service: the sum of the four parts below, less a rounding of 1 ns a command at most.
+    /// In service: the sum of the four parts below, less rounding of at most 1 ns a command.
     pub busy_ns: u64,
     /// From arrival to completion, summed over completed commands.
     pub residence_ns: u64,
@@ -76,16 +75,15 @@ pub struct Statistics {
     pub overhead_ns: u64,
     /// Moving the heads to the first sector's track.
     pub seek_ns: u64,
-    /// Waiting for the first sector to come round.
+    /// Rotational delay: waiting for the first sector.
     pub rotation_ns: u64,
-    /// From the first sector's start to the last one's end, track crossings included.
+    /// From the start of the first sector to the end of the last, track crossings included.
     pub transfer_ns: u64,
-    /// Reads found in the drive's cache and writes taken into it. With the cache in use, the four
-    /// parts above are not kept.
+    /// Reads that hit the drive's cache and writes that it accepted. With the cache in use, the four parts above stay 0.
     pub cache_hits: u64,
 }
 
-/// Counters in the units in which they accrue, without a conversion a command.
+/// Totals in the units in which they accrue, to save a conversion for each command.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     /// By direction.
@@ -100,15 +98,21 @@ struct Counters {
     cache_hits: u64,
 }
 
-/// One simulated drive with its queue. `T` is what the caller wants back with each completion.
+/// One simulated drive with its queue. `T` is the tag that a completion returns.
 ///
-/// At time zero the heads are at cylinder 0, head 0, the platter is at angle 0, and the drive
-/// behaves as after a read. From then on the rotation is followed exactly.
+/// At time zero the arm is at cylinder 0, head 0, the platter is at angle 0, and the drive behaves as after a read. From
+/// then on the rotation is exact.
+///
+/// # Panics
+///
+/// Every build checks, at each completion, that it precedes neither the command's arrival nor the completion before it,
+/// that the arm is on the drive, that the drive was not busy for longer than the time that has passed, and that no command
+/// was lost. A failure is a bug of this crate.
 #[derive(Clone, Debug)]
 pub struct SimulatedSpindle<T> {
     drive: Arc<Drive>,
     scheduler: Scheduler,
-    /// When the command in service is done; `u64::MAX` when there is none.
+    /// When the command in service completes; `u64::MAX` when there is none.
     completion_ns: u64,
     service_ns: u64,
     in_service: Option<InService<T>>,
@@ -117,6 +121,8 @@ pub struct SimulatedSpindle<T> {
     admitted: Queue<T>,
     /// Commands that have not arrived yet or find the queue full, in order of arrival.
     waiting: VecDeque<Admitted<T>>,
+    /// Commands submitted and neither completed nor returned.
+    unfinished: usize,
     latest_arrival_ns: u64,
     latest_completion_ns: u64,
     counters: Counters,
@@ -133,8 +139,8 @@ struct InService<T> {
 }
 
 impl<T: Copy> SimulatedSpindle<T> {
-    /// An idle spindle at time zero. `depth` is how many commands it schedules among, not counting
-    /// the one in service; the rest wait in order of arrival.
+    /// An idle spindle at time zero. It schedules among up to `depth` commands, not counting the one in service; the rest
+    /// wait in order of arrival.
     ///
     /// # Errors
     ///
@@ -153,6 +159,7 @@ impl<T: Copy> SimulatedSpindle<T> {
             before: Direction::Read,
             admitted: Queue::new(depth),
             waiting: VecDeque::new(),
+            unfinished: 0,
             latest_arrival_ns: 0,
             latest_completion_ns: 0,
             counters: Counters::default(),
@@ -160,7 +167,7 @@ impl<T: Copy> SimulatedSpindle<T> {
         })
     }
 
-    /// Like [`SimulatedSpindle::new`], with the cache that the drive's profile describes in use.
+    /// Like [`SimulatedSpindle::new`], with the cache that the drive's profile describes.
     ///
     /// # Errors
     ///
@@ -170,24 +177,23 @@ impl<T: Copy> SimulatedSpindle<T> {
         scheduler: Scheduler,
         depth: u32,
     ) -> Result<Self, SpindleError> {
-        let cache = drive.empty_cache().ok_or(SpindleError::NoCache)?;
+        let cache = CacheState::empty(&drive).ok_or(SpindleError::NoCache)?;
         let mut spindle = Self::new(drive, scheduler, depth)?;
         spindle.cache = Some(Box::new(cache));
         Ok(spindle)
     }
 
-    /// The drive that is simulated.
+    /// The simulated drive.
     pub fn drive(&self) -> &Arc<Drive> {
         &self.drive
     }
 
-    /// Hands the spindle a command that arrives at `arrival_ns`, which may lie ahead. An idle
-    /// spindle starts it on arrival.
+    /// Submits a command that arrives at `arrival_ns`, which may lie ahead. An idle spindle starts it on arrival.
     ///
     /// # Errors
     ///
-    /// The command is empty, reaches past the end, arrives before one submitted earlier, or
-    /// after 2⁶³ ns. The spindle is then as it was.
+    /// The command is empty, reaches past the end, arrives before one submitted earlier, or arrives after 2⁶³ ns. The
+    /// spindle is then unchanged.
     #[inline(always)]
     pub fn submit(
         &mut self,
@@ -204,6 +210,7 @@ impl<T: Copy> SimulatedSpindle<T> {
         }
         let transfer = self.drive.transfer(&command)?;
         self.latest_arrival_ns = arrival_ns;
+        self.unfinished += 1;
         let Command { lba, sectors, direction } = command;
         let command = Admitted { transfer, arrival_ns, lba, sectors, direction, tag };
         if self.in_service.is_none() {
@@ -219,30 +226,32 @@ impl<T: Copy> SimulatedSpindle<T> {
         Ok(())
     }
 
-    /// When the command in service will be done, in nanoseconds; `u64::MAX` when idle.
+    /// When the command in service will complete, in nanoseconds; `u64::MAX` when idle.
     #[inline]
     pub fn next_completion_ns(&self) -> u64 {
         self.completion_ns
     }
 
-    /// What was submitted with the command in service.
+    /// The tag of the command in service.
     #[inline]
     pub fn in_service(&self) -> Option<&T> {
         self.in_service.as_ref().map(|command| &command.tag)
     }
 
-    /// Commands submitted and not yet taken out, the one in service included.
+    /// Commands submitted and not yet completed, the one in service included.
     #[inline]
     pub fn outstanding(&self) -> usize {
         usize::from(self.in_service.is_some()) + self.admitted.len() + self.waiting.len()
     }
 
-    /// Takes out the command in service and turns to the next: the scheduler's choice among those
-    /// that have arrived by then, or the first to arrive. None when the spindle is idle.
+    /// Completes the command in service and starts the next: the scheduler's choice among those that have arrived by then,
+    /// or the first to arrive. None when the spindle is idle.
     #[inline(always)]
     pub fn complete(&mut self) -> Option<Completion<T>> {
+        self.check_invariants();
         let done = self.in_service.take()?;
         let at_ns = self.completion_ns;
+        self.unfinished -= 1;
         let service_ns = self.service_ns;
         self.completion_ns = u64::MAX;
         self.latest_completion_ns = at_ns;
@@ -255,6 +264,21 @@ impl<T: Copy> SimulatedSpindle<T> {
             service_ns,
             direction: done.direction,
         })
+    }
+
+    /// Checks the command in service and the queue as its completion is taken out. All of it is O(1).
+    #[inline(always)]
+    fn check_invariants(&self) {
+        assert_eq!(self.outstanding(), self.unfinished, "a command was lost or made up");
+        let Some(done) = &self.in_service else { return };
+        let at_ns = self.completion_ns;
+        assert!(at_ns >= done.arrival_ns, "a command completes before it arrives");
+        assert!(
+            at_ns >= self.latest_completion_ns,
+            "a command completes before the one ahead of it"
+        );
+        assert!(self.counters.busy_ns <= at_ns, "the spindle was busy for longer than it has run");
+        assert!(self.track.cylinder() < self.drive.cylinders(), "the arm has left the drive");
     }
 
     #[inline(always)]
@@ -331,9 +355,8 @@ impl<T: Copy> SimulatedSpindle<T> {
         self.in_service = Some(InService { arrival_ns, lba, sectors, direction, tag });
     }
 
-    /// The drive breaks at `now_ns`, and a new one of its kind is put in its place: idle, and with its heads at the
-    /// beginning. What the old one had not done comes back: the command in service, those it chose among, and those
-    /// that waited. Counts go on as those of one spindle.
+    /// Replaces the drive, which fails at `now_ns`, with a new one of its kind: idle, its arm at cylinder 0. Returns every
+    /// command that the old one had not completed. The totals go on as those of one spindle.
     pub fn replace(&mut self, now_ns: u64) -> Replaced<T> {
         let served_ns = match self.in_service {
             Some(_) => {
@@ -355,17 +378,19 @@ impl<T: Copy> SimulatedSpindle<T> {
             let Admitted { lba, sectors, direction, tag, .. } = command;
             (Command { lba, sectors, direction }, tag)
         }));
+        assert_eq!(commands.len(), self.unfinished, "a command was lost or made up");
+        self.unfinished = 0;
         self.completion_ns = u64::MAX;
         self.latest_completion_ns = now_ns;
         self.track = Track::new(0, 0);
         self.before = Direction::Read;
         if self.cache.is_some() {
-            self.cache = self.drive.empty_cache().map(Box::new);
+            self.cache = CacheState::empty(&self.drive).map(Box::new);
         }
         Replaced { commands, served_ns }
     }
 
-    /// What the spindle has done so far.
+    /// Totals since time zero.
     pub fn statistics(&self) -> Statistics {
         let counters = &self.counters;
         let rotation = self.drive.rotation();
@@ -384,8 +409,8 @@ impl<T: Copy> SimulatedSpindle<T> {
         }
     }
 
-    /// Nanoseconds in service up to `now_ns`, which is not before the last completion taken out:
-    /// of the command in service only the part that has passed.
+    /// Nanoseconds in service up to `now_ns`, which is not before the last completion taken out. The command in service
+    /// counts only up to `now_ns`.
     pub fn busy_ns_until(&self, now_ns: u64) -> u64 {
         if self.in_service.is_none() {
             return self.counters.busy_ns;
@@ -394,8 +419,8 @@ impl<T: Copy> SimulatedSpindle<T> {
         self.counters.busy_ns - ahead_ns
     }
 
-    /// For how long the command in service has been served at `now_ns`, in nanoseconds; 0 when the spindle is idle
-    /// or the command has not arrived yet. `now_ns` is not before the completion taken out last.
+    /// Nanoseconds spent on the command in service up to `now_ns`, which is not before the last completion taken out; 0 when
+    /// the spindle is idle or the command has not arrived.
     pub fn served_ns_until(&self, now_ns: u64) -> u64 {
         if self.in_service.is_none() {
             return 0;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::seeks::Seeks;
-use super::tracks::Layout;
+use super::tracks::TrackLayout;
 use crate::provenance::Provenance;
 
 /// Cylinders in a band: with one head, where bands mean nothing, and with more.
@@ -49,7 +49,7 @@ const PROVENANCE: [(&str, Kind, &str); 11] = [
 ];
 
 /// Everything measured. Prints as the text of a profile.
-pub(super) struct Found<'a> {
+pub(super) struct ProfileText<'a> {
     pub(super) name: &'a str,
     pub(super) device: &'a str,
     pub(super) sector_bytes: u32,
@@ -57,11 +57,11 @@ pub(super) struct Found<'a> {
     pub(super) revolution_ns: f64,
     pub(super) reads: u64,
     pub(super) drive_ns: u64,
-    pub(super) layout: &'a Layout,
+    pub(super) layout: &'a TrackLayout,
     pub(super) seeks: &'a Seeks,
 }
 
-impl Found<'_> {
+impl ProfileText<'_> {
     /// A seek to the next track, no longer than the skew there, if what was measured is longer
     /// only by its error: sequential reads would miss a revolution otherwise.
     fn within_skew_ms(&self, seek_ms: f64) -> f64 {
@@ -71,7 +71,7 @@ impl Found<'_> {
     }
 }
 
-impl fmt::Display for Found<'_> {
+impl fmt::Display for ProfileText<'_> {
     fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, device, reads, .. } = *self;
         let seconds = self.drive_ns / 1_000_000_000;

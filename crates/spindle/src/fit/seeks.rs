@@ -1,22 +1,22 @@
-//! The time of the arm by distance, and what a command costs where the arm need not move.
+//! Seek time by distance, and the overhead of a command where the arm stays.
 
 use super::timing::Timing;
-use super::tracks::Layout;
+use super::tracks::TrackLayout;
 use super::{FitError, MeasuredDrive, Stage};
 
-/// Distances ascend by this factor.
+/// Successive distances grow by this factor.
 const DISTANCE_RATIO: f64 = 1.25;
 
-/// Seeks measured at each distance, of which the longest and the shortest are left out.
+/// Seeks measured at each distance; the longest and the shortest are dropped.
 const SEEKS: usize = 10;
 
-/// Longest distance, as a part of all tracks: from there on the curve is continued.
+/// Longest distance, as a fraction of all tracks. The curve is extrapolated beyond it.
 const LONGEST: f64 = 0.97;
 
-/// How far from one revolution the step may be by which a sector is missed, in revolutions.
+/// Most that the step at a missed sector may differ from one revolution, in revolutions.
 const STEP_TOLERANCE: f64 = 0.03;
 
-/// What the arm takes.
+/// The measured times of the arm.
 #[derive(Clone, Debug)]
 pub(super) struct Seeks {
     /// Before the arm moves.
@@ -30,7 +30,7 @@ pub(super) struct Seeks {
 /// Measures overhead and seek curve.
 pub(super) fn find_seeks<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
-    layout: &Layout,
+    layout: &TrackLayout,
 ) -> Result<Seeks, FitError> {
     let heads = layout.heads();
     let longest = (f64::from(layout.tracks() / heads) * LONGEST) as u32;
@@ -45,7 +45,7 @@ pub(super) fn find_seeks<D: MeasuredDrive>(
     }
     curve.push((longest, mean_ns(timing, layout, longest * heads)?));
     timing.report(Stage::Seeks, 1.0);
-    // An arm that took less than the overhead took none of it.
+    // No seek is shorter than the overhead: the least of them bounds it.
     let overhead_ns = curve.iter().fold(overhead_ns, |least_ns, point| point.1.min(least_ns));
     let next_track_ms = (next_track_ns - overhead_ns).max(0.0) / 1e6;
     let ms = ascending(curve.iter().map(|point| (point.1 - overhead_ns) / 1e6).collect());
@@ -53,10 +53,10 @@ pub(super) fn find_seeks<D: MeasuredDrive>(
     Ok(Seeks { overhead_ms: overhead_ns / 1e6, next_track_ms, curve })
 }
 
-/// Mean time in nanoseconds before the head is on a track so many tracks away.
+/// Mean time in nanoseconds until the head is on a track `distance` tracks away.
 fn mean_ns<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
-    layout: &Layout,
+    layout: &TrackLayout,
     distance: u32,
 ) -> Result<f64, FitError> {
     let mut seeks_ns = Vec::with_capacity(SEEKS);
@@ -77,14 +77,13 @@ fn mean_ns<D: MeasuredDrive>(
     Ok(kept.iter().sum::<f64>() / kept.len() as f64)
 }
 
-/// Time in nanoseconds before the head is on track `to`, coming from track `from`. None if it did
-/// not show this time.
+/// Time in nanoseconds until the head is on track `to`, coming from track `from`. None if this attempt did not show it.
 ///
-/// Of sectors further and further along the target track, each is done one sector's width later,
-/// from some sector on a revolution less one width earlier: the one that is just reached.
+/// Along the target track each sector ends one sector's width after the one before, until one is no longer missed: it
+/// ends a revolution less a width earlier, and is the first that the arm reaches in time.
 fn seek_ns<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
-    layout: &Layout,
+    layout: &TrackLayout,
     from: u32,
     to: u32,
 ) -> Result<Option<f64>, FitError> {
@@ -94,10 +93,15 @@ fn seek_ns<D: MeasuredDrive>(
     let sector_ns = revolution_ns / sectors as f64;
     let (from_zone, from_lba) = layout.track(from);
     let from_lba = from_lba + timing.random(u64::from(from_zone.sectors_per_track) / 2);
-    // On the track itself only what comes after can be late; elsewhere anything.
+    // On the same track only later sectors can be late; on another, any.
     let target_lba =
         if from == to { from_lba + 1 } else { target_lba + timing.random(sectors / 2) };
-    let room_sectors = timing.capacity_sectors().saturating_sub(target_lba);
+    let capacity_sectors = timing.capacity_sectors();
+    // The drive may end within its last track.
+    if from_lba.max(target_lba) >= capacity_sectors {
+        return Ok(None);
+    }
+    let room_sectors = capacity_sectors - target_lba;
     let mut late = 0;
     let mut reached = sectors.min(room_sectors).saturating_sub(1);
     if from == to {
@@ -111,7 +115,7 @@ fn seek_ns<D: MeasuredDrive>(
     };
     let (mut late_ns, first_response_ns) = try_at(timing, late)?;
     if from == to && first_response_ns < revolution_ns / 2.0 {
-        // The very next sector is reached: there is no overhead to speak of.
+        // The very next sector is reached: there is hardly any overhead.
         return Ok(Some((first_response_ns - 1.5 * sector_ns).max(0.0)));
     }
     let (mut reached_ns, mut response_ns) = try_at(timing, reached)?;
@@ -128,15 +132,14 @@ fn seek_ns<D: MeasuredDrive>(
             (late, late_ns) = (middle, level_ns);
         }
     }
-    // Anything else is a track's end in the way.
+    // Another step means that a track's end is in between.
     let step_rev = (late_ns - reached_ns) / revolution_ns;
     let clean = (step_rev - 1.0).abs() < STEP_TOLERANCE;
-    // Its own width, and on average half of one that was waited for it.
+    // Less the sector's own width and the mean wait for it, half a width.
     Ok(clean.then_some((response_ns - 1.5 * sector_ns).max(0.0)))
 }
 
-/// The ascending sequence that is nearest to `values` in least squares: neighbours that fall are
-/// given their mean.
+/// The ascending sequence nearest to `values` in least squares: neighbours that fall are replaced by their mean.
 fn ascending(values: Vec<f64>) -> Vec<f64> {
     let mut blocks: Vec<(f64, usize)> = Vec::with_capacity(values.len());
     for value in values {

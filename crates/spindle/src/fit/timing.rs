@@ -2,6 +2,8 @@
 
 use std::f64::consts::TAU;
 
+use strewn_base::Rng;
+
 use super::{FitError, MeasuredDrive, Progress, Stage, Stillness};
 
 /// Reads of one sector in a row.
@@ -33,13 +35,13 @@ pub(super) struct Timing<'a, D> {
     reads: u64,
     first_ns: u64,
     last_ns: u64,
-    random_state: u64,
+    rng: Rng,
 }
 
 impl<'a, D: MeasuredDrive> Timing<'a, D> {
     pub(super) fn new(drive: &'a mut D, report: &'a mut dyn FnMut(Progress)) -> Self {
         let (revolution_ns, reads, first_ns, last_ns) = (0.0, 0, 0, 0);
-        Self { drive, report, revolution_ns, reads, first_ns, last_ns, random_state: 1 }
+        Self { drive, report, revolution_ns, reads, first_ns, last_ns, rng: Rng::new(1) }
     }
 
     pub(super) fn capacity_sectors(&self) -> u64 {
@@ -64,14 +66,9 @@ impl<'a, D: MeasuredDrive> Timing<'a, D> {
         (self.report)(Progress { stage, done, reads: self.reads });
     }
 
-    /// A number below `limit`, by Steele, Lea and Flood's SplitMix64.
+    /// A number below `limit`.
     pub(super) fn random(&mut self, limit: u64) -> u64 {
-        self.random_state = self.random_state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.random_state;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        ((u128::from(bits) * u128::from(limit)) >> 64) as u64
+        self.rng.below(limit)
     }
 
     /// Reads one sector.

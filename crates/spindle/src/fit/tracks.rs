@@ -3,30 +3,29 @@
 use super::timing::{Timing, quantile};
 use super::{FitError, MeasuredDrive, Stage};
 
-/// Steps in address to a track when looking for its end, and steps taken: two ends fall within.
+/// Steps in address to a track when looking for its end, and steps taken: they span two ends.
 const STEPS_PER_TRACK: f64 = 16.0;
 const STEPS: u64 = 40;
 
-/// A turn by more than this, in revolutions, beyond what the step accounts for is a skew; a
-/// defect skipped turns by a sector.
+/// An angle that exceeds the step's by more than this, in revolutions, is a skew. A skipped defect adds only a sector.
 const LEAST_SKEW_REV: f64 = 0.015;
 
-/// Places at which tracks are measured, before the boundaries between them are narrowed down to
-/// one part in so many of the drive.
-const PLACES: u64 = 64;
+/// Addresses at which tracks are measured, and the part of the drive to which the boundaries between zones are then
+/// narrowed down.
+const SAMPLES: u64 = 64;
 const BOUNDARY_PARTS: u64 = 8192;
 
-/// Tracks differ in sectors by less than this part because of defects, and by more between zones.
+/// Sectors per track differ by less than this fraction because of defects, and by more between zones.
 const SAME_ZONE: f64 = 0.004;
 
-/// A seek table has an entry for each cylinder, and is slow when it does not fit a cache: tracks
-/// beyond this many are spread over more heads.
+/// A seek table has an entry for each cylinder and is slow if it does not fit a processor cache: more tracks than this are
+/// spread over more heads.
 const MAX_CYLINDERS: u32 = 1 << 19;
 
-/// Times that a measurement is tried again, at another place near by.
+/// Attempts at a measurement, each at another address near by.
 const TRIES: u64 = 8;
 
-/// A zone, its tracks counted over the whole drive as if there were one head.
+/// A zone. Its tracks are numbered over the whole drive as if there were one head.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoundZone {
     pub(super) first_lba: u64,
@@ -38,11 +37,11 @@ pub(super) struct FoundZone {
 
 /// All zones, in order of address.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct TrackLayout {
     pub(super) zones: Vec<FoundZone>,
 }
 
-impl Layout {
+impl TrackLayout {
     pub(super) fn tracks(&self) -> u32 {
         self.zones.last().map_or(0, |zone| zone.first_track + zone.tracks)
     }
@@ -61,16 +60,16 @@ impl Layout {
     }
 }
 
-/// What one place on the drive looks like.
+/// A track measured at one address.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TrackSample {
     lba: u64,
     sectors_per_track: f64,
-    /// None where no track could be told from the next.
+    /// None where no track's end showed.
     skew_rev: Option<f64>,
 }
 
-impl Place {
+impl TrackSample {
     fn same_zone(&self, other: &Self) -> bool {
         let (one, two) = (self.sectors_per_track, other.sectors_per_track);
         (one - two).abs() <= (SAME_ZONE * one.max(two)).max(0.5)
@@ -80,22 +79,22 @@ impl Place {
 /// Finds sectors per track and mean skew over all addresses.
 pub(super) fn find_layout<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
-) -> Result<Layout, FitError> {
+) -> Result<TrackLayout, FitError> {
     let capacity_sectors = timing.capacity_sectors();
     let mut sector_ns = sector_width_ns(timing, 0)?;
-    let mut places: Vec<Place> = Vec::new();
-    for number in 0..=PLACES {
-        timing.report(Stage::Zones, number as f64 / (PLACES + 1) as f64);
-        let lba = capacity_sectors / PLACES * number;
-        let known: Vec<Place> = places.last().copied().into_iter().collect();
-        let place = measure_confirmed(timing, lba, &known, &mut sector_ns)?;
-        if let Some(&before) = places.last() {
-            narrow(timing, before, place, &mut sector_ns, &mut places)?;
+    let mut samples: Vec<TrackSample> = Vec::new();
+    for number in 0..=SAMPLES {
+        timing.report(Stage::Zones, number as f64 / (SAMPLES + 1) as f64);
+        let lba = capacity_sectors / SAMPLES * number;
+        let known: Vec<TrackSample> = samples.last().copied().into_iter().collect();
+        let sample = measure_confirmed(timing, lba, &known, &mut sector_ns)?;
+        if let Some(&before) = samples.last() {
+            narrow(timing, before, sample, &mut sector_ns, &mut samples)?;
         }
-        places.push(place);
+        samples.push(sample);
     }
     timing.report(Stage::Zones, 1.0);
-    Ok(Layout { zones: zones_from(&places, capacity_sectors) })
+    Ok(TrackLayout { zones: zones_from(&samples, capacity_sectors) })
 }
 
 /// The width of a sector from `first_lba` on, in nanoseconds, to a few per cent: the angle over
@@ -125,13 +124,13 @@ fn sector_width_ns<D: MeasuredDrive>(
     if width_ns > 0.0 { Ok(width_ns) } else { Err(FitError::NoTracks { lba: first_lba }) }
 }
 
-/// Measures between two places of different zones until the boundary is known well enough.
+/// Bisects between two samples of different zones until the boundary is known well enough.
 fn narrow<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
-    before: Place,
-    after: Place,
+    before: TrackSample,
+    after: TrackSample,
     sector_ns: &mut f64,
-    places: &mut Vec<Place>,
+    samples: &mut Vec<TrackSample>,
 ) -> Result<(), FitError> {
     let apart_sectors = after.lba.saturating_sub(before.lba);
     let near_sectors = (timing.capacity_sectors() / BOUNDARY_PARTS)
@@ -141,50 +140,50 @@ fn narrow<D: MeasuredDrive>(
     }
     let lba = before.lba + apart_sectors / 2;
     let middle = measure_confirmed(timing, lba, &[before, after], sector_ns)?;
-    narrow(timing, before, middle, sector_ns, places)?;
-    places.push(middle);
-    narrow(timing, middle, after, sector_ns, places)
+    narrow(timing, before, middle, sector_ns, samples)?;
+    samples.push(middle);
+    narrow(timing, middle, after, sector_ns, samples)
 }
 
-/// Measures the place at `lba`. If it is like none of those known, a read may have been late: it is
-/// measured until two in a row agree.
+/// Measures a track at `lba`. If it resembles no known one, a read may have been late: it is measured until two results
+/// in a row agree.
 fn measure_confirmed<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
     lba: u64,
-    known: &[Place],
+    known: &[TrackSample],
     sector_ns: &mut f64,
-) -> Result<Place, FitError> {
-    let mut place = measure_place(timing, lba, sector_ns)?;
+) -> Result<TrackSample, FitError> {
+    let mut sample = measure_sample(timing, lba, sector_ns)?;
     for _ in 0..TRIES {
-        if known.iter().any(|known| known.same_zone(&place)) {
+        if known.iter().any(|known| known.same_zone(&sample)) {
             break;
         }
-        let again = measure_place(timing, lba, sector_ns)?;
-        if again.same_zone(&place) {
+        let again = measure_sample(timing, lba, sector_ns)?;
+        if again.same_zone(&sample) {
             break;
         }
-        place = again;
+        sample = again;
     }
-    Ok(place)
+    Ok(sample)
 }
 
-/// Measures a track at `lba` or, should that fail, near it. `sector_ns` is about what the width of
-/// a sector is; it is set to what it turns out to be.
-fn measure_place<D: MeasuredDrive>(
+/// Measures a track at `lba` or, should that fail, near it. `sector_ns` is a sector's approximate width, and is set to the
+/// measured one.
+fn measure_sample<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
     lba: u64,
     sector_ns: &mut f64,
-) -> Result<Place, FitError> {
-    let place = match measure_near(timing, lba, *sector_ns)? {
-        Some(place) => place,
-        // The zone is so unlike the one before that its width is no guide.
+) -> Result<TrackSample, FitError> {
+    let sample = match measure_near(timing, lba, *sector_ns)? {
+        Some(sample) => sample,
+        // The previous zone's width is no guide here.
         None => {
             let width_ns = sector_width_ns(timing, lba)?;
             measure_near(timing, lba, width_ns)?.ok_or(FitError::NoTracks { lba })?
         }
     };
-    *sector_ns = timing.revolution_ns() / place.sectors_per_track;
-    Ok(Place { lba, ..place })
+    *sector_ns = timing.revolution_ns() / sample.sectors_per_track;
+    Ok(TrackSample { lba, ..sample })
 }
 
 /// Measures a track at `lba` or near it, one with a skew if there is any.
@@ -192,28 +191,28 @@ fn measure_near<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
     lba: u64,
     sector_ns: f64,
-) -> Result<Option<Place>, FitError> {
+) -> Result<Option<TrackSample>, FitError> {
     let track_sectors = timing.revolution_ns() / sector_ns;
     let last_lba = timing.capacity_sectors().saturating_sub((4.0 * track_sectors) as u64 + STEPS);
     let mut without_skew = None;
     for attempt in 0..TRIES {
         let near_lba = (lba + (attempt as f64 * 2.3 * track_sectors) as u64)
             .min(last_lba.saturating_sub((attempt as f64 * 2.3 * track_sectors) as u64));
-        let Some(place) = measure_track(timing, near_lba, sector_ns)? else { continue };
-        if place.skew_rev.is_some() {
-            return Ok(Some(place));
+        let Some(sample) = measure_track(timing, near_lba, sector_ns)? else { continue };
+        if sample.skew_rev.is_some() {
+            return Ok(Some(sample));
         }
-        without_skew.get_or_insert(place);
+        without_skew.get_or_insert(sample);
     }
     Ok(without_skew)
 }
 
-/// Measures the first whole track after `lba`. None if the angles make no sense there.
+/// Measures the first whole track after `lba`. None if the angles there do not follow the addresses.
 fn measure_track<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
     lba: u64,
     sector_ns: f64,
-) -> Result<Option<Place>, FitError> {
+) -> Result<Option<TrackSample>, FitError> {
     let revolution_ns = timing.revolution_ns();
     let step = (revolution_ns / STEPS_PER_TRACK / sector_ns).round().max(1.0) as u64;
     let mut before = timing.read(lba)?;
@@ -238,9 +237,9 @@ fn measure_track<D: MeasuredDrive>(
         (0..turned_ns.len()).filter(|&number| is_turned(turned_ns[number])).collect();
     let expected = revolution_ns / sector_ns;
     let [first, second, ..] = ends[..] else {
-        // No skew, or one too small to see: the width says how many sectors there are.
-        let place = Place { lba, sectors_per_track: expected.round(), skew_rev: None };
-        return Ok(ends.is_empty().then_some(place));
+        // No skew, or one too small to see: the width gives the number of sectors.
+        let sample = TrackSample { lba, sectors_per_track: expected.round(), skew_rev: None };
+        return Ok(ends.is_empty().then_some(sample));
     };
     let first_lba =
         track_end(timing, lba + first as u64 * step, step, turned_ns[first], sector_ns)?;
@@ -251,7 +250,7 @@ fn measure_track<D: MeasuredDrive>(
         return Ok(None);
     }
     let skew_rev = (turned_ns[first] / revolution_ns).rem_euclid(1.0);
-    Ok(Some(Place { lba, sectors_per_track: sectors, skew_rev: Some(skew_rev) }))
+    Ok(Some(TrackSample { lba, sectors_per_track: sectors, skew_rev: Some(skew_rev) }))
 }
 
 /// The first sector of the track that starts within `step` sectors after `lba`, turned by
@@ -279,21 +278,20 @@ fn track_end<D: MeasuredDrive>(
     Ok(lba + beyond)
 }
 
-/// Joins places of one kind into zones. A single place unlike both its neighbours lies across a
-/// boundary, and is none of them.
-fn zones_from(places: &[Place], capacity_sectors: u64) -> Vec<FoundZone> {
-    let mut runs: Vec<Vec<Place>> = Vec::new();
-    for &place in places {
+/// Joins like samples into zones. A single sample unlike both its neighbours lies across a boundary and is dropped.
+fn zones_from(samples: &[TrackSample], capacity_sectors: u64) -> Vec<FoundZone> {
+    let mut runs: Vec<Vec<TrackSample>> = Vec::new();
+    for &sample in samples {
         match runs.last_mut() {
-            Some(run) if run[0].same_zone(&place) => run.push(place),
-            _ => runs.push(vec![place]),
+            Some(run) if run[0].same_zone(&sample) => run.push(sample),
+            _ => runs.push(vec![sample]),
         }
     }
     if runs.iter().any(|run| run.len() > 1) {
         runs.retain(|run| run.len() > 1);
     }
-    // What was torn apart by such a place.
-    let mut joined: Vec<Vec<Place>> = Vec::new();
+    // Join the runs that such a sample separated.
+    let mut joined: Vec<Vec<TrackSample>> = Vec::new();
     for run in runs {
         match joined.last_mut() {
             Some(before) if before[0].same_zone(&run[0]) => before.extend(run),
@@ -308,8 +306,8 @@ fn zones_from(places: &[Place], capacity_sectors: u64) -> Vec<FoundZone> {
             (Some(last), Some(next)) => last.lba + (next[0].lba - last.lba) / 2,
             _ => capacity_sectors,
         };
-        let sectors = quantile(run.iter().map(|place| place.sectors_per_track).collect(), 0.5);
-        let skews: Vec<f64> = run.iter().filter_map(|place| place.skew_rev).collect();
+        let sectors = quantile(run.iter().map(|sample| sample.sectors_per_track).collect(), 0.5);
+        let skews: Vec<f64> = run.iter().filter_map(|sample| sample.skew_rev).collect();
         let sectors_per_track = sectors as u32;
         let tracks = (end_lba - first_lba).div_ceil(u64::from(sectors_per_track).max(1)) as u32;
         let skew_rev = quantile(skews, 0.5);

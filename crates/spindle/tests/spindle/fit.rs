@@ -14,7 +14,7 @@ use strewn_spindle::{
 /// Most that predicted throughput may be off, in per cent.
 const TOLERANCE_PERCENT: f64 = 3.0;
 
-/// A drive described in a few numbers.
+/// A drive in a few numbers.
 #[derive(Debug)]
 struct Synthetic {
     name: &'static str,
@@ -23,7 +23,7 @@ struct Synthetic {
     band_cylinders: u32,
     overhead_ms: f64,
     head_switch_ms: f64,
-    /// Constant, per root of a cylinder, and per cylinder.
+    /// Milliseconds: constant, per root of a cylinder, and per cylinder.
     seek_ms: [f64; 3],
     track_skew_rev: f64,
     turn_skew_rev: f64,
@@ -291,6 +291,15 @@ fn shipped_drives_are_predicted_from_their_times() {
     for name in Profile::shipped_names() {
         predicts(&Profile::shipped(name).unwrap(), BY_MICROSECONDS);
     }
+}
+
+/// The fit used to read beyond the end of such a drive.
+#[test]
+fn a_drive_that_ends_within_its_last_track_is_predicted() {
+    let synthetic = Synthetic { heads: 1, zones: vec![(400, 1500)], ..enterprise() };
+    let mut profile = synthetic.profile();
+    profile.capacity_sectors -= 1450;
+    predicts(&profile, NEVER);
 }
 
 #[test]

@@ -1,34 +1,34 @@
-//! A drive of which only the figures on its data sheet are known.
+//! A drive known only from its data sheet.
 //!
-//! An outline takes the place of a [`Profile`]'s seeks and zones, which are made from it by rules
-//! that hold for drives of its kind: the same number of cylinders in each zone, sectors per track
-//! falling in a line from the outermost to the innermost, a serpentine of bands, each track turned
-//! by what a seek to the next takes, and a seek time that grows as `a + b·√d + c·d` through the
-//! three seeks that makers publish. What comes of it is a drive like the one meant, not that one.
+//! A template replaces a [`Profile`](crate::Profile)'s seeks and zones, which are derived from it by rules that hold for
+//! drives of its kind: zones of equally many cylinders, sectors per track that fall linearly from the outermost zone to
+//! the innermost, a serpentine of bands, tracks skewed by the time of a seek to the next, and a seek time that grows as
+//! `a + b·√d + c·d` through the three seeks that makers publish. The result resembles the drive, and is not a
+//! measurement of it.
 
 use serde::Deserialize;
 
-use crate::profile::{MAX_DELAY_MS, Profile, ProfileError, Zone};
+use crate::rotation::MAX_DELAY_MS;
+use crate::zone::Zone;
 
-/// Distances for which the seek curve gets a point, in steps of this ratio.
+/// Distances of successive points of the seek curve grow by this ratio.
 const SEEK_STEP: f64 = 1.2;
 
-/// Turns that a skew adds to the time of the switch it covers: for the settling that differs from
-/// one switch to the next.
+/// Revolutions that a skew adds to the time of the switch that it covers, because settling differs from one switch to
+/// the next.
 const SKEW_MARGIN_REV: f64 = 0.01;
 
-/// Bounds that keep the arithmetic below within its types; the profile's are narrower.
+/// Limits that keep the arithmetic below within its types.
 const MAX_ZONES: u32 = 64;
 const MAX_CYLINDERS: u32 = 1 << 21;
 
-/// The figures of a data sheet, as the table `outline` of a profile's file holds them.
+/// The figures of a data sheet: the table `outline` of a profile's file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Outline {
+pub struct ProfileTemplate {
     /// Zones of equal width.
     pub zones: u32,
-    /// Sectors on the outermost and on the innermost track. How many cylinders there are follows
-    /// from the capacity.
+    /// Sectors on the outermost and on the innermost track. The number of cylinders follows from the capacity.
     pub sectors_per_track: (u32, u32),
     /// Milliseconds of three reading seeks.
     pub seek_ms: SeekFigures,
@@ -46,24 +46,39 @@ pub struct SeekFigures {
     pub full_stroke: f64,
 }
 
-impl Outline {
-    /// Gives a profile its seeks and zones. Its other numbers are within their bounds.
-    ///
-    /// # Errors
-    ///
-    /// [`ProfileError::Invalid`], naming the figure that cannot be.
-    pub(crate) fn complete(&self, profile: &mut Profile) -> Result<(), ProfileError> {
-        self.check(profile)?;
-        let cylinders = self.cylinders(profile)?;
-        profile.seek = self.seek_points(cylinders);
-        profile.zones = self.zones(profile, cylinders);
-        Ok(())
+/// The numbers of a profile that its template builds on, all within their limits.
+pub(crate) struct TemplateBase {
+    pub(crate) rpm: u32,
+    pub(crate) heads: u32,
+    pub(crate) capacity_sectors: u64,
+    pub(crate) head_switch_ms: f64,
+}
+
+/// The part of a profile that a template stands for.
+pub(crate) struct Derived {
+    /// `(cylinders, ms)`.
+    pub(crate) seek: Vec<(u32, f64)>,
+    pub(crate) zones: Vec<Zone>,
+}
+
+/// A figure of the template that no drive has.
+pub(crate) struct TemplateFault {
+    pub(crate) field: &'static str,
+    pub(crate) reason: String,
+}
+
+impl ProfileTemplate {
+    /// The seeks and zones of a drive with these figures.
+    pub(crate) fn derive(&self, base: &TemplateBase) -> Result<Derived, TemplateFault> {
+        self.check()?;
+        let cylinders = self.cylinders(base)?;
+        Ok(Derived { seek: self.seek_points(cylinders), zones: self.zones(base, cylinders) })
     }
 
-    fn check(&self, profile: &Profile) -> Result<(), ProfileError> {
+    fn check(&self) -> Result<(), TemplateFault> {
         let SeekFigures { track_to_track, average, full_stroke } = self.seek_ms;
         let (outer, inner) = self.sectors_per_track;
-        for (field, holds, reason) in [
+        let checks = [
             ("outline.zones", (1..=MAX_ZONES).contains(&self.zones), "is not in 1..=64"),
             (
                 "outline.sectors_per_track",
@@ -80,41 +95,44 @@ impl Outline {
                 full_stroke.is_finite() && full_stroke < MAX_DELAY_MS,
                 "is not below 100 ms",
             ),
-        ] {
-            profile.check(field, holds, || reason.to_owned())?;
+        ];
+        match checks.into_iter().find(|&(_, holds, _)| !holds) {
+            Some((field, _, reason)) => Err(TemplateFault { field, reason: reason.to_owned() }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// Cylinders of each zone together; a zone has at least a band.
-    fn cylinders(&self, profile: &Profile) -> Result<u32, ProfileError> {
+    /// Cylinders of all zones together.
+    fn cylinders(&self, base: &TemplateBase) -> Result<u32, TemplateFault> {
         let sectors: u64 = (0..self.zones).map(|zone| u64::from(self.zone_sectors(zone))).sum();
-        let per_cylinder = sectors * u64::from(profile.heads);
-        let each = profile.capacity_sectors.div_ceil(per_cylinder);
+        let per_cylinder = sectors * u64::from(base.heads);
+        let each = base.capacity_sectors.div_ceil(per_cylinder);
         let cylinders = each.saturating_mul(u64::from(self.zones));
-        profile.check("capacity_sectors", cylinders <= u64::from(MAX_CYLINDERS), || {
-            format!("takes {cylinders} cylinders, more than {MAX_CYLINDERS}")
-        })?;
+        if cylinders > u64::from(MAX_CYLINDERS) {
+            let reason = format!("takes {cylinders} cylinders, more than {MAX_CYLINDERS}");
+            return Err(TemplateFault { field: "capacity_sectors", reason });
+        }
         Ok(cylinders as u32)
     }
 
+    /// Sectors on a track of a zone.
     fn zone_sectors(&self, zone: u32) -> u32 {
         let (outer, inner) = self.sectors_per_track;
         outer - (outer - inner) * zone / (self.zones - 1).max(1)
     }
 
-    fn zones(&self, profile: &Profile, cylinders: u32) -> Vec<Zone> {
-        let revolution_ms = 60_000.0 / f64::from(profile.rpm);
+    fn zones(&self, base: &TemplateBase, cylinders: u32) -> Vec<Zone> {
+        let revolution_ms = 60_000.0 / f64::from(base.rpm);
         let skew = |ms: f64| (ms / revolution_ms + SKEW_MARGIN_REV).rem_euclid(1.0);
-        let passes = 2 * profile.heads as usize;
+        let passes = 2 * base.heads as usize;
         let track_skew_rev = vec![skew(self.seek_ms.track_to_track); passes];
         // A head's last pass of a band ends where the next band begins: a seek of up to a band.
-        let turn_ms = profile.head_switch_ms.max(self.seek_ms.track_to_track);
+        let turn_ms = base.head_switch_ms.max(self.seek_ms.track_to_track);
         let turn_skew_rev = vec![skew(turn_ms); passes];
         let each = cylinders / self.zones;
         let (mut zones, mut first_lba) = (Vec::new(), 0);
         for number in 0..self.zones {
-            if first_lba >= profile.capacity_sectors {
+            if first_lba >= base.capacity_sectors {
                 break;
             }
             let sectors_per_track = self.zone_sectors(number);
@@ -130,7 +148,7 @@ impl Outline {
                 angle_steps: Vec::new(),
                 slips: Vec::new(),
             });
-            first_lba += u64::from(each) * u64::from(profile.heads) * u64::from(sectors_per_track);
+            first_lba += u64::from(each) * u64::from(base.heads) * u64::from(sectors_per_track);
         }
         zones
     }
