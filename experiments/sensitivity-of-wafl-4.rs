@@ -4,9 +4,10 @@
 //! Runs at an eighth of full scale, as `--quick` does: the differences between rows count, not the last digit of each.
 
 use std::path::Path;
+use std::process::ExitCode;
 
-use miette::{IntoDiagnostic, Result, miette};
 use strewn::scenario::{CacheStart, Layout, Scenario};
+use strewn::terminal::{self, Ending, Failure};
 use strewn::{RunOptions, calibrate, run};
 
 const SCALE_DOWN: u32 = 8;
@@ -49,7 +50,11 @@ const VARIATIONS: [Variation; 26] = [
     ("EVA: write cache of 256 MiB", |s| s.in_place(|p| p.write_cache_bytes /= 2)),
 ];
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    terminal::exit_code(experiment())
+}
+
+fn experiment() -> Result<Ending, Failure> {
     let path = Path::new("scenarios/making-sense-of-wafl-4.toml");
     let (scenario, _) = Scenario::load(path)?.scaled_down(SCALE_DOWN);
     let [op, command, rms, worst, depth, eva_worst, drift] =
@@ -63,17 +68,17 @@ fn main() -> Result<()> {
         let mut scenario = scenario.clone();
         change(&mut scenario);
         let mut fitted = Vec::new();
-        for fit in calibrate(&scenario, 0, &()).into_diagnostic()? {
+        for fit in calibrate(&scenario, 0, &())? {
             for number in fit.parameters {
                 scenario.set_parameter(&fit.array, &number.name, number.after)?;
                 fitted.push(number.after);
             }
         }
-        let results = run(&scenario, &RunOptions::default(), &()).into_diagnostic()?;
+        let results = run(&scenario, &RunOptions::default(), &())?;
         let iops = |array: usize| {
             let name = &scenario.arrays[array].name;
             let found = results.published.iter().find(|one| &one.array == name);
-            found.ok_or_else(|| miette!("no published figures for {name}"))
+            found.ok_or_else(|| Failure::failed(format!("no published figures for {name}")))
         };
         let (fas, eva) = (iops(0)?, iops(1)?);
         let steady = results.arrays[1].segments.iter().map(|segment| segment.iops);
@@ -90,7 +95,7 @@ fn main() -> Result<()> {
             100.0 * (high / low - 1.0),
         );
     }
-    Ok(())
+    Ok(Ending::Complete)
 }
 
 /// The settings of the arrays of one kind.

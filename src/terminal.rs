@@ -28,12 +28,14 @@ mod failure;
 mod interrupt;
 mod progress;
 mod reading;
+mod report;
 mod study_progress;
 
-pub use ending::{Ending, color_messages, exit_code, print, say};
+pub use ending::{Ending, exit_code, print, say};
 pub use failure::Failure;
 pub use progress::Terminal;
 pub use reading::ReadingTerminal;
+pub use report::color_messages;
 pub use study_progress::StudyTerminal;
 
 /// Watches for Ctrl-C from now on: what is returned says whether it was asked to stop. A second Ctrl-C ends the program

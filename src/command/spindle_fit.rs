@@ -238,7 +238,7 @@ mod tests {
         let out = directory.path().join("drive.toml");
         let failure = fit(&image, &out, false).err().unwrap();
         assert_eq!(failure.exit_code(), 2);
-        assert!(failure.diagnostic().to_string().contains("rotat"), "{failure:?}");
+        assert!(failure.message().contains("rotat"), "{failure:?}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 }

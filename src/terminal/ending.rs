@@ -1,32 +1,15 @@
 //! How a program ends: what it printed, and its exit code.
 
-use std::fmt;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
-use std::sync::OnceLock;
 
-use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
 use strewn_report::{ArrayResults, Results};
 
-use crate::terminal::Failure;
 use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
-
-/// A report that nobody watches is not wrapped at a terminal's width, so that searching a log finds whole lines.
-const LOG_COLUMNS: usize = 400;
+use crate::terminal::{Failure, report};
 
 /// Exit code of a run in which an array lost data.
 const DATA_LOST: u8 = 3;
-
-/// Whether messages are coloured, where that was said.
-static COLOR: OnceLock<bool> = OnceLock::new();
-
-/// Says whether the messages of this program are coloured; with `None`, and unless it is said, they are on a terminal if
-/// the environment does not forbid it (`NO_COLOR`). What is said first counts.
-pub fn color_messages(color: Option<bool>) {
-    if let Some(color) = color {
-        let _ = COLOR.set(color);
-    }
-}
 
 /// How a program that did not fail ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,25 +49,9 @@ pub fn exit_code(ended: Result<Ending, Failure>) -> ExitCode {
         }
         Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED_EXIT_CODE),
         Err(failure) => {
-            say(&Shown(failure.diagnostic()).to_string());
+            say(&report::on_standard_error(&failure));
             ExitCode::from(failure.exit_code())
         }
-    }
-}
-
-/// A diagnostic as a person sees it: with the lines in question, coloured if standard error is a terminal.
-struct Shown<'a>(&'a dyn Diagnostic);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let options = MietteHandlerOpts::new();
-        let watched = io::stderr().is_terminal();
-        let options = match COLOR.get() {
-            Some(color) => options.color(*color),
-            None => options,
-        };
-        let options = if watched { options } else { options.width(LOG_COLUMNS) };
-        options.build().debug(self.0, formatter)
     }
 }
 

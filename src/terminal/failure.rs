@@ -1,38 +1,39 @@
 //! Why a program ends without having done what it was asked to.
 
 use std::error::Error;
+use std::fmt;
 
-use miette::Diagnostic;
-use strewn_scenario::ScenarioError;
+use strewn_scenario::{ParameterError, ScenarioError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
-use thiserror::Error;
 
 use crate::calibrate::CalibrateError;
 use crate::load::LoadError;
 use crate::run::RunError;
 use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
 
-/// An error on its way to a person, and whose doing it is: that decides the exit code.
+/// What ends a program early: a message for a person, what can be done about it, and the exit code.
 #[derive(Debug)]
 pub struct Failure {
-    diagnostic: Box<dyn Diagnostic + Send + Sync>,
+    message: String,
+    help: Option<String>,
     exit_code: u8,
+    scenario: Option<ScenarioError>,
 }
 
-/// Exit code when what was asked for went wrong on the way.
+/// Exit code when the work failed on the way.
 const FAILED: u8 = 1;
-/// Exit code when what was asked for cannot be done, and nothing was.
+/// Exit code when the request cannot be carried out, and nothing was done.
 const BAD_INPUT: u8 = 2;
 
 impl Failure {
-    /// Something asked for that cannot be done, with what would be right: exit code 2. Nothing was written.
+    /// A request that cannot be carried out, with what would be right: exit code 2. Nothing was written.
     #[must_use]
     pub fn bad_input(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::new(BAD_INPUT, message.into(), Some(help.into()))
     }
 
-    /// Something that went wrong on the way: exit code 1.
+    /// Work that failed on the way: exit code 1.
     #[must_use]
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(FAILED, message.into(), None)
@@ -47,38 +48,54 @@ impl Failure {
     /// The same, with what can be done about it.
     #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Self {
-        Self::new(self.exit_code, self.diagnostic.to_string(), Some(help.into()))
+        Self { help: Some(help.into()), ..self }
     }
 
     fn new(exit_code: u8, message: String, help: Option<String>) -> Self {
-        Self { diagnostic: Box::new(Message { message, help }), exit_code }
+        Self { message, help, exit_code, scenario: None }
     }
 
-    /// The exit code it ends the program with.
+    /// What went wrong, in one line.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What can be done about it.
+    #[must_use]
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// The exit code of the program.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         self.exit_code
     }
 
-    /// What is shown of it: message, place and help.
+    /// The problems of a scenario, each with its place in the text, if they are what ends the program.
     #[must_use]
-    pub fn diagnostic(&self) -> &dyn Diagnostic {
-        &*self.diagnostic
+    pub fn scenario(&self) -> Option<&ScenarioError> {
+        self.scenario.as_ref()
     }
 }
 
-/// A report without a source text.
-#[derive(Debug, Error, Diagnostic)]
-#[error("{message}")]
-struct Message {
-    message: String,
-    #[help]
-    help: Option<String>,
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
 }
 
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
-        Self { diagnostic: Box::new(error), exit_code: BAD_INPUT }
+        let (message, help) = (error.to_string(), error.help().map(str::to_owned));
+        Self { scenario: Some(error), ..Self::new(BAD_INPUT, message, help) }
+    }
+}
+
+impl From<ParameterError> for Failure {
+    fn from(error: ParameterError) -> Self {
+        Self::bad_input(error.to_string(), error.help())
     }
 }
 

@@ -61,12 +61,12 @@
 //!     .expect_err("there is no such key");
 //! let problem = &error.problems()[0];
 //! assert_eq!((problem.line(), problem.column()), (28, 1));
-//! assert_eq!(problem.help_text(), "did you mean `data_spindles`?");
+//! assert_eq!(problem.help(), "did you mean `data_spindles`?");
 //! # Ok::<(), strewn_scenario::ScenarioError>(())
 //! ```
 //!
-//! [`ScenarioError`] holds every problem of a text at once and is a [`miette::Diagnostic`], for a
-//! command to print with the lines in question.
+//! [`ScenarioError`] holds every problem of a text at once as data: the field, the message, what
+//! would be right, and the span, line and column. How they are shown is up to the program.
 //!
 //! Calibration varies a checked scenario with [`Scenario::set_parameter`] and writes what it found
 //! into the file's text with [`record_fitted`]. [`Scenario::scaled_down`] makes one that runs in a

@@ -22,7 +22,7 @@ pub enum ParameterUnit {
 }
 
 /// Why a parameter cannot be read or set.
-#[derive(Debug, Clone, PartialEq, thiserror::Error, miette::Diagnostic)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParameterError {
     /// The scenario has no such array.
     #[error("there is no array `{array}`")]
@@ -30,7 +30,6 @@ pub enum ParameterError {
         /// The name asked for.
         array: String,
         /// The arrays that there are.
-        #[help]
         known: String,
     },
     /// The array has no such parameter.
@@ -41,12 +40,10 @@ pub enum ParameterError {
         /// The name asked for.
         parameter: String,
         /// The parameters that there are.
-        #[help]
         known: String,
     },
     /// The value is not one that the parameter can have.
     #[error("{parameter} of array `{array}` cannot be {value} {unit}")]
-    #[diagnostic(help("{limits}"))]
     OutOfRange {
         /// The array's name.
         array: String,
@@ -59,6 +56,17 @@ pub enum ParameterError {
         /// What values the parameter can have.
         limits: &'static str,
     },
+}
+
+impl ParameterError {
+    /// What would be right: the names there are, or the values the parameter can have.
+    #[must_use]
+    pub fn help(&self) -> &str {
+        match self {
+            Self::UnknownArray { known, .. } | Self::UnknownParameter { known, .. } => known,
+            Self::OutOfRange { limits, .. } => limits,
+        }
+    }
 }
 
 /// A number of an array, for reading and setting.

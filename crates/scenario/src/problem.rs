@@ -1,11 +1,8 @@
-//! What is wrong with a scenario, and where: errors for a person to read.
+//! What is wrong with a scenario, and where: errors as data, for a program to show.
 
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
 
 /// One thing wrong with a scenario: the field, its line and column, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +38,8 @@ impl Problem {
         message: String,
         help: String,
     ) -> Self {
-        let span = span.start.min(text.len())..span.end.min(text.len());
+        let start = char_boundary(text, span.start);
+        let span = start..char_boundary(text, span.end).max(start);
         let before = &text.as_bytes()[..span.start];
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         Self {
@@ -77,7 +75,7 @@ impl Problem {
 
     /// What would be right.
     #[must_use]
-    pub fn help_text(&self) -> &str {
+    pub fn help(&self) -> &str {
         &self.help
     }
 
@@ -93,24 +91,29 @@ impl Problem {
         self.column
     }
 
-    /// The bytes of the text that are wrong.
+    /// The bytes of the text that are wrong. The range lies in the text, on boundaries of
+    /// characters; it is empty where something is missing at its start.
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    fn label(&self) -> LabeledSpan {
-        let label = match self.kind {
+    /// A few words to write below the marked span.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        match self.kind {
             ProblemKind::Syntax => "here",
             ProblemKind::UnknownKey => "no such key here",
             ProblemKind::Missing => "missing from this table",
             ProblemKind::Value => "this value",
-        };
-        LabeledSpan::new_primary_with_span(
-            Some(label.to_owned()),
-            SourceSpan::from((self.span.start, self.span.len())),
-        )
+        }
     }
+}
+
+/// The boundary of a character of `text` at byte `at` or next before it.
+fn char_boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
 
 impl fmt::Display for Problem {
@@ -125,28 +128,18 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-impl Diagnostic for Problem {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        (!self.help.is_empty()).then(|| Box::new(&self.help) as Box<dyn fmt::Display>)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(std::iter::once(self.label())))
-    }
-}
-
 /// Why a scenario could not be used: a file that cannot be read, or every problem found in it, in
 /// the order of the text.
 ///
-/// As a [`Diagnostic`], a single problem is the error itself, with its label and help; several are
-/// its `related` diagnostics, all upon the one source text.
+/// It is data for a program to show. `Display` gives one line: the problem and its place if there
+/// is one problem, and their number if there are several.
 #[derive(Debug)]
 pub struct ScenarioError(Box<Cause>);
 
 #[derive(Debug)]
 enum Cause {
     Unreadable { path: PathBuf, error: std::io::Error },
-    Problems { path: PathBuf, source: NamedSource<Arc<str>>, problems: Vec<Problem> },
+    Problems { path: PathBuf, text: String, problems: Vec<Problem> },
 }
 
 impl ScenarioError {
@@ -156,9 +149,8 @@ impl ScenarioError {
 
     pub(crate) fn problems_in(path: &Path, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.span.start);
-        let source = NamedSource::new(path.display().to_string(), Arc::from(text));
-        let source = source.with_language("TOML");
-        Self(Box::new(Cause::Problems { path: path.to_owned(), source, problems }))
+        let (path, text) = (path.to_owned(), text.to_owned());
+        Self(Box::new(Cause::Problems { path, text, problems }))
     }
 
     /// The scenario's file.
@@ -169,7 +161,16 @@ impl ScenarioError {
         }
     }
 
-    /// Every problem in the text, in its order; none if the file could not be read at all.
+    /// The text that the spans of the problems are ranges of; none if the file could not be read.
+    #[must_use]
+    pub fn source_text(&self) -> Option<&str> {
+        match &*self.0 {
+            Cause::Unreadable { .. } => None,
+            Cause::Problems { text, .. } => Some(text),
+        }
+    }
+
+    /// Every problem in the text, in its order; none if the file could not be read.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         match &*self.0 {
@@ -178,11 +179,16 @@ impl ScenarioError {
         }
     }
 
-    /// The problem, when there is just one.
-    fn only(&self) -> Option<&Problem> {
-        match self.problems() {
-            [only] => Some(only),
-            _ => None,
+    /// What would be right: for a file that could not be read, or for the only problem. Several
+    /// problems have a help each.
+    #[must_use]
+    pub fn help(&self) -> Option<&str> {
+        match (&*self.0, self.problems()) {
+            (Cause::Unreadable { .. }, _) => {
+                Some("a scenario is a TOML file; those that ship are in scenarios/")
+            }
+            (Cause::Problems { .. }, [only]) => Some(only.help()),
+            (Cause::Problems { .. }, _) => None,
         }
     }
 }
@@ -206,33 +212,11 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-impl std::error::Error for ScenarioError {}
-
-impl Diagnostic for ScenarioError {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+impl std::error::Error for ScenarioError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
-            Cause::Unreadable { .. } => {
-                Some(Box::new("a scenario is a TOML file; those that ship are in scenarios/"))
-            }
-            Cause::Problems { .. } => self.only().and_then(Diagnostic::help),
-        }
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        match &*self.0 {
-            Cause::Unreadable { .. } => None,
-            Cause::Problems { source, .. } => Some(source),
-        }
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.only().and_then(Diagnostic::labels)
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        match self.problems() {
-            [] | [_] => None,
-            several => Some(Box::new(several.iter().map(|problem| problem as &dyn Diagnostic))),
+            Cause::Unreadable { error, .. } => Some(error),
+            Cause::Problems { .. } => None,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::parameter::{self, ParameterUnit};
 use crate::quantity::{Bytes, Nanoseconds};
 
 /// Why a value cannot be recorded.
-#[derive(Debug, Clone, PartialEq, thiserror::Error, miette::Diagnostic)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RecordError {
     /// The text is not TOML.
     #[error("the scenario's text is not TOML: {0}")]
@@ -16,7 +16,6 @@ pub enum RecordError {
     UnknownArray(String),
     /// There is no such parameter, or the array in the text does not give it.
     #[error("array `{array}` gives no parameter `{parameter}`")]
-    #[diagnostic(help("a parameter is named by its keys below [[array]], joined by dots"))]
     UnknownParameter {
         /// The array's name.
         array: String,
@@ -25,7 +24,6 @@ pub enum RecordError {
     },
     /// The value is not one that the parameter can have.
     #[error("{parameter} cannot be {value} {unit}")]
-    #[diagnostic(help("{limits}"))]
     OutOfRange {
         /// The parameter's name.
         parameter: String,
@@ -36,6 +34,20 @@ pub enum RecordError {
         /// What values the parameter can have.
         limits: &'static str,
     },
+}
+
+impl RecordError {
+    /// What would be right, if the message does not say it already.
+    #[must_use]
+    pub fn help(&self) -> Option<&str> {
+        match self {
+            Self::NotToml(_) | Self::UnknownArray(_) => None,
+            Self::UnknownParameter { .. } => {
+                Some("name a parameter by its keys below [[array]], joined by dots")
+            }
+            Self::OutOfRange { limits, .. } => Some(limits),
+        }
+    }
 }
 
 /// The scenario's text with one parameter of one array set to a value, given in the parameter's

@@ -347,9 +347,9 @@ fn failure(case: &Case) -> Option<String> {
     let comes_true = line.starts_with(case.at)
         && problem.field() == case.field
         && problem.message().contains(case.message)
-        && problem.help_text().contains(case.help)
+        && problem.help().contains(case.help)
         && error.to_string().starts_with(&place);
-    (!comes_true).then(|| format!("{error}\n    line: {line}\n    help: {}", problem.help_text()))
+    (!comes_true).then(|| format!("{error}\n    line: {line}\n    help: {}", problem.help()))
 }
 
 #[test]
@@ -377,7 +377,7 @@ fn no_arrays() {
     let missing = error_of(workload);
     let [problem] = missing.problems() else { panic!("{missing:?}") };
     assert_eq!(problem.field(), "array");
-    assert!(problem.help_text().contains("add [[array]] and its keys"));
+    assert!(problem.help().contains("add [[array]] and its keys"));
 
     let empty = error_of(&workload.replace("seed = 7", "seed = 7\narray = []"));
     let [problem] = empty.problems() else { panic!("{empty:?}") };

@@ -4,7 +4,6 @@
 mod common;
 
 use common::{GOOD, NAME};
-use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_scenario::{Scenario, record_fitted};
@@ -78,12 +77,13 @@ proptest! {
             let lines = text.split('\n').count();
             for problem in error.problems() {
                 prop_assert!((1..=lines).contains(&problem.line()), "{problem:?}");
+                prop_assert!(problem.column() >= 1, "{problem:?}");
+                prop_assert!(text.get(problem.span()).is_some(), "{problem:?}");
+                prop_assert!(!problem.message().is_empty(), "{problem:?}");
+                prop_assert!(!problem.help().is_empty(), "{problem:?}");
+                prop_assert!(!problem.label().is_empty(), "{problem:?}");
             }
-            let mut report = String::new();
-            GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
-                .render_report(&mut report, &error)
-                .unwrap();
-            prop_assert!(!report.contains("Failed to read contents"), "{report}");
+            prop_assert_eq!(error.source_text(), Some(text.as_str()));
         }
     }
 }

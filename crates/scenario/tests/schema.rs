@@ -63,7 +63,7 @@ fn the_schema_has_the_keys_that_the_reader_takes() {
     let mut tables = 0;
     for problem in error.problems().iter().filter(|one| one.kind() == ProblemKind::UnknownKey) {
         let field = problem.field().strip_suffix(STRANGE).unwrap().trim_end_matches('.');
-        let keys = problem.help_text().strip_prefix("the keys here are ").unwrap();
+        let keys = problem.help().strip_prefix("the keys here are ").unwrap();
         let read: BTreeSet<&str> = keys.split(", ").collect();
         let table = table(field);
         let properties = table["properties"].as_object().unwrap();

@@ -1,4 +1,4 @@
-//! Any bytes: a text is a scenario or has problems, each with a place in it that can be shown.
+//! Any bytes: a text is a scenario or has problems, each with a place in the text and a help.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,9 +13,10 @@ fuzz_target!(|bytes: &[u8]| {
         Err(error) => {
             for problem in error.problems() {
                 assert!(problem.line() >= 1 && problem.column() >= 1);
-                assert!(!problem.help_text().is_empty());
+                assert!(!problem.help().is_empty());
+                assert!(text.get(problem.span()).is_some());
             }
-            let _ = format!("{:?}", miette::Report::new(error));
+            assert_eq!(error.source_text(), Some(text));
         }
     }
 });
