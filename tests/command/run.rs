@@ -179,24 +179,6 @@ fn a_closed_pipe_is_no_failure() {
     }
 }
 
-/// The pattern for experiments is the command without its flags.
-#[test]
-fn an_experiment_prints_the_tables_of_the_command() {
-    let folder = Folder::new();
-    let mut experiment = Command::new(env!("CARGO_BIN_EXE_making-sense-of-wafl-4"));
-    experiment.arg(folder.path("small.toml"));
-    let printed = Ran::of(experiment.output().unwrap()).succeeded();
-    assert_eq!(printed, folder.strewn(&["run", "small.toml"]).succeeded());
-}
-
-#[test]
-fn an_experiment_away_from_its_scenario_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut experiment = Command::new(env!("CARGO_BIN_EXE_making-sense-of-wafl-4"));
-    let ran = Ran::of(experiment.current_dir(folder.path()).output().unwrap());
-    ran.refused(&["cannot read scenario scenarios/making-sense-of-wafl-4.toml"]);
-}
-
 /// A volume has to hold more than its LUN: metadata, frees held back, the blocks of a consistency point.
 #[test]
 fn regression_a_file_may_fill_its_lun() {

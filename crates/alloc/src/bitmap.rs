@@ -135,6 +135,7 @@ impl SummaryBitmap {
     }
 
     /// The smallest member at or above `from`.
+    #[inline]
     #[must_use]
     pub fn next_member(&self, from: u64) -> Option<u64> {
         self.next_in_level(0, from)

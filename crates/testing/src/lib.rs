@@ -63,17 +63,18 @@ pub fn program(names: &[&str], remedy: &str) -> Result<PathBuf, Missing> {
 /// A test under its name: ignored if something is missing, failed if [`REQUIRE_ALL`] is set then.
 #[must_use]
 pub fn trial(name: &str, test: fn() -> Result<(), Missing>) -> Trial {
-    Trial::ignorable_test(name, move || match test() {
+    let all_are_required = std::env::var_os(REQUIRE_ALL).is_some_and(|value| value == "1");
+    Trial::ignorable_test(name, move || completion(test(), all_are_required))
+}
+
+fn completion(ended: Result<(), Missing>, all_are_required: bool) -> Result<Completion, Failed> {
+    match ended {
         Ok(()) => Ok(Completion::Completed),
-        Err(missing) if all_are_required() => {
+        Err(missing) if all_are_required => {
             Err(Failed::from(format!("{missing}; {REQUIRE_ALL}=1 allows no test to be left out")))
         }
         Err(missing) => Ok(Completion::ignored_with(missing)),
-    })
-}
-
-fn all_are_required() -> bool {
-    std::env::var_os(REQUIRE_ALL).is_some_and(|value| value == "1")
+    }
 }
 
 /// Runs the tests as the command line asks, and prints their summary.
@@ -92,4 +93,30 @@ macro_rules! main {
             ])
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missing() -> Result<(), Missing> {
+        Err(Missing::new("no fio on this machine", "apt-get install fio"))
+    }
+
+    #[test]
+    fn what_is_missing_is_reported_and_fails_where_all_are_required() {
+        let Ok(Completion::Ignored { reason: Some(reason) }) = completion(missing(), false) else {
+            panic!("not ignored with a reason");
+        };
+        assert_eq!(reason, "no fio on this machine (apt-get install fio)");
+        assert!(completion(missing(), true).is_err());
+        assert!(completion(Ok(()), true).is_ok());
+    }
+
+    #[test]
+    fn a_program_is_found_on_the_path_or_named_as_missing() {
+        assert!(program(&["no-such-program", "cargo"], "").is_ok());
+        let missing = program(&["no-such-program"], "install it").unwrap_err();
+        assert_eq!(missing.to_string(), "no no-such-program on this machine (install it)");
+    }
 }

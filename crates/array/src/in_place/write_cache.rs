@@ -37,6 +37,7 @@ impl WriteCache {
     }
 
     /// How many sectors of a write are dirty already; nothing if there is no room for it.
+    #[inline]
     pub(super) fn room_for(&self, sectors: Range<u64>) -> Option<u64> {
         let asked = sectors.end - sectors.start;
         let used = self.dirty.count() + self.in_flight.count();
@@ -92,6 +93,7 @@ impl WriteCache {
     }
 
     /// The first dirty sector from the elevator's place on, going round at the end of the LUN.
+    #[inline]
     pub(super) fn next_dirty(&self) -> Option<u64> {
         self.dirty.next_member(self.sweep).or_else(|| self.dirty.next_member(0))
     }
