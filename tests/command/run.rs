@@ -1,7 +1,7 @@
 //! `strewn run`: what it prints.
 
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::common::{Folder, Ran};
 use serde_json::Value;
