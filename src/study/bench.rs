@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use strewn_report::{DriveOperation, LoopPoint};
+use strewn_base::Direction;
+use strewn_report::LoopPoint;
 use strewn_spindle::{Drive, MAX_DEPTH, Scheduler, SimulatedSpindle, closed_loop};
 
 use super::curves::figure;
@@ -43,7 +44,7 @@ pub(super) struct Bench<'a> {
 /// What a closed loop is to be.
 #[derive(Clone, Copy)]
 struct Loop {
-    operation: DriveOperation,
+    operation: Direction,
     scheduler: Scheduler,
     outstanding: u32,
     span_percent: u32,
@@ -66,7 +67,7 @@ impl Bench<'_> {
             span_percent: 100,
             sectors: self.block_sectors(),
         };
-        self.measure_all(DriveOperation::ALL.into_iter().flat_map(|operation| {
+        self.measure_all(Direction::ALL.into_iter().flat_map(|operation| {
             SCHEDULERS.into_iter().flat_map(move |scheduler| {
                 DEPTHS.map(|outstanding| whole(operation, scheduler, outstanding))
             })
@@ -75,7 +76,7 @@ impl Bench<'_> {
 
     pub(super) fn by_span(&self) -> Result<Vec<LoopPoint>, StudyError> {
         let sectors = self.block_sectors();
-        self.measure_all(DriveOperation::ALL.into_iter().flat_map(|operation| {
+        self.measure_all(Direction::ALL.into_iter().flat_map(|operation| {
             loads().flat_map(move |(scheduler, outstanding)| {
                 SPANS_PERCENT.map(|span_percent| Loop {
                     operation,
@@ -90,7 +91,7 @@ impl Bench<'_> {
 
     pub(super) fn by_block(&self) -> Result<Vec<LoopPoint>, StudyError> {
         let drive = &self.drive;
-        self.measure_all(DriveOperation::ALL.into_iter().flat_map(|operation| {
+        self.measure_all(Direction::ALL.into_iter().flat_map(|operation| {
             loads().flat_map(move |(scheduler, outstanding)| {
                 sizes(drive).map(move |sectors| Loop {
                     operation,
@@ -113,7 +114,7 @@ impl Bench<'_> {
         let Loop { operation, scheduler, outstanding, span_percent, sectors } = wanted;
         let end_lba = self.span_end(span_percent).max(sectors.into());
         let lbas: Range<u64> = 0..end_lba;
-        let reads_percent = if operation == DriveOperation::Read { 100.0 } else { 0.0 };
+        let reads_percent = if operation == Direction::Read { 100.0 } else { 0.0 };
         let load = RandomLoad::new(&lbas, sectors, reads_percent, self.seed);
         let mut load = load.ok_or_else(|| StudyError::too_small(&self.drive))?;
         let drive = Arc::clone(&self.drive);

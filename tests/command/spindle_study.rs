@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use strewn::report::{DriveOperation, DriveStudy};
+use strewn::report::DriveStudy;
 use strewn::spindle::Profile;
+use strewn_base::Direction;
 
 use crate::common::{Folder, contents};
 use crate::spindle::{CHEETAH, closed_loop};
@@ -69,8 +70,8 @@ fn a_study_is_written_as_json_and_charts() {
         for points in [&drive.by_depth, &drive.by_span, &drive.by_block] {
             let (reads, writes) = points.split_at(points.len() / 2);
             for (read, write) in reads.iter().zip(writes) {
-                assert_eq!(read.operation, DriveOperation::Read);
-                assert_eq!(write.operation, DriveOperation::Write);
+                assert_eq!(read.operation, Direction::Read);
+                assert_eq!(write.operation, Direction::Write);
                 assert_eq!(
                     (&read.scheduler, read.outstanding, read.sectors, read.end_lba),
                     (&write.scheduler, write.outstanding, write.sectors, write.end_lba)
@@ -116,7 +117,7 @@ fn a_study_has_the_cache_on_where_it_is_asked_for() {
     // The same as a closed loop by itself.
     let words = ["1", "--reads", "0", "--cache", "on", "--commands", "30000"];
     let mut points = on.drives[0].by_depth.iter();
-    let alone = points.find(|point| point.operation == DriveOperation::Write).unwrap();
+    let alone = points.find(|point| point.operation == Direction::Write).unwrap();
     let iops = closed_loop(&folder, &words)["iops"].as_f64().unwrap();
     // To the digits that a study has.
     assert!((alone.iops / iops - 1.0).abs() < 1e-5, "{alone:?} {iops}");

@@ -64,84 +64,63 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod axis;
-mod bar_chart;
-pub mod chart;
-pub mod comparison;
-mod cost;
-pub mod csv;
-pub mod drive;
-mod drive_chart;
-mod drive_table;
-pub mod html;
-pub mod layout_map;
-mod legend;
-mod line_chart;
-pub mod live;
-pub mod loss;
-mod map_chart;
-mod marker;
-pub mod overhead;
-#[cfg(feature = "parquet")]
-mod parquet;
-mod plot;
-#[cfg(feature = "png")]
-mod png;
-pub mod published;
-mod quantity;
-pub mod redundancy;
-pub mod results;
-pub mod results_chart;
-pub mod runs;
-mod segment_chart;
-pub mod table;
-#[cfg(feature = "png")]
-mod text_outlines;
-mod theme;
-mod value_mark;
-pub mod workload;
+mod analysis;
+mod data;
+mod rendering;
 
-pub use chart::{ChartError, ChartSize, ChartStyle};
-pub use comparison::{
-    ComparedSegment, Metric, PublishedComparison, Ratio, compare, fitted_segments_by_array, ratios,
+pub use analysis::comparison::{compare, fitted_segments_by_array, ratios};
+pub use analysis::loss::{loss, losses};
+pub use analysis::overhead::{
+    CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, overhead,
 };
-pub use cost::{PartShare, SimulationCost, cost_tables};
-pub use csv::write_segments_csv;
-pub use drive::{
-    ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DriveFigures, DriveOperation, DriveStudy, LoopPoint,
-    ReplayFigures, SeekPoint, TransferPoint, figures_json,
+pub use analysis::runs::{CompareError, compare_runs};
+pub use data::comparison::{ComparedSegment, Metric, PublishedComparison, Ratio};
+pub use data::cost::{PartShare, SimulationCost};
+pub use data::drive::{
+    ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy, LoopPoint, ReplayFigures,
+    SeekPoint, TransferPoint,
 };
-pub use drive_chart::{DRIVE_CHARTS, DriveChart};
-pub use drive_table::{closed_loop_text, drive_tables, replay_text};
-pub use html::{Report, ReportError};
-pub use layout_map::{
+pub use data::json::{ResultsError, figures_json};
+pub use data::layout_map::{
     ArrayMap, LayoutMap, Levels, MAP_COLUMNS, MAP_LEVELS, MAP_SCHEMA, MapPicture, Snapshot, Strip,
 };
-pub use live::{Fill, LogFigures, RealSpindles};
-pub use loss::{Cause, Limit, Loss, LossPart, loss, loss_table, losses};
-pub use overhead::{
-    CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, overhead,
+pub use data::live::{Fill, LogFigures, RealSpindles};
+pub use data::loss::{Cause, Limit, Loss, LossPart};
+pub use data::number::{SIGNIFICANT_DIGITS, rounded};
+pub use data::overhead::OverheadRow;
+pub use data::published::{Published, PublishedArray, PublishedError, PublishedRatio};
+pub use data::redundancy::{DataLoss, Redundancy, SpindleFailure};
+pub use data::results::{
+    ArrayResults, LayoutKind, Origin, Parameter, Results, SCHEMA, Scaled, Spindles,
 };
-#[cfg(feature = "parquet")]
-pub use parquet::write_segments_parquet;
-#[cfg(feature = "png")]
-pub use png::{PNG_SCALE, png};
-pub use published::{Published, PublishedArray, PublishedError, PublishedRatio};
-pub use redundancy::{DataLoss, Redundancy, SpindleFailure, failures_table};
-pub use results::{
-    ArrayResults, Cache, Checks, ConsistencyPoints, FreeSpace, LayoutKind, Origin, Parameter,
-    ResponseTime, Results, ResultsError, SCHEMA, SIGNIFICANT_DIGITS, Scaled, Segment,
-    SegmentLayout, SpindleCommands, Spindles, Utilization, rounded,
+pub use data::runs::{
+    COMPARISON_SCHEMA, ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison,
+    SegmentOfRuns,
 };
-pub use results_chart::{RESULTS_CHARTS, ResultsChart};
-pub use runs::{
-    COMPARISON_SCHEMA, CompareError, ComparedArray, ComparedRun, DifferingParameter, RunFigures,
-    RunsComparison, SegmentOfRuns, compare_runs, runs_chart,
+pub use data::segment::{
+    Cache, Checks, ConsistencyPoints, FreeSpace, ResponseTime, Segment, SegmentLayout,
+    SpindleCommands, Utilization,
 };
-pub use segment_chart::{iops_chart, response_chart};
-pub use table::{all_tables, fitted_table, overhead_table, segments_table, summary_table};
-pub use theme::Theme;
-pub use workload::{
+pub use data::workload::{
     AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,
     WorkloadKind, WorkloadWorker,
 };
+pub use rendering::chart::{ChartError, ChartSize, ChartStyle};
+pub use rendering::cost_table::cost_tables;
+pub use rendering::csv::write_segments_csv;
+pub use rendering::drive_chart::{DRIVE_CHARTS, DriveChart};
+pub use rendering::drive_table::{closed_loop_text, drive_tables, replay_text};
+pub use rendering::failures_table::failures_table;
+pub use rendering::html::{Report, ReportError};
+pub use rendering::loss_table::loss_table;
+#[cfg(feature = "parquet")]
+pub use rendering::parquet::write_segments_parquet;
+#[cfg(feature = "png")]
+pub use rendering::png::{PNG_SCALE, png};
+pub use rendering::results_chart::{RESULTS_CHARTS, ResultsChart};
+pub use rendering::runs_chart::runs_chart;
+pub use rendering::segment_chart::{iops_chart, response_chart};
+pub use rendering::table::{
+    all_tables, fitted_table, overhead_table, segments_table, summary_table,
+};
+pub use rendering::theme::Theme;

@@ -1,12 +1,12 @@
 use roxmltree::Document;
+use strewn_base::Direction;
 use strewn_report::{
-    ChartError, ChartSize, DRIVE_CHARTS, DRIVE_STUDY_SCHEMA, DriveChart, DriveFigures,
-    DriveOperation, DriveStudy, LoopPoint, ResultsError, SeekPoint, TransferPoint, drive_tables,
-    figures_json,
+    ChartError, ChartSize, DRIVE_CHARTS, DRIVE_STUDY_SCHEMA, DriveChart, DriveFigures, DriveStudy,
+    LoopPoint, ResultsError, SeekPoint, TransferPoint, drive_tables, figures_json,
 };
 
 /// A closed loop whose figures are made up.
-fn point(operation: DriveOperation, scheduler: &str, outstanding: u32) -> LoopPoint {
+fn point(operation: Direction, scheduler: &str, outstanding: u32) -> LoopPoint {
     LoopPoint {
         operation,
         scheduler: scheduler.to_owned(),
@@ -15,7 +15,7 @@ fn point(operation: DriveOperation, scheduler: &str, outstanding: u32) -> LoopPo
         end_lba: 1_000_000,
         sectors: 8,
         bytes: 4096,
-        iops: if operation == DriveOperation::Read { 200.0 } else { 150.0 },
+        iops: if operation == Direction::Read { 200.0 } else { 150.0 },
         response_ms: f64::from(outstanding) * 5.0,
         mb_per_s: 1.0,
     }
@@ -23,8 +23,8 @@ fn point(operation: DriveOperation, scheduler: &str, outstanding: u32) -> LoopPo
 
 /// A drive whose figures are made up.
 fn drive(profile: &str, sector_bytes: u32) -> DriveFigures {
-    let both = |make: &dyn Fn(DriveOperation) -> Vec<LoopPoint>| -> Vec<LoopPoint> {
-        DriveOperation::ALL.into_iter().flat_map(make).collect()
+    let both = |make: &dyn Fn(Direction) -> Vec<LoopPoint>| -> Vec<LoopPoint> {
+        Direction::ALL.into_iter().flat_map(make).collect()
     };
     let loads = [("fcfs", 1), ("fcfs", 16), ("sptf", 16)];
     DriveFigures {

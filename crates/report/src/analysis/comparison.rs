@@ -1,0 +1,123 @@
+//! Simulated figures beside published ones.
+//!
+//! A segment that a parameter was fitted to says nothing about how well the model predicts, so the
+//! root-mean-square error leaves it out.
+
+use crate::data::comparison::{ComparedSegment, Metric, PublishedComparison, Ratio};
+use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
+use crate::data::published::{Published, PublishedArray};
+use crate::data::results::ArrayResults;
+use std::collections::BTreeMap;
+
+/// The segments each array was fitted to, by its name, as its parameters declare them.
+#[must_use]
+pub fn fitted_segments_by_array(arrays: &[ArrayResults]) -> BTreeMap<String, Vec<u32>> {
+    arrays.iter().map(|array| (array.name.clone(), array.fitted_segments())).collect()
+}
+
+/// Compares every published metric of every array with what was simulated.
+///
+/// Entries come in the order of `arrays`, then of [`Metric::ALL`]. Segments that only one side has
+/// are left out, as are arrays and metrics for which no segment is left: a quick or interrupted run
+/// is compared as far as it went. An array absent from `fitted_segments_by_array` was not fitted.
+#[must_use]
+pub fn compare(
+    published: &Published,
+    arrays: &[ArrayResults],
+    fitted_segments_by_array: &BTreeMap<String, Vec<u32>>,
+) -> Vec<PublishedComparison> {
+    let mut comparisons = Vec::new();
+    for array in arrays {
+        let Some(figures) = published.array(&array.name) else { continue };
+        let fitted = fitted_segments_by_array.get(&array.name).map_or(&[][..], Vec::as_slice);
+        comparisons.extend(
+            Metric::ALL
+                .into_iter()
+                .filter_map(|metric| compare_metric(figures, array, metric, fitted)),
+        );
+    }
+    comparisons
+}
+
+fn compare_metric(
+    published: &PublishedArray,
+    array: &ArrayResults,
+    metric: Metric,
+    fitted_segments: &[u32],
+) -> Option<PublishedComparison> {
+    let mut segments = Vec::with_capacity(array.segments.len());
+    for segment in &array.segments {
+        let Some(figure) = published.figure(metric, segment.index) else { continue };
+        let simulated = metric.of(segment);
+        segments.push(ComparedSegment {
+            index: segment.index,
+            published: figure,
+            simulated: rounded(simulated, SIGNIFICANT_DIGITS),
+            error_percent: 100.0 * (simulated - figure) / figure,
+            fitted: published.was_fitted(segment.index, fitted_segments),
+        });
+    }
+    let mut worst = *segments.first()?;
+    for segment in &segments {
+        if segment.error_percent.abs() > worst.error_percent.abs() {
+            worst = *segment;
+        }
+    }
+    let predicted_rms_error_percent = root_mean_square(
+        segments.iter().filter(|segment| !segment.fitted).map(|segment| segment.error_percent),
+    );
+    for segment in &mut segments {
+        segment.error_percent = rounded(segment.error_percent, ERROR_DIGITS);
+    }
+    Some(PublishedComparison {
+        array: array.name.clone(),
+        metric,
+        fitted_segments: fitted_segments.to_vec(),
+        predicted_rms_error_percent: predicted_rms_error_percent
+            .map(|error| rounded(error, ERROR_DIGITS)),
+        worst_error_percent: rounded(worst.error_percent, ERROR_DIGITS),
+        worst_segment: worst.index,
+        segments,
+    })
+}
+
+/// Significant digits that errors and ratios are kept to.
+const ERROR_DIGITS: usize = 4;
+
+fn root_mean_square(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) =
+        values.fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value * value));
+    (count > 0).then(|| (sum / f64::from(count)).sqrt())
+}
+
+/// Sets every published ratio beside the simulated one.
+///
+/// A ratio whose segment or arrays were not simulated, or whose denominator did nothing in that
+/// segment, is left out.
+#[must_use]
+pub fn ratios(
+    published: &Published,
+    arrays: &[ArrayResults],
+    fitted_segments_by_array: &BTreeMap<String, Vec<u32>>,
+) -> Vec<Ratio> {
+    let iops = |name: &str, segment: u32| {
+        arrays.iter().find(|array| array.name == name)?.segment(segment).map(|found| found.iops)
+    };
+    let fitted = |name: &str, segment: u32| {
+        fitted_segments_by_array.get(name).is_some_and(|fitted| fitted.contains(&segment))
+    };
+    let ratio = |ratio: &crate::data::published::PublishedRatio| {
+        let of = iops(&ratio.of, ratio.segment)?;
+        let over = iops(&ratio.over, ratio.segment)?;
+        (over > 0.0).then(|| Ratio {
+            name: ratio.name.clone(),
+            of: ratio.of.clone(),
+            over: ratio.over.clone(),
+            segment: ratio.segment,
+            published_percent: ratio.percent,
+            simulated_percent: rounded(100.0 * of / over, ERROR_DIGITS),
+            fitted: fitted(&ratio.of, ratio.segment) || fitted(&ratio.over, ratio.segment),
+        })
+    };
+    published.ratios.iter().filter_map(ratio).collect()
+}

@@ -1,0 +1,226 @@
+//! Where an array's loss of IOPS came from, by accounting. Where nothing was lost, nothing is explained.
+//!
+//! Between two operations answered there pass, on average, 1 / IOPS seconds. Whatever limits the array spends that time
+//! on something, and what it spends it on is counted: a processor on operations and spindle commands, each at a cost that
+//! the scenario gives; spindles on commands, each at the mean service time that was measured; and what is left it was
+//! idle. Taken in the first segment and in the last, the differences of these parts add up to the difference of the
+//! whole, because they are parts of it.
+//!
+//! A difference of time is turned into one of IOPS by the same factor for every part, the product of both IOPS:
+//! `1/a - 1/b = (b - a) / (a b)`. So no part depends on the order in which they are looked at. One does where spindles
+//! are the limit: more commands and longer service multiply, and commands are taken first, at the first segment's
+//! service time.
+//!
+//! What this cannot say is what would have been had one thing stayed as it was: with fewer commands the queue would
+//! have been shorter, and so on. `docs/report.md` has the formulas.
+
+use crate::data::loss::{Cause, Limit, Loss, LossPart};
+use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
+use crate::data::results::{ArrayResults, Results};
+use crate::data::segment::Segment;
+
+/// Microseconds of the limit per host operation, by cause.
+type Spent = Vec<(Cause, f64)>;
+
+/// The account of every array that has one ([`loss()`]).
+#[must_use]
+pub fn losses(results: &Results) -> Vec<Loss> {
+    results.arrays.iter().filter_map(|array| loss(results, array)).collect()
+}
+
+/// The account of one of the arrays; none with fewer than two segments, or if the results lack what it is made from: they do
+/// not tell commands apart by kind, or what was busiest is a real controller or the device of a real log, of which it is
+/// not known what they spend their time on.
+#[must_use]
+pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
+    let (first, last) = (array.segments.first()?, array.segments.last()?);
+    if first.index == last.index || first.iops <= 0.0 || last.iops <= 0.0 {
+        return None;
+    }
+    let limit = match busiest(results, first) {
+        Busiest::Controller => Limit::Controller,
+        Busiest::Spindles => Limit::Spindles,
+        Busiest::Log => return None,
+    };
+    let (from, to) = match limit {
+        Limit::Controller => both_of_controller(array, first, last)?,
+        Limit::Spindles => of_spindles(array, first, last, results.real_spindles.is_some())?,
+    };
+    let per_us = -first.iops * last.iops / 1e6;
+    let parts = from.iter().zip(&to).map(|((cause, from_us), (_, to_us))| LossPart {
+        cause: *cause,
+        from_us_per_op: rounded(*from_us, SIGNIFICANT_DIGITS),
+        to_us_per_op: rounded(*to_us, SIGNIFICANT_DIGITS),
+        // No negative zero.
+        iops: rounded(per_us * (to_us - from_us), SIGNIFICANT_DIGITS) + 0.0,
+    });
+    Some(Loss {
+        array: array.name.clone(),
+        limit,
+        from_segment: first.index,
+        to_segment: last.index,
+        from_iops: first.iops,
+        to_iops: last.iops,
+        parts: parts.collect(),
+    })
+}
+
+/// What was busy for most of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Busiest {
+    Controller,
+    Spindles,
+    Log,
+}
+
+impl Busiest {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Controller => "controller",
+            Self::Spindles => "spindles",
+            Self::Log => "log\u{2019}s device",
+        }
+    }
+}
+
+/// A device of a log counts as what was busiest only where it was so by more than this: several I/Os are under way at a real
+/// device, so that one that is busy nearly always may take more.
+const CLEARLY: f64 = 0.05;
+
+pub(crate) fn busiest(results: &Results, segment: &Segment) -> Busiest {
+    let (controller, spindles) = (segment.utilization.controller, busiest_spindles(segment));
+    let log = results.real_spindles.as_ref().and_then(|real| real.log_of(segment.index));
+    if log.is_some_and(|(_, log)| log.utilization > controller.max(spindles) + CLEARLY) {
+        Busiest::Log
+    } else if controller >= spindles {
+        Busiest::Controller
+    } else {
+        Busiest::Spindles
+    }
+}
+
+fn busiest_spindles(segment: &Segment) -> f64 {
+    let utilization = &segment.utilization;
+    utilization.spindles.max(utilization.parity_spindles.unwrap_or_default())
+}
+
+/// Spindle commands per host operation by cause; none if the results do not tell them apart.
+fn commands_per_op(segment: &Segment) -> Option<Spent> {
+    let commands = &segment.spindle_commands;
+    let asked_for = commands.data_reads
+        + commands.edge_reads
+        + commands.metadata_reads
+        + commands.parity_update_reads;
+    if segment.ops == 0 || (asked_for == 0 && commands.read > 0) {
+        return None;
+    }
+    let rebuild_writes = segment.redundancy.map_or(0, |now| now.rebuild_writes);
+    // Reads that found their blocks lost are counted as asked for, and were not sent.
+    let recovery_reads = commands.read as f64 - asked_for as f64;
+    let own_writes = commands.write as f64 - commands.parity_writes as f64 - rebuild_writes as f64;
+    let counts = [
+        (Cause::FanOut, commands.data_reads as f64),
+        (Cause::EdgeReads, commands.edge_reads as f64),
+        (Cause::MetadataReads, commands.metadata_reads as f64),
+        (Cause::ParityReads, commands.parity_update_reads as f64),
+        (Cause::Writes, own_writes),
+        (Cause::ParityWrites, commands.parity_writes as f64),
+        (Cause::Recovery, recovery_reads + rebuild_writes as f64),
+    ];
+    Some(counts.map(|(cause, count)| (cause, count / segment.ops as f64)).to_vec())
+}
+
+fn of_controller(array: &ArrayResults, segment: &Segment) -> Option<Spent> {
+    let cost_us = |name: &str| {
+        let parameter = array.parameters.iter().find(|parameter| parameter.name == name)?;
+        let us = match parameter.unit.as_str() {
+            "ns" => 1e-3,
+            "us" => 1.0,
+            "ms" => 1e3,
+            _ => return None,
+        };
+        Some(parameter.value * us)
+    };
+    let operation_us = cost_us("processor.host_operation")?;
+    let command_us = cost_us("processor.spindle_command")?;
+    let mut spent = commands_per_op(segment)?;
+    for (_, figure) in &mut spent {
+        *figure *= command_us;
+    }
+    let all_us = 1e6 / segment.iops;
+    let busy_us = all_us * segment.utilization.controller;
+    let known_us = operation_us + spent.iter().map(|(_, us)| us).sum::<f64>();
+    spent.push((Cause::HostOperations, operation_us));
+    spent.push((Cause::DataMoved, busy_us - known_us));
+    spent.push((Cause::Waiting, all_us - busy_us));
+    Some(spent)
+}
+
+/// The controller's account of both segments, with what it came to wait for slower spindles apart.
+fn both_of_controller(
+    array: &ArrayResults,
+    first: &Segment,
+    last: &Segment,
+) -> Option<(Spent, Spent)> {
+    let (mut from, mut to) = (of_controller(array, first)?, of_controller(array, last)?);
+    let ((_, waited_us), (_, waits_us)) = (from.last()?, to.last_mut()?);
+    let longer_us = (*waits_us - waited_us).max(0.0) * share_of_longer_service(first, last);
+    *waits_us -= longer_us;
+    from.push((Cause::ServiceTime, 0.0));
+    to.push((Cause::ServiceTime, longer_us));
+    Some((from, to))
+}
+
+/// Of the time that the controller waits for spindles in the last segment, the share that it waits because a command takes
+/// longer than in the first, 0 to 1. At the first segment's service time the busiest spindles would be busy for less of the
+/// time between two operations: only as far as that is more than the controller is busy, it is the number of commands that
+/// it waits for.
+fn share_of_longer_service(first: &Segment, last: &Segment) -> f64 {
+    let (before_ms, now_ms) =
+        (first.spindle_commands.mean_service_ms, last.spindle_commands.mean_service_ms);
+    let (spindles, controller) = (busiest_spindles(last), last.utilization.controller);
+    if now_ms <= before_ms || spindles <= controller {
+        return 0.0;
+    }
+    let at_first = spindles * before_ms / now_ms;
+    1.0 - ((at_first - controller) / (spindles - controller)).clamp(0.0, 1.0)
+}
+
+fn of_spindles(
+    array: &ArrayResults,
+    first: &Segment,
+    last: &Segment,
+    are_real: bool,
+) -> Option<(Spent, Spent)> {
+    let (data, parity) = (f64::from(array.spindles.data), f64::from(array.spindles.parity));
+    let spindles = data + parity;
+    if spindles == 0.0 {
+        return None;
+    }
+    // Side by side, so that each takes its share of a command's time from what passes between two operations.
+    let service_us = |segment: &Segment| segment.spindle_commands.mean_service_ms * 1e3 / spindles;
+    let (first_us, last_us) = (service_us(first), service_us(last));
+    let (mut from, mut to) = (commands_per_op(first)?, commands_per_op(last)?);
+    let longer_us = to.iter().map(|(_, count)| count).sum::<f64>() * (last_us - first_us);
+    for (_, figure) in from.iter_mut().chain(&mut to) {
+        *figure *= first_us;
+    }
+    from.push((Cause::ServiceTime, 0.0));
+    to.push((Cause::ServiceTime, longer_us));
+    for (spent, segment) in [(&mut from, first), (&mut to, last)] {
+        let all_us = 1e6 / segment.iops;
+        if are_real {
+            // Commands are not all that a device is busy with; in a simulation they are.
+            let busy = data * segment.utilization.spindles
+                + parity * segment.utilization.parity_spindles.unwrap_or_default();
+            let known_us = spent.iter().map(|(_, us)| us).sum::<f64>();
+            spent.push((Cause::OtherIo, all_us * busy / spindles - known_us));
+        }
+        if let Some(busy) = segment.utilization.parity_spindles {
+            spent.push((Cause::ParityWaiting, all_us * (1.0 - busy) * parity / spindles));
+        }
+        let known_us = spent.iter().map(|(_, us)| us).sum::<f64>();
+        spent.push((Cause::Waiting, all_us - known_us));
+    }
+    Some((from, to))
+}

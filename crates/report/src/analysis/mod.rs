@@ -1,0 +1,6 @@
+//! What is worked out from the data: errors against published figures, causes of a loss, cost, differences between runs.
+
+pub(crate) mod comparison;
+pub(crate) mod loss;
+pub(crate) mod overhead;
+pub(crate) mod runs;

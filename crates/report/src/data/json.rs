@@ -1,0 +1,74 @@
+//! JSON that is read and written: why that fails, and schemas that are known.
+
+use serde::{Deserialize, Serialize};
+
+/// Why results could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// The text is not JSON of the expected shape.
+    #[error("results, line {line}, column {column}: {message}")]
+    Json {
+        /// Line in the text, from 1.
+        line: usize,
+        /// Column in the line, from 1.
+        column: usize,
+        /// What was found and what was expected.
+        message: String,
+    },
+    /// Written by a version of Strewn with another layout.
+    #[error("{what} of schema {found} cannot be read, only those of schema {readable}")]
+    Schema {
+        /// What it is: results, a map.
+        what: &'static str,
+        /// Schema of the text.
+        found: u64,
+        /// The schema that can be read.
+        readable: u32,
+    },
+    /// JSON has no such numbers.
+    #[error("results hold a figure that is infinite or not a number")]
+    NotFinite,
+    /// The destination refused the text.
+    #[error("results could not be written")]
+    Write(#[from] std::io::Error),
+}
+
+impl From<serde_json::Error> for ResultsError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json { line: error.line(), column: error.column(), message: error.to_string() }
+    }
+}
+
+/// Figures as JSON: indented, ending in a newline, the same bytes for equal figures. For what a drive did and what a
+/// simulation costs: types without an optional field.
+///
+/// # Errors
+///
+/// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
+pub fn figures_json(figures: &impl Serialize) -> Result<String, ResultsError> {
+    let mut text = serde_json::to_string_pretty(figures)?;
+    text.push('\n');
+    // What serde_json writes for a figure that is not finite, without an error. A line of text ends in a quote.
+    if text.lines().any(|line| line.trim_end_matches(',').ends_with(": null")) {
+        return Err(ResultsError::NotFinite);
+    }
+    Ok(text)
+}
+
+/// Looks at the schema before all else: the shape of another one would only give a puzzling message.
+pub(crate) fn check_schema(
+    text: &str,
+    what: &'static str,
+    readable: u32,
+) -> Result<(), ResultsError> {
+    #[derive(Deserialize)]
+    struct SchemaOnly {
+        schema: u64,
+    }
+    let SchemaOnly { schema: found } = serde_json::from_str(text)?;
+    if found == u64::from(readable) {
+        Ok(())
+    } else {
+        Err(ResultsError::Schema { what, found, readable })
+    }
+}

@@ -1,0 +1,109 @@
+//! What results of real spindles say beside those of simulated ones.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
+
+/// That a run was of real spindles, and of which.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RealSpindles {
+    /// What they are: `files`, `block devices`, or `files and block devices`.
+    pub devices: String,
+    /// Whether all of them, and the log, were read and written past the kernel's cache.
+    pub direct_io: bool,
+    /// How they were asked: `io_uring`, or `threads`.
+    pub io: String,
+    /// The system that the run was on: its name, release and machine.
+    pub system: String,
+    /// The file's blocks written in full before the first segment; absent if they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill: Option<Fill>,
+    /// What the log's device did, segment by segment.
+    pub log: Vec<LogFigures>,
+}
+
+/// How a file was written before the first segment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fill {
+    /// Bytes written by the host.
+    pub bytes: u64,
+    /// How long it took until all of it was on the spindles, seconds.
+    pub seconds: f64,
+    /// Of the host's bytes, MiB per second.
+    pub mib_per_s: f64,
+}
+
+/// What the device of the NVRAM log did in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogFigures {
+    /// The segment.
+    pub segment: u32,
+    /// I/Os that came back.
+    pub ios: u64,
+    /// MiB written, per second.
+    pub written_mib_per_s: f64,
+    /// Share of the time in which an I/O was under way.
+    pub utilization: f64,
+}
+
+impl Fill {
+    /// `bytes` written in `seconds`.
+    #[must_use]
+    pub fn new(bytes: u64, seconds: f64) -> Self {
+        let mib_per_s = bytes as f64 / f64::from(1 << 20) / seconds.max(1e-9);
+        Self {
+            bytes,
+            seconds: rounded(seconds, SIGNIFICANT_DIGITS),
+            mib_per_s: rounded(mib_per_s, SIGNIFICANT_DIGITS),
+        }
+    }
+}
+
+impl LogFigures {
+    /// With figures of as many digits as all others.
+    #[must_use]
+    pub fn rounded(self) -> Self {
+        Self {
+            written_mib_per_s: rounded(self.written_mib_per_s, SIGNIFICANT_DIGITS),
+            utilization: rounded(self.utilization, SIGNIFICANT_DIGITS),
+            ..self
+        }
+    }
+}
+
+impl RealSpindles {
+    /// What the log's device did in that segment, and where in the list that is.
+    #[must_use]
+    pub fn log_of(&self, segment: u32) -> Option<(usize, &LogFigures)> {
+        self.log.iter().enumerate().find(|(_, log)| log.segment == segment)
+    }
+
+    /// What the spindles are.
+    #[must_use]
+    pub(crate) fn sentence(&self) -> String {
+        let Self { devices, io, system, .. } = self;
+        let cache =
+            if self.direct_io { "past the kernel's cache" } else { "by the kernel's cache" };
+        format!("Measured in real time on real spindles: {devices}, {cache}, by {io}, on {system}.")
+    }
+
+    /// What a reader must know: what the spindles are, and then what figures of such mean.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let mut all = vec![
+            self.sentence(),
+            "Another run gives other figures, with the same seed too; a spindle's service time is its busy time over its I/Os, and \
+             the controller is busy while its thread is on a processor."
+                .to_owned(),
+        ];
+        all.extend(self.fill.map(|fill| {
+            format!(
+                "Before the first segment the file was written in full: {:.0} MiB in {:.1} s, {:.1} MiB/s.",
+                fill.bytes as f64 / f64::from(1 << 20),
+                fill.seconds,
+                fill.mib_per_s
+            )
+        }));
+        all
+    }
+}

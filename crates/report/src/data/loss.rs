@@ -1,0 +1,156 @@
+//! The account of an array's loss of IOPS, as `results.json` holds it.
+
+use crate::data::number::{fixed, signed};
+use serde::{Deserialize, Serialize};
+
+/// What an array's IOPS are limited by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The controller's processor.
+    Controller,
+    /// The spindles that work, parity spindles among them.
+    Spindles,
+}
+
+impl Limit {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Controller => "controller",
+            Self::Spindles => "spindles",
+        }
+    }
+}
+
+/// What time was spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Spindle reads of what host reads asked for: one request that became several.
+    FanOut,
+    /// Spindle reads of blocks that host writes cover in part.
+    EdgeReads,
+    /// Spindle reads of indirect blocks, bitmaps and container maps.
+    MetadataReads,
+    /// Spindle reads for updates of parity.
+    ParityReads,
+    /// Spindle writes of data and metadata: of consistency points or destages.
+    Writes,
+    /// Spindle writes of parity.
+    ParityWrites,
+    /// Spindle commands instead of lost blocks' and for rebuilds.
+    Recovery,
+    /// What the processor does for each host operation, commands aside; a constant.
+    HostOperations,
+    /// What the processor does for each KiB; what is left of its time when all else is taken off.
+    DataMoved,
+    /// Seek, rotation and transfer of a spindle command: where spindles are the limit what they took longer, where the
+    /// controller is what it waited for them because they took longer.
+    ServiceTime,
+    /// I/O of real spindles that no command of the array's is: checksum blocks, superblocks, flushes.
+    OtherIo,
+    /// Spindles that hold nothing but parity were idle while others are the limit.
+    ParityWaiting,
+    /// The limit itself was idle, waiting for others.
+    Waiting,
+}
+
+impl Cause {
+    /// What it is, for a reader; `limit` is what the account is of.
+    #[must_use]
+    pub const fn words(self, limit: Limit) -> &'static str {
+        match (self, limit) {
+            (Self::FanOut, _) => "fan-out of host reads",
+            (Self::EdgeReads, _) => "reads of blocks written in part",
+            (Self::MetadataReads, _) => "metadata reads",
+            (Self::ParityReads, _) => "parity reads",
+            (Self::Writes, _) => "writes of data and metadata",
+            (Self::ParityWrites, _) => "parity writes",
+            (Self::Recovery, _) => "recovery and rebuild",
+            (Self::HostOperations, _) => "host operations",
+            (Self::DataMoved, _) => "data moved, and rounding",
+            (Self::ServiceTime, Limit::Controller) => "waiting for longer seeks and service",
+            (Self::ServiceTime, Limit::Spindles) => "change of a command's service time",
+            (Self::OtherIo, _) => "checksum blocks, superblocks, flushes",
+            (Self::ParityWaiting, _) => "parity spindles idle",
+            (Self::Waiting, Limit::Controller) => "controller waiting for spindles",
+            (Self::Waiting, Limit::Spindles) => "data spindles idle",
+        }
+    }
+}
+
+/// What one cause took away between two segments, or gave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LossPart {
+    /// The cause.
+    pub cause: Cause,
+    /// Time of the limit for it in the first segment, microseconds per host operation.
+    pub from_us_per_op: f64,
+    /// And in the last; [`Cause::ServiceTime`] is a difference: `from_us_per_op` is 0 by definition.
+    pub to_us_per_op: f64,
+    /// What that changed the IOPS by; negative where it took away.
+    pub iops: f64,
+}
+
+/// Where the difference between the IOPS of an array's first and last segment came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Loss {
+    /// Name of the array.
+    pub array: String,
+    /// What was busiest in the first segment, and the account is of.
+    pub limit: Limit,
+    /// The first segment.
+    pub from_segment: u32,
+    /// The last segment.
+    pub to_segment: u32,
+    /// Host operations per second in the first segment.
+    pub from_iops: f64,
+    /// Host operations per second in the last segment.
+    pub to_iops: f64,
+    /// The parts; their `iops` add up to the difference.
+    pub parts: Vec<LossPart>,
+}
+
+impl LossPart {
+    /// What stands in the place of the first segment's time where there is none: the part is a difference.
+    pub(crate) fn in_place_of_first(&self) -> Option<&'static str> {
+        (self.cause == Cause::ServiceTime).then_some("-")
+    }
+}
+
+impl Loss {
+    /// The difference, percent of the first segment's IOPS; negative if there was a loss.
+    #[must_use]
+    pub fn percent(&self) -> f64 {
+        100.0 * (self.to_iops - self.from_iops) / self.from_iops
+    }
+
+    /// Whether there is something to explain: IOPS that fell by one percent or more.
+    #[must_use]
+    pub fn is_notable(&self) -> bool {
+        self.percent() <= -1.0
+    }
+
+    /// The parts that changed the IOPS by a ten-thousandth of the first segment's or more.
+    pub fn notable_parts(&self) -> impl Iterator<Item = &LossPart> {
+        self.parts.iter().filter(|part| part.iops.abs() >= self.from_iops * 1e-4)
+    }
+
+    /// The difference in a sentence, and what the account is of if there is something to explain.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let Self { array, limit, from_segment, to_segment, .. } = self;
+        let account = match self.is_notable() {
+            true => format!(", by how the time of the {} was spent", limit.as_str()),
+            false => String::new(),
+        };
+        format!(
+            "{array}, segment {from_segment} to {to_segment}: {} to {} IOPS ({} %){account}.",
+            fixed(self.from_iops, 0),
+            fixed(self.to_iops, 0),
+            signed(self.percent(), 1),
+        )
+    }
+}

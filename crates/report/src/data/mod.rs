@@ -1,0 +1,18 @@
+//! What is read and written: results, maps, published figures, drive studies, comparisons of runs.
+
+pub(crate) mod comparison;
+pub(crate) mod cost;
+pub(crate) mod drive;
+pub(crate) mod json;
+pub(crate) mod layout_map;
+pub(crate) mod live;
+pub(crate) mod loss;
+pub(crate) mod number;
+pub(crate) mod overhead;
+pub(crate) mod published;
+pub(crate) mod quantity;
+pub(crate) mod redundancy;
+pub(crate) mod results;
+pub(crate) mod runs;
+pub(crate) mod segment;
+pub(crate) mod workload;

@@ -1,0 +1,38 @@
+//! What one way to buy an array comes to, as `results.json` holds it.
+
+use serde::{Deserialize, Serialize};
+
+/// What one way to buy an array comes to. Fresh is the first segment, end the last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverheadRow {
+    /// Name of the array.
+    pub array: String,
+    /// What the way is called.
+    pub name: String,
+    /// Who argues for it.
+    pub source: String,
+    /// Whether this is the way that the spindle counts of the results are from.
+    pub used_by_results: bool,
+    /// Spindles to be bought.
+    pub purchased: u32,
+    /// Capacity for host data, GiB.
+    pub usable_gib: f64,
+    /// The same, percent of what the purchased drives hold.
+    pub usable_percent_of_raw: f64,
+    /// Host operations per second, fresh.
+    pub iops_fresh: f64,
+    /// Host operations per second, at the end.
+    pub iops_end: f64,
+    /// Host operations per second and purchased spindle, fresh.
+    pub iops_per_spindle_fresh: f64,
+    /// Host operations per second and purchased spindle, at the end.
+    pub iops_per_spindle_end: f64,
+    /// Host operations per second for 1000 USD of spindles, fresh.
+    pub iops_per_1000_usd_fresh: f64,
+    /// Host operations per second for 1000 USD of spindles, at the end.
+    pub iops_per_1000_usd_end: f64,
+    /// `iops_per_spindle_fresh`, percent of the in-place array's; none without such an array.
+    pub percent_of_in_place_fresh: Option<f64>,
+    /// `iops_per_spindle_end`, percent of the in-place array's; none without such an array.
+    pub percent_of_in_place_end: Option<f64>,
+}

@@ -1,0 +1,352 @@
+//! Published figures, read from the TOML file beside a scenario.
+//!
+//! Only the comparison and the calibration read these; a run never does.
+//!
+//! ```toml
+//! title = "Making Sense of WAFL Part 4"
+//! author = "Karl Dohm, HP"
+//! year = 2008
+//!
+//! [[array]]
+//! name = "FAS2050"
+//! iops = [4864, 4494]            # one figure a segment, from segment 1
+//! mib_per_s = [52.7, 48.6]
+//! response_ms = [30.8, 33.4]
+//!
+//! [[array]]
+//! name = "EVA4400"
+//! steady_iops = 5983             # the same in every segment
+//! steady_iops_range = [5968, 5998]
+//!
+//! [[ratio]]
+//! name = "unfragmented"
+//! of = "FAS2050"
+//! over = "EVA4400"
+//! segment = 1
+//! percent = 81.0
+//! ```
+
+use crate::data::comparison::Metric;
+use serde::Deserialize;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// The figures of one published source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// Title of the source.
+    pub title: String,
+    /// Who wrote it.
+    pub author: String,
+    /// Year of publication.
+    pub year: u16,
+    /// Figures by array.
+    pub arrays: Vec<PublishedArray>,
+    /// Ratios that the source states.
+    pub ratios: Vec<PublishedRatio>,
+}
+
+/// What is published of one array. A metric has a figure per segment, or one for all, or none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PublishedArray {
+    /// Name of the array, as in the scenario.
+    pub name: String,
+    /// Host operations per second, by segment.
+    pub iops: Vec<f64>,
+    /// MiB per second, by segment.
+    pub mib_per_s: Vec<f64>,
+    /// Mean response time by segment, milliseconds.
+    pub response_ms: Vec<f64>,
+    /// Host operations per second in every segment.
+    pub steady_iops: Option<f64>,
+    /// Lowest and highest value of `steady_iops` that the source allows.
+    pub steady_iops_range: Option<[f64; 2]>,
+    /// MiB per second in every segment.
+    pub steady_mib_per_s: Option<f64>,
+    /// Mean response time in every segment, milliseconds.
+    pub steady_response_ms: Option<f64>,
+}
+
+/// A ratio of the IOPS of two arrays, as the source states it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PublishedRatio {
+    /// What the source calls it.
+    pub name: String,
+    /// Array in the numerator.
+    pub of: String,
+    /// Array in the denominator.
+    pub over: String,
+    /// Segment that both are taken from.
+    pub segment: u32,
+    /// The ratio, percent.
+    pub percent: f64,
+}
+
+/// What is wrong with a file of published figures, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{line}: {field}: {message}", path.display())]
+pub struct PublishedError {
+    /// The file.
+    pub path: PathBuf,
+    /// Line in the file, from 1.
+    pub line: usize,
+    /// The field, with its table: `array.iops`. `(syntax)` if the text is not TOML.
+    pub field: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Published {
+    /// Reads the text of a file of published figures. `path` is for messages alone.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not TOML, has a field that is not known or lacks one that is needed; if a
+    /// figure is not a positive number; if two arrays share a name or a ratio is of an array that
+    /// is not there; if the metrics of an array have different numbers of segments, or one of them
+    /// is given both by segment and as steady.
+    pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, PublishedError> {
+        let reader = Reader { text, path: path.as_ref() };
+        let raw: RawPublished = toml::from_str(text).map_err(|error| reader.syntax(&error))?;
+        let mut arrays: Vec<PublishedArray> = Vec::with_capacity(raw.array.len());
+        for array in raw.array {
+            if arrays.iter().any(|other| other.name == *array.name.get_ref()) {
+                let message = format!("{:?} is already there", array.name.get_ref());
+                return Err(reader.error(array.name.span(), "array.name", message));
+            }
+            arrays.push(reader.array(array)?);
+        }
+        let ratios = raw.ratio.into_iter().map(|ratio| reader.ratio(ratio, &arrays));
+        Ok(Self {
+            title: raw.title,
+            author: raw.author,
+            year: raw.year,
+            ratios: ratios.collect::<Result<_, _>>()?,
+            arrays,
+        })
+    }
+
+    /// What is published of the array of that name.
+    #[must_use]
+    pub fn array(&self, name: &str) -> Option<&PublishedArray> {
+        self.arrays.iter().find(|array| array.name == name)
+    }
+}
+
+impl PublishedArray {
+    /// The published figure of `metric` in the segment numbered `segment` (the first is 1), in the
+    /// metric's unit; none if there is none.
+    #[must_use]
+    pub fn figure(&self, metric: Metric, segment: u32) -> Option<f64> {
+        let (by_segment, steady) = match metric {
+            Metric::Iops => (&self.iops, self.steady_iops),
+            Metric::MibPerS => (&self.mib_per_s, self.steady_mib_per_s),
+            Metric::ResponseMs => (&self.response_ms, self.steady_response_ms),
+        };
+        let position = usize::try_from(segment.checked_sub(1)?).ok()?;
+        by_segment.get(position).copied().or(steady)
+    }
+
+    /// Whether the published figure of `segment` was used by a fit to the IOPS of
+    /// `fitted_segments`. A figure that is the same in every segment was used if any was: a run
+    /// that repeats it predicts that it stays, not what it is.
+    #[must_use]
+    pub fn was_fitted(&self, segment: u32, fitted_segments: &[u32]) -> bool {
+        let is_steady = self.iops.is_empty() && self.steady_iops.is_some();
+        fitted_segments.contains(&segment) || (is_steady && !fitted_segments.is_empty())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPublished {
+    title: String,
+    author: String,
+    year: u16,
+    #[serde(default)]
+    array: Vec<RawArray>,
+    #[serde(default)]
+    ratio: Vec<RawRatio>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawArray {
+    name: Spanned<String>,
+    iops: Option<Spanned<Vec<f64>>>,
+    mib_per_s: Option<Spanned<Vec<f64>>>,
+    response_ms: Option<Spanned<Vec<f64>>>,
+    steady_iops: Option<Spanned<f64>>,
+    steady_iops_range: Option<Spanned<[f64; 2]>>,
+    steady_mib_per_s: Option<Spanned<f64>>,
+    steady_response_ms: Option<Spanned<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRatio {
+    name: String,
+    of: Spanned<String>,
+    over: Spanned<String>,
+    segment: Spanned<u32>,
+    percent: Spanned<f64>,
+}
+
+/// The text that is being read, for turning byte ranges into lines.
+struct Reader<'a> {
+    text: &'a str,
+    path: &'a Path,
+}
+
+impl Reader<'_> {
+    fn array(&self, raw: RawArray) -> Result<PublishedArray, PublishedError> {
+        let segments = [&raw.iops, &raw.mib_per_s, &raw.response_ms];
+        let steady = [&raw.steady_iops, &raw.steady_mib_per_s, &raw.steady_response_ms];
+        let mut count: Option<(Metric, usize)> = None;
+        for ((metric, by_segment), steady) in Metric::ALL.into_iter().zip(segments).zip(steady) {
+            let field = metric.as_str();
+            if let Some(figure) = steady {
+                self.positive(figure, &[*figure.get_ref()], &format!("array.steady_{field}"))?;
+            }
+            let Some(figures) = by_segment else { continue };
+            let field = format!("array.{field}");
+            self.positive(figures, figures.get_ref(), &field)?;
+            if steady.is_some() {
+                let message = "given both by segment and as steady".to_owned();
+                return Err(self.error(figures.span(), &field, message));
+            }
+            let found = figures.get_ref().len();
+            match count {
+                Some((other, expected)) if expected != found => {
+                    let other = other.as_str();
+                    let message = format!("{found} segments, but {other} has {expected}");
+                    return Err(self.error(figures.span(), &field, message));
+                }
+                _ => count = Some((metric, found)),
+            }
+        }
+        if let Some(range) = &raw.steady_iops_range {
+            self.steady_range(range, raw.steady_iops.as_ref())?;
+        }
+        Ok(PublishedArray {
+            name: raw.name.into_inner(),
+            iops: raw.iops.map(Spanned::into_inner).unwrap_or_default(),
+            mib_per_s: raw.mib_per_s.map(Spanned::into_inner).unwrap_or_default(),
+            response_ms: raw.response_ms.map(Spanned::into_inner).unwrap_or_default(),
+            steady_iops: raw.steady_iops.map(Spanned::into_inner),
+            steady_iops_range: raw.steady_iops_range.map(Spanned::into_inner),
+            steady_mib_per_s: raw.steady_mib_per_s.map(Spanned::into_inner),
+            steady_response_ms: raw.steady_response_ms.map(Spanned::into_inner),
+        })
+    }
+
+    fn steady_range(
+        &self,
+        range: &Spanned<[f64; 2]>,
+        steady: Option<&Spanned<f64>>,
+    ) -> Result<(), PublishedError> {
+        const FIELD: &str = "array.steady_iops_range";
+        let [lowest, highest] = *range.get_ref();
+        self.positive(range, range.get_ref(), FIELD)?;
+        let message = match steady.map(|steady| *steady.get_ref()) {
+            None => "a range of steady_iops, which is missing".to_owned(),
+            Some(steady) if !(lowest..=highest).contains(&steady) => {
+                format!("steady_iops, {steady}, is not from {lowest} to {highest}")
+            }
+            Some(_) => return Ok(()),
+        };
+        Err(self.error(range.span(), FIELD, message))
+    }
+
+    fn ratio(
+        &self,
+        raw: RawRatio,
+        arrays: &[PublishedArray],
+    ) -> Result<PublishedRatio, PublishedError> {
+        for (field, name) in [("ratio.of", &raw.of), ("ratio.over", &raw.over)] {
+            if !arrays.iter().any(|array| array.name == *name.get_ref()) {
+                let message = format!("there is no array {:?}", name.get_ref());
+                return Err(self.error(name.span(), field, message));
+            }
+        }
+        if *raw.segment.get_ref() == 0 {
+            let message = "segments are numbered from 1".to_owned();
+            return Err(self.error(raw.segment.span(), "ratio.segment", message));
+        }
+        self.positive(&raw.percent, &[*raw.percent.get_ref()], "ratio.percent")?;
+        Ok(PublishedRatio {
+            name: raw.name,
+            of: raw.of.into_inner(),
+            over: raw.over.into_inner(),
+            segment: raw.segment.into_inner(),
+            percent: raw.percent.into_inner(),
+        })
+    }
+
+    fn positive<T>(
+        &self,
+        place: &Spanned<T>,
+        figures: &[f64],
+        field: &str,
+    ) -> Result<(), PublishedError> {
+        let wrong = |figure: &&f64| !(figure.is_finite() && **figure > 0.0);
+        match figures.iter().find(wrong) {
+            Some(figure) => {
+                let message = format!("{figure} is not a positive number");
+                Err(self.error(place.span(), field, message))
+            }
+            None if figures.is_empty() => {
+                Err(self.error(place.span(), field, "no figures".to_owned()))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn error(&self, span: Range<usize>, field: &str, message: String) -> PublishedError {
+        PublishedError {
+            path: self.path.to_owned(),
+            line: self.line(span.start),
+            field: field.to_owned(),
+            message,
+        }
+    }
+
+    fn syntax(&self, error: &toml::de::Error) -> PublishedError {
+        let start = error.span().map_or(0, |span| span.start);
+        let line = self.line(start);
+        let (table, key) = self.field(line);
+        // A missing field has no line of its own; the error's place is that of its table.
+        let missing = error.message().strip_prefix("missing field `");
+        let key = missing.and_then(|rest| rest.split('`').next()).unwrap_or(key);
+        let field = match (table, key) {
+            ("", "") => "(syntax)".to_owned(),
+            (only, "") | ("", only) => only.to_owned(),
+            (table, key) => format!("{table}.{key}"),
+        };
+        let message = error.message().to_owned();
+        PublishedError { path: self.path.to_owned(), line, field, message }
+    }
+
+    fn line(&self, start: usize) -> usize {
+        let before = self.text.as_bytes().iter().take(start);
+        1 + before.filter(|byte| **byte == b'\n').count()
+    }
+
+    /// Table and key that line `line` belongs to: the last header at or before it, and the last key
+    /// between the two. A parser's error carries a place in the text but no path of keys.
+    fn field(&self, line: usize) -> (&str, &str) {
+        let (mut table, mut key) = ("", "");
+        for text in self.text.lines().take(line).map(str::trim) {
+            if text.starts_with('[') && text.contains(|letter: char| letter.is_alphabetic()) {
+                table = text.split('#').next().unwrap_or_default().trim_matches(['[', ']', ' ']);
+                key = "";
+            } else if let Some((before, _)) = text.split_once('=')
+                && !text.starts_with('#')
+            {
+                key = before.trim();
+            }
+        }
+        (table, key)
+    }
+}

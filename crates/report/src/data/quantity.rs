@@ -1,0 +1,89 @@
+//! Sizes and times in the unit that a reader would give them in.
+
+use crate::data::number::rounded;
+
+/// Units of a kind from the largest down to the base, with how many of the base each has.
+type Units = &'static [(&'static str, f64)];
+
+const SIZES: Units = &[
+    ("TiB", (1_u64 << 40) as f64),
+    ("GiB", (1_u64 << 30) as f64),
+    ("MiB", (1_u64 << 20) as f64),
+    ("KiB", (1_u64 << 10) as f64),
+    ("B", 1.0),
+];
+const TIMES: Units =
+    &[("h", 3.6e12), ("min", 6e10), ("s", 1e9), ("ms", 1e6), ("\u{b5}s", 1e3), ("ns", 1.0)];
+
+/// More digits than this are those of a number that decimals cannot give.
+const DIGITS: usize = 12;
+
+/// A whole number as it is, another without what division has left at its end.
+fn shortened(value: f64) -> f64 {
+    if value.fract() == 0.0 { value } else { rounded(value, DIGITS) }
+}
+
+/// A value in `unit` as a number and the unit in which it has the fewest digits, without a digit lost: 268435456 B are 256 MiB. A
+/// value of another unit than one of size or time stays as it is.
+pub(crate) fn in_words(value: f64, unit: &str) -> (String, String) {
+    let plain = || (shortened(value).to_string(), unit.to_owned());
+    // Results have micro as a letter that everybody can type.
+    let is = |name: &str| name == unit || (unit == "us" && name == "\u{b5}s");
+    let found = [SIZES, TIMES]
+        .into_iter()
+        .find_map(|units| Some((units, units.iter().find(|(name, _)| is(name))?.1)));
+    let Some((units, of_base)) = found else { return plain() };
+    let base = value * of_base;
+    let candidates = units.iter().filter(|(_, size)| base.abs() >= *size || *size == 1.0);
+    let exact = candidates.filter_map(|(name, size)| {
+        let number = shortened(base / size);
+        // Less than anybody can set.
+        ((number * size - base).abs() < 1e-6).then(|| (number.to_string(), (*name).to_owned()))
+    });
+    // Of numbers of as many digits the first, in the largest unit.
+    let digits = |number: &str| number.bytes().filter(u8::is_ascii_digit).count();
+    exact.min_by_key(|(number, _)| digits(number)).unwrap_or_else(plain)
+}
+
+/// The same in one text.
+pub(crate) fn text(value: f64, unit: &str) -> String {
+    let (number, unit) = in_words(value, unit);
+    format!("{number} {unit}").trim_end().to_owned()
+}
+
+/// A number of bytes, to three digits where no unit has it in few.
+pub(crate) fn about(bytes: f64) -> String {
+    let (number, unit) = in_words(bytes, "B");
+    if number.len() <= 4 || unit == "B" && bytes < 1024.0 {
+        return format!("{number} {unit}");
+    }
+    let fits = |(_, size): &&(&str, f64)| bytes >= *size;
+    let (name, size) = SIZES.iter().find(fits).unwrap_or(&("B", 1.0));
+    format!("{} {name}", rounded(bytes / size, 3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_digit_is_lost() {
+        for (value, unit, words) in [
+            (268_435_456.0, "B", "256 MiB"),
+            (268_435_000.0, "B", "268435000 B"),
+            (10_000_000_000.0, "ns", "10 s"),
+            (1_200_000_000_000.0, "ns", "20 min"),
+            (66_011.0, "ns", "66.011 \u{b5}s"),
+            (150_000_000_000.0, "ns", "2.5 min"),
+            (76.0, "us", "76 \u{b5}s"),
+            (0.0, "ns", "0 ns"),
+            (52_428_800.0, "B", "50 MiB"),
+            (9_007_199_254_740_991.0, "B", "9007199254740991 B"),
+            (12.5, "%", "12.5 %"),
+            (4.0, "", "4"),
+        ] {
+            assert_eq!(text(value, unit), words);
+        }
+        assert_eq!([about(11_345.9), about(4096.0), about(512.0)], ["11.1 KiB", "4 KiB", "512 B"]);
+    }
+}

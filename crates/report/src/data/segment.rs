@@ -1,0 +1,236 @@
+//! What an array did in one segment.
+
+use crate::data::number::rounded;
+use crate::data::redundancy::Redundancy;
+use crate::data::workload::HostFigures;
+use serde::{Deserialize, Serialize};
+
+/// Measurements over one segment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Number of the segment; the first is 1.
+    pub index: u32,
+    /// Length in the array's time, seconds.
+    pub seconds: f64,
+    /// Host operations completed.
+    pub ops: u64,
+    /// Host operations completed per second.
+    pub iops: f64,
+    /// Host data moved, MiB (1,048,576 bytes) per second.
+    pub mib_per_s: f64,
+    /// Response time of host operations.
+    pub response_ms: ResponseTime,
+    /// Share of the time that resources were busy.
+    pub utilization: Utilization,
+    /// What the spindles were asked for.
+    pub spindle_commands: SpindleCommands,
+    /// What the controller's memory did for the host.
+    #[serde(default)]
+    pub cache: Cache,
+    /// Where the host's data lay when the segment ended.
+    pub layout: SegmentLayout,
+    /// Free space when the segment ended; none for an array that does not allocate.
+    pub free_space: Option<FreeSpace>,
+    /// Consistency points begun in the segment; none for an array without them.
+    pub consistency_points: Option<ConsistencyPoints>,
+    /// How far the measurements are from laws that they must obey.
+    pub checks: Checks,
+    /// What was lost and what was done about it; absent as long as no spindle has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redundancy: Option<Redundancy>,
+    /// More of what the host saw, where its load is not a plain closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostFigures>,
+}
+
+/// Response time of host operations, milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResponseTime {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Half of the operations were at least as fast.
+    pub p50: f64,
+    /// 95 of 100 operations were at least as fast.
+    pub p95: f64,
+    /// 99 of 100 operations were at least as fast.
+    pub p99: f64,
+    /// The slowest operation.
+    pub max: f64,
+}
+
+/// Share of the time that a resource was busy, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Utilization {
+    /// The controller's processor.
+    pub controller: f64,
+    /// Mean over the spindles that hold data.
+    pub spindles: f64,
+    /// Mean over the spindles that hold nothing but parity; none where there are no such spindles.
+    pub parity_spindles: Option<f64>,
+}
+
+/// What the spindles were asked for in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpindleCommands {
+    /// Read commands completed, all spindles.
+    pub read: u64,
+    /// Write commands completed, all spindles.
+    pub write: u64,
+    /// Of the reads: of what a host read asked for.
+    #[serde(default)]
+    pub data_reads: u64,
+    /// Of the reads: of blocks that a host write covers in part.
+    #[serde(default)]
+    pub edge_reads: u64,
+    /// Of the reads: of indirect blocks, bitmaps and container maps.
+    #[serde(default)]
+    pub metadata_reads: u64,
+    /// Of the reads: of old data and old parity, for an update of parity.
+    #[serde(default)]
+    pub parity_update_reads: u64,
+    /// Of the writes: of parity.
+    #[serde(default)]
+    pub parity_writes: u64,
+    /// Read commands per host operation.
+    pub reads_per_host_op: f64,
+    /// Commands waiting or in service at a spindle that holds data, mean over time and spindles.
+    pub mean_queue_depth: f64,
+    /// Time in service of a command, mean, milliseconds.
+    pub mean_service_ms: f64,
+}
+
+/// What the controller's memory did for the host in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cache {
+    /// Of what was looked up, how much was there, percent: blocks of data and metadata of a
+    /// write-anywhere array, pieces of host reads of an in-place one.
+    pub hit_percent: f64,
+    /// Host writes that had to wait for room in the NVRAM log or the write cache.
+    pub stalled_writes: u64,
+}
+
+/// Where the host's data lay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SegmentLayout {
+    /// Layout score, 0 to 1: the share of blocks that lie right after their predecessor in the
+    /// file. Constant in place, where nothing ever moves: only the ends of chunks count.
+    pub score: f64,
+    /// Physically contiguous pieces per GiB of file.
+    pub extents_per_gib: f64,
+    /// Part of a spindle's address range that the data lies in, percent.
+    pub span_percent: f64,
+    /// Part of the file's blocks that were rewritten at least once, percent; none in place, where
+    /// that changes nothing.
+    pub rewritten_percent: Option<f64>,
+}
+
+/// Free space of a write-anywhere array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FreeSpace {
+    /// Free-space score, 0 to 1: the share of free blocks that lie right behind another free block,
+    /// the first of each spindle left out. 1 is one run a spindle.
+    pub score: f64,
+    /// Longest run of free blocks on one spindle, blocks of 4 KiB.
+    pub largest_run_blocks: u64,
+}
+
+/// Consistency points of a write-anywhere array in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConsistencyPoints {
+    /// How many.
+    pub count: u64,
+    /// Of those, how many began the moment the one before ended, because both halves of the log
+    /// were full.
+    #[serde(default)]
+    pub back_to_back: u64,
+    /// Blocks written by each, mean, data and metadata, blocks of 4 KiB.
+    pub blocks_per_cp: f64,
+    /// Stripes written whole, percent of stripes written.
+    pub full_stripe_percent: f64,
+}
+
+/// Differences between measurements and the laws they must obey, percent, without sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Checks {
+    /// Little's law: throughput times mean response time against operations outstanding.
+    pub littles_law_error_percent: f64,
+    /// Utilization law: command rate times mean service time against measured utilization.
+    pub utilization_law_error_percent: f64,
+}
+
+impl Segment {
+    /// Spindle commands, reads and writes, per host operation; 0 if there was no operation.
+    #[must_use]
+    pub fn commands_per_host_op(&self) -> f64 {
+        if self.ops == 0 {
+            return 0.0;
+        }
+        (self.spindle_commands.read + self.spindle_commands.write) as f64 / self.ops as f64
+    }
+
+    /// The segment with every figure that is not a count [`rounded`] to `significant_digits`.
+    #[must_use]
+    pub fn rounded(mut self, significant_digits: usize) -> Self {
+        let Self {
+            index: _,
+            ops: _,
+            seconds,
+            iops,
+            mib_per_s,
+            response_ms: ResponseTime { mean, p50, p95, p99, max },
+            utilization: Utilization { controller, spindles, parity_spindles },
+            spindle_commands:
+                SpindleCommands {
+                    read: _,
+                    write: _,
+                    data_reads: _,
+                    edge_reads: _,
+                    metadata_reads: _,
+                    parity_update_reads: _,
+                    parity_writes: _,
+                    reads_per_host_op,
+                    mean_queue_depth,
+                    mean_service_ms,
+                },
+            cache: Cache { hit_percent, stalled_writes: _ },
+            layout: SegmentLayout { score, extents_per_gib, span_percent, rewritten_percent },
+            free_space,
+            consistency_points,
+            checks: Checks { littles_law_error_percent, utilization_law_error_percent },
+            redundancy,
+            host,
+        } = &mut self;
+        let always = [
+            seconds,
+            iops,
+            mib_per_s,
+            mean,
+            p50,
+            p95,
+            p99,
+            max,
+            controller,
+            spindles,
+            reads_per_host_op,
+            mean_queue_depth,
+            mean_service_ms,
+            hit_percent,
+            score,
+            extents_per_gib,
+            span_percent,
+            littles_law_error_percent,
+            utilization_law_error_percent,
+        ];
+        let free_space = free_space.iter_mut().map(|space| &mut space.score);
+        let points = consistency_points
+            .iter_mut()
+            .flat_map(|points| [&mut points.blocks_per_cp, &mut points.full_stripe_percent]);
+        *host = host.map(|host| host.rounded(significant_digits));
+        let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
+        let sometimes = parity_spindles.iter_mut().chain(rewritten_percent).chain(rebuilt);
+        for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
+            *figure = rounded(*figure, significant_digits);
+        }
+        self
+    }
+}

@@ -1,0 +1,219 @@
+//! The workload of a file that was run in place of the scenario's own.
+
+use serde::{Deserialize, Serialize};
+
+/// The load that every array of a run was under.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostLoad {
+    /// Length of the file under load, which lies in the lowest addresses of the LUN, bytes.
+    pub file_bytes: u64,
+    /// What was asked for; absent where a file of another tool said ([`Workload`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses: Option<AccessMix>,
+}
+
+/// A mix of accesses, in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AccessMix {
+    /// Name of an access specification that ships; `inline` if it was written where it was used.
+    pub specification: String,
+    /// Mean size, bytes.
+    pub mean_bytes: f64,
+    /// Reads, percent of the accesses.
+    pub read_percent: f64,
+    /// Accesses that are not behind the one before, percent.
+    pub random_percent: f64,
+}
+
+impl AccessMix {
+    /// What it is, for a reader.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let name = match self.specification.as_str() {
+            "inline" => String::new(),
+            "file-server" => "Iometer's File Server, ".to_owned(),
+            other => format!("{other}, "),
+        };
+        let share = |percent: f64, all: &str, none: &str, part: &str| match percent {
+            100.0 => all.to_owned(),
+            0.0 => none.to_owned(),
+            _ => format!("{} % {part}", crate::rounded(percent, 3)),
+        };
+        let reads = share(self.read_percent, "reads", "writes", "reads");
+        let random = share(self.random_percent, "random", "sequential", "random");
+        let size = crate::data::quantity::about(self.mean_bytes);
+        let size = if name.is_empty() { size } else { format!("{size} on average") };
+        format!("{name}{random}, {reads}, {size}")
+    }
+}
+
+/// What was run, and out of which file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// What sort of file it is of.
+    pub kind: WorkloadKind,
+    /// The file, as it was given.
+    pub file: String,
+    /// What of the file: the access specification or the job; absent for all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Seed of what is drawn.
+    pub seed: u64,
+    /// Who issues operations; none for a trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkloadWorker>,
+    /// Operations that each worker has outstanding, segment after segment; absent where it does not change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue_depths: Vec<u32>,
+    /// The trace; absent for anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceReplay>,
+    /// What the file says and the run did not do, because it changes nothing that is simulated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<Ignored>,
+    /// Whether it came to its own end on every array; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<bool>,
+}
+
+/// What sort of file a workload is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkloadKind {
+    /// An Iometer configuration.
+    AccessSpecification,
+    /// A fio job file.
+    FioJob,
+    /// A block trace.
+    Trace,
+}
+
+/// One that issues operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadWorker {
+    /// Its name.
+    pub name: String,
+    /// What it runs.
+    pub specification: String,
+    /// Operations it keeps outstanding; absent where the scenario says, array by array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outstanding: Option<u32>,
+    /// The first byte that it accesses.
+    pub first_byte: u64,
+    /// How many bytes it accesses.
+    pub region_bytes: u64,
+}
+
+/// A trace and how it was replayed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceReplay {
+    /// Its format.
+    pub format: String,
+    /// `open` by its timestamps, `closed` without.
+    pub replay: String,
+    /// How many times as fast as recorded.
+    pub speed_up: f64,
+    /// Operations in it.
+    pub records: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Bytes that they move.
+    pub bytes: u64,
+    /// When the last of them arrives, in seconds after the first, at this speed.
+    pub seconds: f64,
+    /// Operations beyond the file that were wrapped.
+    pub wrapped: u64,
+    /// Operations that were widened to whole sectors.
+    pub widened: u64,
+    /// Operations that arrived before the one ahead of them, and were held back.
+    pub held_back: u64,
+    /// Lines that move no data, or are of other devices or moments than asked for.
+    pub skipped: u64,
+}
+
+/// Something of a file that changes nothing that is simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ignored {
+    /// Its name in the file.
+    pub name: String,
+    /// Where it is.
+    pub place: String,
+    /// Why it changes nothing.
+    pub reason: String,
+}
+
+/// Reads or writes of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OperationFigures {
+    /// Host operations completed.
+    pub ops: u64,
+    /// Host data moved, MiB.
+    pub mib: f64,
+    /// Mean response time, ms.
+    pub mean_ms: f64,
+    /// 95 of 100 were at least as fast, ms.
+    pub p95_ms: f64,
+    /// The slowest, ms.
+    pub max_ms: f64,
+}
+
+/// A segment of a load that is not a plain closed loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostFigures {
+    /// Operations outstanding, averaged over the segment.
+    pub mean_outstanding: f64,
+    /// Reads.
+    pub reads: OperationFigures,
+    /// Writes.
+    pub writes: OperationFigures,
+    /// What is left of the error of Little's law when operations under way at the ends of the segment are counted, in
+    /// percent.
+    pub littles_law_unexplained_percent: f64,
+    /// The same of the utilization law, with the commands in service at the ends.
+    pub utilization_law_unexplained_percent: f64,
+}
+
+impl HostFigures {
+    /// The same with fewer digits.
+    #[must_use]
+    pub fn rounded(mut self, significant_digits: usize) -> Self {
+        let round = |value: &mut f64| *value = crate::rounded(*value, significant_digits);
+        round(&mut self.mean_outstanding);
+        round(&mut self.littles_law_unexplained_percent);
+        round(&mut self.utilization_law_unexplained_percent);
+        for figures in [&mut self.reads, &mut self.writes] {
+            let OperationFigures { mib, mean_ms, p95_ms, max_ms, .. } = figures;
+            [mib, mean_ms, p95_ms, max_ms].into_iter().for_each(round);
+        }
+        self
+    }
+}
+
+impl Workload {
+    /// What was run, in a line.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let name = self.name.as_ref().map(|name| format!(" \"{name}\"")).unwrap_or_default();
+        let what = match self.kind {
+            WorkloadKind::AccessSpecification => "access specification",
+            WorkloadKind::FioJob => "fio job",
+            WorkloadKind::Trace => "trace",
+        };
+        let mut text = format!("{what}{name} of {}", self.file);
+        if let Some(trace) = &self.trace {
+            text.push_str(&format!(
+                ", {}, {} operations, {} loop",
+                trace.format, trace.records, trace.replay
+            ));
+            if trace.speed_up != 1.0 {
+                text.push_str(&format!(", {} times as fast", trace.speed_up));
+            }
+        } else if self.workers.len() > 1 {
+            text.push_str(&format!(", {} workers", self.workers.len()));
+        }
+        if self.ended == Some(false) {
+            text.push_str("; cut off before its end");
+        }
+        text
+    }
+}

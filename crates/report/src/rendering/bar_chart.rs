@@ -1,0 +1,204 @@
+//! Charts of level bars, a row each with its words to the left: as high as they have rows.
+
+use crate::rendering::axis::Axis;
+use crate::rendering::canvas::{Canvas, Place};
+use crate::rendering::canvas::{PIXEL, style, to_px, width_px};
+use crate::rendering::chart::{ChartError, ChartStyle};
+use crate::rendering::legend::LEFT_PX;
+use crate::rendering::sheet::Sheet;
+use crate::rendering::theme::{GRID, INK, PAPER};
+use crate::rendering::value_mark::ValueMark;
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
+use plotters::prelude::{PathElement, RGBColor, Rectangle, Text};
+use plotters::style::Color;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// Height of a row of one bar, and what each further bar adds.
+const ROW_PX: i32 = 24;
+const BAR_PX: i32 = 13;
+/// Below the bars: ticks, and the axis' words.
+const AXIS_PX: i32 = 46;
+/// Right of the plot, for the figure of the longest bar.
+const RIGHT_PX: i32 = 80;
+
+/// A chart of bars.
+pub(crate) struct BarChart {
+    pub(crate) title: &'static str,
+    pub(crate) subtitles: Vec<String>,
+    /// Words below the axis.
+    pub(crate) axis: &'static str,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A row: a heading over those below it, or bars.
+pub(crate) enum Row {
+    Heading(String),
+    Bars { words: String, bars: Vec<Bar> },
+}
+
+/// A bar from one figure to another.
+pub(crate) struct Bar {
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+    pub(crate) colour: RGBColor,
+    /// An outline alone.
+    pub(crate) hollow: bool,
+    /// Beside its end.
+    pub(crate) figure: String,
+    /// What it is, for somebody who points at it.
+    pub(crate) words: String,
+}
+
+impl Row {
+    const fn is_heading(&self) -> bool {
+        matches!(self, Self::Heading(_))
+    }
+
+    fn height_px(&self) -> i32 {
+        match self {
+            Self::Heading(_) => ROW_PX + 4,
+            Self::Bars { bars, .. } => ROW_PX + BAR_PX * (to_px(bars.len()) - 1).max(0),
+        }
+    }
+}
+
+impl BarChart {
+    /// The SVG, of the style's width.
+    pub(crate) fn draw(&self, style: ChartStyle) -> Result<String, ChartError> {
+        let rows_px: i32 = self.rows.iter().map(Row::height_px).sum();
+        let plot_px = rows_px + AXIS_PX + 24;
+        let sheet = Sheet::around(style, self.title, self.subtitles.clone(), plot_px)?;
+        let mut words_px = 0;
+        let (mut highest, mut any) = (0.0_f64, false);
+        for row in &self.rows {
+            let Row::Bars { words, bars } = row else { continue };
+            words_px = words_px.max(width_px(words, 12)?);
+            for bar in bars {
+                if !(bar.from.is_finite() && bar.to.is_finite()) {
+                    return Err(ChartError::NoFigures { title: self.title });
+                }
+                highest = highest.max(bar.from).max(bar.to);
+                any = true;
+            }
+        }
+        if !any {
+            return Err(ChartError::NoFigures { title: self.title });
+        }
+        let left_px = LEFT_PX + words_px + 12;
+        let frame = Frame {
+            left_px,
+            right_px: (to_px(style.size.width_px as usize) - RIGHT_PX).max(left_px + 120),
+            axis: Axis::from_zero_to(highest),
+        };
+        sheet.draw(|canvas, margins| self.plot(canvas, &frame, margins.top_px))
+    }
+
+    fn plot(
+        &self,
+        canvas: &Canvas<'_>,
+        frame: &Frame,
+        top_px: i32,
+    ) -> Result<Vec<ValueMark>, ChartError> {
+        let bottom_px = top_px + self.rows.iter().map(Row::height_px).sum::<i32>();
+        frame.axis(canvas, bottom_px, self.axis)?;
+        let mut at_px = top_px;
+        for rows in self.rows.chunk_by(|one, next| one.is_heading() == next.is_heading()) {
+            let end_px = at_px + rows.iter().map(Row::height_px).sum::<i32>();
+            if !rows[0].is_heading() {
+                frame.mesh(canvas, at_px, end_px)?;
+            }
+            at_px = end_px;
+        }
+        let mut marks = Vec::new();
+        let mut row_px = top_px;
+        for row in &self.rows {
+            let next_px = row_px + row.height_px();
+            match row {
+                Row::Heading(words) => {
+                    frame.words(canvas, words, (LEFT_PX, next_px - 9), 13, HPos::Left)?;
+                }
+                Row::Bars { words, bars } => {
+                    let middle_px = (row_px + next_px) / 2;
+                    frame.words(canvas, words, (frame.left_px - 8, middle_px), 12, HPos::Right)?;
+                    let first_px = middle_px - BAR_PX * to_px(bars.len()) / 2;
+                    for (position, bar) in bars.iter().enumerate() {
+                        let bar_px = first_px + BAR_PX * to_px(position);
+                        marks.push(frame.bar(canvas, bar, bar_px)?);
+                    }
+                }
+            }
+            row_px = next_px;
+        }
+        Ok(marks)
+    }
+}
+
+/// Where bars begin and end across, and their axis.
+struct Frame {
+    left_px: i32,
+    right_px: i32,
+    axis: Axis,
+}
+
+impl Frame {
+    /// Where a figure stands; one beyond the axis, at its end.
+    fn x(&self, figure: f64) -> i32 {
+        let (left, right) = (self.left_px * PIXEL, self.right_px * PIXEL);
+        self.axis.map(&figure, (left, right)).clamp(left, right)
+    }
+
+    /// The lines behind bars, and the one that they begin at.
+    fn mesh(&self, canvas: &Canvas<'_>, top_px: i32, bottom_px: i32) -> Result<(), ChartError> {
+        let line = |figure: f64, colour: RGBColor| {
+            let x = self.x(figure);
+            let ends = [(x, top_px * PIXEL), (x, bottom_px * PIXEL)];
+            canvas.draw(&PathElement::new(ends, colour.stroke_width(PIXEL.unsigned_abs())))
+        };
+        for tick in self.axis.ticks() {
+            line(*tick, GRID).map_err(ChartError::drawing)?;
+        }
+        line(0.0, INK).map_err(ChartError::drawing)
+    }
+
+    /// What the ticks say, and the axis' words.
+    fn axis(&self, canvas: &Canvas<'_>, bottom_px: i32, words: &str) -> Result<(), ChartError> {
+        for tick in self.axis.ticks() {
+            let place = (self.x(*tick) / PIXEL, bottom_px + 12);
+            self.words(canvas, &Axis::format(tick), place, 12, HPos::Center)?;
+        }
+        let middle_px = (self.left_px + self.right_px) / 2;
+        self.words(canvas, words, (middle_px, bottom_px + 33), 13, HPos::Center)
+    }
+
+    fn words(
+        &self,
+        canvas: &Canvas<'_>,
+        words: &str,
+        (x_px, y_px): Place,
+        size_px: i32,
+        side: HPos,
+    ) -> Result<(), ChartError> {
+        let style = style(size_px).pos(Pos::new(side, VPos::Center));
+        let words = Text::new(words.to_owned(), (x_px * PIXEL, y_px * PIXEL), style);
+        canvas.draw(&words).map_err(ChartError::drawing)
+    }
+
+    fn bar(&self, canvas: &Canvas<'_>, bar: &Bar, top_px: i32) -> Result<ValueMark, ChartError> {
+        let (low, high) = (bar.from.min(bar.to), bar.from.max(bar.to));
+        // A figure that is not zero shows.
+        let (left, right) = (self.x(low), self.x(high).max(self.x(low) + PIXEL));
+        let (top, bottom) = ((top_px + 1) * PIXEL, (top_px + BAR_PX - 1) * PIXEL);
+        let fill = if bar.hollow { PAPER } else { bar.colour };
+        let corners = [(left, top), (right, bottom)];
+        let filled = Rectangle::new(corners, fill.filled());
+        canvas.draw(&filled).map_err(ChartError::drawing)?;
+        // The drawing library has no width for a rectangle's outline.
+        let around =
+            [(left, top), (right, top), (right, bottom), (left, bottom), (left, top), (right, top)];
+        let outline = bar.colour.stroke_width((PIXEL * 3 / 2).unsigned_abs());
+        canvas.draw(&PathElement::new(around, outline)).map_err(ChartError::drawing)?;
+        let middle_px = top_px + BAR_PX / 2;
+        self.words(canvas, &bar.figure, (right / PIXEL + 6, middle_px), 11, HPos::Left)?;
+        Ok(ValueMark { place: ((left + right) / 2, (top + bottom) / 2), words: bar.words.clone() })
+    }
+}

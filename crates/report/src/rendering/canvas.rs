@@ -1,0 +1,56 @@
+//! The drawing that charts are made on: its units, its font, and text in it.
+
+use crate::rendering::chart::ChartError;
+use crate::rendering::theme::INK;
+use plotters::coord::Shift;
+use plotters::prelude::{DrawingArea, SVGBackend, Text};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontStyle, IntoFont, TextStyle, register_font};
+
+/// A place in the drawing, in its units, from the top left.
+pub(crate) type Place = (i32, i32);
+
+/// The whole drawing.
+pub(crate) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// Drawn units per pixel. The drawing library rounds to whole units, and one in a hundred of a
+/// chart's height is only four pixels.
+pub(crate) const PIXEL: i32 = 8;
+
+/// What the SVG asks for. Text is laid out with the first, which is embedded in this library, and
+/// the others come near.
+pub(crate) const FONT_FAMILY: &str = "DejaVu Sans, Helvetica, Arial, sans-serif";
+pub(crate) static FONT: &[u8] = include_bytes!("../../font/DejaVuSans-subset.ttf");
+
+/// What text is measured with; to be called before any is.
+pub(crate) fn register_the_font() -> Result<(), ChartError> {
+    register_font(FONT_FAMILY, FontStyle::Normal, FONT)
+        .map_err(|_| ChartError::Drawing("the embedded font is unreadable".to_owned()))
+}
+
+pub(crate) fn style(size_px: i32) -> TextStyle<'static> {
+    // The drawing library takes a font's line height, 1.24 of its size.
+    (FONT_FAMILY, f64::from(size_px * PIXEL) * 1.24).into_font().color(&INK)
+}
+
+pub(crate) fn width_px(words: &str, size_px: i32) -> Result<i32, ChartError> {
+    let font = (FONT_FAMILY, f64::from(size_px * PIXEL) * 1.24).into_font();
+    let (width, _) = font.box_size(words).map_err(ChartError::drawing)?;
+    Ok(i32::try_from(width).unwrap_or(i32::MAX) / PIXEL)
+}
+
+pub(crate) fn text(
+    canvas: &Canvas<'_>,
+    words: &str,
+    (x_px, y_px): Place,
+    size_px: i32,
+    vertical: VPos,
+) -> Result<(), ChartError> {
+    let style = style(size_px).pos(Pos::new(HPos::Left, vertical));
+    let words = Text::new(words.to_owned(), (x_px * PIXEL, y_px * PIXEL), style);
+    canvas.draw(&words).map_err(ChartError::drawing)
+}
+
+pub(crate) fn to_px(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}

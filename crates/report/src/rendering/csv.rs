@@ -1,0 +1,157 @@
+//! Segments as comma-separated values, for spreadsheets and plotting tools.
+//!
+//! RFC 4180: lines end in CR LF, the first names the columns, and a field that holds a comma, a
+//! quote or a line break is quoted. Column names end in the unit; a measurement that an array does
+//! not have is an empty field.
+
+use crate::data::json::ResultsError;
+use crate::data::results::{ArrayResults, Results};
+use crate::data::segment::Segment;
+use std::io::Write;
+
+/// A column: its name, and its value in a row.
+type Column = (&'static str, fn(&ArrayResults, &Segment) -> String);
+
+/// The columns, in the order of the fields of `results.json`.
+const COLUMNS: &[Column] = &[
+    ("array", |array, _| array.name.clone()),
+    ("layout", |array, _| array.layout.as_str().to_owned()),
+    ("outstanding_ops", |array, _| array.outstanding.to_string()),
+    ("segment", |_, segment| segment.index.to_string()),
+    ("length_s", |_, segment| segment.seconds.to_string()),
+    ("host_ops", |_, segment| segment.ops.to_string()),
+    ("host_ops_per_s", |_, segment| segment.iops.to_string()),
+    ("throughput_mib_per_s", |_, segment| segment.mib_per_s.to_string()),
+    ("response_mean_ms", |_, segment| segment.response_ms.mean.to_string()),
+    ("response_p50_ms", |_, segment| segment.response_ms.p50.to_string()),
+    ("response_p95_ms", |_, segment| segment.response_ms.p95.to_string()),
+    ("response_p99_ms", |_, segment| segment.response_ms.p99.to_string()),
+    ("response_max_ms", |_, segment| segment.response_ms.max.to_string()),
+    ("controller_utilization_0_to_1", |_, segment| segment.utilization.controller.to_string()),
+    ("spindle_utilization_0_to_1", |_, segment| segment.utilization.spindles.to_string()),
+    ("parity_spindle_utilization_0_to_1", |_, segment| {
+        optional(segment.utilization.parity_spindles)
+    }),
+    ("spindle_reads", |_, segment| segment.spindle_commands.read.to_string()),
+    ("spindle_writes", |_, segment| segment.spindle_commands.write.to_string()),
+    ("data_reads", |_, segment| segment.spindle_commands.data_reads.to_string()),
+    ("edge_reads", |_, segment| segment.spindle_commands.edge_reads.to_string()),
+    ("metadata_reads", |_, segment| segment.spindle_commands.metadata_reads.to_string()),
+    ("parity_update_reads", |_, segment| segment.spindle_commands.parity_update_reads.to_string()),
+    ("parity_writes", |_, segment| segment.spindle_commands.parity_writes.to_string()),
+    ("spindle_reads_per_host_op", |_, segment| {
+        segment.spindle_commands.reads_per_host_op.to_string()
+    }),
+    ("spindle_queue_depth_mean", |_, segment| {
+        segment.spindle_commands.mean_queue_depth.to_string()
+    }),
+    ("spindle_service_mean_ms", |_, segment| segment.spindle_commands.mean_service_ms.to_string()),
+    ("cache_hit_percent", |_, segment| segment.cache.hit_percent.to_string()),
+    ("stalled_writes", |_, segment| segment.cache.stalled_writes.to_string()),
+    ("layout_score_0_to_1", |_, segment| segment.layout.score.to_string()),
+    ("extents_per_gib", |_, segment| segment.layout.extents_per_gib.to_string()),
+    ("span_percent", |_, segment| segment.layout.span_percent.to_string()),
+    ("rewritten_percent", |_, segment| optional(segment.layout.rewritten_percent)),
+    ("free_space_score_0_to_1", |_, segment| optional(segment.free_space.map(|space| space.score))),
+    ("largest_free_run_blocks", |_, segment| {
+        optional(segment.free_space.map(|space| space.largest_run_blocks))
+    }),
+    ("consistency_points", |_, segment| {
+        optional(segment.consistency_points.map(|points| points.count))
+    }),
+    ("back_to_back_consistency_points", |_, segment| {
+        optional(segment.consistency_points.map(|points| points.back_to_back))
+    }),
+    ("blocks_per_consistency_point", |_, segment| {
+        optional(segment.consistency_points.map(|points| points.blocks_per_cp))
+    }),
+    ("full_stripe_percent", |_, segment| {
+        optional(segment.consistency_points.map(|points| points.full_stripe_percent))
+    }),
+    ("littles_law_error_percent", |_, segment| {
+        segment.checks.littles_law_error_percent.to_string()
+    }),
+    ("utilization_law_error_percent", |_, segment| {
+        segment.checks.utilization_law_error_percent.to_string()
+    }),
+];
+
+/// The columns behind those, in the results of a run in which a spindle failed.
+const FAILURE_COLUMNS: &[Column] = &[
+    ("lost_spindles", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.lost_spindles).to_string()
+    }),
+    ("rebuilt_percent", |_, segment| optional(segment.redundancy.map(|now| now.rebuilt_percent))),
+    ("degraded_reads", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.degraded_reads).to_string()
+    }),
+    ("recovery_reads", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.recovery_reads).to_string()
+    }),
+    ("rebuild_reads", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.rebuild_reads).to_string()
+    }),
+    ("rebuild_writes", |_, segment| {
+        segment.redundancy.map_or(0, |now| now.rebuild_writes).to_string()
+    }),
+];
+
+/// Writes one row per array and segment, after a row of column names.
+///
+/// # Errors
+///
+/// [`ResultsError::Write`] if `writer` fails.
+pub fn write_segments_csv(results: &Results, mut writer: impl Write) -> Result<(), ResultsError> {
+    let mut text = String::new();
+    append_row(&mut text, columns(results).map(|(name, _)| (*name).to_owned()));
+    for array in &results.arrays {
+        for segment in &array.segments {
+            append_row(&mut text, columns(results).map(|(_, value)| value(array, segment)));
+        }
+    }
+    writer.write_all(text.as_bytes())?;
+    Ok(writer.flush()?)
+}
+
+fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
+    let any_failure = results.arrays.iter().any(|array| !array.failures.is_empty());
+    let of_failures = if any_failure { FAILURE_COLUMNS } else { &[] };
+    COLUMNS.iter().chain(of_failures)
+}
+
+/// The table column by column: names, and what stands in each row.
+#[cfg(feature = "parquet")]
+pub(crate) fn segment_columns(results: &Results) -> Vec<(&'static str, Vec<String>)> {
+    let rows = || {
+        results
+            .arrays
+            .iter()
+            .flat_map(|array| array.segments.iter().map(move |segment| (array, segment)))
+    };
+    columns(results)
+        .map(|(name, value)| {
+            (*name, rows().map(|(array, segment)| value(array, segment)).collect())
+        })
+        .collect()
+}
+
+fn optional(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// Appends a row, its end included.
+pub(crate) fn append_row(text: &mut String, fields: impl Iterator<Item = String>) {
+    for (position, field) in fields.enumerate() {
+        if position > 0 {
+            text.push(',');
+        }
+        if field.contains([',', '"', '\r', '\n']) {
+            text.push('"');
+            text.push_str(&field.replace('"', "\"\""));
+            text.push('"');
+        } else {
+            text.push_str(&field);
+        }
+    }
+    text.push_str("\r\n");
+}

@@ -1,0 +1,228 @@
+//! The summary: what was run, how it began and how it ended.
+
+use super::{chart, ends, paragraph, percent_change, whole};
+use crate::analysis::loss::{self};
+use crate::data::comparison::Metric;
+use crate::data::loss::Loss;
+use crate::data::loss::{Cause, LossPart};
+use crate::data::number::{fixed, signed};
+use crate::data::quantity::about;
+use crate::data::results::{ArrayResults, Results};
+use crate::rendering::columns::response_decimals;
+use crate::rendering::html::table::{Cell, Table};
+use crate::rendering::html::{Report, ReportError};
+use crate::rendering::results_chart::ResultsChart;
+
+/// What the first and the last segment are called. Whoever drives real spindles knows alone what came before.
+struct Ends {
+    first: &'static str,
+    last: &'static str,
+}
+
+impl Ends {
+    const fn of(results: &Results) -> Self {
+        match results.real_spindles {
+            None => Self { first: "fresh", last: "in the end" },
+            Some(_) => Self { first: "first segment", last: "last segment" },
+        }
+    }
+}
+
+pub(super) fn summary(report: &Report<'_>) -> Result<String, ReportError> {
+    let results = report.results;
+    let mut html = what_was_run(results);
+    for array in &results.arrays {
+        if let Some(words) = change_in_words(results, array) {
+            html.push_str(&paragraph(&words));
+        }
+    }
+    for compared in results.published.iter().filter(|compared| compared.metric == Metric::Iops) {
+        if let Some(rms) = compared.predicted_rms_error_percent {
+            html.push_str(&paragraph(&format!(
+                "{}: the IOPS of the segments that nothing was fitted to are predicted within {} % RMS of the published ones; \
+                 the worst of all is {} % off, in segment {}.",
+                compared.array,
+                fixed(rms, 1),
+                percent_change(compared.worst_error_percent),
+                compared.worst_segment
+            )));
+        }
+    }
+    let rows = results
+        .arrays
+        .iter()
+        .enumerate()
+        .filter_map(|(position, array)| summary_row(results, position, array));
+    let Ends { first, last } = Ends::of(results);
+    let table = Table {
+        caption: match results.real_spindles {
+            None => "Fresh, and in the end",
+            Some(_) => "The first segment and the last",
+        },
+        headers: &[
+            "array",
+            "IOPS by segment",
+            &format!("IOPS, {first}"),
+            &format!("IOPS, {last}"),
+            "change %",
+            &format!("response ms, {first}"),
+            &format!("response ms, {last}"),
+            &format!("spindle commands per op, {first}"),
+            &format!("spindle commands per op, {last}"),
+            &format!("layout score, {last}"),
+        ],
+        rows: rows.collect(),
+        has_total: false,
+    };
+    html.push_str(&table.html());
+    if results.real_spindles.is_none() {
+        html.push_str("<p class=\"note\">Fresh is the first segment, the end the last.</p>\n");
+    }
+    html.push_str(&chart(report, ResultsChart::Iops, false)?);
+    html.push_str(&chart(report, ResultsChart::Response, false)?);
+    Ok(html)
+}
+
+/// The workload and the arrays, as far as the results say.
+fn what_was_run(results: &Results) -> String {
+    let mut html = String::new();
+    if let Some(load) = results.load_words() {
+        html.push_str(&paragraph(&format!("Workload: {load}.")));
+    }
+    let row = |(position, array): (usize, &ArrayResults)| {
+        let bytes = |value: Option<f64>| Cell::words(value.map(about).unwrap_or_default());
+        let spindles = &array.spindles;
+        let path = |of: &str| format!("arrays/{position}/spindles/{of}");
+        let parity = (spindles.parity > 0).then_some(f64::from(spindles.parity));
+        vec![
+            Cell::words(&array.name),
+            Cell::words(array.layout.as_str()),
+            Cell::figure(spindles.data.into(), 0, path("data")),
+            Cell::optional(parity, 0, path("parity")),
+            bytes(array.lun_bytes.map(|bytes| bytes as f64)),
+            bytes(array.cache_bytes()),
+            Cell::words(array.outstanding_words()),
+            hits(position, array, 0),
+            hits(position, array, array.segments.len().saturating_sub(1)),
+        ]
+    };
+    let Ends { first, last } = Ends::of(results);
+    html + &Table {
+        caption: "What was run",
+        headers: &[
+            "array",
+            "layout",
+            "data spindles",
+            "parity spindles",
+            "LUN",
+            "cache",
+            "host operations",
+            &format!("cache hits %, {first}"),
+            &format!("cache hits %, {last}"),
+        ],
+        rows: results.arrays.iter().enumerate().map(row).collect(),
+        has_total: false,
+    }
+    .html()
+}
+
+/// How much of what was looked up in a segment the cache had.
+fn hits(position: usize, array: &ArrayResults, segment: usize) -> Cell {
+    let percent = array.segments.get(segment).map(|segment| segment.cache.hit_percent);
+    Cell::optional(percent, 1, format!("arrays/{position}/segments/{segment}/cache/hit_percent"))
+}
+
+/// How an array's IOPS changed, and why if they fell; none with fewer than two segments.
+fn change_in_words(results: &Results, array: &ArrayResults) -> Option<String> {
+    let (first, last) = ends(array)?;
+    if first.index == last.index || first.iops <= 0.0 {
+        return None;
+    }
+    let percent = 100.0 * (last.iops - first.iops) / first.iops;
+    let change = format!(
+        "{} goes from {} IOPS in segment {} to {} in segment {} ({} %)",
+        array.name,
+        whole(first.iops),
+        first.index,
+        whole(last.iops),
+        last.index,
+        percent_change(percent)
+    );
+    match loss::loss(results, array) {
+        // Results that do not tell commands apart.
+        None if results.real_spindles.is_none() => None,
+        _ if percent >= 0.0 => Some(format!("{change}: nothing was lost.")),
+        Some(loss) if loss.is_notable() => Some(format!("{change}. {}", causes_in_words(&loss))),
+        Some(_) => Some(format!("{change}: nothing to explain.")),
+        None => Some(format!(
+            "{change}. Busiest at first: the {}, of whose time there is no account.",
+            loss::busiest(results, first).as_str()
+        )),
+    }
+}
+
+fn causes_in_words(loss: &Loss) -> String {
+    let difference = loss.to_iops - loss.from_iops;
+    let percent = |part: &LossPart| 100.0 * part.iops / difference;
+    let listed = |sign: f64| {
+        // That parity spindles wait while the limit is at work is nobody's cause.
+        let parts = loss.parts.iter().filter(|part| part.cause != Cause::ParityWaiting);
+        let parts = parts.map(|part| (sign * percent(part), part.cause));
+        let mut parts: Vec<_> = parts.filter(|(percent, _)| *percent >= 10.0).collect();
+        parts.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let words = |(percent, cause): &(f64, Cause)| {
+            format!("{} % {}", fixed(*percent, 0), cause.words(loss.limit))
+        };
+        parts.iter().map(words).collect::<Vec<_>>().join(", ")
+    };
+    // What took more than was lost, because something else gave of it back.
+    let given_back = match listed(-1.0) {
+        none if none.is_empty() => none,
+        parts => format!("; given back: {parts}"),
+    };
+    let of = loss.limit.as_str();
+    format!("Its limit at first: the {of}. Of the difference: {}{given_back}.", listed(1.0))
+}
+
+fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Option<Vec<Cell>> {
+    let (first, last) = ends(array)?;
+    let of_ms = response_decimals(results.real_spindles.is_some());
+    let end = array.segments.len() - 1;
+    let path =
+        |segment: usize, field: &str| format!("arrays/{position}/segments/{segment}/{field}");
+    Some(vec![
+        Cell::words(&array.name),
+        Cell::html(sparkline(array)),
+        Cell::figure(first.iops, 0, path(0, "iops")),
+        Cell::figure(last.iops, 0, path(end, "iops")),
+        Cell::number(signed(
+            100.0 * (last.iops - first.iops) / first.iops.max(f64::MIN_POSITIVE),
+            1,
+        )),
+        Cell::figure(first.response_ms.mean, of_ms, path(0, "response_ms/mean")),
+        Cell::figure(last.response_ms.mean, of_ms, path(end, "response_ms/mean")),
+        Cell::number(fixed(first.commands_per_host_op(), 2)),
+        Cell::number(fixed(last.commands_per_host_op(), 2)),
+        Cell::figure(last.layout.score, 3, path(end, "layout/score")),
+    ])
+}
+
+/// IOPS by segment as a line the height of a word, from zero.
+fn sparkline(array: &ArrayResults) -> String {
+    let highest = array.segments.iter().map(|segment| segment.iops).fold(0.0, f64::max);
+    let step = 116.0 / (array.segments.len().max(2) - 1) as f64;
+    let points: Vec<String> = array
+        .segments
+        .iter()
+        .enumerate()
+        .map(|(position, segment)| {
+            let down = 22.0 - 20.0 * segment.iops / highest.max(f64::MIN_POSITIVE);
+            format!("{:.1},{down:.1}", 2.0 + step * position as f64)
+        })
+        .collect();
+    format!(
+        "<svg class=\"spark\" viewBox=\"0 0 120 24\" aria-hidden=\"true\"><path d=\"M2 22h116\" stroke=\"var(--chart-grid)\"/>\
+         <polyline points=\"{}\" fill=\"none\" stroke=\"var(--chart-ink)\" stroke-width=\"1.5\"/></svg>",
+        points.join(" ")
+    )
+}

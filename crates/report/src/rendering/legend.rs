@@ -1,0 +1,57 @@
+//! Legends: samples of what is drawn in the plot, each with words beside it.
+
+use crate::rendering::canvas::{Canvas, Place};
+use crate::rendering::canvas::{PIXEL, text, width_px};
+use crate::rendering::chart::ChartError;
+use crate::rendering::marker::Appearance;
+use plotters::style::text_anchor::VPos;
+
+/// Height of a row.
+pub(crate) const ROW_PX: i32 = 22;
+
+/// Room left of a legend, and of all other words below the plot.
+pub(crate) const LEFT_PX: i32 = 16;
+
+/// Length of a sample's line, where the words begin, and the room from their end to the next.
+const SAMPLE_PX: i32 = 42;
+const WORDS_PX: i32 = 50;
+const APART_PX: i32 = 24;
+
+/// What a sample shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sample {
+    /// A line without markers.
+    Line,
+    /// A line and a filled marker.
+    Filled,
+    /// A line and a hollow marker.
+    Hollow,
+    /// The dash of a published figure.
+    Published,
+}
+
+/// Draws a sample and its words, beginning at `x_px` from the left, around `middle_px` from the top.
+pub(crate) fn entry(
+    canvas: &Canvas<'_>,
+    appearance: Appearance,
+    sample: Sample,
+    words: &str,
+    (x_px, middle_px): Place,
+) -> Result<(), ChartError> {
+    let at = |x_px: i32| (x_px * PIXEL, middle_px * PIXEL);
+    let mark = at(x_px + SAMPLE_PX / 2);
+    if sample == Sample::Published {
+        appearance.published(canvas, mark, PIXEL)?;
+    } else {
+        appearance.line(canvas, vec![at(x_px), at(x_px + SAMPLE_PX)], PIXEL)?;
+    }
+    if matches!(sample, Sample::Filled | Sample::Hollow) {
+        appearance.simulated(canvas, mark, sample == Sample::Hollow, PIXEL)?;
+    }
+    text(canvas, words, (x_px + WORDS_PX, middle_px), 12, VPos::Center)
+}
+
+/// Width of a sample with its words and the room to the next.
+pub(crate) fn entry_px(words: &str) -> Result<i32, ChartError> {
+    Ok(WORDS_PX + width_px(words, 12)? + APART_PX)
+}

@@ -1,0 +1,227 @@
+//! Charts of lines as SVG: any figure by any other.
+
+use crate::rendering::axis::Axis;
+use crate::rendering::canvas::Canvas;
+use crate::rendering::canvas::{PIXEL, register_the_font, to_px};
+use crate::rendering::chart::{ChartError, ChartStyle};
+use crate::rendering::legend::{self, Sample};
+use crate::rendering::marker::Appearance;
+use crate::rendering::plot::{Labelled, Plot};
+use crate::rendering::sheet::{Margins, Sheet};
+use crate::rendering::value_mark::ValueMark;
+use plotters::coord::ranged1d::ValueFormatter;
+
+/// A line of more points than this has no markers: they would cover it.
+const MOST_MARKERS: usize = 24;
+
+/// A chart of lines.
+pub(crate) struct LineChart {
+    pub(crate) title: &'static str,
+    pub(crate) subtitles: Vec<String>,
+    pub(crate) across: Across,
+    pub(crate) up: Up,
+    pub(crate) lines: Vec<Line>,
+    /// Columns of the legend, which goes row by row; fewer if there is no room for so many.
+    pub(crate) legend_columns: usize,
+}
+
+/// The axis across.
+pub(crate) enum Across {
+    /// From zero.
+    FromZero(&'static str),
+    /// Logarithmic, with a tick and what it says at each of these.
+    Doubling(&'static str, Vec<(f64, String)>),
+    /// Segments, by number.
+    Segments(String),
+}
+
+/// The axis upward.
+pub(crate) enum Up {
+    /// From zero.
+    FromZero(&'static str),
+    /// From zero to a figure that none goes above.
+    FromZeroTo(&'static str, f64),
+    /// Logarithmic.
+    Logarithmic(&'static str),
+}
+
+/// A line and its name in the legend.
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) appearance: Appearance,
+    /// Whether its markers are hollow.
+    pub(crate) hollow: bool,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+impl LineChart {
+    pub(crate) fn draw(&self, style: ChartStyle) -> Result<String, ChartError> {
+        style.size.check()?;
+        // What the legend is laid out with.
+        register_the_font()?;
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let drawable = |point: &(f64, f64)| {
+            let (x, y) = self.scaled(*point);
+            // The logarithm of zero is not finite.
+            x.is_finite() && y.is_finite() && point.0 >= 0.0 && point.1 >= 0.0
+        };
+        if points().next().is_none() || !points().all(drawable) {
+            return Err(ChartError::NoFigures { title: self.title });
+        }
+        let legend = self.legend(to_px(style.size.width_px as usize))?;
+        let sheet = Sheet::new(style, self.title, self.subtitles.clone(), legend.rows())?;
+        sheet.draw(|canvas, margins| {
+            let marks = self.plot(canvas, margins)?;
+            legend.draw(canvas, to_px(style.size.height_px as usize) - margins.legend_px)?;
+            Ok(marks)
+        })
+    }
+
+    /// Where a value is on the axis across, and on the axis upward.
+    fn scaled(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        let x = if matches!(self.across, Across::Doubling(..)) { x.log2() } else { x };
+        let y = if matches!(self.up, Up::Logarithmic(_)) { y.log10() } else { y };
+        (x, y)
+    }
+
+    fn axes(&self) -> (Axis, Axis) {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let highest = |figures: &mut dyn Iterator<Item = f64>| figures.fold(0.0, f64::max);
+        let across = match &self.across {
+            Across::FromZero(_) => {
+                Axis::from_zero_to_just(highest(&mut points().map(|point| point.0)))
+            }
+            Across::Doubling(_, ticks) => {
+                Axis::of_ticks(ticks.iter().map(|(value, _)| value.log2()).collect())
+            }
+            Across::Segments(_) => {
+                let segments = || points().map(|point| point.0 as u32);
+                let first = segments().min().unwrap_or_default();
+                Axis::of_segments(first, segments().max().unwrap_or_default())
+            }
+        };
+        let top = highest(&mut points().map(|point| point.1));
+        let up = match self.up {
+            Up::FromZero(_) => Axis::from_zero_to(top),
+            Up::FromZeroTo(_, highest) => Axis::from_zero_to(highest),
+            Up::Logarithmic(_) => {
+                let bottom = points().map(|point| point.1).fold(top, f64::min);
+                Axis::logarithms_around(bottom, top)
+            }
+        };
+        (across, up)
+    }
+
+    fn plot(&self, canvas: &Canvas<'_>, margins: &Margins) -> Result<Vec<ValueMark>, ChartError> {
+        let (across, up) = self.axes();
+        let across = Labelled {
+            axis: across,
+            label: &|value| match &self.across {
+                Across::FromZero(_) | Across::Segments(_) => Axis::format(value),
+                Across::Doubling(_, ticks) => {
+                    let near = |tick: &&(f64, String)| (tick.0.log2() - value).abs() < 1e-9;
+                    ticks.iter().find(near).map(|(_, label)| label.clone()).unwrap_or_default()
+                }
+            },
+            words: match &self.across {
+                Across::FromZero(words) | Across::Doubling(words, _) => words,
+                Across::Segments(words) => words,
+            },
+        };
+        let up = Labelled {
+            axis: up,
+            label: &|value| match self.up {
+                Up::FromZero(_) | Up::FromZeroTo(..) => Axis::format(value),
+                Up::Logarithmic(_) => Axis::format(&10_f64.powf(*value)),
+            },
+            words: match self.up {
+                Up::FromZero(words) | Up::FromZeroTo(words, _) | Up::Logarithmic(words) => words,
+            },
+        };
+        let plot = Plot::begin(canvas, margins, across, up)?;
+        for line in &self.lines {
+            let places = line.points.iter().map(|point| plot.place(self.scaled(*point)));
+            line.appearance.line(canvas, places.collect(), PIXEL)?;
+        }
+        let mut marks = Vec::new();
+        for line in self.lines.iter().filter(|line| line.has_markers()) {
+            for point in &line.points {
+                let place = plot.place(self.scaled(*point));
+                line.appearance.simulated(canvas, place, line.hollow, PIXEL)?;
+                marks.push(ValueMark { place, words: self.words(line, *point) });
+            }
+        }
+        Ok(marks)
+    }
+
+    /// What a point is, for somebody who points at it.
+    fn words(&self, line: &Line, (x, y): (f64, f64)) -> String {
+        let across = match &self.across {
+            Across::FromZero(_) => Axis::format(&x),
+            Across::Segments(_) => format!("segment {}", Axis::format(&x)),
+            Across::Doubling(_, ticks) => {
+                let tick = ticks.iter().find(|tick| tick.0 == x);
+                tick.map_or_else(|| Axis::format(&x), |(_, label)| label.clone())
+            }
+        };
+        format!("{}, {across}: {}", line.name, Axis::format(&y))
+    }
+
+    /// The lines' names, in as many columns as are wanted and fit. A drive's line alone needs none: the
+    /// subtitle names it.
+    fn legend(&self, chart_px: i32) -> Result<Legend<'_>, ChartError> {
+        let named = self.lines.len() > 1 || matches!(self.across, Across::Segments(_));
+        let lines = if named { &self.lines[..] } else { &[] };
+        let widths = lines.iter().map(|line| legend::entry_px(&line.name));
+        let widths = widths.collect::<Result<Vec<i32>, _>>()?;
+        // What one column takes, another need not: each is as wide as its widest.
+        let in_columns = |columns: usize| -> Vec<i32> {
+            let of = |column| widths.iter().skip(column).step_by(columns).copied().max();
+            (0..columns).filter_map(of).collect()
+        };
+        let fits = |columns: &usize| {
+            legend::LEFT_PX + in_columns(*columns).into_iter().sum::<i32>() <= chart_px
+        };
+        let most = (1..=self.legend_columns).rev().find(fits).unwrap_or(1);
+        // No row with a name by itself where the names would spread evenly.
+        let rows = lines.len().div_ceil(most).max(1);
+        let columns = lines.len().div_ceil(rows).max(1);
+        let columns = if fits(&columns) { columns } else { most };
+        Ok(Legend { lines, columns_px: in_columns(columns), columns })
+    }
+}
+
+/// The names below the plot, row by row.
+struct Legend<'a> {
+    lines: &'a [Line],
+    columns: usize,
+    /// Width of each column.
+    columns_px: Vec<i32>,
+}
+
+impl Legend<'_> {
+    fn rows(&self) -> usize {
+        self.lines.len().div_ceil(self.columns)
+    }
+
+    fn draw(&self, canvas: &Canvas<'_>, top_px: i32) -> Result<(), ChartError> {
+        for (position, line) in self.lines.iter().enumerate() {
+            let (row, column) = (position / self.columns, position % self.columns);
+            let x_px = legend::LEFT_PX + self.columns_px.iter().take(column).sum::<i32>();
+            let middle_px = top_px + legend::ROW_PX * to_px(row) + legend::ROW_PX / 2;
+            let sample = match line.has_markers() {
+                true if line.hollow => Sample::Hollow,
+                true => Sample::Filled,
+                false => Sample::Line,
+            };
+            legend::entry(canvas, line.appearance, sample, &line.name, (x_px, middle_px))?;
+        }
+        Ok(())
+    }
+}
+
+impl Line {
+    fn has_markers(&self) -> bool {
+        self.points.len() <= MOST_MARKERS
+    }
+}

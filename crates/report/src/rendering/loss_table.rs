@@ -1,0 +1,42 @@
+//! Where losses came from, as text.
+
+use crate::analysis::loss::losses;
+use crate::data::loss::LossPart;
+use crate::data::number::{fixed, signed};
+use crate::data::results::Results;
+use crate::rendering::columns::Columns;
+
+/// Where losses came from, an array below the other; arrays that lost less than one percent, or gained, have a line alone.
+/// Empty if no array has an account.
+#[must_use]
+pub fn loss_table(results: &Results) -> String {
+    let mut text = String::new();
+    for loss in losses(results) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&loss.sentence());
+        text.push('\n');
+        if loss.is_notable() {
+            let limit = loss.limit;
+            let parts: Vec<LossPart> = loss.notable_parts().copied().collect();
+            let whole_iops = loss.to_iops - loss.from_iops;
+            text.push('\n');
+            text.push_str(
+                &Columns::<LossPart>::new()
+                    .words("cause", move |part| part.cause.words(limit).to_owned())
+                    .number("us per op\nat first", |part| {
+                        part.in_place_of_first()
+                            .map_or_else(|| fixed(part.from_us_per_op, 2), str::to_owned)
+                    })
+                    .number("\nin the end", |part| fixed(part.to_us_per_op, 2))
+                    .number("IOPS", |part| signed(part.iops, 0))
+                    .number("% of the\ndifference", move |part| {
+                        fixed(100.0 * part.iops / whole_iops, 1)
+                    })
+                    .render(&parts),
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,295 @@
+//! The map on paper: a row each time the file had moved, the spindles of an array over each other.
+
+use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot};
+use crate::rendering::canvas::Canvas;
+use crate::rendering::canvas::{PIXEL, register_the_font, style, text, to_px, width_px};
+use crate::rendering::chart::{ChartError, ChartStyle};
+use crate::rendering::legend::LEFT_PX;
+use crate::rendering::sheet::{Drawn, Sheet};
+use crate::rendering::theme::{GRID, INK, MAP_COLOURS, hex};
+use crate::rendering::value_mark::ValueMark;
+use plotters::prelude::{PathElement, Text};
+use plotters::style::Color;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::fmt::Write;
+
+/// Height of a row, and the room between two.
+const ROW_PX: i32 = 20;
+const GAP_PX: i32 = 4;
+const HEADING_PX: i32 = 30;
+const AXIS_PX: i32 = 26;
+/// Below the last axis: its words, and the scale of colours.
+const SCALE_PX: i32 = 66;
+/// Width of a colour of the scale, what the colours are, and the height of those words where they stand below it.
+const BOX_PX: i32 = 30;
+const SCALE_WORDS: &str = "distance from the block before in the file, geometric mean";
+const SCALE_WORDS_PX: i32 = 20;
+/// Left of the rows, for the number of the segment; right of them.
+const WORDS_PX: i32 = 64;
+const RIGHT_PX: i32 = 32;
+
+/// Doublings of distance to a colour.
+pub(crate) const DOUBLINGS_PER_COLOUR: f64 = 1.0;
+
+/// What the last colour is for.
+pub(crate) const FARTHEST: &str = "16 MiB";
+
+/// The colour of a level of distance, by its position among [`MAP_COLOURS`].
+pub(crate) fn colour_of(distance_level: f64) -> usize {
+    ((distance_level / 2.0 / DOUBLINGS_PER_COLOUR) as usize).min(MAP_COLOURS.len() - 1)
+}
+
+/// A row: what is to be drawn of all spindles of a snapshot together.
+struct Row {
+    words: String,
+    /// Of each column: the share of it that holds the file, 0 to 1, and the mean level of distance.
+    cells: Vec<(f64, f64)>,
+}
+
+/// The picture, of the style's width and as high as it has rows.
+pub(crate) fn by_segment(
+    map: &LayoutMap,
+    subtitles: Vec<String>,
+    style: ChartStyle,
+) -> Result<String, ChartError> {
+    let arrays: Vec<(&ArrayMap, Vec<Row>)> = map
+        .arrays
+        .iter()
+        .filter(|array| !array.snapshots.is_empty())
+        .map(|array| (array, array.snapshots.iter().map(|at| row(array, at)).collect()))
+        .collect();
+    if arrays.is_empty() {
+        return Err(ChartError::NothingToDraw);
+    }
+    let rows =
+        arrays.iter().map(|(_, rows)| HEADING_PX + AXIS_PX + (ROW_PX + GAP_PX) * to_px(rows.len()));
+    let mut subtitles = subtitles;
+    subtitles.push(
+        "Height: the share of the spindles there that holds the file, all data spindles together. Colour: how far blocks lie \
+         from their predecessors."
+            .to_owned(),
+    );
+    let title = "The map: where the file lies, segment by segment";
+    let span = arrays.iter().map(|(array, _)| array.span()).fold(0.0, f64::max);
+    let frame = Frame {
+        left_px: LEFT_PX + WORDS_PX,
+        right_px: to_px(style.size.width_px as usize) - RIGHT_PX,
+        end: shown(span),
+    };
+    register_the_font()?;
+    let words_px = if frame.scale_words_px()?.is_some() { 0 } else { SCALE_WORDS_PX };
+    let plot_px = rows.sum::<i32>() + SCALE_PX + words_px + 12;
+    let sheet = Sheet::around(style, title, subtitles, plot_px)?;
+    sheet.draw(|canvas, margins| {
+        let mut drawn = Drawn::default();
+        let mut top_px = margins.top_px;
+        for (array, rows) in &arrays {
+            top_px = frame.array(canvas, array, rows, top_px, &mut drawn)?;
+        }
+        frame.scale(canvas, top_px, &mut drawn)?;
+        Ok(drawn)
+    })
+}
+
+/// The part of the stroke that is shown if the file spans `span` of it: a round one.
+pub(crate) fn shown(span: f64) -> f64 {
+    let round = [0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8];
+    round.into_iter().find(|part| *part >= span).unwrap_or(1.0)
+}
+
+fn row(array: &ArrayMap, snapshot: &Snapshot) -> Row {
+    let data = array.first_parity_spindle.map_or(snapshot.spindles.len(), usize::from);
+    let spindles = snapshot.spindles.get(..data).unwrap_or(&snapshot.spindles);
+    let highest = f64::from(MAP_LEVELS - 1);
+    let cell = |column: usize| {
+        let (mut file, mut distance) = (0.0, 0.0);
+        for strip in spindles {
+            let level = f64::from(strip.file.level(column));
+            file += level;
+            distance += level * f64::from(strip.distance.level(column));
+        }
+        let share = file / highest / spindles.len().max(1) as f64;
+        (share, if file > 0.0 { distance / file } else { 0.0 })
+    };
+    Row {
+        words: moments(&snapshot.after_segments),
+        cells: (0..array.columns as usize).map(cell).collect(),
+    }
+}
+
+/// "3", "0 to 14".
+fn moments(segments: &[u32]) -> String {
+    match segments {
+        [] => String::new(),
+        [only] => only.to_string(),
+        [first, .., last] => format!("{first} to {last}"),
+    }
+}
+
+struct Frame {
+    left_px: i32,
+    right_px: i32,
+    /// The part of the stroke that is shown, 0 to 1.
+    end: f64,
+}
+
+impl Frame {
+    /// Where a part of the stroke is across, in drawn units.
+    fn x(&self, part: f64) -> i32 {
+        let width = f64::from((self.right_px - self.left_px) * PIXEL);
+        self.left_px * PIXEL + (width * (part / self.end).min(1.0)).round() as i32
+    }
+
+    /// Draws the rows of an array and their axis; where the next may begin.
+    fn array(
+        &self,
+        canvas: &Canvas<'_>,
+        array: &ArrayMap,
+        rows: &[Row],
+        top_px: i32,
+        drawn: &mut Drawn,
+    ) -> Result<i32, ChartError> {
+        let heading = format!("{}, after segment", array.name);
+        text(canvas, &heading, (LEFT_PX, top_px + 14), 13, VPos::Center)?;
+        let mut bottom_px = top_px + HEADING_PX;
+        for row in rows {
+            bottom_px += ROW_PX + GAP_PX;
+            let line = [self.left_px, self.right_px].map(|x_px| (x_px * PIXEL, bottom_px * PIXEL));
+            let line = PathElement::new(line, GRID.stroke_width(PIXEL.unsigned_abs()));
+            canvas.draw(&line).map_err(ChartError::drawing)?;
+            self.words(
+                canvas,
+                &row.words,
+                (self.left_px - 8, bottom_px - ROW_PX / 2),
+                HPos::Right,
+            )?;
+            drawn.svg.push_str(&self.paths(row, bottom_px));
+            drawn.marks.push(self.mark(array, row, bottom_px));
+        }
+        for (part, words) in self.ticks() {
+            let x = self.x(part);
+            let tick = [(x, bottom_px * PIXEL), (x, (bottom_px + 5) * PIXEL)];
+            let tick = PathElement::new(tick, INK.stroke_width(PIXEL.unsigned_abs()));
+            canvas.draw(&tick).map_err(ChartError::drawing)?;
+            self.words(canvas, &words, (x / PIXEL, bottom_px + 14), HPos::Center)?;
+        }
+        Ok(bottom_px + AXIS_PX)
+    }
+
+    fn ticks(&self) -> Vec<(f64, String)> {
+        let percent = self.end * 100.0;
+        let step = [0.2, 0.5, 1.0, 2.0, 5.0, 10.0].into_iter().find(|step| percent / step <= 10.0);
+        let step = step.unwrap_or(20.0);
+        let count = (percent / step + 1e-9) as u32;
+        (0..=count)
+            .map(|tick| f64::from(tick) * step)
+            .map(|percent| {
+                (percent / 100.0, format!("{} %", crate::data::number::rounded(percent, 3)))
+            })
+            .collect()
+    }
+
+    /// A path for each colour of a row: a box a column, as high as its share; neighbours alike are one box.
+    fn paths(&self, row: &Row, bottom_px: i32) -> String {
+        let columns = row.cells.len() as f64;
+        let full = f64::from(ROW_PX * PIXEL);
+        let mut by_colour = vec![String::new(); MAP_COLOURS.len()];
+        let mut column = 0;
+        while column < row.cells.len() {
+            let drawn_as = |cell: &(f64, f64)| ((cell.0 * full).ceil() as i32, colour_of(cell.1));
+            let (height, colour) = drawn_as(&row.cells[column]);
+            let alike = |cell: &&(f64, f64)| drawn_as(cell) == (height, colour);
+            let next = column + row.cells[column..].iter().take_while(alike).count();
+            let (left, right) = (self.x(column as f64 / columns), self.x(next as f64 / columns));
+            if height > 0 && right > left {
+                let (top, width) = (bottom_px * PIXEL - height, right - left);
+                // Writing to a string cannot fail.
+                let _ = write!(by_colour[colour], "M{left} {top}h{width}v{height}h-{width}z");
+            }
+            column = next;
+        }
+        let paths = by_colour.iter().zip(MAP_COLOURS).filter(|(path, _)| !path.is_empty());
+        paths
+            .map(|(path, colour)| format!("<path fill=\"{}\" d=\"{path}\"/>\n", hex(colour)))
+            .collect()
+    }
+
+    fn mark(&self, array: &ArrayMap, row: &Row, bottom_px: i32) -> ValueMark {
+        let filled = row.cells.iter().filter(|cell| cell.0 > 0.0);
+        let (mut share, mut doublings) = (0.0, 0.0);
+        for cell in filled.clone() {
+            share += cell.0;
+            doublings += cell.0 * cell.1 / 2.0;
+        }
+        let doublings = if share > 0.0 { doublings / share } else { 0.0 };
+        let end = row.cells.iter().rposition(|cell| cell.0 > 0.0).map_or(0, |last| last + 1);
+        let percent = 100.0 * end as f64 / row.cells.len().max(1) as f64;
+        ValueMark {
+            place: ((self.left_px + self.right_px) / 2 * PIXEL, (bottom_px - ROW_PX / 2) * PIXEL),
+            words: format!(
+                "{}, after segment {}: the file lies in the first {} % of the stroke; mean distance of a block from its \
+                 predecessor 2^{} blocks",
+                array.name,
+                row.words,
+                crate::data::number::rounded(percent, 3),
+                crate::data::number::fixed(doublings, 1),
+            ),
+        }
+    }
+
+    /// The axis' words and the scale of colours.
+    fn scale(&self, canvas: &Canvas<'_>, top_px: i32, drawn: &mut Drawn) -> Result<(), ChartError> {
+        let middle_px = (self.left_px + self.right_px) / 2;
+        let shown = crate::data::number::rounded(self.end * 100.0, 3);
+        let axis = match self.end {
+            1.0 => "address on the spindle (% of the stroke)".to_owned(),
+            _ => format!(
+                "address on the spindle (% of the stroke; all of the file lies in the first {shown} %)"
+            ),
+        };
+        self.words(canvas, &axis, (middle_px, top_px + 6), HPos::Center)?;
+        let (left_px, scale_top_px, box_px) = (self.left_px, top_px + 24, BOX_PX);
+        for (position, colour) in MAP_COLOURS.iter().enumerate() {
+            let x = (left_px + box_px * to_px(position)) * PIXEL;
+            let (y, width, height) = (scale_top_px * PIXEL, box_px * PIXEL, 12 * PIXEL);
+            let _ = writeln!(
+                drawn.svg,
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{}\"/>",
+                hex(*colour)
+            );
+        }
+        let farthest = format!("{FARTHEST} and more");
+        let end_px = left_px + box_px * to_px(MAP_COLOURS.len());
+        for (x_px, words, side) in [
+            (left_px, "right behind", HPos::Left),
+            (left_px + box_px * 4, "64 KiB", HPos::Center),
+            (left_px + box_px * 8, "1 MiB", HPos::Center),
+            (end_px, &farthest, HPos::Right),
+        ] {
+            self.words(canvas, words, (x_px, scale_top_px + 22), side)?;
+        }
+        let place = match self.scale_words_px()? {
+            Some(beside_px) => (beside_px, scale_top_px + 6),
+            None => (left_px, scale_top_px + 22 + SCALE_WORDS_PX),
+        };
+        self.words(canvas, SCALE_WORDS, place, HPos::Left)
+    }
+
+    /// Where what the colours are stands beside their scale; none if there is no room, and it stands below.
+    fn scale_words_px(&self) -> Result<Option<i32>, ChartError> {
+        let beside_px = self.left_px + BOX_PX * to_px(MAP_COLOURS.len()) + 24;
+        Ok((beside_px + width_px(SCALE_WORDS, 12)? <= self.right_px).then_some(beside_px))
+    }
+
+    fn words(
+        &self,
+        canvas: &Canvas<'_>,
+        words: &str,
+        (x_px, y_px): (i32, i32),
+        side: HPos,
+    ) -> Result<(), ChartError> {
+        let style = style(12).pos(Pos::new(side, VPos::Center));
+        let words = Text::new(words.to_owned(), (x_px * PIXEL, y_px * PIXEL), style);
+        canvas.draw(&words).map_err(ChartError::drawing)
+    }
+}

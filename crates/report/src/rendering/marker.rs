@@ -1,0 +1,200 @@
+//! Colours and shapes that tell the arrays of a chart apart, in colour and in grey.
+
+use crate::rendering::canvas::{Canvas, Place};
+use crate::rendering::chart::ChartError;
+use crate::rendering::theme::{COLOURS, INK, PAPER};
+use plotters::prelude::{Circle, PathElement, Polygon, RGBColor};
+use plotters::style::{Color, ShapeStyle};
+
+#[derive(Clone, Copy)]
+enum Shape {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    TriangleDown,
+}
+
+/// As many shapes as share no factor with the number of colours, so that 35 pairs differ.
+const SHAPES: [Shape; 5] =
+    [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond, Shape::TriangleDown];
+
+/// What the figures of one array are drawn with.
+#[derive(Clone, Copy)]
+pub(crate) struct Appearance {
+    /// For lines and markers.
+    pub(crate) colour: RGBColor,
+    shape: Shape,
+    /// Parallel strokes of a published figure.
+    strokes: i32,
+    dash: Dash,
+}
+
+/// How a line is broken, so that figures of one array are told apart without their colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Dash {
+    #[default]
+    Solid,
+    Dashed,
+    Dotted,
+    Mixed,
+}
+
+impl Dash {
+    /// The dash of the figure at `position` among those of an array.
+    pub(crate) fn of(position: usize) -> Self {
+        [Self::Solid, Self::Dashed, Self::Dotted, Self::Mixed][position % 4]
+    }
+
+    /// Lengths drawn and left out by turns, pixels; a solid line has none.
+    const fn lengths_px(self) -> &'static [i32] {
+        match self {
+            Self::Solid => &[],
+            Self::Dashed => &[9, 5],
+            Self::Dotted => &[2, 4],
+            Self::Mixed => &[10, 4, 2, 4],
+        }
+    }
+
+    /// The pieces of a line that are drawn.
+    fn pieces(self, places: Vec<Place>, pixel: i32) -> Vec<Vec<Place>> {
+        let lengths = self.lengths_px();
+        if lengths.is_empty() {
+            return vec![places];
+        }
+        let (mut pieces, mut piece, mut turn) = (Vec::new(), Vec::new(), 0);
+        let mut left = f64::from(lengths[0] * pixel);
+        for pair in places.windows(2) {
+            let ((x, y), (to_x, to_y)) = (pair[0], pair[1]);
+            let (across, down) = (f64::from(to_x - x), f64::from(to_y - y));
+            // Not `hypot`, which may differ by machine in the last bit; a square root may not.
+            let length = (across * across + down * down).sqrt();
+            let at = |gone: f64| {
+                let share = if length > 0.0 { gone / length } else { 0.0 };
+                (x + (across * share).round() as i32, y + (down * share).round() as i32)
+            };
+            let mut gone = 0.0;
+            if turn % 2 == 0 {
+                piece.push((x, y));
+            }
+            while length - gone > left {
+                gone += left;
+                piece.push(at(gone));
+                if turn % 2 == 0 {
+                    pieces.push(std::mem::take(&mut piece));
+                }
+                turn += 1;
+                left = f64::from(lengths[turn % lengths.len()] * pixel);
+            }
+            left -= length - gone;
+            if turn % 2 == 0 {
+                piece.push((to_x, to_y));
+            }
+        }
+        pieces.push(piece);
+        pieces.retain(|piece| piece.len() > 1);
+        pieces
+    }
+}
+
+impl Appearance {
+    /// The appearance of the array at `position` among those of the results.
+    pub(crate) fn of(position: usize) -> Self {
+        Self {
+            colour: COLOURS[position % COLOURS.len()],
+            shape: SHAPES[position % SHAPES.len()],
+            strokes: if position.is_multiple_of(2) { 1 } else { 2 },
+            dash: Dash::Solid,
+        }
+    }
+
+    /// The same with its lines broken.
+    pub(crate) fn dashed(self, dash: Dash) -> Self {
+        Self { dash, ..self }
+    }
+
+    /// Draws a simulated figure: a filled marker, or a hollow one if it was `fitted`.
+    pub(crate) fn simulated(
+        self,
+        canvas: &Canvas<'_>,
+        (x, y): Place,
+        fitted: bool,
+        pixel: i32,
+    ) -> Result<(), ChartError> {
+        // Radii that give the shapes the same weight for the eye.
+        let radius = match self.shape {
+            Shape::Circle => pixel * 9 / 2,
+            Shape::Square => pixel * 4,
+            Shape::Triangle | Shape::Diamond | Shape::TriangleDown => pixel * 11 / 2,
+        };
+        let fill = if fitted { PAPER } else { self.colour };
+        let outline = self.colour.stroke_width((2 * pixel).unsigned_abs());
+        let at = |across: i32, down: i32| (x + across * radius / 8, y + down * radius / 8);
+        let corners = match self.shape {
+            Shape::Circle => {
+                let filled = Circle::new((x, y), radius, fill.filled());
+                canvas.draw(&filled).map_err(ChartError::drawing)?;
+                let ring = Circle::new((x, y), radius, outline);
+                return canvas.draw(&ring).map_err(ChartError::drawing);
+            }
+            Shape::Square => vec![at(-8, -8), at(8, -8), at(8, 8), at(-8, 8)],
+            Shape::Triangle => vec![at(0, -8), at(8, 6), at(-8, 6)],
+            Shape::Diamond => vec![at(0, -8), at(8, 0), at(0, 8), at(-8, 0)],
+            Shape::TriangleDown => vec![at(0, 8), at(8, -6), at(-8, -6)],
+        };
+        let filled = Polygon::new(corners.clone(), ShapeStyle::from(fill).filled());
+        canvas.draw(&filled).map_err(ChartError::drawing)?;
+        // Ends at the second corner, so that the first has a join and not two ends.
+        let path: Vec<Place> = corners.iter().cycle().take(corners.len() + 2).copied().collect();
+        canvas.draw(&PathElement::new(path, outline)).map_err(ChartError::drawing)
+    }
+
+    /// Draws a published figure: a level dash, one stroke or two by array, that shows on both sides
+    /// of the simulated marker on top of it.
+    pub(crate) fn published(
+        self,
+        canvas: &Canvas<'_>,
+        (x, y): Place,
+        pixel: i32,
+    ) -> Result<(), ChartError> {
+        let half_length = 11 * pixel;
+        let dark = INK.stroke_width((2 * pixel).unsigned_abs());
+        let apart = 4 * pixel;
+        for stroke in 0..self.strokes {
+            let level = y + stroke * apart - (self.strokes - 1) * apart / 2;
+            let dash = PathElement::new([(x - half_length, level), (x + half_length, level)], dark);
+            canvas.draw(&dash).map_err(ChartError::drawing)?;
+        }
+        Ok(())
+    }
+
+    /// Draws a stretch of the line that joins simulated figures.
+    pub(crate) fn line(
+        self,
+        canvas: &Canvas<'_>,
+        places: Vec<Place>,
+        pixel: i32,
+    ) -> Result<(), ChartError> {
+        let style = self.colour.stroke_width((2 * pixel).unsigned_abs());
+        for piece in self.dash.pieces(places, pixel) {
+            canvas.draw(&PathElement::new(piece, style)).map_err(ChartError::drawing)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_go_on_around_corners() {
+        let line = vec![(0, 0), (10, 0), (10, 20)];
+        assert_eq!(Dash::Solid.pieces(line.clone(), 1), std::slice::from_ref(&line));
+        let pieces = Dash::Dashed.pieces(line, 1);
+        assert_eq!(
+            pieces,
+            [vec![(0, 0), (9, 0)], vec![(10, 4), (10, 13)], vec![(10, 18), (10, 20)]]
+        );
+    }
+}

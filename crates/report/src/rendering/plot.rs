@@ -1,0 +1,66 @@
+//! What every plot with two axes has: its frame, its mesh, and where a pair of figures is on it.
+
+use crate::rendering::axis::Axis;
+use crate::rendering::canvas::{Canvas, Place};
+use crate::rendering::canvas::{PIXEL, style};
+use crate::rendering::chart::ChartError;
+use crate::rendering::sheet::Margins;
+use crate::rendering::theme::{GRID, INK};
+use plotters::chart::{ChartBuilder, ChartContext};
+use plotters::coord::cartesian::Cartesian2d;
+use plotters::prelude::SVGBackend;
+use plotters::style::Color;
+
+/// One axis: its values, what it says of them, and its words.
+pub(crate) struct Labelled<'a> {
+    pub(crate) axis: Axis,
+    pub(crate) label: &'a dyn Fn(&f64) -> String,
+    pub(crate) words: &'a str,
+}
+
+/// A plot whose axes are drawn.
+pub(crate) struct Plot<'canvas, 'svg> {
+    chart: ChartContext<'canvas, SVGBackend<'svg>, Cartesian2d<Axis, Axis>>,
+}
+
+impl<'canvas, 'svg> Plot<'canvas, 'svg> {
+    /// Draws both axes, and level lines at the ticks of the one upward.
+    pub(crate) fn begin(
+        canvas: &'canvas Canvas<'svg>,
+        margins: &Margins,
+        across: Labelled<'_>,
+        up: Labelled<'_>,
+    ) -> Result<Self, ChartError> {
+        let mut chart = ChartBuilder::on(canvas)
+            .margin_top(margins.top_px * PIXEL)
+            .margin_bottom((margins.legend_px + 14) * PIXEL)
+            .margin_left(14 * PIXEL)
+            .margin_right(32 * PIXEL)
+            .x_label_area_size(42 * PIXEL)
+            .y_label_area_size(68 * PIXEL)
+            .build_cartesian_2d(across.axis, up.axis)
+            .map_err(ChartError::drawing)?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .light_line_style(GRID.stroke_width(0))
+            .max_light_lines(0)
+            .bold_line_style(GRID.stroke_width(PIXEL.unsigned_abs()))
+            .axis_style(INK.stroke_width(PIXEL.unsigned_abs()))
+            .set_all_tick_mark_size(5 * PIXEL)
+            .label_style(style(12))
+            .axis_desc_style(style(13))
+            .x_label_formatter(&across.label)
+            .y_label_formatter(&up.label)
+            .x_desc(across.words)
+            .y_desc(up.words)
+            .draw()
+            .map_err(ChartError::drawing)?;
+        Ok(Self { chart })
+    }
+
+    /// Where a pair of figures is.
+    pub(crate) fn place(&self, figures: (f64, f64)) -> Place {
+        self.chart.backend_coord(&figures)
+    }
+}

@@ -1,0 +1,313 @@
+//! The charts of a run's results, each by its name.
+
+use crate::analysis::loss::{self};
+use crate::data::layout_map::LayoutMap;
+use crate::data::loss::Loss;
+use crate::data::number::fixed;
+use crate::data::results::Results;
+use crate::data::segment::Segment;
+use crate::rendering::axis::grouped;
+use crate::rendering::bar_chart::{Bar, BarChart, Row};
+use crate::rendering::chart::{ChartError, ChartStyle};
+use crate::rendering::line_chart::{Across, Line, LineChart, Up};
+use crate::rendering::map_chart;
+use crate::rendering::marker::{Appearance, Dash};
+use crate::rendering::segment_chart::{iops_chart, response_chart, segment_axis, subtitles};
+use crate::rendering::sheet::high_enough;
+use crate::rendering::theme::{COLOURS, INK};
+
+/// Every chart of results, in the order in which a reader wants them.
+pub const RESULTS_CHARTS: [ResultsChart; 9] = [
+    ResultsChart::Iops,
+    ResultsChart::Response,
+    ResultsChart::Loss,
+    ResultsChart::Map,
+    ResultsChart::Commands,
+    ResultsChart::Utilization,
+    ResultsChart::Percentiles,
+    ResultsChart::Scores,
+    ResultsChart::PerSpindle,
+];
+
+/// A chart of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultsChart {
+    /// Host operations per second by segment, published ones beside.
+    Iops,
+    /// Mean response time by segment, published ones beside.
+    Response,
+    /// Where the loss came from: from the first segment's IOPS to the last's, cause by cause.
+    Loss,
+    /// Where the file lies on the spindles, by segment.
+    Map,
+    /// Spindle commands per host operation by segment.
+    Commands,
+    /// How busy controller, data and parity spindles are, and the log of real ones, by segment.
+    Utilization,
+    /// Percentiles of the response time by segment.
+    Percentiles,
+    /// Layout score and free-space score by segment.
+    Scores,
+    /// IOPS per purchased spindle, of each way to buy an array.
+    PerSpindle,
+}
+
+/// A figure of a segment: what it is called, and its value if the array has it.
+type Figure = (&'static str, fn(&Segment) -> Option<f64>);
+
+const COMMANDS: &[Figure] = &[
+    ("all spindle commands", |segment| Some(segment.commands_per_host_op())),
+    ("for host reads", |segment| per_op(segment, segment.spindle_commands.data_reads)),
+    ("for parity", |segment| {
+        let commands = &segment.spindle_commands;
+        per_op(segment, commands.parity_update_reads + commands.parity_writes)
+    }),
+];
+const UTILIZATION: &[Figure] = &[
+    ("controller", |segment| Some(100.0 * segment.utilization.controller)),
+    ("data spindles", |segment| Some(100.0 * segment.utilization.spindles)),
+    ("parity spindles", |segment| segment.utilization.parity_spindles.map(|share| 100.0 * share)),
+];
+const PERCENTILES: &[Figure] = &[
+    ("99th percentile", |segment| Some(segment.response_ms.p99)),
+    ("95th", |segment| Some(segment.response_ms.p95)),
+    ("median", |segment| Some(segment.response_ms.p50)),
+];
+const SCORES: &[Figure] = &[
+    ("layout", |segment| Some(segment.layout.score)),
+    ("free space", |segment| segment.free_space.map(|space| space.score)),
+];
+
+fn per_op(segment: &Segment, commands: u64) -> Option<f64> {
+    (segment.ops > 0).then(|| commands as f64 / segment.ops as f64)
+}
+
+impl ResultsChart {
+    /// Name of the chart's file, without its ending.
+    #[must_use]
+    pub const fn file_stem(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::Response => "response",
+            Self::Loss => "loss",
+            Self::Map => "map",
+            Self::Commands => "commands",
+            Self::Utilization => "utilization",
+            Self::Percentiles => "percentiles",
+            Self::Scores => "scores",
+            Self::PerSpindle => "per-spindle",
+        }
+    }
+
+    /// The chart as SVG; the same results give the same bytes. None if these results have nothing for it: no map, no
+    /// way to buy an array, no loss. A chart whose legend and subtitles leave no room for the plot is higher than asked for.
+    ///
+    /// # Errors
+    ///
+    /// If there is no segment, a figure cannot be drawn, or the size is out of bounds.
+    pub fn draw(
+        self,
+        results: &Results,
+        map: Option<&LayoutMap>,
+        style: ChartStyle,
+    ) -> Result<Option<String>, ChartError> {
+        high_enough(style, |style| self.draw_at(results, map, style))
+    }
+
+    fn draw_at(
+        self,
+        results: &Results,
+        map: Option<&LayoutMap>,
+        style: ChartStyle,
+    ) -> Result<Option<String>, ChartError> {
+        match self {
+            Self::Iops => iops_chart(results, style).map(Some),
+            Self::Response => response_chart(results, style).map(Some),
+            Self::Loss => loss_chart(results, style),
+            Self::Map => {
+                map.map(|map| map_chart::by_segment(map, subtitles(results), style)).transpose()
+            }
+            Self::Commands => {
+                let up = Up::FromZero("spindle commands per host operation");
+                by_segment(results, "Spindle commands by segment", up, COMMANDS, false, style)
+            }
+            Self::Utilization => {
+                let up = Up::FromZeroTo("busy (% of the time)", 100.0);
+                by_segment(results, "Utilization by segment", up, UTILIZATION, true, style)
+            }
+            Self::Percentiles => {
+                let up = Up::FromZero("response time (ms)");
+                by_segment(
+                    results,
+                    "Percentiles of the response time by segment",
+                    up,
+                    PERCENTILES,
+                    false,
+                    style,
+                )
+            }
+            Self::Scores => {
+                let up = Up::FromZeroTo("score (1 is contiguous)", 1.0);
+                by_segment(
+                    results,
+                    "Layout and free-space score by segment",
+                    up,
+                    SCORES,
+                    false,
+                    style,
+                )
+            }
+            Self::PerSpindle => per_spindle_chart(results, style),
+        }
+    }
+}
+
+/// A line for each figure of each array, of real spindles for their log too if that is asked for: an array has its colour
+/// and marker, a figure its dash.
+fn by_segment(
+    results: &Results,
+    title: &'static str,
+    up: Up,
+    figures: &[Figure],
+    with_log: bool,
+    style: ChartStyle,
+) -> Result<Option<String>, ChartError> {
+    let line =
+        |position: usize, number: usize, words: &str, figure: &dyn Fn(&Segment) -> Option<f64>| {
+            let array = &results.arrays[position];
+            let points = array.segments.iter();
+            let points = points.filter_map(|at| Some((f64::from(at.index), figure(at)?)));
+            Line {
+                name: format!("{}: {words}", array.name),
+                appearance: Appearance::of(position).dashed(Dash::of(number)),
+                hollow: false,
+                points: points.collect(),
+            }
+        };
+    let mut lines = Vec::new();
+    for position in 0..results.arrays.len() {
+        for (number, (words, figure)) in figures.iter().enumerate() {
+            lines.push(line(position, number, words, figure));
+        }
+        if let Some(real) = results.real_spindles.as_ref().filter(|_| with_log) {
+            let busy = |at: &Segment| Some(100.0 * real.log_of(at.index)?.1.utilization);
+            lines.push(line(position, figures.len(), "log", &busy));
+        }
+    }
+    lines.retain(|line| !line.points.is_empty());
+    if lines.is_empty() {
+        return Err(ChartError::NothingToDraw);
+    }
+    let across = Across::Segments(segment_axis(&results.arrays));
+    let subtitles = subtitles(results);
+    let legend_columns = figures.len() + usize::from(with_log && results.real_spindles.is_some());
+    LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style).map(Some)
+}
+
+fn loss_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
+    let losses = loss::losses(results);
+    let mut rows = Vec::new();
+    for loss in losses.iter().filter(|loss| loss.is_notable()) {
+        rows.extend(loss_rows(results, loss));
+    }
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let chart = BarChart {
+        title: "Where the loss came from",
+        subtitles: subtitles(results),
+        axis: "host operations per second (IOPS)",
+        rows,
+    };
+    chart.draw(style).map(Some)
+}
+
+fn loss_rows(results: &Results, loss: &Loss) -> Vec<Row> {
+    let position = results.arrays.iter().position(|array| array.name == loss.array);
+    let colour = COLOURS[position.unwrap_or_default() % COLOURS.len()];
+    let whole = |segment: u32, iops: f64, hollow| {
+        let words = format!("segment {segment}");
+        let figure = grouped(iops, false);
+        let said = format!("{}, {words}: {figure} IOPS", loss.array);
+        let bar = Bar { from: 0.0, to: iops, colour, hollow, figure, words: said };
+        Row::Bars { words, bars: vec![bar] }
+    };
+    let of = loss.limit.as_str();
+    let mut rows = vec![
+        Row::Heading(format!("{}, by how the time of the {of} was spent", loss.array)),
+        whole(loss.from_segment, loss.from_iops, true),
+    ];
+    let mut at = loss.from_iops;
+    let mut small = 0.0;
+    for part in &loss.parts {
+        // What would not show is one row at the end.
+        if part.iops.abs() < loss.from_iops * 5e-4 {
+            small += part.iops;
+            continue;
+        }
+        rows.push(change(&loss.array, part.cause.words(loss.limit), at, part.iops));
+        at += part.iops;
+    }
+    if small.abs() >= 0.5 {
+        rows.push(change(&loss.array, "all other causes", at, small));
+    }
+    rows.push(whole(loss.to_segment, loss.to_iops, false));
+    rows
+}
+
+/// A bar that hangs where the one above ends.
+fn change(array: &str, cause: &str, at: f64, iops: f64) -> Row {
+    let figure = grouped(iops, true);
+    let words = format!("{array}, {cause}: {figure} IOPS");
+    let bar = Bar { from: at, to: at + iops, colour: INK, hollow: iops > 0.0, figure, words };
+    Row::Bars { words: cause.to_owned(), bars: vec![bar] }
+}
+
+fn per_spindle_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
+    let mut rows = Vec::new();
+    for (position, array) in results.arrays.iter().enumerate() {
+        let ways: Vec<_> = results.overhead.iter().filter(|way| way.array == array.name).collect();
+        if ways.is_empty() {
+            continue;
+        }
+        rows.push(Row::Heading(format!("{}, spindles to buy", array.name)));
+        let colour = COLOURS[position % COLOURS.len()];
+        for way in ways {
+            let bar = |iops: f64, when: &str, hollow: bool| Bar {
+                from: 0.0,
+                to: iops,
+                colour,
+                hollow,
+                figure: format!("{} {when}", fixed(iops, 0)),
+                words: format!(
+                    "{}, {}: {} IOPS per spindle {when}",
+                    way.array,
+                    way.name,
+                    fixed(iops, 1)
+                ),
+            };
+            rows.push(Row::Bars {
+                words: format!("{}{}", way.name, if way.used_by_results { " *" } else { "" }),
+                bars: vec![
+                    bar(way.iops_per_spindle_fresh, "fresh", true),
+                    bar(way.iops_per_spindle_end, "in the end", false),
+                ],
+            });
+        }
+    }
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let mut subtitles = subtitles(results);
+    subtitles.push(
+        "Fresh: first segment. In the end: last segment. * The way that the other figures are of."
+            .to_owned(),
+    );
+    let chart = BarChart {
+        title: "IOPS per purchased spindle",
+        subtitles,
+        axis: "host operations per second and purchased spindle",
+        rows,
+    };
+    chart.draw(style).map(Some)
+}

@@ -1,0 +1,283 @@
+//! Charts of a figure by segment, all arrays in one picture, published figures beside.
+//!
+//! A figure is a marker on its array's line: filled if it was predicted or measured, hollow if a
+//! parameter was fitted to that segment. A published figure is a level dash under the marker. Both
+//! axes start where the quantity does, so that heights compare as the numbers do.
+
+use crate::data::comparison::Metric;
+use crate::data::results::{ArrayResults, Origin, Results};
+use crate::rendering::axis::Axis;
+use crate::rendering::canvas::Canvas;
+use crate::rendering::canvas::{PIXEL, register_the_font, text, to_px, width_px};
+use crate::rendering::chart::{ChartError, ChartStyle};
+use crate::rendering::legend::{self, Sample};
+use crate::rendering::marker::Appearance;
+use crate::rendering::plot::{Labelled, Plot};
+use crate::rendering::sheet::{Margins, Sheet};
+use crate::rendering::value_mark::ValueMark;
+use plotters::coord::ranged1d::ValueFormatter;
+use plotters::style::text_anchor::VPos;
+
+/// Host operations per second by segment, of all arrays.
+///
+/// # Errors
+///
+/// If there is no segment to draw, a figure cannot be drawn, or the size is out of bounds.
+pub fn iops_chart(results: &Results, style: impl Into<ChartStyle>) -> Result<String, ChartError> {
+    segment_chart(&every_array(results), Metric::Iops, subtitles(results), style.into())
+}
+
+/// Mean response time by segment, of all arrays.
+///
+/// # Errors
+///
+/// If there is no segment to draw, a figure cannot be drawn, or the size is out of bounds.
+pub fn response_chart(
+    results: &Results,
+    style: impl Into<ChartStyle>,
+) -> Result<String, ChartError> {
+    segment_chart(&every_array(results), Metric::ResponseMs, subtitles(results), style.into())
+}
+
+/// An array that is drawn.
+pub(crate) struct Shown<'a> {
+    /// What it is of.
+    pub(crate) results: &'a Results,
+    pub(crate) array: &'a ArrayResults,
+    /// What it is called in the picture.
+    pub(crate) name: String,
+    /// Whether what is published of it is drawn.
+    pub(crate) shows_published: bool,
+}
+
+fn every_array(results: &Results) -> Vec<Shown<'_>> {
+    let arrays = results.arrays.iter();
+    let shown = arrays.map(|array| Shown {
+        results,
+        array,
+        name: array.name.clone(),
+        shows_published: true,
+    });
+    shown.collect()
+}
+
+/// A metric by segment, of these arrays.
+pub(crate) fn segment_chart(
+    shown: &[Shown<'_>],
+    metric: Metric,
+    subtitles: Vec<String>,
+    style: ChartStyle,
+) -> Result<String, ChartError> {
+    let (title, axis) = match metric {
+        Metric::Iops => ("Throughput by segment", "host operations per second (IOPS)"),
+        Metric::MibPerS => ("Throughput by segment", "host data (MiB/s)"),
+        Metric::ResponseMs => ("Response time by segment", "mean response time (ms)"),
+    };
+    Picture { title, axis, metric }.draw(shown, subtitles, style)
+}
+
+struct Picture {
+    title: &'static str,
+    axis: &'static str,
+    metric: Metric,
+}
+
+/// The figures of one array, by segment.
+struct Series<'a> {
+    name: &'a str,
+    appearance: Appearance,
+    /// Segment, figure, and how it came to be.
+    own: Vec<(u32, f64, Origin)>,
+    published: Vec<(u32, f64)>,
+}
+
+impl Picture {
+    fn draw(
+        &self,
+        shown: &[Shown<'_>],
+        subtitles: Vec<String>,
+        style: ChartStyle,
+    ) -> Result<String, ChartError> {
+        style.size.check()?;
+        // What the legend is laid out with.
+        register_the_font()?;
+        let series = shown.iter().enumerate();
+        let series = series.map(|(position, shown)| self.series(shown, position));
+        let series = series.collect::<Result<Vec<_>, _>>()?;
+        let segment_axis = segment_axis(shown.iter().map(|shown| shown.array));
+        let sheet = Sheet::new(style, self.title, subtitles, series.len())?;
+        sheet.draw(|canvas, margins| {
+            let marks = self.plot(canvas, &series, &segment_axis, margins)?;
+            legend(canvas, &series, to_px(style.size.height_px as usize) - margins.legend_px)?;
+            Ok(marks)
+        })
+    }
+
+    fn series<'a>(&self, shown: &'a Shown<'_>, position: usize) -> Result<Series<'a>, ChartError> {
+        let Shown { results, array, .. } = *shown;
+        let comparison = results
+            .published
+            .iter()
+            .find(|found| found.array == array.name && found.metric == self.metric);
+        let figure = |segment: u32, figure: f64| {
+            if figure.is_finite() && figure >= 0.0 {
+                return Ok(figure);
+            }
+            Err(ChartError::Figure { array: array.name.clone(), segment })
+        };
+        let own = array.segments.iter().map(|segment| {
+            let index = segment.index;
+            let own = figure(index, self.metric.of(segment))?;
+            Ok((index, own, results.origin(array, index)))
+        });
+        let published = comparison
+            .iter()
+            .filter(|_| shown.shows_published)
+            .flat_map(|found| found.segments.iter())
+            .map(|segment| Ok((segment.index, figure(segment.index, segment.published)?)));
+        Ok(Series {
+            name: &shown.name,
+            appearance: Appearance::of(position),
+            own: own.collect::<Result<_, _>>()?,
+            published: published.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What a figure is, for somebody who points at it.
+    fn words(&self, series: &Series<'_>, segment: u32, figure: f64, origin: Origin) -> String {
+        let unit = self.metric.unit();
+        let kind = origin.as_str();
+        let published = series.published.iter().find(|published| published.0 == segment);
+        let beside = match published {
+            Some((_, figure)) => format!(", {kind}; published {} {unit}", Axis::format(figure)),
+            None => String::new(),
+        };
+        let figure = Axis::format(&figure);
+        format!("{}, segment {segment}: {figure} {unit}{beside}", series.name)
+    }
+
+    fn plot(
+        &self,
+        canvas: &Canvas<'_>,
+        series: &[Series<'_>],
+        segment_axis: &str,
+        margins: &Margins,
+    ) -> Result<Vec<ValueMark>, ChartError> {
+        let all = || series.iter().flat_map(|series| &series.own);
+        let first = all().map(|point| point.0).min().ok_or(ChartError::NothingToDraw)?;
+        let last = all().map(|point| point.0).max().ok_or(ChartError::NothingToDraw)?;
+        let published = series.iter().flat_map(|series| &series.published).map(|point| point.1);
+        let highest = all().map(|point| point.1).chain(published).fold(0.0, f64::max);
+        let across = Labelled {
+            axis: Axis::of_segments(first, last),
+            label: &Axis::format,
+            words: segment_axis,
+        };
+        let up =
+            Labelled { axis: Axis::from_zero_to(highest), label: &Axis::format, words: self.axis };
+        let plot = Plot::begin(canvas, margins, across, up)?;
+        let place = |segment: u32, figure: f64| plot.place((f64::from(segment), figure));
+        for Series { appearance, own, .. } in series {
+            let places = own.iter().map(|point| place(point.0, point.1)).collect();
+            appearance.line(canvas, places, PIXEL)?;
+        }
+        for Series { appearance, published, .. } in series {
+            for (segment, figure) in published {
+                appearance.published(canvas, place(*segment, *figure), PIXEL)?;
+            }
+        }
+        for Series { appearance, own, .. } in series {
+            for (segment, figure, origin) in own {
+                let is_hollow = *origin == Origin::Fitted;
+                appearance.simulated(canvas, place(*segment, *figure), is_hollow, PIXEL)?;
+            }
+        }
+        let marks = series.iter().flat_map(|series| {
+            series.own.iter().map(|(segment, figure, origin)| ValueMark {
+                place: place(*segment, *figure),
+                words: self.words(series, *segment, *figure, *origin),
+            })
+        });
+        Ok(marks.collect())
+    }
+}
+
+/// What a mark stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Own(Origin),
+    Published,
+}
+
+impl Kind {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Own(Origin::Measured) => "measured",
+            Self::Own(Origin::Predicted) => "simulated, predicted",
+            Self::Own(Origin::Fitted) => "simulated, fitted",
+            Self::Published => "published",
+        }
+    }
+
+    const fn sample(self) -> Sample {
+        match self {
+            Self::Own(Origin::Measured | Origin::Predicted) => Sample::Filled,
+            Self::Own(Origin::Fitted) => Sample::Hollow,
+            Self::Published => Sample::Published,
+        }
+    }
+
+    fn is_in(self, series: &Series<'_>) -> bool {
+        match self {
+            Self::Own(origin) => series.own.iter().any(|point| point.2 == origin),
+            Self::Published => !series.published.is_empty(),
+        }
+    }
+}
+
+/// One row per array below the plot: what each kind of mark stands for.
+fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(), ChartError> {
+    let name_px =
+        series.iter().map(|series| width_px(series.name, 12)).collect::<Result<Vec<_>, _>>()?;
+    let first_px = legend::LEFT_PX + name_px.into_iter().max().unwrap_or_default() + 24;
+    // A kind has its column in every row, unless no array has it.
+    let own = [Origin::Measured, Origin::Predicted, Origin::Fitted].map(Kind::Own);
+    let mut kinds = [&own[..], &[Kind::Published]].concat();
+    kinds.retain(|kind| series.iter().any(|series| kind.is_in(series)));
+    for (row, series) in series.iter().enumerate() {
+        let middle_px = top_px + legend::ROW_PX * to_px(row) + legend::ROW_PX / 2;
+        text(canvas, series.name, (legend::LEFT_PX, middle_px), 12, VPos::Center)?;
+        let mut x_px = first_px;
+        for kind in &kinds {
+            if kind.is_in(series) {
+                let place = (x_px, middle_px);
+                legend::entry(canvas, series.appearance, kind.sample(), kind.words(), place)?;
+            }
+            x_px += legend::entry_px(kind.words())?;
+        }
+    }
+    Ok(())
+}
+
+/// Which run it is, and then what keeps it from being a whole one, a line each.
+pub(crate) fn subtitles(results: &Results) -> Vec<String> {
+    let Results { scenario, seed, strewn, .. } = results;
+    let mut lines = vec![format!("{scenario}, seed {seed}, strewn {strewn}")];
+    lines.extend(results.chart_caveats());
+    lines
+}
+
+/// The label of the segment axis, with the length of a segment if all have the same.
+pub(crate) fn segment_axis<'a>(arrays: impl IntoIterator<Item = &'a ArrayResults>) -> String {
+    let mut lengths =
+        arrays.into_iter().flat_map(|array| &array.segments).map(|segment| segment.seconds);
+    let Some(first) = lengths.next() else { return "segment".to_owned() };
+    if lengths.any(|seconds| seconds != first) {
+        return "segment".to_owned();
+    }
+    if first >= 60.0 && first % 60.0 == 0.0 {
+        format!("segment ({} min each)", first / 60.0)
+    } else {
+        format!("segment ({first} s each)")
+    }
+}

@@ -1,0 +1,183 @@
+//! A chart but for its plot: title, the words below it, and room for a legend.
+
+use crate::rendering::canvas::{Canvas, PIXEL, register_the_font, text, to_px, width_px};
+use crate::rendering::chart::{ChartError, ChartSize, ChartStyle};
+use crate::rendering::legend;
+use crate::rendering::theme::PAPER;
+use crate::rendering::value_mark::{self, ValueMark, escaped};
+use plotters::drawing::IntoDrawingArea;
+use plotters::prelude::SVGBackend;
+use plotters::style::text_anchor::VPos;
+
+/// A chart but for its plot and legend.
+pub(crate) struct Sheet {
+    style: ChartStyle,
+    title: &'static str,
+    /// What stands below the title, as it was given.
+    subtitles: Vec<String>,
+    /// The same in lines that the sheet is wide enough for.
+    lines: Vec<String>,
+    legend_rows: usize,
+    least_plot_px: i32,
+}
+
+/// What a sheet leaves to the plot.
+pub(crate) struct Margins {
+    /// Above the plot.
+    pub(crate) top_px: i32,
+    /// Below the plot and its axis.
+    pub(crate) legend_px: i32,
+}
+
+/// What a drawing has beside what is on its canvas.
+#[derive(Default)]
+pub(crate) struct Drawn {
+    pub(crate) marks: Vec<ValueMark>,
+    /// Elements of SVG in drawn units, for what the drawing library would take an element each.
+    pub(crate) svg: String,
+}
+
+impl From<Vec<ValueMark>> for Drawn {
+    fn from(marks: Vec<ValueMark>) -> Self {
+        Self { marks, svg: String::new() }
+    }
+}
+
+/// A plot of less height than this shows nothing.
+const LEAST_PLOT_PX: i32 = 200;
+/// A sheet that is as high as what is on it has this height at least, pixels.
+const LEAST_SHEET_PX: u32 = 320;
+/// Left and right of the words below the title.
+const SIDE_PX: i32 = 16;
+
+impl Sheet {
+    /// A sheet of the style's size.
+    ///
+    /// # Errors
+    /// If the size is out of bounds.
+    pub(crate) fn new(
+        style: ChartStyle,
+        title: &'static str,
+        subtitles: Vec<String>,
+        legend_rows: usize,
+    ) -> Result<Self, ChartError> {
+        style.size.check()?;
+        register_the_font()?;
+        let room_px = i32::try_from(style.size.width_px).unwrap_or(i32::MAX) - 2 * SIDE_PX;
+        let mut lines = Vec::new();
+        for words in &subtitles {
+            lines.extend(wrapped(words, room_px)?);
+        }
+        Ok(Self { style, title, subtitles, lines, legend_rows, least_plot_px: LEAST_PLOT_PX })
+    }
+
+    /// A sheet of the style's width without a legend, as high as a plot of `plot_px` needs.
+    ///
+    /// # Errors
+    /// If the size is out of bounds.
+    pub(crate) fn around(
+        style: ChartStyle,
+        title: &'static str,
+        subtitles: Vec<String>,
+        plot_px: i32,
+    ) -> Result<Self, ChartError> {
+        let mut sheet = Self { least_plot_px: plot_px, ..Self::new(style, title, subtitles, 0)? };
+        sheet.style.size.height_px = sheet.least_px().max(LEAST_SHEET_PX);
+        Ok(sheet)
+    }
+
+    fn margins(&self) -> Margins {
+        Margins {
+            top_px: 32 + SUBTITLE_PX * to_px(self.lines.len()) + 16,
+            legend_px: legend::ROW_PX * to_px(self.legend_rows) + 12,
+        }
+    }
+
+    /// The least height that leaves room for the plot.
+    fn least_px(&self) -> u32 {
+        let Margins { top_px, legend_px } = self.margins();
+        (top_px + self.least_plot_px + legend_px).unsigned_abs()
+    }
+
+    /// The SVG, with what `draw` puts on it and the marks that it returns.
+    ///
+    /// # Errors
+    /// If the size leaves no room, or `draw` fails.
+    pub(crate) fn draw<D: Into<Drawn>>(
+        &self,
+        draw: impl FnOnce(&Canvas<'_>, &Margins) -> Result<D, ChartError>,
+    ) -> Result<String, ChartError> {
+        let ChartStyle { size, theme } = self.style;
+        let ChartSize { width_px, height_px } = size;
+        let least_px = self.least_px();
+        if height_px < least_px {
+            return Err(ChartError::Crowded { height_px, arrays: self.legend_rows, least_px });
+        }
+        let mut svg = String::new();
+        let drawn: Drawn = {
+            let units = (width_px * PIXEL.unsigned_abs(), height_px * PIXEL.unsigned_abs());
+            let canvas = SVGBackend::with_string(&mut svg, units).into_drawing_area();
+            canvas.fill(&PAPER).map_err(ChartError::drawing)?;
+            text(&canvas, self.title, (SIDE_PX, 14), 18, VPos::Top)?;
+            for (row, words) in self.lines.iter().enumerate() {
+                text(&canvas, words, (SIDE_PX, 40 + SUBTITLE_PX * to_px(row)), 12, VPos::Top)?;
+            }
+            let drawn = draw(&canvas, &self.margins())?;
+            canvas.present().map_err(ChartError::drawing)?;
+            drawn.into()
+        };
+        let description = format!("{}. {}", self.title, self.subtitles.join(". "));
+        Ok(theme.recolour(finished(&svg, size, &description, &drawn)))
+    }
+}
+
+pub(crate) const SUBTITLE_PX: i32 = 18;
+
+/// The words in lines of at most `room_px`; a word that is longer by itself has a line to itself.
+fn wrapped(words: &str, room_px: i32) -> Result<Vec<String>, ChartError> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        if let Some(line) = lines.last_mut() {
+            let longer = format!("{line} {word}");
+            if width_px(&longer, 12)? <= room_px {
+                *line = longer;
+                continue;
+            }
+        }
+        lines.push(word.to_owned());
+    }
+    Ok(lines)
+}
+
+/// The chart that `draw` makes in this style, higher than asked for where legend and subtitles would leave no room.
+pub(crate) fn high_enough<T>(
+    style: ChartStyle,
+    draw: impl Fn(ChartStyle) -> Result<T, ChartError>,
+) -> Result<T, ChartError> {
+    match draw(style) {
+        Err(ChartError::Crowded { arrays, height_px, least_px }) => {
+            let legend_px = u32::try_from(legend::ROW_PX * to_px(arrays)).unwrap_or_default();
+            let height_px = least_px.max(height_px + legend_px);
+            draw(ChartStyle { size: ChartSize { height_px, ..style.size }, ..style })
+        }
+        drawn => drawn,
+    }
+}
+
+/// Puts a header in place of the drawing library's, the size in pixels over the finer units that the drawing is in and
+/// a title for readers who cannot see it, and adds the marks.
+fn finished(svg: &str, size: ChartSize, description: &str, drawn: &Drawn) -> String {
+    let ChartSize { width_px, height_px } = size;
+    let units = PIXEL.unsigned_abs();
+    let body = svg.split_once('\n').map_or(svg, |(_, body)| body);
+    let body = body.trim_end().strip_suffix("</svg>").unwrap_or(body);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width_px}\" height=\"{height_px}\" \
+         viewBox=\"0 0 {} {}\" role=\"img\">\n<title>{}</title>\n{body}{}{}</svg>\n",
+        width_px * units,
+        height_px * units,
+        escaped(description),
+        drawn.svg,
+        value_mark::group(&drawn.marks),
+    )
+}

@@ -1,0 +1,291 @@
+//! Results as tables of plain text, for a terminal of 160 columns or for a log.
+//!
+//! A table has no escape sequences and no letters outside ASCII but what names bring in.
+
+use crate::data::comparison::{Metric, PublishedComparison, Ratio};
+use crate::data::number::{fixed, signed};
+use crate::data::overhead::OverheadRow;
+use crate::data::results::{ArrayResults, Origin, Parameter, Results};
+use crate::data::segment::Segment;
+use crate::rendering::columns::{
+    Columns, optional, percent_of_one, response_decimals, segment_list,
+};
+use crate::rendering::failures_table::failures_table;
+use crate::rendering::loss_table::loss_table;
+
+/// A segment with the published figures of its array beside it.
+struct SegmentRow {
+    segment: Segment,
+    published: [Option<f64>; 3],
+    origin: Origin,
+    /// How busy the log's device was, of real spindles.
+    log: Option<f64>,
+}
+
+impl SegmentRow {
+    fn published(&self, metric: Metric) -> Option<f64> {
+        self.published[metric as usize]
+    }
+
+    fn error_percent(&self) -> Option<f64> {
+        let published = self.published(Metric::Iops)?;
+        Some(100.0 * (self.segment.iops - published) / published)
+    }
+}
+
+/// The segments of one array, published figures beside simulated ones where there are any.
+#[must_use]
+pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
+    let comparisons: Vec<&PublishedComparison> =
+        results.published.iter().filter(|comparison| comparison.array == array.name).collect();
+    let row = |segment: &Segment| SegmentRow {
+        published: Metric::ALL.map(|metric| {
+            let comparison = comparisons.iter().find(|comparison| comparison.metric == metric)?;
+            let mut compared = comparison.segments.iter();
+            Some(compared.find(|compared| compared.index == segment.index)?.published)
+        }),
+        origin: results.origin(array, segment.index),
+        log: results
+            .real_spindles
+            .as_ref()
+            .and_then(|real| Some(real.log_of(segment.index)?.1.utilization)),
+        segment: segment.clone(),
+    };
+    let rows: Vec<SegmentRow> = array.segments.iter().map(row).collect();
+    let writes_anywhere = array.segments.iter().any(|row| row.consistency_points.is_some());
+    let is_real = results.real_spindles.is_some();
+    let mut columns = segment_columns(!comparisons.is_empty(), writes_anywhere, is_real);
+    if array.segments.iter().any(|segment| segment.redundancy.is_some()) {
+        columns = redundancy_columns(columns);
+    }
+    columns.render(&rows)
+}
+
+fn segment_columns(
+    any_published: bool,
+    writes_anywhere: bool,
+    is_real: bool,
+) -> Columns<SegmentRow> {
+    // Files and flash answer in fractions of a millisecond.
+    let of_ms = response_decimals(is_real);
+    let published = |columns: Columns<SegmentRow>, metric: Metric, decimals: usize| {
+        if !any_published {
+            return columns;
+        }
+        columns.number("published", move |row| {
+            optional(row.published(metric), |figure| fixed(figure, decimals))
+        })
+    };
+    let mut columns =
+        Columns::new().number("segment", |row: &SegmentRow| row.segment.index.to_string());
+    if any_published {
+        columns = columns.words("", |row| row.origin.as_str().to_owned());
+    }
+    columns = columns.number("IOPS", |row| fixed(row.segment.iops, 0));
+    columns = published(columns, Metric::Iops, 0);
+    if any_published {
+        columns = columns
+            .number("error\n%", |row| optional(row.error_percent(), |error| signed(error, 1)));
+    }
+    columns = columns.number("MiB/s", |row| fixed(row.segment.mib_per_s, 1));
+    columns = published(columns, Metric::MibPerS, 1);
+    columns =
+        columns.number("response\nmean, ms", move |row| fixed(row.segment.response_ms.mean, of_ms));
+    columns = published(columns, Metric::ResponseMs, 1);
+    columns = columns
+        .number("p95\nms", move |row| fixed(row.segment.response_ms.p95, of_ms))
+        .number("p99\nms", move |row| fixed(row.segment.response_ms.p99, of_ms))
+        .number("spindle\ncommands\nper op", |row| fixed(row.segment.commands_per_host_op(), 2))
+        .number("con-\ntroller\nbusy %", |row| percent_of_one(row.segment.utilization.controller))
+        .number("spindles\nbusy %", |row| percent_of_one(row.segment.utilization.spindles));
+    if is_real {
+        columns = columns.number("log\nbusy %", |row| optional(row.log, percent_of_one));
+    }
+    columns = columns
+        .number("layout\nscore", |row| fixed(row.segment.layout.score, 3))
+        .number("span\n%", |row| fixed(row.segment.layout.span_percent, 1));
+    // Beside published figures a terminal has no room for more; `segments.csv` has everything.
+    if any_published || !writes_anywhere {
+        return columns;
+    }
+    columns
+        .number("full\nstripes\n%", |row| {
+            let points = row.segment.consistency_points;
+            optional(points.map(|points| points.full_stripe_percent), |percent| fixed(percent, 1))
+        })
+        .number("parity\nreads\nper op", |row| {
+            let reads = row.segment.spindle_commands.parity_update_reads as f64;
+            fixed(reads / row.segment.ops.max(1) as f64, 2)
+        })
+}
+
+/// What is added once a spindle has failed.
+fn redundancy_columns(columns: Columns<SegmentRow>) -> Columns<SegmentRow> {
+    columns
+        .number("spin-\ndles\nlost", |row| {
+            row.segment.redundancy.map_or(0, |now| now.lost_spindles).to_string()
+        })
+        .number("re-\nbuilt\n%", |row| {
+            optional(row.segment.redundancy.map(|now| now.rebuilt_percent), |share| fixed(share, 1))
+        })
+}
+
+fn fitted_or_predicted(fitted: bool) -> String {
+    if fitted { Origin::Fitted } else { Origin::Predicted }.as_str().to_owned()
+}
+
+/// How near the simulated figures come to the published ones: errors by array and metric, and the
+/// ratios of arrays. Empty if nothing is published.
+#[must_use]
+pub fn summary_table(results: &Results) -> String {
+    let mut summary = String::new();
+    if !results.published.is_empty() {
+        summary.push_str(&comparison_columns().render(&results.published));
+    }
+    if !results.ratios.is_empty() {
+        if !summary.is_empty() {
+            summary.push('\n');
+        }
+        summary.push_str(&ratio_columns().render(&results.ratios));
+    }
+    summary
+}
+
+fn comparison_columns() -> Columns<PublishedComparison> {
+    Columns::<PublishedComparison>::new()
+        .words("array", |row| row.array.clone())
+        .words("metric", |row| {
+            let name = match row.metric {
+                Metric::Iops => "IOPS",
+                Metric::MibPerS => "MiB/s",
+                Metric::ResponseMs => "mean response, ms",
+            };
+            name.to_owned()
+        })
+        .words("fitted to\nsegments", |row| segment_list(&row.fitted_segments))
+        .number("segments\ncompared", |row| row.segments.len().to_string())
+        .number("segments\npredicted", |row| {
+            row.segments.iter().filter(|segment| !segment.fitted).count().to_string()
+        })
+        .number("RMS error of\npredicted, %", |row| {
+            optional(row.predicted_rms_error_percent, |error| fixed(error, 2))
+        })
+        .number("worst error\nof all, %", |row| signed(row.worst_error_percent, 2))
+        .number("in\nsegment", |row| row.worst_segment.to_string())
+}
+
+fn ratio_columns() -> Columns<Ratio> {
+    Columns::<Ratio>::new()
+        .words("ratio of IOPS", |row| format!("{} over {}", row.of, row.over))
+        .words("", |row| row.name.clone())
+        .number("segment", |row| row.segment.to_string())
+        .number("published %", |row| fixed(row.published_percent, 1))
+        .number("simulated %", |row| fixed(row.simulated_percent, 1))
+        .words("", |row| fitted_or_predicted(row.fitted))
+}
+
+/// What has to be bought for each array, and what a spindle of it gives. The configuration that the
+/// rest of the results are of has an asterisk. Empty if there is no configuration.
+#[must_use]
+pub fn overhead_table(results: &Results) -> String {
+    if results.overhead.is_empty() {
+        return String::new();
+    }
+    let mut table = overhead_columns().render(&results.overhead);
+    table.push_str(
+        "\nfresh: first segment; end: last segment. % of in-place: IOPS per spindle, of the in-place \
+         array's.\n* the configuration that the other tables are of\n",
+    );
+    table
+}
+
+fn overhead_columns() -> Columns<OverheadRow> {
+    Columns::<OverheadRow>::new()
+        .words("array", |row| row.array.clone())
+        .words("spindles to buy", |row| {
+            format!("{}{}", row.name, if row.used_by_results { " *" } else { "" })
+        })
+        .number("spin-\ndles", |row| row.purchased.to_string())
+        .number("usable\nGiB", |row| fixed(row.usable_gib, 0))
+        .number("% of\nraw", |row| fixed(row.usable_percent_of_raw, 1))
+        .number("IOPS/\nspindle\nfresh", |row| fixed(row.iops_per_spindle_fresh, 1))
+        .number("\n\nend", |row| fixed(row.iops_per_spindle_end, 1))
+        .number("IOPS/\n1000 USD\nfresh", |row| fixed(row.iops_per_1000_usd_fresh, 1))
+        .number("\n\nend", |row| fixed(row.iops_per_1000_usd_end, 1))
+        .number("% of\nin-place\nfresh", |row| {
+            optional(row.percent_of_in_place_fresh, |percent| fixed(percent, 1))
+        })
+        .number("\n\nend", |row| optional(row.percent_of_in_place_end, |percent| fixed(percent, 1)))
+}
+
+/// The numbers that were fitted to published figures. Empty if none was.
+#[must_use]
+pub fn fitted_table(results: &Results) -> String {
+    let fitted: Vec<(String, Parameter)> = results
+        .arrays
+        .iter()
+        .flat_map(|array| {
+            let fitted = array.parameters.iter().filter(|parameter| parameter.fitted);
+            fitted.map(|parameter| (array.name.clone(), parameter.clone()))
+        })
+        .collect();
+    if fitted.is_empty() {
+        return String::new();
+    }
+    Columns::<(String, Parameter)>::new()
+        .words("array", |(array, _)| array.clone())
+        .words("fitted parameter", |(_, parameter)| parameter.name.clone())
+        .number("value", |(_, parameter)| parameter.value.to_string())
+        .words("unit", |(_, parameter)| parameter.unit.clone())
+        .words("to published\nsegments", |(_, parameter)| {
+            segment_list(&parameter.fitted_to_segments)
+        })
+        .render(&fitted)
+}
+
+/// All tables, each under a line that says what it is, with what a reader must know of the run.
+#[must_use]
+pub fn all_tables(results: &Results) -> String {
+    let mut all = format!(
+        "{}: seed {}, strewn {}, {} host operations\n",
+        results.scenario, results.seed, results.strewn, results.host_ops
+    );
+    for caveat in results.caveats() {
+        all.push_str(&caveat);
+        all.push('\n');
+    }
+    for change in results.scaled.iter().flat_map(|scaled| &scaled.what) {
+        all.push_str(&format!("  {change}\n"));
+    }
+    if let Some(load) = results.load_words() {
+        all.push_str(&format!("Workload: {load}\n"));
+    }
+    let mut section = |title: &str, table: &str| {
+        if !table.is_empty() {
+            all.push_str(&format!("\n{title}\n\n{table}"));
+        }
+    };
+    for array in &results.arrays {
+        let spindles = match &results.real_spindles {
+            // Nobody asks what must be bought beside what is there.
+            Some(_) => array.working_spindles(),
+            None => format!(
+                "{} working spindles of {} to buy",
+                array.spindles.data + array.spindles.parity,
+                array.spindles.purchased
+            ),
+        };
+        let (layout, load) = (array.layout.as_str(), array.outstanding_words());
+        let title = format!("{}: {layout}, {load}, {spindles}", array.name);
+        section(&title, &segments_table(results, array));
+    }
+    section("Spindles that failed", &failures_table(results));
+    section("Where the loss came from", &loss_table(results));
+    section("Simulated beside published", &summary_table(results));
+    section(
+        "Fitted to published figures; every other number is the scenario's",
+        &fitted_table(results),
+    );
+    section("Spindles to buy", &overhead_table(results));
+    all
+}
