@@ -1,7 +1,7 @@
-//! What each part of the simulator costs by itself, and a simulated second of the whole arrays of the main job at a
-//! sixty-fourth of full scale.
+//! The cost of each part of the simulator alone, and of a simulated second of the main job's arrays at a sixty-fourth of
+//! full scale.
 //!
-//! Memory is near in all of these; at full scale maps and caches lie far off, which `strewn bench` shows.
+//! All of this fits in the processor's caches. At full scale, maps and caches do not: `strewn bench` measures that.
 
 #![allow(missing_docs)]
 
@@ -12,8 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use strewn::alloc::{Aggregate, AggregateOptions};
 use strewn::array::Array;
 use strewn::raid::{Parity, ParityGroup, Vbn, VraidConfig, VraidLayout};
@@ -22,16 +20,13 @@ use strewn::sim::{Host, NextCompletions, Simulation};
 use strewn::spindle::{Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle};
 use strewn::workload::{AccessSpecification, AccessStream};
 use strewn::{Mapped, RunError, WithSimulation, simulate};
+use strewn_base::{BLOCK_SECTORS, Rng, SECTOR_BYTES};
 
 const SCALE_DOWN: u32 = 64;
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn expected<T, E: Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn random() -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(1)
 }
 
 fn cheetah() -> Arc<Drive> {
@@ -44,12 +39,12 @@ fn event_queue(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("event_queue");
     for spindles in [20_u16, 80, 320] {
         let mut next = NextCompletions::new(spindles.into());
-        let mut random = random();
-        (0..spindles).for_each(|spindle| next.set(spindle, random.next_u64() >> 40));
+        let mut rng = Rng::new(1);
+        (0..spindles).for_each(|spindle| next.set(spindle, rng.bits() >> 40));
         group.bench_function(BenchmarkId::from_parameter(spindles), |bencher| {
             bencher.iter(|| {
                 if let Some(spindle) = next.earliest() {
-                    next.set(spindle, next.earliest_ns() + (random.next_u64() >> 40));
+                    next.set(spindle, next.earliest_ns() + (rng.bits() >> 40));
                 }
             });
         });
@@ -57,14 +52,14 @@ fn event_queue(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A command's place on the platters, and the way there from another.
+/// Locating a command on the platters, and positioning from the one before it.
 fn positioning(criterion: &mut Criterion) {
-    let (drive, mut random) = (cheetah(), random());
-    let blocks = drive.capacity_sectors() / 8;
+    let (drive, mut rng) = (cheetah(), Rng::new(1));
+    let blocks = drive.capacity_sectors() / BLOCK_SECTORS;
     let mut here = drive.locate(0);
     criterion.bench_function("positioning", |bencher| {
         bencher.iter(|| {
-            let there = drive.locate(random.next_u64() % blocks * 8);
+            let there = drive.locate(rng.below(blocks) * BLOCK_SECTORS);
             let positioning = drive.positioning(0, here.track, here.angle, there);
             here = there;
             black_box(positioning)
@@ -72,18 +67,19 @@ fn positioning(criterion: &mut Criterion) {
     });
 }
 
-/// One command of a spindle that chooses the shortest positioning time among so many.
+/// One command of a spindle that chooses the shortest positioning time at each queue depth.
 fn dispatch(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("dispatch");
     group.throughput(Throughput::Elements(1));
     for depth in [8_u32, 16, 32] {
-        let (drive, mut random) = (cheetah(), random());
-        let blocks = drive.capacity_sectors() / 10 / 8;
+        let (drive, mut rng) = (cheetah(), Rng::new(1));
+        let blocks = drive.capacity_sectors() / 10 / BLOCK_SECTORS;
         let spindle = SimulatedSpindle::new(Arc::clone(&drive), Scheduler::Sptf, depth);
         let mut spindle = expected(spindle);
         let mut submit = move |spindle: &mut SimulatedSpindle<u32>, at_ns| {
-            let lba = random.next_u64() % blocks * 8;
-            let command = Command { lba, sectors: 8, direction: Direction::Read };
+            let lba = rng.below(blocks) * BLOCK_SECTORS;
+            let command =
+                Command { lba, sectors: BLOCK_SECTORS as u32, direction: Direction::Read };
             expected(spindle.submit(at_ns, command, 0));
         };
         (0..depth).for_each(|_| submit(&mut spindle, 0));
@@ -109,9 +105,9 @@ fn consistency_point(criterion: &mut Criterion) {
     let all = Vec::from_iter(0..blocks);
     expected(aggregate.allocate_all(&all, |_, vbn: Vbn| file.push(vbn)));
     aggregate.commit();
-    let mut random = random();
+    let mut rng = Rng::new(1);
     let mut draw = || -> Vec<u32> {
-        let mut moved = Vec::from_iter((0..MOVED).map(|_| random.next_u64() as u32 % blocks));
+        let mut moved = Vec::from_iter((0..MOVED).map(|_| rng.below(blocks.into()) as u32));
         moved.sort_unstable();
         moved.dedup();
         moved
@@ -144,10 +140,10 @@ fn consistency_point(criterion: &mut Criterion) {
 /// Where a sector of a LUN lies in the fixed layout.
 fn vraid_mapping(criterion: &mut Criterion) {
     let config = VraidConfig::new(vec![10, 10]);
-    let layout = expected(VraidLayout::new(config, 286_749_488 * 512));
-    let (mut random, sectors) = (random(), layout.lun_capacity_sectors());
+    let layout = expected(VraidLayout::new(config, 286_749_488 * SECTOR_BYTES));
+    let (mut rng, sectors) = (Rng::new(1), layout.lun_capacity_sectors());
     criterion.bench_function("vraid_mapping", |bencher| {
-        bencher.iter(|| black_box(layout.locate(random.next_u64() % sectors)));
+        bencher.iter(|| black_box(layout.locate(rng.below(sectors))));
     });
 }
 
@@ -159,7 +155,7 @@ fn drawing(criterion: &mut Criterion) {
     criterion.bench_function("drawing", |bencher| bencher.iter(|| stream.next_access()));
 }
 
-/// A number handed to a thread on another core and back: what it would cost to have a second core serve the spindles.
+/// Handing a number to a thread on another core and back: the cost of letting a second core serve the spindles.
 fn handoff(criterion: &mut Criterion) {
     let (there, back) = (AtomicU64::new(0), AtomicU64::new(0));
     let wait_for = |cell: &AtomicU64, number| {
@@ -191,7 +187,7 @@ fn handoff(criterion: &mut Criterion) {
     });
 }
 
-/// Simulates an array on and on, a second of virtual time each iteration.
+/// Simulates an array, one second of virtual time an iteration.
 struct Seconds<'a> {
     criterion: &'a mut Criterion,
     array: String,

@@ -8,9 +8,8 @@ use strewn_array::write_anywhere::{
     CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
 use strewn_array::{ProcessorCosts, Rebuild};
-use strewn_raid::{
-    BLOCK_BYTES, GeometryError, ParityGroup, SECTOR_BYTES, VraidConfig, VraidError, VraidLayout,
-};
+use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
+use strewn_raid::{GeometryError, ParityGroup, VraidConfig, VraidError, VraidLayout};
 use strewn_scenario::{Array, Layout, Processor, Scenario, SpindleChoice};
 use strewn_sim::Spindles;
 use strewn_spindle::{Drive, ParseSchedulerError, Profile, ProfileError, Scheduler};

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use strewn_raid::BLOCK_BYTES;
+use strewn_base::BLOCK_BYTES;
 use strewn_report::{PartShare, SimulationCost, rounded};
 use strewn_scenario::Scenario;
 use strewn_sim::{Component, ComponentProbe, Host, Progress, Simulation, SimulationError};

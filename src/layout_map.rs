@@ -6,9 +6,8 @@ use strewn_alloc::{BlockMap, GroupIndex};
 use strewn_array::Payload;
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
-use strewn_raid::{
-    BLOCK_BYTES, BlockLocation, ParityGroup, SECTOR_BYTES, SpindleIndex, StripedLayout, Vbn,
-};
+use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS};
+use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, StripedLayout, Vbn};
 use strewn_report::{ArrayMap, MapPicture};
 use strewn_scenario::{Array, Scenario};
 
@@ -77,12 +76,11 @@ impl<P: Payload> Mapped for InPlace<P> {
     fn picture(&self, map: &ArrayMap, file_blocks: u64) -> MapPicture {
         let layout = self.lun_layout();
         let mut picture = map.picture(layout.spindles(), false);
-        let block_sectors = BLOCK_BYTES / SECTOR_BYTES;
-        let chunk_blocks = layout.unit_sectors() / block_sectors;
+        let chunk_blocks = layout.unit_sectors() / BLOCK_SECTORS;
         let mut end_of_previous = None;
         for block in (0..file_blocks).step_by(chunk_blocks.max(1) as usize) {
-            let place = layout.locate(block * block_sectors);
-            let first = place.sector_on_spindle / block_sectors;
+            let place = layout.locate(block * BLOCK_SECTORS);
+            let first = place.sector_on_spindle / BLOCK_SECTORS;
             let blocks = chunk_blocks.clamp(1, file_blocks - block);
             let distance = end_of_previous.map_or(0, |end: u64| first.abs_diff(end));
             picture.add_run(place.spindle.0, first, blocks, distance);

@@ -1,6 +1,6 @@
 //! Whether a run fits the machine's memory, found out before it starts.
 
-use strewn_raid::BLOCK_BYTES;
+use strewn_base::BLOCK_BYTES;
 use strewn_scenario::{Array, Layout, Scenario};
 use thiserror::Error;
 

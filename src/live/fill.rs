@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use strewn_base::SECTOR_BYTES;
 use strewn_live::engine::{HostRequest, LiveArray, RequestId};
-use strewn_raid::SECTOR_BYTES;
 use strewn_scenario::Scenario;
 
 use super::payload::Payload;

@@ -1,13 +1,15 @@
-//! Bytes to write: different each time, and cheap.
+//! Bytes to write: different in each block, and cheap to make.
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use strewn_base::{BLOCK_BYTES, Rng, SECTOR_BYTES};
 
-/// Random bytes that are drawn once: more than any cache of a device finds again by itself.
+/// Random bytes, drawn once: enough that a device which removes duplicates finds none.
 const POOL_BYTES: usize = 4 << 20;
+/// Each operation begins this far after the one before it in the pool. The number of sectors is odd, so every place in
+/// the pool has its turn.
+const STEP_BYTES: usize = 2_053 * SECTOR_BYTES as usize;
 
-/// Bytes of operations one after another. Each begins somewhere else in the same random bytes, and every block of 4 KiB of
-/// it has the operation's number, so that no two blocks are alike.
+/// The bytes of one operation after another. Each operation begins somewhere else in the same random bytes, and each of
+/// its blocks carries the operation's number, so that no two blocks are alike.
 pub(super) struct Payload {
     pool: Vec<u8>,
     operations: u64,
@@ -16,24 +18,23 @@ pub(super) struct Payload {
 impl Payload {
     pub(super) fn new(seed: u64) -> Self {
         let mut pool = vec![0; POOL_BYTES];
-        Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut pool);
+        Rng::new(seed).fill(&mut pool);
         Self { pool, operations: 0 }
     }
 
     /// The next operation's `bytes` bytes.
     pub(super) fn next(&mut self, bytes: usize) -> Vec<u8> {
         self.operations += 1;
-        // An odd number of sectors: all places of the pool have their turn.
-        let mut at = (self.operations as usize).wrapping_mul(512 * 2_053) % POOL_BYTES;
+        let mut at = (self.operations as usize).wrapping_mul(STEP_BYTES) % POOL_BYTES;
         let mut data = Vec::with_capacity(bytes);
         while data.len() < bytes {
             let part = (bytes - data.len()).min(POOL_BYTES - at);
             data.extend_from_slice(&self.pool[at..at + part]);
             at = 0;
         }
-        for (block, chunk) in data.chunks_mut(4096).enumerate() {
+        for (block, chunk) in data.chunks_mut(BLOCK_BYTES as usize).enumerate() {
             let number = (self.operations << 20) + block as u64;
-            // A sector is the least that is written.
+            // There is room for it: the smallest write is a sector.
             chunk[..8].copy_from_slice(&number.to_le_bytes());
         }
         data

@@ -1,9 +1,10 @@
 //! An array of real spindles and what it is to do, as a scenario.
 
+use strewn_base::BLOCK_BYTES;
 use strewn_live::configuration::{
     Configuration, InPlaceLayout, Layout as LiveLayout, WriteAnywhereLayout,
 };
-use strewn_raid::{BLOCK_BYTES, ProtectionLevel};
+use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
     AccessSpecificationChoice, Array, CacheStart, InPlace, Layout, Processor, Scenario,
     SpindleChoice, Vraid, Workload, WriteAnywhere,

@@ -1,52 +1,49 @@
-//! Commands at random.
+//! Random commands for closed loops.
 
 use std::ops::Range;
 
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use strewn_base::Rng;
 use strewn_spindle::{Command, Direction};
 
-/// Least commands that are not measured because the queue is filling.
+/// At least this many commands are not measured, because the queue is filling.
 const WARM_UP_COMMANDS: u32 = 1_000;
 
 /// Commands anywhere in a range, each aligned to its size from the start of the range.
 #[derive(Debug, Clone)]
 pub struct RandomLoad {
     first_lba: u64,
-    /// Places where a command may lie.
+    /// Number of positions in the range where a command may begin.
     places: u64,
     sectors: u32,
     reads_percent: f64,
-    random: Xoshiro256PlusPlus,
+    rng: Rng,
 }
 
 impl RandomLoad {
-    /// Commands of `sectors` each within `lbas`, of which `reads_percent` are reads and the others writes. None if
-    /// the range cannot hold one.
+    /// Commands of `sectors` sectors each within `lbas`: `reads_percent` of them are reads, the others are writes.
+    /// `None` if the range cannot hold one command.
     #[must_use]
     pub fn new(lbas: &Range<u64>, sectors: u32, reads_percent: f64, seed: u64) -> Option<Self> {
         let places = lbas.end.checked_sub(lbas.start)?.checked_div(sectors.into())?;
-        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let load = Self { first_lba: lbas.start, places, sectors, reads_percent, random };
+        let rng = Rng::new(seed);
+        let load = Self { first_lba: lbas.start, places, sectors, reads_percent, rng };
         (places > 0).then_some(load)
     }
 
     /// The next command.
     pub fn command(&mut self) -> Command {
-        // The high half of a product: uneven by less than places / 2⁶⁴.
-        let place = (u128::from(self.random.next_u64()) * u128::from(self.places)) >> 64;
-        // 53 bits are what a double holds of a number from 0 to 1.
-        let share = (self.random.next_u64() >> 11) as f64 / 2f64.powi(53);
-        let is_read = 100.0 * share < self.reads_percent;
+        let place = self.rng.below(self.places);
+        let is_read = 100.0 * self.rng.unit() < self.reads_percent;
         Command {
-            lba: self.first_lba + place as u64 * u64::from(self.sectors),
+            lba: self.first_lba + place * u64::from(self.sectors),
             sectors: self.sectors,
             direction: if is_read { Direction::Read } else { Direction::Write },
         }
     }
 }
 
-/// Commands of a closed loop to leave out of its figures, because the queue starts full of new ones.
+/// The number of commands at the start of a closed loop that its figures leave out, because the queue starts full of
+/// new commands.
 #[must_use]
 pub fn warm_up_commands(outstanding: u32) -> u32 {
     WARM_UP_COMMANDS.max(outstanding.saturating_mul(4))

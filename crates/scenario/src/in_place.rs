@@ -1,6 +1,7 @@
 //! The in-place layout: VRAID over redundancy sets, behind a write-back cache.
 
-use strewn_raid::{ProtectionLevel, SECTOR_BYTES, VraidConfig};
+use strewn_base::SECTOR_BYTES;
+use strewn_raid::{ProtectionLevel, VraidConfig};
 
 use crate::quantity::Bytes;
 use crate::section::Section;

@@ -1,11 +1,10 @@
 //! A scenario made smaller, to be run quickly.
 
+use strewn_base::BLOCK_BYTES;
+
 use crate::array::{Array, Layout};
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
-
-/// Sizes stay whole blocks, in bytes.
-const BLOCK_BYTES: u64 = 4096;
 
 impl Scenario {
     /// The scenario with everything that its length is owed to divided by `by`, and what was done,

@@ -1,7 +1,7 @@
 //! Readers of single TOML values: each takes a value and gives what it means, or says what is
 //! wrong with it and what would be right.
 
-use strewn_raid::SECTOR_BYTES;
+use strewn_base::SECTOR_BYTES;
 use strewn_spindle::MAX_DEPTH;
 use toml::de::DeValue;
 

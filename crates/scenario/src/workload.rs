@@ -1,6 +1,6 @@
 //! What the hosts ask of the arrays.
 
-use strewn_raid::SECTOR_BYTES;
+use strewn_base::SECTOR_BYTES;
 use strewn_workload::{AccessLine, AccessSpecification, SpecificationError};
 
 use crate::catalog;

@@ -1,7 +1,8 @@
 //! The write-anywhere layout: one parity group, a log in NVRAM, and consistency points.
 
 use strewn_alloc::PolicyName;
-use strewn_raid::{BLOCK_BYTES, Parity};
+use strewn_base::BLOCK_BYTES;
+use strewn_raid::Parity;
 
 use crate::quantity::Bytes;
 use crate::section::Section;
