@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::scenario::{CacheStart, Layout, Scenario};
+use strewn::scenario::{ArrayLayout, CacheStart, Scenario};
 use strewn::terminal::{self, Ending, Failure};
 use strewn::{RunOptions, calibrate, run};
 
@@ -107,7 +107,7 @@ trait Settings {
 impl Settings for Scenario {
     fn write_anywhere(&mut self, change: impl Fn(&mut strewn::scenario::WriteAnywhere)) {
         for array in &mut self.arrays {
-            if let Layout::WriteAnywhere(layout) = &mut array.layout {
+            if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout {
                 change(layout);
             }
         }
@@ -115,7 +115,7 @@ impl Settings for Scenario {
 
     fn in_place(&mut self, change: impl Fn(&mut strewn::scenario::InPlace)) {
         for array in &mut self.arrays {
-            if let Layout::InPlace(layout) = &mut array.layout {
+            if let ArrayLayout::InPlace(layout) = &mut array.layout {
                 change(layout);
             }
         }

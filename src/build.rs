@@ -10,7 +10,7 @@ use strewn_array::write_anywhere::{
 use strewn_array::{ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{GeometryError, ParityGroup, VraidConfig, VraidError, VraidLayout};
-use strewn_scenario::{Array, Layout, Processor, Scenario, SpindleChoice};
+use strewn_scenario::{Array, ArrayLayout, Processor, Scenario, SpindleChoice};
 use strewn_sim::Spindles;
 use strewn_spindle::{Drive, ParseSchedulerError, Profile, ProfileError, Scheduler};
 use strewn_workload::{AccessStream, RegionError, SpecificationError};
@@ -64,7 +64,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
     let processor = processor_costs(&array.processor);
     let steps_in_flight = array.rebuild_steps_in_flight;
     Ok(match &array.layout {
-        Layout::WriteAnywhere(layout) => {
+        ArrayLayout::WriteAnywhere(layout) => {
             let file_bytes = scenario.workload.file_bytes;
             let file_blocks = u32::try_from(file_bytes.div_ceil(BLOCK_BYTES))
                 .map_err(|_| BuildError::FileTooLarge(file_bytes))?;
@@ -118,7 +118,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 built.with_rebuild(Rebuild { spares, steps_in_flight }),
             ))
         }
-        Layout::InPlace(layout) => {
+        ArrayLayout::InPlace(layout) => {
             let config = VraidConfig {
                 redundancy_sets: layout.redundancy_sets.clone(),
                 chunk_bytes: layout.chunk_bytes,

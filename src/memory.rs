@@ -1,7 +1,7 @@
 //! Whether a run fits the machine's memory, found out before it starts.
 
-use strewn_base::BLOCK_BYTES;
-use strewn_scenario::{Array, Layout, Scenario};
+use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
+use strewn_scenario::{Array, ArrayLayout, Scenario};
 use thiserror::Error;
 
 /// What the program needs beside its arrays, in bytes: code, drive tables, results.
@@ -32,7 +32,7 @@ pub fn needed_bytes(scenario: &Scenario) -> u64 {
 pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
     let file_bytes = scenario.workload.file_bytes;
     match &array.layout {
-        Layout::WriteAnywhere(layout) => {
+        ArrayLayout::WriteAnywhere(layout) => {
             let file_blocks = file_bytes / BLOCK_BYTES;
             let volume_blocks = array.lun_bytes / BLOCK_BYTES;
             let group_blocks =
@@ -46,7 +46,7 @@ pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
                 + layout.buffer_cache_bytes / BLOCK_BYTES * 128
         }
         // Dirty and in-flight bits of every sector that the file covers.
-        Layout::InPlace(_) => file_bytes / 512 / 4,
+        ArrayLayout::InPlace(_) => file_bytes / SECTOR_BYTES / 4,
     }
 }
 

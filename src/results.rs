@@ -7,7 +7,7 @@ use strewn_report::{
     OverheadError, OverheadRow, Parameter, Redundancy, ResponseTime, SIGNIFICANT_DIGITS,
     SegmentLayout, SpindleCommands, SpindleFailure, Spindles, Utilization, rounded,
 };
-use strewn_scenario::{Array, Layout, Scenario};
+use strewn_scenario::{Array, ArrayLayout, Scenario};
 use strewn_sim::{DirectionMeasures, Segment};
 
 use crate::build;
@@ -25,17 +25,17 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         overhead.configurations.iter().find(|one| one.array == array.name && one.used_by_results)
     });
     let (layout, data, parity) = match &array.layout {
-        Layout::WriteAnywhere(layout) => (
+        ArrayLayout::WriteAnywhere(layout) => (
             LayoutKind::WriteAnywhere,
             u32::from(layout.data_spindles),
             u32::from(layout.parity.spindles()),
         ),
-        Layout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles), 0),
+        ArrayLayout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles), 0),
     };
     // What is bought may say more than what the array has at hand.
     let at_hand = match &array.layout {
-        Layout::WriteAnywhere(layout) => u32::from(layout.spares),
-        Layout::InPlace(_) => 0,
+        ArrayLayout::WriteAnywhere(layout) => u32::from(layout.spares),
+        ArrayLayout::InPlace(_) => 0,
     };
     let (spare, root) = bought.map_or((at_hand, 0), |one| (one.spare.max(at_hand), one.root));
     ArrayResults {
@@ -248,11 +248,11 @@ pub(crate) fn overhead(
                 iops_end: last.iops,
                 capacity_per_spindle_bytes: build::capacity_bytes(array),
                 capacity: match &array.layout {
-                    Layout::WriteAnywhere(layout) => CapacityRule::WriteAnywhere {
+                    ArrayLayout::WriteAnywhere(layout) => CapacityRule::WriteAnywhere {
                         right_sized_bytes: layout.right_sized_bytes,
                         reserve_percent: layout.reserve_percent,
                     },
-                    Layout::InPlace(_) => CapacityRule::Vraid5,
+                    ArrayLayout::InPlace(_) => CapacityRule::Vraid5,
                 },
             })
         })

@@ -6,7 +6,7 @@ use strewn_live::configuration::{
 };
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
-    AccessSpecificationChoice, Array, CacheStart, InPlace, Layout, Processor, Scenario,
+    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, InPlace, Processor, Scenario,
     SpindleChoice, Vraid, Workload, WriteAnywhere,
 };
 
@@ -46,9 +46,9 @@ pub(super) fn of(
     }
     let layout = match &configuration.layout {
         LiveLayout::WriteAnywhere(layout) => {
-            Layout::WriteAnywhere(write_anywhere(configuration, layout))
+            ArrayLayout::WriteAnywhere(write_anywhere(configuration, layout))
         }
-        LiveLayout::InPlace(layout) => Layout::InPlace(in_place(configuration, layout)),
+        LiveLayout::InPlace(layout) => ArrayLayout::InPlace(in_place(configuration, layout)),
     };
     let array = Array {
         name: name.to_owned(),

@@ -1,24 +1,25 @@
-//! Spindles that fail in the course of a run.
+//! Spindles that fail during a run.
 
-use crate::array::Layout;
+use crate::layout::ArrayLayout;
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
 use crate::value;
 
-/// A spindle of an array that fails.
+/// The failure of one spindle of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpindleFailure {
-    /// When it fails, in nanoseconds from the start of the run.
+    /// Time of the failure, in nanoseconds from the start of the run.
     pub at_ns: u64,
-    /// Which spindle, counted from 0: those of data first, then those of parity.
+    /// The spindle, counted from 0: data spindles first, then parity.
     pub spindle: u16,
 }
 
 impl SpindleFailure {
-    /// Reads every `[[array.failure]]`; none is none. `length_ns` is the run's, if it is known.
+    /// Reads every `[[array.failure]]`; an array may have none. `length_ns` is the length of the
+    /// run, if it is known.
     pub(crate) fn read_all(
         section: &mut Section<'_>,
-        layout: Option<&Layout>,
+        layout: Option<&ArrayLayout>,
         length_ns: Option<u64>,
     ) -> Option<Vec<Self>> {
         let is_given = section.has("failure");
@@ -43,7 +44,7 @@ impl SpindleFailure {
                 section.problem(
                     "spindle",
                     format!("spindle {spindle} fails twice"),
-                    "a spindle fails once, and the spare in its place does not: give another",
+                    "a spindle fails once, and its spare does not fail: give another spindle",
                 );
             }
             section.finish();
@@ -67,14 +68,14 @@ fn check_time(section: &Section<'_>, at_ns: u64, length_ns: u64) {
     }
 }
 
-fn check_spindle(section: &Section<'_>, spindle: u16, layout: &Layout) {
+fn check_spindle(section: &Section<'_>, spindle: u16, layout: &ArrayLayout) {
     let (spindles, parts) = match layout {
-        Layout::WriteAnywhere(layout) => {
+        ArrayLayout::WriteAnywhere(layout) => {
             let data = layout.data_spindles;
             let spindles = data.saturating_add(layout.parity.spindles());
             (spindles, format!(", those from {data} on for parity"))
         }
-        Layout::InPlace(layout) => (layout.spindles, String::new()),
+        ArrayLayout::InPlace(layout) => (layout.spindles, String::new()),
     };
     if spindle >= spindles {
         section.problem(

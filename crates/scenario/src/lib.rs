@@ -1,12 +1,12 @@
-//! Experiments as TOML files, checked on load.
+//! Storage experiments as TOML files, checked in full on load.
 //!
-//! A scenario says what an experiment is: a workload, the arrays that are given it, what may be
-//! fitted to published figures, and what the spindles beside the working ones cost. It is written
-//! in the units people use and read into plain data in base units, so that everything after this
-//! crate works in bytes and nanoseconds and can rely on what was checked here.
+//! A scenario describes one experiment: the workload, the arrays that run it, the parameters that
+//! may be fitted to published figures, and the cost of spare and root spindles. The file uses the
+//! units people use, such as `"64 MiB"` and `"20 min"`. [`Scenario`] holds plain data in bytes and
+//! nanoseconds that has passed every check, so the code that runs it need not check again.
 //!
 //! ```
-//! use strewn_scenario::{Layout, Scenario};
+//! use strewn_scenario::{ArrayLayout, Scenario};
 //!
 //! let text = r#"
 //! schema = 1
@@ -54,9 +54,9 @@
 //! "#;
 //! let scenario = Scenario::parse(text, "small.toml")?;
 //! assert_eq!(scenario.segment_ns, 1_200_000_000_000);
-//! assert!(matches!(scenario.arrays[0].layout, Layout::WriteAnywhere(_)));
+//! assert!(matches!(scenario.arrays[0].layout, ArrayLayout::WriteAnywhere(_)));
 //!
-//! // A slip is refused at its line, with what would be right.
+//! // A misspelt key is refused at its line, with the key that was meant.
 //! let error = Scenario::parse(&text.replace("data_spindles", "data_spindels"), "small.toml")
 //!     .expect_err("there is no such key");
 //! let problem = &error.problems()[0];
@@ -65,12 +65,12 @@
 //! # Ok::<(), strewn_scenario::ScenarioError>(())
 //! ```
 //!
-//! [`ScenarioError`] holds every problem of a text at once as data: the field, the message, what
-//! would be right, and the span, line and column. How they are shown is up to the program.
+//! [`ScenarioError`] holds every problem of a text at once, as data: the field, the message, the
+//! remedy, and the span, line and column. The program decides how to show them.
 //!
-//! Calibration varies a checked scenario with [`Scenario::set_parameter`] and writes what it found
-//! into the file's text with [`record_fitted`]. [`Scenario::scaled_down`] makes one that runs in a
-//! fraction of the time.
+//! Calibration varies a checked scenario with [`Scenario::set_parameter`], and writes the result
+//! into the file with [`record_fitted`], which changes nothing else in it.
+//! [`Scenario::scaled_down`] makes a scenario that runs in a fraction of the time.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -78,10 +78,13 @@
 mod array;
 mod catalog;
 mod failure;
+mod fitted;
 mod in_place;
+mod layout;
 mod nearest;
 mod overhead;
 mod parameter;
+mod parameter_value;
 mod problem;
 mod quantity;
 mod record;
@@ -92,9 +95,11 @@ mod value;
 mod workload;
 mod write_anywhere;
 
-pub use array::{Array, Fitted, Layout, Processor, SpindleChoice};
+pub use array::{Array, Processor, SpindleChoice};
 pub use failure::SpindleFailure;
+pub use fitted::Fitted;
 pub use in_place::{InPlace, Vraid};
+pub use layout::ArrayLayout;
 pub use overhead::{Overhead, OverheadConfiguration};
 pub use parameter::{ParameterError, ParameterUnit};
 pub use problem::{Problem, ProblemKind, ScenarioError};
@@ -106,5 +111,10 @@ pub use strewn_workload::AccessLine;
 pub use workload::{AccessSpecificationChoice, Workload};
 pub use write_anywhere::{CacheStart, WriteAnywhere};
 
-/// The JSON schema of a scenario's file, for editors that check TOML by one.
+/// The JSON schema of a scenario's file, for editors that check TOML against a schema.
 pub const SCHEMA_JSON: &str = include_str!("scenario.schema.json");
+
+/// The example of the README, compiled and run with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

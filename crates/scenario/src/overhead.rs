@@ -2,8 +2,9 @@
 
 use strewn_raid::ProtectionLevel;
 
-use crate::array::{Array, Layout};
+use crate::array::Array;
 use crate::in_place::PROTECTION_WORDS;
+use crate::layout::ArrayLayout;
 use crate::section::Section;
 use crate::value;
 
@@ -62,7 +63,7 @@ pub(crate) struct ArrayNames<'a> {
 }
 
 impl ArrayNames<'_> {
-    fn layout(&self, name: &str) -> Option<&Layout> {
+    fn layout(&self, name: &str) -> Option<&ArrayLayout> {
         self.arrays.iter().find(|array| array.name == name).map(|array| &array.layout)
     }
 }
@@ -85,7 +86,8 @@ impl OverheadConfiguration {
             if !arrays.names.contains(array) {
                 section.unknown_name("array", "array", array, arrays.names);
             }
-            if level_is_given && matches!(arrays.layout(array), Some(Layout::WriteAnywhere(_))) {
+            if level_is_given && matches!(arrays.layout(array), Some(ArrayLayout::WriteAnywhere(_)))
+            {
                 section.problem(
                     "protection_level",
                     format!("{array} is a write-anywhere array, which has no protection level"),

@@ -1,21 +1,19 @@
-//! The parameters of an array that calibration may read and set, by name.
+//! The parameters of an array that calibration may read and set: names, units and limits.
 
 use std::fmt;
 
-use crate::array::{Array, Layout};
-use crate::scenario::Scenario;
-use crate::value::one_of;
+use crate::layout::ArrayLayout;
 
-/// What a parameter's value counts.
+/// The base unit of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterUnit {
-    /// Nanoseconds, whole ones.
+    /// Whole nanoseconds.
     Nanoseconds,
-    /// Bytes, whole ones.
+    /// Whole bytes.
     Bytes,
-    /// Percent of 0 to 100.
+    /// A percentage from 0 to 100.
     Percent,
-    /// A whole number, one at least.
+    /// A whole number of at least one.
     Count,
     /// A number above zero.
     Number,
@@ -69,95 +67,50 @@ impl ParameterError {
     }
 }
 
-/// A number of an array, for reading and setting.
-enum Slot<'a> {
-    Float(&'a mut f64),
-    Long(&'a mut u64),
-    Short(&'a mut u32),
-}
+/// The name of a parameter, by the keys of the scenario's file, and its base unit.
+type Parameter = (&'static str, ParameterUnit);
 
-/// One parameter: what its value counts, and where it is in an array, if the array has it.
-struct Parameter {
-    name: &'static str,
-    unit: ParameterUnit,
-    slot: fn(&mut Array) -> Option<Slot<'_>>,
-}
+/// The parameters of every array.
+const COMMON: [Parameter; 4] = [
+    ("processor.host_operation", ParameterUnit::Nanoseconds),
+    ("processor.spindle_command", ParameterUnit::Nanoseconds),
+    ("processor.per_kib", ParameterUnit::Nanoseconds),
+    ("commands_per_spindle", ParameterUnit::Count),
+];
+const WRITE_ANYWHERE: [Parameter; 6] = [
+    ("write_anywhere.tetrises_in_flight", ParameterUnit::Count),
+    ("write_anywhere.checkpoint_interval", ParameterUnit::Nanoseconds),
+    ("write_anywhere.buffer_cache", ParameterUnit::Bytes),
+    ("write_anywhere.protected_percent", ParameterUnit::Percent),
+    ("write_anywhere.dirty_limit_percent", ParameterUnit::Percent),
+    ("write_anywhere.delayed_free_percent", ParameterUnit::Percent),
+];
+const IN_PLACE: [Parameter; 3] = [
+    ("in_place.write_cache", ParameterUnit::Bytes),
+    ("in_place.destage_low_percent", ParameterUnit::Percent),
+    ("in_place.destages_per_spindle", ParameterUnit::Number),
+];
 
-macro_rules! parameters {
-    ($($name:literal, $unit:ident, $array:ident => $slot:expr;)*) => {
-        &[$(Parameter {
-            name: $name,
-            unit: ParameterUnit::$unit,
-            slot: |$array| $slot,
-        }),*]
+/// The names of the parameters of an array with this layout.
+pub(crate) fn names(layout: &ArrayLayout) -> Vec<&'static str> {
+    let of_layout = match layout {
+        ArrayLayout::WriteAnywhere(_) => WRITE_ANYWHERE.as_slice(),
+        ArrayLayout::InPlace(_) => IN_PLACE.as_slice(),
     };
+    COMMON.iter().chain(of_layout).map(|(name, _)| *name).collect()
 }
 
-macro_rules! write_anywhere {
-    ($array:ident, $kind:ident, $field:ident) => {
-        match &mut $array.layout {
-            Layout::WriteAnywhere(layout) => Some(Slot::$kind(&mut layout.$field)),
-            Layout::InPlace(_) => None,
-        }
-    };
-}
-
-macro_rules! in_place {
-    ($array:ident, $kind:ident, $field:ident) => {
-        match &mut $array.layout {
-            Layout::InPlace(layout) => Some(Slot::$kind(&mut layout.$field)),
-            Layout::WriteAnywhere(_) => None,
-        }
-    };
-}
-
-const PARAMETERS: &[Parameter] = parameters! {
-    "processor.host_operation", Nanoseconds, array =>
-        Some(Slot::Float(&mut array.processor.host_operation_ns));
-    "processor.spindle_command", Nanoseconds, array =>
-        Some(Slot::Float(&mut array.processor.spindle_command_ns));
-    "processor.per_kib", Nanoseconds, array =>
-        Some(Slot::Float(&mut array.processor.per_kib_ns));
-    "commands_per_spindle", Count, array => Some(Slot::Short(&mut array.commands_per_spindle));
-    "write_anywhere.tetrises_in_flight", Count, array =>
-        write_anywhere!(array, Short, tetrises_in_flight);
-    "write_anywhere.checkpoint_interval", Nanoseconds, array =>
-        write_anywhere!(array, Long, checkpoint_interval_ns);
-    "write_anywhere.buffer_cache", Bytes, array =>
-        write_anywhere!(array, Long, buffer_cache_bytes);
-    "write_anywhere.protected_percent", Percent, array =>
-        write_anywhere!(array, Float, protected_percent);
-    "write_anywhere.dirty_limit_percent", Percent, array =>
-        write_anywhere!(array, Float, dirty_limit_percent);
-    "write_anywhere.delayed_free_percent", Percent, array =>
-        write_anywhere!(array, Float, delayed_free_percent);
-    "in_place.write_cache", Bytes, array => in_place!(array, Long, write_cache_bytes);
-    "in_place.destage_low_percent", Percent, array =>
-        in_place!(array, Float, destage_low_percent);
-    "in_place.destages_per_spindle", Number, array =>
-        in_place!(array, Float, destages_per_spindle);
-};
-
-/// The parameters of an array of this layout.
-pub(crate) fn names(layout: &Layout) -> Vec<&'static str> {
-    let other = match layout {
-        Layout::WriteAnywhere(_) => "in_place.",
-        Layout::InPlace(_) => "write_anywhere.",
-    };
-    let names = PARAMETERS.iter().map(|parameter| parameter.name);
-    names.filter(|name| !name.starts_with(other)).collect()
-}
-
-/// What a named parameter's value counts, if there is such a parameter.
+/// The base unit of a parameter, if there is one of this name.
 pub(crate) fn unit(name: &str) -> Option<ParameterUnit> {
-    PARAMETERS.iter().find(|parameter| parameter.name == name).map(|parameter| parameter.unit)
+    let mut all = COMMON.iter().chain(&WRITE_ANYWHERE).chain(&IN_PLACE);
+    all.find(|(known, _)| *known == name).map(|(_, unit)| *unit)
 }
 
 impl ParameterUnit {
     /// The nearest value that a scenario's file can hold, or `None` if the value is out of range.
     ///
-    /// Times, sizes and counts are whole numbers there, so that what was tried is what is
-    /// recorded.
+    /// Times, sizes and counts are whole numbers there. Rounding before the trial makes the value
+    /// recorded the value that was tried.
     pub(crate) fn nearest(self, value: f64) -> Option<f64> {
         // Whole numbers up to here are exact in 64-bit floating point.
         let largest = 2f64.powi(53);
@@ -172,6 +125,7 @@ impl ParameterUnit {
         (smallest..=largest).contains(&nearest).then_some(nearest)
     }
 
+    /// The values that a parameter of this unit can have, in words.
     pub(crate) fn limits(self) -> &'static str {
         match self {
             Self::Nanoseconds => "a time is zero nanoseconds or more",
@@ -191,90 +145,5 @@ impl fmt::Display for ParameterUnit {
             Self::Percent => "%",
             Self::Count | Self::Number => "",
         })
-    }
-}
-
-impl Array {
-    /// The names of the parameters that this array has.
-    #[must_use]
-    pub fn parameter_names(&self) -> Vec<&'static str> {
-        names(&self.layout)
-    }
-
-    fn slot(&mut self, parameter: &str) -> Result<(Slot<'_>, ParameterUnit), ParameterError> {
-        let unknown = ParameterError::UnknownParameter {
-            array: self.name.clone(),
-            parameter: parameter.to_owned(),
-            known: one_of(parameter, &self.parameter_names()),
-        };
-        let Some(known) = PARAMETERS.iter().find(|known| known.name == parameter) else {
-            return Err(unknown);
-        };
-        (known.slot)(self).map(|slot| (slot, known.unit)).ok_or(unknown)
-    }
-}
-
-impl Scenario {
-    /// Sets one parameter of one array, named as the scenario's file names it, to a value in its
-    /// base unit: nanoseconds, bytes, percent, or a plain number.
-    ///
-    /// A time, size or count is rounded to the nearest whole number, which is what a file can
-    /// hold. [`Array::parameter_names`] lists the names.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such array, the array has no such parameter, or the value is out of range.
-    pub fn set_parameter(
-        &mut self,
-        array: &str,
-        parameter: &str,
-        value: f64,
-    ) -> Result<(), ParameterError> {
-        let (slot, unit) = self.array_mut(array)?.slot(parameter)?;
-        let nearest = unit.nearest(value).ok_or_else(|| ParameterError::OutOfRange {
-            array: array.to_owned(),
-            parameter: parameter.to_owned(),
-            value,
-            unit,
-            limits: unit.limits(),
-        })?;
-        match slot {
-            Slot::Float(float) => *float = nearest,
-            Slot::Long(long) => *long = nearest as u64,
-            Slot::Short(short) => *short = nearest as u32,
-        }
-        Ok(())
-    }
-
-    /// One parameter of one array, in its base unit, and what that unit is.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such array, or the array has no such parameter.
-    pub fn parameter(
-        &self,
-        array: &str,
-        parameter: &str,
-    ) -> Result<(f64, ParameterUnit), ParameterError> {
-        // One table of slots serves reading and setting; reading is rare, so it copies the array.
-        let found = self.array(array).ok_or_else(|| self.unknown_array(array))?;
-        let mut copy = found.clone();
-        let (slot, unit) = copy.slot(parameter)?;
-        let value = match slot {
-            Slot::Float(float) => *float,
-            Slot::Long(long) => *long as f64,
-            Slot::Short(short) => f64::from(*short),
-        };
-        Ok((value, unit))
-    }
-
-    fn array_mut(&mut self, name: &str) -> Result<&mut Array, ParameterError> {
-        let unknown = self.unknown_array(name);
-        self.arrays.iter_mut().find(|array| array.name == name).ok_or(unknown)
-    }
-
-    fn unknown_array(&self, name: &str) -> ParameterError {
-        let known: Vec<&str> = self.arrays.iter().map(|array| array.name.as_str()).collect();
-        ParameterError::UnknownArray { array: name.to_owned(), known: one_of(name, &known) }
     }
 }

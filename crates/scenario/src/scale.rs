@@ -1,25 +1,28 @@
-//! A scenario made smaller, to be run quickly.
+//! Scaling a scenario down, for a quick run.
 
 use strewn_base::BLOCK_BYTES;
 
-use crate::array::{Array, Layout};
+use crate::array::Array;
+use crate::layout::ArrayLayout;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 
 impl Scenario {
-    /// The scenario with everything that its length is owed to divided by `by`, and what was done,
-    /// in words: the file, LUNs, segments, times of failures and buffer caches. Spindles have
-    /// as many blocks less, so that a rebuild is as much shorter.
+    /// The scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`
-    /// only. A consistency point takes as long as a spindle does, which stays, and must not outlast
-    /// the half that fills meanwhile; but what it writes must stay small beside the buffer cache. A
-    /// destage elevator is as good as its choice, but must not take a segment to fill the cache.
+    /// The file, LUNs, segments, buffer caches and times of failures are divided by `by`. Spindles
+    /// have `by` times fewer blocks, so a rebuild is as much shorter.
+    ///
+    /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`. A
+    /// consistency point must end before the other half of the log is full, and the time of its
+    /// spindle commands does not scale; but it must also write little compared with the buffer
+    /// cache. A destage elevator needs enough dirty extents to choose from, but the cache must fill
+    /// in less than a segment.
     ///
     /// A spindle's blocks are spread `by` times as far apart
-    /// ([`spindle_stretch`](Self::spindle_stretch)), so that seeks keep their lengths; rates,
-    /// queues and costs stay as they are. Sizes are rounded down to whole blocks of 4 KiB, and
-    /// nothing becomes zero that was not. A `by` of 0 is taken as 1, which changes nothing.
+    /// ([`spindle_stretch`](Self::spindle_stretch)), so seeks keep their lengths. Rates, queues and
+    /// costs stay the same. Sizes are rounded down to whole blocks of 4 KiB, and nothing becomes
+    /// zero unless it was. A `by` of 0 or 1 changes nothing.
     #[must_use]
     pub fn scaled_down(&self, by: u32) -> (Self, Vec<String>) {
         let by = by.max(1);
@@ -48,7 +51,7 @@ impl Scenario {
     }
 }
 
-/// A division under way.
+/// Divides sizes and times by `by`, and notes each change.
 struct Scale<'c> {
     by: u32,
     changes: &'c mut Vec<String>,
@@ -58,7 +61,7 @@ impl Scale<'_> {
     fn array(&mut self, array: &mut Array) {
         let name = &array.name;
         self.size(&format!("LUN of {name}"), &mut array.lun_bytes);
-        if let Layout::WriteAnywhere(layout) = &mut array.layout {
+        if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout {
             self.size(&format!("buffer cache of {name}"), &mut layout.buffer_cache_bytes);
         }
         for failure in &mut array.failures {
@@ -67,12 +70,12 @@ impl Scale<'_> {
         }
         let mut root = Scale { by: self.by.isqrt().max(1), changes: &mut *self.changes };
         match &mut array.layout {
-            Layout::WriteAnywhere(layout) => {
+            ArrayLayout::WriteAnywhere(layout) => {
                 root.size(&format!("log half of {name}"), &mut layout.log_half_bytes);
                 let interval = &mut layout.checkpoint_interval_ns;
                 root.time(&format!("checkpoint interval of {name}"), interval);
             }
-            Layout::InPlace(layout) => {
+            ArrayLayout::InPlace(layout) => {
                 root.size(&format!("write cache of {name}"), &mut layout.write_cache_bytes);
             }
         }

@@ -1,4 +1,4 @@
-//! A whole scenario: reading its file and checking what concerns more than one part.
+//! A whole scenario: reading its file, and the checks that concern more than one part.
 
 use std::path::{Path, PathBuf};
 
@@ -9,40 +9,40 @@ use crate::overhead::{ArrayNames, Overhead};
 use crate::problem::{ProblemKind, ScenarioError};
 use crate::quantity::Bytes;
 use crate::section::{Problems, Section};
-use crate::value::{self, Wrong};
+use crate::value::{self, ValueError};
 use crate::workload::Workload;
 
-/// An experiment, checked: whatever is in it can be run.
+/// An experiment that has passed every check, so that it can be run.
 ///
-/// Plain data in base units, bytes and nanoseconds. The fields are public, so that an experiment
-/// can be varied in code; the checks are made on the text alone.
+/// Plain data in base units: bytes and nanoseconds. The fields are public, so that code can vary an
+/// experiment. Only the text is checked, not what code changes afterwards.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// Its name in results.
     pub name: String,
     /// Its title in reports.
     pub title: String,
-    /// What every random choice of a run follows from.
+    /// Seed of every random choice of a run.
     pub seed: u64,
-    /// Segments of the run, each measured on its own.
+    /// Number of segments of the run. Each segment is measured on its own.
     pub segments: u32,
     /// Length of a segment in nanoseconds.
     pub segment_ns: u64,
-    /// How many times as far apart a spindle's blocks are spread as their addresses say, so that
-    /// seeks keep their lengths when everything else is scaled down. 1 at full scale.
+    /// Distance between adjacent blocks of a spindle, in blocks. More than 1 in a scenario that is
+    /// scaled down, so that seeks keep their lengths. 1 at full scale.
     pub spindle_stretch: u32,
-    /// The file of published figures, resolved against the scenario's own folder. For the
-    /// comparison and for calibration; a run does not read it.
+    /// The file of published figures, resolved against the scenario's own folder. The comparison
+    /// and calibration use it.
     pub published: Option<PathBuf>,
-    /// What the hosts ask.
+    /// The operations of the hosts.
     pub workload: Workload,
     /// The arrays under test, in the order of the file; at least one.
     pub arrays: Vec<Array>,
-    /// What must be bought beside the working spindles.
+    /// The cost of spindles that hold no data.
     pub overhead: Option<Overhead>,
 }
 
-/// The format that this version reads.
+/// The version of the format that this crate reads.
 const SCHEMA: u64 = 1;
 
 impl Scenario {
@@ -58,8 +58,8 @@ impl Scenario {
         Self::parse(&text, path)
     }
 
-    /// Checks a scenario's text. `name` is its file: what errors call it, and whose folder the
-    /// paths in the text start from. It is not read.
+    /// Checks a scenario's text. `name` is the path of its file: errors give it, and relative paths
+    /// in the text start from its folder. The file is not read.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Scenario {
                 "the text must be TOML: keys with values, under tables in brackets",
             );
         }
-        // After a syntax error tables may be cut short, and what is missing from them is no news.
+        // After a syntax error, tables may be cut short: a missing key would be a false report.
         let scenario = if errors.is_empty() {
             let folder = path.parent().unwrap_or(Path::new(""));
             Self::read(Section::root(&table, &problems), folder)
@@ -108,7 +108,7 @@ impl Scenario {
         {
             s.problem(
                 "segments",
-                format!("{segments} segments are more time than nanoseconds of 64 bits can count"),
+                format!("{segments} segments last longer than 64-bit nanoseconds can count"),
                 format!("give at most {}", u64::MAX / segment.max(1)),
             );
         }
@@ -143,11 +143,11 @@ impl Scenario {
     }
 }
 
-fn check_schema(value: &DeValue<'_>) -> Result<(), Wrong> {
+fn check_schema(value: &DeValue<'_>) -> Result<(), ValueError> {
     match value::whole(value)? {
         SCHEMA => Ok(()),
-        other => Err(Wrong {
-            message: format!("is {other}, a format that this version does not read"),
+        other => Err(ValueError {
+            message: format!("is {other}, a format that this version cannot read"),
             help: format!("write schema = {SCHEMA}, or use the version that the file is for"),
         }),
     }
@@ -167,7 +167,7 @@ fn read_published(section: &mut Section<'_>, folder: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Reads every `[[array]]`: their names, and those of them that have no problem.
+/// Reads every `[[array]]`. Gives the names of all arrays, and the arrays without problems.
 fn read_arrays(section: &mut Section<'_>, context: &Context<'_>) -> (Vec<String>, Vec<Array>) {
     section.require_one_of(&["array"], "add [[array]] and its keys, once for each array");
     let mut names: Vec<String> = Vec::new();

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::nearest::nearest;
 use crate::problem::{Problem, ProblemKind};
-use crate::value::{self, Wrong, one_of};
+use crate::value::{self, ValueError, one_of};
 
 /// The problems of one text.
 pub(crate) struct Problems<'t> {
@@ -96,7 +96,7 @@ impl<'t> Section<'t> {
         &mut self,
         key: &'static str,
         example: &'static str,
-        read: impl FnOnce(&DeValue<'_>) -> Result<T, Wrong>,
+        read: impl FnOnce(&DeValue<'_>) -> Result<T, ValueError>,
     ) -> Option<T> {
         self.require(key, example);
         self.optional(key, read)
@@ -106,7 +106,7 @@ impl<'t> Section<'t> {
     pub(crate) fn optional<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(&DeValue<'_>) -> Result<T, Wrong>,
+        read: impl FnOnce(&DeValue<'_>) -> Result<T, ValueError>,
     ) -> Option<T> {
         let value = self.get(key)?;
         match read(value.get_ref()) {
@@ -123,7 +123,7 @@ impl<'t> Section<'t> {
         &mut self,
         key: &'static str,
         default: T,
-        read: impl FnOnce(&DeValue<'_>) -> Result<T, Wrong>,
+        read: impl FnOnce(&DeValue<'_>) -> Result<T, ValueError>,
     ) -> Option<T> {
         if self.has(key) {
             self.optional(key, read)
@@ -138,7 +138,7 @@ impl<'t> Section<'t> {
         &mut self,
         key: &'static str,
         example: &'static str,
-        mut read: impl FnMut(&DeValue<'_>) -> Result<T, Wrong>,
+        mut read: impl FnMut(&DeValue<'_>) -> Result<T, ValueError>,
     ) -> Option<Vec<Spanned<T>>> {
         self.require(key, example);
         let value = self.get(key)?;

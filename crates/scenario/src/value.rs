@@ -1,5 +1,5 @@
-//! Readers of single TOML values: each takes a value and gives what it means, or says what is
-//! wrong with it and what would be right.
+//! Readers of single TOML values. Each gives what a value means, or says what is wrong with it and
+//! what would be right.
 
 use strewn_base::SECTOR_BYTES;
 use strewn_spindle::MAX_DEPTH;
@@ -10,19 +10,20 @@ use crate::quantity::{Bytes, Nanoseconds};
 
 /// Why a value was refused.
 #[derive(Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct ValueError {
     pub(crate) message: String,
     pub(crate) help: String,
 }
 
-type Reading<T> = Result<T, Wrong>;
+/// The value read, or why it is refused.
+type Reading<T> = Result<T, ValueError>;
 
-fn wrong<T>(message: impl Into<String>, help: impl Into<String>) -> Reading<T> {
-    Err(Wrong { message: message.into(), help: help.into() })
+fn refuse<T>(message: impl Into<String>, help: impl Into<String>) -> Reading<T> {
+    Err(ValueError { message: message.into(), help: help.into() })
 }
 
 fn wrong_type<T>(value: &DeValue<'_>, expected: &str, help: &str) -> Reading<T> {
-    wrong(format!("is {}, not {expected}", type_of(value)), help)
+    refuse(format!("is {}, not {expected}", type_of(value)), help)
 }
 
 /// The type of a value, with its article.
@@ -42,7 +43,7 @@ pub(crate) fn text(value: &DeValue<'_>) -> Reading<String> {
 /// A string with something in it.
 pub(crate) fn name(value: &DeValue<'_>) -> Reading<String> {
     match text(value)? {
-        name if name.trim().is_empty() => wrong("is empty", "give it a name"),
+        name if name.trim().is_empty() => refuse("is empty", "give it a name"),
         name => Ok(name),
     }
 }
@@ -59,14 +60,14 @@ pub(crate) fn bytes(value: &DeValue<'_>) -> Reading<u64> {
     };
     match text.parse::<Bytes>() {
         Ok(bytes) => Ok(bytes.0),
-        Err(error) => wrong(error.to_string(), "write a size such as \"64 MiB\" or \"1000 GB\""),
+        Err(error) => refuse(error.to_string(), "write a size such as \"64 MiB\" or \"1000 GB\""),
     }
 }
 
 /// A size in bytes, more than none.
 pub(crate) fn positive_bytes(value: &DeValue<'_>) -> Reading<u64> {
     match bytes(value)? {
-        0 => wrong("is zero", "give a size of one byte or more"),
+        0 => refuse("is zero", "give a size of one byte or more"),
         bytes => Ok(bytes),
     }
 }
@@ -83,14 +84,14 @@ pub(crate) fn nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
     };
     match text.parse::<Nanoseconds>() {
         Ok(time) => Ok(time.0),
-        Err(error) => wrong(error.to_string(), "write a time such as \"76 us\" or \"20 min\""),
+        Err(error) => refuse(error.to_string(), "write a time such as \"76 us\" or \"20 min\""),
     }
 }
 
 /// A length of time in nanoseconds, more than none.
 pub(crate) fn positive_nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
     match nanoseconds(value)? {
-        0 => wrong("is zero", "give a time longer than that"),
+        0 => refuse("is zero", "give a time longer than that"),
         time => Ok(time),
     }
 }
@@ -111,32 +112,32 @@ pub(crate) fn number(value: &DeValue<'_>) -> Reading<f64> {
     };
     match number {
         Some(number) if number.is_nan() || number.is_infinite() => {
-            wrong(format!("is {number}, not a number"), "write a plain number")
+            refuse(format!("is {number}, not a number"), "write a plain number")
         }
         Some(number) if number < 0.0 => {
-            wrong(format!("is negative: {number}"), "give zero or more")
+            refuse(format!("is negative: {number}"), "give zero or more")
         }
         Some(number) => Ok(number),
-        None => wrong("is too large", "give a smaller number"),
+        None => refuse("is too large", "give a smaller number"),
     }
 }
 
 /// A number above zero.
 pub(crate) fn positive_number(value: &DeValue<'_>) -> Reading<f64> {
     match number(value)? {
-        0.0 => wrong("is zero", "give a number above zero"),
+        0.0 => refuse("is zero", "give a number above zero"),
         number => Ok(number),
     }
 }
 
 /// A percentage of 0 to 100.
 pub(crate) fn percent(value: &DeValue<'_>) -> Reading<f64> {
-    let percent = number(value).map_err(|wrong| Wrong {
+    let percent = number(value).map_err(|wrong| ValueError {
         message: wrong.message,
         help: "give a percentage from 0 to 100, as a plain number".to_owned(),
     })?;
     if percent > 100.0 {
-        return wrong(format!("is {percent} %"), "give a percentage from 0 to 100");
+        return refuse(format!("is {percent} %"), "give a percentage from 0 to 100");
     }
     Ok(percent)
 }
@@ -149,9 +150,9 @@ pub(crate) fn whole(value: &DeValue<'_>) -> Reading<u64> {
     match i64::from_str_radix(integer.as_str(), integer.radix()) {
         Ok(number) => match u64::try_from(number) {
             Ok(number) => Ok(number),
-            Err(_) => wrong(format!("is negative: {number}"), "give zero or more"),
+            Err(_) => refuse(format!("is negative: {number}"), "give zero or more"),
         },
-        Err(_) => wrong("does not fit into 64 bits", "give a smaller number"),
+        Err(_) => refuse("does not fit into 64 bits", "give a smaller number"),
     }
 }
 
@@ -160,14 +161,14 @@ pub(crate) fn count(value: &DeValue<'_>) -> Reading<u32> {
     let number = whole(value)?;
     match u32::try_from(number) {
         Ok(count) => Ok(count),
-        Err(_) => wrong(format!("is {number}"), format!("give at most {}", u32::MAX)),
+        Err(_) => refuse(format!("is {number}"), format!("give at most {}", u32::MAX)),
     }
 }
 
 /// A count of one or more.
 pub(crate) fn positive_count(value: &DeValue<'_>) -> Reading<u32> {
     match count(value)? {
-        0 => wrong("is zero", "give one or more"),
+        0 => refuse("is zero", "give one or more"),
         count => Ok(count),
     }
 }
@@ -176,7 +177,7 @@ pub(crate) fn positive_count(value: &DeValue<'_>) -> Reading<u32> {
 pub(crate) fn queue_depth(value: &DeValue<'_>) -> Reading<u32> {
     let depth = positive_count(value)?;
     if depth > MAX_DEPTH {
-        return wrong(
+        return refuse(
             format!("is {depth}"),
             format!("a spindle's queue takes at most {MAX_DEPTH}"),
         );
@@ -189,7 +190,7 @@ pub(crate) fn spindle(value: &DeValue<'_>) -> Reading<u16> {
     let number = count(value)?;
     match u16::try_from(number) {
         Ok(spindle) => Ok(spindle),
-        Err(_) => wrong(format!("is {number}"), format!("give at most {}", u16::MAX)),
+        Err(_) => refuse(format!("is {number}"), format!("give at most {}", u16::MAX)),
     }
 }
 
@@ -203,7 +204,7 @@ pub(crate) fn positive_spindles(value: &DeValue<'_>) -> Reading<u16> {
     let number = positive_count(value)?;
     match u16::try_from(number) {
         Ok(spindles) => Ok(spindles),
-        Err(_) => wrong(format!("is {number}"), format!("give at most {}", u16::MAX)),
+        Err(_) => refuse(format!("is {number}"), format!("give at most {}", u16::MAX)),
     }
 }
 
@@ -211,7 +212,7 @@ pub(crate) fn positive_spindles(value: &DeValue<'_>) -> Reading<u16> {
 pub(crate) fn whole_percent(value: &DeValue<'_>) -> Reading<u8> {
     let percent = percent(value)?;
     if percent.fract() != 0.0 {
-        return wrong(format!("is {percent} %"), "give a whole percentage, such as 60");
+        return refuse(format!("is {percent} %"), "give a whole percentage, such as 60");
     }
     Ok(percent as u8)
 }
@@ -221,11 +222,11 @@ pub(crate) fn whole_sectors(value: &DeValue<'_>) -> Reading<u32> {
     let bytes = positive_bytes(value)?;
     match u32::try_from(bytes) {
         Ok(bytes) if u64::from(bytes).is_multiple_of(SECTOR_BYTES) => Ok(bytes),
-        Ok(_) => wrong(
+        Ok(_) => refuse(
             format!("is {}, which is not whole sectors", Bytes(bytes)),
             format!("give a multiple of {SECTOR_BYTES} B"),
         ),
-        Err(_) => wrong(format!("is {}", Bytes(bytes)), "give less than 4 GiB"),
+        Err(_) => refuse(format!("is {}", Bytes(bytes)), "give less than 4 GiB"),
     }
 }
 
@@ -244,7 +245,7 @@ pub(crate) fn choice<T: Copy>(value: &DeValue<'_>, words: &[(&str, T)]) -> Readi
         return Ok(*meaning);
     }
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    wrong(format!("`{text}` is not known here"), one_of(&text, &known))
+    refuse(format!("`{text}` is not known here"), one_of(&text, &known))
 }
 
 /// What to write in place of `word`: the nearest of `known`, and all of them.

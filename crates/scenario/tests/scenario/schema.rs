@@ -1,5 +1,4 @@
 //! The JSON schema that editors use has the keys that the reader takes, no more and no fewer.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 

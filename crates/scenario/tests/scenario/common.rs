@@ -1,10 +1,9 @@
 //! A good scenario, and ways to break it.
-#![allow(dead_code, missing_docs)]
 
 use strewn_scenario::{Scenario, ScenarioError};
 
 /// A scenario of one write-anywhere and one in-place array.
-pub const GOOD: &str = include_str!("../data/good.toml");
+pub const GOOD: &str = include_str!("data/good.toml");
 
 /// What the good scenario is called in errors.
 pub const NAME: &str = "scenarios/good.toml";

@@ -1,11 +1,8 @@
 //! What calibration does: reading, setting and recording parameters; and scaling down.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{GOOD, NAME, good};
+use crate::common::{GOOD, NAME, good};
 use strewn_scenario::{
-    Layout, ParameterError, ParameterUnit, RecordError, Scenario, record_fitted,
+    ArrayLayout, ParameterError, ParameterUnit, RecordError, Scenario, record_fitted,
 };
 
 #[test]
@@ -135,12 +132,12 @@ fn scaled_down_keeps_what_rates_depend_on() {
     assert_eq!(scaled.segment_ns, 75_000_000_000);
     assert_eq!(scaled.workload.file_bytes, (100 << 30) / 16);
     assert_eq!(scaled.arrays[0].lun_bytes, 62_500_000_000 / 4096 * 4096);
-    let Layout::WriteAnywhere(layout) = &scaled.arrays[0].layout else { panic!() };
+    let ArrayLayout::WriteAnywhere(layout) = &scaled.arrays[0].layout else { panic!() };
     assert_eq!(layout.log_half_bytes, 16 << 20);
     assert_eq!(layout.checkpoint_interval_ns, 2_500_000_000);
     assert_eq!(layout.buffer_cache_bytes % 4096, 0);
     assert_eq!(layout.area_stripes, 4096);
-    let Layout::InPlace(layout) = &scaled.arrays[1].layout else { panic!() };
+    let ArrayLayout::InPlace(layout) = &scaled.arrays[1].layout else { panic!() };
     assert_eq!(layout.write_cache_bytes, 128 << 20);
     assert_eq!(scaled.arrays[0].outstanding, 150);
     assert_eq!(
@@ -167,6 +164,6 @@ fn nothing_scales_to_zero() {
     let (scaled, _) = good().scaled_down(u32::MAX);
     assert!(scaled.workload.file_bytes >= 4096);
     assert!(scaled.segment_ns > 0);
-    let Layout::WriteAnywhere(layout) = &scaled.arrays[0].layout else { panic!() };
+    let ArrayLayout::WriteAnywhere(layout) = &scaled.arrays[0].layout else { panic!() };
     assert!(layout.log_half_bytes >= 4096 && layout.checkpoint_interval_ns > 0);
 }

@@ -1,10 +1,7 @@
 //! Every way a scenario can be wrong: each case changes a good one, and says which line, field,
 //! message and help must come of it.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{changed, error_of};
+use crate::common::{changed, error_of};
 
 /// One change to the good scenario and the single problem that must come of it.
 struct Case {
@@ -211,7 +208,7 @@ const CASES: &[Case] = &cases! {
         "segments = 14" => "segments = 0", "segments", "segments", "is zero", "give one or more";
     "more segments than time":
         "segments = 14" => "segments = 4000000000", "segments =", "segments",
-        "more time than nanoseconds of 64 bits can count", "give at most 15372286";
+        "last longer than 64-bit nanoseconds can count", "give at most 15372286";
     "segments without length":
         "segment = \"20 min\"" => "segment = \"0 s\"", "segment =", "segment", "is zero",
         "longer than that";
@@ -343,7 +340,7 @@ fn failure(case: &Case) -> Option<String> {
         return Some(format!("not one problem: {:#?}", error.problems()));
     };
     let line = text.lines().nth(problem.line() - 1).unwrap();
-    let place = format!("{}:{}:{}: ", common::NAME, problem.line(), problem.column());
+    let place = format!("{}:{}:{}: ", crate::common::NAME, problem.line(), problem.column());
     let comes_true = line.starts_with(case.at)
         && problem.field() == case.field
         && problem.message().contains(case.message)
@@ -373,7 +370,7 @@ fn two_arrays_of_one_name() {
 
 #[test]
 fn no_arrays() {
-    let workload = common::GOOD.split("[[array]]").next().unwrap();
+    let workload = crate::common::GOOD.split("[[array]]").next().unwrap();
     let missing = error_of(workload);
     let [problem] = missing.problems() else { panic!("{missing:?}") };
     assert_eq!(problem.field(), "array");

@@ -1,13 +1,10 @@
 //! What good scenarios come to.
-#![allow(clippy::unwrap_used)]
-
-mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{GOOD, changed, good};
+use crate::common::{GOOD, changed, good};
 use strewn_scenario::{
-    AccessSpecificationChoice, Fitted, Layout, Parity, Processor, ProtectionLevel, Scenario,
+    AccessSpecificationChoice, ArrayLayout, Fitted, Parity, Processor, ProtectionLevel, Scenario,
     SpindleChoice, SpindleFailure,
 };
 
@@ -23,13 +20,13 @@ fn values_are_in_base_units() {
     let processor =
         Processor { host_operation_ns: 76_000.0, spindle_command_ns: 110_000.0, per_kib_ns: 500.0 };
     assert_eq!(array.processor, processor);
-    let Layout::WriteAnywhere(layout) = &array.layout else { panic!("{array:?}") };
+    let ArrayLayout::WriteAnywhere(layout) = &array.layout else { panic!("{array:?}") };
     assert_eq!((layout.parity, layout.data_spindles), (Parity::RaidDp, 18));
     assert_eq!(layout.right_sized_bytes, 136_000 << 20);
     assert_eq!(layout.log_record_header_bytes, 160);
     assert_eq!(layout.checkpoint_interval_ns, 10_000_000_000);
     let array = scenario.array("inplace").unwrap();
-    let Layout::InPlace(layout) = &array.layout else { panic!("{array:?}") };
+    let ArrayLayout::InPlace(layout) = &array.layout else { panic!("{array:?}") };
     assert_eq!(layout.redundancy_sets, [10, 10]);
     assert_eq!(layout.protection_level, ProtectionLevel::Single);
     assert_eq!(
@@ -61,7 +58,7 @@ fn an_access_specification_may_be_written_out() {
         random_percent = 0";
     let text = changed("access_specification = \"file-server\"\n", "");
     let text = text.replace("file = \"100 GiB\"", &format!("file = \"100 GiB\"\n{lines}"));
-    let scenario = Scenario::parse(&text, common::NAME).unwrap();
+    let scenario = Scenario::parse(&text, crate::common::NAME).unwrap();
     let AccessSpecificationChoice::Inline(lines) = &scenario.workload.access_specification else {
         panic!("{:?}", scenario.workload);
     };
@@ -74,7 +71,7 @@ fn an_access_specification_may_be_written_out() {
 #[test]
 fn a_shipped_specification_is_taken_at_the_alignment() {
     let text = changed("file = \"100 GiB\"", "file = \"100 GiB\"\nalignment = \"4 KiB\"");
-    let workload = Scenario::parse(&text, common::NAME).unwrap().workload;
+    let workload = Scenario::parse(&text, crate::common::NAME).unwrap().workload;
     let specification = workload.specification().unwrap();
     assert_eq!((specification.name(), specification.alignment_bytes()), ("file-server", 4096));
 }
@@ -86,7 +83,7 @@ fn parts_may_be_left_out() {
         "[array.fitted]\nparameters = [\"in_place.destages_per_spindle\"]\nsegments = [1]\n",
         "",
     );
-    let scenario = Scenario::parse(&text, common::NAME).unwrap();
+    let scenario = Scenario::parse(&text, crate::common::NAME).unwrap();
     assert_eq!(scenario.overhead, None);
     assert_eq!(scenario.arrays[1].fitted, None);
     assert_eq!(scenario.published, None);
@@ -99,11 +96,11 @@ fn spindles_may_fail_and_are_scaled_with_the_segments() {
         "spares = 1\n\n[[array.failure]]\nat = \"2 h\"\nspindle = 4\n[[array.failure]]\nat = \"3 h\"\n\
          spindle = 19\n\n[[array]]\nname = \"inplace\"",
     );
-    let scenario = Scenario::parse(&text, common::NAME).unwrap();
+    let scenario = Scenario::parse(&text, crate::common::NAME).unwrap();
     let [anywhere, inplace] = &scenario.arrays[..] else { panic!("{:?}", scenario.arrays) };
     assert!(inplace.failures.is_empty());
     assert_eq!(anywhere.rebuild_steps_in_flight, 2);
-    let Layout::WriteAnywhere(layout) = &anywhere.layout else { panic!("{anywhere:?}") };
+    let ArrayLayout::WriteAnywhere(layout) = &anywhere.layout else { panic!("{anywhere:?}") };
     assert_eq!(layout.spares, 1);
     let hour_ns = 3_600_000_000_000;
     assert_eq!(anywhere.failures[0], SpindleFailure { at_ns: 2 * hour_ns, spindle: 4 });

@@ -1,9 +1,6 @@
 //! A scenario damaged anyhow is read or refused, and never panics.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{GOOD, NAME};
+use crate::common::{GOOD, NAME};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_scenario::{Scenario, record_fitted};

@@ -1,9 +1,6 @@
 //! What an error of a bad scenario holds: all that a program needs to show it.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::{NAME, changed, error_of};
+use crate::common::{NAME, changed, error_of};
 use strewn_scenario::{Problem, ProblemKind, Scenario, ScenarioError};
 
 /// The text that a problem marks.

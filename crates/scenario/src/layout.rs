@@ -1,0 +1,77 @@
+//! The layout of an array: write-anywhere or in-place.
+
+use crate::catalog;
+use crate::in_place::InPlace;
+use crate::quantity::Bytes;
+use crate::section::Section;
+use crate::write_anywhere::WriteAnywhere;
+
+/// Where an array writes a block that is overwritten.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ArrayLayout {
+    /// At a new address: a copy-on-write layout over one parity group.
+    WriteAnywhere(WriteAnywhere),
+    /// At its old address: VRAID over redundancy sets.
+    InPlace(InPlace),
+}
+
+impl ArrayLayout {
+    /// The most parameters that calibration may fit for an array of this layout. Few fitted
+    /// parameters keep a comparison with published figures a prediction.
+    #[must_use]
+    pub fn fitted_parameters_limit(&self) -> usize {
+        match self {
+            Self::WriteAnywhere(_) => 2,
+            Self::InPlace(_) => 1,
+        }
+    }
+
+    /// Reads the one of `[array.write_anywhere]` or `[array.in_place]`: an array has one of them.
+    pub(crate) fn read(section: &mut Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
+        if section.has("write_anywhere") && section.has("in_place") {
+            // It is unknown which of the two is meant, so neither is checked further.
+            section.get("write_anywhere");
+            section.get("in_place");
+            section.problem(
+                "in_place",
+                "the array has both a write_anywhere and an in_place layout",
+                "keep one of [array.write_anywhere] and [array.in_place]",
+            );
+            return None;
+        }
+        section.require_one_of(
+            &["write_anywhere", "in_place"],
+            "add [array.write_anywhere] or [array.in_place] and its keys",
+        );
+        let write_anywhere = section
+            .section("write_anywhere")
+            .and_then(|section| WriteAnywhere::read(section, drive_bytes))
+            .map(Self::WriteAnywhere);
+        let in_place = section.section("in_place").and_then(InPlace::read).map(Self::InPlace);
+        write_anywhere.or(in_place)
+    }
+
+    /// Notes a problem if the LUN is larger than the array's usable capacity.
+    pub(crate) fn check_lun(
+        &self,
+        section: &Section<'_>,
+        lun_bytes: u64,
+        drive_bytes: Option<u64>,
+    ) {
+        let drive_bytes = drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES);
+        let (usable, how) = match self {
+            Self::WriteAnywhere(layout) => layout.usable(),
+            Self::InPlace(layout) => layout.usable(drive_bytes),
+        };
+        if lun_bytes > usable {
+            let (lun, about) = (Bytes(lun_bytes), Bytes(usable).approximately());
+            // Rounded down to whole GiB, so that the size advised fits.
+            let most = Bytes(usable >> 30 << 30);
+            section.problem(
+                "lun",
+                format!("a LUN of {lun} is larger than the array's usable {about}"),
+                format!("give at most {most}, or a larger array: it has {how}"),
+            );
+        }
+    }
+}

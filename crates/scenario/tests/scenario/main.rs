@@ -1,0 +1,12 @@
+//! Scenarios read from text: what is taken, what is refused and why, and what may be changed afterwards.
+//!
+//! One test program, because each more is linked with the whole library again.
+#![allow(clippy::unwrap_used)]
+
+mod bad_scenarios;
+mod common;
+mod good_scenarios;
+mod mutations;
+mod parameters;
+mod reports;
+mod schema;
