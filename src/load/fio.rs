@@ -53,13 +53,13 @@ pub(super) fn read(
     };
     if let Some(note) = file.refused.iter().find(concerns) {
         return Err(LoadError::new(
-            format!("{}: `{}` is not supported", note.place, note.name),
+            format!("{}: `{}` is not supported", note.position, note.name),
             format!("{}; take it out of the job to go without", note.reason),
         ));
     }
     let note = |note: &OptionNote| Ignored {
         name: note.name.clone(),
-        place: note.place.to_string(),
+        place: note.position.to_string(),
         reason: note.reason.to_owned(),
     };
     let mut ignored: Vec<Ignored> = file.ignored.iter().filter(concerns).map(note).collect();

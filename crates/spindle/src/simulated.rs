@@ -412,11 +412,14 @@ impl<T: Copy> SimulatedSpindle<T> {
     /// Nanoseconds in service up to `now_ns`, which is not before the last completion taken out. The command in service
     /// counts only up to `now_ns`.
     pub fn busy_ns_until(&self, now_ns: u64) -> u64 {
-        if self.in_service.is_none() {
-            return self.counters.busy_ns;
-        }
-        let ahead_ns = self.completion_ns.saturating_sub(now_ns).min(self.service_ns);
-        self.counters.busy_ns - ahead_ns
+        let ahead_ns = match self.in_service {
+            Some(_) => self.completion_ns.saturating_sub(now_ns).min(self.service_ns),
+            None => 0,
+        };
+        let busy_ns = self.counters.busy_ns - ahead_ns;
+        // Services do not overlap, so the utilization of a segment between two such times is at most 1 too.
+        assert!(busy_ns <= now_ns, "the spindle was busy for {busy_ns} ns of {now_ns} ns");
+        busy_ns
     }
 
     /// Nanoseconds spent on the command in service up to `now_ns`, which is not before the last completion taken out; 0 when

@@ -4,15 +4,15 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::text::{self, ErrorKind, FormatError, Limits, Line, Lines, Place, nearest, quoted};
+use crate::text::{
+    self, ErrorKind, FilePosition, FormatError, Limits, Line, Lines, nearest, quoted,
+};
 
 use super::Job;
 use super::option::{self, Treatment};
-use super::setting::{Resolved, Setting};
+use super::setting::{MOST_JOBS, Resolved, Setting};
 use super::size::KbBase;
 
-/// fio runs no more.
-pub(super) const MOST_JOBS: usize = 4096;
 /// fio cuts longer ones.
 const LONGEST_NAME_BYTES: usize = 255;
 
@@ -73,7 +73,7 @@ pub struct OptionNote {
     /// The section that it is in.
     pub section: String,
     /// Where it is.
-    pub place: Place,
+    pub position: FilePosition,
     /// Why it is not in the job.
     pub reason: &'static str,
 }
@@ -131,7 +131,7 @@ impl JobFile {
         if result.jobs.is_empty() {
             return Err(FormatError::new(
                 ErrorKind::Missing,
-                Place::new(file, 0, 0),
+                FilePosition::new(file, 0, 0),
                 "there is no job",
                 "begin one with its name in brackets, such as [random-reads]",
             ));
@@ -148,7 +148,7 @@ impl JobFile {
         let Some(note) = self.refused.first() else { return Ok(()) };
         Err(FormatError::new(
             ErrorKind::Refused,
-            note.place.clone(),
+            note.position.clone(),
             format!("`{}` is not supported", note.name),
             format!("{}; take it out of the job to go without", note.reason),
         ))
@@ -207,7 +207,7 @@ impl JobFile {
             name: name.to_owned(),
             value: value.unwrap_or_default().to_owned(),
             section: section.name.clone(),
-            place: line.place_of(name),
+            position: line.position_of(name),
             reason,
         };
         match treatment {

@@ -1,6 +1,10 @@
 //! Latencies counted as fio counts them.
 
-use super::{DistributionPercent, LatencyStatistics, percentile_list};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::distribution::DistributionPercent;
 
 /// fio tells latencies apart by their 7 leading bits: 64 bins between a power of two and the next.
 const BITS: u32 = 6;
@@ -165,7 +169,7 @@ impl LatencyBins {
         list.map(|percent| (*percent, self.percentile(*percent))).collect()
     }
 
-    pub(super) fn bins(&self) -> std::collections::BTreeMap<u64, u64> {
+    pub(super) fn bins(&self) -> BTreeMap<u64, u64> {
         let counted = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         counted.map(|(bin, count)| (middle_of(bin), *count)).collect()
     }
@@ -245,6 +249,51 @@ fn bucket_of(ns: u64) -> usize {
         Some(bucket) => 20 + bucket,
         None if ns < 2_000_000_000 => 30,
         None => 31,
+    }
+}
+
+/// Latencies in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LatencyStatistics {
+    /// The least.
+    pub min: u64,
+    /// The greatest.
+    pub max: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// Their deviation.
+    pub stddev: f64,
+    /// How many there are.
+    #[serde(rename = "N")]
+    pub n: u64,
+    /// Percentages, and the latencies that so many do not exceed.
+    #[serde(with = "super::json::percentiles", skip_serializing_if = "Option::is_none")]
+    pub percentile: Option<Vec<(f64, u64)>>,
+    /// How many fell into each bin, which only `json+` has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bins: Option<BTreeMap<u64, u64>>,
+}
+
+/// The percentages for which fio gives percentiles unless told otherwise.
+///
+/// ```
+/// assert_eq!(strewn_formats::fio::percentile_list()[11..13], [95.0, 99.0]);
+/// ```
+#[must_use]
+pub fn percentile_list() -> &'static [f64] {
+    &[
+        1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
+        99.95, 99.99,
+    ]
+}
+
+impl LatencyStatistics {
+    /// With fio's percentiles of the latencies in `bins`; none if there are none.
+    #[must_use]
+    pub fn with_percentiles(mut self, bins: &LatencyBins) -> Self {
+        self.percentile = (bins.count() > 0).then(|| bins.percentiles());
+        self
     }
 }
 

@@ -9,6 +9,7 @@
 //! Facts are from the manual page of fio 3.33 and from runs of it. Where the two differ, what it
 //! does is followed, and said where it matters.
 
+mod distribution;
 mod duration;
 mod iolog;
 mod job;
@@ -22,17 +23,15 @@ mod setting;
 mod size;
 mod split;
 
+pub use distribution::DistributionPercent;
 pub use iolog::{IologAction, IologEntry, IologReader, IologVersion, IologWriter};
 pub use job::{
     BlockSizes, Distribution, Extent, Job, Pattern, PatternDirection, RateProcess, SizeShare,
     ThinkTime, Zone, ZoneShare,
 };
 pub use job_file::{JobFile, OptionNote};
-pub use latency::{LatencyBins, bin_ns};
-pub use output::{
-    DirectionResult, DistributionPercent, JobResult, LatencyStatistics, Output, SyncResult,
-    percentile_list,
-};
+pub use latency::{LatencyBins, LatencyStatistics, bin_ns, percentile_list};
+pub use output::{DirectionResult, JobResult, Output, SyncResult};
 pub use per_direction::PerDirection;
 
 pub(crate) use iolog::{IologParser, is_iolog_header};

@@ -1,14 +1,12 @@
 //! Results in the shape of `fio --output-format=json` and `json+`.
 
-use std::collections::BTreeMap;
 use std::io;
 
-use serde::de::Deserializer;
-use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-use super::LatencyBins;
-use super::json::{FioFormatter, in_order};
+use super::distribution::DistributionPercent;
+use super::json::FioFormatter;
+use super::latency::{LatencyBins, LatencyStatistics};
 use crate::text::WriteError;
 
 /// Results of fio, or of whatever is to be read as such.
@@ -181,46 +179,6 @@ pub struct SyncResult {
     pub lat_ns: LatencyStatistics,
 }
 
-/// Latencies in nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LatencyStatistics {
-    /// The least.
-    pub min: u64,
-    /// The greatest.
-    pub max: u64,
-    /// Their mean.
-    pub mean: f64,
-    /// Their deviation.
-    pub stddev: f64,
-    /// How many there are.
-    #[serde(rename = "N")]
-    pub n: u64,
-    /// Percentages, and the latencies that so many do not exceed.
-    #[serde(with = "super::json::percentiles", skip_serializing_if = "Option::is_none")]
-    pub percentile: Option<Vec<(f64, u64)>>,
-    /// How many fell into each bin, which only `json+` has.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bins: Option<BTreeMap<u64, u64>>,
-}
-
-/// Names of ranges, and how many in a hundred fall into each.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DistributionPercent(Vec<(String, f64)>);
-
-/// The percentages for which fio gives percentiles unless told otherwise.
-///
-/// ```
-/// assert_eq!(strewn_formats::fio::percentile_list()[11..13], [95.0, 99.0]);
-/// ```
-#[must_use]
-pub fn percentile_list() -> &'static [f64] {
-    &[
-        1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
-        99.95, 99.99,
-    ]
-}
-
 impl Output {
     /// The version of fio whose shape is written.
     pub const SHAPE: &'static str = "fio-3.33";
@@ -390,79 +348,4 @@ fn sampled(samples: &[f64]) -> (u64, u64, f64, f64) {
     let squares: f64 = samples.iter().map(|sample| (sample - mean).powi(2)).sum();
     let deviation = (squares / (count - 1.0).max(1.0)).sqrt();
     (least.max(0.0).round() as u64, most.round() as u64, mean, deviation)
-}
-
-impl LatencyStatistics {
-    /// With fio's percentiles of the latencies in `bins`; none if there are none.
-    #[must_use]
-    pub fn with_percentiles(mut self, bins: &LatencyBins) -> Self {
-        self.percentile = (bins.count() > 0).then(|| bins.percentiles());
-        self
-    }
-}
-
-impl DistributionPercent {
-    /// From names of ranges and percentages.
-    #[must_use]
-    pub fn new(ranges: impl IntoIterator<Item = (String, f64)>) -> Self {
-        Self(ranges.into_iter().collect())
-    }
-
-    /// All of the time, so many outstanding: `iodepth_level`.
-    ///
-    /// ```
-    /// use strewn_formats::fio::DistributionPercent;
-    ///
-    /// let levels = DistributionPercent::outstanding(150);
-    /// assert_eq!(levels.percent(">=64"), Some(100.0));
-    /// assert_eq!(DistributionPercent::outstanding(7).percent("4"), Some(100.0));
-    /// ```
-    #[must_use]
-    pub fn outstanding(outstanding: u32) -> Self {
-        let labels = ["1", "2", "4", "8", "16", "32", ">=64"];
-        let bucket = outstanding.max(1).ilog2().min(6) as usize;
-        Self::of_one(&labels, bucket)
-    }
-
-    /// One submitted or completed at a time: the range up to 4.
-    fn at_a_time() -> Self {
-        Self::of_one(&["0", "4", "8", "16", "32", "64", ">=64"], 1)
-    }
-
-    fn of_one(labels: &[&str], bucket: usize) -> Self {
-        let percent = |at| if at == bucket { 100.0 } else { 0.0 };
-        Self(
-            labels.iter().enumerate().map(|(at, &label)| (label.to_owned(), percent(at))).collect(),
-        )
-    }
-
-    /// The percentage of a range.
-    #[must_use]
-    pub fn percent(&self, range: &str) -> Option<f64> {
-        self.0.iter().find(|(name, _)| name == range).map(|(_, percent)| *percent)
-    }
-
-    /// The ranges in their order.
-    ///
-    /// ```
-    /// use strewn_formats::fio::DistributionPercent;
-    ///
-    /// let halves = DistributionPercent::new([("1".to_owned(), 50.0), ("2".to_owned(), 50.0)]);
-    /// assert_eq!(halves.ranges().map(|(_, percent)| percent).sum::<f64>(), 100.0);
-    /// ```
-    pub fn ranges(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.0.iter().map(|(name, percent)| (name.as_str(), *percent))
-    }
-}
-
-impl Serialize for DistributionPercent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.ranges())
-    }
-}
-
-impl<'de> Deserialize<'de> for DistributionPercent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        in_order(deserializer).map(Self)
-    }
 }

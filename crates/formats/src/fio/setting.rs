@@ -3,12 +3,14 @@
 use crate::text::{ErrorKind, FormatError, Line, did_you_mean, quoted, unsigned};
 
 use super::duration::{Unitless, duration_us};
-use super::job_file::MOST_JOBS;
 use super::size::{KbBase, percent};
 use super::split::{block_sizes, distribution, distribution_name, zones};
 use super::{
     BlockSizes, Distribution, Job, Pattern, PatternDirection, PerDirection, RateProcess, ThinkTime,
 };
+
+/// Most jobs that fio runs.
+pub(super) const MOST_JOBS: usize = 4096;
 
 /// Which field of a job an option sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

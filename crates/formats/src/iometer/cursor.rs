@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use crate::text::{
-    ErrorKind, FormatError, Limits, Line, Lines, Place, did_you_mean, quoted, unsigned_up_to,
+    ErrorKind, FilePosition, FormatError, Limits, Line, Lines, did_you_mean, quoted, unsigned_up_to,
 };
 
 /// Keys that a file may have, by which headings are told from them.
@@ -102,15 +102,16 @@ impl Cursor {
         Some(Line::new(text, *number, &self.file))
     }
 
-    pub(super) fn place_of_last(&self) -> Place {
-        self.last().map_or_else(|| Place::new(self.file.clone(), 0, 0), |line| line.place())
+    pub(super) fn position_of_last(&self) -> FilePosition {
+        self.last()
+            .map_or_else(|| FilePosition::new(self.file.clone(), 0, 0), |line| line.position())
     }
 
     /// The file is over where it should not be.
     pub(super) fn ended_within(&self, section: &str, end: &str) -> FormatError {
         FormatError::new(
             ErrorKind::Missing,
-            self.place_of_last(),
+            self.position_of_last(),
             format!("the file ends within {section}"),
             format!("it is cut short, or the line `{end}` is missing"),
         )
@@ -139,10 +140,15 @@ impl Cursor {
 
     /// As [`Cursor::value`], where an empty one is an error.
     pub(super) fn value_of(&mut self, key: &str, help: &str) -> Result<Value<'_>, FormatError> {
-        let place = self.place_of_last();
+        let position = self.position_of_last();
         self.value().ok_or_else(|| {
             let name = key.trim_start_matches('\'');
-            FormatError::new(ErrorKind::Missing, place, format!("{name} is without a value"), help)
+            FormatError::new(
+                ErrorKind::Missing,
+                position,
+                format!("{name} is without a value"),
+                help,
+            )
         })
     }
 
@@ -240,4 +246,9 @@ impl<'c> Value<'c> {
             }
         }
     }
+}
+
+/// Whether a line starts a section, which ends the one before it: old files do not end every section.
+pub(super) fn is_at_section(line: &Line<'_>) -> bool {
+    SECTIONS.iter().any(|section| begins(line.text.trim(), section))
 }

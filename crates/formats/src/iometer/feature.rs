@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use strewn_base::SECTOR_BYTES;
+
 use super::access_specification::IDLE;
 use super::{AccessSpecification, Configuration, TestType, Worker, WorkerKind};
-
-const SECTOR_BYTES: u32 = 512;
 
 /// Something that a configuration asks for and not everything that reads it will do.
 ///
@@ -131,7 +131,7 @@ impl AccessSpecification {
             found.push(FeatureUse { feature: Feature::Idle, by });
         }
         for (position, line) in self.lines.iter().enumerate() {
-            let whole = |bytes: u32| bytes.is_multiple_of(SECTOR_BYTES);
+            let whole = |bytes: u32| u64::from(bytes).is_multiple_of(SECTOR_BYTES);
             let delays = line.delay_ms > 0;
             let features = [
                 (line.bytes == 0, Feature::Idle),
@@ -139,7 +139,7 @@ impl AccessSpecification {
                 (delays, Feature::Delay),
                 (delays && line.burst_accesses > 1, Feature::Burst),
                 (
-                    line.alignment_bytes > SECTOR_BYTES && whole(line.alignment_bytes),
+                    u64::from(line.alignment_bytes) > SECTOR_BYTES && whole(line.alignment_bytes),
                     Feature::Alignment,
                 ),
                 (!whole(line.alignment_bytes), Feature::ByteAlignment),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::text::{self, ErrorKind, FormatError, Line, did_you_mean, quoted};
 
-use super::cursor::{Cursor, SECTIONS, begins};
+use super::cursor::{Cursor, SECTIONS, begins, is_at_section};
 use super::read_managers::managers;
 use super::read_specifications::{specifications, unnamed_specifications};
 use super::{
@@ -56,7 +56,7 @@ impl Configuration {
             None => {
                 return Err(FormatError::new(
                     ErrorKind::Missing,
-                    cursor.place_of_last(),
+                    cursor.position_of_last(),
                     "the file is empty",
                     "give an Iometer configuration, which begins with `Version 1.1.0`",
                 ));
@@ -133,11 +133,6 @@ fn outside_of_sections(line: &Line<'_>) -> Result<(), FormatError> {
         format!("{} stands outside of the sections", quoted(text)),
         format!("put it into one of {}, or a ' before it", known.join(", ")),
     ))
-}
-
-/// Whether a section is over, which old files do not say of each.
-pub(super) fn is_at_section(line: &Line<'_>) -> bool {
-    SECTIONS.iter().any(|section| begins(line.text.trim(), section))
 }
 
 fn test_setup(cursor: &mut Cursor) -> Result<TestSetup, FormatError> {

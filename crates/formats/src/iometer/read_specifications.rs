@@ -1,9 +1,8 @@
 //! The section of access specifications.
 
-use crate::text::{ErrorKind, FormatError, Line, Place, quoted, unsigned_up_to};
+use crate::text::{ErrorKind, FilePosition, FormatError, Line, quoted, unsigned_up_to};
 
-use super::cursor::{Cursor, Value, begins};
-use super::read::is_at_section;
+use super::cursor::{Cursor, Value, begins, is_at_section};
 use super::{AccessLine, AccessSpecification, DefaultAssignment};
 
 /// Iometer has no more lines in a specification.
@@ -34,9 +33,9 @@ pub(super) fn specifications(cursor: &mut Cursor) -> Result<Vec<AccessSpecificat
         let help = "write its name and assignment, such as OLTP,NONE";
         let mut value = cursor.value_of(&key, help)?;
         let (name, default_assignment) = name_and_assignment(&mut value)?;
-        let place = value.line.place_of(value.line.text.trim());
+        let position = value.line.position_of(value.line.text.trim());
         let lines = lines_of_specification(cursor)?;
-        check_sum(&name, &lines, place)?;
+        check_sum(&name, &lines, position)?;
         let specification = AccessSpecification { name, default_assignment, lines };
         // As in Iometer, one of the same name replaces the one before.
         let before = specifications
@@ -55,7 +54,7 @@ pub(super) fn specifications(cursor: &mut Cursor) -> Result<Vec<AccessSpecificat
 fn too_many(cursor: &Cursor, most: usize) -> FormatError {
     let message = format!("there are more than {most} access specifications");
     let help = "split the file, or check that it is a configuration";
-    FormatError::new(ErrorKind::Limit, cursor.place_of_last(), message, help)
+    FormatError::new(ErrorKind::Limit, cursor.position_of_last(), message, help)
 }
 
 /// Names may have commas in them, so that the last one counts.
@@ -124,14 +123,19 @@ pub(super) fn access_line(line: &Line<'_>) -> Result<AccessLine, FormatError> {
     })
 }
 
-fn check_sum(name: &str, lines: &[AccessLine], place: Place) -> Result<(), FormatError> {
+fn check_sum(name: &str, lines: &[AccessLine], position: FilePosition) -> Result<(), FormatError> {
     let percent: u32 = lines.iter().map(|line| u32::from(line.percent_of_accesses)).sum();
     if percent == 100 {
         return Ok(());
     }
     let name = quoted(name);
     let message = format!("the lines of access specification {name} take {percent} % of accesses");
-    Err(FormatError::new(ErrorKind::Value, place, message, "make their `% of size` add up to 100"))
+    Err(FormatError::new(
+        ErrorKind::Value,
+        position,
+        message,
+        "make their `% of size` add up to 100",
+    ))
 }
 
 /// Specifications as they were before 1998.05.21: six numbers a line, with spaces, without names.
@@ -200,7 +204,7 @@ pub(super) fn unnamed_specifications(
     if !lines.is_empty() {
         return Err(FormatError::new(
             ErrorKind::Value,
-            cursor.place_of_last(),
+            cursor.position_of_last(),
             format!("the lines of the last specification take {percent} % of accesses"),
             "make their `% of size` add up to 100",
         ));

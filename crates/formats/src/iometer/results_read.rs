@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
-use crate::text::{ErrorKind, FormatError, Limits, Line, Lines, Place, quoted};
+use crate::text::{ErrorKind, FilePosition, FormatError, Limits, Line, Lines, quoted};
 
 use super::cursor::{Value, begins};
 use super::read_specifications::{access_line, name_and_assignment};
@@ -77,16 +77,21 @@ impl Results {
             }
         }
         if reader.is_in_test {
-            let place = lines.here();
+            let position = lines.here();
             let help = "it is cut short, or the line `'Time Stamp` is missing";
             let message = "the file ends within a test";
-            return Err(FormatError::new(ErrorKind::Missing, place, message, help));
+            return Err(FormatError::new(ErrorKind::Missing, position, message, help));
         }
         if reader.all.is_empty() {
-            let place = Place::new(file, 0, 0);
+            let position = FilePosition::new(file, 0, 0);
             let help =
                 "give a results.csv of Iometer, which begins with `'Test Type,Test Description`";
-            return Err(FormatError::new(ErrorKind::Missing, place, "there are no results", help));
+            return Err(FormatError::new(
+                ErrorKind::Missing,
+                position,
+                "there are no results",
+                help,
+            ));
         }
         Ok(reader.all)
     }

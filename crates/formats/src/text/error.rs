@@ -1,4 +1,4 @@
-//! Errors that say where, what, and what to do.
+//! Errors: where, what, and what to do.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-/// Where something is: a file, a line of it, a column of the line.
+/// A position in a file: the file, its line, the column of the line.
 ///
 /// It prints as editors and compilers write it, `web.icf:12:7`; without a file, `line 12, column 7`.
 ///
@@ -14,11 +14,11 @@ use thiserror::Error;
 /// use strewn_formats::fio::JobFile;
 ///
 /// let error = JobFile::parse("[a]\nrw=raed\n", "web.fio").unwrap_err();
-/// assert_eq!(error.place().to_string(), "web.fio:2:4");
-/// assert_eq!((error.place().line(), error.place().column()), (Some(2), Some(4)));
+/// assert_eq!(error.position().to_string(), "web.fio:2:4");
+/// assert_eq!((error.position().line(), error.position().column()), (Some(2), Some(4)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct FilePosition {
     file: Option<Arc<str>>,
     /// Counted from 1; 0 is the file as a whole.
     line: u64,
@@ -26,7 +26,7 @@ pub struct Place {
     column: u64,
 }
 
-impl Place {
+impl FilePosition {
     pub(crate) fn new(file: Option<Arc<str>>, line: u64, column: u64) -> Self {
         Self { file, line, column }
     }
@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line, self.column) {
             (Some(file), 0, _) => write!(formatter, "{file}"),
@@ -109,7 +109,7 @@ pub struct FormatError(Box<Cause>);
 #[derive(Clone, Debug)]
 struct Cause {
     kind: ErrorKind,
-    place: Place,
+    position: FilePosition,
     message: String,
     help: String,
     source: Option<Arc<io::Error>>,
@@ -118,12 +118,12 @@ struct Cause {
 impl FormatError {
     pub(crate) fn new(
         kind: ErrorKind,
-        place: Place,
+        position: FilePosition,
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
         let (message, help) = (message.into(), help.into());
-        Self(Box::new(Cause { kind, place, message, help, source: None }))
+        Self(Box::new(Cause { kind, position, message, help, source: None }))
     }
 
     pub(crate) fn caused_by(mut self, source: io::Error) -> Self {
@@ -139,8 +139,8 @@ impl FormatError {
 
     /// Where it is.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.0.place
+    pub fn position(&self) -> &FilePosition {
+        &self.0.position
     }
 
     /// What is wrong, without the place.
@@ -158,14 +158,14 @@ impl FormatError {
     /// Where it is and what is wrong.
     #[must_use]
     pub fn problem(&self) -> String {
-        format!("{}: {}", self.0.place, self.0.message)
+        format!("{}: {}", self.0.position, self.0.message)
     }
 }
 
 impl fmt::Display for FormatError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cause { place, message, help, .. } = &*self.0;
-        write!(formatter, "{place}: {message}; {help}")
+        let Cause { position, message, help, .. } = &*self.0;
+        write!(formatter, "{position}: {message}; {help}")
     }
 }
 

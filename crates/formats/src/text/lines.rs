@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, ErrorKind as IoErrorKind};
 use std::sync::Arc;
 
-use super::error::{ErrorKind, FormatError, Place};
+use super::error::{ErrorKind, FilePosition, FormatError};
 use super::source::Source;
 
 /// What a format has at the most. A file with more is of another format or damaged, and is refused
@@ -49,7 +49,7 @@ impl<R: BufRead> Lines<R> {
         let source = Source::new(reader).map_err(|error| {
             FormatError::new(
                 ErrorKind::Io,
-                Place::new(file.clone(), 0, 0),
+                FilePosition::new(file.clone(), 0, 0),
                 format!("cannot read: {error}"),
                 READABLE,
             )
@@ -84,13 +84,13 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The file as a whole.
-    pub(crate) fn whole(&self) -> Place {
-        Place::new(self.file.clone(), 0, 0)
+    pub(crate) fn whole(&self) -> FilePosition {
+        FilePosition::new(self.file.clone(), 0, 0)
     }
 
     /// The last line that was read, as a whole.
-    pub(crate) fn here(&self) -> Place {
-        Place::new(self.file.clone(), self.number, 0)
+    pub(crate) fn here(&self) -> FilePosition {
+        FilePosition::new(self.file.clone(), self.number, 0)
     }
 
     fn advance(&mut self) -> Result<bool, FormatError> {
@@ -117,10 +117,10 @@ impl<R: BufRead> Lines<R> {
             }
         }
         if self.bytes.len() as u64 > self.limits.line_bytes {
-            let (most, place) = (self.limits.line_bytes, self.here());
+            let (most, position) = (self.limits.line_bytes, self.here());
             return Err(FormatError::new(
                 ErrorKind::Limit,
-                place,
+                position,
                 format!("the line is longer than {most} bytes"),
                 "a text file of this format has shorter lines: check that this is one",
             ));
@@ -165,7 +165,7 @@ impl<R: BufRead> Lines<R> {
                 let byte = bad.first().copied().unwrap_or_default();
                 return Err(FormatError::new(
                     ErrorKind::Encoding,
-                    Place::new(self.file.clone(), self.number, column),
+                    FilePosition::new(self.file.clone(), self.number, column),
                     format!("byte 0x{byte:02x} is not UTF-8"),
                     "save the file as UTF-8, or convert it with `iconv -f WINDOWS-1252 -t UTF-8`",
                 ));
@@ -228,19 +228,19 @@ impl<'a> Line<'a> {
         offset.min(self.text.len())
     }
 
-    pub(crate) fn place(&self) -> Place {
-        Place::new(self.file.clone(), self.number, 0)
+    pub(crate) fn position(&self) -> FilePosition {
+        FilePosition::new(self.file.clone(), self.number, 0)
     }
 
     /// Where the byte at `offset` is.
-    pub(crate) fn place_at(&self, offset: usize) -> Place {
+    pub(crate) fn position_at(&self, offset: usize) -> FilePosition {
         let before = self.text.as_bytes().get(..offset).unwrap_or(self.text.as_bytes());
-        Place::new(self.file.clone(), self.number, characters(before) + 1)
+        FilePosition::new(self.file.clone(), self.number, characters(before) + 1)
     }
 
     /// Where a part of the line begins.
-    pub(crate) fn place_of(&self, part: &str) -> Place {
-        self.place_at(self.offset_of(part))
+    pub(crate) fn position_of(&self, part: &str) -> FilePosition {
+        self.position_at(self.offset_of(part))
     }
 
     /// An error about the line as a whole.
@@ -250,7 +250,7 @@ impl<'a> Line<'a> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> FormatError {
-        FormatError::new(kind, self.place(), message, help)
+        FormatError::new(kind, self.position(), message, help)
     }
 
     pub(crate) fn error_at(
@@ -260,7 +260,7 @@ impl<'a> Line<'a> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> FormatError {
-        FormatError::new(kind, self.place_at(offset), message, help)
+        FormatError::new(kind, self.position_at(offset), message, help)
     }
 
     /// An error about a part of the line.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::error::{ErrorKind, FormatError, Place};
+use super::error::{ErrorKind, FilePosition, FormatError};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -91,8 +91,8 @@ impl<R: BufRead> Source<R> {
 /// Opens the file at `path`, which errors call `name`; `help` says what it should have been.
 pub(crate) fn open(path: &Path, name: &str, help: &str) -> Result<BufReader<File>, FormatError> {
     File::open(path).map(BufReader::new).map_err(|error| {
-        let place = Place::new(Some(name.into()), 0, 0);
-        FormatError::new(ErrorKind::Io, place, format!("cannot read: {error}"), help)
+        let position = FilePosition::new(Some(name.into()), 0, 0);
+        FormatError::new(ErrorKind::Io, position, format!("cannot read: {error}"), help)
             .caused_by(error)
     })
 }

@@ -1,10 +1,13 @@
 //! blkparse's default output: a header of seven fields, and what depends on the action.
 
+use strewn_base::{Direction, SECTOR_BYTES};
+
 use crate::text::{
     Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
 };
 
-use super::{BlkparseAction, Direction, Parsed, RawRecord, SECTOR_BYTES};
+use super::options::BlkparseAction;
+use super::record::{Parsed, RawRecord};
 
 const FIELDS: &str =
     "a line of blkparse is: major,minor cpu sequence time pid action RWBS sector + sectors";

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use strewn_base::{Direction, SECTOR_BYTES};
+
 use crate::text::{Decimal, ErrorKind, FormatError, Line, decimal, quoted, unsigned_up_to};
 
-use super::{Direction, Parsed, RawRecord, SECTOR_BYTES};
+use super::record::{Parsed, RawRecord};
 
 /// The columns that are read; all others are ignored.
 const COLUMNS: [&str; 5] = ["id", "arrival_ms", "lba", "sectors", "rw"];

@@ -3,7 +3,8 @@
 use crate::fio;
 use crate::text::{ErrorKind, FormatError, Line, quoted};
 
-use super::{TraceFormat, blkparse, columns, disksim, msr, spc};
+use super::format::TraceFormat;
+use super::{blkparse, columns, disksim, msr, spc};
 
 /// The one format whose lines look like this; those of no two formats do.
 pub(super) fn detect(line: &Line<'_>) -> Result<TraceFormat, FormatError> {

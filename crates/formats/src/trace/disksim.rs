@@ -1,10 +1,12 @@
 //! `time device block blocks flags`.
 
+use strewn_base::{Direction, SECTOR_BYTES};
+
 use crate::text::{
     Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
 };
 
-use super::{Direction, Parsed, RawRecord, SECTOR_BYTES};
+use super::record::{Parsed, RawRecord};
 
 const FIELDS: &str = "a line of a DiskSim ASCII trace is: time device block blocks flags";
 /// Of the flags: set for a read (`READ` in DiskSim's `disksim_global.h`).

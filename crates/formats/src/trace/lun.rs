@@ -2,7 +2,9 @@
 
 use thiserror::Error;
 
-use super::TraceRecord;
+use strewn_base::SECTOR_BYTES;
+
+use super::record::TraceRecord;
 
 /// The LUN that a trace is replayed on.
 ///
@@ -73,7 +75,7 @@ impl Lun {
             return Err(BeyondLun { offset_bytes, length_bytes, lun_bytes });
         }
         // Modulo a whole number of sectors an aligned record stays aligned.
-        let whole_sectors = self.bytes / super::SECTOR_BYTES * super::SECTOR_BYTES;
+        let whole_sectors = self.bytes / SECTOR_BYTES * SECTOR_BYTES;
         let wrapped = offset_bytes.checked_rem(whole_sectors).unwrap_or(0);
         Ok(TraceRecord { offset_bytes: if fits(wrapped) { wrapped } else { 0 }, ..record })
     }

@@ -1,8 +1,10 @@
 //! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
 
+use strewn_base::Direction;
+
 use crate::text::{ErrorKind, FormatError, Line, is_digits, quoted, unsigned, unsigned_up_to};
 
-use super::{Direction, Parsed, RawRecord};
+use super::record::{Parsed, RawRecord};
 
 const TICK_NS: u128 = 100;
 const FIELDS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";

@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use super::{Lun, TraceFormat};
+use super::format::TraceFormat;
+use super::lun::Lun;
 
 /// How a trace is to be read. The default reads all of it as it is and recognises its format.
 ///

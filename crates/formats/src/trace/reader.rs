@@ -5,14 +5,16 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
+use strewn_base::Direction;
+
 use crate::fio::{IologAction, IologParser};
 use crate::text::{self, ErrorKind, FormatError, Limits, Line, Lines};
 
 use super::columns::Columns;
-use super::{
-    BlkparseAction, Direction, OutOfOrder, Parsed, RawRecord, TraceFormat, TraceOptions,
-    TraceRecord, blkparse, detect, disksim, msr, spc,
-};
+use super::format::TraceFormat;
+use super::options::{BlkparseAction, OutOfOrder, TraceOptions};
+use super::record::{Parsed, RawRecord, TraceRecord};
+use super::{blkparse, detect, disksim, msr, spc};
 
 /// Reads a trace record by record, holding one line in memory.
 ///
@@ -355,7 +357,7 @@ fn of_binary_trace(error: FormatError) -> FormatError {
     }
     FormatError::new(
         error.kind(),
-        error.place().clone(),
+        error.position().clone(),
         error.message(),
         format!("{}; a binary trace of blktrace is turned into text by blkparse", error.help()),
     )

@@ -1,10 +1,12 @@
 //! `ASU,LBA,Size,Opcode,Timestamp` and optional fields.
 
+use strewn_base::{Direction, SECTOR_BYTES};
+
 use crate::text::{
     Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned, unsigned_up_to,
 };
 
-use super::{Direction, Parsed, RawRecord, SECTOR_BYTES};
+use super::record::{Parsed, RawRecord};
 
 const FIELDS: &str = "a line of an SPC trace is ASU,LBA,Size,Opcode,Timestamp";
 

@@ -2,11 +2,15 @@
 
 use std::io::Write;
 
+use strewn_base::{Direction, SECTOR_BYTES};
+
 use crate::fio::{IologAction, IologVersion, IologWriter};
 use crate::text::WriteError;
 
 use super::blkparse::major_and_minor;
-use super::{BlkparseAction, Direction, SECTOR_BYTES, TraceFormat, TraceRecord};
+use super::format::TraceFormat;
+use super::options::BlkparseAction;
+use super::record::TraceRecord;
 
 /// A Windows file time in 2007, from which the records of an MSR trace are counted.
 const MSR_START_TICKS: u128 = 128_166_372_000_000_000;

@@ -67,7 +67,7 @@ fn what_is_not_honoured_is_named_with_its_line() {
         let shown = notes.iter().map(|note| {
             format!(
                 "{} {}={} [{}] {}",
-                note.place, note.name, note.value, note.section, note.reason
+                note.position, note.name, note.value, note.section, note.reason
             )
         });
         shown.collect::<Vec<_>>()
@@ -148,7 +148,7 @@ fn several_files_are_not_one_lun() {
         JobFile::parse("[a]\nfilename=/dev/sda:/dev/sdb\n[b]\nfilename=/dev/x\\:y\n", "a.fio")
             .unwrap();
     assert_eq!((file.refused.len(), file.ignored.len()), (1, 1));
-    assert_eq!(file.refused[0].place.to_string(), "a.fio:2:1");
+    assert_eq!(file.refused[0].position.to_string(), "a.fio:2:1");
 }
 
 #[test]

@@ -132,8 +132,8 @@ proptest! {
         let file = mutations.iter().fold(file.to_vec(), |file, mutation| mutation.apply(file));
         let lines = file.split(|byte| *byte == b'\n').count() as u64;
         for error in errors(&file) {
-            prop_assert_eq!(error.place().file(), Some("f"));
-            prop_assert!(error.place().line().is_none_or(|line| line <= lines), "{}", error);
+            prop_assert_eq!(error.position().file(), Some("f"));
+            prop_assert!(error.position().line().is_none_or(|line| line <= lines), "{}", error);
             prop_assert!(!error.message().is_empty() && !error.help().is_empty(), "{:?}", error);
             prop_assert!(error.to_string().len() < 1000, "{}", error);
         }

@@ -149,7 +149,7 @@ fn gzip_of_several_members_is_read_directly() {
     let mut reader = TraceReader::open(&path, TraceOptions::default()).unwrap();
     let error = reader.find_map(Result::err).unwrap();
     assert_eq!(error.message(), "the gzip data ends too early");
-    assert!(error.place().to_string().ends_with("web_0.csv.gz:3"), "{error}");
+    assert!(error.position().to_string().ends_with("web_0.csv.gz:3"), "{error}");
     assert!(TraceReader::open(folder.path().join("none"), TraceOptions::default()).is_err());
 }
 

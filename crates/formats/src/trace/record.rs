@@ -1,0 +1,66 @@
+//! The requests of a trace.
+
+use strewn_base::Direction;
+
+/// A request of a trace.
+///
+/// ```
+/// use strewn_formats::trace::{Direction, TraceRecord};
+///
+/// let record = TraceRecord {
+///     arrival_ns: 1_500_000,
+///     device: 0,
+///     offset_bytes: 4096,
+///     length_bytes: 8192,
+///     direction: Direction::Write,
+/// };
+/// assert_eq!(record.end_bytes(), 12_288);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TraceRecord {
+    /// When it arrives, in nanoseconds after the first record of the trace.
+    pub arrival_ns: u64,
+    /// Which device of the trace it is for: the disk of an MSR trace, the application storage unit
+    /// of an SPC trace, the device of a DiskSim trace, the position of an iolog's file, and for
+    /// blkparse the kernel's number, which is the major number times 2^20 plus the minor.
+    pub device: u32,
+    /// The first byte of the device.
+    pub offset_bytes: u64,
+    /// How many bytes, 1 or more.
+    pub length_bytes: u64,
+    /// Whether they are read or written.
+    pub direction: Direction,
+}
+
+impl TraceRecord {
+    /// The byte after the last. A reader refuses records for which it would pass 2^64.
+    #[must_use]
+    pub fn end_bytes(&self) -> u64 {
+        self.offset_bytes.saturating_add(self.length_bytes)
+    }
+}
+
+/// A request as its line has it, before times are counted from the first record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawRecord {
+    /// From the origin of the format's times.
+    pub(super) at_ns: u128,
+    pub(super) device: u32,
+    pub(super) offset_bytes: u64,
+    pub(super) length_bytes: u64,
+    pub(super) direction: Direction,
+}
+
+/// A parsed line.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Parsed {
+    Record(RawRecord),
+    /// Another event of a request than the one that is counted.
+    OtherAction,
+    /// A request without data: a flush, a discard, a request of no bytes.
+    NoData,
+    /// A heading or an empty line.
+    Nothing,
+    /// The end of the trace; a summary follows.
+    End,
+}
