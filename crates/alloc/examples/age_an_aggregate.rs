@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A consistency point that writes `blocks` of `file` anew.
+/// A consistency point that rewrites `blocks` of `file`.
 fn write(
     aggregate: &mut Aggregate<u32>,
     file: &mut BlockMap,

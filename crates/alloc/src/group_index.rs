@@ -1,11 +1,11 @@
-//! Which parity group of an aggregate.
+//! The number of a parity group in an aggregate.
 
-/// A parity group of an aggregate, counted from 0 in the order in which they were added.
+/// A parity group of an aggregate, numbered from 0 in the order of addition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupIndex(pub u16);
 
 impl GroupIndex {
-    /// The same number, to index a slice with one entry a group.
+    /// The same number as an index into a slice with one entry per group.
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)

@@ -79,7 +79,7 @@ impl VirtualSpace {
         self.used.len() as u32
     }
 
-    /// Delayed frees: blocks of the aggregate still in use for no file.
+    /// Delayed frees: blocks that no file uses any more, but that are still in use in the aggregate.
     #[must_use]
     pub fn held_back_blocks(&self) -> u64 {
         self.held_back.blocks()

@@ -1,4 +1,4 @@
-//! Emptying allocation areas, so that free space lies together.
+//! Segment cleaning: empties allocation areas to make free space contiguous.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -9,13 +9,13 @@ use crate::aggregate::OutOfSpace;
 use crate::group_index::GroupIndex;
 use crate::volume::{VolumeError, VolumeId, Volumes, Withheld};
 
-/// Slots of container maps looked at for each block asked for.
+/// Slots of container maps visited for each block requested.
 const SLOTS_A_BLOCK: u64 = 64;
 
-/// The areas that are worth emptying.
+/// The areas to empty: those with the fewest used blocks.
 ///
-/// Those with fewest used blocks: greedy, as Rosenblum and Ousterhout's log-structured file system first was (1991);
-/// WAFL's segment cleaning picks the same way (Kesavan, Curtis-Maury, Devadas and Mishra, FAST 2019).
+/// This is the greedy policy of Rosenblum and Ousterhout's log-structured file system (1991); WAFL's segment cleaning
+/// picks the same way (Kesavan, Curtis-Maury, Devadas and Mishra, FAST 2019).
 #[derive(Debug, Clone)]
 pub struct CleaningPlan {
     areas: Vec<(GroupIndex, u32)>,
@@ -23,7 +23,7 @@ pub struct CleaningPlan {
 }
 
 impl CleaningPlan {
-    /// Picks at most `areas` areas: those with fewest used blocks, but some. O(areas of the aggregate log areas).
+    /// Picks at most `areas` areas: those with the fewest used blocks, at least one each. O(areas log areas).
     #[must_use]
     pub fn new(volumes: &Volumes, areas: usize) -> Self {
         let mut candidates = Vec::new();
@@ -48,8 +48,7 @@ impl CleaningPlan {
         Self { areas: areas.collect(), gain }
     }
 
-    /// What it would bring: an upper bound, since an area may hold blocks that belong to no volume, or were given back
-    /// and are held back.
+    /// The expected gain: an upper bound, because an area may hold blocks of no volume or delayed frees.
     #[must_use]
     pub fn gain(&self) -> Gain {
         self.gain
@@ -61,11 +60,11 @@ impl CleaningPlan {
         &self.areas
     }
 
-    /// Begins: nothing is put into the areas from now on.
+    /// Starts the cleaning: withholds the areas from allocation.
     ///
     /// # Errors
-    /// Amid a consistency point; [`VolumeError::OutOfSpace`] if what is free elsewhere, and not promised, does not
-    /// hold the blocks to move.
+    /// During a consistency point; [`VolumeError::OutOfSpace`] if the blocks to move exceed what is free elsewhere and not
+    /// promised.
     pub fn start(self, volumes: &mut Volumes) -> Result<SegmentCleaning, VolumeError> {
         volumes.between_consistency_points()?;
         volumes.release_abandoned_areas();
@@ -92,20 +91,20 @@ impl CleaningPlan {
     }
 }
 
-/// Areas being emptied. Dropped, at the end or before, it lets them be filled again: from the next consistency point
-/// on.
+/// Areas being emptied. Dropping it, at the end or earlier, allows allocation from them again, from the next consistency
+/// point on.
 #[derive(Debug)]
 pub struct SegmentCleaning {
     _token: Arc<()>,
     areas: HashSet<(GroupIndex, u32)>,
-    /// The volume and the slot of its container map to look at next.
+    /// The volume and the slot of its container map to visit next.
     at: Option<(VolumeId, u64)>,
 }
 
 impl SegmentCleaning {
-    /// The next item: at most `most_blocks` blocks to move, found by looking at no more than 64 times as many slots of
-    /// container maps; there may be none among them. Nothing when all maps have been gone through. What the caller
-    /// moves in a consistency point that it abandons, it has to move again.
+    /// The next item: at most `most_blocks` blocks to move, found by visiting at most 64 times as many slots of container
+    /// maps. It may be empty; `None` once all maps have been visited. If the caller abandons the consistency point in
+    /// which it moves an item, it must move the item again.
     pub fn next_item(&mut self, volumes: &Volumes, most_blocks: u64) -> Option<Vec<Move>> {
         let most_blocks = most_blocks.max(1);
         let (mut id, mut slot) = self.at?;
@@ -119,7 +118,7 @@ impl SegmentCleaning {
             if volume_id != id {
                 (id, slot) = (volume_id, 0);
             }
-            // No more than the item has room for, should they all lie in the areas.
+            // At most as many as the item has room for, in case all of them lie in the areas.
             let most = slots.min(most_blocks - item.len() as u64);
             slots -= most;
             let (found, next) = volume.container.scan(slot, most);

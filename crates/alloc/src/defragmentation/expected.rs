@@ -1,12 +1,12 @@
-//! How what is written next will lie.
+//! The expected layout of the next writes.
 
 use strewn_raid::{ROW_STRIPES, SpindleIndex};
 
 use crate::Aggregate;
 use crate::free_map::FreeMap;
 
-/// How many runs `blocks` blocks come to lie in if they go into the emptiest areas, chunk by chunk. O(areas of the
-/// aggregate log areas), and a word of the maps for each 64 blocks looked at.
+/// The number of runs that `blocks` blocks will form if they fill the emptiest areas, chunk by chunk. O(areas log areas),
+/// plus a word of the maps for each 64 blocks visited.
 pub(crate) fn expected_runs<T: Copy>(aggregate: &Aggregate<T>, blocks: u64) -> u64 {
     let chunk = aggregate.options().shape.chunk_blocks;
     let mut areas: Vec<(u32, &FreeMap, u32)> = aggregate
@@ -36,6 +36,6 @@ pub(crate) fn expected_runs<T: Copy>(aggregate: &Aggregate<T>, blocks: u64) -> u
             }
         }
     }
-    // There is not room enough: the rest lies anywhere.
+    // There is not enough room: assume the rest is scattered.
     runs + left
 }

@@ -1,11 +1,10 @@
-//! Mending what writing anywhere scatters: files, and free space.
+//! Defragmentation: of files, and of free space.
 //!
-//! Each kind of mending first makes a plan, which says what it would gain ([`Gain`]) and changes nothing. The work then
-//! comes in items of bounded size, [`Move`]s that the caller gives to [`Volumes::relocate`](crate::Volumes::relocate)
-//! in the consistency points of its choice. An item stays valid while files change: blocks that have been overwritten
-//! or moved since are skipped.
+//! A plan states the expected [`Gain`] and changes nothing. The work comes in items of bounded size: [`Move`]s that the
+//! caller passes to [`Volumes::relocate`](crate::Volumes::relocate) in the consistency points of its choice. An item
+//! stays valid while files change: blocks that have been overwritten or moved since are skipped.
 //!
-//! Blocks move physically: their files' maps, snapshots and clones are not touched and do not grow, and gain too.
+//! Blocks move physically: the maps of files, snapshots and clones do not change or grow, and all of them gain.
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, Fbn, FileReallocation, Volumes};
@@ -21,10 +20,10 @@
 //! volumes.write_all(volume, file, &fbns)?;
 //! volumes.commit()?;
 //!
-//! let mut mending = FileReallocation::full(&volumes, volume, file)?;
-//! println!("{}", mending.gain());
-//! assert!(mending.gain().is_worthwhile());
-//! while let Some(item) = mending.next_item(&volumes, 256) {
+//! let mut reallocation = FileReallocation::full(&volumes, volume, file)?;
+//! println!("{}", reallocation.gain());
+//! assert!(reallocation.gain().is_worthwhile());
+//! while let Some(item) = reallocation.next_item(&volumes, 256) {
 //!     volumes.begin(u64::MAX)?;
 //!     volumes.relocate(&item)?;
 //!     for tetris in volumes.finish()? {
@@ -46,23 +45,23 @@ pub use reallocation::FileReallocation;
 
 pub use crate::volume::Move;
 
-/// What mending would bring, and take.
+/// The expected gain and cost of a defragmentation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gain {
     /// Blocks that would be read and written.
     pub blocks_to_move: u64,
-    /// Extents of the file now: runs of its blocks that lie one behind the other on one spindle. As many spindle
-    /// commands as reading it in order takes.
+    /// Extents of the file now: runs of its blocks that are consecutive on one spindle. Reading the file in order takes
+    /// as many spindle commands.
     pub extents_before: u64,
-    /// Extents expected afterwards, if the blocks are moved in consistency points of many tetrises into what is now
-    /// free in the emptiest areas. With a policy that does not look for those (`first-fit`) there may be more.
+    /// Extents expected afterwards, if the blocks move, in consistency points of many tetrises, into the emptiest areas.
+    /// A policy that does not choose those (`first-fit`) may leave more.
     pub extents_after: u64,
-    /// Allocation areas that become empty, if nothing but volumes uses them.
+    /// Allocation areas that become empty, if only volumes use them.
     pub areas_emptied: u64,
 }
 
 impl Gain {
-    /// Whether anything gets better.
+    /// Whether extents or used areas decrease.
     #[must_use]
     pub fn is_worthwhile(&self) -> bool {
         self.extents_after < self.extents_before || self.areas_emptied > 0

@@ -1,4 +1,4 @@
-//! Laying a file out anew: all of it, its worst segments, or what was just read.
+//! Reallocation of a file: all of it, its worst segments, or what was just read.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use super::expected::expected_runs;
 use super::{Gain, Move};
 use crate::volume::{Fbn, FileId, VirtualVbn, VolumeError, VolumeId, Volumes};
 
-/// A file that is laid out anew, segment by segment (ONTAP's `reallocate -p`: blocks move, their numbers stay).
+/// The reallocation of a file, segment by segment (ONTAP's `reallocate -p`: blocks move, their numbers stay).
 ///
-/// Items are best as large as a few tetrises, each in a consistency point with a generous guess
-/// ([`Volumes::begin`]): small ones are spread over all spindles for the sake of full stripes.
+/// Use items of a few tetrises, each in a consistency point with a generous expectation ([`Volumes::begin`]). Small items
+/// are spread over all spindles to form full stripes.
 #[derive(Debug, Clone)]
 pub struct FileReallocation {
     volume: VolumeId,
@@ -23,16 +23,16 @@ pub struct FileReallocation {
     gain: Gain,
 }
 
-/// A stretch of a file that is moved or left as a whole.
+/// A part of a file that moves or stays as a whole.
 struct FileSegment {
     blocks: u64,
     extents: u64,
-    /// The first block after it that lies anywhere.
+    /// The first mapped block after it.
     next: Option<Fbn>,
 }
 
 impl FileReallocation {
-    /// Lays out all of `file` anew. O(blocks of the file).
+    /// Plans the reallocation of all of `file`. O(blocks of the file).
     ///
     /// # Errors
     /// If there is no such file.
@@ -40,8 +40,8 @@ impl FileReallocation {
         Self::plan(volumes, volume, file, Fbn(0)..Fbn(u64::MAX), u64::MAX, 0)
     }
 
-    /// Lays out anew what has become worse than it should be: of the segments of `segment_blocks` blocks that `file`
-    /// is divided in, those in more than `most_extents` extents. O(blocks of the file).
+    /// Plans the reallocation of the worst segments: divides `file` into segments of `segment_blocks` blocks and picks
+    /// those with more than `most_extents` extents. O(blocks of the file).
     ///
     /// # Errors
     /// If there is no such file.
@@ -56,9 +56,9 @@ impl FileReallocation {
         Self::plan(volumes, volume, file, all, segment_blocks.max(1), most_extents)
     }
 
-    /// Lays out anew what was just read and is in memory, if it lay in more than `most_extents` extents (ONTAP's
-    /// `read_realloc`; "write after read" in Kesavan, Curtis-Maury, Devadas and Mishra, FAST 2019): it is moved
-    /// without another read. O(blocks read).
+    /// Plans the reallocation of blocks that were just read and are in memory, if they lay in more than `most_extents`
+    /// extents. They move without another read (ONTAP's `read_realloc`; "write after read" in Kesavan, Curtis-Maury,
+    /// Devadas and Mishra, FAST 2019). O(blocks read).
     ///
     /// # Errors
     /// If there is no such file.
@@ -108,24 +108,24 @@ impl FileReallocation {
             next = segment.next;
         }
         let runs = expected_runs(volumes.aggregate(), plan.gain.blocks_to_move);
-        // Each further stretch begins where the one before left off, amid a run.
+        // Each further stretch continues the run in which the previous one ended.
         plan.gain.extents_after = stays + (runs + stretches).saturating_sub(1).max(stretches);
         Ok(plan)
     }
 
-    /// What it would bring, from how things were when it was planned.
+    /// The expected gain, as of when it was planned.
     #[must_use]
     pub fn gain(&self) -> Gain {
         self.gain
     }
 
-    /// The next item: about `most_blocks` blocks to move, in the order in which they should lie, at most a segment
-    /// more than that. None of them when nothing in some `16 * most_blocks` blocks was in need; nothing when the file
-    /// has been gone through, or is gone. The file may have changed since the last item.
+    /// The next item: about `most_blocks` blocks to move, in the order in which they should lie, and at most one segment
+    /// more. It is empty if none of the next `16 * most_blocks` blocks or so needs to move; `None` once the end of the
+    /// file is reached, or if the file no longer exists. The file may have changed since the last item.
     pub fn next_item(&mut self, volumes: &Volumes, most_blocks: u64) -> Option<Vec<Move>> {
         let most_blocks = most_blocks.max(1);
         self.next?;
-        // A segment without end is cut where the item is full, and need not prove again that it should move.
+        // An unbounded segment is cut where the item is full, and is not judged again.
         let is_cut = self.segment_blocks == u64::MAX;
         let most = if is_cut { most_blocks } else { u64::MAX };
         let mut item = Vec::new();
@@ -146,8 +146,8 @@ impl FileReallocation {
         if item.is_empty() && self.next.is_none() { None } else { Some(item) }
     }
 
-    /// The segment that the first mapped block from `next` on lies in, from that block on, and at most `most` blocks,
-    /// each of which `found` is told of.
+    /// The segment of the first mapped block at or after `next`, from that block on, and at most `most` blocks. Calls
+    /// `found` with each.
     fn segment(
         &self,
         volumes: &Volumes,
@@ -182,7 +182,7 @@ impl FileReallocation {
 }
 
 impl Volumes {
-    /// The move of a block of `volume`, which another may own.
+    /// The move of a block of `volume`, which another volume may own.
     fn move_of(&self, volume: VolumeId, number: VirtualVbn) -> Option<Move> {
         let (owner, local, entry) = self.resolve(volume, number)?;
         let number = self.volume(owner).ok()?.container.number(local);
@@ -190,7 +190,7 @@ impl Volumes {
     }
 }
 
-/// The first block of a spindle has the number after the last block of the one before.
+/// Whether `vbn` is the first block of a spindle: its predecessor by number is the last block of another spindle.
 fn starts_a_spindle(volumes: &Volumes, vbn: Vbn) -> bool {
     volumes.aggregate().locate(vbn).is_some_and(|place| place.location.dbn.0 == 0)
 }

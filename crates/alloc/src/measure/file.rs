@@ -1,4 +1,4 @@
-//! How a file lies on the spindles.
+//! Measures of the layout of a file.
 
 use std::ops::Range;
 
@@ -9,26 +9,26 @@ use super::{Estimate, FEWEST_DRAWN, FileBlocks, Geometry, draw, is_behind};
 use crate::group_index::GroupIndex;
 use crate::options::BlockSize;
 
-/// How a file lies on the spindles.
+/// The layout of a file on the spindles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FileLayout {
-    /// Layout score (Smith and Seltzer, "File System Aging", SIGMETRICS 1997): the share of a file's blocks, the first
-    /// left out, that lie right behind the block before them. 1 is contiguous.
+    /// The layout score (Smith and Seltzer, "File System Aging", SIGMETRICS 1997): the share of blocks, except the first,
+    /// that directly follow their predecessor on the same spindle. 1 is contiguous.
     pub score: f64,
-    /// Runs of blocks that lie one behind the other on one spindle.
+    /// Runs of blocks that are consecutive on one spindle.
     pub extents: u64,
-    /// Blocks that lie anywhere at all.
+    /// Mapped blocks.
     pub blocks: u64,
-    /// The part of the spindles, from the lowest DBN in use by the file to the highest: 0 to 1. With several parity
-    /// groups, those parts together, of all spindles of the groups that the file lies in.
+    /// The share of the spindles between the lowest and the highest DBN of the file, 0 to 1. With several parity groups:
+    /// the sum over the groups of the file, as a share of all their spindles.
     pub span: f64,
 }
 
 impl FileLayout {
     /// Measures the first `file_blocks` blocks of a file in one pass.
     ///
-    /// `blocks` says where they are, `geometry` where that is: a [`BlockMap`](crate::BlockMap) and a parity group, say,
-    /// or a closure and an [`Aggregate`](crate::Aggregate).
+    /// `blocks` gives their VBNs, `geometry` the location of VBNs: for example a [`BlockMap`](crate::BlockMap) and a parity
+    /// group, or a closure and an [`Aggregate`](crate::Aggregate).
     #[must_use]
     pub fn measure(
         blocks: &impl FileBlocks,
@@ -41,7 +41,7 @@ impl FileLayout {
     }
 
     /// Estimates the score from `windows` (at least 30) windows of [`WINDOW_BLOCKS`](SampledLayout::WINDOW_BLOCKS)
-    /// blocks, drawn at random without being put back. The same seed draws the same. O(windows).
+    /// blocks, drawn at random without replacement. The same seed draws the same windows. O(windows).
     #[must_use]
     pub fn sampled(
         blocks: &impl FileBlocks,
@@ -71,7 +71,7 @@ impl FileLayout {
                 previous = here;
                 read += 1;
             }
-            // The first block of the file has nothing to follow.
+            // The first block of the file has no predecessor.
             let counted = if first == 0 { written.saturating_sub(1) } else { written };
             units.push((follow as f64, counted as f64));
         }
@@ -82,7 +82,7 @@ impl FileLayout {
         SampledLayout { score, blocks_read: read }
     }
 
-    /// Extents a GiB of what lies anywhere at all. Contiguous is 1 a file, however long.
+    /// Extents per GiB of mapped blocks. A contiguous file has one extent, however long it is.
     #[must_use]
     pub fn extents_per_gib(&self, block_size: BlockSize) -> f64 {
         let blocks = self.blocks.max(1) as f64;
@@ -90,12 +90,12 @@ impl FileLayout {
     }
 }
 
-/// How a part of a file lies, and what that says of the whole.
+/// The layout of a file, estimated from a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampledLayout {
     /// [`FileLayout::score`].
     pub score: Estimate,
-    /// Blocks of the file that were looked at.
+    /// Blocks of the file that were read.
     pub blocks_read: u64,
 }
 
@@ -103,7 +103,7 @@ impl SampledLayout {
     /// Blocks of a file in a window.
     pub const WINDOW_BLOCKS: u64 = 256;
 
-    /// [`FileLayout::extents_per_gib`]: what does not lie right behind the block before begins an extent.
+    /// [`FileLayout::extents_per_gib`]: a block that does not follow its predecessor begins an extent.
     #[must_use]
     pub fn extents_per_gib(&self, block_size: BlockSize) -> Estimate {
         let broken = Estimate { value: 1.0 - self.score.value, ..self.score };
@@ -111,12 +111,12 @@ impl SampledLayout {
     }
 }
 
-/// Blocks that a pass goes through at once if it can.
+/// Blocks that a pass processes at once if it can.
 const AT_ONCE: u64 = 4_096;
 
-/// A pass over a file, in steps of as many blocks as there is time for.
+/// A pass over a file, in steps of any number of blocks.
 ///
-/// A file that changes meanwhile is measured as each block was when the pass came by.
+/// If the file changes during the pass, each block is measured as it was when the pass reached it.
 #[derive(Debug, Clone)]
 pub struct FilePass {
     next: u64,
@@ -125,7 +125,7 @@ pub struct FilePass {
     counter: LayoutCounter,
     /// The lowest and the highest DBN in each group.
     spans: Vec<Option<(u64, u64)>>,
-    /// First block of the extent that the pass is in.
+    /// The first block of the current extent.
     extent_first: u64,
     requests: Option<(RequestMix, RequestSums)>,
 }
@@ -145,7 +145,7 @@ impl FilePass {
         }
     }
 
-    /// Counts the commands of `mix` too.
+    /// Also counts the commands of `mix`.
     #[must_use]
     pub fn with_requests(mut self, mix: RequestMix) -> Self {
         let sums = RequestSums::new(&mix);
@@ -153,7 +153,7 @@ impl FilePass {
         self
     }
 
-    /// Goes on by `blocks` blocks; whether all are done.
+    /// Advances by `blocks` blocks. Returns whether the pass is done.
     pub fn step(
         &mut self,
         blocks_of: &impl FileBlocks,
@@ -193,9 +193,9 @@ impl FilePass {
         self.previous = place.and(here);
     }
 
-    /// Goes through `blocks` in plain loops, without a branch or a division for each block: a tenth of the instructions.
-    /// False, and nothing done, where that does not do: their VBNs are not at hand, one of them lies nowhere or at the
-    /// beginning of a spindle, or the extents themselves are asked for.
+    /// Processes `blocks` in plain loops, without a branch or a division per block: a tenth of the instructions. Returns
+    /// false, with nothing done, if that does not apply: there is no slice of VBNs, a block is unwritten or the first of
+    /// a spindle, or the extents themselves are needed.
     fn step_at_once(
         &mut self,
         blocks_of: &impl FileBlocks,
@@ -223,7 +223,7 @@ impl FilePass {
             (least.min(fraction), greatest.max(fraction))
         });
         if least < step {
-            // DBN 0, which follows nothing though the number before it is that of a block.
+            // DBN 0 follows nothing, though the number before it is that of a block.
             return false;
         }
         let follow: u32 =
@@ -247,7 +247,7 @@ impl FilePass {
         *span = Some(span.map_or((dbn, dbn), |(low, high)| (low.min(dbn), high.max(dbn))));
     }
 
-    /// The blocks from `extent_first` to `end` are one extent, if they lie anywhere.
+    /// Ends the extent from `extent_first` to `end`, if its blocks are mapped.
     fn end_extent(&mut self, end: u64) {
         let first = std::mem::replace(&mut self.extent_first, end);
         if let Some((mix, sums)) = &mut self.requests
@@ -257,7 +257,7 @@ impl FilePass {
         }
     }
 
-    /// What the pass has found so far.
+    /// The layout of the blocks processed so far.
     #[must_use]
     pub fn layout(&self, geometry: &impl Geometry) -> FileLayout {
         let (mut covered, mut whole) = (0.0, 0.0);
@@ -278,8 +278,8 @@ impl FilePass {
         }
     }
 
-    /// Spindle commands a request of the mix takes ([`RequestMix`]), once the pass is done; nothing without a mix, or
-    /// if none of its requests fits the file.
+    /// Mean spindle commands per request of the mix ([`RequestMix`]), once the pass is done; `None` without a mix, or if
+    /// none of its requests fits the file.
     #[must_use]
     pub fn commands_per_request(&self) -> Option<f64> {
         let (mix, sums) = self.requests.as_ref()?;
@@ -287,7 +287,7 @@ impl FilePass {
     }
 }
 
-/// A file's layout score and extents, kept up as its blocks move. O(1) a block.
+/// The layout score and extents of a file, updated as its blocks move. O(1) a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LayoutCounter {
     blocks: u64,
@@ -295,7 +295,7 @@ pub struct LayoutCounter {
 }
 
 impl LayoutCounter {
-    /// Takes note that `block` of the file is about to lie at `to`, or nowhere. `blocks` is the file as it still is.
+    /// Records that `block` of the file is about to move to `to`, or be unmapped. `blocks` is the file before the move.
     pub fn replace(
         &mut self,
         blocks: &impl FileBlocks,

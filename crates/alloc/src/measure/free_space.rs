@@ -1,4 +1,4 @@
-//! How free space lies on the spindles.
+//! Measures of the layout of free space.
 
 use strewn_raid::{ROW_STRIPES, SpindleIndex};
 
@@ -7,12 +7,11 @@ use crate::aggregate::Aggregate;
 use crate::free_map::FreeMap;
 use crate::mask::runs;
 
-/// How free space lies on the spindles.
+/// The layout of free space on the spindles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FreeSpace {
-    /// Free-space score, the layout score of free space (Smith and Seltzer, SIGMETRICS 1997, for files): the share of
-    /// free blocks, the first of each spindle left out, that lie right behind another free block. 1 is one run a
-    /// spindle.
+    /// The layout score of free space (Smith and Seltzer, SIGMETRICS 1997, for files): the share of free blocks, except
+    /// the first of each spindle, that directly follow another free block. 1 is one run per spindle.
     pub score: f64,
     /// The longest run of free blocks on one spindle.
     pub largest_run_blocks: u64,
@@ -39,9 +38,8 @@ impl FreeSpace {
         pass.free_space()
     }
 
-    /// Estimates from `areas` (at least 30) allocation areas of `aggregate`, drawn at random without being put back.
-    /// The same seed draws the same. O(blocks of those areas): at most [`LONGEST_SAMPLED_RUN`] stripes are read behind
-    /// each.
+    /// Estimates from `areas` (at least 30) allocation areas of `aggregate`, drawn at random without replacement. The same
+    /// seed draws the same areas. O(blocks of those areas): at most [`LONGEST_SAMPLED_RUN`] stripes are read beyond each.
     ///
     /// [`LONGEST_SAMPLED_RUN`]: SampledFreeSpace::LONGEST_SAMPLED_RUN
     #[must_use]
@@ -92,23 +90,23 @@ impl FreeSpace {
     }
 }
 
-/// How a part of free space lies, and what that says of the whole.
+/// The layout of free space, estimated from a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SampledFreeSpace {
     /// [`FreeSpace::score`].
     pub score: Estimate,
-    /// The longest run that begins in an area that was read: there may be longer ones.
+    /// The longest run that begins in an area that was read; there may be longer ones.
     pub largest_run_blocks: u64,
-    /// Free blocks: exact, since the areas' scores are.
+    /// Free blocks: exact, because the scores of areas are.
     pub free_blocks: u64,
-    /// The runs that began in the areas read, times all areas by those.
+    /// The runs that begin in the areas read, scaled up to all areas.
     pub runs: RunHistogram,
-    /// Areas that were looked at.
+    /// Areas that were read.
     pub areas_read: u64,
 }
 
 impl SampledFreeSpace {
-    /// How far a sample follows a run behind the area it begins in, in stripes. Longer runs are counted as that long.
+    /// How far a sample follows a run beyond the area in which it begins, in stripes. Longer runs count as that long.
     pub const LONGEST_SAMPLED_RUN: u64 = 1 << 18;
 }
 
@@ -136,7 +134,7 @@ impl RunHistogram {
         self.0.iter().sum()
     }
 
-    /// The classes that hold any: the shortest run of the class, and how many runs.
+    /// The non-empty classes: the shortest run of the class, and the number of runs.
     pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let all = self.0.iter().enumerate().map(|(class, runs)| (1 << class, *runs));
         all.filter(|(_, runs)| *runs > 0)
@@ -147,16 +145,16 @@ impl RunHistogram {
     }
 }
 
-/// A pass over the maps of free space, in steps of as many rows (64 stripes of a group) as there is time for.
+/// A pass over the free maps, in steps of any number of rows (64 stripes of a group).
 ///
-/// What is taken or becomes free meanwhile is measured as it was when the pass came by.
+/// Blocks that change during the pass are measured as they were when the pass reached them.
 #[derive(Debug, Clone, Default)]
 pub struct FreeSpacePass {
     group: usize,
     row: u64,
-    /// Free blocks right before `row` on each spindle of the group.
+    /// Free blocks directly before `row` on each spindle of the group.
     open: Vec<u64>,
-    /// Rows before `row` in which all is free, and which are not in `open` yet: of an empty disk most are such rows.
+    /// Entirely free rows before `row` that are not in `open` yet: most rows of an empty disk.
     free_rows: u64,
     /// Spindles of the group on which a run has ended.
     with_run: Vec<bool>,
@@ -167,8 +165,8 @@ pub struct FreeSpacePass {
 }
 
 impl FreeSpacePass {
-    /// Goes on by `rows` rows of `maps`, which are the same every time
-    /// ([`Aggregate::free_maps`]); whether all are done.
+    /// Advances by `rows` rows of `maps`, which must be the same each time ([`Aggregate::free_maps`]). Returns whether the
+    /// pass is done.
     pub fn step<'a>(&mut self, maps: impl IntoIterator<Item = &'a FreeMap>, rows: u64) -> bool {
         let mut left = rows;
         for map in maps.into_iter().skip(self.group) {
@@ -241,7 +239,7 @@ impl FreeSpacePass {
         }
     }
 
-    /// What the pass has found, once it is done; amid a pass, runs that have ended.
+    /// The result, once the pass is done; before that, of the runs that have ended.
     #[must_use]
     pub fn free_space(&self) -> FreeSpace {
         let others = self.free_blocks - self.spindles_with_free.min(self.free_blocks);
@@ -255,7 +253,7 @@ impl FreeSpacePass {
     }
 }
 
-/// Adds the runs that begin in `area`; its free blocks that lie right behind another, and its free blocks.
+/// Adds the runs that begin in `area`. Returns its free blocks that directly follow another, and its free blocks.
 fn sample_area(
     map: &FreeMap,
     area: u32,

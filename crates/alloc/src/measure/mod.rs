@@ -1,9 +1,8 @@
-//! What has become of the layout of files, and of free space.
+//! Measures of fragmentation, of files and of free space.
 //!
-//! Counters that are kept up as things change cost next to nothing: [`LayoutCounter`], [`FullStripes`] and the areas'
-//! scores. Passes over a file or over the maps are exact and can be made in steps of as many blocks or rows as the
-//! caller has time for: [`FilePass`], [`FreeSpacePass`]. Samples read a bounded part, and say how far off they may be:
-//! [`Estimate`].
+//! Running counters cost next to nothing: [`LayoutCounter`], [`FullStripes`] and the scores of areas. Passes over a file or
+//! over the maps are exact, in steps of as many blocks or rows as the caller has time for: [`FilePass`],
+//! [`FreeSpacePass`]. Samples read a bounded part and state their error: [`Estimate`].
 
 mod file;
 mod free_space;
@@ -25,13 +24,13 @@ pub use free_space::{FreeSpace, FreeSpacePass, RUN_CLASSES, RunHistogram, Sample
 pub use requests::{RequestMix, RequestMixError};
 pub use stripes::FullStripes;
 
-/// Where the blocks of a file lie: a [`BlockMap`], or a closure from the number of a block in its file.
+/// Where the blocks of a file lie: a [`BlockMap`], or a closure from the number of a block within its file.
 pub trait FileBlocks {
-    /// Where `block` of the file lies; nothing if it was never written.
+    /// The VBN of `block` of the file; `None` if it was never written.
     fn vbn(&self, block: u64) -> Option<Vbn>;
 
-    /// The VBNs of `blocks`, if they are kept side by side: `u32::MAX`, which is none, for a block that was never
-    /// written. What a pass reads so takes it a tenth of the time.
+    /// The VBNs of `blocks` as a slice, if the file has one, with `u32::MAX` for an unwritten block. It makes a pass ten
+    /// times as fast.
     fn vbns(&self, blocks: Range<u64>) -> Option<&[u32]> {
         let _ = blocks;
         None
@@ -54,15 +53,15 @@ impl FileBlocks for BlockMap {
     }
 }
 
-/// Where VBNs lie: an [`Aggregate`], or the one parity group there is.
+/// Where VBNs lie: an [`Aggregate`], or a single parity group.
 pub trait Geometry {
-    /// Where `vbn` lies; nothing if there is no such block.
+    /// Where `vbn` lies; `None` if there is no such block.
     fn place(&self, vbn: Vbn) -> Option<AggregateLocation>;
 
-    /// The parity group `group`; nothing if there is no such group.
+    /// The parity group `group`; `None` if there is no such group.
     fn group(&self, group: GroupIndex) -> Option<&ParityGroup>;
 
-    /// The parity group there is, if there is one only and its VBNs are those of the whole.
+    /// The single parity group, if there is only one, so that its VBNs are those of the whole.
     fn only_group(&self) -> Option<&ParityGroup> {
         None
     }
@@ -93,47 +92,47 @@ impl<T: Copy> Geometry for Aggregate<T> {
     }
 }
 
-/// Whether `next` lies right behind `previous` on the same spindle.
+/// Whether `next` directly follows `previous` on the same spindle.
 fn is_behind(geometry: &impl Geometry, previous: Option<Vbn>, next: Vbn) -> bool {
-    // The first block of a spindle has the number after the last block of the one before.
+    // The first block of a spindle follows the last block of the previous spindle in number only.
     previous.is_some_and(|previous| previous.0 + 1 == next.0)
         && geometry.place(next).is_some_and(|place| place.location.dbn.0 != 0)
 }
 
-/// A number that a sample gives.
+/// An estimate from a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// The number itself.
+    /// The estimate.
     pub value: f64,
-    /// What the exact one differs by at most, in 95 of 100 samples. 0 when all was read.
+    /// The largest difference from the exact value in 95 of 100 samples; 0 if everything was read.
     pub error_95: f64,
 }
 
 impl Estimate {
-    /// All was read: the number is exact.
+    /// An exact value: everything was read.
     #[must_use]
     pub fn exact(value: f64) -> Self {
         Self { value, error_95: 0.0 }
     }
 
-    /// Where the exact number lies in 95 of 100 samples.
+    /// The interval that contains the exact value in 95 of 100 samples.
     #[must_use]
     pub fn interval(&self) -> RangeInclusive<f64> {
         self.value - self.error_95..=self.value + self.error_95
     }
 
-    /// The same number in another unit.
+    /// The same estimate in another unit.
     #[must_use]
     fn scaled(self, factor: f64) -> Self {
         Self { value: self.value * factor, error_95: self.error_95 * factor.abs() }
     }
 
-    /// `sum(part) / sum(whole)` over all `population` units, from some of them that were drawn without being put back
-    /// (Cochran, "Sampling Techniques", third edition, 1977, equation 6.13: a ratio estimate, its error the normal
-    /// distribution's).
+    /// Estimates `sum(part) / sum(whole)` over all `population` units from units drawn without replacement (Cochran,
+    /// "Sampling Techniques", third edition, 1977, equation 6.13: a ratio estimate with the error of the normal
+    /// distribution).
     ///
-    /// If the units do not differ, those that do are less than `3 / units` of all in 95 of 100 samples ("rule of three",
-    /// Hanley and Lippman-Hand, 1983), and that is the error; the ratio is taken to be between 0 and 1.
+    /// If all units drawn are alike, fewer than `3 / units` of the population differ in 95 of 100 samples ("rule of
+    /// three", Hanley and Lippman-Hand, 1983). That is then the error; the ratio is assumed to lie between 0 and 1.
     fn of_ratio(units: &[(f64, f64)], population: u64) -> Self {
         let drawn = units.len() as f64;
         let part: f64 = units.iter().map(|(part, _)| part).sum();
@@ -146,7 +145,7 @@ impl Estimate {
         Self { value: ratio, error_95: if error_95 > 0.0 { error_95 } else { 3.0 / drawn } }
     }
 
-    /// The mean of a variable from independent draws of it.
+    /// Estimates the mean of a variable from independent draws.
     fn of_mean(sum: f64, squares: f64, drawn: f64) -> Self {
         let mean = sum / drawn;
         let variance = (squares / drawn - mean * mean).max(0.0) / (drawn - 1.0);
@@ -154,10 +153,10 @@ impl Estimate {
     }
 }
 
-/// The fewest units that a sample reads: what its error is computed by needs some.
+/// The smallest sample: the error formula needs some units.
 const FEWEST_DRAWN: u64 = 30;
 
-/// `count` different numbers below `bound`, in ascending order, each set of them as likely as any other (Floyd's
+/// `count` different numbers below `bound`, in ascending order, all sets equally likely (Floyd's
 /// algorithm: Bentley and Floyd, Communications of the ACM 30:9, 1987).
 fn draw(count: u64, bound: u64, seed: u64) -> BTreeSet<u64> {
     let mut random = Random::new(seed);

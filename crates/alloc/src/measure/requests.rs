@@ -1,4 +1,4 @@
-//! What a mix of requests costs in spindle commands.
+//! The cost of a mix of requests, in spindle commands.
 
 use std::error::Error;
 use std::fmt;
@@ -7,26 +7,25 @@ use std::ops::Range;
 use super::{Estimate, FEWEST_DRAWN, FileBlocks, FilePass, Geometry, is_behind};
 use crate::random::Random;
 
-/// Requests to a file, by length.
+/// A mix of requests to a file, by length.
 ///
-/// A request begins at a block drawn at random, all at which it fits the file being equally likely. It takes a spindle
-/// command for each run of its blocks that lie one behind the other on one spindle, and another for every
-/// [`longest_command`](Self::longest_command) blocks that such a run is longer. Blocks that were never written take
-/// none. Nothing is cached.
+/// A request begins at a random block, all those at which it fits the file being equally likely. It takes one spindle
+/// command for each run of its blocks that is consecutive on one spindle, and longer runs are split into commands of at
+/// most [`longest_command`](Self::longest_command) blocks. Unwritten blocks take no command. Nothing is cached.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestMix {
     lengths: Vec<(u64, f64)>,
     longest_command: u64,
 }
 
-/// Why there is no such mix of requests.
+/// Why a mix of requests is invalid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RequestMixError {
-    /// A request of no blocks.
+    /// A request has no blocks.
     NoBlocks,
     /// A share is not a positive number, or there is no request at all.
     Share,
-    /// A command of no blocks.
+    /// The longest command has no blocks.
     LongestCommand,
 }
 
@@ -44,11 +43,12 @@ impl fmt::Display for RequestMixError {
 impl Error for RequestMixError {}
 
 impl RequestMix {
-    /// Requests of so many blocks, each with its share: in any unit, since only their proportions matter. Commands have
-    /// at most `longest_command` blocks.
+    /// A mix of requests: lengths in blocks, each with its share, in any unit. Commands have at most `longest_command`
+    /// blocks.
     ///
     /// # Errors
-    /// If a length is 0, a share is not a positive number, or no command is long enough for a block.
+    /// [`RequestMixError`] if a length is 0, a share is not a positive number, there is no request, or `longest_command`
+    /// is 0.
     pub fn new(
         lengths: impl IntoIterator<Item = (u32, f64)>,
         longest_command: u32,
@@ -69,14 +69,14 @@ impl RequestMix {
         Ok(Self { lengths, longest_command: u64::from(longest_command) })
     }
 
-    /// The most blocks of a command.
+    /// The largest number of blocks in a command.
     #[must_use]
     pub fn longest_command(&self) -> u64 {
         self.longest_command
     }
 
-    /// Spindle commands a request takes, over all places at which it can begin; nothing if no request fits the file.
-    /// One pass over the file; for steps see [`FilePass`].
+    /// Mean spindle commands per request, over all blocks at which it can begin; `None` if no request fits the file. Makes
+    /// one pass over the file; for steps see [`FilePass`].
     #[must_use]
     pub fn commands_per_request(
         &self,
@@ -89,8 +89,8 @@ impl RequestMix {
         pass.commands_per_request()
     }
 
-    /// The same from `requests` (at least 30) drawn at random; nothing if no request fits the file. The same seed draws
-    /// the same. O(blocks requested).
+    /// Estimates the same from `requests` (at least 30) random requests; `None` if no request fits the file. The same seed
+    /// draws the same requests. O(blocks requested).
     #[must_use]
     pub fn sampled_commands_per_request(
         &self,
@@ -106,7 +106,7 @@ impl RequestMix {
         let mut random = Random::new(seed);
         let requests = requests.max(FEWEST_DRAWN);
         for _ in 0..requests {
-            // The last is taken too should the shares not quite sum up.
+            // Rounding may leave the sum of shares short: then the last is taken.
             let mut left = random.below(1 << 53) as f64 / (1u64 << 53) as f64 * shares;
             let chosen = self.fitting(file_blocks).find(|(_, share)| {
                 left -= share;
@@ -146,7 +146,7 @@ impl RequestMix {
     }
 }
 
-/// Commands of all requests that begin anywhere, for each length of a mix.
+/// The sum of commands over all possible requests, for each length of a mix.
 #[derive(Debug, Clone)]
 pub(super) struct RequestSums(Vec<u128>);
 
@@ -155,7 +155,7 @@ impl RequestSums {
         Self(vec![0; mix.lengths.len()])
     }
 
-    /// Adds the commands that all requests need for their part of `extent`. O(lengths), however long it is.
+    /// Adds the commands that all requests take within `extent`. O(lengths), however long the extent.
     pub(super) fn add(&mut self, mix: &RequestMix, extent: Range<u64>, file_blocks: u64) {
         for (sum, (length, _)) in self.0.iter_mut().zip(&mix.lengths) {
             if *length <= file_blocks {
@@ -176,10 +176,10 @@ impl RequestSums {
     }
 }
 
-/// Commands that the requests of `length` blocks, one from each block at which it fits, need within `extent`.
+/// The commands within `extent` of all requests of `length` blocks, one from each block at which it fits.
 ///
-/// What a request has in common with the extent grows by a block with each first block, up to the shorter of both, and
-/// shrinks again.
+/// As the first block of the request advances, its overlap with the extent grows by one block at a time up to the shorter
+/// of both lengths, and then shrinks again.
 fn commands_in(extent: &Range<u64>, length: u64, file_blocks: u64, longest: u64) -> u128 {
     let [start, end, length] = [extent.start, extent.end, length].map(|blocks| blocks as i64);
     let first = (start - length + 1).max(0);
@@ -204,7 +204,7 @@ fn commands_in(extent: &Range<u64>, length: u64, file_blocks: u64, longest: u64)
     commands
 }
 
-/// Commands of runs of 1, 2, … `blocks` blocks, one of each.
+/// The sum of commands of runs of 1, 2, … `blocks` blocks.
 fn commands_up_to(blocks: i64, longest: u64) -> u128 {
     let (blocks, longest) = (blocks.max(0) as u128, u128::from(longest));
     let (full, rest) = (blocks / longest, blocks % longest);

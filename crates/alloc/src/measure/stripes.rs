@@ -1,25 +1,24 @@
-//! How many stripes were written whole.
+//! Full stripes among those written.
 
 use crate::tetris::Tetris;
 
-/// Stripes written, and how many of them whole, which needs no reading for parity: a counter to be kept up tetris by
-/// tetris.
+/// Counts the stripes written, and the full ones among them, which read nothing for parity. Add every tetris.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FullStripes {
-    /// Stripes in which every data spindle's block was written.
+    /// Stripes in which every data block was written.
     pub full: u64,
-    /// Stripes in which any was.
+    /// Stripes in which at least one data block was written.
     pub written: u64,
 }
 
 impl FullStripes {
-    /// Counts what `tetris` writes.
+    /// Counts the stripes of `tetris`.
     pub fn add<T>(&mut self, tetris: &Tetris<T>) {
         self.full += u64::from(tetris.stripes_full().count_ones());
         self.written += u64::from(tetris.stripes_touched().count_ones());
     }
 
-    /// Full-stripe share: of the stripes written, those that were written whole, 0 to 1. 1 when none was written.
+    /// The share of full stripes among those written, 0 to 1; 1 if none was written.
     #[must_use]
     pub fn share(&self) -> f64 {
         if self.written == 0 { 1.0 } else { self.full as f64 / self.written as f64 }

@@ -7,13 +7,13 @@ use super::teardown::{TeardownStage, drop_nodes, roots_of};
 use super::volumes::Volumes;
 
 impl Volumes {
-    /// Goes on with the deletion of snapshots and the destruction of volumes, by at most `most` entries of dead lists,
-    /// slots of container maps and nodes of trees looked at. How many it were: 0 when there is nothing left to do.
+    /// Continues deleting snapshots and destroying volumes. Visits at most `most` entries of dead lists, slots of container
+    /// maps and nodes of trees, and returns how many it visited: 0 if nothing is left to do.
     ///
-    /// Blocks come back with the next commit.
+    /// The blocks become free with the next commit.
     ///
     /// # Errors
-    /// Amid a consistency point.
+    /// During a consistency point.
     pub fn background_step(&mut self, most: u64) -> Result<u64, VolumeError> {
         self.between_consistency_points()?;
         let mut left = most;
@@ -30,13 +30,13 @@ impl Volumes {
         Ok(most - left)
     }
 
-    /// Whether [`background_step`](Self::background_step) has anything to do.
+    /// Whether [`background_step`](Self::background_step) has anything left to do.
     #[must_use]
     pub fn is_background_work_left(&self) -> bool {
         !self.jobs.is_empty()
     }
 
-    /// Work done, and the stage that comes now; none when the job is done.
+    /// Returns the work done and the next stage, `None` once the job is done.
     fn advance(
         &mut self,
         volume: VolumeId,
@@ -69,7 +69,7 @@ impl Volumes {
         mut next: usize,
         most: u64,
     ) -> (u64, Option<TeardownStage>) {
-        // The volume may have been destroyed meanwhile, and its container emptied as a whole.
+        // If the volume has been destroyed since, its container is emptied as a whole.
         let Some(volume) = self.volumes.get_mut(&id).filter(|volume| !volume.is_destroyed) else {
             return (1, None);
         };
@@ -141,8 +141,8 @@ impl Volumes {
         (most, Some(TeardownStage::DropTrees { roots, volume_goes: true }))
     }
 
-    /// Takes owned blocks out of the container map between consistency points; they are free with the next commit,
-    /// whatever is abandoned before.
+    /// Frees owned blocks between consistency points. They become free with the next commit, even if a consistency point
+    /// is abandoned before it.
     fn release_between(&mut self, id: VolumeId, locals: &[Local]) {
         let Some(volume) = self.volumes.get_mut(&id) else { return };
         for local in locals {

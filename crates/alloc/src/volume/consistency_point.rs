@@ -15,8 +15,8 @@ use crate::aggregate::OutOfSpace;
 use crate::tetris::Tetris;
 
 impl Volumes {
-    /// Begins a consistency point that will write about `expected_blocks`;
-    /// [`Aggregate::begin`](crate::Aggregate::begin) says what that is for.
+    /// Begins a consistency point that will write about `expected_blocks`: see
+    /// [`Aggregate::begin`](crate::Aggregate::begin).
     ///
     /// # Errors
     /// If one is open.
@@ -28,10 +28,10 @@ impl Volumes {
         Ok(())
     }
 
-    /// Makes a new empty file in `volume`.
+    /// Creates an empty file.
     ///
     /// # Errors
-    /// Outside of a consistency point; if there is no such volume.
+    /// Outside a consistency point; if there is no such volume.
     pub fn create_file(&mut self, id: VolumeId) -> Result<FileId, VolumeError> {
         self.in_consistency_point()?;
         let volume = self.volume_mut(id)?;
@@ -42,11 +42,11 @@ impl Volumes {
         Ok(FileId(file))
     }
 
-    /// Deletes a file. What no snapshot holds of it is free with the commit. O(blocks of the file): to bound a step,
-    /// [`punch`](Self::punch) a large file a range at a time before.
+    /// Deletes a file. Blocks that no snapshot holds become free with the commit. O(blocks of the file): to bound the work
+    /// of a step, [`punch`](Self::punch) a large file range by range first.
     ///
     /// # Errors
-    /// Outside of a consistency point; if there is no such file.
+    /// Outside a consistency point; if there is no such file.
     pub fn delete_file(&mut self, id: VolumeId, file: FileId) -> Result<(), VolumeError> {
         self.punch(id, file, Fbn(0)..Fbn(u64::MAX))?;
         self.punch_one(id, file, Fbn(u64::MAX))?;
@@ -54,10 +54,10 @@ impl Volumes {
         Ok(())
     }
 
-    /// Writes a block; where it will lie. Equal to [`write_all`](Self::write_all) of one block.
+    /// Writes one block, as [`write_all`](Self::write_all) does. Returns its VBN.
     ///
     /// # Errors
-    /// As there.
+    /// As [`write_all`](Self::write_all).
     pub fn write(&mut self, id: VolumeId, file: FileId, fbn: Fbn) -> Result<Vbn, VolumeError> {
         self.write_all(id, file, &[fbn])?;
         let inode = self.volume(id)?.files.get(file.0);
@@ -66,15 +66,15 @@ impl Volumes {
         found.map(|(_, _, entry)| entry.vbn()).ok_or(VolumeError::NoSuchFile(id, file))
     }
 
-    /// Writes blocks of a file, in the order given: that is the order in which they are laid out. A block that the
-    /// same consistency point has written already keeps its place.
+    /// Writes blocks of a file, and lays them out in the order given. A block that the same consistency point has already
+    /// written keeps its place.
     ///
-    /// O(log₆₄) a block; each node of the file's tree (64 entries, 512 bytes) that it is the first to touch in the
-    /// consistency point is copied.
+    /// O(log₆₄) a block. The first change of a node of the file's tree (64 entries, 512 bytes) in a consistency point
+    /// copies the node.
     ///
     /// # Errors
-    /// With nothing changed: outside of a consistency point; if there is no such file; [`VolumeError::VolumeFull`];
-    /// [`VolumeError::OutOfSpace`] when what is free and not promised to other volumes does not hold them all.
+    /// With nothing changed: outside a consistency point; if there is no such file; [`VolumeError::VolumeFull`];
+    /// [`VolumeError::OutOfSpace`] if fewer blocks are free and not promised to other volumes.
     pub fn write_all(
         &mut self,
         id: VolumeId,
@@ -124,7 +124,7 @@ impl Volumes {
         Ok(())
     }
 
-    /// Those of `fbns` that need a place, each once, in their order.
+    /// The blocks among `fbns` that need a new place, each once, in order.
     fn not_yet_written(
         &self,
         id: VolumeId,
@@ -147,7 +147,7 @@ impl Volumes {
         Ok(new)
     }
 
-    /// Takes a block of the aggregate for each of `fbns`.
+    /// Allocates a block of the aggregate for each of `fbns`.
     fn places(
         &mut self,
         id: VolumeId,
@@ -180,7 +180,7 @@ impl Volumes {
         Some(entry.vbn())
     }
 
-    /// Takes one more place; if there is none after all, gives back those before it.
+    /// Allocates one more place. If there is none, frees those allocated before.
     fn place_behind(
         &mut self,
         contents: BlockSource,
@@ -199,10 +199,10 @@ impl Volumes {
         }
     }
 
-    /// Takes a range of blocks out of a file (trim, hole punching). How many lay anywhere. O(log₆₄) for each of them.
+    /// Unmaps a range of blocks of a file (trim, hole punching). Returns how many were mapped. O(log₆₄) for each of them.
     ///
     /// # Errors
-    /// Outside of a consistency point; if there is no such file.
+    /// Outside a consistency point; if there is no such file.
     pub fn punch(
         &mut self,
         id: VolumeId,
@@ -235,7 +235,7 @@ impl Volumes {
         Ok(punched)
     }
 
-    /// The same for a single block, which a range cannot name if it is the last there is.
+    /// The same for a single block: a range cannot include the last possible one.
     fn punch_one(&mut self, id: VolumeId, file: FileId, fbn: Fbn) -> Result<(), VolumeError> {
         let Self { aggregate, volumes, .. } = self;
         let volume = open_volume(volumes.get_mut(&id), id)?;
@@ -251,10 +251,10 @@ impl Volumes {
         Ok(())
     }
 
-    /// Cuts a file off: `fbn` and all that follow are gone. How many lay anywhere.
+    /// Truncates a file: unmaps `fbn` and all blocks after it. Returns how many were mapped.
     ///
     /// # Errors
-    /// Outside of a consistency point; if there is no such file.
+    /// Outside a consistency point; if there is no such file.
     pub fn truncate(&mut self, id: VolumeId, file: FileId, fbn: Fbn) -> Result<u64, VolumeError> {
         let before = self.image(id)?.blocks_of(file);
         self.punch(id, file, fbn..Fbn(u64::MAX))?;
@@ -262,13 +262,13 @@ impl Volumes {
         Ok(before - self.image(id)?.blocks_of(file))
     }
 
-    /// Moves blocks to new places in the order given: for their files, and all snapshots and clones that have them.
-    /// Those that do not lie any more where the move says, and those that the same consistency point has written or
-    /// moved, stay. How many were moved. O(1) a block.
+    /// Moves blocks to new places, in the order given, for their files and for all snapshots and clones that have them.
+    /// Skips blocks that no longer lie where the move says, and blocks that the same consistency point has written or
+    /// moved. Returns how many were moved. O(1) a block.
     ///
     /// # Errors
-    /// With nothing changed: outside of a consistency point; [`VolumeError::OutOfSpace`] when what is free and not
-    /// promised does not hold them all.
+    /// With nothing changed: outside a consistency point; [`VolumeError::OutOfSpace`] if fewer blocks are free and not
+    /// promised.
     pub fn relocate(&mut self, moves: &[Move]) -> Result<u64, VolumeError> {
         self.in_consistency_point()?;
         let mut seen = HashSet::new();
@@ -289,7 +289,7 @@ impl Volumes {
         let contents: Vec<BlockSource> =
             moves.iter().map(|one| BlockSource::Moved(one.from)).collect();
         let mut places = Vec::with_capacity(moves.len());
-        // Whatever the policy: what lies behind a neighbour is seldom in one piece, emptiest areas are.
+        // Under every policy: free space behind a neighbour is rarely contiguous, in the emptiest areas it is.
         self.aggregate.allocate_all(&contents, |_, vbn| places.push(vbn))?;
         for (one, vbn) in moves.iter().zip(places) {
             let volume = open_volume(self.volumes.get_mut(&one.volume), one.volume)?;
@@ -302,11 +302,11 @@ impl Volumes {
         Ok(needed)
     }
 
-    /// Ends what the consistency point changes, and gives what it writes: tetris by tetris, in the order in which they
-    /// were filled. Blocks written twice come once: they hold what was written last.
+    /// Ends the changes of the consistency point and returns its write plan: the tetrises, in the order in which they were
+    /// filled. A block written twice occurs once, with what was written last.
     ///
     /// # Errors
-    /// Outside of a consistency point; if it is finished already.
+    /// Outside a consistency point; if it is finished already.
     pub fn finish(&mut self) -> Result<Vec<Tetris<BlockSource>>, VolumeError> {
         self.in_consistency_point()?;
         self.phase = Phase::Finished;
@@ -314,7 +314,7 @@ impl Volumes {
         Ok(std::iter::from_fn(|| self.aggregate.next_tetris()).collect())
     }
 
-    /// Makes the consistency point real. Returns how many blocks became free.
+    /// Commits the consistency point, whose tetrises must be durable. Returns how many blocks became free.
     ///
     /// # Errors
     /// If none is open.
@@ -330,7 +330,7 @@ impl Volumes {
         Ok(freed)
     }
 
-    /// Drops the consistency point: everything is as it was when it began.
+    /// Abandons the consistency point: everything is as it was before it began.
     ///
     /// # Errors
     /// If none is open.
@@ -340,7 +340,7 @@ impl Volumes {
         }
         self.aggregate.abandon();
         self.promised += self.volumes.values_mut().map(Volume::abandon).sum::<u64>();
-        // What was given back before it began still is.
+        // Blocks freed before it began stay freed.
         for vbn in &self.freed_between {
             free_owned_block(&mut self.aggregate, *vbn);
         }

@@ -1,4 +1,4 @@
-//! From the block numbers of a volume to those of the aggregate.
+//! The container map: from the block numbers of a volume to VBNs.
 
 use strewn_raid::{Parity, ParityGroup, Vbn};
 
@@ -7,7 +7,7 @@ use crate::aggregate::{Aggregate, OutOfSpace};
 use crate::delayed_frees::REGION_BLOCKS;
 use crate::options::{AggregateError, AggregateOptions, AllocationShape};
 
-/// The latest time of a volume: what its snapshots can be counted to.
+/// The latest time of a volume, which limits the number of its snapshots.
 pub(crate) const LATEST_TIME: u32 = (1 << BIRTH_BITS) - 1;
 
 const VBN_BITS: u32 = 40;
@@ -16,8 +16,8 @@ const WRITTEN_NOW: u64 = 1 << VBN_BITS;
 const MOVED_NOW: u64 = 1 << (VBN_BITS + 1);
 const BIRTH_SHIFT: u32 = VBN_BITS + 2;
 
-/// Where a block of a volume lies and since when it has been there, in 8 bytes: 40 bits of VBN, one that says that the
-/// open consistency point wrote it and one that it moved it, 22 of birth. All zeros are no block: births begin at 1.
+/// Where a block of a volume lies, and when it was written, in 8 bytes: 40 bits of VBN, a bit if the open consistency
+/// point wrote it, a bit if it moved it, and 22 bits of birth. All zeros are no block, because births begin at 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
@@ -30,17 +30,17 @@ impl Entry {
         Vbn(self.0 & (WRITTEN_NOW - 1))
     }
 
-    /// The volume's time when it was written: it is in the snapshots taken from then on.
+    /// The time of the volume when the block was written. Snapshots taken from then on contain it.
     pub(crate) fn birth(self) -> u32 {
         (self.0 >> BIRTH_SHIFT) as u32
     }
 
-    /// Whether the open consistency point wrote it.
+    /// Whether the open consistency point wrote the block.
     pub(crate) fn is_written_now(self) -> bool {
         self.0 & WRITTEN_NOW != 0
     }
 
-    /// Whether it lies where the last commit left it.
+    /// Whether the block lies where the last commit left it.
     pub(crate) fn is_committed(self) -> bool {
         self.0 & (WRITTEN_NOW | MOVED_NOW) == 0
     }
@@ -50,7 +50,7 @@ impl Entry {
         Self(self.0 >> VBN_BITS << VBN_BITS | MOVED_NOW | vbn.0)
     }
 
-    /// The same block, back at `vbn`, where the last commit left it.
+    /// The same block back at `vbn`, where the last commit left it.
     pub(crate) fn back_at(self, vbn: Vbn) -> Self {
         self.moved_to(vbn).committed()
     }
@@ -60,15 +60,16 @@ impl Entry {
     }
 }
 
-/// The block numbers of a volume: which are free, and what lies behind those that are not.
+/// The block numbers of a volume, and the entry of each number in use.
 ///
-/// Numbers are taken like blocks of an aggregate of one spindle, from the emptiest area of 32,768 numbers, so that new
-/// blocks are neighbours in the container map however the volume has aged; numbers given back are free with the commit.
+/// Numbers are allocated like the blocks of an aggregate with one spindle, from the emptiest area of 32,768 numbers, so
+/// that new blocks are neighbours in the container map however aged the volume is. Freed numbers become free with the
+/// commit.
 ///
-/// Memory: 8 bytes a number of each region of 32,768 that was ever used, a bit a number of the volume.
+/// Memory: 8 bytes for each number of a region of 32,768 that was ever used, and a bit for each number of the volume.
 #[derive(Debug)]
 pub(crate) struct Container {
-    /// The first number of the volume's own; those below belong to the volume it was cloned from.
+    /// The first number that the volume owns; lower numbers belong to the volume that it was cloned from.
     first: u64,
     numbers: Aggregate<()>,
     size: u64,
@@ -91,7 +92,7 @@ impl Container {
         Ok(Self { first, numbers, size, regions: Vec::new(), blocks: 0 })
     }
 
-    /// The first number after the volume's own.
+    /// The first number after those that the volume owns.
     pub(crate) fn end(&self) -> u64 {
         self.first + self.size
     }
@@ -100,7 +101,7 @@ impl Container {
         self.size
     }
 
-    /// Blocks the volume owns.
+    /// Blocks that the volume owns.
     pub(crate) fn blocks(&self) -> u64 {
         self.blocks
     }
@@ -109,7 +110,7 @@ impl Container {
         &self.numbers
     }
 
-    /// Which of the volume's own `number` is; nothing if it is inherited.
+    /// The index of `number` among those that the volume owns; `None` if it is inherited.
     pub(crate) fn local(&self, number: VirtualVbn) -> Option<Local> {
         number.0.checked_sub(self.first)
     }
@@ -145,7 +146,7 @@ impl Container {
         Some(entry)
     }
 
-    /// At most `most` slots of the map from `local` on: those in use, and where to go on, if there is more.
+    /// Scans at most `most` slots from `local`: the entries in use, and where to continue if there are more.
     pub(crate) fn scan(
         &self,
         local: Local,
@@ -163,25 +164,25 @@ impl Container {
         assert!(begun.is_ok(), "block numbers: {begun:?}");
     }
 
-    /// Takes `count` numbers; `taken` is told of each.
+    /// Allocates `count` numbers and calls `taken` with each.
     pub(crate) fn take_numbers(
         &mut self,
         count: usize,
         mut taken: impl FnMut(Local),
     ) -> Result<(), OutOfSpace> {
-        // No further than that: what lies between would be left out until its area is chosen again.
+        // Exactly as many as needed: numbers skipped would stay unused until their area is chosen again.
         self.numbers.expected_blocks = self.numbers.allocated_blocks + count as u64;
         self.numbers.allocate_all(&vec![(); count], |(), number| taken(number.0))
     }
 
-    /// Gives `local` back, to be free with the commit.
+    /// Frees the number `local` with the commit.
     pub(crate) fn free_number(&mut self, local: Local) {
         // The caller has just removed it from the map, or did so before an abandoned commit.
         let freed = self.numbers.free_at_commit(Vbn(local));
         assert!(freed.is_ok(), "block number: {freed:?}");
     }
 
-    /// `placed` were written or moved.
+    /// Commits the numbers, `placed` of which the consistency point has written or moved.
     pub(crate) fn commit(&mut self, placed: impl Iterator<Item = Local>) {
         for local in placed {
             if let Some(entry) = self.get(local) {
@@ -198,7 +199,7 @@ impl Container {
     }
 }
 
-/// Gives back a block that a container map has just lost.
+/// Frees a block of the aggregate that has just been removed from a container map.
 pub(crate) fn free_owned_block<T: Copy>(aggregate: &mut Aggregate<T>, vbn: Vbn) {
     let freed = aggregate.free_at_commit(vbn);
     assert!(freed.is_ok(), "block of a volume: {freed:?}");

@@ -1,4 +1,4 @@
-//! Why something cannot be done with a volume.
+//! Errors of volumes.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use super::names::{FileId, SnapshotId, VolumeId};
 use crate::aggregate::{CheckpointOpen, OutOfSpace};
 use crate::options::AggregateError;
 
-/// Why something cannot be done with a volume. Nothing was changed.
+/// Why an operation on a volume failed. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VolumeError {
     /// There is no such volume, or it is being destroyed.
@@ -16,26 +16,26 @@ pub enum VolumeError {
     NoSuchFile(VolumeId, FileId),
     /// There is no such snapshot of the volume, or it is being deleted.
     NoSuchSnapshot(VolumeId, SnapshotId),
-    /// A consistency point is open, and this can be done only between them.
+    /// A consistency point is open, and the operation is allowed only between consistency points.
     CheckpointOpen(CheckpointOpen),
-    /// No consistency point is open, and this can be done only in one.
+    /// No consistency point is open, and the operation needs one.
     NoCheckpoint,
-    /// The write plan of the consistency point has been made.
+    /// The consistency point is finished: its write plan has been returned.
     Finished,
-    /// Fewer blocks are free, and not promised to others, than are needed.
+    /// Fewer blocks are free and not promised to others than are needed.
     OutOfSpace(OutOfSpace),
     /// The volume has fewer block numbers left than are needed.
     VolumeFull {
         /// The volume.
         volume: VolumeId,
-        /// Blocks asked for.
+        /// Block numbers needed.
         needed: u64,
-        /// Blocks the volume has room for.
+        /// Block numbers free.
         free: u64,
     },
     /// Volumes were cloned from the snapshot.
     HasClones(VolumeId, SnapshotId, u32),
-    /// The volume has had as many snapshots as it can count.
+    /// The volume has used up its snapshot numbers.
     TooManySnapshots(VolumeId),
     /// The volume cannot have so many blocks.
     Size(AggregateError),

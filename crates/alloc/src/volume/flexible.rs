@@ -12,7 +12,7 @@ use super::tree::Tree;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inode {
     pub(crate) blocks: Tree<Slot>,
-    /// Blocks that lie anywhere.
+    /// Mapped blocks.
     pub(crate) mapped: u64,
 }
 
@@ -21,9 +21,9 @@ pub(crate) type Files = Tree<Arc<Inode>>;
 
 /// A flexible volume.
 ///
-/// Each block it owns is in its active image or in exactly one dead list: the list of the image (a snapshot, or the
-/// active one) that was the first to be without it. Who is the last to hold a block follows from its birth alone, so
-/// that no map of what snapshots hold is kept (ZFS; Ahrens, "Is It Magic? Snapshots and Dead Lists", 2005 on).
+/// Each block it owns is in its active image or in exactly one dead list: that of the first image (a snapshot, or the
+/// active one) without the block. The birth of a block alone tells which snapshot is the last to hold it, so there is no
+/// map of what snapshots hold (ZFS; Ahrens, "Is It Magic? Snapshots and Dead Lists", 2005 on).
 #[derive(Debug)]
 pub(crate) struct Volume {
     pub(crate) container: Container,
@@ -31,35 +31,35 @@ pub(crate) struct Volume {
     pub(crate) origin: Option<(VolumeId, SnapshotId)>,
     pub(crate) files: Files,
     pub(crate) next_file: u64,
-    /// Blocks of the files of the active image, inherited ones too.
+    /// Mapped blocks of the active image, including inherited ones.
     pub(crate) mapped: u64,
-    /// In the order in which they were taken.
+    /// Oldest first.
     pub(crate) snapshots: Vec<Snapshot>,
-    /// Owned blocks that the latest snapshot has and the active image has not.
+    /// Owned blocks that are in the latest snapshot but not in the active image.
     pub(crate) dead: Vec<Local>,
     /// Blocks on all dead lists.
     pub(crate) dead_blocks: u64,
-    /// What blocks written now are born at, and the next snapshot's number.
+    /// The birth of blocks written now, and the number of the next snapshot.
     pub(crate) time: u32,
     /// The time of the latest snapshot that is not being deleted; 0 without one.
     pub(crate) kept_since: u32,
     /// Free blocks promised to it.
     pub(crate) promised: u64,
     pub(crate) is_destroyed: bool,
-    /// What the open consistency point did to it.
+    /// How to undo the changes of the open consistency point.
     pub(crate) undo: Option<Undo>,
-    /// Numbers given back between consistency points since the last commit.
+    /// Numbers freed between consistency points since the last commit.
     pub(crate) freed_numbers: Vec<Local>,
 }
 
 /// A snapshot: the root of the inode file as it was.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    /// Blocks born until then and not dead by then are in it.
+    /// It contains the blocks born by then and not dropped by then.
     pub(crate) time: u32,
     pub(crate) files: Files,
     pub(crate) mapped: u64,
-    /// Owned blocks that the snapshot before has and this one has not.
+    /// Owned blocks that are in the previous snapshot but not in this one.
     pub(crate) dead: Vec<Local>,
     pub(crate) clones: u32,
     pub(crate) is_deleted: bool,
@@ -103,7 +103,7 @@ impl Volume {
         Some(&self.snapshots[index]).filter(|snapshot| !snapshot.is_deleted)
     }
 
-    /// Where a snapshot is, also one that is being deleted.
+    /// The index of a snapshot, including one being deleted.
     pub(crate) fn index_of(&self, snapshot: SnapshotId) -> Option<usize> {
         self.snapshots.binary_search_by_key(&snapshot.0, |snapshot| snapshot.time).ok()
     }
@@ -123,7 +123,7 @@ impl Volume {
         self.snapshots.get_mut(index).map_or(&mut self.dead, |snapshot| &mut snapshot.dead)
     }
 
-    /// Notes how the last commit left the volume, if this is the first that the open consistency point does to it.
+    /// Records the state as of the last commit, if this is the first change in the open consistency point.
     pub(crate) fn touch(&mut self) -> &mut Undo {
         self.undo.get_or_insert_with(|| {
             self.container.begin();
@@ -140,10 +140,10 @@ impl Volume {
         })
     }
 
-    /// The active image is without `number` from now on, which the caller has taken out of its maps. Where the block
-    /// lies that nothing holds any more, if it is one.
+    /// Drops `number` from the active image, whose maps no longer have it. Returns the VBN of the block if nothing else
+    /// holds it.
     pub(crate) fn block_dies(&mut self, number: VirtualVbn) -> Option<Vbn> {
-        // What is inherited belongs to the origin.
+        // An inherited block belongs to the origin.
         let local = self.container.local(number)?;
         let entry = self.container.get(local)?;
         if entry.birth() <= self.kept_since {
@@ -159,7 +159,7 @@ impl Volume {
         Some(entry.vbn())
     }
 
-    /// Makes what the open consistency point did to it last.
+    /// Commits the changes of the open consistency point.
     pub(crate) fn commit(&mut self) {
         let undo = self.undo.take();
         if undo.is_some() || !self.freed_numbers.is_empty() {
@@ -171,7 +171,7 @@ impl Volume {
         }
     }
 
-    /// Puts everything back as the open consistency point found it. How many promised blocks came back.
+    /// Undoes the changes of the open consistency point. Returns how many promised blocks it had used.
     pub(crate) fn abandon(&mut self) -> u64 {
         let Some(undo) = self.undo.take() else { return 0 };
         self.files = undo.files;

@@ -1,4 +1,4 @@
-//! Reading the maps of a volume, as it is or as a snapshot holds it.
+//! Reading the maps of a volume: its active image, or a snapshot.
 
 use strewn_raid::Vbn;
 
@@ -17,7 +17,7 @@ pub struct Image<'a> {
 }
 
 impl Volumes {
-    /// The active image of `volume`; amid a consistency point, with what it has changed.
+    /// The active image of `volume`, including the changes of an open consistency point.
     ///
     /// # Errors
     /// If there is no such volume.
@@ -26,7 +26,7 @@ impl Volumes {
         Ok(Image { volumes: self, volume, files: &found.files, mapped: found.mapped })
     }
 
-    /// `volume` as `snapshot` holds it.
+    /// The image of `volume` in `snapshot`.
     ///
     /// # Errors
     /// If there is no such snapshot.
@@ -40,7 +40,7 @@ impl Volumes {
         Ok(Image { volumes: self, volume, files: &found.files, mapped: found.mapped })
     }
 
-    /// Where a block of a file lies; nothing if it lies nowhere. O(log₆₄ of the file's blocks + generations of
+    /// Where a block of a file lies; `None` if it is not mapped. O(log₆₄ of the file's blocks + generations of
     /// clones).
     #[must_use]
     pub fn locate(&self, block: BlockName) -> Option<Vbn> {
@@ -54,38 +54,38 @@ impl<'a> Image<'a> {
         self.files.iter_from(0).map(|(file, _)| FileId(file))
     }
 
-    /// Whether there is such a file.
+    /// Whether the file exists.
     #[must_use]
     pub fn has_file(&self, file: FileId) -> bool {
         self.files.get(file.0).is_some()
     }
 
-    /// Blocks of all files that lie anywhere. O(1).
+    /// Mapped blocks of all files. O(1).
     #[must_use]
     pub fn mapped_blocks(&self) -> u64 {
         self.mapped
     }
 
-    /// Blocks of `file` that lie anywhere; 0 if there is no such file. O(1).
+    /// Mapped blocks of `file`; 0 if there is no such file. O(1).
     #[must_use]
     pub fn blocks_of(&self, file: FileId) -> u64 {
         self.files.get(file.0).map_or(0, |inode| inode.mapped)
     }
 
-    /// What the map of `file` leads to for `fbn`.
+    /// The virtual VBN of block `fbn` of `file`.
     #[must_use]
     pub fn number(&self, file: FileId, fbn: Fbn) -> Option<VirtualVbn> {
         self.files.get(file.0)?.blocks.get(fbn.0).map(|slot| (*slot).into())
     }
 
-    /// Where block `fbn` of `file` lies.
+    /// The VBN of block `fbn` of `file`.
     #[must_use]
     pub fn locate(&self, file: FileId, fbn: Fbn) -> Option<Vbn> {
         let (_, _, entry) = self.volumes.resolve(self.volume, self.number(file, fbn)?)?;
         Some(entry.vbn())
     }
 
-    /// The blocks of `file` from `fbn` on, and where they lie, in ascending order.
+    /// The mapped blocks of `file` from `fbn` on, with their VBNs, in ascending order.
     pub fn blocks_from(
         &self,
         file: FileId,

@@ -1,64 +1,64 @@
-//! What volumes, files, snapshots and blocks are called.
+//! Identifiers of volumes, files, snapshots and blocks.
 
 use std::fmt;
 use std::num::NonZeroU64;
 
 use strewn_raid::Vbn;
 
-/// A flexible volume of an aggregate; never given to another one.
+/// Identifies a flexible volume of an aggregate. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VolumeId(pub u32);
 
-/// A file (or LUN) of a volume; never given to another file of the volume. A clone has the files of its origin.
+/// Identifies a file (or LUN) of a volume. Never reused within the volume. A clone starts with the files of its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u64);
 
-/// A block of a file, counted from its first.
+/// A block of a file, counted from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fbn(pub u64);
 
-/// A block of a volume: what a file's map leads to. The volume's container map leads on from there to the VBN, so a
-/// block can move without its file, and the snapshots that share it, being touched (Edwards et al., "FlexVol: Flexible,
-/// Efficient File Volume Virtualization in WAFL", USENIX 2008).
+/// A block of a volume. The map of a file leads to a virtual VBN, and the container map of the volume leads from there
+/// to the VBN. A block can therefore move without a change to its file or to the snapshots that share it (Edwards et
+/// al., "FlexVol: Flexible, Efficient File Volume Virtualization in WAFL", USENIX 2008).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VirtualVbn(pub u64);
 
-/// A snapshot of a volume; never given to another one of the volume.
+/// Identifies a snapshot of a volume. Never reused within the volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId(pub u32);
 
-/// A block of the active image of a volume, as files know it.
+/// A block of the active image of a volume, by file and position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockName {
     /// The volume.
     pub volume: VolumeId,
     /// The file.
     pub file: FileId,
-    /// The block in the file.
+    /// The block within the file.
     pub fbn: Fbn,
 }
 
-/// What a block of a write plan holds.
+/// The source of the bytes of a block in a write plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlockSource {
-    /// What was written to this block of a file.
+    /// The bytes last written to this block of a file.
     Written(BlockName),
-    /// What lies at this VBN and moves from there. It stays readable until the consistency point is committed.
+    /// The bytes at this VBN, which move from there. They stay readable until the consistency point is committed.
     Moved(Vbn),
 }
 
-/// A block to be moved: read at `from`, written wherever it is put.
+/// A block to move from `from` to a place that the allocator chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Move {
     /// The volume that owns the block.
     pub volume: VolumeId,
-    /// The block, by its number there.
+    /// The block, by its number in the volume.
     pub number: VirtualVbn,
-    /// Where it lies. If it does not any more, the move is void.
+    /// Where the block lies. The move is void if the block lies elsewhere by then.
     pub from: Vbn,
 }
 
-/// A virtual VBN as trees hold it: one more than its number, so that no entry takes no room of its own.
+/// A virtual VBN in a tree: its number plus one, so that an absent entry needs no extra room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot(NonZeroU64);
 

@@ -1,51 +1,51 @@
-//! What has become of every block: exact at all times.
+//! Space accounting, exact at all times.
 
 use super::error::VolumeError;
 use super::names::{SnapshotId, VolumeId};
 use super::volumes::Volumes;
 use crate::aggregate::OutOfSpace;
 
-/// The blocks of the aggregate by who holds them: `active + snapshots + destroyed + elsewhere + pending_free + free` is
+/// The blocks of the aggregate by use: `active + snapshots + destroyed + elsewhere + pending_free + free` is
 /// `total`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Space {
     /// All data blocks.
     pub total: u64,
-    /// Blocks of the active images of volumes. What a clone shares with its origin counts there.
+    /// Blocks of the active images of volumes. Blocks that a clone shares with its origin count for the origin.
     pub active: u64,
-    /// Blocks that snapshots alone hold, also those of snapshots that are being deleted.
+    /// Blocks that only snapshots hold, including snapshots being deleted.
     pub snapshots: u64,
-    /// Blocks of destroyed volumes that the background has not yet come to.
+    /// Blocks of destroyed volumes that background steps have not freed yet.
     pub destroyed: u64,
     /// Blocks in use that belong to no volume.
     pub elsewhere: u64,
-    /// Blocks given back that cannot be taken yet: free with the next commit, or held back.
+    /// Freed blocks that cannot be allocated yet: free with the next commit, or delayed.
     pub pending_free: u64,
-    /// Blocks that can be taken.
+    /// Blocks that can be allocated.
     pub free: u64,
-    /// Of the free ones, those promised to volumes.
+    /// The free blocks that are promised to volumes.
     pub reserved: u64,
 }
 
 /// The blocks of one volume.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VolumeSpace {
-    /// Room for blocks of its own.
+    /// The number of blocks that the volume can own.
     pub size: u64,
-    /// Blocks of its own in its active image.
+    /// Blocks that it owns in its active image.
     pub active: u64,
-    /// Blocks of its own that its snapshots alone hold, also those that are being deleted.
+    /// Blocks that it owns and only its snapshots hold, including snapshots being deleted.
     pub snapshots: u64,
-    /// Blocks in its active image that belong to the volume it was cloned from.
+    /// Blocks in its active image that the volume it was cloned from owns.
     pub inherited: u64,
     /// Free blocks of the aggregate promised to it.
     pub reserved: u64,
-    /// Room left: numbers that can be taken now, whether the aggregate has blocks for them or not.
+    /// Room left: block numbers that can be allocated now, whether or not the aggregate has free blocks for them.
     pub free: u64,
 }
 
 impl Volumes {
-    /// The blocks of the aggregate by who holds them. O(volumes).
+    /// The blocks of the aggregate by use. O(volumes).
     #[must_use]
     pub fn space(&self) -> Space {
         let counts = self.aggregate.counts();
@@ -87,7 +87,7 @@ impl Volumes {
         })
     }
 
-    /// How many blocks come back if `snapshot` of `volume` is deleted. O(blocks that died between it and the next).
+    /// How many blocks the deletion of `snapshot` frees. O(blocks dropped between it and the next snapshot).
     ///
     /// # Errors
     /// If there is no such snapshot.
@@ -97,7 +97,7 @@ impl Volumes {
         let found = volume.snapshot(snapshot).and_then(|_| volume.index_of(snapshot));
         let index = found.ok_or(no_such_snapshot)?;
         let kept_before = volume.kept_before(index);
-        // Lists of snapshots that are being deleted have not been joined to the next one's yet.
+        // The lists of snapshots being deleted have not been joined to the next list yet.
         let mut lists = vec![volume.dead_list(index + 1)];
         for (later, doomed) in volume.snapshots.iter().enumerate().skip(index + 1) {
             if !doomed.is_deleted {
@@ -110,13 +110,13 @@ impl Volumes {
         Ok(held.filter(|birth| *birth > kept_before && *birth <= snapshot.0).count() as u64)
     }
 
-    /// Promises `blocks` free blocks to `volume`, in place of what is left of an earlier promise. Every block it
-    /// writes uses one of them up; other volumes, and mending, leave them alone. The promise is of writes, not of
-    /// size: renew it after a commit.
+    /// Promises `blocks` free blocks to `volume`, replacing the rest of an earlier promise. Every block that the volume
+    /// writes uses one of them; other volumes and defragmentation cannot. The promise is of writes, not of size: renew
+    /// it after a commit.
     ///
     /// # Errors
-    /// Amid a consistency point; if there is no such volume; [`VolumeError::OutOfSpace`] if fewer are free and not
-    /// promised to others: the earlier promise holds then.
+    /// During a consistency point; if there is no such volume; [`VolumeError::OutOfSpace`] if fewer are free and not
+    /// promised to others. The earlier promise then stands.
     pub fn reserve(&mut self, volume: VolumeId, blocks: u64) -> Result<(), VolumeError> {
         self.between_consistency_points()?;
         let others = self.promised - self.volume(volume)?.promised;

@@ -1,4 +1,4 @@
-//! What is left to do to take a snapshot or a volume apart.
+//! Background jobs that delete snapshots and destroy volumes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::flexible::{Files, Inode};
 use super::names::{Slot, SnapshotId, VolumeId};
 use super::tree::Node;
 
-/// Something to be taken apart. Jobs are done one after the other.
+/// The deletion of a snapshot or the destruction of a volume. Jobs run one after the other.
 #[derive(Debug)]
 pub(crate) struct TeardownJob {
     pub(crate) volume: VolumeId,
@@ -16,14 +16,13 @@ pub(crate) struct TeardownJob {
 
 #[derive(Debug)]
 pub(crate) enum TeardownStage {
-    /// Frees what is on the dead list of the image after the snapshot, from `next` on, and was held by the snapshot
-    /// alone.
+    /// Frees the blocks that only the snapshot held: from `next` on in the dead list of the image after it.
     FreeHeld { snapshot: SnapshotId, next: usize },
-    /// Joins the snapshot's dead list to that of the image after it.
+    /// Appends the snapshot's dead list to that of the image after it.
     JoinLists { snapshot: SnapshotId },
-    /// Frees all that the volume's container map has, from `next` on.
+    /// Frees all blocks in the container map of the volume, from `next` on.
     EmptyContainer { next: Local },
-    /// Drops the nodes of trees that nothing else shares.
+    /// Drops the tree nodes that nothing else shares.
     DropTrees { roots: Vec<TreeRoot>, volume_goes: bool },
 }
 
@@ -48,7 +47,7 @@ pub(crate) fn roots_of(files: Files) -> Vec<TreeRoot> {
     files.into_root().map(TreeRoot::Files).into_iter().collect()
 }
 
-/// Drops at most `most` nodes; those that something else shares stay with that.
+/// Drops at most `most` nodes. Nodes shared with another tree stay in that tree.
 pub(crate) fn drop_nodes(roots: &mut Vec<TreeRoot>, most: u64) -> u64 {
     let mut used = 0;
     while used < most

@@ -10,8 +10,8 @@ const FANOUT_BITS: u32 = FANOUT.trailing_zeros();
 /// A sparse map from 64-bit indexes, copied on write (Driscoll, Sarnak, Sleator and Tarjan, "Making Data Structures
 /// Persistent", 1989; the tree of blocks that Hitz, Lau and Malcolm describe for WAFL, USENIX 1994).
 ///
-/// A clone shares every node; a change copies the nodes on its path that are shared. As high as its highest index asks
-/// for: O(log₆₄) for everything that takes an index. Nodes that have become empty are dropped.
+/// A clone shares every node; a change copies the shared nodes on its path. The height follows from the highest index:
+/// O(log₆₄) for everything that takes an index. Empty nodes are dropped.
 #[derive(Debug)]
 pub(crate) struct Tree<V> {
     root: Option<Arc<Node<V>>>,

@@ -1,4 +1,4 @@
-//! Proving that maps, lists and counts fit each other.
+//! Verification: maps, lists and counts agree.
 
 use std::error::Error;
 use std::fmt;
@@ -11,38 +11,38 @@ use super::volumes::Volumes;
 use crate::aggregate::AggregateViolation;
 use crate::bitmap::SummaryBitmap;
 
-/// What [`Volumes::verify`] found wrong.
+/// What [`Volumes::verify`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VolumeViolation {
-    /// The aggregate is wrong in itself.
+    /// The aggregate is inconsistent in itself.
     Aggregate(AggregateViolation),
-    /// The map of free block numbers of a volume is wrong in itself.
+    /// The free map of a volume's block numbers is inconsistent in itself.
     Numbers(VolumeId, AggregateViolation),
-    /// A container map has an entry for a number that is free, or more or fewer entries than numbers are in use.
+    /// A container map has an entry for a free number, or its entries are not as many as the numbers in use.
     Number(VolumeId, VirtualVbn),
     /// A block of a container map is free in the aggregate.
     NotAllocated(VolumeId, VirtualVbn, Vbn),
     /// A block of the aggregate has two owners.
     OwnedTwice(VolumeId, VirtualVbn, Vbn),
-    /// A file's map leads to a number that is not in use.
+    /// The map of a file leads to a number that is not in use.
     Dangling(BlockName),
-    /// A file's map leads to a number that another file, or another block of it, or a dead list has too.
+    /// The map of a file leads to a number that another block or a dead list has too.
     UsedTwice(BlockName),
-    /// A file has more or fewer blocks than are counted.
+    /// The block count of a file is wrong.
     FileCount(VolumeId, FileId, u64, u64),
-    /// The files of an image have more or fewer blocks than are counted.
+    /// The block count of an image is wrong.
     ImageCount(VolumeId, u64, u64),
-    /// A dead list has a block that does not exist, that the active image has, or that no snapshot holds.
+    /// A dead list has a block that does not exist, that is in the active image, or that no snapshot holds.
     NotDead(VolumeId, VirtualVbn),
     /// A block is neither in the active image nor on a dead list.
     Lost(VolumeId, VirtualVbn),
-    /// A snapshot's map leads to a block that was written, or had died, at another time.
+    /// The map of a snapshot leads to a block that was written later, or had been dropped before.
     NotInSnapshot(VolumeId, SnapshotId, VirtualVbn),
-    /// Blocks on dead lists are not as many as counted.
+    /// The count of blocks on dead lists is wrong.
     DeadCount(VolumeId, u64, u64),
-    /// A snapshot's clones are not as many as counted.
+    /// The clone count of a snapshot is wrong.
     Clones(VolumeId, SnapshotId, u32, u32),
-    /// More is promised than is free, or than the volumes were promised.
+    /// More blocks are promised than are free, or the promises to volumes do not add up.
     Promised(u64, u64, u64),
 }
 
@@ -113,17 +113,17 @@ impl From<AggregateViolation> for VolumeViolation {
     }
 }
 
-/// What has a block of a volume: the active image, the dead list of an image, or nothing yet.
+/// The holder of a block: the active image, the dead list of an image, or nothing yet.
 const NOBODY: u32 = 0;
 const ACTIVE: u32 = u32::MAX;
 
 impl Volumes {
-    /// Proves, at any time, that no block of the aggregate has two owners, that every entry of every map leads to a
-    /// block in use (snapshots and clones included), that each block is in the active image or on one dead list and
-    /// held by a snapshot, and that counts equal maps. O(blocks of all images).
+    /// Verifies, at any time, that no block of the aggregate has two owners; that every entry of every map leads to a
+    /// block in use, including snapshots and clones; that each block is either in the active image, or on exactly one
+    /// dead list and held by a snapshot; and that counts equal maps. O(blocks of all images).
     ///
     /// # Errors
-    /// The first violation, with its place.
+    /// The first violation, with its location.
     pub fn verify(&self) -> Result<(), VolumeViolation> {
         self.aggregate.verify()?;
         let mut owned = SummaryBitmap::new(self.aggregate.total_blocks());
@@ -175,7 +175,7 @@ impl Volumes {
 
     fn verify_images(&self, id: VolumeId, volume: &Volume) -> Result<(), VolumeViolation> {
         let container = &volume.container;
-        // Of each number, who has it: the active image, or the dead list of image `holder - 1`.
+        // The holder of each number: the active image, or the dead list of image `holder - 1`.
         let numbers = container.scan(0, u64::MAX).0.last().map_or(0, |(local, _)| local + 1);
         let mut holders = vec![NOBODY; numbers as usize];
         self.verify_image(id, &volume.files, volume.mapped, |name, number| {

@@ -1,4 +1,4 @@
-//! The volumes of an aggregate: made, cloned, snapshotted, destroyed.
+//! The volumes of an aggregate: created, snapshotted, cloned, destroyed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Weak;
@@ -14,14 +14,14 @@ use crate::aggregate::{Aggregate, CheckpointOpen};
 use crate::group_index::GroupIndex;
 use crate::options::AggregateError;
 
-/// Areas that nothing is put into for as long as somebody holds the token.
+/// Areas withheld from allocation while a cleaning holds the token.
 #[derive(Debug)]
 pub(crate) struct Withheld {
     pub(crate) token: Weak<()>,
     pub(crate) areas: Vec<(GroupIndex, u32)>,
 }
 
-/// How far the consistency point has come.
+/// The phase of the consistency point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Closed,
@@ -31,12 +31,15 @@ pub(crate) enum Phase {
 
 /// An aggregate and the flexible volumes in it: files, snapshots and clones, written in consistency points.
 ///
-/// Files change between [`begin`](Self::begin) and [`commit`](Self::commit), of all volumes in the same consistency
-/// point; [`finish`](Self::finish) gives what is to be written where. Volumes, snapshots and clones come and go between
-/// consistency points. They take effect at once, and last with the next commit.
+/// Files change between [`begin`](Self::begin) and [`commit`](Self::commit); one consistency point covers all volumes.
+/// [`finish`](Self::finish) returns the write plan. Volumes, snapshots and clones are created and deleted between
+/// consistency points; that takes effect at once and becomes durable with the next commit.
 ///
-/// Two numbers lead to a block (Edwards et al., USENIX 2008): a file's map gives the [`VirtualVbn`], the volume's
-/// container map the VBN. So a block is moved for its file and all its snapshots and clones by one change in one place.
+/// Two numbers lead to a block (Edwards et al., USENIX 2008): the file's map gives the [`VirtualVbn`], and the volume's
+/// container map gives its VBN. One change of the container map therefore moves a block for its file and for all
+/// snapshots and clones.
+///
+/// Everything here is in memory. Volumes cannot yet be mounted from storage.
 ///
 /// ```
 /// use strewn_alloc::{Aggregate, AggregateOptions, Fbn, Volumes};
@@ -63,15 +66,16 @@ pub(crate) enum Phase {
 /// assert_eq!(volumes.image_of(volume, snapshot)?.locate(lun, Fbn(1)), before);
 /// assert_eq!(volumes.space_of(volume)?.snapshots, 1);
 ///
-/// // What only the snapshot held comes back in bounded steps, and is free with the next commit.
+/// // Blocks that only the snapshot held are freed in bounded steps, and become free with the next commit.
 /// volumes.delete_snapshot(volume, snapshot)?;
 /// while volumes.background_step(1_000)? > 0 {}
 /// assert_eq!(volumes.space_of(volume)?.snapshots, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Memory: 8 bytes a mapped block in the trees of the files and 8 in the container map; a snapshot shares the nodes of
-/// trees (64 entries) that did not change after it, and 8 bytes for each block that died after it.
+/// Memory: for each mapped block, 8 bytes in the tree of its file and 8 in the container map. A snapshot shares the tree
+/// nodes (64 entries) that have not changed since, and takes 8 bytes for each block that the active image has dropped
+/// since.
 #[derive(Debug)]
 pub struct Volumes {
     pub(crate) aggregate: Aggregate<BlockSource>,
@@ -81,17 +85,17 @@ pub struct Volumes {
     pub(crate) jobs: VecDeque<TeardownJob>,
     /// Free blocks promised to volumes.
     pub(crate) promised: u64,
-    /// Blocks given back between consistency points since the last commit.
+    /// Blocks freed between consistency points since the last commit.
     pub(crate) freed_between: Vec<Vbn>,
     pub(crate) withheld: Vec<Withheld>,
 }
 
 impl Volumes {
-    /// No volumes yet, in `aggregate`. Blocks that it has in use already stay in use: they are
+    /// No volumes yet, in `aggregate`. Blocks already in use stay in use and are counted as
     /// [`elsewhere`](crate::Space::elsewhere).
     ///
     /// # Errors
-    /// If the aggregate has a consistency point open.
+    /// [`CheckpointOpen`] if the aggregate has an open consistency point.
     pub fn new(aggregate: Aggregate<BlockSource>) -> Result<Self, CheckpointOpen> {
         aggregate.scores()?;
         Ok(Self {
@@ -112,7 +116,7 @@ impl Volumes {
         &self.aggregate
     }
 
-    /// Adds an empty parity group to the aggregate, also amid a consistency point.
+    /// Adds an empty parity group to the aggregate, at any time.
     ///
     /// # Errors
     /// As [`Aggregate::add_group`].
@@ -120,27 +124,27 @@ impl Volumes {
         self.aggregate.add_group(group)
     }
 
-    /// The volumes, without those being destroyed.
+    /// The volumes, except those being destroyed.
     pub fn ids(&self) -> impl Iterator<Item = VolumeId> + '_ {
         self.volumes.iter().filter(|(_, volume)| !volume.is_destroyed).map(|(id, _)| *id)
     }
 
-    /// A new empty volume with room for `blocks`, those that snapshots alone hold included. They are not set aside:
-    /// volumes may have more room than the aggregate.
+    /// Creates an empty volume with room for `blocks`, including those that only snapshots hold. The room is not reserved:
+    /// volumes may together be larger than the aggregate.
     ///
     /// # Errors
-    /// Amid a consistency point; if `blocks` is 0 or more than 2^40.
+    /// During a consistency point; if `blocks` is 0 or more than 2^40.
     pub fn create_volume(&mut self, blocks: u64) -> Result<VolumeId, VolumeError> {
         self.between_consistency_points()?;
         let container = Container::new(0, blocks)?;
         Ok(self.insert(Volume::new(container)))
     }
 
-    /// A new volume that begins as `snapshot` of `volume` was, sharing its blocks, with room for `blocks` of its own.
-    /// O(1), but for a bit a block of room. The snapshot cannot be deleted while the clone exists.
+    /// Creates a volume with the contents of `snapshot` of `volume`. It shares the blocks of the snapshot and has room for
+    /// `blocks` of its own. O(1), plus a bit for each block of room. The snapshot cannot be deleted while the clone exists.
     ///
     /// # Errors
-    /// Amid a consistency point; if there is no such snapshot; if `blocks` is 0 or more than 2^40.
+    /// During a consistency point; if there is no such snapshot; if `blocks` is 0 or more than 2^40.
     pub fn clone_volume(
         &mut self,
         volume: VolumeId,
@@ -158,7 +162,7 @@ impl Volumes {
         clone.origin = Some((volume, snapshot));
         clone.files = origin.files.clone();
         clone.mapped = origin.mapped;
-        // More than the snapshot's at most: no file of the clone gets a number that one of the parent's had.
+        // No file of the clone gets a number that a file of the parent had.
         clone.next_file = next_file;
         Ok(self.insert(clone))
     }
@@ -170,11 +174,11 @@ impl Volumes {
         id
     }
 
-    /// Destroys a volume with its snapshots. It is gone at once; its blocks come back by
-    /// [`background_step`](Self::background_step).
+    /// Destroys a volume and its snapshots. It disappears at once; [`background_step`](Self::background_step) frees its
+    /// blocks.
     ///
     /// # Errors
-    /// Amid a consistency point; if there is no such volume; if one of its snapshots has clones.
+    /// During a consistency point; if there is no such volume; if one of its snapshots has clones.
     pub fn destroy_volume(&mut self, id: VolumeId) -> Result<(), VolumeError> {
         self.between_consistency_points()?;
         let volume = self.volume_mut(id)?;
@@ -188,10 +192,10 @@ impl Volumes {
         Ok(())
     }
 
-    /// Takes a snapshot of `volume` as the last commit left it. O(1).
+    /// Takes a snapshot of the volume as of the last commit. O(1).
     ///
     /// # Errors
-    /// Amid a consistency point; if there is no such volume; after 4,194,303 snapshots of it.
+    /// During a consistency point; if there is no such volume; after 4,194,303 snapshots of it.
     pub fn snapshot(&mut self, id: VolumeId) -> Result<SnapshotId, VolumeError> {
         self.between_consistency_points()?;
         let volume = self.volume_mut(id)?;
@@ -208,11 +212,11 @@ impl Volumes {
         Ok(SnapshotId(time))
     }
 
-    /// Deletes a snapshot. It is gone at once; the blocks that it alone held come back by
-    /// [`background_step`](Self::background_step).
+    /// Deletes a snapshot. It disappears at once; [`background_step`](Self::background_step) frees the blocks that only it
+    /// held.
     ///
     /// # Errors
-    /// Amid a consistency point; if there is no such snapshot; if it has clones.
+    /// During a consistency point; if there is no such snapshot; if it has clones.
     pub fn delete_snapshot(
         &mut self,
         id: VolumeId,
@@ -233,7 +237,7 @@ impl Volumes {
         Ok(())
     }
 
-    /// The snapshots of `volume`, the oldest first, without those being deleted.
+    /// The snapshots of `volume`, oldest first, except those being deleted.
     ///
     /// # Errors
     /// If there is no such volume.
@@ -247,7 +251,7 @@ impl Volumes {
             .map(|snapshot| SnapshotId(snapshot.time)))
     }
 
-    /// The snapshot that `volume` was cloned from, if it was.
+    /// The snapshot that `volume` was cloned from, if any.
     ///
     /// # Errors
     /// If there is no such volume.
@@ -255,7 +259,7 @@ impl Volumes {
         Ok(self.volume(volume)?.origin)
     }
 
-    /// Lets areas be filled again whose cleaning has ended.
+    /// Allows allocation again from areas whose cleaning has ended.
     pub(crate) fn release_abandoned_areas(&mut self) {
         let Self { aggregate, withheld, .. } = self;
         withheld.retain(|Withheld { token, areas }| {
@@ -281,7 +285,7 @@ impl Volumes {
         volume.ok_or(VolumeError::NoSuchVolume(id))
     }
 
-    /// Who owns `number` of `volume`, and what lies behind it. O(generations of clones).
+    /// The volume that owns `number` of `volume`, and its entry there. O(generations of clones).
     pub(crate) fn resolve(
         &self,
         mut volume: VolumeId,
