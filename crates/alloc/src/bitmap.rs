@@ -121,8 +121,8 @@ impl SummaryBitmap {
             .all(|(word, mask)| (self.levels[0][word] | other.levels[0][word]) & mask == mask)
     }
 
-    /// A lower bound, in steps of 64, of the smallest member at or above `from`. It reads only summary words, because the
-    /// members of a large set are mostly outside the processor's caches.
+    /// A lower bound, in steps of 64, of the smallest member at or above `from`. It reads only summary words, because
+    /// the members of a large set are mostly outside the processor's caches.
     #[must_use]
     pub fn next_member_is_near(&self, from: u64) -> u64 {
         let word = from / FAN_OUT;

@@ -65,8 +65,8 @@ impl BlockMap {
         (entry != NOWHERE).then_some(Vbn(u64::from(entry)))
     }
 
-    /// The raw entries of `blocks`: a VBN each, `u32::MAX` for an unwritten block. `None` if the map does not have all of
-    /// them.
+    /// The raw entries of `blocks`: a VBN each, `u32::MAX` for an unwritten block. `None` if the map does not have all
+    /// of them.
     #[must_use]
     pub fn entries(&self, blocks: Range<u64>) -> Option<&[u32]> {
         let index = |block| usize::try_from(block).ok();

@@ -63,8 +63,8 @@ impl DelayedFrees {
         strewn_memory::prefetch(blocks, blocks.len().saturating_sub(1));
     }
 
-    /// If more than `bound` frees are delayed: the region with the most (the lowest on a tie) and its blocks, which leave
-    /// the list. O(log regions), plus O(blocks).
+    /// If more than `bound` frees are delayed: the region with the most (the lowest on a tie) and its blocks, which
+    /// leave the list. O(log regions), plus O(blocks).
     pub fn reclaim(&mut self, bound: u64) -> Option<(u32, Vec<Vbn>)> {
         if self.blocks() <= bound {
             return None;

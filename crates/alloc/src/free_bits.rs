@@ -3,8 +3,8 @@
 /// Bits in a word.
 pub(crate) const WORD_BITS: u64 = u64::BITS as u64;
 
-/// Words with one bit a block, set if the block is in use, and summary levels with one bit a word, set if the word below
-/// is full.
+/// Words with one bit a block, set if the block is in use, and summary levels with one bit a word, set if the word
+/// below is full.
 ///
 /// A clear summary bit promises nothing: a word is marked full when a search finds it full. So everything starts as
 /// zeros, which the kernel supplies without touching memory, and maps read from storage need no scan.

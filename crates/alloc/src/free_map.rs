@@ -8,11 +8,11 @@ use crate::areas::{AreaOrder, Areas};
 use crate::free_bits::{FreeBits, WORD_BITS};
 use crate::group_index::GroupIndex;
 
-/// A bit for each data block of a parity group, and the exact number of free blocks in every allocation area (consecutive
-/// stripes over all data spindles).
+/// A bit for each data block of a parity group, and the exact number of free blocks in every allocation area
+/// (consecutive stripes over all data spindles).
 ///
-/// Words are stored in rows: for 64 consecutive stripes, one word for each data spindle, side by side. A tetris therefore
-/// reads one contiguous stretch of memory, and so does an allocation area.
+/// Words are stored in rows: for 64 consecutive stripes, one word for each data spindle, side by side. A tetris
+/// therefore reads one contiguous stretch of memory, and so does an allocation area.
 #[derive(Debug, Clone)]
 pub struct FreeMap {
     group: ParityGroup,
@@ -175,8 +175,8 @@ impl FreeMap {
         self.words()[first..first + self.spindles as usize].iter().map(|used| !used)
     }
 
-    /// The words, row by row (64 stripes), with one word for each data spindle in a row. A set bit is a block in use; bits
-    /// past the last stripe are set. [`Aggregate::mount`](crate::Aggregate::mount) takes these words.
+    /// The words, row by row (64 stripes), with one word for each data spindle in a row. A set bit is a block in use;
+    /// bits past the last stripe are set. [`Aggregate::mount`](crate::Aggregate::mount) takes these words.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         self.bits.words()
@@ -189,8 +189,8 @@ impl FreeMap {
         Some(word / self.spindles)
     }
 
-    /// Marks the free blocks of `mask`, among the 64 stripes of `row` on `spindle`, as used. The caller must then update
-    /// the score of their area: [`blocks_taken`](Self::blocks_taken).
+    /// Marks the free blocks of `mask`, among the 64 stripes of `row` on `spindle`, as used. The caller must then
+    /// update the score of their area: [`blocks_taken`](Self::blocks_taken).
     #[inline]
     pub(crate) fn take_mask(&mut self, spindle: SpindleIndex, row: u64, mask: u64) {
         let word = self.word(spindle, row);

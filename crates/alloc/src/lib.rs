@@ -48,8 +48,8 @@
 //! Groups take turns, one tetris each, and may differ in size and parity; a group can be [added](Aggregate::add_group)
 //! at any time. A [`PolicyName`], or your own [`Policy`], chooses the allocation area to fill next. A consistency point
 //! that cannot be written is [abandoned](Aggregate::abandon): the blocks it allocated are free again, and the blocks it
-//! freed are still in use. Freeing a block that is not in use, or allocating more blocks than are free, is an error that
-//! changes nothing.
+//! freed are still in use. Freeing a block that is not in use, or allocating more blocks than are free, is an error
+//! that changes nothing.
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateLocation, AggregateOptions, AreaOrder, OutOfSpace, PolicyName};
@@ -91,9 +91,9 @@
 //!
 //! # Mount
 //!
-//! To mount an aggregate later, store the words of its maps and the scores of its areas, both as of the same consistency
-//! point. With the scores, an aggregate of any size mounts at once. Without them, or with scores of another consistency
-//! point, [count](SavedScores::counted) them from the maps.
+//! To mount an aggregate later, store the words of its maps and the scores of its areas, both as of the same
+//! consistency point. With the scores, an aggregate of any size mounts at once. Without them, or with scores of another
+//! consistency point, [count](SavedScores::counted) them from the maps.
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, GroupIndex, MountError, SavedScores};
@@ -136,10 +136,11 @@
 //!
 //! # Volumes
 //!
-//! [`Volumes`] adds files to an aggregate, with snapshots and clones, and counts space exactly at all times ([`Space`]).
-//! Two numbers lead to a block, so moving the block changes no file. [`FileReallocation`] and [`CleaningPlan`] defragment
-//! files and free space in bounded steps, and state the gain before they start. A caller with its own maps needs none of
-//! this: a simulator that can spend six bytes a block uses a [`BlockMap`] and a [`VirtualSpace`].
+//! [`Volumes`] adds files to an aggregate, with snapshots and clones, and counts space exactly at all times
+//! ([`Space`]). Two numbers lead to a block, so moving the block changes no file. [`FileReallocation`] and
+//! [`CleaningPlan`] defragment files and free space in bounded steps, and state the gain before they start. A caller
+//! with its own maps needs none of this: a simulator that can spend six bytes a block uses a [`BlockMap`] and a
+//! [`VirtualSpace`].
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, Fbn, FileReallocation, Volumes};

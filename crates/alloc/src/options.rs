@@ -37,8 +37,8 @@ pub struct AggregateOptions {
     pub policy: PolicyName,
     /// How areas are ordered by free blocks.
     pub order: AreaOrder,
-    /// Freed blocks whose free may be delayed, so that those of one region of the map (32,768 blocks, one 4 KiB block of
-    /// the map) become free together. With 0, all become free with the commit.
+    /// Freed blocks whose free may be delayed, so that those of one region of the map (32,768 blocks, one 4 KiB block
+    /// of the map) become free together. With 0, all become free with the commit.
     pub delayed_frees: u64,
 }
 

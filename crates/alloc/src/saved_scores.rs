@@ -185,8 +185,8 @@ impl SavedScores {
         Ok(self.groups.into_iter().map(|group| group.scores).collect())
     }
 
-    /// Serialises the scores: magic and version, consistency points, groups (stripes, data spindles, stripes of an area,
-    /// number of areas, scores), all little-endian, then a CRC-32 of everything before it.
+    /// Serialises the scores: magic and version, consistency points, groups (stripes, data spindles, stripes of an
+    /// area, number of areas, scores), all little-endian, then a CRC-32 of everything before it.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();

@@ -97,7 +97,8 @@ impl VirtualSpace {
         self.given
     }
 
-    /// Allocates the next number and returns its region. Each region is filled before the next; the next is the emptiest.
+    /// Allocates the next number and returns its region. Each region is filled before the next; the next is the
+    /// emptiest.
     ///
     /// # Errors
     /// [`VolumeFull`] if every region is full.
@@ -133,8 +134,8 @@ impl VirtualSpace {
         self.held_back.prefetch(u32::from(region.0));
     }
 
-    /// If more than `bound` frees are delayed: the region with the most, and its blocks, which the caller frees now. The
-    /// numbers of the region can be allocated again.
+    /// If more than `bound` frees are delayed: the region with the most, and its blocks, which the caller frees now.
+    /// The numbers of the region can be allocated again.
     pub fn reclaim(&mut self, bound: u64) -> Option<(Region, Vec<Vbn>)> {
         let (region, blocks) = self.held_back.reclaim(bound)?;
         self.used[region as usize] -= blocks.len() as u32;

@@ -1,21 +1,21 @@
-//! Addresses that the compiler keeps apart.
+//! Addresses, as types that cannot be mixed up.
 
 use std::fmt;
 
-/// A block on a spindle, counted from its first block.
+/// Disk block number: a block on a spindle, numbered from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Dbn(pub u64);
 
-/// A block in an aggregate, counted over its data spindles.
+/// Volume block number: a data block of a parity group or aggregate, numbered spindle by spindle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vbn(pub u64);
 
-/// A spindle of a parity group or of a disk group, counted from 0.
+/// A spindle of a parity group or disk group, numbered from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpindleIndex(pub u16);
 
 impl SpindleIndex {
-    /// The same number, to index a slice with one entry a spindle.
+    /// The same number as an index into a slice with one entry per spindle.
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)

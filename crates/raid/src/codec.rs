@@ -1,14 +1,14 @@
-//! Parity computed over bytes, and blocks brought back from it.
+//! Parity over bytes: computing it, and reconstructing blocks from it.
 
 use crate::row_diagonal::{RowDiagonal, RowDiagonalError};
 use crate::xor::{self, Start};
 use crate::{StripeCode, StripeShape};
 use thiserror::Error;
 
-/// Why parity cannot be computed for stripes of a size.
+/// Why there is no codec for stripes of a size.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CodecError {
-    /// A stripe without data, or blocks without bytes.
+    /// The stripe has no data blocks, or the blocks have no bytes.
     #[error(
         "a stripe has 1 data block or more, of 1 byte or more; not {data_blocks} of {block_bytes}"
     )]
@@ -18,10 +18,10 @@ pub enum CodecError {
         /// The size of block asked for.
         block_bytes: usize,
     },
-    /// Blocks that cannot be cut for row-diagonal parity.
+    /// The blocks cannot be cut for row-diagonal parity.
     #[error(transparent)]
     RowDiagonal(#[from] RowDiagonalError),
-    /// More data blocks than row-diagonal parity can tell apart.
+    /// There are more data blocks than row-diagonal parity allows.
     #[error(
         "row-diagonal parity of blocks of {block_bytes} bytes has p = {prime}, so that a stripe \
          has at most {} data blocks, not {data_blocks}",
@@ -37,7 +37,7 @@ pub enum CodecError {
     },
 }
 
-/// Why an operation on the blocks of a stripe is refused. Nothing has been changed.
+/// Why an operation on the blocks of a stripe failed. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BlocksError {
     /// Too few or too many blocks.
@@ -50,7 +50,7 @@ pub enum BlocksError {
         /// How many were given.
         given: usize,
     },
-    /// A block of another size than the stripe's.
+    /// A block has the wrong length.
     #[error("block {block} has {given} bytes; the blocks of the stripe have {expected}")]
     Length {
         /// Which block, in the order of the stripe.
@@ -60,7 +60,7 @@ pub enum BlocksError {
         /// Bytes that were given.
         given: usize,
     },
-    /// A block that the stripe does not have, or that cannot play this part.
+    /// The stripe has no such block, or it is of the wrong kind.
     #[error("there is no {what} block {block}: the stripe has {count}")]
     NoSuchBlock {
         /// Which blocks.
@@ -70,8 +70,8 @@ pub enum BlocksError {
         /// How many there are.
         count: usize,
     },
-    /// More blocks lost than parity makes good.
-    #[error("blocks {lost:?} are lost: parity makes good {parity_blocks} of a stripe")]
+    /// More blocks are lost than parity covers.
+    #[error("blocks {lost:?} are lost: parity covers {parity_blocks} of a stripe")]
     TooManyLost {
         /// The lost blocks.
         lost: Vec<usize>,
@@ -85,18 +85,18 @@ pub enum BlocksError {
 pub struct BlockChange<'a> {
     /// Which data block, counted from 0.
     pub block: usize,
-    /// Its bytes as parity now has them.
+    /// The old bytes, which parity covers now.
     pub old: &'a [u8],
-    /// Its bytes from now on.
+    /// The new bytes.
     pub new: &'a [u8],
 }
 
-/// Computes the parity of stripes of one shape and size of block.
+/// Computes the parity of stripes of one shape and block size.
 ///
-/// Blocks are given in the order of the stripe: data, row parity, diagonal parity. They are of any
-/// type that is a slice of bytes. A data block that a group does not have counts as zero: when a
-/// spindle of zeros joins the end of the data, the codec for one more block finds the parity as it
-/// should be.
+/// Blocks are given in the order of the stripe: data, row parity, diagonal parity, as any type that
+/// is a slice of bytes. Absent data blocks count as zero, so a group can grow: if a spindle of zeros
+/// joins after the last data spindle, the existing parity is right for the codec with one more
+/// block.
 ///
 /// ```
 /// use strewn_raid::{StripeCode, StripeCodec};
@@ -127,7 +127,7 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`CodecError`] when there is no block or no byte in it, when no prime fits the size, and
+    /// [`CodecError`] if there is no block or no byte in it, if no prime fits the size, and
     /// when there are more data blocks than the prime less one.
     pub fn new(
         code: StripeCode,
@@ -155,7 +155,7 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`CodecError`] when there is no data block, and when there are more than the prime less
+    /// [`CodecError`] if there is no data block, and when there are more than the prime less
     /// one.
     pub fn row_diagonal(diagonal: RowDiagonal, data_blocks: usize) -> Result<Self, CodecError> {
         let block_bytes = diagonal.most_data_blocks() * diagonal.sub_block_bytes();
@@ -174,7 +174,7 @@ impl StripeCodec {
         Ok(Self { data_blocks, block_bytes, diagonal: None })
     }
 
-    /// The parity that is computed.
+    /// The kind of parity.
     pub const fn code(&self) -> StripeCode {
         match self.diagonal {
             None => StripeCode::Row,
@@ -182,7 +182,7 @@ impl StripeCodec {
         }
     }
 
-    /// How blocks are cut for diagonal parity, if they are.
+    /// How blocks are cut for diagonal parity, if there is any.
     pub const fn diagonal(&self) -> Option<RowDiagonal> {
         self.diagonal
     }
@@ -208,11 +208,11 @@ impl StripeCodec {
     }
 
     /// Computes the parity of `data` into `parity`: the row block, then the diagonal block.
-    /// What `parity` held does not matter.
+    /// The previous contents of `parity` do not matter.
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] when the number or the length of the blocks is not the stripe's.
+    /// [`BlocksError`] if the number or the length of the blocks is not the stripe's.
     pub fn encode<D: AsRef<[u8]>, P: AsMut<[u8]>>(
         &self,
         data: &[D],
@@ -234,7 +234,7 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] when a block is not a data block of the stripe, and when the number or
+    /// [`BlocksError`] if a block is not a data block of the stripe, and when the number or
     /// the length of the blocks is not the stripe's.
     pub fn subtract<P: AsMut<[u8]>>(
         &self,
@@ -260,13 +260,13 @@ impl StripeCodec {
         Ok(())
     }
 
-    /// Brings back the blocks of a stripe that are `lost`, from the others. What the lost blocks
-    /// held does not matter. Any block may be lost, and with row-diagonal parity any two: data,
+    /// Reconstructs the `lost` blocks of a stripe from the others. The contents of the lost blocks
+    /// do not matter. Any block may be lost, and with row-diagonal parity any two: data,
     /// row parity or diagonal parity.
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] when the number or the length of the blocks is not the stripe's, when a
+    /// [`BlocksError`] if the number or the length of the blocks is not the stripe's, if a
     /// lost block is none of its blocks, and when more are lost than there are parity blocks.
     pub fn reconstruct<B: AsRef<[u8]> + AsMut<[u8]>>(
         &self,
@@ -308,7 +308,7 @@ impl StripeCodec {
         Ok(())
     }
 
-    /// Parity from data, all of it.
+    /// Computes all parity from data.
     pub(crate) fn encode_from<'a>(
         &self,
         data: impl Iterator<Item = &'a [u8]>,

@@ -1,16 +1,16 @@
-//! Parity groups with their parity on spindles of its own.
+//! Parity groups: RAID-4 and RAID-DP, with parity on dedicated spindles.
 
 use crate::reciprocal::Reciprocal;
 use crate::{BLOCK_BYTES, Dbn, SpindleIndex, SpindleSet, Vbn};
 use std::fmt;
 use thiserror::Error;
 
-/// How a group protects its data.
+/// The kind of parity of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parity {
-    /// One spindle of row parity: survives the loss of one spindle.
+    /// One spindle of row parity. Survives the loss of one spindle.
     Raid4,
-    /// A spindle of row parity and one of diagonal parity: survives the loss of any two
+    /// One spindle of row parity and one of diagonal parity. Survives the loss of any two
     /// (row-diagonal parity: Corbett et al., FAST 2004).
     ///
     /// The diagonals run inside a block: each 4 KiB block is cut into the rows of one RDP
@@ -54,10 +54,10 @@ impl fmt::Display for Parity {
     }
 }
 
-/// Why a parity group cannot be made.
+/// Why a parity group cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GeometryError {
-    /// Too few or too many data spindles for the kind of parity.
+    /// There are too few or too many data spindles for the kind of parity.
     #[error(
         "a {parity} group has {} to {} spindles, of which {} parity; {data_spindles} data \
          spindle{} make{} {}",
@@ -74,13 +74,13 @@ pub enum GeometryError {
         /// The data spindles asked for.
         data_spindles: u16,
     },
-    /// Spindles without a block.
+    /// The spindles have no blocks.
     #[error("a spindle of a {parity} group has 1 block or more, not 0")]
     NoBlocks {
         /// The kind of parity asked for.
         parity: Parity,
     },
-    /// More bytes than a 64-bit number counts.
+    /// The group has more bytes than 64 bits can count.
     #[error(
         "{data_spindles} data spindles of {blocks_per_spindle} blocks of 4 KiB are more bytes \
          than 64 bits can count"
@@ -93,12 +93,12 @@ pub enum GeometryError {
     },
 }
 
-/// A block's spindle and its number there.
+/// Where a block of a group lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockLocation {
     /// The data spindle that holds the block.
     pub spindle: SpindleIndex,
-    /// The block on that spindle; also the number of the stripe it belongs to.
+    /// The block on that spindle, which is also the number of its stripe.
     pub dbn: Dbn,
 }
 
@@ -122,7 +122,7 @@ impl ParityGroup {
     ///
     /// # Errors
     ///
-    /// [`GeometryError`] when a RAID-4 group would not have 2 to 14 spindles or a RAID-DP group
+    /// [`GeometryError`] if a RAID-4 group would not have 2 to 14 spindles or a RAID-DP group
     /// 3 to 28, when a spindle would have no block, and when the group's bytes overflow.
     pub fn new(
         parity: Parity,
@@ -178,8 +178,8 @@ impl ParityGroup {
         u64::from(self.data_spindles) * self.blocks_per_spindle()
     }
 
-    /// Bytes of data the group holds, parity left out; a file system's own reserve is not taken
-    /// off.
+    /// Bytes of data that the group holds, without parity. The reserve of a file system is not
+    /// subtracted.
     #[inline]
     pub fn usable_bytes(&self) -> u64 {
         self.total_blocks() * BLOCK_BYTES
@@ -212,11 +212,11 @@ impl ParityGroup {
         }
     }
 
-    /// The number in the aggregate of block `dbn` of data spindle `spindle`.
+    /// The VBN of block `dbn` of data spindle `spindle`.
     ///
     /// # Panics
     ///
-    /// In debug builds, when `spindle` is not a data spindle or `dbn` is past its end.
+    /// In debug builds, if `spindle` is not a data spindle or `dbn` is past its end.
     #[inline]
     pub fn vbn(&self, spindle: SpindleIndex, dbn: Dbn) -> Vbn {
         debug_assert!(spindle.0 < self.data_spindles, "{spindle} holds no data");
@@ -224,11 +224,11 @@ impl ParityGroup {
         Vbn(u64::from(spindle.0) * self.blocks_per_spindle() + dbn.0)
     }
 
-    /// The spindle that holds `vbn`, and where.
+    /// Where `vbn` lies.
     ///
     /// # Panics
     ///
-    /// In debug builds, when `vbn` is [`total_blocks`](Self::total_blocks) or above.
+    /// In debug builds, if `vbn` is [`total_blocks`](Self::total_blocks) or above.
     #[inline]
     pub fn locate(&self, vbn: Vbn) -> BlockLocation {
         debug_assert!(vbn.0 < self.total_blocks(), "{vbn} is past the end of the group");

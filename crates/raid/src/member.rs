@@ -1,18 +1,18 @@
-//! The blocks of a stripe by their part in it.
+//! The members of a stripe: its blocks by role.
 
 use crate::small_set::small_set;
 use std::fmt;
 
-/// A block of a stripe, by its part in it and not by the spindle it lies on: data blocks are 0
-/// to `n - 1`, row parity is `n` and diagonal parity `n + 1`.
+/// A block of a stripe, by its role and not by its spindle: data blocks are 0 to `n - 1`, row
+/// parity is `n` and diagonal parity `n + 1`.
 ///
-/// In a RAID-4 or RAID-DP group member `i` lies on spindle `i`. Where parity rotates the two
-/// differ: [`Stripe`](crate::Stripe) says which spindle holds which member.
+/// In a RAID-4 or RAID-DP group, member `i` lies on spindle `i`. If parity rotates, the two differ:
+/// [`Stripe`](crate::Stripe) gives the spindle of each member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Member(pub u8);
 
 impl Member {
-    /// The same number, to index a slice with one entry a member.
+    /// The same number as an index into a slice with one entry per member.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -413,8 +413,16 @@ mod tests {
             "blocks {4} hold no data: a stripe of 4+1 has data blocks 0 to 3"
         );
         for (method, changed, message) in [
-            (UpdateMethod::Subtraction, 1, "subtraction needs blocks {1} as they were, which are"),
-            (UpdateMethod::Recalculation, 0, "recalculation needs blocks {1} as they were, which"),
+            (
+                UpdateMethod::Subtraction,
+                1,
+                "subtraction needs the old contents of blocks {1}, which",
+            ),
+            (
+                UpdateMethod::Recalculation,
+                0,
+                "recalculation needs the old contents of blocks {1}, which",
+            ),
         ] {
             let error = raid4.plan_update_by(method, set(&[changed]), set(&[1])).unwrap_err();
             assert!(error.to_string().starts_with(message), "{error}");

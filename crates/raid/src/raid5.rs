@@ -1,20 +1,20 @@
-//! RAID-5: parity that goes round the spindles.
+//! RAID-5: rotating parity.
 
 use crate::reciprocal::Reciprocal;
 use crate::{ChunkLocation, Member, SECTOR_BYTES, SpindleIndex, Stripe, StripeCode, StripeMember};
 use crate::{StripeShape, StripedLayout};
 use thiserror::Error;
 
-/// Why a RAID-5 group cannot be made.
+/// Why a RAID-5 group cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Raid5Error {
-    /// Too few or too many spindles.
+    /// There are too few or too many spindles.
     #[error("a RAID-5 group has 3 to 64 spindles, not {spindles}")]
     SpindleCount {
         /// The spindles asked for.
         spindles: u16,
     },
-    /// A chunk that is not a whole number of sectors.
+    /// The chunk is not a whole number of sectors.
     #[error(
         "a chunk is 1 sector of 512 bytes or more, and less than 2 TiB, not {chunk_bytes} bytes"
     )]
@@ -22,7 +22,7 @@ pub enum Raid5Error {
         /// The bytes asked for.
         chunk_bytes: u64,
     },
-    /// Spindles without room for a chunk.
+    /// The spindles are smaller than a chunk.
     #[error(
         "a spindle holds a chunk of {chunk_bytes} bytes or more, not {bytes_per_spindle} bytes"
     )]
@@ -32,7 +32,7 @@ pub enum Raid5Error {
         /// The bytes of a chunk.
         chunk_bytes: u64,
     },
-    /// More bytes than a 64-bit number counts.
+    /// The group has more bytes than 64 bits can count.
     #[error(
         "{spindles} spindles of {bytes_per_spindle} bytes are more bytes than 64 bits can count"
     )]
@@ -47,10 +47,9 @@ pub enum Raid5Error {
 /// A RAID-5 group with left-symmetric parity (Lee and Katz, "The Performance of Parity
 /// Placements in Disk Arrays", 1993): a LUN laid out chunk by chunk over all spindles.
 ///
-/// Of `n` spindles, stripe `s` has its parity on spindle `n - 1 - s mod n`, and its data on the
-/// spindles after, around the end: the parity moves left from stripe to stripe, and each stripe
-/// begins where its parity is not. So `n` chunks that follow each other in the LUN are on `n`
-/// different spindles:
+/// With `n` spindles, stripe `s` has its parity on spindle `n - 1 - s mod n`, and its data on the
+/// spindles after that, wrapping around. Parity moves left from stripe to stripe, and any `n`
+/// consecutive chunks of the LUN are on `n` different spindles:
 ///
 /// | stripe | spindle 0 | 1 | 2 | 3 | 4 |
 /// |---|---|---|---|---|---|
@@ -79,12 +78,12 @@ pub struct Raid5Group {
 }
 
 impl Raid5Group {
-    /// A group of `spindles` of `bytes_per_spindle` each, dealt out in chunks of `chunk_bytes`.
-    /// What is left of a spindle after a multiple of a chunk is not used.
+    /// A group of `spindles` of `bytes_per_spindle` each, divided into chunks of `chunk_bytes`. A
+    /// remainder of a spindle is not used.
     ///
     /// # Errors
     ///
-    /// [`Raid5Error`] when there are not 3 to 64 spindles, when a chunk is not a whole number of
+    /// [`Raid5Error`] if there are not 3 to 64 spindles, if a chunk is not a whole number of
     /// sectors, when a spindle does not hold one, and when the bytes of the group overflow.
     pub fn new(
         spindles: u16,
@@ -124,7 +123,7 @@ impl Raid5Group {
     ///
     /// # Panics
     ///
-    /// In debug builds, when `lun_sector` is past the end of the LUN.
+    /// In debug builds, if `lun_sector` is past the end of the LUN.
     #[inline]
     pub fn locate(&self, lun_sector: u64) -> ChunkLocation {
         debug_assert!(

@@ -1,4 +1,4 @@
-//! Whether the parity of a stripe holds, and which block is wrong when it does not.
+//! Scrubs: whether the parity of a stripe holds, and which block is wrong if it does not.
 
 use crate::xor::{self, Start};
 use crate::{BlocksError, StripeCodec};
@@ -8,8 +8,8 @@ use crate::{BlocksError, StripeCodec};
 pub struct ParityCheck {
     /// Whether row parity is the sum of the data blocks.
     pub row_holds: bool,
-    /// Whether diagonal parity is the sum over the diagonals of the data blocks and of row
-    /// parity as it is; true of a stripe without.
+    /// Whether diagonal parity is the sum over the diagonals of the data blocks and of row parity
+    /// as read; true if the stripe has no diagonal parity.
     pub diagonal_holds: bool,
 }
 
@@ -20,15 +20,14 @@ impl ParityCheck {
     }
 }
 
-/// What a scrub has found in a stripe. Blocks are numbered as the stripe has them: data, row
-/// parity, diagonal parity.
+/// The finding of a scrub. Blocks are numbered in the order of the stripe: data, row parity,
+/// diagonal parity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScrubFinding {
     /// Parity and every checksum given agree with the blocks.
     Sound,
-    /// Parity holds, and yet the checksums of these blocks differ. Either the checksums
-    /// themselves are wrong, or parity was computed from wrong blocks: it has nothing else to
-    /// give back.
+    /// Parity holds, but the checksums of these blocks differ. Either the checksums are wrong, or
+    /// parity was computed from wrong blocks, so that it cannot restore others.
     ChecksumsDiffer {
         /// The blocks whose checksums differ.
         blocks: Vec<usize>,
@@ -41,14 +40,14 @@ pub enum ScrubFinding {
         /// The wrong parity blocks.
         parity: Vec<usize>,
     },
-    /// Checksums do not settle it, but row and diagonal parity together single out one block: if
-    /// one block alone is wrong, it is this one.
+    /// Checksums are inconclusive, but row and diagonal parity together identify one block: if only
+    /// one block is wrong, it is this one.
     Likely {
-        /// The block that is wrong if one is.
+        /// The block that is wrong if only one is.
         block: usize,
     },
-    /// Parity does not hold, and nothing tells which blocks are wrong; or there are more of them
-    /// than parity makes good.
+    /// Parity does not hold, and the wrong blocks cannot be identified, or are more than parity
+    /// covers.
     Unresolved {
         /// The blocks whose checksums differ.
         blocks: Vec<usize>,
@@ -60,7 +59,7 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] when the number or the length of the blocks is not the stripe's.
+    /// [`BlocksError`] if the number or the length of the blocks is not the stripe's.
     pub fn check<B: AsRef<[u8]>>(&self, blocks: &[B]) -> Result<ParityCheck, BlocksError> {
         self.check_stripe(blocks)?;
         let (with_row, diagonal) = blocks.split_at(self.data_blocks() + 1);
@@ -80,15 +79,15 @@ impl StripeCodec {
 
     /// Checks a stripe and, where its parity does not hold, finds the blocks that are wrong.
     ///
-    /// `checksum_agrees` is given the number of a block and bytes that it might hold, and says
-    /// whether they agree with the block's checksum; `None` where the block has none. It is asked
-    /// about blocks as they are, and about blocks brought back. Checksums of the data are enough
-    /// to tell wrong data from wrong parity. Without any, RAID-DP singles out one wrong block, and
-    /// a single parity tells no more than that something is wrong.
+    /// `checksum_agrees` takes the number of a block and candidate contents, and returns whether they
+    /// match the checksum of the block, or `None` if it has none. It is called for blocks as read and
+    /// for reconstructed blocks. Checksums of the data suffice to tell wrong data from wrong parity.
+    /// Without checksums, RAID-DP identifies a single wrong block, and single parity only detects
+    /// that something is wrong.
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] when the number or the length of the blocks is not the stripe's.
+    /// [`BlocksError`] if the number or the length of the blocks is not the stripe's.
     ///
     /// ```
     /// use strewn_raid::{ScrubFinding, StripeCode, StripeCodec};
@@ -138,7 +137,7 @@ impl StripeCodec {
         Ok(ScrubFinding::Unresolved { blocks: differing })
     }
 
-    /// Whether `candidate`, in which the suspects have been brought back from the rest, explains
+    /// Whether `candidate`, in which the suspects have been reconstructed from the rest, explains
     /// what was found.
     fn judge<B: AsRef<[u8]>>(
         &self,

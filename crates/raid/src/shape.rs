@@ -1,4 +1,4 @@
-//! What a stripe is made of: its data blocks and its parity.
+//! The shape of a stripe: its data blocks and its parity.
 
 use crate::{Member, MemberSet};
 use std::fmt;
@@ -15,7 +15,7 @@ pub enum StripeCode {
 }
 
 impl StripeCode {
-    /// Parity blocks of a stripe, and so the losses it survives: 1 or 2.
+    /// Parity blocks of a stripe, which is also the number of losses it survives: 1 or 2.
     #[inline]
     pub const fn parity_blocks(self) -> u16 {
         match self {
@@ -37,7 +37,7 @@ impl fmt::Display for StripeCode {
 /// The members of a stripe: `data_blocks` of data, then row parity, then for
 /// [`StripeCode::RowDiagonal`] diagonal parity.
 ///
-/// Plans are made for a shape, whatever spindles its members lie on: see
+/// Plans are made for a shape, whichever spindles its members lie on: see
 /// [`plan_read`](Self::plan_read), [`plan_update`](Self::plan_update) and
 /// [`plan_rebuild`](Self::plan_rebuild).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,7 +46,7 @@ pub struct StripeShape {
     data_blocks: u16,
 }
 
-/// A stripe of no data blocks, or of more than a [`MemberSet`] can hold.
+/// The stripe has no data blocks, or more blocks than a [`MemberSet`] can hold.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "a stripe with {code} has 1 to {} data blocks, not {data_blocks}",
@@ -64,7 +64,7 @@ impl StripeShape {
     ///
     /// # Errors
     ///
-    /// [`ShapeError`] when there is no data block, or when there are more than 64 blocks in all.
+    /// [`ShapeError`] if there is no data block, or when there are more than 64 blocks in all.
     pub const fn new(code: StripeCode, data_blocks: u16) -> Result<Self, ShapeError> {
         if data_blocks == 0 || data_blocks > MemberSet::CAPACITY - code.parity_blocks() {
             return Err(ShapeError { code, data_blocks });

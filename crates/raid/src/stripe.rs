@@ -1,23 +1,22 @@
-//! One description of every layout with parity: which blocks make a stripe, and where they lie.
+//! One description of every layout with parity: the members of a stripe, and where they lie.
 
 use crate::{BLOCK_BYTES, Parity, SECTOR_BYTES, StripeCode};
 use crate::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeShape};
 
-/// The most members of a stripe whose places follow no rule but a list: those of VRAID-5.
+/// The members of a stripe whose locations are listed one by one: those of VRAID-5.
 const LISTED: usize = 5;
 
 /// Spindles cut into stripes of equal units, one unit on each of the spindles of a stripe.
 ///
 /// RAID-4 and RAID-DP ([`ParityGroup`]), RAID-5 ([`Raid5Group`](crate::Raid5Group)) and VRAID-5
-/// ([`VraidLayout`](crate::VraidLayout)) differ in where the members of a stripe lie. What must
-/// be read and written for a stripe is the same for all: it is planned for its
-/// [`shape`](Self::shape), by member, and [`stripe`](Self::stripe) says which spindle each member
-/// is on.
+/// ([`VraidLayout`](crate::VraidLayout)) differ only in where the members of a stripe lie. Plans
+/// are the same for all: they are made for the [`shape`](Self::shape), by member, and
+/// [`stripe`](Self::stripe) gives the spindle of each member.
 ///
 /// ```
 /// use strewn_raid::{MemberSet, Parity, ParityGroup, Raid5Group, SpindleIndex, StripedLayout};
 ///
-/// /// The spindles to read to bring back what spindle 1 held of a stripe.
+/// /// The spindles to read to reconstruct what spindle 1 held of a stripe.
 /// fn rebuild_reads(layout: &impl StripedLayout, stripe: u64) -> Vec<u16> {
 ///     let stripe = layout.stripe(stripe);
 ///     let lost = stripe.members_on(|spindle| spindle == SpindleIndex(1));
@@ -35,24 +34,24 @@ pub trait StripedLayout {
     /// Spindles of the layout, parity included.
     fn spindles(&self) -> u16;
 
-    /// What every stripe is made of.
+    /// The shape of every stripe.
     fn shape(&self) -> StripeShape;
 
     /// Stripes of the layout; they are numbered from 0 to one less.
     fn stripes(&self) -> u64;
 
-    /// Sectors of a unit: what a stripe has on one spindle.
+    /// Sectors of a unit, the part of a stripe on one spindle.
     fn unit_sectors(&self) -> u64;
 
     /// Where the members of a stripe lie.
     ///
     /// # Panics
     ///
-    /// In debug builds, when there is no such stripe.
+    /// In debug builds, if there is no such stripe.
     fn stripe(&self, stripe: u64) -> Stripe;
 
-    /// The stripe that a sector of a spindle belongs to, and its member there; `None` where the
-    /// layout puts nothing. A rebuild walks a spindle with this, a unit at a time.
+    /// The stripe and member of a sector of a spindle; `None` if the layout does not use the sector.
+    /// A rebuild walks a spindle with this, one unit at a time.
     fn stripe_on(&self, spindle: SpindleIndex, sector: u64) -> Option<(u64, Member)>;
 }
 
@@ -65,7 +64,7 @@ pub struct StripeUnit {
     pub sector: u64,
 }
 
-/// The places of one stripe's members.
+/// Where the members of one stripe lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stripe {
     shape: StripeShape,
@@ -76,7 +75,7 @@ pub struct Stripe {
 enum Placement {
     /// Member `i` is on spindle `(first + i) mod n`, all at the same sector.
     Around { first: u16, sector: u64 },
-    /// Each member has a spindle and a sector of its own.
+    /// Each member has its own spindle and sector.
     Listed { spindles: [SpindleIndex; LISTED], sectors: [u64; LISTED] },
 }
 
@@ -99,7 +98,7 @@ impl Stripe {
         }
     }
 
-    /// What the stripe is made of; plans are made for it.
+    /// The shape of the stripe, for which plans are made.
     #[inline]
     pub const fn shape(&self) -> StripeShape {
         self.shape
@@ -125,12 +124,12 @@ impl Stripe {
         }
     }
 
-    /// All members with their places: data, then parity.
+    /// All members with their locations: data, then parity.
     pub fn units(&self) -> impl Iterator<Item = (Member, StripeUnit)> + '_ {
         self.shape.members().iter().map(|member| (member, self.unit(member)))
     }
 
-    /// The members on the spindles that `chosen` picks: on those that have failed, for one.
+    /// The members on the spindles for which `chosen` returns true: for example, failed spindles.
     pub fn members_on(&self, mut chosen: impl FnMut(SpindleIndex) -> bool) -> MemberSet {
         self.units().filter(|(_, unit)| chosen(unit.spindle)).map(|(member, _)| member).collect()
     }
@@ -161,7 +160,7 @@ impl ParityGroup {
         SpindleSet(members.0)
     }
 
-    /// What a stripe is made of.
+    /// The shape of the group's stripes.
     #[inline]
     pub const fn stripe_shape(&self) -> StripeShape {
         let code = match self.parity() {

@@ -1,27 +1,27 @@
-//! Plans carried out on bytes.
+//! Carrying out plans on bytes.
 
 use crate::codec::{BlockChange, CodecError, StripeCodec};
 use crate::{Member, MemberSet, PlanStep, StripePlan, StripeShape};
 use thiserror::Error;
 
-/// Blocks that a plan needs and that have not been given.
+/// Blocks that a plan needs are missing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "a plan cannot be carried out without blocks that it reads {not_read} and new contents of \
-     blocks {not_given}"
+    "the plan cannot be carried out: blocks {not_read} have not been read, and new contents of \
+     blocks {not_given} not given"
 )]
 pub struct MissingBlocks {
-    /// Blocks to be read of which there are no old contents.
+    /// Blocks that the plan reads, without old contents.
     pub not_read: MemberSet,
-    /// Blocks to be changed of which there are no new contents.
+    /// Blocks that the plan changes, without new contents.
     pub not_given: MemberSet,
 }
 
-/// The blocks of one stripe on their way through a plan.
+/// The blocks of one stripe while a plan is carried out.
 ///
-/// Give it what the plan reads and the new contents of what changes, let it carry the plan out,
-/// and take from it what the plan writes or was to read. It keeps its memory from stripe to
-/// stripe.
+/// Supply the blocks that the plan reads and the new contents of those that change, carry the plan
+/// out, then take the blocks that the plan writes or was made to read. The memory is reused from
+/// stripe to stripe.
 ///
 /// ```
 /// use strewn_raid::{Member, MemberSet, StripeBytes, StripeCode, StripeShape};
@@ -60,7 +60,7 @@ pub struct StripeBytes {
 }
 
 impl StripeBytes {
-    /// Room for the old and the new blocks of a stripe, of `block_bytes` each.
+    /// Buffers for the old and new blocks of a stripe, of `block_bytes` each.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl StripeBytes {
         })
     }
 
-    /// What computes the parity.
+    /// The codec that computes parity.
     pub fn codec(&self) -> &StripeCodec {
         &self.codec
     }
@@ -93,7 +93,7 @@ impl StripeBytes {
         self.new_held = MemberSet::EMPTY;
     }
 
-    /// Where to put the contents of a block as read from its spindle. The block counts as read.
+    /// The buffer for a block as read from its spindle. The block counts as read from now on.
     ///
     /// # Panics
     ///
@@ -103,7 +103,7 @@ impl StripeBytes {
         &mut self.old[member.index()]
     }
 
-    /// Where to put the new contents of a data block. They count as given.
+    /// The buffer for the new contents of a data block. They count as given from now on.
     ///
     /// # Panics
     ///
@@ -113,8 +113,8 @@ impl StripeBytes {
         &mut self.new[member.index()]
     }
 
-    /// A block as it is now known: with its new contents if it has any, else as it was read or
-    /// reconstructed; `None` if it is not known.
+    /// The contents of a block: its new contents if it has any, otherwise as read or reconstructed;
+    /// `None` if unknown.
     pub fn block(&self, member: Member) -> Option<&[u8]> {
         if self.new_held.contains(member) {
             Some(&self.new[member.index()])
@@ -123,13 +123,13 @@ impl StripeBytes {
         }
     }
 
-    /// Carries out what a plan computes. Then [`block`](Self::block) has every block that the
-    /// plan writes, and every block that it was to read.
+    /// Carries out the computations of a plan. Then [`block`](Self::block) returns every block that
+    /// the plan writes, and every block that it was made to read.
     ///
     /// # Errors
     ///
-    /// [`MissingBlocks`] when a block that the plan reads, or the new contents of one that it
-    /// changes, have not been given; nothing has been computed then.
+    /// [`MissingBlocks`] if a block that the plan reads, or the new contents of one that it
+    /// changes, are missing. Then nothing is computed.
     ///
     /// # Panics
     ///
@@ -150,12 +150,12 @@ impl StripeBytes {
         Ok(())
     }
 
-    /// Carries out a plan that changes nothing, on a stripe whose blocks `read` has. Then [`block`](Self::block) has what the
-    /// plan was made for.
+    /// Carries out a plan that changes nothing, on blocks that `read` returns. Then
+    /// [`block`](Self::block) returns the blocks that the plan was made to read.
     ///
     /// # Errors
     ///
-    /// [`MissingBlocks`] when `read` lacks a block that the plan reads.
+    /// [`MissingBlocks`] if `read` lacks a block that the plan reads.
     ///
     /// # Panics
     ///

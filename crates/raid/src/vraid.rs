@@ -97,7 +97,7 @@ impl VraidLayout {
     ///
     /// # Errors
     ///
-    /// [`VraidError`] when a redundancy set does not have 5 to 16 spindles, when a chunk or a
+    /// [`VraidError`] if a redundancy set does not have 5 to 16 spindles, if a chunk or a
     /// segment is not a power of two of fitting size, when a spindle does not hold five
     /// segments, and when the bytes of the group overflow.
     pub fn new(config: VraidConfig, bytes_per_spindle: u64) -> Result<Self, VraidError> {
@@ -146,7 +146,7 @@ impl VraidLayout {
         (self.rounds * self.rstores_per_round.divisor()) << self.rstore_shift()
     }
 
-    /// Bytes of the largest LUN that fits. Space reserved for rebuilds is not taken off: see
+    /// Bytes of the largest LUN that fits. Space reserved for rebuilds is not subtracted: see
     /// [`ProtectionLevel`](crate::ProtectionLevel).
     pub fn lun_capacity_bytes(&self) -> u64 {
         self.lun_capacity_sectors() * SECTOR_BYTES
@@ -156,7 +156,7 @@ impl VraidLayout {
     ///
     /// # Panics
     ///
-    /// In debug builds, when `lun_sector` is past the end of the LUN.
+    /// In debug builds, if `lun_sector` is past the end of the LUN.
     #[inline(always)]
     pub fn locate(&self, lun_sector: u64) -> ChunkLocation {
         debug_assert!(
@@ -188,7 +188,7 @@ impl VraidLayout {
         }
     }
 
-    /// What sector `sector` of `spindle` holds, or `None` where the layout puts nothing: past
+    /// The contents of sector `sector` of `spindle`; `None` if the layout does not use it: past
     /// the last round, or on a spindle that the disk group does not have.
     pub fn lun_sector_of(&self, spindle: SpindleIndex, sector: u64) -> Option<StripeMember> {
         let segment = sector >> self.segment_shift;

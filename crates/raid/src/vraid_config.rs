@@ -1,4 +1,4 @@
-//! The sizes of a VRAID-5 disk group, checked.
+//! The configuration of a VRAID-5 disk group.
 
 use crate::SECTOR_BYTES;
 use thiserror::Error;
@@ -7,7 +7,7 @@ use thiserror::Error;
 /// redundancy set.
 pub(crate) const MEMBERS: u16 = 5;
 
-/// The redundancy sets of a disk group and the units in which space is dealt out.
+/// The redundancy sets of a disk group, and the units in which space is allocated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VraidConfig {
     /// Spindles in each redundancy set (RSS), 5 to 16. The spindles of the disk group are
@@ -27,7 +27,7 @@ impl VraidConfig {
     /// The segment of an EVA: 2 MiB.
     pub const DEFAULT_SEGMENT_BYTES: u64 = 2 << 20;
 
-    /// The least spindles of a redundancy set that can hold a stripe.
+    /// The fewest spindles of a redundancy set: as many as a stripe has units.
     pub const LEAST_SET: u16 = MEMBERS;
 
     /// The most spindles of a redundancy set.
@@ -46,11 +46,11 @@ impl VraidConfig {
     /// on average, sizes at most one apart. 20 spindles become `[10, 10]`.
     ///
     /// Five spindles make one set. How an array really splits depends on the order in which
-    /// drives were added, so a study should say its own split where it knows it.
+    /// drives were added, so a study should state its split if it is known.
     ///
     /// # Errors
     ///
-    /// [`VraidError::SetSize`] when there are fewer than 5 spindles.
+    /// [`VraidError::SetSize`] if there are fewer than 5 spindles.
     ///
     /// ```
     /// use strewn_raid::VraidConfig;
@@ -119,13 +119,13 @@ impl VraidConfig {
     }
 }
 
-/// Why a VRAID-5 layout cannot be made.
+/// Why a VRAID-5 layout cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VraidError {
-    /// No redundancy set at all.
+    /// There is no redundancy set.
     #[error("a disk group has 1 redundancy set or more, not 0")]
     NoSets,
-    /// A redundancy set that is too small for a stripe or larger than is supported.
+    /// A redundancy set is too small for a stripe, or larger than supported.
     #[error(
         "a redundancy set has 5 to 16 spindles (6 to 11 as an EVA keeps them); \
          set {position} has {spindles}"
@@ -136,19 +136,19 @@ pub enum VraidError {
         /// Its spindles.
         spindles: u16,
     },
-    /// More spindles than can be numbered.
+    /// There are more spindles than can be numbered.
     #[error("a disk group has at most 65535 spindles, not {spindles}")]
     TooManySpindles {
         /// The spindles of all sets.
         spindles: u64,
     },
-    /// A chunk of a size that cannot be laid out.
+    /// The chunk size is invalid.
     #[error("chunk_bytes is a power of two of at least 512 bytes, not {chunk_bytes}")]
     Chunk {
         /// The bytes asked for.
         chunk_bytes: u64,
     },
-    /// A segment of a size that cannot be laid out.
+    /// The segment size is invalid.
     #[error(
         "segment_bytes is a power of two from chunk_bytes ({chunk_bytes}) to 2 GiB, \
          not {segment_bytes}"
@@ -159,7 +159,7 @@ pub enum VraidError {
         /// The bytes of a chunk.
         chunk_bytes: u64,
     },
-    /// Spindles that cannot hold a segment of each role.
+    /// The spindles are too small for a segment of each role.
     #[error(
         "a spindle holds 5 segments of {segment_bytes} bytes or more; \
          {bytes_per_spindle} bytes hold {}",
@@ -171,7 +171,7 @@ pub enum VraidError {
         /// The bytes of a segment.
         segment_bytes: u64,
     },
-    /// More bytes than a 64-bit number counts.
+    /// The disk group has more bytes than 64 bits can count.
     #[error(
         "{spindles} spindles of {bytes_per_spindle} bytes are more bytes than 64 bits can count"
     )]

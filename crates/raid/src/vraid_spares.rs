@@ -1,17 +1,17 @@
-//! Reserved space that takes the place of a lost spindle.
+//! Reserved space that replaces a lost spindle.
 
 use crate::{SpindleIndex, StripeUnit, StripedLayout, VraidLayout};
 use std::collections::HashMap;
 
-/// The segments of a disk group that a LUN does not use, dealt out to what a lost spindle held.
+/// The segments of a disk group that a LUN does not use, assigned to the contents of lost spindles.
 ///
-/// An EVA has no spare drives. What a lost spindle held is rebuilt into reserved space on the
-/// others: here each of its segments onto a spindle of the same redundancy set that holds none of
-/// the RStore's other segments, so that the RStore survives another loss. Of those it is the one
-/// with the most space left, the lowest of equals, so that all take their share. How an EVA
+/// An EVA has no spare drives: it rebuilds a lost spindle into reserved space on the others. Here
+/// each lost segment goes to a spindle of the same redundancy set that holds no other segment of
+/// its RStore, so that the RStore survives another loss. Among those spindles, the one with the
+/// most space left is chosen (the lowest on a tie), so that all take their share. How an EVA
 /// chooses is not published.
 ///
-/// A set of five spindles has none to take the place of one: nothing of it is rebuilt.
+/// A set of five spindles has no such spindle, so nothing of it is rebuilt.
 ///
 /// ```
 /// use strewn_raid::{SpareSegments, SpindleIndex, StripedLayout, VraidConfig, VraidLayout};
@@ -35,13 +35,12 @@ pub struct SpareSegments {
     first_spare: u64,
     spares_per_spindle: u64,
     taken: Vec<u64>,
-    /// Where segments have gone, by the spindle and the segment that the layout gives.
+    /// Where segments were rebuilt, by their spindle and segment in the layout.
     moved: HashMap<(SpindleIndex, u64), (SpindleIndex, u64)>,
 }
 
 impl SpareSegments {
-    /// The segments that a LUN of `lun_sectors` leaves free: those after its last round of
-    /// RStores.
+    /// The segments that a LUN of `lun_sectors` leaves free: those after its last round of RStores.
     pub fn new(layout: &VraidLayout, lun_sectors: u64) -> Self {
         let first_spare = layout.segments_used(lun_sectors);
         let segments = layout.segments_used(layout.lun_capacity_sectors());
@@ -53,7 +52,7 @@ impl SpareSegments {
         }
     }
 
-    /// Segments that the LUN uses on each spindle: what there is to rebuild when one is lost.
+    /// Segments that the LUN uses on each spindle, to be rebuilt if it is lost.
     pub fn segments_used(&self) -> u64 {
         self.first_spare
     }
@@ -63,12 +62,12 @@ impl SpareSegments {
         self.spares_per_spindle - self.taken[spindle.index()]
     }
 
-    /// Finds a place for `segment` of `spindle` as the layout numbers it, on a spindle that is not
-    /// `lost`, and remembers it. A segment that had been given a place before, on a spindle that
-    /// is lost now, gets another.
+    /// Assigns a place to `segment` of `spindle`, both numbered as in the layout, on a spindle that
+    /// is not `lost`. A segment that was rebuilt before, on a spindle that is lost now, gets
+    /// another place.
     ///
-    /// `None` when the layout puts nothing there, and when no spindle of the set is both free of
-    /// the RStore and has space left.
+    /// `None` if the layout does not use the segment, or if no spindle of the set has space left and
+    /// no other segment of the RStore.
     pub fn replace(
         &mut self,
         layout: &VraidLayout,
@@ -93,7 +92,7 @@ impl SpareSegments {
         Some(StripeUnit { spindle: chosen, sector: spare * sectors })
     }
 
-    /// Where a unit of the layout now lies: where it was rebuilt, or as the layout has it.
+    /// Where a unit of the layout lies now: where it was rebuilt, or as in the layout.
     #[inline]
     pub fn now_at(&self, layout: &VraidLayout, unit: StripeUnit) -> StripeUnit {
         if self.moved.is_empty() {

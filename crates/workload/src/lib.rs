@@ -57,6 +57,7 @@
 mod distribution;
 mod gaps;
 mod pattern;
+mod pattern_stream;
 mod random_map;
 mod shipped;
 mod specification;
@@ -64,7 +65,8 @@ mod stream;
 
 pub use distribution::{Distribution, ZoneShare};
 pub use gaps::ExponentialGaps;
-pub use pattern::{PacedAccess, Pattern, PatternError, PatternLine, PatternStream, Sequence};
+pub use pattern::{Pattern, PatternError, PatternLine, Sequence};
+pub use pattern_stream::{PacedAccess, PatternStream};
 pub use shipped::shipped_names;
 pub use specification::{AccessLine, AccessSpecification, SpecificationError};
 pub use stream::{Access, AccessStream, RegionError};

@@ -20,8 +20,8 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
-    /// Frees a block with the commit, or later if frees are delayed. A block freed twice in one consistency point is freed
-    /// once.
+    /// Frees a block with the commit, or later if frees are delayed. A block freed twice in one consistency point is
+    /// freed once.
     ///
     /// # Errors
     /// [`NotInUse`] if it is not in use.
@@ -96,8 +96,8 @@ impl<T: Copy> Aggregate<T> {
         }
     }
 
-    /// Commits the consistency point, whose tetrises must be durable: the blocks it freed become free, except for delayed
-    /// frees. Returns how many blocks became free.
+    /// Commits the consistency point, whose tetrises must be durable: the blocks it freed become free, except for
+    /// delayed frees. Returns how many blocks became free.
     pub fn commit(&mut self) -> u64 {
         self.finish();
         self.closed.clear();
@@ -130,8 +130,8 @@ impl<T: Copy> Aggregate<T> {
         released
     }
 
-    /// Abandons the open consistency point: the blocks it allocated are free again, and the blocks it freed are still in
-    /// use.
+    /// Abandons the open consistency point: the blocks it allocated are free again, and the blocks it freed are still
+    /// in use.
     pub fn abandon(&mut self) {
         self.finish();
         self.closed.clear();

@@ -154,12 +154,12 @@ impl<T: Copy> Aggregate<T> {
         self.push(FreeMap::all_free(group, area_stripes, self.options.order))
     }
 
-    /// Mounts an aggregate from its groups, the words of their maps ([`FreeMap::words`]) and the scores of its areas, all
-    /// saved at the same consistency point. Nothing is scanned: an aggregate of any size mounts at once.
+    /// Mounts an aggregate from its groups, the words of their maps ([`FreeMap::words`]) and the scores of its areas,
+    /// all saved at the same consistency point. Nothing is scanned: an aggregate of any size mounts at once.
     ///
     /// # Errors
-    /// [`MountError`] if the scores are of another consistency point or of other groups, or the number of words does not
-    /// match a group.
+    /// [`MountError`] if the scores are of another consistency point or of other groups, or the number of words does
+    /// not match a group.
     pub fn mount(
         groups: impl IntoIterator<Item = (ParityGroup, Vec<u64>)>,
         options: AggregateOptions,
@@ -206,8 +206,8 @@ impl<T: Copy> Aggregate<T> {
         Ok(GroupIndex(index))
     }
 
-    /// Replaces the policy of one group with your own. [`keeps_near`](Self::keeps_near) of the whole aggregate follows the
-    /// policy set last.
+    /// Replaces the policy of one group with your own. [`keeps_near`](Self::keeps_near) of the whole aggregate follows
+    /// the policy set last.
     ///
     /// # Errors
     /// If a consistency point is open.
@@ -333,8 +333,8 @@ impl<T: Copy> Aggregate<T> {
         idle.then_some(()).ok_or(CheckpointOpen)
     }
 
-    /// Withholds `area` of `group` from allocation, so that it can be emptied. Its blocks are still allocated if no others
-    /// are free.
+    /// Withholds `area` of `group` from allocation, so that it can be emptied. Its blocks are still allocated if no
+    /// others are free.
     pub fn withhold_area(&mut self, group: GroupIndex, area: u32) {
         let Group { map, cursor, .. } = &mut self.groups[group.index()];
         map.areas_mut().withhold(area);

@@ -22,8 +22,8 @@ impl<T: Copy> Aggregate<T> {
     }
 
     /// Sets aside `share` (0 to 1, in steps of 1/65,536) of the free blocks at random, as if other data were scattered
-    /// in runs of `run_blocks` (a power of two, at most 64) on each spindle. The same seed gives the same blocks. Returns
-    /// how many were set aside.
+    /// in runs of `run_blocks` (a power of two, at most 64) on each spindle. The same seed gives the same blocks.
+    /// Returns how many were set aside.
     ///
     /// # Errors
     /// If a consistency point is open.

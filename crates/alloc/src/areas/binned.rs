@@ -101,8 +101,8 @@ impl Binned {
         self.shorten();
     }
 
-    /// Drops the worst bins until the list is half empty, so that this is rarely needed. A single bin that is too long is
-    /// kept in part, since any of its areas will do.
+    /// Drops the worst bins until the list is half empty, so that this is rarely needed. A single bin that is too long
+    /// is kept in part, since any of its areas will do.
     fn shorten(&mut self) {
         self.entries = self.listed.iter().map(Vec::len).sum();
         while self.entries > LISTED / 2 {

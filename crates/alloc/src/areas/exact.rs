@@ -1,7 +1,7 @@
 //! A tournament of areas.
 
-/// The winner of each match of a knock-out tournament: the area with more free blocks, or the lower one on a tie, so that
-/// empty space is filled from the outer edge.
+/// The winner of each match of a knock-out tournament: the area with more free blocks, or the lower one on a tie, so
+/// that empty space is filled from the outer edge.
 #[derive(Debug, Clone)]
 pub(super) struct Tournament {
     /// `winners[1]` is the whole tournament's, `winners[n]` the better of `2n` and `2n + 1`, areas themselves from

@@ -10,8 +10,8 @@ use exact::Tournament;
 /// How the areas of a parity group are ordered by free blocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum AreaOrder {
-    /// A tournament over all areas: the emptiest is known exactly, in O(log areas) for each area whose score has changed
-    /// since the last query. Four bytes an area, in addition to its score.
+    /// A tournament over all areas: the emptiest is known exactly, in O(log areas) for each area whose score has
+    /// changed since the last query. Four bytes an area, in addition to its score.
     #[default]
     Exact,
     /// A histogram of scores in 32 bins and a list of at most 1,024 areas of the best bins (Kesavan, Curtis-Maury and

@@ -63,8 +63,8 @@ impl CleaningPlan {
     /// Starts the cleaning: withholds the areas from allocation.
     ///
     /// # Errors
-    /// During a consistency point; [`VolumeError::OutOfSpace`] if the blocks to move exceed what is free elsewhere and not
-    /// promised.
+    /// During a consistency point; [`VolumeError::OutOfSpace`] if the blocks to move exceed what is free elsewhere and
+    /// not promised.
     pub fn start(self, volumes: &mut Volumes) -> Result<SegmentCleaning, VolumeError> {
         volumes.between_consistency_points()?;
         volumes.release_abandoned_areas();
@@ -91,8 +91,8 @@ impl CleaningPlan {
     }
 }
 
-/// Areas being emptied. Dropping it, at the end or earlier, allows allocation from them again, from the next consistency
-/// point on.
+/// Areas being emptied. Dropping it, at the end or earlier, allows allocation from them again, from the next
+/// consistency point on.
 #[derive(Debug)]
 pub struct SegmentCleaning {
     _token: Arc<()>,
@@ -102,9 +102,9 @@ pub struct SegmentCleaning {
 }
 
 impl SegmentCleaning {
-    /// The next item: at most `most_blocks` blocks to move, found by visiting at most 64 times as many slots of container
-    /// maps. It may be empty; `None` once all maps have been visited. If the caller abandons the consistency point in
-    /// which it moves an item, it must move the item again.
+    /// The next item: at most `most_blocks` blocks to move, found by visiting at most 64 times as many slots of
+    /// container maps. It may be empty; `None` once all maps have been visited. If the caller abandons the consistency
+    /// point in which it moves an item, it must move the item again.
     pub fn next_item(&mut self, volumes: &Volumes, most_blocks: u64) -> Option<Vec<Move>> {
         let most_blocks = most_blocks.max(1);
         let (mut id, mut slot) = self.at?;

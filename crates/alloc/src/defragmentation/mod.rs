@@ -53,8 +53,8 @@ pub struct Gain {
     /// Extents of the file now: runs of its blocks that are consecutive on one spindle. Reading the file in order takes
     /// as many spindle commands.
     pub extents_before: u64,
-    /// Extents expected afterwards, if the blocks move, in consistency points of many tetrises, into the emptiest areas.
-    /// A policy that does not choose those (`first-fit`) may leave more.
+    /// Extents expected afterwards, if the blocks move, in consistency points of many tetrises, into the emptiest
+    /// areas. A policy that does not choose those (`first-fit`) may leave more.
     pub extents_after: u64,
     /// Allocation areas that become empty, if only volumes use them.
     pub areas_emptied: u64,

@@ -10,8 +10,8 @@ use crate::volume::{Fbn, FileId, VirtualVbn, VolumeError, VolumeId, Volumes};
 
 /// The reallocation of a file, segment by segment (ONTAP's `reallocate -p`: blocks move, their numbers stay).
 ///
-/// Use items of a few tetrises, each in a consistency point with a generous expectation ([`Volumes::begin`]). Small items
-/// are spread over all spindles to form full stripes.
+/// Use items of a few tetrises, each in a consistency point with a generous expectation ([`Volumes::begin`]). Small
+/// items are spread over all spindles to form full stripes.
 #[derive(Debug, Clone)]
 pub struct FileReallocation {
     volume: VolumeId,
@@ -119,9 +119,9 @@ impl FileReallocation {
         self.gain
     }
 
-    /// The next item: about `most_blocks` blocks to move, in the order in which they should lie, and at most one segment
-    /// more. It is empty if none of the next `16 * most_blocks` blocks or so needs to move; `None` once the end of the
-    /// file is reached, or if the file no longer exists. The file may have changed since the last item.
+    /// The next item: about `most_blocks` blocks to move, in the order in which they should lie, and at most one
+    /// segment more. It is empty if none of the next `16 * most_blocks` blocks or so needs to move; `None` once the end
+    /// of the file is reached, or if the file no longer exists. The file may have changed since the last item.
     pub fn next_item(&mut self, volumes: &Volumes, most_blocks: u64) -> Option<Vec<Move>> {
         let most_blocks = most_blocks.max(1);
         self.next?;

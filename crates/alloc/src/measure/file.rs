@@ -12,23 +12,23 @@ use crate::options::BlockSize;
 /// The layout of a file on the spindles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FileLayout {
-    /// The layout score (Smith and Seltzer, "File System Aging", SIGMETRICS 1997): the share of blocks, except the first,
-    /// that directly follow their predecessor on the same spindle. 1 is contiguous.
+    /// The layout score (Smith and Seltzer, "File System Aging", SIGMETRICS 1997): the share of blocks, except the
+    /// first, that directly follow their predecessor on the same spindle. 1 is contiguous.
     pub score: f64,
     /// Runs of blocks that are consecutive on one spindle.
     pub extents: u64,
     /// Mapped blocks.
     pub blocks: u64,
-    /// The share of the spindles between the lowest and the highest DBN of the file, 0 to 1. With several parity groups:
-    /// the sum over the groups of the file, as a share of all their spindles.
+    /// The share of the spindles between the lowest and the highest DBN of the file, 0 to 1. With several parity
+    /// groups: the sum over the groups of the file, as a share of all their spindles.
     pub span: f64,
 }
 
 impl FileLayout {
     /// Measures the first `file_blocks` blocks of a file in one pass.
     ///
-    /// `blocks` gives their VBNs, `geometry` the location of VBNs: for example a [`BlockMap`](crate::BlockMap) and a parity
-    /// group, or a closure and an [`Aggregate`](crate::Aggregate).
+    /// `blocks` gives their VBNs, `geometry` the location of VBNs: for example a [`BlockMap`](crate::BlockMap) and a
+    /// parity group, or a closure and an [`Aggregate`](crate::Aggregate).
     #[must_use]
     pub fn measure(
         blocks: &impl FileBlocks,
@@ -193,9 +193,9 @@ impl FilePass {
         self.previous = place.and(here);
     }
 
-    /// Processes `blocks` in plain loops, without a branch or a division per block: a tenth of the instructions. Returns
-    /// false, with nothing done, if that does not apply: there is no slice of VBNs, a block is unwritten or the first of
-    /// a spindle, or the extents themselves are needed.
+    /// Processes `blocks` in plain loops, without a branch or a division per block: a tenth of the instructions.
+    /// Returns false, with nothing done, if that does not apply: there is no slice of VBNs, a block is unwritten or the
+    /// first of a spindle, or the extents themselves are needed.
     fn step_at_once(
         &mut self,
         blocks_of: &impl FileBlocks,
@@ -278,8 +278,8 @@ impl FilePass {
         }
     }
 
-    /// Mean spindle commands per request of the mix ([`RequestMix`]), once the pass is done; `None` without a mix, or if
-    /// none of its requests fits the file.
+    /// Mean spindle commands per request of the mix ([`RequestMix`]), once the pass is done; `None` without a mix, or
+    /// if none of its requests fits the file.
     #[must_use]
     pub fn commands_per_request(&self) -> Option<f64> {
         let (mix, sums) = self.requests.as_ref()?;

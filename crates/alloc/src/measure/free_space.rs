@@ -38,8 +38,9 @@ impl FreeSpace {
         pass.free_space()
     }
 
-    /// Estimates from `areas` (at least 30) allocation areas of `aggregate`, drawn at random without replacement. The same
-    /// seed draws the same areas. O(blocks of those areas): at most [`LONGEST_SAMPLED_RUN`] stripes are read beyond each.
+    /// Estimates from `areas` (at least 30) allocation areas of `aggregate`, drawn at random without replacement. The
+    /// same seed draws the same areas. O(blocks of those areas): at most [`LONGEST_SAMPLED_RUN`] stripes are read
+    /// beyond each.
     ///
     /// [`LONGEST_SAMPLED_RUN`]: SampledFreeSpace::LONGEST_SAMPLED_RUN
     #[must_use]
@@ -165,8 +166,8 @@ pub struct FreeSpacePass {
 }
 
 impl FreeSpacePass {
-    /// Advances by `rows` rows of `maps`, which must be the same each time ([`Aggregate::free_maps`]). Returns whether the
-    /// pass is done.
+    /// Advances by `rows` rows of `maps`, which must be the same each time ([`Aggregate::free_maps`]). Returns whether
+    /// the pass is done.
     pub fn step<'a>(&mut self, maps: impl IntoIterator<Item = &'a FreeMap>, rows: u64) -> bool {
         let mut left = rows;
         for map in maps.into_iter().skip(self.group) {

@@ -1,7 +1,7 @@
 //! Measures of fragmentation, of files and of free space.
 //!
-//! Running counters cost next to nothing: [`LayoutCounter`], [`FullStripes`] and the scores of areas. Passes over a file or
-//! over the maps are exact, in steps of as many blocks or rows as the caller has time for: [`FilePass`],
+//! Running counters cost next to nothing: [`LayoutCounter`], [`FullStripes`] and the scores of areas. Passes over a
+//! file or over the maps are exact, in steps of as many blocks or rows as the caller has time for: [`FilePass`],
 //! [`FreeSpacePass`]. Samples read a bounded part and state their error: [`Estimate`].
 
 mod file;
@@ -29,8 +29,8 @@ pub trait FileBlocks {
     /// The VBN of `block` of the file; `None` if it was never written.
     fn vbn(&self, block: u64) -> Option<Vbn>;
 
-    /// The VBNs of `blocks` as a slice, if the file has one, with `u32::MAX` for an unwritten block. It makes a pass ten
-    /// times as fast.
+    /// The VBNs of `blocks` as a slice, if the file has one, with `u32::MAX` for an unwritten block. It makes a pass
+    /// ten times as fast.
     fn vbns(&self, blocks: Range<u64>) -> Option<&[u32]> {
         let _ = blocks;
         None

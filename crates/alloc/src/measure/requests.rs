@@ -47,8 +47,8 @@ impl RequestMix {
     /// blocks.
     ///
     /// # Errors
-    /// [`RequestMixError`] if a length is 0, a share is not a positive number, there is no request, or `longest_command`
-    /// is 0.
+    /// [`RequestMixError`] if a length is 0, a share is not a positive number, there is no request, or
+    /// `longest_command` is 0.
     pub fn new(
         lengths: impl IntoIterator<Item = (u32, f64)>,
         longest_command: u32,
@@ -75,8 +75,8 @@ impl RequestMix {
         self.longest_command
     }
 
-    /// Mean spindle commands per request, over all blocks at which it can begin; `None` if no request fits the file. Makes
-    /// one pass over the file; for steps see [`FilePass`].
+    /// Mean spindle commands per request, over all blocks at which it can begin; `None` if no request fits the file.
+    /// Makes one pass over the file; for steps see [`FilePass`].
     #[must_use]
     pub fn commands_per_request(
         &self,
@@ -89,8 +89,8 @@ impl RequestMix {
         pass.commands_per_request()
     }
 
-    /// Estimates the same from `requests` (at least 30) random requests; `None` if no request fits the file. The same seed
-    /// draws the same requests. O(blocks requested).
+    /// Estimates the same from `requests` (at least 30) random requests; `None` if no request fits the file. The same
+    /// seed draws the same requests. O(blocks requested).
     #[must_use]
     pub fn sampled_commands_per_request(
         &self,
@@ -178,8 +178,8 @@ impl RequestSums {
 
 /// The commands within `extent` of all requests of `length` blocks, one from each block at which it fits.
 ///
-/// As the first block of the request advances, its overlap with the extent grows by one block at a time up to the shorter
-/// of both lengths, and then shrinks again.
+/// As the first block of the request advances, its overlap with the extent grows by one block at a time up to the
+/// shorter of both lengths, and then shrinks again.
 fn commands_in(extent: &Range<u64>, length: u64, file_blocks: u64, longest: u64) -> u128 {
     let [start, end, length] = [extent.start, extent.end, length].map(|blocks| blocks as i64);
     let first = (start - length + 1).max(0);

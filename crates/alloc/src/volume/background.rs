@@ -7,8 +7,8 @@ use super::teardown::{TeardownStage, drop_nodes, roots_of};
 use super::volumes::Volumes;
 
 impl Volumes {
-    /// Continues deleting snapshots and destroying volumes. Visits at most `most` entries of dead lists, slots of container
-    /// maps and nodes of trees, and returns how many it visited: 0 if nothing is left to do.
+    /// Continues deleting snapshots and destroying volumes. Visits at most `most` entries of dead lists, slots of
+    /// container maps and nodes of trees, and returns how many it visited: 0 if nothing is left to do.
     ///
     /// The blocks become free with the next commit.
     ///
@@ -141,8 +141,8 @@ impl Volumes {
         (most, Some(TeardownStage::DropTrees { roots, volume_goes: true }))
     }
 
-    /// Frees owned blocks between consistency points. They become free with the next commit, even if a consistency point
-    /// is abandoned before it.
+    /// Frees owned blocks between consistency points. They become free with the next commit, even if a consistency
+    /// point is abandoned before it.
     fn release_between(&mut self, id: VolumeId, locals: &[Local]) {
         let Some(volume) = self.volumes.get_mut(&id) else { return };
         for local in locals {

@@ -42,8 +42,8 @@ impl Volumes {
         Ok(FileId(file))
     }
 
-    /// Deletes a file. Blocks that no snapshot holds become free with the commit. O(blocks of the file): to bound the work
-    /// of a step, [`punch`](Self::punch) a large file range by range first.
+    /// Deletes a file. Blocks that no snapshot holds become free with the commit. O(blocks of the file): to bound the
+    /// work of a step, [`punch`](Self::punch) a large file range by range first.
     ///
     /// # Errors
     /// Outside a consistency point; if there is no such file.
@@ -66,8 +66,8 @@ impl Volumes {
         found.map(|(_, _, entry)| entry.vbn()).ok_or(VolumeError::NoSuchFile(id, file))
     }
 
-    /// Writes blocks of a file, and lays them out in the order given. A block that the same consistency point has already
-    /// written keeps its place.
+    /// Writes blocks of a file, and lays them out in the order given. A block that the same consistency point has
+    /// already written keeps its place.
     ///
     /// O(log₆₄) a block. The first change of a node of the file's tree (64 entries, 512 bytes) in a consistency point
     /// copies the node.
@@ -199,7 +199,8 @@ impl Volumes {
         }
     }
 
-    /// Unmaps a range of blocks of a file (trim, hole punching). Returns how many were mapped. O(log₆₄) for each of them.
+    /// Unmaps a range of blocks of a file (trim, hole punching). Returns how many were mapped. O(log₆₄) for each of
+    /// them.
     ///
     /// # Errors
     /// Outside a consistency point; if there is no such file.
@@ -302,8 +303,8 @@ impl Volumes {
         Ok(needed)
     }
 
-    /// Ends the changes of the consistency point and returns its write plan: the tetrises, in the order in which they were
-    /// filled. A block written twice occurs once, with what was written last.
+    /// Ends the changes of the consistency point and returns its write plan: the tetrises, in the order in which they
+    /// were filled. A block written twice occurs once, with what was written last.
     ///
     /// # Errors
     /// Outside a consistency point; if it is finished already.

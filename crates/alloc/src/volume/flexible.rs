@@ -22,8 +22,8 @@ pub(crate) type Files = Tree<Arc<Inode>>;
 /// A flexible volume.
 ///
 /// Each block it owns is in its active image or in exactly one dead list: that of the first image (a snapshot, or the
-/// active one) without the block. The birth of a block alone tells which snapshot is the last to hold it, so there is no
-/// map of what snapshots hold (ZFS; Ahrens, "Is It Magic? Snapshots and Dead Lists", 2005 on).
+/// active one) without the block. The birth of a block alone tells which snapshot is the last to hold it, so there is
+/// no map of what snapshots hold (ZFS; Ahrens, "Is It Magic? Snapshots and Dead Lists", 2005 on).
 #[derive(Debug)]
 pub(crate) struct Volume {
     pub(crate) container: Container,

@@ -73,9 +73,9 @@ pub(crate) enum Phase {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Memory: for each mapped block, 8 bytes in the tree of its file and 8 in the container map. A snapshot shares the tree
-/// nodes (64 entries) that have not changed since, and takes 8 bytes for each block that the active image has dropped
-/// since.
+/// Memory: for each mapped block, 8 bytes in the tree of its file and 8 in the container map. A snapshot shares the
+/// tree nodes (64 entries) that have not changed since, and takes 8 bytes for each block that the active image has
+/// dropped since.
 #[derive(Debug)]
 pub struct Volumes {
     pub(crate) aggregate: Aggregate<BlockSource>,
@@ -129,8 +129,8 @@ impl Volumes {
         self.volumes.iter().filter(|(_, volume)| !volume.is_destroyed).map(|(id, _)| *id)
     }
 
-    /// Creates an empty volume with room for `blocks`, including those that only snapshots hold. The room is not reserved:
-    /// volumes may together be larger than the aggregate.
+    /// Creates an empty volume with room for `blocks`, including those that only snapshots hold. The room is not
+    /// reserved: volumes may together be larger than the aggregate.
     ///
     /// # Errors
     /// During a consistency point; if `blocks` is 0 or more than 2^40.
@@ -140,8 +140,9 @@ impl Volumes {
         Ok(self.insert(Volume::new(container)))
     }
 
-    /// Creates a volume with the contents of `snapshot` of `volume`. It shares the blocks of the snapshot and has room for
-    /// `blocks` of its own. O(1), plus a bit for each block of room. The snapshot cannot be deleted while the clone exists.
+    /// Creates a volume with the contents of `snapshot` of `volume`. It shares the blocks of the snapshot and has room
+    /// for `blocks` of its own. O(1), plus a bit for each block of room. The snapshot cannot be deleted while the clone
+    /// exists.
     ///
     /// # Errors
     /// During a consistency point; if there is no such snapshot; if `blocks` is 0 or more than 2^40.
@@ -212,8 +213,8 @@ impl Volumes {
         Ok(SnapshotId(time))
     }
 
-    /// Deletes a snapshot. It disappears at once; [`background_step`](Self::background_step) frees the blocks that only it
-    /// held.
+    /// Deletes a snapshot. It disappears at once; [`background_step`](Self::background_step) frees the blocks that only
+    /// it held.
     ///
     /// # Errors
     /// During a consistency point; if there is no such snapshot; if it has clones.

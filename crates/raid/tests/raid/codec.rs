@@ -173,7 +173,7 @@ fn operations_on_the_wrong_blocks_are_refused_and_change_nothing() {
     let mut untouched = stripe.clone();
 
     let error = codec.reconstruct(&mut untouched, &[0, 1, 4]).unwrap_err();
-    assert_eq!(error.to_string(), "blocks [0, 1, 4] are lost: parity makes good 2 of a stripe");
+    assert_eq!(error.to_string(), "blocks [0, 1, 4] are lost: parity covers 2 of a stripe");
     let error = codec.reconstruct(&mut untouched, &[5]).unwrap_err();
     assert_eq!(error.to_string(), "there is no stripe block 5: the stripe has 5");
     let error = codec.reconstruct(&mut untouched[..4], &[0]).unwrap_err();

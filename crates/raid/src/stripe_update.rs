@@ -1,7 +1,7 @@
-//! What a stripe update must read and write.
+//! The update of a stripe of a parity group: what it reads and writes.
 //!
-//! Parity can be brought up to date in two ways when part of a stripe changes, and needs no
-//! reading when all of it does. With `N` data blocks in a stripe, `d` of them changed, and `p`
+//! If part of a stripe changes, there are two ways to update its parity. If all of it changes, the
+//! update reads nothing. With `N` data blocks in a stripe, `d` of them changed, and `p`
 //! parity blocks:
 //!
 //! | method | reads | writes |
@@ -14,15 +14,15 @@ use crate::{DataLoss, MemberSet, ParityGroup, SpindleSet, StripeShape};
 use std::fmt;
 use thiserror::Error;
 
-/// A way to bring the parity of a stripe up to date.
+/// A method of updating the parity of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UpdateMethod {
-    /// Every data block is new: parity follows from what is to be written.
+    /// Every data block changes: parity is computed from the new contents.
     FullStripe,
-    /// Read-modify-write: the old contents of the changed blocks are taken out of the old
-    /// parity and the new ones put in.
+    /// Read-modify-write: takes the old contents of the changed blocks out of the old parity and puts
+    /// the new contents in.
     Subtraction,
-    /// Reconstruct-write: the untouched data blocks are read and parity is computed afresh.
+    /// Reconstruct-write: reads the unchanged data blocks and computes parity from all data.
     Recalculation,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for UpdateMethod {
     }
 }
 
-/// The spindles to read, then the spindles to write, each for the one block of a stripe.
+/// The spindles to read, then the spindles to write: one block of the stripe on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StripeUpdate {
     /// How parity is computed.
@@ -48,7 +48,7 @@ pub struct StripeUpdate {
 }
 
 impl StripeUpdate {
-    /// Blocks read and written: the commands it takes when no two join with their neighbours.
+    /// Blocks read and written: the number of spindle commands if none are merged with others.
     #[inline]
     pub const fn commands(&self) -> u32 {
         self.read.len() as u32 + self.write.len() as u32
@@ -58,7 +58,7 @@ impl StripeUpdate {
 /// Why a stripe update cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// A spindle said to have changed holds no data.
+    /// A changed spindle holds no data.
     #[error("spindles {extra} hold no data: a group of {data_spindles} data spindles has 0 to {}",
         .data_spindles - 1)]
     NotData {
@@ -67,7 +67,7 @@ pub enum PlanError {
         /// The data spindles of the group.
         data_spindles: u16,
     },
-    /// A full-stripe write asked for where part of the stripe stays.
+    /// A full-stripe write was requested, but part of the stripe does not change.
     #[error(
         "a full-stripe write changes all {data_spindles} data blocks of a stripe; \
          only {changed} change"
@@ -78,7 +78,7 @@ pub enum PlanError {
         /// The data spindles of the group.
         data_spindles: u16,
     },
-    /// A block said to have changed holds no data.
+    /// A changed block holds no data.
     #[error("blocks {extra} hold no data: a stripe of {shape} has data blocks 0 to {}",
         .shape.data_blocks() - 1)]
     NotDataBlocks {
@@ -87,35 +87,34 @@ pub enum PlanError {
         /// The stripe.
         shape: StripeShape,
     },
-    /// A method asked for that needs what is lost.
+    /// The requested method needs lost contents.
     #[error(
-        "{method} needs blocks {lost} as they were, which are lost and would come back only by {}",
+        "{method} needs the old contents of blocks {lost}, which are lost; only {} can supply them",
         match .method {
             UpdateMethod::Recalculation => UpdateMethod::Subtraction,
             _ => UpdateMethod::Recalculation,
         }
     )]
     NeedsLost {
-        /// The method asked for.
+        /// The requested method.
         method: UpdateMethod,
         /// The lost blocks whose contents it needs.
         lost: MemberSet,
     },
-    /// More of the stripe is lost than its parity makes good.
+    /// More blocks of the stripe are lost than its parity covers.
     #[error(transparent)]
     DataLoss(#[from] DataLoss),
 }
 
 impl ParityGroup {
-    /// The cheapest way to change the blocks of a stripe that lie on `changed`: the one with the
-    /// fewest blocks read and written.
+    /// Plans an update of the blocks of a stripe on the spindles `changed`, by the method that reads
+    /// and writes the fewest blocks.
     ///
-    /// Where subtraction and recalculation cost the same, recalculation is chosen: it reads
-    /// spindles other than those it writes, so that no spindle has to come round to the same
-    /// sector a second time. Of 20 spindles with RAID-DP, subtraction serves up to 7 changed
-    /// blocks and recalculation from 8.
+    /// If subtraction and recalculation cost the same, recalculation wins: it reads other spindles
+    /// than it writes, so no spindle has to rotate to the same sector a second time. With RAID-DP on
+    /// 20 spindles, subtraction is used for up to 7 changed blocks and recalculation from 8.
     ///
-    /// No change is no work: nothing is read or written.
+    /// If nothing changes, nothing is read or written.
     ///
     /// # Panics
     ///
@@ -147,13 +146,13 @@ impl ParityGroup {
         self.update(method, changed)
     }
 
-    /// A change of the blocks of a stripe that lie on `changed` by `method`, even where another
-    /// would be cheaper.
+    /// Plans an update of the blocks of a stripe on the spindles `changed` by `method`, even if
+    /// another is cheaper.
     ///
     /// # Errors
     ///
-    /// [`PlanError::NotData`] when `changed` has a spindle that holds no data, and
-    /// [`PlanError::PartialStripe`] when [`UpdateMethod::FullStripe`] is asked for and `changed`
+    /// [`PlanError::NotData`] if `changed` has a spindle that holds no data, and
+    /// [`PlanError::PartialStripe`] if [`UpdateMethod::FullStripe`] is asked for and `changed`
     /// lacks a data spindle.
     pub fn plan_stripe_by(
         &self,
