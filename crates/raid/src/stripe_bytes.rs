@@ -7,8 +7,8 @@ use thiserror::Error;
 /// Blocks that a plan needs are missing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the plan cannot be carried out: blocks {not_read} have not been read, and new contents of \
-     blocks {not_given} not given"
+    "the plan cannot be carried out: blocks {not_read} were not read, and blocks {not_given} have \
+     no new contents"
 )]
 pub struct MissingBlocks {
     /// Blocks that the plan reads, without old contents.

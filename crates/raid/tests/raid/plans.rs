@@ -197,8 +197,8 @@ fn missing_blocks_are_named() {
     let error = bytes.carry_out(&plan).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a plan cannot be carried out without blocks that it reads {3} and new contents of \
-         blocks {1}"
+        "the plan cannot be carried out: blocks {3} were not read, and blocks {1} have no new \
+         contents"
     );
     assert_eq!(bytes.block(Member(3)), None);
 }
