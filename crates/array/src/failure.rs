@@ -41,6 +41,12 @@ impl FailedSpindle {
         Self { spindle, at_ns, rebuild_began_ns: None, rebuilt_ns: None, rebuilt: 0.0 }
     }
 
+    /// `share` of what the spindle held is there again; all of it if it `is_whole`, at `now_ns` or earlier.
+    pub(crate) fn note_rebuilt(&mut self, share: f64, is_whole: bool, now_ns: u64) {
+        self.rebuilt = share;
+        self.rebuilt_ns = is_whole.then(|| self.rebuilt_ns.unwrap_or(now_ns));
+    }
+
     /// Whether something that the spindle held is still missing.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -86,6 +86,7 @@ pub mod in_place;
 mod nvram_log;
 mod payload;
 mod processor;
+mod units;
 pub mod write_anywhere;
 
 pub use counters::Counters;

@@ -382,7 +382,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             index: self.segment,
             length_ns,
             operations: host.operations,
-            bytes: host.sectors * 512,
+            bytes: host.sectors * strewn_base::SECTOR_BYTES,
             mean_outstanding: ratio(host.outstanding_ns, length_ns as f64),
             response: host.response_times(),
             counters,

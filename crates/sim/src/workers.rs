@@ -241,7 +241,7 @@ impl State {
             return None;
         }
         let access = self.next.take()?.access;
-        let bytes = u64::from(access.sectors) * 512;
+        let bytes = u64::from(access.sectors) * strewn_base::SECTOR_BYTES;
         self.outstanding += 1;
         self.issued += 1;
         self.issued_bytes += bytes;

@@ -13,11 +13,12 @@
 
 use crate::driver::{Driver, SpindleCommand, Tag};
 use crate::payload::{BlockContents, Payload};
-use strewn_raid::{SECTOR_BYTES, StripedLayout};
+use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
+use strewn_raid::StripedLayout;
 
 use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
 use super::destage::{Destage, UpdateBytes};
-use super::{BLOCK_SECTORS, DESTAGE, InPlace, REDUNDANCY};
+use super::{DESTAGE, InPlace, REDUNDANCY};
 
 /// What an array has met of blocks that could not be read, and what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use crate::payload::{BlockContents, Payload};
+use strewn_base::BLOCK_SECTORS;
 
-use super::BLOCK_SECTORS;
+use crate::payload::{BlockContents, Payload};
 
 /// Blocks that `sectors` from `first_sector` on touch.
 pub(super) fn blocks_touched(first_sector: u64, sectors: u32) -> usize {
@@ -26,7 +26,7 @@ pub(super) fn sectors_of_block(first_sector: u64, sectors: u32, block: usize) ->
 
 /// Where sectors are among bytes.
 pub(super) fn bytes_of(sectors: &Range<u32>) -> Range<usize> {
-    let sector_bytes = strewn_raid::SECTOR_BYTES as usize;
+    let sector_bytes = crate::units::SECTOR_BYTES;
     sectors.start as usize * sector_bytes..sectors.end as usize * sector_bytes
 }
 

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use strewn_raid::SECTOR_BYTES;
+use strewn_base::SECTOR_BYTES;
 
 use crate::driver::{Driver, Root};
 use crate::nvram_log::{Append, NvramLog};

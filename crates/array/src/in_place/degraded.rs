@@ -15,9 +15,9 @@ use crate::driver::{Driver, SpindleCommand};
 use crate::failure::FailedSpindle;
 use crate::payload::Payload;
 
-use super::rebuild::Step;
 use super::recovery::Recovery;
 use super::segments::Segments;
+use super::steps::Step;
 use super::{InPlace, LunLayout};
 
 /// What an array that has lost a spindle or met a bad block keeps.

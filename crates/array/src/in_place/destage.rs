@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
+use strewn_base::Direction;
 use strewn_raid::{ChunkLocation, MemberSet, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag, Work};
 use crate::payload::{Contents, Payload};
-use strewn_base::Direction;
 
 use super::blocks::{self, BlockSet};
 use super::{DESTAGE, InPlace};

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use slab::Slab;
-use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout};
+use strewn_base::SECTOR_BYTES;
+use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag};
 use crate::failure::{DataLost, FailedSpindle};
@@ -27,8 +28,8 @@ impl<P: Payload> InPlace<P> {
         for earlier in &mut degraded.lost {
             earlier.segments.lose_those_on(spindle);
             let failure = &mut degraded.failures[earlier.failure];
-            failure.rebuilt = earlier.segments.rebuilt();
-            failure.rebuilt_ns = failure.rebuilt_ns.filter(|_| earlier.segments.are_whole());
+            let is_whole = failure.rebuilt_ns.is_some() && earlier.segments.are_whole();
+            failure.note_rebuilt(earlier.segments.rebuilt(), is_whole, now_ns);
         }
         degraded.add_failure(&self.config.layout, self.config.lun_sectors, now_ns, spindle);
         degraded.set_aside.clear();
@@ -174,8 +175,7 @@ impl<P> Degraded<P> {
             let lost = &mut self.lost[position];
             (lost.on_reserve, lost.is_replaced, lost.failure) = (on_reserve, false, index);
             lost.segments.next = 0;
-            failure.rebuilt = lost.segments.rebuilt();
-            failure.rebuilt_ns = lost.segments.are_whole().then_some(now_ns);
+            failure.note_rebuilt(lost.segments.rebuilt(), lost.segments.are_whole(), now_ns);
         } else {
             let segments = Segments::lost(layout, spindle, layout.segments_used(lun_sectors));
             let is_replaced = false;

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use strewn_base::Direction;
+
 use crate::driver::{Acknowledge, Driver, HostOperation, SpindleCommand, Tag};
 use crate::payload::{Contents, Payload};
-use strewn_base::Direction;
 
 use super::InPlace;
 use super::blocks::{BlockSet, sectors_of_block};
@@ -82,7 +83,7 @@ impl<P: Payload> InPlace<P> {
         read.awaited -= 1;
         if !gone.is_empty() {
             let first_sector = read.host.first_sector + u64::from(from_sector);
-            let sectors = (payload.bytes().len() as u64 / strewn_raid::SECTOR_BYTES) as u32;
+            let sectors = (payload.bytes().len() as u64 / strewn_base::SECTOR_BYTES) as u32;
             read.gone.extend(gone.iter().map(|block| {
                 let of_block = sectors_of_block(first_sector, sectors, block);
                 from_sector + of_block.start..from_sector + of_block.end
@@ -137,7 +138,7 @@ impl<P: Payload> HostRead<P> {
     fn needs_gone(&self) -> bool {
         let is_newer = |sector: u32| {
             self.newer.iter().any(|(at_sector, part)| {
-                let sectors = part.bytes().len() as u64 / strewn_raid::SECTOR_BYTES;
+                let sectors = part.bytes().len() as u64 / strewn_base::SECTOR_BYTES;
                 (u64::from(*at_sector)..u64::from(*at_sector) + sectors).contains(&sector.into())
             })
         };

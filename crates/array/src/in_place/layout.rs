@@ -45,7 +45,7 @@ impl Raid5Layout {
         }
         let used = bytes_per_spindle / segment_bytes * segment_bytes;
         let group = Raid5Group::new(spindles, chunk_bytes, used)?;
-        Ok(Self { group, segment_sectors: segment_bytes / strewn_raid::SECTOR_BYTES })
+        Ok(Self { group, segment_sectors: segment_bytes / strewn_base::SECTOR_BYTES })
     }
 }
 

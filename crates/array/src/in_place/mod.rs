@@ -16,10 +16,11 @@ mod destage;
 mod failing;
 mod host;
 mod layout;
-mod parts;
 mod rebuild;
 mod recovery;
 mod segments;
+mod slices;
+mod steps;
 mod write_cache;
 
 use std::collections::VecDeque;
@@ -27,7 +28,8 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{FileLayout, SummaryBitmap};
-use strewn_raid::{SECTOR_BYTES, SpindleIndex, StripedLayout};
+use strewn_base::{BLOCK_SECTORS, Direction, SECTOR_BYTES};
+use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::counters::Counters;
 use crate::driver::{
@@ -36,7 +38,6 @@ use crate::driver::{
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
-use strewn_base::Direction;
 
 pub use bad_blocks::BadBlocks;
 use blocks::BlockSet;
@@ -48,9 +49,6 @@ use destage::Destage;
 use host::HostRead;
 pub use layout::{LunLayout, Raid5Layout};
 use write_cache::WriteCache;
-
-/// Sectors of 512 bytes in a block of 4 KiB.
-const BLOCK_SECTORS: u64 = 8;
 
 /// The tag's lowest bit tells destages from host operations; the rest is the slot and, for a read, where in the
 /// operation the command's sectors begin, for a destage the member of the stripe.

@@ -10,8 +10,6 @@
 //! until they are whole again. A part is what the parts of the other members add up to, whichever of them has parity:
 //! the roles change from stripe to stripe, the sum does not. What is on reserve when the spindle is replaced is copied.
 
-use std::ops::Range;
-
 use strewn_raid::{SpindleIndex, StripeUnit, StripedLayout};
 
 use crate::driver::{Driver, Tag};
@@ -19,48 +17,8 @@ use crate::payload::Payload;
 
 use super::blocks::{self, BlockSet};
 use super::degraded::LostSpindle;
-use super::parts::PartBytes;
+use super::steps::{SliceBytes, Stage, Step};
 use super::{InPlace, LunLayout};
-
-/// A segment being rebuilt.
-pub(super) struct Step {
-    pub(super) spindle: SpindleIndex,
-    pub(super) segment: u64,
-    pub(super) first_stripe: u64,
-    end_stripe: u64,
-    /// Where it goes.
-    pub(super) target: StripeUnit,
-    /// Sectors of the segment that are done.
-    pub(super) done_sectors: u64,
-    pub(super) stage: Stage,
-    pub(super) awaited: u32,
-    given_up: bool,
-    pub(super) bytes: PartBytes,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// A destage is at work on its RStore.
-    Waiting,
-    Reading,
-    Writing,
-}
-
-impl Step {
-    /// The stripes of its RStore.
-    pub(super) fn stripes(&self) -> Range<u64> {
-        self.first_stripe..self.end_stripe
-    }
-
-    pub(super) fn is_of(&self, spindle: SpindleIndex, segment: u64) -> bool {
-        (self.spindle, self.segment) == (spindle, segment)
-    }
-
-    /// Another spindle is lost: the step comes to its end, and its segment is begun anew.
-    pub(super) fn give_up(&mut self) {
-        self.given_up = true;
-    }
-}
 
 impl<P: Payload> InPlace<P> {
     /// Begins the steps that may begin.
@@ -88,7 +46,7 @@ impl<P: Payload> InPlace<P> {
                 }
                 slot
             };
-            self.read_part(slot, driver);
+            self.read_slice(slot, driver);
         }
     }
 
@@ -163,7 +121,7 @@ impl<P: Payload> InPlace<P> {
                 stage: Stage::Waiting,
                 awaited: 0,
                 given_up: false,
-                bytes: PartBytes::default(),
+                bytes: SliceBytes::default(),
             });
         }
     }
@@ -178,7 +136,7 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) {
         let slot = (tag.0 >> 32) as usize;
-        let part = self.part_sectors();
+        let part = self.slice_sectors();
         let segment_sectors = self.config.layout.segment_sectors();
         let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps[slot];
@@ -199,13 +157,13 @@ impl<P: Payload> InPlace<P> {
             return;
         }
         if step.stage == Stage::Reading {
-            self.part_is_read(slot, driver);
+            self.slice_is_read(slot, driver);
             return;
         }
         let StripeUnit { spindle, sector: first_sector } = step.target;
         step.done_sectors += part;
         if step.done_sectors < segment_sectors {
-            self.read_part(slot, driver);
+            self.read_slice(slot, driver);
             return;
         }
         let step = degraded.steps.remove(slot);
@@ -213,11 +171,8 @@ impl<P: Payload> InPlace<P> {
         degraded.set_aside.retain(|stripe| !stripes.contains(stripe));
         if let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == step.spindle) {
             lost.segments.put(step.segment as usize, spindle, first_sector);
-            let failure = &mut degraded.failures[lost.failure];
-            failure.rebuilt = lost.segments.rebuilt();
-            if lost.segments.are_whole() {
-                failure.rebuilt_ns.get_or_insert(now_ns);
-            }
+            let (share, is_whole) = (lost.segments.rebuilt(), lost.segments.are_whole());
+            degraded.failures[lost.failure].note_rebuilt(share, is_whole, now_ns);
             degraded.is_home(&self.config.layout, self.config.lun_sectors, step.spindle);
         }
         self.stripes_are_free(driver);

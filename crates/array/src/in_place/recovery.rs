@@ -6,14 +6,14 @@
 //! Bad blocks are written back where they are, as soon as they are computed. Parity does not change by that, so that it
 //! matters little if the power goes in the midst of it: the block is bad as before, or good.
 
+use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{Member, MemberSet, SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag};
 use crate::payload::{BlockContents, Payload};
-use strewn_base::Direction;
 
 use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
-use super::{BLOCK_SECTORS, DESTAGE, InPlace, REDUNDANCY};
+use super::{DESTAGE, InPlace, REDUNDANCY};
 
 /// Of a recovery's tag: what comes is what is wanted, from where it is now.
 const DIRECT: u64 = 1 << 1;

@@ -3,7 +3,8 @@
 use strewn_alloc::{
     AggregateError, AllocationShape, PolicyName, REGION_BLOCKS, TooManyBlocks, VolumeTooLarge,
 };
-use strewn_raid::{BLOCK_BYTES, ParityGroup, SECTOR_BYTES};
+use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
+use strewn_raid::ParityGroup;
 use thiserror::Error;
 
 use crate::processor::ProcessorCosts;

@@ -13,20 +13,17 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use slab::Slab;
+use strewn_base::{Direction, ROW_STRIPES};
 use strewn_raid::{SpindleIndex, SpindleSet};
 
-use crate::driver::{Driver, SpindleCommand};
-use crate::failure::{DataLost, FailedSpindle, Rebuild};
+use crate::driver::Driver;
+use crate::failure::{FailedSpindle, Rebuild};
 use crate::payload::Payload;
-use strewn_base::Direction;
 
-use super::rebuild::Steps;
 use super::recovery::Recovery;
-use super::tag::{Owner, TagFields};
+use super::steps::Steps;
+use super::tag::TagFields;
 use super::{Run, WriteAnywhere};
-
-/// Stripes of a row: no tetris and no step of a rebuild reaches from one into the next.
-pub(super) const ROW_STRIPES: u64 = 64;
 
 /// What an array that has lost a spindle keeps.
 pub(super) struct Degraded<P> {
@@ -37,16 +34,16 @@ pub(super) struct Degraded<P> {
     /// Bad blocks that are being written again.
     pub(super) repairs: Slab<(u64, SpindleIndex)>,
     pub(super) failures: Vec<FailedSpindle>,
-    spares: u16,
+    pub(super) spares: u16,
     pub(super) recoveries: Slab<Recovery<P>>,
     /// Recoveries that have come to their ends without a command out.
     pub(super) ended: Vec<u32>,
     /// Recoveries that wait for a tetris, in order.
     pub(super) waiting: VecDeque<u32>,
     /// The rows of the tetrises in flight.
-    written_rows: Vec<u64>,
+    pub(super) written_rows: Vec<u64>,
     /// The row that the next tetris waits for.
-    wanted_row: Option<u64>,
+    pub(super) wanted_row: Option<u64>,
     pub(super) steps: Steps<P>,
 }
 
@@ -195,93 +192,5 @@ impl<P: Payload> WriteAnywhere<P> {
             self.begin_recovery(slot, driver);
         }
         self.advance_rebuild(driver);
-    }
-
-    /// A spindle is lost, and a spare takes its place if there is one.
-    pub(super) fn on_spindle_failed(
-        &mut self,
-        now_ns: u64,
-        spindle: SpindleIndex,
-        driver: &mut impl Driver<P>,
-    ) -> Result<(), DataLost> {
-        assert!(spindle.0 < self.group().spindles(), "{spindle} is not the array's");
-        let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
-        degraded.bad.retain(|(_, other)| *other != spindle);
-        // The spare of a spindle lost before is lost like any other.
-        degraded.lost.retain(|lost| lost.spindle != spindle);
-        let mut failure = FailedSpindle::new(spindle, now_ns);
-        let on_spare = degraded.spares > 0;
-        if on_spare {
-            degraded.spares -= 1;
-            failure.rebuild_began_ns = Some(now_ns);
-            driver.take_spare(spindle);
-        }
-        degraded.lost.push(LostSpindle {
-            spindle,
-            whole_below: 0,
-            on_spare,
-            failure: degraded.failures.len(),
-        });
-        degraded.failures.push(failure);
-        degraded.steps.give_up();
-        let loss = self.loss(now_ns, &degraded);
-        self.degraded = Some(degraded);
-        match loss {
-            Some(loss) => Err(loss),
-            None => {
-                self.advance_rebuild(driver);
-                Ok(())
-            }
-        }
-    }
-
-    /// What an array begins to keep when it first loses something.
-    pub(super) fn no_longer_whole(&self) -> Box<Degraded<P>> {
-        let in_flight = self.checkpoint.as_ref().map(|checkpoint| checkpoint.rows_in_flight());
-        Box::new(Degraded::new(&self.rebuild, in_flight.unwrap_or_default()))
-    }
-
-    /// What is gone, if anything is.
-    fn loss(&self, now_ns: u64, degraded: &Degraded<P>) -> Option<DataLost> {
-        let group = self.group();
-        let parity = usize::from(group.parity().spindles());
-        let mut marks: Vec<u64> = degraded.lost.iter().map(|lost| lost.whole_below).collect();
-        marks.sort_unstable();
-        // From there on one block more is missing than there is parity.
-        let gone_from = *marks.get(parity)?;
-        let is_gone = |key: &u32| {
-            self.map.get(*key).is_some_and(|vbn| {
-                let place = group.locate(vbn);
-                place.dbn.0 >= gone_from && degraded.lost_at(place.dbn.0).contains(place.spindle)
-            })
-        };
-        let blocks = (0..self.config.file_blocks).filter(is_gone).count() as u64;
-        Some(DataLost {
-            at_ns: now_ns,
-            spindles: degraded.lost.iter().map(|lost| lost.spindle).collect(),
-            stripes: group.stripes() - gone_from,
-            stripes_in_all: group.stripes(),
-            lun_bytes: blocks * strewn_raid::BLOCK_BYTES,
-        })
-    }
-
-    /// A command that a lost spindle has not done: what waits for it gets what it needs from elsewhere.
-    pub(super) fn on_command_failed(
-        &mut self,
-        now_ns: u64,
-        command: &SpindleCommand<P>,
-        driver: &mut impl Driver<P>,
-    ) {
-        let fields = TagFields::unpack(command.tag);
-        match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead => {
-                self.recover(command.tag, Run::of(command), driver);
-            }
-            Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
-            Owner::Recovery => self.on_recovery_command_done(now_ns, fields, None, driver),
-            // The step was given up when the spindle was lost.
-            Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, None, driver),
-            Owner::Repair => self.on_repair_done(now_ns, fields, driver),
-        }
     }
 }

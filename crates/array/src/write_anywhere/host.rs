@@ -2,15 +2,16 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use strewn_base::Direction;
 use strewn_raid::Vbn;
 
 use crate::driver::{Acknowledge, Driver, HostOperation};
 use crate::nvram_log::Append;
 use crate::payload::{Contents, Payload};
-use strewn_base::Direction;
+use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 
 use super::tag::{Owner, TagFields};
-use super::{BLOCK_BYTES, BLOCK_SECTORS, COMMAND_BLOCKS, Run, WriteAnywhere};
+use super::{COMMAND_BLOCKS, Run, WriteAnywhere};
 
 /// A host operation in progress.
 pub(super) struct PendingOperation<P> {
@@ -320,7 +321,8 @@ impl<P: Payload> WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) -> bool {
         let host = &self.operations[slot as usize].host;
-        let bytes = u64::from(host.sectors) * 512 + self.config.log_record_header_bytes;
+        let bytes = u64::from(host.sectors) * strewn_base::SECTOR_BYTES
+            + self.config.log_record_header_bytes;
         match self.log.append(bytes) {
             Append::Logged => {}
             Append::BothFull => return false,

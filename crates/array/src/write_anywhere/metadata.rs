@@ -4,7 +4,8 @@
 //! A block of the aggregate's bitmap is 32,768 bits. All numbers are little endian. A block's own checksum stands in
 //! the pointer to it, so that a block that is old, or another's, is found out by whoever follows the pointer.
 
-use strewn_raid::{BLOCK_BYTES, Vbn};
+use strewn_base::BLOCK_BYTES;
+use strewn_raid::Vbn;
 
 /// The first four bytes of a block of pointers.
 const POINTERS_MAGIC: [u8; 4] = *b"STPB";

@@ -8,17 +8,24 @@ mod block_keys;
 mod checkpoint;
 mod config;
 mod degraded;
+mod failing;
 mod host;
+mod initial_layout;
 pub mod metadata;
+mod placement;
 mod prefetch;
 mod reads;
 mod rebuild;
 mod rebuild_bytes;
 mod recovery;
+mod repair;
 mod restore;
+mod seal;
 mod snapshot_pins;
+mod steps;
 mod stored;
 mod tag;
+mod tetris;
 mod tetris_bytes;
 
 use std::collections::VecDeque;
@@ -26,9 +33,10 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, REGION_BLOCKS,
-    Region, SummaryBitmap, VirtualSpace,
+    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, Region,
+    SummaryBitmap, VirtualSpace,
 };
+use strewn_base::Direction;
 use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
 
 use crate::buffer_cache::{BufferCache, Evicted};
@@ -38,7 +46,7 @@ use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::nvram_log::NvramLog;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
-use strewn_base::Direction;
+use crate::units::BLOCK_SECTORS;
 
 pub use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
@@ -49,11 +57,6 @@ use reads::Reads;
 pub use restore::RestoreError;
 use stored::Stored;
 use tag::{Owner, TagFields};
-
-/// Sectors of 512 bytes in a block of 4 KiB.
-const BLOCK_SECTORS: u32 = 8;
-
-const BLOCK_BYTES: usize = strewn_raid::BLOCK_BYTES as usize;
 
 /// Blocks of one spindle command at most; a longer run takes several.
 const COMMAND_BLOCKS: u32 = 128;
@@ -193,87 +196,6 @@ impl<P: Payload> WriteAnywhere<P> {
         &self.map
     }
 
-    /// Takes the superblock's two places, the first of the aggregate.
-    fn place_superblock(&mut self) -> Result<(), NoRoom> {
-        self.aggregate.begin(self.superblock.len() as u64)?;
-        for block in &mut self.superblock {
-            *block = self.aggregate.allocate(SUPERBLOCK)?;
-        }
-        self.aggregate.commit();
-        Ok(())
-    }
-
-    /// Places superblock, file and metadata on an empty aggregate, without writing anything.
-    fn lay_out(&mut self) -> Result<(), NoRoom> {
-        self.place_superblock()?;
-        self.aggregate.begin(u64::from(self.keys.end()))?;
-        for key in 0..self.keys.indirect().end {
-            self.place(key)?;
-            // What goes where is of no interest here, and would take four bytes a block until the commit.
-            while self.aggregate.next_tetris().is_some() {}
-        }
-        // Of the volume's bitmap and the container map, what describes the numbers given out so far.
-        let used = (0..self.volume.regions() as u16)
-            .map(Region)
-            .take_while(|region| {
-                u64::from(region.0) * REGION_BLOCKS <= u64::from(self.keys.indirect().end)
-            })
-            .collect::<Vec<_>>();
-        for region in &used {
-            self.place(self.keys.volume_bitmap_of(*region))?;
-        }
-        for region in &used {
-            for block in 0..block_keys::CONTAINER_BLOCKS_PER_REGION {
-                self.place(self.keys.container_of(*region, 0) + block)?;
-            }
-        }
-        for key in self.keys.aggregate_bitmap().start..self.keys.end() {
-            self.place(key)?;
-        }
-        self.aggregate.commit();
-        Ok(())
-    }
-
-    /// Scatters the data of others over what the file leaves free.
-    fn add_other_data(&mut self) -> Result<(), WriteAnywhereError> {
-        let Some(OtherData { full_to_blocks, run_blocks, seed }) = self.config.other_data else {
-            return Ok(());
-        };
-        let free = self.aggregate.free_blocks();
-        let used = self.aggregate.total_blocks() - free;
-        if full_to_blocks < used {
-            return Err(WriteAnywhereError::FullerAlready { used, asked: full_to_blocks });
-        }
-        let share = ((full_to_blocks - used) as f64 / free as f64).min(1.0);
-        let taken = self
-            .aggregate
-            .set_aside_at_random(share, run_blocks, seed)
-            .expect("the layout has been committed");
-        let metadata = u64::from(self.keys.end() - self.config.file_blocks);
-        let needed =
-            metadata + 2 * u64::from(self.config.cache_blocks) + self.config.delayed_free_blocks;
-        let free = free - taken;
-        if free < needed { Err(WriteAnywhereError::TooFull { free, needed }) } else { Ok(()) }
-    }
-
-    /// Puts the metadata of everything placed so far into the cache's protected part.
-    fn warm_metadata(&mut self) {
-        let mut warm: Vec<u32> = (self.keys.indirect().start..self.keys.aggregate_bitmap().start)
-            .filter(|key| self.map.get(*key).is_some())
-            .collect();
-        let mut describes_something = vec![false; self.keys.aggregate_bitmap().len()];
-        for vbn in (0..self.keys.end()).filter_map(|key| self.map.get(key)) {
-            describes_something[(vbn.0 / REGION_BLOCKS) as usize] = true;
-        }
-        let bitmap = self.keys.aggregate_bitmap().zip(describes_something);
-        warm.extend(bitmap.filter_map(|(key, describes)| describes.then_some(key)));
-        warm.extend(self.keys.aggregate_bitmap().end..self.keys.end());
-        for key in warm {
-            self.cache.insert(key);
-            self.cache.touch(key);
-        }
-    }
-
     /// Gives block `key` a new place in the aggregate, and a new number in the volume if it belongs to it.
     #[inline(always)]
     fn place(&mut self, key: u32) -> Result<Placed, NoRoom> {
@@ -410,6 +332,17 @@ struct Run {
     spindle: SpindleIndex,
     dbn: u64,
     blocks: u32,
+}
+
+impl Run {
+    /// The blocks of a command.
+    pub(super) fn of<P>(command: &SpindleCommand<P>) -> Self {
+        Self {
+            spindle: command.spindle,
+            dbn: command.first_sector / u64::from(BLOCK_SECTORS),
+            blocks: command.sectors / BLOCK_SECTORS,
+        }
+    }
 }
 
 /// What placing a block changed.

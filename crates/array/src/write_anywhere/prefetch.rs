@@ -4,11 +4,13 @@
 //! of its own: half of the time of a simulation was waiting for them. Announced in time they cost next to nothing.
 //! Nothing here changes what the array does.
 
-use crate::payload::Payload;
 use strewn_base::Direction;
 
+use crate::payload::Payload;
+use crate::units::BLOCK_SECTORS;
+
+use super::WriteAnywhere;
 use super::tag::{Owner, TagFields};
-use super::{BLOCK_SECTORS, WriteAnywhere};
 
 /// How many blocks ahead of the one it is at work on a consistency point fetches.
 pub(super) const BLOCKS_AHEAD: usize = 12;

@@ -4,94 +4,15 @@
 //! go through the stripes in order, a set number of them at once, and what is whole again is whole below one mark a
 //! spindle. Spindles that are lost together are rebuilt together, as far as their marks are the same.
 
-use std::collections::VecDeque;
-
+use strewn_base::{Direction, ROW_STRIPES};
 use strewn_raid::{SpindleIndex, SpindleSet};
 
 use crate::driver::Driver;
 use crate::payload::Payload;
-use strewn_base::Direction;
 
-use super::degraded::ROW_STRIPES;
+use super::steps::{NUMBER_MASK, Stage, Step};
 use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
-
-/// Bits of a step's number that its commands carry.
-const NUMBER_MASK: u32 = (1 << 20) - 1;
-
-/// The steps under way, in the order of their stripes.
-pub(super) struct Steps<P> {
-    under_way: VecDeque<Step<P>>,
-    /// The number of the first of them.
-    first_number: u32,
-}
-
-impl<P> Default for Steps<P> {
-    fn default() -> Self {
-        Self { under_way: VecDeque::new(), first_number: 0 }
-    }
-}
-
-struct Step<P> {
-    first_stripe: u64,
-    blocks: u32,
-    rebuilt: SpindleSet,
-    stage: Stage,
-    awaited: u32,
-    given_up: bool,
-    /// A block that was read turned out bad: it is read again, without it.
-    again: bool,
-    /// What was computed is not what was written: all that is there is read, to find out which block is old.
-    all: bool,
-    /// What its reads have brought, where there are bytes.
-    read: Vec<(SpindleIndex, P)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// A tetris is changing its stripes.
-    Waiting,
-    Reading,
-    Writing,
-    /// It is done, and one before it is not. Until then nobody may change its stripes: the mark is below them.
-    Done,
-}
-
-impl<P> Steps<P> {
-    /// Whether a step is under way in `row`.
-    pub(super) fn hold(&self, row: u64) -> bool {
-        self.under_way.iter().any(|step| step.first_stripe / ROW_STRIPES == row)
-    }
-
-    /// Another spindle is lost: the steps come to their ends, and then begin anew from the marks.
-    pub(super) fn give_up(&mut self) {
-        for step in &mut self.under_way {
-            step.given_up = true;
-        }
-        self.drop_given_up();
-    }
-
-    /// Steps that were given up go when no command of them is out. Nothing else is under way until all have gone.
-    fn drop_given_up(&mut self) {
-        let gone = |step: &Step<P>| step.given_up && step.awaited == 0;
-        if self.under_way.iter().all(gone) {
-            self.first_number = self.first_number.wrapping_add(self.under_way.len() as u32);
-            self.under_way.clear();
-        }
-    }
-
-    /// What a read for a step has asked for.
-    pub(super) fn read_of_step(&self, fields: TagFields) -> Option<Run> {
-        let step = self.under_way.get(self.position(fields))?;
-        let spindle = SpindleIndex(fields.first_key as u16);
-        let run = Run { spindle, dbn: step.first_stripe, blocks: step.blocks };
-        (step.stage == Stage::Reading).then_some(run)
-    }
-
-    fn position(&self, fields: TagFields) -> usize {
-        (fields.slot.wrapping_sub(self.first_number) & NUMBER_MASK) as usize
-    }
-}
 
 impl<P: Payload> WriteAnywhere<P> {
     /// Begins the steps that may begin.
@@ -319,9 +240,8 @@ impl<P: Payload> WriteAnywhere<P> {
             for lost in degraded.lost.iter_mut().filter(|lost| step.rebuilt.contains(lost.spindle))
             {
                 lost.whole_below = end;
-                let failure = &mut degraded.failures[lost.failure];
-                failure.rebuilt = end as f64 / stripes as f64;
-                failure.rebuilt_ns = (end == stripes).then_some(now_ns);
+                let share = end as f64 / stripes as f64;
+                degraded.failures[lost.failure].note_rebuilt(share, end == stripes, now_ns);
             }
         }
         degraded.lost.retain(|lost| lost.whole_below < stripes);

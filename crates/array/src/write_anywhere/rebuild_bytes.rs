@@ -3,9 +3,10 @@
 use strewn_raid::{Dbn, Member, SpindleIndex, SpindleSet, StripeBytes};
 
 use crate::payload::{BlockContents, Payload};
+use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 
 use super::stored::Fit;
-use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
+use super::{Run, WriteAnywhere};
 
 /// Blocks of a stripe as they were computed, by spindle.
 type Rebuilt = Vec<(SpindleIndex, Vec<u8>, Fit)>;

@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
+use strewn_base::Direction;
 use strewn_raid::SpindleIndex;
 
 use crate::driver::{Driver, HostOperation, OperationId};
 use crate::payload::Payload;
-use strewn_base::Direction;
+use crate::units::BLOCK_SECTORS;
 
 use super::metadata::Pointer;
-use super::{BLOCK_SECTORS, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
+use super::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
 
 /// Why an array cannot go on from what was read of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -178,7 +179,7 @@ impl<P: Payload> WriteAnywhere<P> {
             direction: Direction::Write,
             first_sector: u64::from(blocks.start) * u64::from(BLOCK_SECTORS),
             sectors,
-            payload: P::from_bytes(vec![0; sectors as usize * strewn_raid::SECTOR_BYTES as usize]),
+            payload: P::from_bytes(vec![0; sectors as usize * crate::units::SECTOR_BYTES]),
         };
         self.admit(now_ns, host, true, driver);
         self.end_recoveries(now_ns, driver);

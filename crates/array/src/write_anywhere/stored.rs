@@ -2,19 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use strewn_alloc::{GroupIndex, REGION_BLOCKS, Region, SummaryBitmap};
-use strewn_raid::{BlockLocation, Dbn, SpindleIndex, Vbn};
+use strewn_alloc::SummaryBitmap;
+use strewn_raid::{Dbn, SpindleIndex, Vbn};
 
-use crate::driver::Root;
-use crate::payload::{Contents, Payload};
+use crate::payload::Payload;
+use crate::units::BLOCK_BYTES;
 
-use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
-use super::checkpoint::Checkpoint;
-use super::degraded::ROW_STRIPES;
-use super::metadata::{self, Pointer};
+use super::metadata::{self};
 use super::snapshot_pins::SnapshotPins;
 use super::tag::{Owner, TagFields};
-use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
+use super::{Run, WriteAnywhere};
 
 /// Nothing in a simulation.
 pub(super) struct Stored {
@@ -197,86 +194,11 @@ impl<P: Payload> WriteAnywhere<P> {
         self.stored.as_mut().is_some_and(|stored| stored.unmapped.remove(key.into()))
     }
 
-    /// Notes what the consistency point, whose blocks have been placed, will write: the checksums of its data, then its
-    /// metadata, from the bottom up, since each block has the checksums of those that it points to.
-    pub(super) fn seal(&mut self, checkpoint: &mut Checkpoint<P>) {
-        if !P::CARRIES_DATA {
-            return;
-        }
-        for &key in &checkpoint.data {
-            let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
-            let sum = match self.map.get(key) {
-                Some(_) => metadata::checksum(self.contents.load(sector, BLOCK_SECTORS).bytes()),
-                None => 0,
-            };
-            self.set_checksum(key, sum);
-        }
-        checkpoint.freed.sort_unstable();
-        let mut keys = checkpoint.metadata.clone();
-        keys.sort_unstable();
-        for key in keys {
-            let bytes = self.metadata_block(key, &checkpoint.freed);
-            self.set_checksum(key, metadata::checksum(&bytes));
-            checkpoint.frozen.insert(key, P::from_bytes(bytes));
-        }
-    }
-
     /// Remembers, before block `key` gets a new place, the one it has.
     pub(super) fn remember(&self, key: u32, old_locations: &mut BTreeMap<u32, OldLocation>) {
         if P::CARRIES_DATA {
             let (vbn, checksum) = (self.map.get(key), self.checksum_of(key));
             old_locations.entry(key).or_insert(OldLocation { vbn, checksum });
         }
-    }
-
-    /// The bytes of block `key` of metadata, as the consistency point leaves it that frees `freed` (ascending).
-    pub(super) fn metadata_block(&self, key: u32, freed: &[Vbn]) -> Vec<u8> {
-        if self.keys.has_pointers(key) {
-            let pointers = self.keys.children(key).map(|child| {
-                let vbn = self.map.get(child)?;
-                Some(Pointer { vbn, checksum: self.checksum_of(child) })
-            });
-            return metadata::encode_pointers(key, pointers);
-        }
-        let bitmap = self.keys.aggregate_bitmap();
-        if bitmap.contains(&key) {
-            let first = u64::from(key - bitmap.start) * REGION_BLOCKS;
-            let end = (first + REGION_BLOCKS).min(self.aggregate.total_blocks());
-            let from = freed.partition_point(|vbn| vbn.0 < first);
-            let freed = freed[from..].iter().take_while(|vbn| vbn.0 < end);
-            let free = freed.map(|vbn| (vbn.0 - first) as usize);
-            return metadata::encode_bitmap(self.used_words(first, end), free);
-        }
-        let region = match key - self.keys.volume_bitmap_of(Region(0)) {
-            bitmap if bitmap < self.volume.regions() => bitmap,
-            container => (container - self.volume.regions()) / CONTAINER_BLOCKS_PER_REGION,
-        };
-        metadata::encode_region(key, self.volume.numbers_used(Region(region as u16)))
-    }
-
-    /// Which of the blocks from `first` to `end` are in use: how many the free map has in one word, and a bit for each.
-    fn used_words(&self, first: u64, end: u64) -> impl Iterator<Item = (u32, u64)> {
-        let (group, map) = (self.group(), self.aggregate.free_map(GroupIndex(0)));
-        let mut at = first;
-        std::iter::from_fn(move || {
-            (at < end).then(|| {
-                let BlockLocation { spindle, dbn } = group.locate(Vbn(at));
-                let (row, bit) = (dbn.0 / ROW_STRIPES, dbn.0 % ROW_STRIPES);
-                let on_spindle = group.blocks_per_spindle() - dbn.0;
-                let count = (ROW_STRIPES - bit).min(on_spindle).min(end - at);
-                at += count;
-                let used = !map.free_word(spindle, row) >> bit;
-                (count as u32, used & (u64::MAX >> (64 - count)))
-            })
-        })
-    }
-
-    /// What leads to everything that the consistency point in progress has written.
-    pub(super) fn root(&self) -> Root {
-        let block = self.keys.root().and_then(|root| {
-            let vbn = self.map.get(root)?;
-            Some((vbn, self.checksum_of(root)))
-        });
-        Root { held_back_blocks: self.volume.held_back_blocks(), block }
     }
 }

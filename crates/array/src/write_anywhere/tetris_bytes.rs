@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use strewn_alloc::{Tetris, bits};
+use strewn_base::ROW_STRIPES;
 use strewn_raid::{
     MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes, StripeCodec, StripePlan,
     UpdateMethod,
 };
 
 use crate::payload::{BlockContents, Payload};
+use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 
-use super::degraded::ROW_STRIPES;
 use super::tag::TagFields;
-use super::{BLOCK_BYTES, BLOCK_SECTORS, Run, WriteAnywhere};
+use super::{Run, WriteAnywhere};
 
 /// How the parity of a stripe that is written in part is brought up to date.
 pub(super) struct Update {

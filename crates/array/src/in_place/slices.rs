@@ -1,47 +1,21 @@
 //! The parts of a segment that a rebuild reads, adds up and writes.
 
+use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{MemberSet, SpindleIndex, StripeMember, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag};
 use crate::payload::{BlockContents, Payload};
-use strewn_base::Direction;
 
-use super::blocks::{self, BlockSet, blocks_touched, bytes_of, sectors_of_block};
-use super::rebuild::Stage;
-use super::{BLOCK_SECTORS, DESTAGE, InPlace, REDUNDANCY};
+use super::blocks::{self, BlockSet, blocks_touched, bytes_of};
+use super::steps::Stage;
+use super::{DESTAGE, InPlace, REDUNDANCY};
 
 /// Sectors that are read and written at a time, if a chunk is not larger.
-const PART_SECTORS: u64 = 512;
-
-/// What has been read of a part; all of it empty without bytes.
-#[derive(Default)]
-pub(super) struct PartBytes {
-    pub(super) sum: Vec<u8>,
-    pub(super) gone: BlockSet,
-    /// The part as it was on reserve, if some blocks of it were bad there: those.
-    copied: Option<(Vec<u8>, BlockSet)>,
-}
-
-impl PartBytes {
-    /// A part that was computed because blocks of its copy were bad: the others are as they were copied.
-    fn join_copy(&mut self, sectors: u32) {
-        let Some((copy, bad)) = self.copied.take() else { return };
-        if self.sum.is_empty() {
-            self.sum.clone_from(&copy);
-        }
-        for block in 0..blocks_touched(0, sectors) {
-            if !bad.contains(block) {
-                let bytes = bytes_of(&sectors_of_block(0, sectors, block));
-                self.sum[bytes.clone()].copy_from_slice(&copy[bytes]);
-                self.gone.remove(block);
-            }
-        }
-    }
-}
+const SLICE_SECTORS: u64 = 512;
 
 impl<P: Payload> InPlace<P> {
     /// Reads what the next part of a segment is computed from.
-    pub(super) fn read_part(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+    pub(super) fn read_slice(&mut self, slot: usize, driver: &mut impl Driver<P>) {
         let Some(degraded) = &self.degraded else { return };
         let layout = &self.config.layout;
         let step = &degraded.steps[slot];
@@ -65,31 +39,31 @@ impl<P: Payload> InPlace<P> {
         if places.is_empty() {
             self.nothing_to_read_for(slot, driver);
         } else {
-            self.send_part(slot, Stage::Reading, &places, driver);
+            self.send_slice(slot, Stage::Reading, &places, driver);
         }
     }
 
     fn nothing_to_read_for(&mut self, slot: usize, driver: &mut impl Driver<P>) {
-        let sectors = self.part_sectors() as u32;
+        let sectors = self.slice_sectors() as u32;
         let Some(degraded) = &mut self.degraded else { return };
         let bytes = &mut degraded.steps[slot].bytes;
         bytes.gone = BlockSet::all(blocks_touched(0, sectors));
-        self.part_is_read(slot, driver);
+        self.slice_is_read(slot, driver);
     }
 
-    pub(super) fn part_sectors(&self) -> u64 {
+    pub(super) fn slice_sectors(&self) -> u64 {
         let layout = &self.config.layout;
-        PART_SECTORS.max(layout.unit_sectors()).min(layout.segment_sectors())
+        SLICE_SECTORS.max(layout.unit_sectors()).min(layout.segment_sectors())
     }
 
-    fn send_part(
+    fn send_slice(
         &mut self,
         slot: usize,
         stage: Stage,
         places: &[(SpindleIndex, u64)],
         driver: &mut impl Driver<P>,
     ) {
-        let sectors = self.part_sectors() as u32;
+        let sectors = self.slice_sectors() as u32;
         let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps[slot];
         step.stage = stage;
@@ -98,7 +72,7 @@ impl<P: Payload> InPlace<P> {
         for &(spindle, first_sector) in places {
             let tag = Tag((slot as u64) << 32 | REDUNDANCY | DESTAGE);
             let payload = match stage {
-                Stage::Writing if P::CARRIES_DATA => self.written_part(slot),
+                Stage::Writing if P::CARRIES_DATA => self.written_slice(slot),
                 _ => P::default(),
             };
             let command = SpindleCommand {
@@ -115,8 +89,8 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// What is written of a segment.
-    fn written_part(&mut self, slot: usize) -> P {
-        let sectors = self.part_sectors() as u32;
+    fn written_slice(&mut self, slot: usize) -> P {
+        let sectors = self.slice_sectors() as u32;
         let Some(degraded) = &mut self.degraded else { return P::default() };
         let layout = &self.config.layout;
         let step = &mut degraded.steps[slot];
@@ -141,8 +115,8 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// All that a part is computed from has been read. What is bad on reserve is computed from the rest of the stripe.
-    pub(super) fn part_is_read(&mut self, slot: usize, driver: &mut impl Driver<P>) {
-        let sectors = self.part_sectors() as u32;
+    pub(super) fn slice_is_read(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        let sectors = self.slice_sectors() as u32;
         let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps[slot];
         if P::CARRIES_DATA {
@@ -156,13 +130,13 @@ impl<P: Payload> InPlace<P> {
             if was_copied && bytes.copied.is_none() && !bytes.gone.is_empty() {
                 let copy = std::mem::take(&mut bytes.sum);
                 bytes.copied = Some((copy, std::mem::take(&mut bytes.gone)));
-                self.read_part(slot, driver);
+                self.read_slice(slot, driver);
                 return;
             }
             bytes.join_copy(sectors);
         }
         let place = (step.target.spindle, step.target.sector + step.done_sectors);
         self.counters.rebuild_writes += 1;
-        self.send_part(slot, Stage::Writing, &[place], driver);
+        self.send_slice(slot, Stage::Writing, &[place], driver);
     }
 }

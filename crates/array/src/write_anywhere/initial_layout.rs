@@ -1,0 +1,91 @@
+//! Laying out a new array in full: superblock, file and metadata, and the data of others around them.
+
+use strewn_alloc::{REGION_BLOCKS, Region};
+
+use crate::payload::Payload;
+
+use super::config::{OtherData, WriteAnywhereError};
+use super::{NoRoom, SUPERBLOCK, WriteAnywhere, block_keys};
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// Takes the superblock's two places, the first of the aggregate.
+    pub(super) fn place_superblock(&mut self) -> Result<(), NoRoom> {
+        self.aggregate.begin(self.superblock.len() as u64)?;
+        for block in &mut self.superblock {
+            *block = self.aggregate.allocate(SUPERBLOCK)?;
+        }
+        self.aggregate.commit();
+        Ok(())
+    }
+
+    /// Places superblock, file and metadata on an empty aggregate, without writing anything.
+    pub(super) fn lay_out(&mut self) -> Result<(), NoRoom> {
+        self.place_superblock()?;
+        self.aggregate.begin(u64::from(self.keys.end()))?;
+        for key in 0..self.keys.indirect().end {
+            self.place(key)?;
+            // What goes where is of no interest here, and would take four bytes a block until the commit.
+            while self.aggregate.next_tetris().is_some() {}
+        }
+        // Of the volume's bitmap and the container map, what describes the numbers given out so far.
+        let used = (0..self.volume.regions() as u16)
+            .map(Region)
+            .take_while(|region| {
+                u64::from(region.0) * REGION_BLOCKS <= u64::from(self.keys.indirect().end)
+            })
+            .collect::<Vec<_>>();
+        for region in &used {
+            self.place(self.keys.volume_bitmap_of(*region))?;
+        }
+        for region in &used {
+            for block in 0..block_keys::CONTAINER_BLOCKS_PER_REGION {
+                self.place(self.keys.container_of(*region, 0) + block)?;
+            }
+        }
+        for key in self.keys.aggregate_bitmap().start..self.keys.end() {
+            self.place(key)?;
+        }
+        self.aggregate.commit();
+        Ok(())
+    }
+
+    /// Scatters the data of others over what the file leaves free.
+    pub(super) fn add_other_data(&mut self) -> Result<(), WriteAnywhereError> {
+        let Some(OtherData { full_to_blocks, run_blocks, seed }) = self.config.other_data else {
+            return Ok(());
+        };
+        let free = self.aggregate.free_blocks();
+        let used = self.aggregate.total_blocks() - free;
+        if full_to_blocks < used {
+            return Err(WriteAnywhereError::FullerAlready { used, asked: full_to_blocks });
+        }
+        let share = ((full_to_blocks - used) as f64 / free as f64).min(1.0);
+        let taken = self
+            .aggregate
+            .set_aside_at_random(share, run_blocks, seed)
+            .expect("the layout has been committed");
+        let metadata = u64::from(self.keys.end() - self.config.file_blocks);
+        let needed =
+            metadata + 2 * u64::from(self.config.cache_blocks) + self.config.delayed_free_blocks;
+        let free = free - taken;
+        if free < needed { Err(WriteAnywhereError::TooFull { free, needed }) } else { Ok(()) }
+    }
+
+    /// Puts the metadata of everything placed so far into the cache's protected part.
+    pub(super) fn warm_metadata(&mut self) {
+        let mut warm: Vec<u32> = (self.keys.indirect().start..self.keys.aggregate_bitmap().start)
+            .filter(|key| self.map.get(*key).is_some())
+            .collect();
+        let mut describes_something = vec![false; self.keys.aggregate_bitmap().len()];
+        for vbn in (0..self.keys.end()).filter_map(|key| self.map.get(key)) {
+            describes_something[(vbn.0 / REGION_BLOCKS) as usize] = true;
+        }
+        let bitmap = self.keys.aggregate_bitmap().zip(describes_something);
+        warm.extend(bitmap.filter_map(|(key, describes)| describes.then_some(key)));
+        warm.extend(self.keys.aggregate_bitmap().end..self.keys.end());
+        for key in warm {
+            self.cache.insert(key);
+            self.cache.touch(key);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Placing what a consistency point writes: data in file order, then all metadata that this changes.
+
+use std::ops::Range;
+
+use strewn_alloc::{Region, SummaryBitmap};
+use strewn_raid::Vbn;
+
+use crate::payload::Payload;
+
+use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
+use super::checkpoint::Checkpoint;
+use super::{NoRoom, Placed, WriteAnywhere};
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// Places the data in file order, then all metadata that this changes, which changes more metadata: each block
+    /// is placed once, and what is changed after it was placed goes out with it all the same.
+    #[inline(always)]
+    pub(super) fn place_all(&mut self, checkpoint: &mut Checkpoint<P>) -> Result<(), NoRoom> {
+        let metadata = self.keys.indirect().start..self.keys.end();
+        let mut changed = MetadataSet::new(metadata.clone());
+        // A quarter of metadata on top is what a random workload sees; a poor guess costs a shallow tetris.
+        self.aggregate.begin(checkpoint.data.len() as u64 * 5 / 4)?;
+        for index in 0..checkpoint.data.len() {
+            let key = checkpoint.data[index];
+            self.prefetch_place_ahead(&checkpoint.data, index);
+            changed.insert(self.keys.indirect_of(key));
+            if P::CARRIES_DATA && self.take_unmapped(key) {
+                self.unplace(key, checkpoint, &mut changed);
+            } else {
+                self.place_in(key, checkpoint, &mut changed)?;
+            }
+        }
+        while let Some((region, blocks)) = self.volume.reclaim(self.config.delayed_free_blocks) {
+            let first = self.keys.container_of(region, 0);
+            for key in first..first + CONTAINER_BLOCKS_PER_REGION {
+                changed.insert(key);
+            }
+            for vbn in blocks {
+                changed.insert(self.keys.aggregate_bitmap_of(vbn));
+                self.stop_using(vbn, checkpoint);
+            }
+        }
+        if P::CARRIES_DATA {
+            self.free_unpinned(checkpoint, &mut changed);
+        }
+        let mut placed = MetadataSet::new(metadata);
+        while let Some(key) = changed.take_first() {
+            if let Some(next) = changed.first_from(key) {
+                self.prefetch_metadata(next);
+            }
+            if !placed.insert(key) {
+                continue;
+            }
+            if let Some(parent) = self.keys.parent_of(key) {
+                changed.insert(parent);
+            }
+            let before = self.place_in(key, checkpoint, &mut changed)?;
+            checkpoint.metadata.push(key);
+            if !self.cache.touch(key) {
+                let evicted = self.cache.insert(key);
+                self.forget(evicted);
+                checkpoint.to_read.extend(before.map(|before| (key, before)));
+            }
+            // Until it is written it is nowhere but in memory.
+            self.cache.hold(key);
+        }
+        self.aggregate.finish();
+        checkpoint.tetrises.extend(std::iter::from_fn(|| self.aggregate.next_tetris()));
+        Ok(())
+    }
+
+    /// Places one block and notes which metadata that changes; where it lay before.
+    #[inline(always)]
+    fn place_in(
+        &mut self,
+        key: u32,
+        checkpoint: &mut Checkpoint<P>,
+        changed: &mut MetadataSet,
+    ) -> Result<Option<Vbn>, NoRoom> {
+        self.remember(key, &mut checkpoint.old_locations);
+        let Placed { vbn, before, region } = self.place(key)?;
+        changed.insert_as_before(0, self.keys.aggregate_bitmap_of(vbn));
+        match region {
+            Some((now, was)) => {
+                let position = self.volume.position_in_region().saturating_sub(1);
+                changed.insert_as_before(1, self.keys.volume_bitmap_of(now));
+                changed.insert_as_before(2, self.keys.container_of(now, position));
+                if let Some(before) = before {
+                    changed.insert(self.keys.volume_bitmap_of(was));
+                    self.leave(was, before);
+                }
+            }
+            None => {
+                if let Some(before) = before {
+                    changed.insert(self.keys.aggregate_bitmap_of(before));
+                    self.stop_using(before, checkpoint);
+                }
+            }
+        }
+        Ok(before)
+    }
+
+    /// Takes from a block of the file, which was given back, the place it has, and notes which metadata that changes.
+    fn unplace(&mut self, key: u32, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
+        self.remember(key, &mut checkpoint.old_locations);
+        if let Some(before) = self.map.remove(key) {
+            let was = self.regions[key as usize];
+            changed.insert(self.keys.volume_bitmap_of(was));
+            self.leave(was, before);
+        }
+    }
+
+    /// A block of the volume lies elsewhere from now on: what it leaves is held back, or a snapshot's alone.
+    #[inline]
+    fn leave(&mut self, region: Region, before: Vbn) {
+        match self.pinned_checksum(before) {
+            None => self.volume.hold_back(region, before),
+            Some(_) => self.volume.release(region),
+        }
+    }
+
+    /// Frees what snapshots have let go, and notes which blocks of the aggregate's bitmap are to be written for that and for
+    /// what was free since a restart.
+    fn free_unpinned(&mut self, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
+        let Some(stored) = &mut self.stored else { return };
+        let (unpinned, stale) =
+            (std::mem::take(&mut stored.unpinned), std::mem::take(&mut stored.stale));
+        for key in stale {
+            changed.insert(key);
+        }
+        for vbn in unpinned {
+            changed.insert(self.keys.aggregate_bitmap_of(vbn));
+            self.stop_using(vbn, checkpoint);
+        }
+    }
+
+    fn stop_using(&mut self, vbn: Vbn, checkpoint: &mut Checkpoint<P>) {
+        self.aggregate.free_at_commit(vbn).expect("a block that the map named is in use");
+        if P::CARRIES_DATA {
+            checkpoint.freed.push(vbn);
+        }
+    }
+}
+
+/// Keys of metadata, in ascending order.
+struct MetadataSet {
+    first_key: u32,
+    keys: SummaryBitmap,
+    /// What each place of the program that inserts the same for block after block inserted last.
+    last: [u32; 3],
+}
+
+impl MetadataSet {
+    fn new(keys: Range<u32>) -> Self {
+        let set = SummaryBitmap::new(keys.len() as u64);
+        Self { first_key: keys.start, keys: set, last: [u32::MAX; 3] }
+    }
+
+    /// Inserts `key`, unless it is what was inserted `from` the same place before: three in five are. One that was taken
+    /// out meanwhile is not put in again, which makes no difference: it has been placed.
+    #[inline(always)]
+    fn insert_as_before(&mut self, from: usize, key: u32) {
+        if self.last[from] != key {
+            self.last[from] = key;
+            self.insert(key);
+        }
+    }
+
+    /// Whether `key` was new.
+    #[inline(always)]
+    fn insert(&mut self, key: u32) -> bool {
+        self.keys.insert((key - self.first_key).into())
+    }
+
+    #[inline(always)]
+    fn take_first(&mut self) -> Option<u32> {
+        let first = self.keys.next_member(0)?;
+        self.keys.remove(first);
+        Some(first as u32 + self.first_key)
+    }
+
+    #[inline(always)]
+    fn first_from(&self, key: u32) -> Option<u32> {
+        let first = self.keys.next_member((key - self.first_key).into())?;
+        Some(first as u32 + self.first_key)
+    }
+}

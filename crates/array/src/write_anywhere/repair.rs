@@ -1,0 +1,107 @@
+//! Bad blocks: what a read that finds some does about them, and writing them again.
+
+use strewn_base::Direction;
+
+use crate::driver::{Driver, Tag};
+use crate::payload::Payload;
+use crate::units::BLOCK_SECTORS;
+
+use super::tag::{Owner, TagFields};
+use super::{Run, WriteAnywhere};
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// A spindle could not read some of a command's blocks, or they are not what was written.
+    pub(super) fn on_bad_blocks(
+        &mut self,
+        now_ns: u64,
+        tag: Tag,
+        run: Run,
+        bad: &[bool],
+        outcome: P,
+        driver: &mut impl Driver<P>,
+    ) {
+        let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
+        let stripes = (run.dbn..run.dbn + u64::from(run.blocks)).zip(bad);
+        let before = degraded.bad.len();
+        degraded
+            .bad
+            .extend(stripes.filter(|(_, bad)| **bad).map(|(stripe, _)| (stripe, run.spindle)));
+        let new = degraded.bad.len() - before;
+        self.counters.bad_blocks += new as u64;
+        self.degraded = Some(degraded);
+        let fields = TagFields::unpack(tag);
+        match fields.owner {
+            Owner::HostOperation | Owner::CheckpointRead => self.recover(tag, run, driver),
+            Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
+            Owner::Recovery => self.on_recovery_command_done(now_ns, fields, None, driver),
+            // A step reads from end to end. Read again it would bring the same, and what is known to be bad it does without.
+            Owner::Rebuild => {
+                let outcome = (new == 0 && !outcome.bytes().is_empty()).then_some(outcome);
+                self.on_rebuild_command_done(now_ns, fields, outcome, driver);
+            }
+            Owner::Repair => unreachable!("a write brings nothing"),
+        }
+    }
+
+    /// Writes the bad blocks of a read again, as they have been computed. Parity has them as they are already, and until
+    /// the write is done it counts as a read: its place is not given to another block before.
+    pub(super) fn repair(
+        &mut self,
+        read: TagFields,
+        run: Run,
+        right: &P,
+        driver: &mut impl Driver<P>,
+    ) {
+        for block in 0..run.blocks {
+            let dbn = run.dbn + u64::from(block);
+            let Some(degraded) = &mut self.degraded else { return };
+            let place = (dbn, run.spindle);
+            let under_way = degraded.repairs.iter().any(|(_, other)| *other == place);
+            let is_moving = read.owner != Owner::HostOperation;
+            if !degraded.bad.contains(&place) || under_way || is_moving {
+                continue;
+            }
+            let slot = degraded.repairs.insert(place) as u32;
+            let key = read.first_key + block;
+            let mut payload = right.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
+            payload.describe(0, self.keys.holds(key));
+            self.reads.sent_with(read.epoch_parity);
+            let fields = TagFields {
+                owner: Owner::Repair,
+                slot,
+                first_key: 0,
+                blocks: 1,
+                epoch_parity: read.epoch_parity,
+            };
+            self.counters.repairs += 1;
+            self.send(driver, fields, Direction::Write, Run { dbn, blocks: 1, ..run }, payload);
+        }
+    }
+
+    /// A bad block has been written again; or its spindle was lost before.
+    pub(super) fn on_repair_done(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        driver: &mut impl Driver<P>,
+    ) {
+        if let Some(degraded) = &mut self.degraded {
+            let place = degraded.repairs.remove(fields.slot as usize);
+            degraded.bad.remove(&place);
+        }
+        if self.reads.came_back(fields.epoch_parity) {
+            self.advance_checkpoint(now_ns, driver);
+        }
+    }
+
+    /// Blocks are written: they are bad no longer.
+    pub(super) fn is_rewritten(&mut self, run: Run) {
+        if let Some(degraded) = &mut self.degraded
+            && !degraded.bad.is_empty()
+        {
+            for dbn in run.dbn..run.dbn + u64::from(run.blocks) {
+                degraded.bad.remove(&(dbn, run.spindle));
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The tetrises of a consistency point: what parity needs is read, then all is written.
+
+use strewn_alloc::{GroupIndex, Tetris, bits, runs};
+use strewn_base::Direction;
+use strewn_raid::SpindleIndex;
+
+use crate::driver::Driver;
+use crate::payload::{BlockContents, Contents, Payload};
+use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
+
+use super::checkpoint::{Checkpoint, TetrisInFlight};
+use super::tag::{Owner, TagFields};
+use super::tetris_bytes::{StripeReads, TetrisPayloads};
+use super::{Run, SUPERBLOCK, WriteAnywhere};
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// A command of a tetris has completed, or failed. A write that fails has its contents in the parity that the same
+    /// tetris writes.
+    pub(super) fn on_tetris_command_done(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        outcome: Option<&P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        let Some(mut checkpoint) = self.checkpoint.take() else { return };
+        let slot = fields.slot as usize;
+        let tetris = &mut checkpoint.in_flight[slot];
+        tetris.awaited -= 1;
+        let was_reading = tetris.reading;
+        tetris.again |= was_reading && outcome.is_none();
+        if let Some(payload) = outcome
+            && P::CARRIES_DATA
+            && was_reading
+        {
+            tetris.old.take(fields, payload);
+        }
+        let all_done = tetris.awaited == 0;
+        if all_done && std::mem::take(&mut tetris.again) {
+            self.read_for_tetris(&mut checkpoint, fields.slot, driver);
+        } else if all_done && was_reading {
+            self.write_tetris(&mut checkpoint, fields.slot, driver);
+        } else if all_done {
+            let written = checkpoint.in_flight.remove(slot);
+            self.has_written(written.tetris.first_stripe);
+        }
+        self.checkpoint = Some(checkpoint);
+        if all_done && !was_reading {
+            self.advance_checkpoint(now_ns, driver);
+            self.rows_are_free(now_ns, driver);
+        }
+    }
+
+    /// The superblock's two copies, as a tetris of one stripe.
+    pub(super) fn superblock_tetris(&self) -> Tetris<u32> {
+        let mut written = vec![0; self.group().data_spindles().into()];
+        let first_stripe = self.run_at(self.superblock[0]).dbn;
+        for block in self.superblock {
+            let run = self.run_at(block);
+            written[run.spindle.index()] |= 1 << (run.dbn - first_stripe);
+        }
+        let contents = vec![SUPERBLOCK; self.superblock.len()];
+        Tetris { group: GroupIndex(0), first_stripe, written, contents }
+    }
+
+    /// Reads what parity needs for the stripes of `tetris` that are written in part; if nothing, writes at once.
+    pub(super) fn begin_tetris(
+        &mut self,
+        checkpoint: &mut Checkpoint<P>,
+        tetris: Tetris<u32>,
+        driver: &mut impl Driver<P>,
+    ) {
+        let touched = tetris.stripes_touched();
+        let full = tetris.stripes_full();
+        self.counters.stripes_written += u64::from(touched.count_ones());
+        self.counters.full_stripes += u64::from(full.count_ones());
+        let old = StripeReads::default();
+        let in_flight = TetrisInFlight { tetris, reading: true, awaited: 0, again: false, old };
+        let slot = checkpoint.in_flight.insert(in_flight) as u32;
+        self.read_for_tetris(checkpoint, slot, driver);
+    }
+
+    /// Reads what parity needs; if nothing, writes at once.
+    fn read_for_tetris(
+        &mut self,
+        checkpoint: &mut Checkpoint<P>,
+        slot: u32,
+        driver: &mut impl Driver<P>,
+    ) {
+        let in_flight = &mut checkpoint.in_flight[slot as usize];
+        let tetris = &in_flight.tetris;
+        let first_stripe = tetris.first_stripe;
+        // A tetris lies in one row, in which the same spindles are lost from end to end.
+        let lost = self.lost_at(first_stripe);
+        let mut read = vec![0u64; self.group().spindles().into()];
+        in_flight.old = StripeReads::default();
+        for stripe in bits(tetris.stripes_touched() & !tetris.stripes_full()) {
+            let bad = self.bad_at(first_stripe + u64::from(stripe));
+            let changed = tetris.changed_in(stripe);
+            let dbn = first_stripe + u64::from(stripe);
+            let update = match P::CARRIES_DATA && !self.is_used_beside(dbn, changed) {
+                true => self.plan_of_beginning(changed, lost, bad),
+                false => self.plan_of_update(changed, lost, bad),
+            };
+            for spindle in self.group().spindles_of(update.read()).iter() {
+                read[spindle.index()] |= 1 << stripe;
+            }
+            if P::CARRIES_DATA {
+                in_flight.old.updates.insert(stripe, update);
+            }
+        }
+        let mut commands = 0;
+        for (spindle, mask) in read.into_iter().enumerate() {
+            for (bit, blocks) in runs(mask) {
+                let first_key = StripeReads::<P>::name(spindle, bit);
+                let fields = TagFields {
+                    owner: Owner::Tetris,
+                    slot,
+                    first_key,
+                    blocks,
+                    epoch_parity: false,
+                };
+                let spindle = SpindleIndex(spindle as u16);
+                let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
+                self.send(driver, fields, Direction::Read, run, P::default());
+                commands += 1;
+            }
+        }
+        self.counters.parity_update_reads += u64::from(commands);
+        checkpoint.in_flight[slot as usize].awaited = commands;
+        if commands == 0 {
+            self.write_tetris(checkpoint, slot, driver);
+        }
+    }
+
+    /// Writes a tetris: one command for each run of blocks on each spindle that is there, parity included.
+    fn write_tetris(
+        &mut self,
+        checkpoint: &mut Checkpoint<P>,
+        slot: u32,
+        driver: &mut impl Driver<P>,
+    ) {
+        let in_flight = &mut checkpoint.in_flight[slot as usize];
+        in_flight.reading = false;
+        let Tetris { first_stripe, .. } = in_flight.tetris;
+        let touched = in_flight.tetris.stripes_touched();
+        let mut written = in_flight.tetris.written.clone();
+        for (stripe, update) in &in_flight.old.updates {
+            // Member i is on spindle i; what is not among the contents of the tetris is written as zeros.
+            for member in update.zeroed.iter() {
+                written[member.index()] |= 1 << stripe;
+            }
+        }
+        let mut payloads = self.payloads_of(checkpoint, slot);
+        let all_or_none = self.leaves_blocks_beside(first_stripe, touched, &written);
+        let group = *self.group();
+        let lost = self.lost_at(first_stripe);
+        let parity = (group.data_spindles()..group.spindles()).map(|_| touched);
+        let mut commands = 0;
+        for (spindle, mask) in written.into_iter().chain(parity).enumerate() {
+            let spindle = SpindleIndex(spindle as u16);
+            if lost.contains(spindle) {
+                continue;
+            }
+            let is_data = spindle.0 < group.data_spindles();
+            for (bit, blocks) in runs(mask & !payloads.left_out(spindle)) {
+                let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
+                let payload = payloads.run(run);
+                self.is_rewritten(run);
+                let fields = TagFields {
+                    owner: Owner::Tetris,
+                    slot,
+                    first_key: 0,
+                    blocks,
+                    epoch_parity: false,
+                };
+                self.send_with(driver, fields, Direction::Write, run, payload, all_or_none);
+                commands += 1;
+                self.counters.data_writes += u64::from(is_data);
+                self.counters.parity_writes += u64::from(!is_data);
+            }
+        }
+        checkpoint.in_flight[slot as usize].awaited = commands;
+    }
+
+    /// What the blocks of a tetris hold, by place: as it was when the consistency point began; and their parity.
+    fn payloads_of(&self, checkpoint: &mut Checkpoint<P>, slot: u32) -> TetrisPayloads<P> {
+        let mut payloads = TetrisPayloads::default();
+        if !P::CARRIES_DATA {
+            return payloads;
+        }
+        let in_flight = &mut checkpoint.in_flight[slot as usize];
+        let TetrisInFlight { tetris, old, .. } = in_flight;
+        let superblock = (tetris.contents.contains(&SUPERBLOCK)).then_some(self.superblock);
+        for vbn in superblock.into_iter().flatten() {
+            payloads.put(
+                self.run_at(vbn),
+                P::from_bytes(vec![0; BLOCK_BYTES]),
+                BlockContents::Nothing,
+            );
+        }
+        for &key in tetris.contents.iter().filter(|key| **key != SUPERBLOCK) {
+            let Some(vbn) = self.map.get(key) else { continue };
+            let payload = checkpoint.frozen.remove(&key).unwrap_or_else(|| {
+                self.contents.load(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS)
+            });
+            payloads.put(self.run_at(vbn), payload, self.keys.holds(key));
+        }
+        payloads.add_parity(self.group(), tetris, old);
+        payloads
+    }
+}
