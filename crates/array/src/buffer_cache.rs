@@ -1,8 +1,12 @@
 //! The buffer cache that data and metadata share.
 
+mod list;
+
 use std::ops::Range;
 
 use strewn_memory::{filled, prefetch, zeroed_words};
+
+use list::{List, PLACES_PER_LINE};
 
 /// No key: what lay here was used again since, and lies elsewhere.
 const NONE: u32 = u32::MAX;
@@ -22,44 +26,6 @@ const PINNED: u32 = DIRTY | FLUSHING | !(HOLD - 1);
 const PROBATION: usize = 0;
 /// The list of blocks used more than once.
 const PROTECTION: usize = 1;
-
-/// Keys, or links, in a cache line.
-const PLACES_PER_LINE: u32 = 16;
-
-/// Places in which buffers lie in the order of their last uses: a ring.
-#[derive(Debug)]
-struct List {
-    /// The first place.
-    first: u32,
-    /// Places less one: a power of two of them.
-    mask: u32,
-    /// The turn of the oldest use and of the next one. Turns come round to old ones after four billion uses.
-    oldest: u32,
-    next: u32,
-}
-
-impl List {
-    /// A list with at least so many places.
-    fn new(first: u32, places: usize) -> Self {
-        let places = (places.next_power_of_two() as u32).max(PLACES_PER_LINE);
-        Self { first, mask: places - 1, oldest: 0, next: 0 }
-    }
-
-    /// One more than the last place.
-    fn end(&self) -> u32 {
-        self.first + self.mask + 1
-    }
-
-    #[inline]
-    fn place(&self, turn: u32) -> u32 {
-        self.first + (turn & self.mask)
-    }
-
-    #[inline]
-    fn is_full(&self) -> bool {
-        self.next.wrapping_sub(self.oldest) > self.mask
-    }
-}
 
 /// What had to be dropped to keep to the capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +106,29 @@ impl BufferCache {
     /// Blocks that are dirty and not yet part of a consistency point.
     pub(crate) fn dirty_blocks(&self) -> u32 {
         self.dirty
+    }
+
+    /// The lists and the pinned buffers hold each block that is here, and no other. Costs a pass over all places.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub(crate) fn assert_invariants(&self) {
+        let in_list = |list: &List| {
+            let keys =
+                &self.keys[(list.first - self.first_place) as usize..][..list.mask as usize + 1];
+            let turns = list.next.wrapping_sub(list.oldest);
+            let places = (0..turns).map(|turn| list.oldest.wrapping_add(turn) & list.mask);
+            places.filter(|place| keys[*place as usize] != NONE).count()
+        };
+        let [probation, protected] =
+            [in_list(&self.lists[PROBATION]), in_list(&self.lists[PROTECTION])];
+        let pinned = self.flags.iter().filter(|flags| **flags & PINNED != 0).count();
+        let dirty = self.flags.iter().filter(|flags| **flags & DIRTY != 0).count();
+        assert_eq!(protected, self.protected, "protected blocks");
+        assert_eq!(probation + protected + pinned, self.blocks, "blocks in the lists and pinned");
+        assert_eq!(dirty, self.dirty as usize, "dirty blocks");
+        let resident: u32 = self.resident.iter().map(|word| word.count_ones()).sum();
+        assert_eq!(resident as usize, self.blocks, "blocks by the bits of what is here");
     }
 
     /// Announces that it will be asked whether `key` is here.
@@ -549,219 +538,4 @@ impl BufferCache {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::{BTreeMap, VecDeque};
-
-    const KEYS: u32 = 24;
-
-    #[test]
-    fn blocks_used_twice_stay_while_a_stream_of_blocks_used_once_passes() {
-        let mut cache = BufferCache::new(10_000..10_000, 100, 50);
-        for key in 0..40 {
-            cache.insert(key);
-            assert!(cache.touch(key));
-        }
-        for key in 1_000..9_000 {
-            cache.insert(key);
-        }
-        assert!((0..40).all(|key| cache.contains(key)));
-        assert!((8_940..9_000).all(|key| cache.contains(key)));
-        assert!(!cache.contains(8_939));
-    }
-
-    #[test]
-    fn a_protected_block_that_is_not_used_again_gives_way_to_others() {
-        let mut cache = BufferCache::new(10_000..10_000, 100, 50);
-        for key in 0..200 {
-            cache.insert(key);
-            cache.touch(key);
-        }
-        assert!((150..200).all(|key| cache.contains(key)));
-        for key in 1_000..1_100 {
-            cache.insert(key);
-        }
-        assert!(!cache.contains(149) && cache.contains(150));
-    }
-
-    #[test]
-    fn regression_a_cache_that_pinned_blocks_overfilled_returns_to_its_capacity() {
-        let mut cache = BufferCache::new(100..100, 4, 2);
-        for key in 0..20 {
-            cache.write(key);
-            cache.begin_flush(key);
-        }
-        assert_eq!(cache.blocks, 20);
-        for key in 0..20 {
-            cache.end_flush(key);
-        }
-        assert_eq!(cache.blocks, 4);
-    }
-
-    #[test]
-    fn blocks_used_over_and_over_leave_in_the_order_of_their_last_uses() {
-        let mut cache = BufferCache::new(150..200, 100, 60);
-        for round in 0..100 {
-            for key in 100..200 {
-                cache.insert((key * 7 + round) % 100 + 100);
-            }
-        }
-        // Used last: (199 * 7 + 99) % 100 + 100, and those before it; 40 of them are no longer protected.
-        let used: Vec<u32> = (100..200).map(|key| (key * 7 + 99) % 100 + 100).collect();
-        for (place, key) in (0..40).enumerate() {
-            assert_eq!(cache.insert(key), Evicted(Some(used[place])));
-        }
-    }
-
-    #[derive(Debug, Clone, Copy)]
-    enum Step {
-        Touch,
-        Insert,
-        Write,
-        BeginFlush,
-        EndFlush,
-        Hold,
-        Release,
-    }
-
-    #[derive(Debug, Clone, Copy, Default)]
-    struct Block {
-        dirty: bool,
-        flushing: bool,
-        protected: bool,
-        holds: u32,
-    }
-
-    impl Block {
-        fn is_pinned(&self) -> bool {
-            self.dirty || self.flushing || self.holds > 0
-        }
-    }
-
-    /// The same cache in plain lists, most recently used first.
-    #[derive(Debug, Default)]
-    struct Model {
-        capacity: usize,
-        protected_capacity: usize,
-        blocks: BTreeMap<u32, Block>,
-        probation: VecDeque<u32>,
-        protected: VecDeque<u32>,
-    }
-
-    impl Model {
-        fn unlink(&mut self, key: u32) {
-            self.probation.retain(|other| *other != key);
-            self.protected.retain(|other| *other != key);
-        }
-
-        fn link(&mut self, key: u32) {
-            if !self.blocks[&key].protected {
-                return self.probation.push_front(key);
-            }
-            self.protected.push_front(key);
-            if self.protected.len() > self.protected_capacity {
-                let spilled = self.protected.pop_back().unwrap();
-                self.blocks.get_mut(&spilled).unwrap().protected = false;
-                self.probation.push_front(spilled);
-            }
-        }
-
-        fn evict(&mut self) -> Option<u32> {
-            let victim = self.probation.pop_back().or_else(|| self.protected.pop_back())?;
-            self.blocks.remove(&victim);
-            Some(victim)
-        }
-
-        fn make_room(&mut self) -> Option<u32> {
-            if self.blocks.len() < self.capacity { None } else { self.evict() }
-        }
-
-        /// Changes a block, which leaves or enters the lists with that.
-        fn change(&mut self, key: u32, change: impl FnOnce(&mut Block)) -> Option<u32> {
-            self.unlink(key);
-            let was_pinned = self.blocks[&key].is_pinned();
-            let block = self.blocks.get_mut(&key).unwrap();
-            change(block);
-            if block.is_pinned() {
-                return None;
-            }
-            self.link(key);
-            if was_pinned && self.blocks.len() > self.capacity { self.evict() } else { None }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn behaves_like_two_lists_and_pinned_blocks(
-            capacity in 1..10usize,
-            protected_capacity in 0..10usize,
-            first_direct in 0..=KEYS,
-            steps in prop::collection::vec((prop_oneof![
-                Just(Step::Touch), Just(Step::Insert), Just(Step::Write), Just(Step::BeginFlush),
-                Just(Step::EndFlush), Just(Step::Hold), Just(Step::Release),
-            ], 0..KEYS), 1..400),
-        ) {
-            let mut cache = BufferCache::new(first_direct..KEYS, capacity as u32, protected_capacity as u32);
-            let mut model = Model { capacity, protected_capacity, ..Model::default() };
-            for (step, key) in steps {
-                let block = model.blocks.get(&key).copied();
-                let is = |what: fn(&Block) -> bool| block.as_ref().is_some_and(what);
-                match step {
-                    Step::Touch => {
-                        prop_assert_eq!(cache.touch(key), block.is_some());
-                        if block.is_some() {
-                            model.change(key, |block| block.protected = true);
-                        }
-                    }
-                    Step::Insert => {
-                        let evicted = cache.insert(key);
-                        let expected = if block.is_some() {
-                            model.change(key, |block| block.protected = true);
-                            None
-                        } else {
-                            let evicted = model.make_room();
-                            model.blocks.insert(key, Block::default());
-                            model.link(key);
-                            evicted
-                        };
-                        prop_assert_eq!(evicted, Evicted(expected));
-                    }
-                    Step::Write => {
-                        let (newly_dirty, evicted) = cache.write(key);
-                        prop_assert_eq!(newly_dirty, !is(|block| block.dirty));
-                        let expected = if block.is_some() { None } else { model.make_room() };
-                        prop_assert_eq!(evicted, Evicted(expected));
-                        model.unlink(key);
-                        model.blocks.entry(key).or_default().dirty = true;
-                    }
-                    Step::BeginFlush if is(|block| block.dirty && !block.flushing) => {
-                        cache.begin_flush(key);
-                        model.change(key, |block| (block.dirty, block.flushing) = (false, true));
-                    }
-                    Step::EndFlush if is(|block| block.flushing) => {
-                        let expected = model.change(key, |block| block.flushing = false);
-                        prop_assert_eq!(cache.end_flush(key), Evicted(expected));
-                    }
-                    Step::Hold if block.is_some() => {
-                        cache.hold(key);
-                        model.change(key, |block| block.holds += 1);
-                    }
-                    Step::Release if is(|block| block.holds > 0) => {
-                        let expected = model.change(key, |block| block.holds -= 1);
-                        prop_assert_eq!(cache.release(key), Evicted(expected));
-                    }
-                    Step::BeginFlush | Step::EndFlush | Step::Hold | Step::Release => {}
-                }
-                let dirty = model.blocks.values().filter(|block| block.dirty).count();
-                prop_assert_eq!(cache.dirty_blocks() as usize, dirty);
-                prop_assert_eq!(cache.blocks, model.blocks.len());
-                for key in 0..KEYS {
-                    let block = model.blocks.get(&key);
-                    prop_assert_eq!(cache.contains(key), block.is_some());
-                    prop_assert_eq!(cache.is_flushing(key), block.is_some_and(|block| block.flushing));
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
-//! What an array counts while it works.
+//! Counters of an array.
 
-/// Monotone counts since the array was made. Take two and subtract to measure an interval.
+/// Counts since the array was created. They only grow: subtract two to measure an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Spindle reads of what a host read asked for.
@@ -40,7 +40,7 @@ pub struct Counters {
     /// Of the reads of data, edges and metadata: those that wanted blocks which are lost, and were answered from the
     /// rest of their stripes.
     pub degraded_reads: u64,
-    /// Spindle reads in the stead of those.
+    /// Spindle reads issued in place of those.
     pub recovery_reads: u64,
     /// Spindle reads of a rebuild.
     pub rebuild_reads: u64,

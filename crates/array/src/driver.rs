@@ -1,4 +1,4 @@
-//! What passes between an array and whatever runs it.
+//! The interface between an array and its driver: a simulation, or real spindles.
 
 use std::ops::Range;
 
@@ -11,146 +11,147 @@ use crate::failure::{DataLost, FailedSpindle};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
 
-/// A host operation's name, chosen by the host, given back with the acknowledgement.
+/// Identifies a host operation. The host chooses it; the acknowledgement carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OperationId(pub u32);
 
 /// A read or write of the LUN.
 #[derive(Debug, Clone)]
 pub struct HostOperation<P> {
-    /// The host's name for it.
+    /// Identifies the operation in its acknowledgement.
     pub id: OperationId,
     /// Read or write.
     pub direction: Direction,
-    /// First sector (of 512 bytes) of the LUN.
+    /// First sector of the LUN, in sectors of 512 bytes.
     pub first_sector: u64,
-    /// How many sectors; at least one.
+    /// Length in sectors, at least one.
     pub sectors: u32,
-    /// What a write writes; the default for a read.
+    /// A write's data; the default for a read.
     pub payload: P,
 }
 
-/// What the array calls a spindle command; the driver gives it back with the completion.
+/// Identifies a spindle command. The array chooses it; the driver returns it with the completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag(pub(crate) u64);
 
 /// A read or write of one spindle.
 #[derive(Debug, Clone)]
 pub struct SpindleCommand<P> {
-    /// The array's name for it.
+    /// Identifies the command in its completion.
     pub tag: Tag,
     /// Which spindle of the array.
     pub spindle: SpindleIndex,
     /// Read or write.
     pub direction: Direction,
-    /// First sector (of 512 bytes) of the spindle.
+    /// First sector of the spindle, in sectors of 512 bytes.
     pub first_sector: u64,
-    /// How many sectors; at least one.
+    /// Length in sectors, at least one.
     pub sectors: u32,
-    /// What a write writes; the default for a read.
+    /// A write's data; the default for a read.
     pub payload: P,
-    /// Whether the writes that are asked for in the same call must all reach their spindles or none, should the power go:
-    /// they change stripes with blocks in use that are not written, which parity in part old and in part new would not
-    /// protect. A driver without power to lose need not care.
+    /// Whether, on power loss, either all or none of the writes issued in this call must reach their spindles. Such
+    /// writes change stripes that hold other blocks in use; a torn write would leave parity that no longer protects
+    /// those blocks. A simulated driver, which never loses power, can ignore the flag.
     pub all_or_none: bool,
 }
 
-/// What a consistency point is reached by, for whoever keeps it: a superblock.
+/// Leads to everything that a consistency point committed. The driver stores it in a superblock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Root {
-    /// Blocks that are in use only because their frees are held back.
+    /// Blocks still marked as in use because their frees are delayed.
     pub held_back_blocks: u64,
-    /// The block that leads to all others: its place, and the CRC-32C of its bytes. Nothing where every block has its
-    /// place by the layout.
+    /// The root block: its VBN and the CRC-32C of its bytes. `None` for an in-place array, whose layout places every
+    /// block.
     pub block: Option<(Vbn, u32)>,
 }
 
 /// When an acknowledgement leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acknowledge {
-    /// At the present time: the operation waited for a spindle or for room, its processing was done before.
+    /// Now: the operation waited for a spindle or for room, and its processing is done.
     Now,
-    /// When the controller's processor has done everything it was given so far.
+    /// When the controller's processor has finished all work given to it so far.
     AfterProcessor,
 }
 
-/// What a controller's own work is for, told to whoever measures where a program's time goes.
+/// Which kind of work a controller is doing, for profiling the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// Serving the host: caches, maps, plans of reads.
     Service,
-    /// Bringing what was written to the spindles: consistency points and their allocation, or destaging.
+    /// Writing back: consistency points and their allocation, or destaging.
     WriteBack,
 }
 
-/// What an array asks of the world: a simulation, or real spindles.
+/// What an array asks of its driver.
 ///
-/// The controller's processor serves in order. A command leaves when the processor has done everything given to it
-/// before, so a driver that keeps the time at which the processor is free knows at once when each command leaves.
+/// The controller's processor serves in order. A command leaves once the processor has finished all earlier work, so a
+/// driver that tracks when the processor becomes free knows each command's departure time at once.
 pub trait Driver<P> {
-    /// The processor works for `cost_ns` after what it has to do already.
+    /// Queues `cost_ns` nanoseconds of processor work.
     fn processor(&mut self, cost_ns: u64);
-    /// Sends a command to a spindle, behind the processor's work so far.
+    /// Sends a command to a spindle, after the processor work queued so far.
     fn command(&mut self, command: SpindleCommand<P>);
-    /// Answers the host; a read's payload is what was read.
+    /// Answers a host operation. The payload is a read's data.
     fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, payload: P);
-    /// Wants [`Array::timer_fired`] at `at_ns`; an array has one timer, the last setting counts.
+    /// Requests [`Array::timer_fired`] at `at_ns`. An array has one timer; the latest setting replaces earlier ones.
     fn set_timer(&mut self, at_ns: u64);
-    /// The array turns to other work; what it was at is returned, to be turned back to. Of interest only to who
-    /// measures the program.
+    /// The array switches to another kind of work. Returns the previous kind, so that the array can switch back. Only
+    /// profiling uses it.
     #[inline]
     fn turn_to(&mut self, work: Work) -> Work {
         work
     }
-    /// A spare takes the place of a spindle that failed: commands for `spindle` go to it from now on. An array
-    /// without spares never asks.
+    /// A spare replaces a failed spindle: commands for `spindle` go to the spare from now on. An array without spares
+    /// never calls this.
     fn take_spare(&mut self, spindle: SpindleIndex) {
         let _ = spindle;
     }
-    /// A consistency point begins: what is acknowledged from now on is not part of it.
+    /// A consistency point begins. Operations acknowledged from now on are not part of it.
     #[inline]
     fn checkpoint_begins(&mut self) {}
-    /// All that a consistency point writes is written. The driver makes it safe, then `root` by a write of its own, and
-    /// calls [`Array::committed`] when that is safe; what was acknowledged before the consistency point began needs the
-    /// log no longer. A driver that answers false, which is the default, keeps no root: the array is to do it by itself.
+    /// A consistency point is fully written. The driver makes those writes durable, then writes `root` durably, then
+    /// calls [`Array::committed`]. From then on, operations acknowledged before the consistency point began no longer
+    /// need the log. A driver that returns false, the default, stores no root; the array then writes its own
+    /// superblock.
     #[inline]
     fn commit(&mut self, root: Root) -> bool {
         let _ = root;
         false
     }
-    /// What was asked for in this call so far that must be all or none belongs together, and not to what follows: other
-    /// stripes. A driver that takes a call for one whole need not care, but has to be ready for a large one.
+    /// Ends a group of all-or-none writes: those issued so far in this call belong together, and are independent of
+    /// those that follow. A driver may treat the whole call as one group, but that group can be large.
     #[inline]
     fn all_or_none_ends(&mut self) {}
-    /// Answers the host that an operation failed: blocks it needs can be neither read nor computed. Never called of an
-    /// array whose spindles do what they are asked or are lost as a whole.
+    /// Fails a host operation: blocks that it needs can be neither read nor computed. Never called if spindles either
+    /// work or fail as a whole.
     fn refuse(&mut self, operation: OperationId) {
         let _ = operation;
     }
 }
 
-/// What has become of an array's layout.
+/// How an array's file and free space are laid out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LayoutMeasures {
-    /// How the file lies.
+    /// The file's contiguity.
     pub file: FileLayout,
-    /// Share of the file's blocks that were written at least once since the array was made, 0 to 1; nothing where
-    /// that changes nothing.
+    /// Share of the file's blocks written at least once since the array was created, 0 to 1. `None` for an in-place
+    /// array, where rewriting moves nothing.
     pub rewritten: Option<f64>,
-    /// How free space lies; nothing where none is ever allocated.
+    /// The fragmentation of free space. `None` for an in-place array, which allocates none.
     pub free_space: Option<FreeSpace>,
 }
 
-/// A controller as a state machine: without I/O, without a clock. It is told what happens and when, and says
-/// through a [`Driver`] what it wants done.
+/// A controller as a state machine, without I/O and without a clock. The driver tells it what happens and when; the
+/// array requests work through the [`Driver`].
 pub trait Array<P: Payload> {
-    /// How many spindles the array works on; commands name them from 0.
+    /// Number of spindles. Commands number them from 0.
     fn spindles(&self) -> u16;
 
-    /// The spindles that hold nothing but parity; empty where parity rotates.
+    /// The spindles that hold only parity; empty if parity rotates.
     fn parity_spindles(&self) -> Range<u16>;
 
-    /// Begins at `now_ns`: sets the first timer.
+    /// Starts the array at `now_ns`, which sets the first timer.
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
 
     /// A host operation arrives.
@@ -161,26 +162,25 @@ pub trait Array<P: Payload> {
         driver: &mut impl Driver<P>,
     );
 
-    /// A spindle has done a command; a read's payload is what was read.
+    /// A spindle has completed a command. The payload is a read's data.
     fn command_completed(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>);
 
-    /// The host will issue this operation, and it is not long till then: the array may fetch what it will look up for
-    /// it. Nothing that it does later depends on whether it was told.
+    /// The host is about to issue this operation, so the array may prefetch what it will look up. A hint changes no
+    /// result.
     fn hint_operation(&self, direction: Direction, first_sector: u64, sectors: u32) {
         let _ = (direction, first_sector, sectors);
     }
 
-    /// The command of `tag` will complete, and it is not long till then: as
-    /// [`hint_operation`](Self::hint_operation).
+    /// The command of `tag` is about to complete: a hint, like [`hint_operation`](Self::hint_operation).
     fn hint_completion(&self, tag: Tag) {
         let _ = tag;
     }
 
-    /// A spindle is lost with all it held. The driver then gives back every command that the spindle has not done,
-    /// through [`command_failed`](Self::command_failed), and gets no other for it until [`Driver::take_spare`].
+    /// A spindle has failed, with all its data. The driver then returns each command that the spindle had not completed
+    /// through [`command_failed`](Self::command_failed). The array sends it no command until [`Driver::take_spare`].
     ///
     /// # Errors
-    /// When more is lost than parity makes good. The array is not to be used any further.
+    /// If failures exceed parity. The array must not be used any further.
     fn spindle_failed(
         &mut self,
         now_ns: u64,
@@ -188,7 +188,7 @@ pub trait Array<P: Payload> {
         driver: &mut impl Driver<P>,
     ) -> Result<(), DataLost>;
 
-    /// A command was not done, because its spindle is lost; whether anything of it was is not known.
+    /// A command failed with its spindle. Part of it may have been done.
     fn command_failed(
         &mut self,
         now_ns: u64,
@@ -196,9 +196,9 @@ pub trait Array<P: Payload> {
         driver: &mut impl Driver<P>,
     );
 
-    /// A spindle could not read all of what `command` asked for, or what it read is not what was written: `bad` says so of
-    /// each of its blocks of 4 KiB. They are computed from the rest of their stripes, and written anew. The command's payload
-    /// is what the others of its blocks have, where that is known.
+    /// A read could not return all of its blocks, or some are not what was written. `bad` has one flag for each 4 KiB
+    /// block of `command`. The array computes the bad blocks from the rest of their stripes and rewrites them. The
+    /// command's payload holds the good blocks, if they are known.
     fn blocks_failed(
         &mut self,
         now_ns: u64,
@@ -209,23 +209,30 @@ pub trait Array<P: Payload> {
         let _ = (now_ns, command, bad, driver);
     }
 
-    /// What [`Driver::commit`] asked for is safe.
+    /// The commit requested by [`Driver::commit`] is durable.
     fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let _ = (now_ns, driver);
     }
 
-    /// The spindles that failed, in the order in which they did.
+    /// The spindles that have failed, in order of failure.
     fn failures(&self) -> &[FailedSpindle];
 
-    /// The timer last set has run out.
+    /// The timer has expired.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
 
-    /// What the array asks of its processor for each operation and command; nothing else costs it anything.
+    /// The processor cost of each operation and command. Nothing else costs processor time.
     fn processor_costs(&self) -> &ProcessorCosts;
 
-    /// What the array has done since it was made.
+    /// What the array has done since it was created.
     fn counters(&self) -> &Counters;
 
-    /// How the array's data and free space lie now. Costs a pass over the maps.
+    /// Checks the invariants that are too expensive to check at each event, such as the cache's occupancy against its
+    /// lists. The simulation calls it at the end of each segment.
+    ///
+    /// # Panics
+    /// If an invariant does not hold.
+    fn assert_invariants(&self) {}
+
+    /// Measures the layout of data and free space. Takes a pass over the maps.
     fn layout(&self) -> LayoutMeasures;
 }

@@ -1,38 +1,38 @@
-//! Spindles that fail: what an array does about them, how far it has come, and what is gone.
+//! Failed spindles: the rebuild policy, its progress, and data loss.
 
 use std::fmt;
 
 use strewn_raid::SpindleIndex;
 
-/// How an array makes up for spindles that fail.
+/// How an array rebuilds failed spindles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rebuild {
-    /// Failures that can be made up for: spare spindles of a write-anywhere array, drives' worth of distributed
-    /// reserve of an in-place one. With none left, an array stays degraded.
+    /// Failures that can be rebuilt: spare spindles of a write-anywhere array, or drives' worth of distributed reserve of
+    /// an in-place array. With none left, an array stays degraded.
     pub spares: u16,
-    /// Steps of a rebuild under way at once: its priority over the host. At least one.
+    /// Rebuild steps in flight, at least one: the priority of the rebuild over the host.
     pub steps_in_flight: u32,
 }
 
 impl Default for Rebuild {
-    /// Nothing to rebuild on; one step at a time.
+    /// No spares; one step at a time.
     fn default() -> Self {
         Self { spares: 0, steps_in_flight: 1 }
     }
 }
 
-/// A spindle that failed, and how far what it held is rebuilt.
+/// A spindle that failed, and the progress of its rebuild.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FailedSpindle {
     /// The spindle.
     pub spindle: SpindleIndex,
     /// When it failed.
     pub at_ns: u64,
-    /// When its rebuild began; nothing if there was nothing to rebuild on.
+    /// When its rebuild began; `None` if there was no spare or reserve.
     pub rebuild_began_ns: Option<u64>,
-    /// When all it held was there again; nothing until then.
+    /// When its rebuild was complete; `None` until then.
     pub rebuilt_ns: Option<u64>,
-    /// Share of what it held that is there again, 0 to 1.
+    /// Share of its data that is rebuilt, 0 to 1.
     pub rebuilt: f64,
 }
 
@@ -41,31 +41,31 @@ impl FailedSpindle {
         Self { spindle, at_ns, rebuild_began_ns: None, rebuilt_ns: None, rebuilt: 0.0 }
     }
 
-    /// `share` of what the spindle held is there again; all of it if it `is_whole`, at `now_ns` or earlier.
+    /// Records the rebuilt share. A spindle that `is_whole` keeps the time at which it first was, or takes `now_ns`.
     pub(crate) fn note_rebuilt(&mut self, share: f64, is_whole: bool, now_ns: u64) {
         self.rebuilt = share;
         self.rebuilt_ns = is_whole.then(|| self.rebuilt_ns.unwrap_or(now_ns));
     }
 
-    /// Whether something that the spindle held is still missing.
+    /// Whether any of its data is still missing.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.rebuilt_ns.is_none()
     }
 }
 
-/// More spindles are lost than parity makes good: what is gone.
+/// Failures exceed parity: the data that is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataLost {
-    /// When the spindle failed that was one too many.
+    /// When the failure that exceeded parity occurred.
     pub at_ns: u64,
-    /// The spindles of which something was missing then, that one last.
+    /// The spindles with data missing at that time, the last to fail last.
     pub spindles: Vec<SpindleIndex>,
-    /// Stripes that have lost more blocks than they have parity.
+    /// Stripes that have lost more blocks than they have parity blocks.
     pub stripes: u64,
     /// Stripes of the array; in place, those of the LUN.
     pub stripes_in_all: u64,
-    /// Bytes of the LUN that lay in those stripes, on the lost spindles.
+    /// Bytes of the LUN that those stripes held on the failed spindles.
     pub lun_bytes: u64,
 }
 

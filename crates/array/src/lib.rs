@@ -1,15 +1,23 @@
 //! Array controllers as state machines, without I/O and without a clock.
 //!
-//! An [`Array`] is told what happens and when: a host operation arrives, a spindle has done a command, a timer has run
-//! out. Through a [`Driver`] it says what it wants: work for its processor, commands for its spindles, an
-//! acknowledgement for the host, a timer. Whoever implements `Driver` decides what a spindle is and what time is: a
-//! simulation, or real drives. [`write_anywhere`] never overwrites, [`in_place`] always does.
+//! A storage array is hard to study and hard to test if it calls its disks and reads the time by itself. Here it does
+//! neither. An [`Array`] is told what happens and when: a host operation arrives, a spindle completes a command, the timer
+//! expires. In reply it requests work through a [`Driver`]: processor time, spindle commands, an acknowledgement, a timer.
+//! The driver decides what a spindle is and what time is. One driver simulates drives in virtual time, another runs real
+//! ones, and both run the same controller.
 //!
-//! A spindle may fail ([`Array::spindle_failed`]): the array then reads lost blocks from the rest of their stripes, plans
-//! updates around them, and rebuilds what was lost where it has a spare or reserve ([`Rebuild`]).
+//! There are two controllers:
 //!
-//! What the data are is a type parameter, [`Payload`]; for `()` there are none, and the array only says where they
-//! would go. Here a write of 4 KiB comes in, and everything it leads to is printed:
+//! - [`write_anywhere`] never overwrites. A write is logged in NVRAM and acknowledged; a consistency point later writes all
+//!   dirty blocks to free places, with the metadata that records where.
+//! - [`in_place`] overwrites each sector where it belongs. A write is acknowledged from a mirrored cache; an elevator
+//!   destages dirty extents by read-modify-write of data and parity.
+//!
+//! # An array and its driver
+//!
+//! The driver below completes every command at once and prints it. A 4 KiB write is acknowledged before any spindle is
+//! involved; the consistency point then writes the block, the metadata that leads to it, and parity. A [`Payload`] is the
+//! data; the payload `()` carries none, so the array only says where data would go.
 //!
 //! ```
 //! use strewn_alloc::{AllocationShape, PolicyName};
@@ -17,7 +25,7 @@
 //! use strewn_array::*;
 //! use strewn_raid::{Parity, ParityGroup};
 //!
-//! /// Spindles that do everything at once, and a host that only listens.
+//! /// Spindles that complete every command at once, and a host that only counts its answers.
 //! #[derive(Default)]
 //! struct Printer {
 //!     done: Vec<Tag>,
@@ -64,7 +72,7 @@
 //!     payload: (),
 //! };
 //! array.host_operation(1_000, write, &mut printer);
-//! assert_eq!(printer.acknowledged, 1); // from the NVRAM log: no spindle has been asked yet
+//! assert_eq!(printer.acknowledged, 1); // from the NVRAM log, before any write to a spindle
 //!
 //! array.timer_fired(10_000_000_000, &mut printer); // a consistency point begins
 //! while let Some(tag) = printer.done.pop() {
@@ -73,6 +81,20 @@
 //! assert_eq!(array.counters().checkpoints, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Failures
+//!
+//! A spindle fails by [`Array::spindle_failed`], at any time; the driver then returns the commands that it had not
+//! completed. The array goes on degraded: it reads lost blocks from the rest of their stripes, plans parity updates around
+//! them, and rebuilds onto a spare or distributed reserve if [`Rebuild`] grants one. If failures exceed parity, the array
+//! stops with [`DataLost`]. With a payload that carries data, single bad blocks ([`Array::blocks_failed`]) are computed from
+//! parity and rewritten.
+//!
+//! # Invariants
+//!
+//! The controllers assert their invariants in release builds too: a completion belongs to a command in flight, a tetris
+//! writes only places allocated to it, a consistency point commits only when all of it is written. Checks that need a pass
+//! over a cache are in [`Array::assert_invariants`], which a driver calls now and then.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -41,15 +41,24 @@ impl NvramLog {
         self.filled_bytes == 0 && !self.other_in_use
     }
 
+    /// Whether no half belongs to a consistency point in progress.
+    pub(crate) fn protects_nothing(&self) -> bool {
+        !self.other_in_use
+    }
+
     /// A consistency point begins: it writes out what this half protects, the other half takes over.
     pub(crate) fn switch(&mut self) {
-        debug_assert!(!self.other_in_use, "both halves are in use");
+        assert!(
+            !self.other_in_use,
+            "a consistency point begins while another protects its half of the log"
+        );
         self.other_in_use = true;
         self.filled_bytes = 0;
     }
 
     /// The consistency point is committed: the half it wrote out is free.
     pub(crate) fn release(&mut self) {
+        assert!(self.other_in_use, "a half of the log is freed that protects nothing");
         self.other_in_use = false;
     }
 }
@@ -68,6 +77,15 @@ mod tests {
         assert_eq!(log.append(1), Append::BothFull);
         log.release();
         assert_eq!(log.append(1), Append::HalfFull);
+    }
+
+    #[test]
+    #[should_panic(expected = "a half of the log is freed that protects nothing")]
+    fn a_half_is_freed_once() {
+        let mut log = NvramLog::new(100);
+        log.switch();
+        log.release();
+        log.release();
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct ClosedLoop {
     /// When the operation of each slot was issued, and how many sectors it moves.
     issued: Vec<(u64, u32)>,
     started: u32,
+    /// Operations answered up to the end of the last segment.
+    answered: u64,
     /// Operations issued and their sectors, since the beginning.
     issued_moved: Moved,
     measured: HostMeasures,
@@ -33,6 +35,7 @@ impl ClosedLoop {
             stream,
             issued: vec![(0, 0); outstanding as usize],
             started: 0,
+            answered: 0,
             issued_moved: Moved::default(),
             measured: HostMeasures::new(),
         }
@@ -84,7 +87,7 @@ impl Host for ClosedLoop {
         Some(self.issue(now_ns, id))
     }
 
-    /// The access drawn last: it will be issued after the others that were drawn ahead.
+    /// The access drawn last, which is issued after the others drawn ahead.
     #[inline]
     fn prefetch_hint(&self) -> Option<Access> {
         Some(self.drawn[(self.next + DRAWN_AHEAD - 1) % DRAWN_AHEAD])
@@ -104,6 +107,12 @@ impl Host for ClosedLoop {
     }
 
     fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures {
+        self.answered += self.measured.operations;
+        assert_eq!(
+            self.issued_moved.count - self.answered,
+            self.issued.len() as u64,
+            "operations issued and not answered, and the operations that a closed loop keeps outstanding"
+        );
         let waited_ns = self.waited_ns(end_ns);
         let mut fresh = HostMeasures::new();
         fresh.waited_before_ns = waited_ns;

@@ -1,4 +1,4 @@
-//! Which component of the simulator is at work, for whoever measures where the time goes.
+//! Which component of the simulator is running, for profiling.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -8,20 +8,20 @@ use strewn_array::Work;
 /// A component of the simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Component {
-    /// What happens next, and when.
+    /// Choosing the next event.
     Events,
-    /// Drawing operations, and noting what their responses took.
+    /// Drawing host operations and recording response times.
     Host,
-    /// The array serving operations: caches, maps, plans.
+    /// The array serving host operations: caches, maps, read plans.
     Service,
-    /// The array bringing what was written to its spindles: consistency points and their allocation, or destaging.
+    /// The array writing back: consistency points and their allocation, or destaging.
     WriteBack,
-    /// The spindles: queues, the choice among commands, positions, transfers.
+    /// The spindles: queues, scheduling, positioning, transfers.
     Spindles,
 }
 
 impl Component {
-    /// All of them.
+    /// All components.
     pub const ALL: [Self; 5] =
         [Self::Events, Self::Host, Self::Service, Self::WriteBack, Self::Spindles];
 }
@@ -35,20 +35,20 @@ impl From<Work> for Component {
     }
 }
 
-/// Tells from another thread which component of a simulation is at work. Looked at many times, at even intervals, it says
-/// what share of the time each takes.
+/// Reads, from another thread, which component of a simulation is running. Sampled at even intervals, it gives each
+/// component's share of the time.
 #[derive(Debug, Clone)]
 pub struct ComponentProbe(Arc<AtomicU8>);
 
 impl ComponentProbe {
-    /// The component at work now.
+    /// The component that is running now.
     #[must_use]
     pub fn now(&self) -> Component {
         Component::ALL[usize::from(self.0.load(Ordering::Relaxed))]
     }
 }
 
-/// Where a simulation says which component is at work: a store of a byte each time.
+/// Publishes which component is running. Each change stores one byte.
 #[derive(Debug)]
 pub(crate) struct ActiveComponent {
     now: Component,
@@ -64,7 +64,7 @@ impl ActiveComponent {
         ComponentProbe(Arc::clone(&self.published))
     }
 
-    /// Another component goes to work; returns the one that was.
+    /// Switches to another component and returns the previous one.
     #[inline]
     pub(crate) fn turn_to(&mut self, component: Component) -> Component {
         self.published.store(component as u8, Ordering::Relaxed);

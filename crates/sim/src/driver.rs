@@ -1,4 +1,4 @@
-//! What a simulated array stands in: its processor, its spindles, the acknowledgements on their way.
+//! The driver of a simulated array: its processor, its spindles, and acknowledgements in flight.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Who issues operations to an array: what a simulation asks of a host, and what a host measures.
+//! The host: issues operations to an array, and measures their responses.
 
 use std::error::Error;
 
@@ -8,39 +8,39 @@ use strewn_workload::Access;
 
 use crate::segment::{Laws, Response, ratio, relative};
 
-/// Longest response time that is told apart from longer ones: half an hour.
+/// Longest response time that the histogram distinguishes: half an hour.
 const LONGEST_NS: u64 = 1_800_000_000_000;
 
 /// Why there is no next access.
 pub type AccessesError = Box<dyn Error + Send + Sync>;
 
-/// Issues operations to an array and hears of their answers.
+/// Issues operations to an array and receives their answers.
 ///
 /// [`ClosedLoop`](crate::ClosedLoop) is the plain one, [`Workers`](crate::Workers) the general one. A simulation is
 /// compiled for each, so that the plain loop pays nothing for what the other can do.
 pub trait Host {
-    /// A segment begins, counted from 1.
+    /// A segment begins. Segments are counted from 1.
     fn begin_segment(&mut self, now_ns: u64, index: u32);
 
-    /// The operations with which it starts at time zero, one for each call.
+    /// The next operation to issue at time zero; `None` when there are no more.
     fn first(&mut self) -> Option<HostOperation<()>>;
 
-    /// When it issues an operation that does not follow at once on an answer; `u64::MAX` for not at all.
+    /// When the host next issues an operation by the clock; `u64::MAX` for never.
     fn next_issue_ns(&self) -> u64;
 
-    /// Issues what is due at `now_ns`, if anything really is.
+    /// Issues the operation due at `now_ns`, if there is one.
     ///
     /// # Errors
-    /// If the next access cannot be had.
+    /// If the next access cannot be read.
     fn issue_due(&mut self, now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError>;
 
-    /// An operation is answered; what follows on it at once.
+    /// An operation is answered. Returns the operation that the host issues at once in reply.
     fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>>;
 
-    /// An access that will be issued before long.
+    /// An access that will be issued soon, for the array to prefetch.
     fn prefetch_hint(&self) -> Option<Access>;
 
-    /// Whether it has nothing more to issue, and everything was answered.
+    /// Whether the host has nothing more to issue and everything is answered.
     fn is_done(&self) -> bool;
 
     /// Operations issued since the beginning.
@@ -49,16 +49,16 @@ pub trait Host {
     /// Operations answered since the segment began.
     fn answered_in_segment(&self) -> u64;
 
-    /// Ends the segment from `start_ns` to `end_ns`: what was measured in it.
+    /// Ends the segment from `start_ns` to `end_ns` and returns its measurements.
     fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures;
 }
 
-/// How many operations or commands there were, and how many sectors they moved.
+/// A count of operations or commands, and of the sectors that they moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// How many.
+    /// Number of operations or commands.
     pub count: u64,
-    /// Their sectors.
+    /// Sectors that they moved.
     pub sectors: u64,
 }
 
@@ -74,41 +74,41 @@ impl Moved {
     }
 }
 
-/// What a host has seen in a segment.
+/// What a host measured in a segment.
 #[derive(Debug, Clone)]
 pub struct HostMeasures {
     /// Operations answered.
     pub operations: u64,
     /// Their sectors.
     pub sectors: u64,
-    /// Their response times, summed.
+    /// Sum of their response times.
     pub response_sum_ns: u128,
     /// Their response times.
     pub response: Histogram<u64>,
-    /// What the operations outstanding as the segment began had waited by then, summed.
+    /// Time that the operations outstanding at the segment's beginning had waited by then, summed.
     pub waited_before_ns: u128,
-    /// What those outstanding as it ended had waited by then, summed.
+    /// Time that the operations outstanding at its end had waited by then, summed.
     pub waited_after_ns: u128,
-    /// The number outstanding, over time: counted by issues and answers, without their response times.
+    /// Integral of the number outstanding over time, counted by issues and answers and not from response times.
     pub outstanding_ns: f64,
-    /// The same by direction, if the host keeps it: reads and writes.
+    /// Reads and writes separately, if the host keeps them.
     pub by_direction: Option<Box<[DirectionMeasures; 2]>>,
 }
 
-/// What a host has seen of reads or of writes in a segment.
+/// What a host measured of reads, or of writes, in a segment.
 #[derive(Debug, Clone)]
 pub struct DirectionMeasures {
     /// Operations answered, and their sectors.
     pub answered: Moved,
     /// Their response times, summed.
     pub response_sum_ns: u128,
-    /// The shortest; 0 where there are none.
+    /// The shortest; 0 if there are none.
     pub least_ns: u64,
     /// The longest.
     pub most_ns: u64,
-    /// 95 in 100 took less; within 0.1 %, and known when the segment has ended.
+    /// 95th percentile, within 0.1 %; known once the segment has ended.
     pub p95_ns: u64,
-    /// All of them, within 0.1 %; none once that was forgotten, see [`Segment::forget_responses`].
+    /// All response times, within 0.1 %; `None` after [`Segment::forget_responses`].
     ///
     /// [`Segment::forget_responses`]: crate::Segment::forget_responses
     pub response: Option<Histogram<u64>>,
@@ -128,7 +128,7 @@ impl HostMeasures {
         }
     }
 
-    /// As [`new`](Self::new), with directions kept apart.
+    /// As [`new`](Self::new), with reads and writes measured separately.
     pub(crate) fn by_direction() -> Self {
         let by_direction = std::array::from_fn(|_| DirectionMeasures {
             answered: Moved::default(),
@@ -163,7 +163,7 @@ impl HostMeasures {
         }
     }
 
-    /// The segment has ended: what is known of all of it is worked out. For whoever drives a [`Host`]; once.
+    /// Computes the percentiles once the segment has ended. The driver of a [`Host`] calls it once.
     pub fn close(&mut self) {
         for measures in self.by_direction.iter_mut().flat_map(|both| both.iter_mut()) {
             let response = measures.response.as_ref();
@@ -173,7 +173,7 @@ impl HostMeasures {
 }
 
 impl HostMeasures {
-    /// The response times in short.
+    /// Summarizes the response times.
     #[must_use]
     pub fn response_times(&self) -> Response {
         Response {
@@ -185,7 +185,7 @@ impl HostMeasures {
         }
     }
 
-    /// How far they are from Little's law; nothing is said of the utilization law.
+    /// The deviation from Little's law. The utilization law is left at zero.
     #[must_use]
     pub fn littles_law(&self) -> Laws {
         let under_way_ns = difference(self.waited_after_ns, self.waited_before_ns);

@@ -1,8 +1,8 @@
-//! When each spindle will be done with what it is doing.
+//! When each spindle completes its command in service.
 
 use std::hint::select_unpredictable;
 
-/// The spindles, in a knock-out tournament for the one that is done first.
+/// The spindles, in a knock-out tournament for the one that completes first.
 ///
 /// Every change is a walk from a spindle's leaf to the root, five comparisons for 20 spindles and nine for 320, without
 /// a branch on what is compared; a sorted array costs a search, whose branches are guessed wrong, and a move. Of equal
@@ -24,30 +24,30 @@ pub struct NextCompletions {
     /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, the leaves are the upper half. For each, when
     /// the winner below it is done.
     times_ns: Vec<u64>,
-    /// For each node, who the winner below it is, if it is at work.
+    /// The winner below each node, if it is busy.
     winners: Vec<u16>,
 }
 
 impl NextCompletions {
-    /// As many idle spindles.
+    /// A tournament of `spindles` idle spindles.
     pub fn new(spindles: usize) -> Self {
         let nodes = 2 * spindles.next_power_of_two();
         Self { times_ns: vec![u64::MAX; nodes], winners: vec![0; nodes] }
     }
 
-    /// When the first spindle is done; `u64::MAX` if all are idle.
+    /// When the first spindle completes; `u64::MAX` if all are idle.
     #[inline]
     pub fn earliest_ns(&self) -> u64 {
         self.times_ns[1]
     }
 
-    /// The spindle that is done first, if any is at work.
+    /// The spindle that completes first, if any is busy.
     #[inline]
     pub fn earliest(&self) -> Option<u16> {
         (self.earliest_ns() != u64::MAX).then_some(self.winners[1])
     }
 
-    /// A spindle has something to do until `at_ns`; `u64::MAX` if it has nothing.
+    /// Sets a spindle's completion time; `u64::MAX` if it is idle.
     #[inline]
     pub fn set(&mut self, spindle: u16, at_ns: u64) {
         // Seen to be as long as each other, so that one check of the bounds does for both.

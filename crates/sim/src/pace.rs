@@ -1,21 +1,21 @@
-//! Limits of rate, and when they let the next operation pass.
+//! Rate limits, and when the next operation may be issued.
 
 use strewn_workload::ExponentialGaps;
 
-/// The most of something in a second.
+/// A limit for each second.
 #[derive(Debug, Clone)]
 pub enum Rate {
-    /// Operations at equal distances.
+    /// Operations at equal intervals.
     Operations(u64),
-    /// Bytes: the more an operation moves, the longer until the next.
+    /// Bytes: a longer operation delays the next one more.
     Bytes(u64),
-    /// Operations as a Poisson process, which these gaps are of.
+    /// Operations as a Poisson process with these gaps.
     Poisson(ExponentialGaps),
 }
 
-/// When the operations of a limited rate may go.
+/// When operations under a rate limit may be issued.
 ///
-/// The schedule is absolute, as fio's is: what was late is caught up with.
+/// The schedule is absolute, like fio's: late operations catch up.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     rate: Rate,
@@ -33,7 +33,7 @@ impl Schedule {
         self.next_ns
     }
 
-    /// An operation has gone.
+    /// An operation was issued.
     pub(crate) fn passed(&mut self, bytes: u64) {
         let (amount, per_second) = match &mut self.rate {
             Rate::Operations(per_second) => (1, *per_second),

@@ -15,41 +15,41 @@ use crate::driver::SimDriver;
 use crate::host::{AccessesError, Host, Moved};
 use crate::segment::{Laws, Segment, SpindleGroup, ratio, relative};
 
-/// Events between two looks at whether the run should go on.
+/// Events between two calls of the observer.
 const EVENTS_PER_LOOK: u32 = 1 << 18;
 
-/// The spindles of an array: all of one kind.
+/// The spindles of an array, all of one kind.
 #[derive(Debug, Clone)]
 pub struct Spindles {
     /// The drive.
     pub drive: Arc<Drive>,
-    /// How it chooses among its commands.
+    /// Its scheduler.
     pub scheduler: Scheduler,
-    /// How many commands the array keeps at a drive; the rest waits in the array, in order.
+    /// Commands that the array keeps at a drive. Further commands wait in the array, in order.
     pub commands_per_spindle: u32,
-    /// How many times as far apart chunks lie on the drive as in the array: 1 but for scaled-down runs.
+    /// Factor by which chunks lie farther apart on the drive than in the array: 1 except in scaled-down runs.
     pub stretch: u32,
 }
 
 /// Why a simulation stops.
 #[derive(Debug, Error)]
 pub enum SimulationError {
-    /// The spindles cannot be made.
+    /// The spindles cannot be created.
     #[error(transparent)]
     Spindle(#[from] SpindleError),
     /// A spindle refused a command of the array.
     #[error("a spindle refused a command: {0}")]
     Command(#[from] CommandError),
-    /// More spindles failed than parity makes good.
+    /// Failures exceed parity.
     #[error(transparent)]
     DataLost(#[from] DataLost),
-    /// Operations are outstanding, but nothing is left that could answer them.
+    /// Operations are outstanding, but no event is left that could answer them.
     #[error("nothing is left to happen at {at_ns} ns while operations are outstanding")]
     Stuck {
         /// The present time.
         at_ns: u64,
     },
-    /// Events follow each other, but time does not pass.
+    /// Events follow each other at the same time without end.
     #[error(
         "time stands still at {at_ns} ns: operations are answered in no time; give the processor a cost per host \
          operation"
@@ -58,15 +58,15 @@ pub enum SimulationError {
         /// The present time.
         at_ns: u64,
     },
-    /// The host's next access cannot be had.
+    /// The host's next access cannot be read.
     #[error("the host cannot go on: {0}")]
     Accesses(AccessesError),
-    /// The observer wanted no more.
+    /// The observer stopped the run.
     #[error("stopped before the segment was complete")]
     Stopped,
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
     /// Virtual time since the beginning.
@@ -75,7 +75,7 @@ pub struct Progress {
     pub operations: u64,
 }
 
-/// An array on simulated spindles under the operations of a host: a closed loop, unless it is another [`Host`].
+/// An array on simulated spindles, under the operations of a [`Host`]: a closed loop by default.
 pub struct Simulation<A, H = ClosedLoop> {
     array: A,
     driver: SimDriver,
@@ -87,9 +87,12 @@ pub struct Simulation<A, H = ClosedLoop> {
     busy_before: Vec<u64>,
     processor_before: ProcessorAt,
     completed: Vec<SpindleGroup>,
-    /// What the commands in service as the segment began had been served by then, summed over spindles.
+    /// Service time that commands in service at the segment's beginning had received by then, summed over spindles.
     served_before_ns: u64,
-    /// Failures to come, the first of them last.
+    /// Commands completed by spindles in earlier segments, and commands returned by failed spindles.
+    completed_before: u64,
+    returned: u64,
+    /// Failures to come, the next one last.
     failures: Vec<(u64, SpindleIndex)>,
 }
 
@@ -97,7 +100,7 @@ impl<A: Array<()>> Simulation<A> {
     /// Sets `array` up on `spindles` under `outstanding` operations drawn from `stream`. Virtual time begins at 0.
     ///
     /// # Errors
-    /// If the spindles cannot be made.
+    /// If the spindles cannot be created.
     pub fn new(
         array: A,
         spindles: &Spindles,
@@ -112,7 +115,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// Sets `array` up on `spindles` under the operations of `host`. Virtual time begins at 0.
     ///
     /// # Errors
-    /// If the spindles cannot be made.
+    /// If the spindles cannot be created.
     pub fn with_host(array: A, spindles: &Spindles, host: H) -> Result<Self, SimulationError> {
         let count = usize::from(array.spindles());
         let Spindles { drive, scheduler, commands_per_spindle, stretch } = spindles;
@@ -131,6 +134,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             processor_before: ProcessorAt::default(),
             completed: vec![SpindleGroup { spindles: 1, ..SpindleGroup::default() }; count],
             served_before_ns: 0,
+            completed_before: 0,
+            returned: 0,
             failures: Vec::new(),
         };
         simulation.array.start(0, &mut simulation.driver);
@@ -140,7 +145,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         Ok(simulation)
     }
 
-    /// Has a spindle fail at `at_ns` of virtual time, or at once if that is over.
+    /// Fails a spindle at `at_ns` of virtual time, or at once if that time has passed.
     ///
     /// # Panics
     /// If the array has no such spindle.
@@ -150,7 +155,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         self.failures.insert(later, (at_ns, spindle));
     }
 
-    /// Tells, from another thread too, which part of this simulation is at work.
+    /// A probe that reads, from any thread, which component of this simulation is running.
     #[must_use]
     pub fn component_probe(&self) -> ComponentProbe {
         self.driver.components.at_work()
@@ -162,17 +167,17 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         &self.array
     }
 
-    /// Whether the host has nothing more to issue, and everything was answered. A closed loop never is done.
+    /// Whether the host has nothing more to issue and everything is answered. A closed loop is never done.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.host.is_done()
     }
 
-    /// Runs for `length_ns` of virtual time, or until the host is done, and measures it. Now and then `observer` is
-    /// told how far the run has come and may stop it.
+    /// Runs and measures `length_ns` of virtual time, or until the host is done. `observer` is called from time to time
+    /// with the progress, and can stop the run.
     ///
     /// # Errors
-    /// If a spindle refuses a command, data are lost, nothing is left to happen, the host cannot go on, or the observer
+    /// If a spindle refuses a command, failures exceed parity, no event is left, the host cannot continue, or the observer
     /// stops the run.
     pub fn run_segment(
         &mut self,
@@ -181,7 +186,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
         self.host.begin_segment(self.segment_start_ns, self.segment + 1);
-        // Up to each failure on its own, so that no step has to look whether there is one.
+        // Runs up to each failure separately, so that no step has to check for one.
         while let Some((at_ns, spindle)) = self.failures.pop_if(|failure| failure.0 < end_ns) {
             self.run_until(at_ns, observer)?;
             if self.host.is_done() {
@@ -217,9 +222,11 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     }
 
     fn fail(&mut self, now_ns: u64, spindle: SpindleIndex) -> Result<(), SimulationError> {
+        assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
         self.driver.now_ns = now_ns;
         let (commands, served_ns) = self.driver.fail(spindle);
-        // It was busy for that long, and no completion will say so.
+        self.returned += commands.len() as u64;
+        // It was busy for that long, and no completion reports it.
         self.completed[spindle.index()].service_ns += served_ns;
         self.array.spindle_failed(now_ns, spindle, &mut self.driver)?;
         for command in commands {
@@ -240,11 +247,11 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         }
     }
 
-    // What every operation goes through is inlined into this loop and four functions more, here and in the crates below, by
-    // `#[inline(always)]`. A compiler that is given a profile does so by itself; without one it makes forty functions of
-    // it, with a sixth more instructions.
-    /// Lets the next thing happen, if it happens before `end_ns`. Of things at the same time acknowledgements come
-    /// first, then spindles, then the timer, then what the host issues by the clock.
+    // The path of every operation is inlined into this loop and four other functions, here and in the crates below, by
+    // `#[inline(always)]`. With a profile the compiler does so by itself; without one it makes forty functions of the path,
+    // with a sixth more instructions.
+    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, acknowledgements come
+    /// first, then spindles, then the timer, then operations that the host issues by the clock.
     #[inline(always)]
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
         let driver = &mut self.driver;
@@ -258,6 +265,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             }
             return Ok(false);
         }
+        assert!(next_ns >= driver.now_ns, "virtual time goes back");
         driver.now_ns = next_ns;
         if later_ns == next_ns {
             if let Some((_, id)) = driver.later.pop_front() {
@@ -269,8 +277,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
                 completed.commands += 1;
                 completed.service_ns += completion.service_ns;
                 completed.residence_ns += completion.at_ns - completion.arrived_ns;
-                // What it has begun is done some events from now, about one a spindle: time enough to fetch what the
-                // array will look up then.
+                // The command that it starts now completes about as many events later as there are spindles: time enough to
+                // prefetch what the array will look up then.
                 if let Some(tag) = driver.in_service(spindle) {
                     self.array.hint_completion(tag);
                 }
@@ -293,7 +301,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         Ok(true)
     }
 
-    /// The host hears of what was acknowledged, and issues as many operations anew.
+    /// Passes acknowledgements to the host, which may issue an operation for each.
     #[inline(always)]
     fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
         while let Some(id) = self.driver.ready.pop() {
@@ -321,8 +329,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         }
     }
 
-    /// What the processor must have done since `before`, from what was counted and what each costs, and for how long it
-    /// was busy, both in nanoseconds.
+    /// The processor's work since `before`, computed from counts and costs, and its busy time, both in nanoseconds.
     fn processor_since(&self, before: &ProcessorAt) -> (f64, u64) {
         let now = &self.processor_before;
         let costs = self.array.processor_costs();
@@ -340,7 +347,18 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         (if (0.0..=rounding_ns).contains(&off_ns) { busy_ns as f64 } else { served_ns }, busy_ns)
     }
 
-    /// Closes the segment that ends at `end_ns`.
+    /// Each command sent was completed by a spindle, returned by a failed one, or is still at one.
+    fn assert_every_command_is_accounted_for(&self) {
+        let at_spindles: usize =
+            self.driver.spindles.iter().map(SimulatedSpindle::outstanding).sum();
+        assert_eq!(
+            self.driver.sent.count,
+            self.completed_before + self.returned + at_spindles as u64,
+            "commands sent, against commands completed, returned or still at a spindle"
+        );
+    }
+
+    /// Measures and closes the segment that ends at `end_ns`.
     fn measure(&mut self, end_ns: u64) -> Segment {
         let length_ns = end_ns - self.segment_start_ns;
         let mut host = self.host.end_segment(self.segment_start_ns, end_ns);
@@ -361,6 +379,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             add(&mut groups[usize::from(parity.contains(&(index as u16)))], completed);
         }
         let [data_spindles, parity_spindles] = groups;
+        self.completed_before += data_spindles.commands + parity_spindles.commands;
+        self.assert_every_command_is_accounted_for();
+        self.array.assert_invariants();
         let service_ns = data_spindles.service_ns + parity_spindles.service_ns;
         let busy_ns = data_spindles.busy_ns + parity_spindles.busy_ns;
         let served = self.driver.spindles.iter().map(|spindle| spindle.served_ns_until(end_ns));
@@ -397,7 +418,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     }
 }
 
-/// What is known of the processor at one moment.
+/// The state of the processor at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 struct ProcessorAt {
     busy_ns: u64,

@@ -1,15 +1,15 @@
-//! A host that is watched: every operation is told of, and reads and writes are measured apart.
+//! A wrapper around a host that reports each operation and measures reads and writes separately.
 
 use strewn_array::{HostOperation, OperationId};
 use strewn_workload::Access;
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved};
 
-/// What is told of each operation as it is issued: the time in nanoseconds, and the operation.
+/// Called for each operation as it is issued, with the time in nanoseconds.
 pub type Watch = Box<dyn FnMut(u64, &HostOperation<()>)>;
 
-/// Any [`Host`], whose operations are told of as they are issued, and whose reads and writes are measured apart. It
-/// issues what the host would issue by itself, at the same times.
+/// Wraps a [`Host`], reports its operations as they are issued, and measures reads and writes separately. It changes
+/// neither the operations nor their times.
 pub struct Watched<H> {
     host: H,
     watch: Option<Watch>,
@@ -19,7 +19,7 @@ pub struct Watched<H> {
 }
 
 impl<H: Host> Watched<H> {
-    /// `host`, of which `watch` is told.
+    /// Wraps `host`; `watch` is called for each operation.
     pub fn new(host: H, watch: Option<Watch>) -> Self {
         Self { host, watch, issued: Vec::new(), measured: HostMeasures::by_direction() }
     }

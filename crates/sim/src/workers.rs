@@ -1,4 +1,4 @@
-//! The general host: workers with accesses, depth, pace and end of their own.
+//! The general host: workers, each with its own accesses, depth, pace and end.
 
 use strewn_array::{Direction, HostOperation, OperationId};
 use strewn_workload::{Access, PatternStream};
@@ -8,10 +8,10 @@ use crate::pace::{Rate, Schedule};
 
 /// Where a worker's accesses come from.
 pub trait Accesses: Send {
-    /// The next access; none when there are no more.
+    /// The next access; `None` when there are no more.
     ///
     /// # Errors
-    /// If it cannot be had, as from a file that is damaged.
+    /// If it cannot be read, for example from a damaged file.
     fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError>;
 }
 
@@ -22,7 +22,7 @@ pub struct TimedAccess {
     pub access: Access,
     /// The earliest time, in nanoseconds of virtual time.
     pub not_before_ns: u64,
-    /// What the worker waits before it, once it could issue it.
+    /// How long the worker waits before it, from when it could be issued.
     pub delay_ns: u64,
 }
 
@@ -37,49 +37,49 @@ impl Accesses for PatternStream {
 /// How many operations a worker has outstanding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outstanding {
-    /// This many at the most: a closed loop.
+    /// At most this many: a closed loop.
     Closed(u32),
-    /// As many as have arrived and were not answered: an open loop. More than `most` end the run with an error, so
-    /// that an array that falls behind for ever does not fill memory.
+    /// As many as have arrived and are not answered: an open loop. More than `most` end the run with an error, so that an
+    /// array that keeps falling behind does not fill memory.
     Open {
-        /// The most that are endured.
+        /// Most that may be outstanding.
         most: u32,
     },
 }
 
-/// A pause after so many accesses, once all of the worker's accesses are answered: fio's `thinktime`.
+/// A pause after a number of accesses, once all of the worker's accesses are answered: fio's `thinktime`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThinkTime {
-    /// After how many accesses.
+    /// Accesses between pauses.
     pub accesses: u64,
-    /// How long, in nanoseconds.
+    /// Length of a pause in nanoseconds.
     pub pause_ns: u64,
 }
 
 /// One of the [`Workers`].
 pub struct Worker {
-    /// What it issues.
+    /// The source of its accesses.
     pub accesses: Box<dyn Accesses>,
-    /// How much of it at a time.
+    /// How many are outstanding.
     pub outstanding: Outstanding,
     /// Its pauses.
     pub think_time: Option<ThinkTime>,
-    /// The most that it issues in a second: of reads and of writes.
+    /// Rate limits of reads and of writes.
     pub rates: [Option<Rate>; 2],
-    /// Workers of a group start when those of the group before are done; counted from 0.
+    /// Its group, counted from 0. A group starts when the previous one is done.
     pub group: u32,
-    /// How long after its group it starts, in nanoseconds.
+    /// Delay between its group's start and its own, in nanoseconds.
     pub start_delay_ns: u64,
-    /// How long after its start it issues nothing more, in nanoseconds.
+    /// Time after its start at which it stops issuing, in nanoseconds.
     pub runtime_ns: Option<u64>,
-    /// After how many accesses it is done.
+    /// Accesses after which it is done.
     pub most_accesses: Option<u64>,
-    /// After how many bytes it is done.
+    /// Bytes after which it is done.
     pub most_bytes: Option<u64>,
 }
 
 impl Worker {
-    /// A worker in a closed loop, from the start of the run and without end.
+    /// A worker in a closed loop that starts with the run and never ends.
     #[must_use]
     pub fn closed_loop(accesses: Box<dyn Accesses>, outstanding: u32) -> Self {
         Self {
@@ -96,7 +96,7 @@ impl Worker {
     }
 }
 
-/// A host of several workers, each with a pace of its own.
+/// A host of several workers, each with its own pace.
 ///
 /// ```
 /// use strewn_sim::{Rate, Worker, Workers};
@@ -242,6 +242,11 @@ impl State {
         }
         let access = self.next.take()?.access;
         let bytes = u64::from(access.sectors) * strewn_base::SECTOR_BYTES;
+        assert!(
+            self.outstanding < self.most_outstanding,
+            "a worker issues more than the {} operations that it may have outstanding",
+            self.most_outstanding
+        );
         self.outstanding += 1;
         self.issued += 1;
         self.issued_bytes += bytes;
@@ -291,8 +296,8 @@ impl Workers {
         }
     }
 
-    /// The same with the depths of closed loops for segments 1, 2 and so on, instead of the workers' own; the last of
-    /// them for all segments after it. Iometer's queue depth cycling.
+    /// Sets the depths of closed loops for segments 1, 2 and so on, in place of the workers' own. The last applies to all
+    /// later segments. This is Iometer's queue-depth cycling.
     #[must_use]
     pub fn with_depths(mut self, depths: Vec<u32>) -> Self {
         self.depths = depths;

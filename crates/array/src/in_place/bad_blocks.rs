@@ -6,7 +6,7 @@
 //! passes for one, whenever it is read again:
 //!
 //! * A destage whose new parity cannot be computed writes its data, and marks the parity of the row. Then parity is
-//!   computed anew from the data, if all of those can be read.
+//!   recomputed from the data, if all data can be read.
 //! * One that writes parity alone, because the data's spindle is lost, would have no place for its data. They stay dirty
 //!   until their chunk is rebuilt. If it will not be they are lost, and counted.
 //! * New data that cover a gone block in part are lost too: a block is readable as a whole or not at all.
@@ -20,22 +20,22 @@ use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
 use super::destage::{Destage, UpdateBytes};
 use super::{DESTAGE, InPlace, REDUNDANCY};
 
-/// What an array has met of blocks that could not be read, and what became of them.
+/// Counts of the bad blocks that an array has met, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BadBlocks {
-    /// Blocks that were computed from the rest of their stripes and written anew, parity that was marked as gone and
-    /// could be computed again among them.
+    /// Blocks computed from the rest of their stripes and rewritten, including parity that was marked as gone and could be
+    /// recomputed.
     pub repaired: u64,
-    /// Blocks that a rebuild could not compute: they are marked as gone where they belong.
+    /// Blocks that a rebuild could not compute, and marked as gone.
     pub left_out: u64,
-    /// Blocks with data that were acknowledged, and for which there was no place left in their stripe.
+    /// Blocks of acknowledged data that had no place left in their stripe.
     pub lost: u64,
     /// Host reads that were refused.
     pub refused: u64,
 }
 
 impl<P: Payload> InPlace<P> {
-    /// What the array has met of bad blocks since it was made.
+    /// The bad blocks met since the array was created.
     #[must_use]
     pub fn bad_blocks(&self) -> &BadBlocks {
         &self.bad_blocks

@@ -2,7 +2,7 @@
 //!
 //! A write is logged before it is acknowledged. A log has two halves: when the one in use is full, a checkpoint begins,
 //! and writes go to the other. A checkpoint writes back all that was dirty when it began; then the first half is free,
-//! once whoever keeps the log has made that safe. Writes that find both halves full wait.
+//! once the driver has made that durable. Writes that find both halves full wait.
 //!
 //! What is written again while a checkpoint is at it may go out with it: the log that is left has that write, and laying
 //! it over once more changes nothing.
@@ -20,12 +20,12 @@ use crate::payload::Payload;
 
 use super::InPlace;
 
-/// The log of an in-place array, as [`InPlace::with_log`] wants it.
+/// The log of an in-place array, for [`InPlace::with_log`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteLog {
     /// Bytes of each of its two halves.
     pub half_bytes: u64,
-    /// Bytes that a record takes beside its data.
+    /// Bytes of a record besides its data.
     pub record_header_bytes: u64,
 }
 
@@ -80,6 +80,7 @@ impl Checkpoint {
 
     /// A destage that it waited for has ended; or has written nothing, and gives `sectors` back.
     pub(super) fn destage_ended(&mut self, given_back: Option<&Range<u64>>) {
+        assert!(self.destages > 0, "a destage has ended that its checkpoint did not wait for");
         self.destages -= 1;
         if let Some(sectors) = given_back {
             self.dirty.insert(sectors.start, sectors.end);
@@ -92,15 +93,15 @@ impl Checkpoint {
 }
 
 impl<P: Payload> InPlace<P> {
-    /// The same array with a log: writes wait when both of its halves are full. See
-    /// [`Driver::checkpoint_begins`] and [`Driver::commit`] for what becomes of the halves.
+    /// Adds a log. Writes wait when both of its halves are full. [`Driver::checkpoint_begins`] and [`Driver::commit`]
+    /// switch and free the halves.
     #[must_use]
     pub fn with_log(self, log: WriteLog) -> Self {
         Self { log: Some(Box::new(Log::new(log))), ..self }
     }
 
-    /// Begins a checkpoint, unless one is in progress or there is nothing to be made safe. Whoever wants to stop calls
-    /// it until the array [is clean](Self::is_clean).
+    /// Begins a checkpoint, unless one is in progress or there is nothing to write. A shutdown calls it until the array
+    /// [is clean](Self::is_clean).
     pub fn begin_checkpoint(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
         if self.checkpoint.is_none() && !self.is_clean() {
             self.open_checkpoint(driver);
@@ -109,7 +110,7 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// Whether everything that was acknowledged is on the spindles, and the log is not needed for any of it.
+    /// Whether everything acknowledged is on the spindles, and the log is no longer needed.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.cache.is_empty()
@@ -170,7 +171,8 @@ impl<P: Payload> InPlace<P> {
     }
 
     fn checkpoint_is_committed(&mut self, driver: &mut impl Driver<P>) {
-        self.checkpoint = None;
+        let written = self.checkpoint.take().is_some_and(|checkpoint| checkpoint.is_written());
+        assert!(written, "a checkpoint commits before all of it is written");
         self.counters.checkpoints += 1;
         if let Some(log) = &mut self.log {
             log.halves.release();

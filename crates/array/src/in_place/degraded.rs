@@ -1,10 +1,10 @@
 //! Lost chunks: where they are now, and which stripes may change meanwhile.
 //!
-//! A lost chunk is computed from the rest of its stripe, which must not change while it is read: a destage leaves
-//! alone the stripes of recoveries and of a rebuild's steps, and they wait for a destage that is at work. An array that
-//! has lost nothing, and has met no bad block, knows of none of this.
+//! A lost chunk is computed from the rest of its stripe, which must not change while it is read. A destage therefore skips
+//! the stripes of recoveries and of a rebuild's steps, and those wait for a destage in flight. An array that has lost
+//! nothing and met no bad block does none of this.
 //!
-//! Exclusive or costs the processor nothing here: it is charged for commands and sectors.
+//! Exclusive or costs no processor time here. Commands and sectors do.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -20,36 +20,36 @@ use super::segments::Segments;
 use super::steps::Step;
 use super::{InPlace, LunLayout};
 
-/// What an array that has lost a spindle or met a bad block keeps.
+/// State of an array that has lost a spindle or met a bad block.
 pub(super) struct Degraded<P> {
-    /// Spindles that failed, and are not whole again in their own places.
+    /// Spindles that failed and are not fully rebuilt in place.
     pub(super) lost: Vec<LostSpindle>,
     pub(super) failures: Vec<FailedSpindle>,
     pub(super) recoveries: Slab<Recovery<P>>,
     /// Recoveries that wait for a destage, in order.
     pub(super) waiting: VecDeque<usize>,
     pub(super) steps: Slab<Step>,
-    /// Room for what is lost, where the layout has any.
+    /// Reserve for lost segments, if the layout has any.
     pub(super) spares: Option<SpareSegments>,
-    /// Failures that there is reserve for.
+    /// Further failures that the reserve can absorb.
     pub(super) reserve: u16,
-    /// Stripes whose data have no place until a chunk of them is rebuilt.
+    /// Stripes with data that have no place until a chunk is rebuilt.
     pub(super) set_aside: BTreeSet<u64>,
 }
 
-/// A spindle that failed, and where what it held is now.
+/// A spindle that failed, and where its segments are now.
 pub(super) struct LostSpindle {
     pub(super) spindle: SpindleIndex,
     pub(super) segments: Segments,
     pub(super) on_reserve: bool,
-    /// Another device has taken its place: its segments go there.
+    /// A new device has replaced it, and receives its segments.
     pub(super) is_replaced: bool,
-    /// Its place among the failures.
+    /// Index of its failure.
     pub(super) failure: usize,
 }
 
 impl<P> Degraded<P> {
-    /// Where a sector of the layout is now; nothing if it is lost.
+    /// Where a sector of the layout is now; `None` if it is lost.
     pub(super) fn place(&self, spindle: SpindleIndex, sector: u64) -> Option<(SpindleIndex, u64)> {
         match self.lost.iter().find(|lost| lost.spindle == spindle) {
             None => Some((spindle, sector)),
@@ -65,7 +65,7 @@ impl<P> Degraded<P> {
         lost.map(|(member, _)| member).collect()
     }
 
-    /// Whether the contents of `stripe` are being read for what it has lost.
+    /// Whether `stripe` is being read to compute a lost chunk.
     pub(super) fn is_read(&self, stripe: u64) -> bool {
         self.steps.iter().any(|(_, step)| step.stripes().contains(&stripe))
             || self
@@ -74,7 +74,7 @@ impl<P> Degraded<P> {
                 .any(|(_, recovery)| recovery.awaited > 0 && recovery.stripe == stripe)
     }
 
-    /// Whether a lost chunk will be rebuilt, on reserve or on what has taken its spindle's place.
+    /// Whether a lost chunk will be rebuilt, on reserve or on a new device.
     pub(super) fn will_be_rebuilt(&self, layout: &LunLayout, stripe: u64, member: Member) -> bool {
         let unit = layout.stripe(stripe).unit(member);
         let segment = unit.sector / layout.segment_sectors();
@@ -84,12 +84,12 @@ impl<P> Degraded<P> {
         under_way || lost.is_some_and(|lost| has_room(lost) && segment >= lost.segments.next as u64)
     }
 
-    /// Whether it was all about bad blocks, and about none any more.
+    /// Whether there were only bad blocks, and all are dealt with.
     fn is_over(&self) -> bool {
         self.failures.is_empty() && self.recoveries.is_empty()
     }
 
-    /// The first stripe behind those that a step keeps for itself, if `stripe` is one of them.
+    /// The end of the stripes that a step locks, if `stripe` is one of them.
     pub(super) fn end_of_step(&self, stripe: u64) -> Option<u64> {
         let mut stripes = self.steps.iter().map(|(_, step)| step.stripes());
         stripes.find(|stripes| stripes.contains(&stripe)).map(|stripes| stripes.end)
@@ -102,7 +102,7 @@ impl<P: Payload> InPlace<P> {
         self.config.layout.stripe_of(lun_sector)
     }
 
-    /// Whether a destage is at work on one of `stripes`.
+    /// Whether a destage of one of `stripes` is in flight.
     pub(super) fn is_destaged(&self, stripes: std::ops::Range<u64>) -> bool {
         self.destages.iter().any(|(_, destage)| {
             let (stripe, _) = self.stripe_of(destage.sectors.start);
@@ -110,7 +110,7 @@ impl<P: Payload> InPlace<P> {
         })
     }
 
-    /// Sends a read of sectors of one chunk, or what it takes if they are lost.
+    /// Sends a read within one chunk, or recovers it if the chunk is lost.
     #[inline]
     pub(super) fn send_read(
         &mut self,
@@ -147,17 +147,17 @@ impl<P: Payload> InPlace<P> {
         placed.collect()
     }
 
-    /// What a change of one member's data takes, some of the stripe being lost.
+    /// Plans an update of one member's data in a stripe with lost members.
     pub(super) fn plan_of_update(&self, stripe: u64, member: Member) -> StripePlan {
         let layout = &self.config.layout;
         let lost = self.degraded.as_ref();
         let lost = lost.map_or(MemberSet::EMPTY, |degraded| degraded.lost_of(layout, stripe));
         let plan = layout.shape().plan_update(MemberSet::single(member), lost);
-        // A loss that parity does not make good has ended the run.
+        // Failures that exceed parity have ended the run.
         plan.unwrap_or_else(|loss| unreachable!("{loss}"))
     }
 
-    /// Lets go on what waited for a stripe: recoveries, then the rebuild, then destages.
+    /// Resumes what waited for a stripe: recoveries, then the rebuild, then destages.
     pub(super) fn stripes_are_free(&mut self, driver: &mut impl Driver<P>) {
         if let Some(degraded) = &mut self.degraded {
             for slot in std::mem::take(&mut degraded.waiting) {

@@ -1,7 +1,7 @@
-//! Writing back: what the cache holds goes to where it belongs, and parity follows.
+//! Destaging: dirty extents are written where they belong, with their parity.
 //!
-//! New parity is the exclusive or of the new data and of everything that is read for it, whatever the plan: old data
-//! and old parity; or the other data, where the old data are lost; or nothing, where parity is.
+//! New parity is the exclusive or of the new data and everything that is read, whatever the plan reads: old data and old
+//! parity; the other data, if the old data are lost; or nothing, if parity is lost.
 
 use std::ops::Range;
 
@@ -14,38 +14,38 @@ use crate::payload::{Contents, Payload};
 use super::blocks::{self, BlockSet};
 use super::{DESTAGE, InPlace};
 
-/// Stripes that may be passed over in search of one that no destage is at work on.
+/// Most chunks skipped in search of a stripe without a destage in flight.
 const SEARCH_CHUNKS: u32 = 16;
 
-/// An extent on its way back: old data and old parity are read, then both are written.
+/// An extent being destaged: old data and old parity are read, then both are written.
 pub(super) struct Destage<P> {
     pub(super) sectors: Range<u64>,
     place: ChunkLocation,
     pub(super) writing: bool,
     awaited: u32,
-    /// A spindle was lost under its reads: they do not do.
+    /// A spindle failed during its reads: they are sent again.
     pub(super) again: bool,
     /// A checkpoint waits for it.
     pub(super) of_checkpoint: bool,
-    /// What will be written.
+    /// The data to write.
     pub(super) data: P,
-    /// Nothing where the payload carries no data.
+    /// `None` if the payload carries no data.
     pub(super) bytes: Option<Box<UpdateBytes>>,
 }
 
-/// What has been read for an update of parity.
+/// The bytes of a parity update.
 #[derive(Default)]
 pub(super) struct UpdateBytes {
-    /// The new data and what was read, added up: the new parity in the end.
+    /// Exclusive or of the new data and the data read so far: the new parity in the end.
     pub(super) parity: Vec<u8>,
-    /// Blocks whose parity cannot be computed, because something that it takes is gone.
+    /// Blocks whose parity cannot be computed, because a block that it needs is gone.
     pub(super) gone: BlockSet,
-    /// Those of them of which the old data are gone.
+    /// Those of them whose old data are gone.
     pub(super) data_gone: BlockSet,
 }
 
 impl<P: Payload> InPlace<P> {
-    /// Begins destages while there is enough to write back and not enough on its way.
+    /// Begins destages while there is enough to write back and room for more in flight.
     pub(super) fn destage(&mut self, driver: &mut impl Driver<P>) {
         let before = driver.turn_to(Work::WriteBack);
         while self.destages.len() < self.config.destages_in_flight as usize && self.has_to_destage()
@@ -53,7 +53,8 @@ impl<P: Payload> InPlace<P> {
             let Some((sectors, place)) = self.next_extent() else { break };
             self.cache.begin_destage(sectors.clone());
             self.cache.prefetch_next_dirty();
-            self.destaged_stripes.insert(self.stripe_of(sectors.start).0);
+            let is_new = self.destaged_stripes.insert(self.stripe_of(sectors.start).0);
+            assert!(is_new, "two destages are about to change the parity of one stripe");
             let count = (sectors.end - sectors.start) as u32;
             let data = self.contents.load(sectors.start, count);
             let of_checkpoint =
@@ -82,9 +83,8 @@ impl<P: Payload> InPlace<P> {
             || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage())
     }
 
-    /// A command of a destage has completed, with what a read brought but for the blocks that are gone; or it failed.
-    /// Whether that ended the destage. A write that fails has its contents in the parity that is written with it, or
-    /// is of parity alone.
+    /// A command of a destage has completed, a read with all but the blocks that are gone; or it failed. Returns whether
+    /// the destage has ended. The parity written with it covers a failed write, unless that is of parity itself.
     #[inline(always)]
     pub(super) fn on_destage_command_done(
         &mut self,
@@ -94,6 +94,7 @@ impl<P: Payload> InPlace<P> {
     ) -> bool {
         let slot = (tag.0 >> 32) as usize;
         let destage = &mut self.destages[slot];
+        assert!(destage.awaited > 0, "a command has completed that its destage did not wait for");
         destage.awaited -= 1;
         destage.again |= outcome.is_none() && !destage.writing;
         if P::CARRIES_DATA
@@ -134,8 +135,7 @@ impl<P: Payload> InPlace<P> {
         true
     }
 
-    /// The elevator's next extent: dirty sectors in a row within one chunk, of a stripe whose parity no destage is
-    /// about to change.
+    /// The elevator's next extent: consecutive dirty sectors within one chunk, in a stripe without a destage in flight.
     fn next_extent(&mut self) -> Option<(Range<u64>, ChunkLocation)> {
         for _ in 0..SEARCH_CHUNKS {
             let first = self.cache.next_dirty()?;
@@ -165,7 +165,7 @@ impl<P: Payload> InPlace<P> {
         None
     }
 
-    /// Reads the old extent and the parity that covers it; or, where something is lost, what is planned instead.
+    /// Reads the old extent and its parity; in a degraded stripe, what the plan reads instead.
     fn send_reads(&mut self, slot: usize, driver: &mut impl Driver<P>) {
         if P::CARRIES_DATA {
             let destage = &mut self.destages[slot];
@@ -176,7 +176,7 @@ impl<P: Payload> InPlace<P> {
             let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
             let plan = self.plan_of_update(stripe, member);
             if plan.read.is_empty() {
-                // Parity is lost: the extent is written, and nothing else.
+                // Parity is lost: only the extent is written.
                 self.send_writes(slot, driver);
             } else {
                 self.counters.parity_update_reads += u64::from(plan.read.len());
@@ -188,8 +188,12 @@ impl<P: Payload> InPlace<P> {
         self.counters.parity_update_reads += 2;
     }
 
-    /// Writes the extent and its parity; or what of the two is not lost.
+    /// Writes the extent and its parity, or the one of the two that is not lost.
     fn send_writes(&mut self, slot: usize, driver: &mut impl Driver<P>) {
+        assert_eq!(
+            self.destages[slot].awaited, 0,
+            "a destage writes what is still being read for it"
+        );
         self.destages[slot].writing = true;
         if self.degraded.is_some() {
             let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
@@ -207,7 +211,7 @@ impl<P: Payload> InPlace<P> {
         self.counters.parity_writes += 1;
     }
 
-    /// Reads or writes what members of a stripe have at the extent's place in their chunks.
+    /// Reads or writes members of a stripe at the extent's offset in their chunks.
     #[cold]
     fn send_planned(
         &mut self,
@@ -243,7 +247,7 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// Reads or writes the extent and the parity that covers it.
+    /// Reads or writes the extent and its parity.
     #[inline(always)]
     fn send_pair(&mut self, slot: usize, direction: Direction, driver: &mut impl Driver<P>) {
         let (_, changed) = self.stripe_of(self.destages[slot].sectors.start);
@@ -276,12 +280,12 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// The member of its stripe that a destage's command is for.
+    /// The member of the stripe that a destage's command addresses.
     pub(super) fn member_of(tag: Tag) -> strewn_raid::Member {
         strewn_raid::Member((tag.0 >> 1) as u8)
     }
 
-    /// What a destage writes to a member of its stripe, and what that is.
+    /// The payload that a destage writes to a member of its stripe.
     fn written_to(&mut self, slot: usize, member: strewn_raid::Member) -> P {
         if !P::CARRIES_DATA {
             return P::default();

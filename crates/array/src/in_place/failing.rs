@@ -1,4 +1,4 @@
-//! Spindles that fail, and those that take their place.
+//! Failed spindles, and the devices that replace them.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,7 +15,7 @@ use super::segments::Segments;
 use super::{DESTAGE, InPlace, LunLayout, REDUNDANCY};
 
 impl<P: Payload> InPlace<P> {
-    /// A spindle is lost, and what it held goes onto the reserve if there is some left.
+    /// A spindle has failed; its segments are rebuilt onto reserve if there is some left.
     pub(super) fn on_spindle_failed(
         &mut self,
         now_ns: u64,
@@ -42,7 +42,7 @@ impl<P: Payload> InPlace<P> {
             None => {
                 self.advance_rebuild(driver);
                 if P::CARRIES_DATA {
-                    // What was set aside may go out now, and nothing else may be under way to begin it.
+                    // Data that were set aside may have a place now, and nothing else may be in flight to start them.
                     self.destage(driver);
                 }
                 Ok(())
@@ -50,7 +50,7 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// What has to do with blocks that are lost or bad, from the first of them on.
+    /// Creates the degraded state with the first lost or bad block.
     pub(super) fn degraded_or_new(&mut self) {
         let layout = &self.config.layout;
         self.degraded.get_or_insert_with(|| {
@@ -68,9 +68,8 @@ impl<P: Payload> InPlace<P> {
         });
     }
 
-    /// A new device has taken the place of a spindle that failed, and commands for the spindle go to it from now on: all
-    /// that the layout has there is rebuilt onto it, what was put on reserve meanwhile is moved back, and then the
-    /// spindle is as it was before it failed. Nothing is done for a spindle that has not failed, or is whole again.
+    /// A new device has replaced a failed spindle and receives its commands from now on. The spindle's segments are rebuilt
+    /// onto it, or moved back from reserve. Does nothing for a spindle that has not failed or is fully rebuilt.
     pub fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
         let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == spindle) else {
@@ -88,7 +87,7 @@ impl<P: Payload> InPlace<P> {
         self.advance_rebuild(driver);
     }
 
-    /// What is gone, if anything is.
+    /// The data loss, if failures exceed parity.
     fn loss(&self, now_ns: u64) -> Option<DataLost> {
         let degraded = self.degraded.as_ref()?;
         let layout = &self.config.layout;
@@ -114,7 +113,7 @@ impl<P: Payload> InPlace<P> {
         })
     }
 
-    /// A command that a lost spindle has not done: what waits for it gets what it needs from elsewhere.
+    /// A command failed with its spindle: what waits for it gets its sectors elsewhere.
     pub(super) fn on_command_failed(
         &mut self,
         now_ns: u64,
@@ -124,7 +123,7 @@ impl<P: Payload> InPlace<P> {
         let tag = command.tag;
         match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
             (false, false) => {
-                // It may have been sent to where a rebuild had put what the layout has elsewhere.
+                // It may have been sent to reserve; the recovery needs the place by the layout.
                 let place = self.config.layout.locate(self.wanted_by(tag));
                 let command = SpindleCommand {
                     spindle: place.spindle,
@@ -140,12 +139,12 @@ impl<P: Payload> InPlace<P> {
                 }
             }
             (true, false) => self.on_recovery_command_done(tag, None, driver),
-            // The step was given up when the spindle was lost.
+            // The step was given up when the spindle failed.
             (true, true) => self.on_rebuild_command_done(now_ns, tag, None, driver),
         }
     }
 
-    /// The first sector of the LUN that a host read's command is for.
+    /// The first LUN sector that a host read's command reads.
     pub(super) fn wanted_by(&self, tag: Tag) -> u64 {
         let read = &self.reads[(tag.0 >> 32) as usize];
         read.host.first_sector + u64::from((tag.0 as u32) >> 1)
@@ -153,7 +152,7 @@ impl<P: Payload> InPlace<P> {
 }
 
 impl<P> Degraded<P> {
-    /// A spindle has failed, or the device that took its place has.
+    /// A spindle has failed, or the device that replaced it.
     fn add_failure(
         &mut self,
         layout: &LunLayout,
@@ -190,8 +189,8 @@ impl<P> Degraded<P> {
         self.failures.push(failure);
     }
 
-    /// A spindle may be whole again in its own place, and its reserve free. While others are on reserve the spares keep
-    /// its room, for when it fails again.
+    /// Drops a spindle that is fully rebuilt in place, and frees its reserve. While other spindles use reserve, its room
+    /// stays assigned, in case it fails again.
     pub(super) fn is_home(&mut self, layout: &LunLayout, lun_sectors: u64, spindle: SpindleIndex) {
         let at_home = |lost: &LostSpindle| lost.spindle == spindle && lost.segments.are_at_home();
         let Some(position) = self.lost.iter().position(at_home) else { return };

@@ -1,4 +1,4 @@
-//! The host's side: reads from cache and spindles, writes into the cache.
+//! Host operations: reads from cache and spindles, writes into the cache.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ pub(super) struct HostRead<P> {
     pub(super) host: HostOperation<P>,
     awaited: u32,
     answer: P,
-    /// What the cache held, when the read began, of the sectors that are read all the same, by place in the
-    /// answer. A spindle may give what was there before, and the cache may have dropped it by then.
+    /// Cached sectors within the ranges read, as of the beginning of the read, by offset in the answer. A spindle may
+    /// return older data, and the cache may have dropped the sectors by then.
     newer: Vec<(u32, P)>,
-    /// Sectors, by place in the answer, that can be neither read nor computed.
+    /// Sectors that can be neither read nor computed, by offset in the answer.
     gone: Vec<Range<u32>>,
 }
 
@@ -67,7 +67,7 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// A command of a host read has brought what it was for, but for the blocks that are `gone`.
+    /// A command of a host read has completed, with all blocks but those that are `gone`.
     #[inline(always)]
     pub(super) fn on_read_done(
         &mut self,
@@ -80,6 +80,7 @@ impl<P: Payload> InPlace<P> {
         let from_sector = (tag.0 as u32) >> 1;
         let read = &mut self.reads[slot];
         read.answer.splice(from_sector, payload);
+        assert!(read.awaited > 0, "a command has completed that its read did not wait for");
         read.awaited -= 1;
         if !gone.is_empty() {
             let first_sector = read.host.first_sector + u64::from(from_sector);
@@ -104,7 +105,7 @@ impl<P: Payload> InPlace<P> {
         driver.acknowledge(read.host.id, Acknowledge::Now, read.answer);
     }
 
-    /// Takes a write into the cache and acknowledges it; gives it back if there is no room, there or in the log.
+    /// Takes a write into the cache and acknowledges it. Returns it if the cache or the log has no room.
     #[inline(always)]
     pub(super) fn write(
         &mut self,
@@ -134,7 +135,7 @@ impl<P: Payload> InPlace<P> {
 }
 
 impl<P: Payload> HostRead<P> {
-    /// Whether something that is gone was not in the cache either.
+    /// Whether a sector that is gone was not in the cache either.
     fn needs_gone(&self) -> bool {
         let is_newer = |sector: u32| {
             self.newer.iter().any(|(at_sector, part)| {

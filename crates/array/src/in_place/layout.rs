@@ -1,23 +1,23 @@
-//! Where the LUN of an in-place array lies.
+//! The layout of an in-place array's LUN.
 
 use strewn_raid::{
     ChunkLocation, Member, Raid5Error, Raid5Group, SpareSegments, SpindleIndex, Stripe,
     StripeMember, StripeShape, StripedLayout, VraidLayout,
 };
 
-/// Where the sectors of a LUN and their parity lie.
+/// The layout of a LUN's sectors and their parity.
 #[derive(Debug, Clone)]
 pub enum LunLayout {
-    /// Stripes of five spindles, dealt over redundancy sets.
+    /// VRAID-5: stripes of five spindles, distributed over redundancy sets.
     Vraid(VraidLayout),
-    /// Stripes over all spindles.
+    /// RAID-5: stripes over all spindles.
     Raid5(Raid5Layout),
 }
 
-/// A RAID-5 group, and what is rebuilt of a spindle at a time.
+/// A RAID-5 group, and the segments in which a spindle is rebuilt.
 ///
-/// Chunk `s` of every spindle is of stripe `s`, so that a segment of a spindle is made good from the same segment of all
-/// others, as with VRAID-5. There is no room for what is lost but on a spindle that takes the place of the lost one.
+/// Chunk `s` of every spindle belongs to stripe `s`, so a segment is rebuilt from the same segment of all other spindles,
+/// as with VRAID-5. There is no reserve: a lost spindle is rebuilt only onto its replacement.
 #[derive(Debug, Clone)]
 pub struct Raid5Layout {
     group: Raid5Group,
@@ -25,12 +25,12 @@ pub struct Raid5Layout {
 }
 
 impl Raid5Layout {
-    /// `spindles` of `bytes_per_spindle` each, dealt out in chunks of `chunk_bytes` and rebuilt in segments of
-    /// `segment_bytes`, of which the latter is a power of two and a multiple of the former. What is left of a spindle after
-    /// a multiple of a segment is not used.
+    /// A layout over `spindles` of `bytes_per_spindle` each, in chunks of `chunk_bytes`, rebuilt in segments of
+    /// `segment_bytes`. Both sizes are powers of two, and a segment is at least a chunk. The rest of a spindle after its
+    /// last whole segment is unused.
     ///
     /// # Errors
-    /// As [`Raid5Group::new`]; also where segments are not as said.
+    /// As [`Raid5Group::new`], and if a size is not a power of two or a segment is smaller than a chunk.
     pub fn new(
         spindles: u16,
         chunk_bytes: u64,
@@ -78,14 +78,14 @@ impl LunLayout {
         of_either!(self, one => one.lun_capacity_sectors())
     }
 
-    /// Where a sector of the LUN lies, and its parity.
+    /// Locates a sector of the LUN and its parity.
     #[inline]
     #[must_use]
     pub fn locate(&self, lun_sector: u64) -> ChunkLocation {
         of_either!(self, one => one.locate(lun_sector))
     }
 
-    /// What a sector of a spindle holds; nothing where the layout puts nothing.
+    /// What a sector of a spindle holds; `None` if the layout does not use it.
     #[must_use]
     pub fn lun_sector_of(&self, spindle: SpindleIndex, sector: u64) -> Option<StripeMember> {
         of_either!(self, one => one.lun_sector_of(spindle, sector))
@@ -97,7 +97,7 @@ impl LunLayout {
     pub fn stripe_of(&self, lun_sector: u64) -> (u64, Member) {
         let chunk = lun_sector / self.unit_sectors();
         let (stripe, member) = match self {
-            // A number that is known here costs no division.
+            // A constant divisor costs no division.
             Self::Vraid(_) => (chunk / 4, chunk % 4),
             Self::Raid5(_) => {
                 let data = u64::from(self.shape().data_blocks());
@@ -107,7 +107,7 @@ impl LunLayout {
         (stripe, Member(member as u8))
     }
 
-    /// Sectors of what is rebuilt of a spindle at a time: whole units, of stripes that follow each other.
+    /// Sectors of a rebuild segment: whole units of consecutive stripes.
     #[must_use]
     pub fn segment_sectors(&self) -> u64 {
         match self {
@@ -116,7 +116,7 @@ impl LunLayout {
         }
     }
 
-    /// Segments that a LUN of so many sectors takes up on each spindle.
+    /// Segments that a LUN of `lun_sectors` sectors takes on each spindle.
     #[must_use]
     pub fn segments_used(&self, lun_sectors: u64) -> u64 {
         match self {
@@ -130,7 +130,7 @@ impl LunLayout {
         }
     }
 
-    /// Room for what is lost on spindles that are left, if the layout has any.
+    /// The distributed reserve, if the layout has any.
     #[must_use]
     pub fn spares(&self, lun_sectors: u64) -> Option<SpareSegments> {
         match self {

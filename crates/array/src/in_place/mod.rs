@@ -1,11 +1,12 @@
 //! The in-place controller: write-back cache, destage, read-modify-write of VRAID-5 and RAID-5.
 //!
-//! A host write is acknowledged from a mirrored cache. An elevator takes dirty extents back to where they belong:
-//! it reads old data and old parity, sector by sector what changes, and writes both. A host read costs one spindle
-//! command for each chunk it touches, however long the array has been in use.
+//! A host write is acknowledged from a mirrored cache. An elevator destages dirty extents to where they belong: it reads
+//! the old data and the old parity of the sectors that change, and writes both. A host read costs one spindle command for
+//! each chunk it touches, however long the array has been in use.
 //!
-//! With a payload of bytes, parity is computed, and so is what is lost, or bad where it is ([`BadBlocks`]). Each write says
-//! of its blocks what they hold. A device without a mirrored cache in front of it wants a log: see [`WriteLog`].
+//! With a payload of bytes, the array computes parity and the contents of lost or bad blocks ([`BadBlocks`]), and each
+//! write records what its blocks contain. Without a mirrored cache in front of it, an array needs a log: see
+//! [`WriteLog`].
 
 mod bad_blocks;
 mod blocks;
@@ -69,9 +70,9 @@ pub struct InPlace<P: Payload> {
     destaged_stripes: SummaryBitmap,
     waiting_for_room: VecDeque<HostOperation<P>>,
     rebuild: Rebuild,
-    /// Nothing until a spindle fails or a block is bad: what an array without failures does must not depend on it.
+    /// `None` until a spindle fails or a block is bad. An array without failures must not depend on it.
     degraded: Option<Box<Degraded<P>>>,
-    /// Nothing if writes are safe in the cache, as those of a mirrored one are.
+    /// `None` if writes are safe in the cache, as in a mirrored one.
     log: Option<Box<Log>>,
     checkpoint: Option<Box<Checkpoint>>,
     bad_blocks: BadBlocks,
@@ -120,14 +121,13 @@ impl<P: Payload> InPlace<P> {
         })
     }
 
-    /// The same array with distributed reserve for `rebuild.spares` failures, where the layout has any, and a
-    /// priority for the rebuild.
+    /// Grants distributed reserve for `rebuild.spares` failures, if the layout has any, and sets the rebuild's priority.
     #[must_use]
     pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
         Self { rebuild, ..self }
     }
 
-    /// Where the LUN's sectors belong. Those of a failed spindle that were rebuilt lie elsewhere.
+    /// The LUN's layout. Rebuilt sectors of a failed spindle lie elsewhere.
     #[must_use]
     pub fn lun_layout(&self) -> &LunLayout {
         &self.config.layout
@@ -144,7 +144,7 @@ impl<P: Payload> InPlace<P> {
         self.finish_checkpoint(driver);
     }
 
-    /// A read has brought what it was for, but for the blocks that are gone; or a write is done.
+    /// A command has completed. A read has brought its data, except for the blocks that are gone.
     fn on_command_done(
         &mut self,
         now_ns: u64,
@@ -243,9 +243,9 @@ impl<P: Payload> Array<P> for InPlace<P> {
         self.on_command_done(now_ns, tag, &payload, &BlockSet::EMPTY, driver);
     }
 
-    /// `bad` has one flag for each block of the spindle that the command touches, the first and the last in part if need
-    /// be. The command's payload is what was read; what it has in a bad block's place does not matter. A write of part of
-    /// a block that is bad counts as done: the block stays bad, and is computed when it is read.
+    /// `bad` has one flag for each block of the spindle that the command touches, even in part. The command's payload is
+    /// the data read; its contents at a bad block are ignored. A partial write of a bad block counts as done: the block
+    /// stays bad, and is computed when it is read.
     fn blocks_failed(
         &mut self,
         now_ns: u64,
@@ -310,6 +310,20 @@ impl<P: Payload> Array<P> for InPlace<P> {
 
     fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    fn assert_invariants(&self) {
+        assert!(
+            self.destages.len() <= self.config.destages_in_flight as usize,
+            "more destages are in flight than may be"
+        );
+        let in_flight: u64 =
+            self.destages.iter().map(|(_, one)| one.sectors.end - one.sectors.start).sum();
+        assert_eq!(
+            in_flight,
+            self.cache.sectors_in_flight(),
+            "sectors on their way to the spindles"
+        );
     }
 
     fn layout(&self) -> LayoutMeasures {

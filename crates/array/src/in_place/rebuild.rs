@@ -1,14 +1,14 @@
-//! The rebuild of lost segments: onto the distributed reserve, or onto what has taken their spindle's place.
+//! The rebuild of lost segments, onto distributed reserve or onto a replacement of their spindle.
 //!
-//! An array without spare drives keeps room for rebuilds spread over all of them: [`SpareSegments`] says where a lost
-//! segment goes. Rebuilt is what the LUN takes up: the rest of a disk group holds nothing, not even parity. What there is
-//! no room for stays lost, and is computed whenever it is read.
+//! An array without spare drives reserves room on all of its drives: [`SpareSegments`] assigns a place to each lost
+//! segment. Only segments that the LUN uses are rebuilt; the rest of a disk group holds nothing, not even parity. A segment
+//! without room stays lost, and is computed whenever it is read.
 //!
 //! [`SpareSegments`]: strewn_raid::SpareSegments
 //!
-//! A set number of segments is under way at once, each a quarter of a MiB at a time. Their RStores are not destaged to
-//! until they are whole again. A part is what the parts of the other members add up to, whichever of them has parity:
-//! the roles change from stripe to stripe, the sum does not. What is on reserve when the spindle is replaced is copied.
+//! A fixed number of segments is in flight, each in slices of 256 KiB. Their RStores are not destaged to until they are
+//! whole. A slice is the exclusive or of the other members' slices, whichever of them holds parity: roles change from
+//! stripe to stripe, the sum does not. When a spindle is replaced, its segments on reserve are copied.
 
 use strewn_raid::{SpindleIndex, StripeUnit, StripedLayout};
 
@@ -16,12 +16,12 @@ use crate::driver::{Driver, Tag};
 use crate::payload::Payload;
 
 use super::blocks::{self, BlockSet};
-use super::degraded::LostSpindle;
+use super::degraded::{Degraded, LostSpindle};
 use super::steps::{SliceBytes, Stage, Step};
 use super::{InPlace, LunLayout};
 
 impl<P: Payload> InPlace<P> {
-    /// Begins the steps that may begin.
+    /// Begins as many steps as may begin.
     pub(super) fn advance_rebuild(&mut self, driver: &mut impl Driver<P>) {
         loop {
             let Some(degraded) = &self.degraded else { return };
@@ -50,7 +50,7 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// The next lost segment that there is room for, with the room taken.
+    /// The next lost segment with room to rebuild it. Takes the room.
     fn next_step(&mut self) -> Option<Step> {
         loop {
             let degraded = self.degraded.as_mut()?;
@@ -77,37 +77,9 @@ impl<P: Payload> InPlace<P> {
             };
             // Segment and RStore have their first chunk in the same stripe.
             let end_stripe = stripe + segment_sectors / layout.unit_sectors();
-            let sector = segment * segment_sectors;
-            let home = StripeUnit { spindle, sector };
-            let target = if is_replaced {
-                Some(home)
-            } else if let (LunLayout::Vraid(layout), Some(spares)) = (layout, &mut degraded.spares)
-            {
-                let failed: Vec<SpindleIndex> =
-                    degraded.lost.iter().map(|lost| lost.spindle).collect();
-                let is_lost = |spindle: SpindleIndex| failed.contains(&spindle);
-                // A step that was given up has its room already, unless that was lost since.
-                let before = spares.now_at(layout, home);
-                if is_lost(before.spindle) {
-                    // The spares know not of what has gone home to a spindle that was replaced.
-                    let units = layout.stripe(stripe);
-                    let held = units.units().filter_map(|(_, unit)| {
-                        let lost = degraded.lost.iter().find(|lost| lost.spindle == unit.spindle);
-                        lost.map_or(Some(unit.spindle), |lost| {
-                            lost.segments.place(unit.sector).map(|(spindle, _)| spindle)
-                        })
-                    });
-                    let held: Vec<SpindleIndex> = held.collect();
-                    let may_not = |spindle| is_lost(spindle) || held.contains(&spindle);
-                    spares.replace(layout, spindle, segment, may_not)
-                } else {
-                    Some(before)
-                }
-            } else {
-                None
-            };
+            let target = degraded.target_of(layout, stripe, (spindle, segment), is_replaced);
             let Some(target) = target else {
-                // What waits for this segment waits in vain.
+                // Nothing will rebuild this segment, so nothing may wait for it.
                 degraded.set_aside.clear();
                 continue;
             };
@@ -126,8 +98,8 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// A command of a step has completed, with what a read brought but for the blocks that are gone; or it failed, and
-    /// then the step is given up.
+    /// A command of a step has completed, a read with all but the blocks that are gone; or it failed, and the step was
+    /// given up.
     pub(super) fn on_rebuild_command_done(
         &mut self,
         now_ns: u64,
@@ -136,10 +108,11 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) {
         let slot = (tag.0 >> 32) as usize;
-        let part = self.slice_sectors();
+        let slice_sectors = self.slice_sectors();
         let segment_sectors = self.config.layout.segment_sectors();
         let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps[slot];
+        assert!(step.awaited > 0, "a command has completed that its step did not wait for");
         step.awaited -= 1;
         if P::CARRIES_DATA
             && let Some((payload, gone)) = outcome
@@ -161,7 +134,7 @@ impl<P: Payload> InPlace<P> {
             return;
         }
         let StripeUnit { spindle, sector: first_sector } = step.target;
-        step.done_sectors += part;
+        step.done_sectors += slice_sectors;
         if step.done_sectors < segment_sectors {
             self.read_slice(slot, driver);
             return;
@@ -178,7 +151,7 @@ impl<P: Payload> InPlace<P> {
         self.stripes_are_free(driver);
     }
 
-    /// Steps that were given up go when no command of them is out; their segments are next again.
+    /// Drops the steps that were given up and have no command in flight. Their segments are next again.
     pub(super) fn drop_given_up(&mut self) {
         let Some(degraded) = &mut self.degraded else { return };
         let lost = &mut degraded.lost;
@@ -189,5 +162,43 @@ impl<P: Payload> InPlace<P> {
             }
             !gone
         });
+    }
+}
+
+impl<P> Degraded<P> {
+    /// Where a lost segment whose RStore begins with `stripe` is rebuilt: at home if its spindle has been replaced,
+    /// otherwise on reserve. `None` if there is no room.
+    fn target_of(
+        &mut self,
+        layout: &LunLayout,
+        stripe: u64,
+        (spindle, segment): (SpindleIndex, u64),
+        is_replaced: bool,
+    ) -> Option<StripeUnit> {
+        let home = StripeUnit { spindle, sector: segment * layout.segment_sectors() };
+        if is_replaced {
+            return Some(home);
+        }
+        let (LunLayout::Vraid(vraid), Some(spares)) = (layout, &mut self.spares) else {
+            return None;
+        };
+        let lost = &self.lost;
+        let has_failed = |spindle: SpindleIndex| lost.iter().any(|lost| lost.spindle == spindle);
+        // A step that was given up has its room already, unless that was lost since.
+        let before = spares.now_at(vraid, home);
+        if !has_failed(before.spindle) {
+            return Some(before);
+        }
+        // The spares do not know what has moved home to a spindle that was replaced.
+        let units = layout.stripe(stripe);
+        let in_use: Vec<SpindleIndex> = units
+            .units()
+            .filter_map(|(_, unit)| match lost.iter().find(|lost| lost.spindle == unit.spindle) {
+                None => Some(unit.spindle),
+                Some(lost) => lost.segments.place(unit.sector).map(|(spindle, _)| spindle),
+            })
+            .collect();
+        let may_not = |spindle| has_failed(spindle) || in_use.contains(&spindle);
+        spares.replace(vraid, spindle, segment, may_not)
     }
 }

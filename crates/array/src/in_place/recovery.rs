@@ -1,10 +1,10 @@
-//! Sectors computed from the rest of their stripe: because their spindle is lost, or because they are bad where they are.
+//! Recoveries: sectors computed from the rest of their stripe, because their spindle is lost or they are bad.
 //!
-//! What is computed from must not change meanwhile: a recovery waits for a destage that is at work on its stripe, and
-//! none begins there until it is over. Only a destage's own reads go ahead, for it changes nothing before it has them.
+//! The rest of the stripe must not change meanwhile. A recovery waits for a destage of its stripe, and no destage begins
+//! there until the recovery ends. Only a destage's own reads go ahead: it changes nothing before it has them.
 //!
-//! Bad blocks are written back where they are, as soon as they are computed. Parity does not change by that, so that it
-//! matters little if the power goes in the midst of it: the block is bad as before, or good.
+//! Bad blocks are rewritten in place as soon as they are computed. Parity does not change, so power loss does no harm: the
+//! block is either still bad or good.
 
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{Member, MemberSet, SpindleIndex, StripedLayout};
@@ -15,38 +15,38 @@ use crate::payload::{BlockContents, Payload};
 use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
 use super::{DESTAGE, InPlace, REDUNDANCY};
 
-/// Of a recovery's tag: what comes is what is wanted, from where it is now.
+/// In a recovery's tag: the command reads the wanted sectors themselves, from where they are now.
 const DIRECT: u64 = 1 << 1;
 
 /// A read of sectors that are lost or bad.
 pub(super) struct Recovery<P> {
-    /// The read by the name under which it was asked for; nothing if nobody waits for it.
+    /// The tag of the read that waits; `None` if none does.
     requester: Option<Tag>,
-    /// Where the layout has the sectors.
+    /// The sectors' place by the layout.
     spindle: SpindleIndex,
     first_sector: u64,
     sectors: u32,
     pub(super) stripe: u64,
     member: Member,
-    /// Commands on their way; none while it waits.
+    /// Commands in flight; none while it waits.
     pub(super) awaited: u32,
-    /// A spindle was lost under it: what is read so far does not do.
+    /// A spindle failed meanwhile: it must read again.
     again: bool,
     /// Bad blocks are being written.
     writing: bool,
-    /// Those, as blocks of the spindle that the layout has them on.
+    /// Those blocks, by number on the layout's spindle.
     written: Vec<u64>,
     answer: P,
-    /// What was read of the rest of the stripe, added up; empty without bytes.
+    /// Exclusive or of the data read from the rest of the stripe; empty without bytes.
     sum: Vec<u8>,
     gone: BlockSet,
-    /// Nothing if the sectors are lost.
+    /// `None` if the sectors are lost.
     bad: Option<Box<BadRead<P>>>,
 }
 
-/// A read that some bad blocks have come of.
+/// A read that found bad blocks.
 struct BadRead<P> {
-    /// Where the layout has it; its own first bad block is the recovery's first.
+    /// Its place by the layout. The recovery begins with its first bad block.
     first_sector: u64,
     sectors: u32,
     payload: P,
@@ -54,7 +54,7 @@ struct BadRead<P> {
 }
 
 impl<P: Payload> InPlace<P> {
-    /// Reads lost sectors; `command` names them by their place in the layout.
+    /// Reads lost sectors; `command` has their place by the layout.
     #[cold]
     pub(super) fn recover(&mut self, command: &SpindleCommand<P>, driver: &mut impl Driver<P>) {
         let at = (command.spindle, command.first_sector);
@@ -62,7 +62,7 @@ impl<P: Payload> InPlace<P> {
         self.add_recovery(Some(command.tag), at, command.sectors, None, driver);
     }
 
-    /// Computes the bad blocks of a read of `sectors` and writes them back; `at` is where the layout has them.
+    /// Computes the bad blocks of a read of `sectors` sectors and rewrites them; `at` is the read's place by the layout.
     pub(super) fn recover_blocks(
         &mut self,
         requester: Option<Tag>,
@@ -111,8 +111,8 @@ impl<P: Payload> InPlace<P> {
         self.begin_recovery(slot, driver);
     }
 
-    /// What a recovery that the tag is of reads directly from where it is now, by its place in the layout; nothing if it
-    /// reads the rest of the stripe.
+    /// The place by the layout of the sectors that this recovery's command reads directly; `None` if it reads the rest of
+    /// the stripe.
     pub(super) fn read_directly_by(&self, tag: Tag) -> Option<(SpindleIndex, u64)> {
         let degraded = self.degraded.as_ref()?;
         let recovery = &degraded.recoveries[(tag.0 >> 32) as usize];
@@ -124,7 +124,7 @@ impl<P: Payload> InPlace<P> {
         let Some(degraded) = &self.degraded else { return };
         let recovery = &degraded.recoveries[slot];
         let (stripe, member, sectors) = (recovery.stripe, recovery.member, recovery.sectors);
-        // What has become whole while it waited is read from where it is now.
+        // Sectors that were rebuilt while it waited are read from where they are now.
         let direct = match recovery.bad {
             None => degraded.place(recovery.spindle, recovery.first_sector),
             Some(_) => None,
@@ -141,7 +141,7 @@ impl<P: Payload> InPlace<P> {
             let plan = self.config.layout.shape().plan_read(MemberSet::single(member), lost);
             match plan {
                 Ok(plan) => self.places_of(stripe, plan.read, offset),
-                // A bad block, and a spindle of its stripe is lost.
+                // A bad block in a stripe with a lost spindle.
                 Err(_) => return self.nothing_to_read(slot, driver),
             }
         };
@@ -180,7 +180,7 @@ impl<P: Payload> InPlace<P> {
         self.recovery_is_over(slot, driver);
     }
 
-    /// A command of a recovery has completed, with what it brought but for the blocks that are gone; or it failed.
+    /// A command of a recovery has completed, with all but the blocks that are gone; or it failed.
     pub(super) fn on_recovery_command_done(
         &mut self,
         tag: Tag,
@@ -190,6 +190,7 @@ impl<P: Payload> InPlace<P> {
         let slot = (tag.0 >> 32) as usize;
         let Some(degraded) = &mut self.degraded else { return };
         let recovery = &mut degraded.recoveries[slot];
+        assert!(recovery.awaited > 0, "a command has completed that its recovery did not wait for");
         recovery.awaited -= 1;
         if !recovery.writing {
             match outcome {
@@ -218,60 +219,15 @@ impl<P: Payload> InPlace<P> {
 
     /// Sends the computed blocks back to where they were found bad, if there are any.
     fn is_written_back(&mut self, slot: usize, driver: &mut impl Driver<P>) -> bool {
+        let Some(good) = self.blocks_to_repair(slot) else { return false };
+        let writes = self.repairs_of(slot, &good);
         let Some(degraded) = &mut self.degraded else { return false };
-        let recovery = &degraded.recoveries[slot];
-        let Some(read) = &recovery.bad else { return false };
-        let Some((spindle, place)) = degraded.place(recovery.spindle, recovery.first_sector) else {
-            return false;
-        };
-        let skipped = read.bad.hull().map_or(0, |hull| hull.start);
-        // What several have found bad is written by one of them.
-        let is_written = |block: u64| {
-            degraded.recoveries.iter().any(|(_, other)| {
-                other.spindle == recovery.spindle && other.written.contains(&block)
-            })
-        };
-        let first_block = recovery.first_sector / BLOCK_SECTORS;
-        let mut good = BlockSet::EMPTY;
-        for block in read.bad.iter().map(|block| block - skipped) {
-            if !recovery.gone.contains(block) && !is_written(first_block + block as u64) {
-                good.insert(block);
-            }
-        }
-        let is_parity = recovery.member == self.config.layout.shape().row_parity();
-        let stripe_sectors = u64::from(self.config.layout.shape().data_blocks());
-        let chunk_sectors = self.config.layout.unit_sectors();
-        let lun_sector = (recovery.stripe * stripe_sectors + u64::from(recovery.member.0))
-            * chunk_sectors
-            + recovery.first_sector % chunk_sectors;
-        let writes: Vec<SpindleCommand<P>> = good
-            .runs()
-            .into_iter()
-            .map(|run| {
-                let from = run.start as u64 * BLOCK_SECTORS;
-                let sectors = (run.len() as u64 * BLOCK_SECTORS) as u32;
-                let bytes = blocks::bytes_of(&(from as u32..from as u32 + sectors));
-                let mut payload = P::from_bytes(recovery.sum[bytes].to_vec());
-                blocks::describe(&mut payload, place + from, sectors, |block| {
-                    let block = (lun_sector + from) / BLOCK_SECTORS + block as u64;
-                    if is_parity { BlockContents::Parity } else { BlockContents::Lun(block) }
-                });
-                SpindleCommand {
-                    tag: Tag((slot as u64) << 32 | REDUNDANCY),
-                    spindle,
-                    direction: Direction::Write,
-                    first_sector: place + from,
-                    sectors,
-                    payload,
-                    all_or_none: false,
-                }
-            })
-            .collect();
         let recovery = &mut degraded.recoveries[slot];
+        let first_block = recovery.first_sector / BLOCK_SECTORS;
         recovery.writing = true;
         recovery.written = good.iter().map(|block| first_block + block as u64).collect();
         recovery.awaited = writes.len() as u32;
-        let count = if is_parity {
+        let count = if recovery.member == self.config.layout.shape().row_parity() {
             &mut self.counters.parity_writes
         } else {
             &mut self.counters.data_writes
@@ -285,7 +241,66 @@ impl<P: Payload> InPlace<P> {
         are_sent
     }
 
-    /// Whoever asked gets what there is.
+    /// The bad blocks that a recovery has computed and no other one is writing; `None` if it was for lost sectors, or its
+    /// spindle has been lost since.
+    fn blocks_to_repair(&self, slot: usize) -> Option<BlockSet> {
+        let degraded = self.degraded.as_ref()?;
+        let recovery = &degraded.recoveries[slot];
+        let read = recovery.bad.as_ref()?;
+        degraded.place(recovery.spindle, recovery.first_sector)?;
+        let skipped = read.bad.hull().map_or(0, |hull| hull.start);
+        // If several recoveries found a block bad, one of them rewrites it.
+        let is_written = |block: u64| {
+            degraded.recoveries.iter().any(|(_, other)| {
+                other.spindle == recovery.spindle && other.written.contains(&block)
+            })
+        };
+        let first_block = recovery.first_sector / BLOCK_SECTORS;
+        let mut good = BlockSet::EMPTY;
+        for block in read.bad.iter().map(|block| block - skipped) {
+            if !recovery.gone.contains(block) && !is_written(first_block + block as u64) {
+                good.insert(block);
+            }
+        }
+        Some(good)
+    }
+
+    /// The writes of the blocks that a recovery has computed, one for each run.
+    fn repairs_of(&self, slot: usize, good: &BlockSet) -> Vec<SpindleCommand<P>> {
+        let Some(degraded) = &self.degraded else { return Vec::new() };
+        let recovery = &degraded.recoveries[slot];
+        let Some((spindle, place)) = degraded.place(recovery.spindle, recovery.first_sector) else {
+            return Vec::new();
+        };
+        let is_parity = recovery.member == self.config.layout.shape().row_parity();
+        let stripe_sectors = u64::from(self.config.layout.shape().data_blocks());
+        let chunk_sectors = self.config.layout.unit_sectors();
+        let lun_sector = (recovery.stripe * stripe_sectors + u64::from(recovery.member.0))
+            * chunk_sectors
+            + recovery.first_sector % chunk_sectors;
+        let write = |run: std::ops::Range<usize>| {
+            let from = run.start as u64 * BLOCK_SECTORS;
+            let sectors = (run.len() as u64 * BLOCK_SECTORS) as u32;
+            let bytes = blocks::bytes_of(&(from as u32..from as u32 + sectors));
+            let mut payload = P::from_bytes(recovery.sum[bytes].to_vec());
+            blocks::describe(&mut payload, place + from, sectors, |block| {
+                let block = (lun_sector + from) / BLOCK_SECTORS + block as u64;
+                if is_parity { BlockContents::Parity } else { BlockContents::Lun(block) }
+            });
+            SpindleCommand {
+                tag: Tag((slot as u64) << 32 | REDUNDANCY),
+                spindle,
+                direction: Direction::Write,
+                first_sector: place + from,
+                sectors,
+                payload,
+                all_or_none: false,
+            }
+        };
+        good.runs().into_iter().map(write).collect()
+    }
+
+    /// Answers the read that waited with what there is.
     fn recovery_is_over(&mut self, slot: usize, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
         let Recovery { requester, mut answer, sum, mut gone, bad, .. } =
@@ -312,7 +327,7 @@ impl<P: Payload> InPlace<P> {
 }
 
 impl<P: Payload> BadRead<P> {
-    /// The read with its bad blocks as they were computed, and which of its own blocks are gone.
+    /// The read with its bad blocks as computed, and which of its blocks are gone.
     fn with(self, computed: &P, gone: &BlockSet) -> (P, BlockSet) {
         let Self { first_sector, sectors, mut payload, bad } = self;
         let skipped = bad.hull().map_or(0, |hull| hull.start);

@@ -1,18 +1,18 @@
-//! Where the segments of a lost spindle are: lost still, on reserve, or back on the spindle that took its place.
+//! Where the segments of a failed spindle are: still lost, on reserve, or on the spindle's replacement.
 
 use strewn_raid::SpindleIndex;
 
 use super::LunLayout;
 
-/// Where the segments of a lost spindle are.
+/// The places of a failed spindle's segments.
 pub(super) struct Segments {
     spindle: SpindleIndex,
     shift: u32,
     places: Vec<SegmentLocation>,
-    /// Segments that are somewhere, and those of them that are where the layout has them.
+    /// Segments that have a place, and those of them in the place that the layout gives them.
     rebuilt: usize,
     at_home: usize,
-    /// Segments below are rebuilt, or there is no room for them.
+    /// Segments below this one are rebuilt, or have no room.
     pub(super) next: usize,
 }
 
@@ -24,7 +24,7 @@ pub(super) enum SegmentLocation {
 }
 
 impl Segments {
-    /// So many segments of `spindle`, all of them lost.
+    /// `segments` segments of `spindle`, all lost.
     pub(super) fn lost(layout: &LunLayout, spindle: SpindleIndex, segments: u64) -> Self {
         let shift = layout.segment_sectors().trailing_zeros();
         let places = vec![SegmentLocation::Lost; segments as usize];
@@ -56,14 +56,14 @@ impl Segments {
         SegmentLocation::At(self.spindle, (segment as u64) << self.shift)
     }
 
-    /// A segment is there again.
+    /// A segment has been rebuilt.
     pub(super) fn put(&mut self, segment: usize, spindle: SpindleIndex, first_sector: u64) {
         self.rebuilt += usize::from(self.is_lost(segment));
         self.places[segment] = SegmentLocation::At(spindle, first_sector);
         self.at_home += usize::from(self.is_at_home(segment));
     }
 
-    /// What was put on another spindle is lost with that one.
+    /// Segments rebuilt onto `spindle` are lost with it.
     pub(super) fn lose_those_on(&mut self, spindle: SpindleIndex) {
         for segment in 0..self.places.len() {
             if matches!(self.places[segment], SegmentLocation::At(other, _) if other == spindle) {
@@ -79,12 +79,12 @@ impl Segments {
         self.rebuilt == self.places.len()
     }
 
-    /// Whether every segment is where the layout has it.
+    /// Whether every segment is in the place that the layout gives it.
     pub(super) fn are_at_home(&self) -> bool {
         self.at_home == self.places.len()
     }
 
-    /// Share that is rebuilt.
+    /// Share of segments that are rebuilt, 0 to 1.
     pub(super) fn rebuilt(&self) -> f64 {
         if self.places.is_empty() { 1.0 } else { self.rebuilt as f64 / self.places.len() as f64 }
     }

@@ -1,4 +1,4 @@
-//! The parts of a segment that a rebuild reads, adds up and writes.
+//! The slices of a segment: each is read from the other members, summed by exclusive or, and written.
 
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{MemberSet, SpindleIndex, StripeMember, StripedLayout};
@@ -10,11 +10,11 @@ use super::blocks::{self, BlockSet, blocks_touched, bytes_of};
 use super::steps::Stage;
 use super::{DESTAGE, InPlace, REDUNDANCY};
 
-/// Sectors that are read and written at a time, if a chunk is not larger.
+/// Sectors of a slice, unless a chunk is larger.
 const SLICE_SECTORS: u64 = 512;
 
 impl<P: Payload> InPlace<P> {
-    /// Reads what the next part of a segment is computed from.
+    /// Reads what the next slice of a segment is computed from.
     pub(super) fn read_slice(&mut self, slot: usize, driver: &mut impl Driver<P>) {
         let Some(degraded) = &self.degraded else { return };
         let layout = &self.config.layout;
@@ -28,10 +28,10 @@ impl<P: Payload> InPlace<P> {
             vec![place]
         } else {
             let lost = degraded.lost_of(layout, stripe).with(member);
-            // The stripes of a part have their members on the same spindles, one behind the other, in other roles.
+            // The stripes of a slice have their members on the same spindles, consecutively, in changing roles.
             match layout.shape().plan_read(MemberSet::single(member), lost) {
                 Ok(plan) => self.places_of(stripe, plan.read, 0),
-                // Bad where it is on reserve, and another spindle is lost.
+                // The copy on reserve is bad, and another spindle is lost.
                 Err(_) => Vec::new(),
             }
         };
@@ -88,7 +88,7 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// What is written of a segment.
+    /// The payload of a slice.
     fn written_slice(&mut self, slot: usize) -> P {
         let sectors = self.slice_sectors() as u32;
         let Some(degraded) = &mut self.degraded else { return P::default() };
@@ -102,7 +102,7 @@ impl<P: Payload> InPlace<P> {
         self.bad_blocks.left_out += gone.len() as u64;
         blocks::describe(&mut payload, first, sectors, |block| {
             match layout.lun_sector_of(spindle, first + block as u64 * BLOCK_SECTORS) {
-                // Reserve and a new device hold something else: it must not be taken for what is gone.
+                // Whatever reserve or a new device holds there must not pass for the block that is gone.
                 _ if gone.contains(block) => BlockContents::Gone,
                 Some(StripeMember::Data { lun_sector }) => {
                     BlockContents::Lun(lun_sector / BLOCK_SECTORS)
@@ -114,7 +114,8 @@ impl<P: Payload> InPlace<P> {
         payload
     }
 
-    /// All that a part is computed from has been read. What is bad on reserve is computed from the rest of the stripe.
+    /// Everything that a slice is computed from has been read. Blocks that are bad on reserve are computed from the rest of
+    /// the stripe.
     pub(super) fn slice_is_read(&mut self, slot: usize, driver: &mut impl Driver<P>) {
         let sectors = self.slice_sectors() as u32;
         let Some(degraded) = &mut self.degraded else { return };

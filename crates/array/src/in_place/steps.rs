@@ -1,4 +1,4 @@
-//! The steps of a rebuild that are under way: each a lost segment, rebuilt one slice after another.
+//! The rebuild's steps in flight: each rebuilds one lost segment, slice after slice.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl Step {
         (self.spindle, self.segment) == (spindle, segment)
     }
 
-    /// Another spindle is lost: the step comes to its end, and its segment is begun anew.
+    /// Another spindle is lost: the step ends, and its segment starts over.
     pub(super) fn give_up(&mut self) {
         self.given_up = true;
     }

@@ -31,6 +31,10 @@ impl WriteCache {
         self.dirty.count()
     }
 
+    pub(super) fn sectors_in_flight(&self) -> u64 {
+        self.in_flight.count()
+    }
+
     /// Whether the spindles have everything.
     pub(super) fn is_empty(&self) -> bool {
         self.dirty.is_empty() && self.in_flight.is_empty()

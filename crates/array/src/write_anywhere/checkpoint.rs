@@ -1,4 +1,4 @@
-//! Consistency points: what was dirty goes out together, with the metadata that says where.
+//! Consistency points: all dirty blocks are written together, with the metadata that records where.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,45 +17,45 @@ use super::tag::{Owner, TagFields};
 use super::tetris_bytes::StripeReads;
 use super::{Run, WriteAnywhere};
 
-/// Metadata blocks that a consistency point reads at once.
+/// Metadata reads of a consistency point in flight at once.
 const METADATA_READS_IN_FLIGHT: u32 = 32;
 
-/// A consistency point in progress: it has its blocks placed, reads the metadata it changes where the cache lacks
-/// it, then writes tetris after tetris, the superblock last.
+/// A consistency point in progress. Its blocks are placed; it reads the metadata that it changes and the cache lacks, then
+/// writes tetris after tetris, the superblock last.
 pub(super) struct Checkpoint<P> {
     /// Data blocks, ascending.
     pub(super) data: Vec<u32>,
-    /// Metadata blocks that are placed with it.
+    /// Metadata blocks that it writes.
     pub(super) metadata: Vec<u32>,
-    /// Metadata to read, where it lay before.
+    /// Metadata to read, from its old places.
     pub(super) to_read: VecDeque<(u32, Vbn)>,
     pub(super) reads_out: u32,
     pub(super) tetrises: VecDeque<Tetris<u32>>,
     pub(super) in_flight: Slab<TetrisInFlight<P>>,
     pub(super) superblock_written: bool,
-    /// Whether the driver is making it safe.
+    /// Whether the driver is making it durable.
     pub(super) commit_asked: bool,
-    /// What blocks held when the consistency point began, for those written to since; and its metadata.
+    /// The contents, as of its beginning, of blocks written to since; and the bytes of its metadata.
     pub(super) frozen: BTreeMap<u32, P>,
-    /// Where blocks lay before, in an array with bytes.
+    /// Where blocks were before, in an array with bytes.
     pub(super) old_locations: BTreeMap<u32, OldLocation>,
-    /// What it stops using, in an array with bytes.
+    /// The blocks that it frees, in an array with bytes.
     pub(super) freed: Vec<Vbn>,
 }
 
-/// A tetris on its way: first what parity needs is read, then all is written.
+/// A tetris in flight: it reads what parity needs, then writes.
 pub(super) struct TetrisInFlight<P> {
     pub(super) tetris: Tetris<u32>,
     pub(super) reading: bool,
     pub(super) awaited: u32,
-    /// A spindle was lost under its reads: they do not do.
+    /// A spindle failed during its reads: they are sent again.
     pub(super) again: bool,
-    /// What its reads have brought.
+    /// The data read.
     pub(super) old: StripeReads<P>,
 }
 
 impl<P: Payload> Checkpoint<P> {
-    /// What a read for a tetris has asked for.
+    /// The run that a tetris's read asked for.
     pub(super) fn read_of_tetris(&self, fields: TagFields) -> Option<Run> {
         let in_flight = self.in_flight.get(fields.slot as usize).filter(|one| one.reading)?;
         let (spindle, stripe) = StripeReads::<P>::named(fields);
@@ -63,7 +63,16 @@ impl<P: Payload> Checkpoint<P> {
         Some(Run { spindle: SpindleIndex(spindle), dbn, blocks: fields.blocks })
     }
 
-    /// The rows that tetrises are at work on.
+    /// Whether nothing is left to read or to write.
+    fn is_written(&self) -> bool {
+        self.to_read.is_empty()
+            && self.reads_out == 0
+            && self.tetrises.is_empty()
+            && self.in_flight.is_empty()
+            && self.superblock_written
+    }
+
+    /// The rows of the tetrises in flight.
     pub(super) fn rows_in_flight(&self) -> Vec<u64> {
         self.in_flight.iter().map(|(_, one)| one.tetris.first_stripe / ROW_STRIPES).collect()
     }
@@ -92,6 +101,10 @@ impl<P: Payload> WriteAnywhere<P> {
             self.cache.begin_flush(block);
             self.rewritten.insert(u64::from(block));
         }
+        assert!(
+            self.dirty.is_empty() && self.cache.dirty_blocks() == 0,
+            "a consistency point leaves dirty blocks behind"
+        );
         let mut checkpoint = Checkpoint {
             data,
             metadata: Vec::new(),
@@ -106,8 +119,8 @@ impl<P: Payload> WriteAnywhere<P> {
             freed: Vec::new(),
         };
         if let Err(full) = self.place_all(&mut checkpoint) {
-            // Whoever makes the array leaves room for what a file of constant size needs: its metadata, the frees held
-            // back and two generations of dirty blocks (`WriteAnywhereConfig::volume_blocks_for`).
+            // The configuration leaves room for what a file of constant size needs: its metadata, the delayed frees
+            // and two generations of dirty blocks (`WriteAnywhereConfig::volume_blocks_for`).
             panic!("{full} during a consistency point, though its file does not grow");
         }
         self.seal(&mut checkpoint);
@@ -116,7 +129,7 @@ impl<P: Payload> WriteAnywhere<P> {
         driver.turn_to(before);
     }
 
-    /// Keeps what `block` holds for the consistency point that is writing it, before it is overwritten in memory.
+    /// Saves the contents of `block` for the consistency point that is writing it, before they are overwritten in memory.
     pub(super) fn freeze_for_checkpoint(&mut self, block: u32) {
         let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
         if P::CARRIES_DATA
@@ -128,7 +141,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// A block of metadata that the consistency point changes has been read, or cannot be.
+    /// A metadata block that the consistency point changes has been read, or cannot be.
     pub(super) fn on_metadata_read(
         &mut self,
         now_ns: u64,
@@ -139,14 +152,16 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Some(payload) = payload {
             self.fill(fields.first_key, fields.blocks, payload, false);
         }
-        if let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.reads_out -= 1;
-        }
+        let Some(checkpoint) = &mut self.checkpoint else {
+            unreachable!("metadata was read for a consistency point, and none is in progress")
+        };
+        assert!(checkpoint.reads_out > 0, "metadata was read that was not asked for");
+        checkpoint.reads_out -= 1;
         self.advance_checkpoint(now_ns, driver);
     }
 
-    /// Sends what the consistency point can send now, and commits it when nothing is left and no read is on its way
-    /// to what the commit frees.
+    /// Sends the commands that the consistency point can send now. Commits it when all is written and no read is in flight
+    /// to a block that the commit frees.
     #[inline(never)]
     pub(super) fn advance_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let Some(mut checkpoint) = self.checkpoint.take() else { return };
@@ -194,7 +209,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.checkpoint = Some(checkpoint);
     }
 
-    /// The driver has made the consistency point safe.
+    /// The driver has made the consistency point durable.
     pub(super) fn is_committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         if let Some(checkpoint) = &mut self.checkpoint {
             checkpoint.commit_asked = false;
@@ -202,8 +217,9 @@ impl<P: Payload> WriteAnywhere<P> {
         self.advance_checkpoint(now_ns, driver);
     }
 
-    /// Everything is on the spindles, the superblock last: what the consistency point stopped using is free.
+    /// Everything is on the spindles, the superblock last: frees the blocks that the consistency point no longer uses.
     fn commit(&mut self, now_ns: u64, checkpoint: Checkpoint<P>, driver: &mut impl Driver<P>) {
+        assert!(checkpoint.is_written(), "a consistency point commits before all of it is written");
         self.aggregate.commit();
         for (index, &block) in checkpoint.data.iter().enumerate() {
             self.prefetch_buffer_ahead(&checkpoint.data, index);

@@ -1,4 +1,4 @@
-//! What a write-anywhere array is made of.
+//! The configuration of a write-anywhere array.
 
 use strewn_alloc::{
     AggregateError, AllocationShape, PolicyName, REGION_BLOCKS, TooManyBlocks, VolumeTooLarge,
@@ -15,68 +15,68 @@ use super::block_keys::BlockKeys;
 /// mapped from the lowest LBA on.
 #[derive(Debug, Clone)]
 pub struct WriteAnywhereConfig {
-    /// The spindles.
+    /// The parity group.
     pub group: ParityGroup,
     /// Sizes of allocation area, tetris and chunk.
     pub shape: AllocationShape,
-    /// Where the next blocks go.
+    /// The allocation policy.
     pub policy: PolicyName,
-    /// What else the aggregate holds, beside the file and its metadata.
+    /// Other data in the aggregate, besides the file and its metadata.
     pub other_data: Option<OtherData>,
     /// Blocks of the volume that holds the LUN.
     pub volume_blocks: u64,
-    /// Blocks of the LUN that hold data from the start: the file the host works on.
+    /// Blocks of the file that the host works on, which starts at the LUN's first block.
     pub file_blocks: u32,
     /// One half of the NVRAM log, in bytes.
     pub log_half_bytes: u64,
-    /// What a log record takes beside its data, in bytes.
+    /// Bytes of a log record besides its data.
     pub log_record_header_bytes: u64,
-    /// A consistency point begins at the latest this long after the one before began, in nanoseconds.
+    /// The longest time between the beginnings of two consistency points, in nanoseconds.
     pub checkpoint_interval_ns: u64,
     /// The buffer cache, in blocks.
     pub cache_blocks: u32,
-    /// How much of the cache blocks that were used more than once may hold.
+    /// Most blocks of the cache's protected segment, which holds blocks used more than once.
     pub protected_blocks: u32,
-    /// More dirty blocks than this begin a consistency point.
+    /// A consistency point begins when more blocks than this are dirty.
     pub dirty_limit_blocks: u32,
-    /// Tetrises on their way to the spindles at once.
+    /// Tetrises in flight at once.
     pub tetrises_in_flight: u32,
-    /// Blocks the volume has freed that may be held back from the aggregate.
+    /// Most blocks freed by the volume whose free in the aggregate is delayed.
     pub delayed_free_blocks: u64,
-    /// What the buffer cache holds at the start.
+    /// The buffer cache's initial contents.
     pub cache_start: CacheStart,
     /// The controller's processor.
     pub processor: ProcessorCosts,
 }
 
-/// Data of others, that nobody reads or writes: it takes up room among the blocks that the file leaves free.
+/// Data that the host never reads or writes, scattered over the blocks that the file leaves free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherData {
-    /// Blocks in use once it is there, the file's and its metadata's among them.
+    /// Blocks in use with it, including the file and its metadata.
     pub full_to_blocks: u64,
-    /// Blocks that lie one behind the other on a spindle: a power of two, at most 64.
+    /// Consecutive blocks on a spindle: a power of two, at most 64.
     pub run_blocks: u32,
-    /// Where it lies is drawn from this seed.
+    /// The seed that places it.
     pub seed: u64,
 }
 
-/// What a buffer cache holds at the start.
+/// A buffer cache's initial contents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CacheStart {
     /// Nothing.
     Empty,
-    /// What laying the file out has just left in a cache that protects blocks used more than once: all metadata that
-    /// was changed again and again, and no data.
+    /// The metadata that laying out the file has just changed, which a cache that protects blocks used more than once
+    /// keeps; no data.
     #[default]
     Metadata,
 }
 
 impl WriteAnywhereConfig {
-    /// Both copies of what an aggregate begins with. They are in use, and no root leads to them.
+    /// Both copies of the superblock. They are in use, though no root leads to them.
     pub const SUPERBLOCK_BLOCKS: u64 = 2;
 
-    /// Blocks of a volume in which a LUN of `lun_blocks` can be overwritten for ever: beside the LUN there are its
-    /// metadata, the frees held back, and two generations of dirty blocks, which the buffer cache bounds.
+    /// Blocks of a volume in which a LUN of `lun_blocks` can be overwritten indefinitely. Besides the LUN, it holds the
+    /// LUN's metadata, the delayed frees, and two generations of dirty blocks, which the buffer cache bounds.
     #[must_use]
     pub fn volume_blocks_for(lun_blocks: u64, delayed_free_blocks: u64, cache_blocks: u32) -> u64 {
         // Of metadata an indirect block to 510 blocks is most; a hundredth is five times that.
@@ -84,24 +84,24 @@ impl WriteAnywhereConfig {
         lun_blocks + metadata_blocks + delayed_free_blocks + 2 * u64::from(cache_blocks)
     }
 
-    /// The numbering of the blocks of such an array with bytes.
+    /// The block numbering of an array with bytes.
     #[must_use]
     pub fn block_keys(&self) -> BlockKeys {
         self.keys_without_directory().with_directory()
     }
 
-    /// That of one without.
+    /// The block numbering of an array without bytes.
     pub(super) fn keys_without_directory(&self) -> BlockKeys {
         let regions = self.volume_blocks.div_ceil(REGION_BLOCKS).max(1);
         let regions = u32::try_from(regions).unwrap_or(u32::MAX);
         BlockKeys::new(self.file_blocks, regions, self.group.total_blocks())
     }
 
-    /// Blocks of the aggregate that an array with bytes needs, so that its LUN can be overwritten for ever: both copies of
-    /// what an aggregate begins with, everything once, what a consistency point writes anew, and what is held back.
+    /// Blocks that an aggregate with bytes needs for its LUN to be overwritten indefinitely: both superblocks, every block
+    /// once, the blocks that a consistency point rewrites, and the delayed frees.
     ///
-    /// A consistency point writes what one half of the log has made dirty, and the metadata that this changes. Twice the
-    /// cache, which is more in most arrays, is asked for as well: fuller aggregates are slow.
+    /// A consistency point rewrites the blocks that one half of the log has made dirty, and the metadata that changes with
+    /// them. Twice the cache, which is more in most arrays, is required as well: fuller aggregates are slow.
     #[must_use]
     pub fn needed_blocks(&self) -> u64 {
         let end = u64::from(self.block_keys().end());
@@ -113,8 +113,8 @@ impl WriteAnywhereConfig {
             + self.delayed_free_blocks
     }
 
-    /// Blocks of the LUN that one half of the log can make dirty, which is all that is dirty when a consistency point
-    /// begins: the cache is no bound while the one before is in progress.
+    /// Most blocks of the LUN that one half of the log can make dirty, and so the most that are dirty when a consistency
+    /// point begins. While the previous one is in progress, the cache is no bound.
     #[must_use]
     pub fn most_dirty_blocks(&self) -> u64 {
         // Two sectors on both sides of a block's end make most of a record: two blocks. Where a header takes more than the
@@ -125,7 +125,7 @@ impl WriteAnywhereConfig {
     }
 }
 
-/// Why a write-anywhere array cannot be made.
+/// Why a write-anywhere array cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WriteAnywhereError {
     /// The allocator refused its sizes.

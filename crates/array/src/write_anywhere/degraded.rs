@@ -1,14 +1,13 @@
 //! Reads of lost blocks, and which stripes may be read from and written to meanwhile.
 //!
-//! A lost block is computed from the rest of its stripe, which must not change while it is read. So the stripes of a
-//! recovery, of a rebuild's step and of a tetris are kept apart, by rows of 64 stripes: a tetris shares its row with
-//! nobody, the others share it with each other. An array that has lost nothing knows of no rows.
+//! A lost block is computed from the rest of its stripe, which must not change while it is read. Rows of 64 stripes are
+//! therefore locked: exclusively by a tetris, shared by recoveries and the steps of a rebuild. An array that has lost
+//! nothing locks no rows.
 //!
-//! Single blocks may be bad on spindles that are there: they cannot be read, or are not what was written. They are computed
-//! like lost ones, and written again where they were. What cannot be computed is refused to whoever asked for it.
+//! A working spindle may have single bad blocks, which are unreadable or not what was written. They are computed like
+//! lost ones and rewritten in place. A host operation that needs a block that cannot be computed is refused.
 //!
-//! Exclusive or costs the processor nothing here: it is charged for commands and sectors, those of recoveries among
-//! them.
+//! Exclusive or costs no processor time here. Commands and sectors do, those of recoveries included.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -25,20 +24,20 @@ use super::steps::Steps;
 use super::tag::TagFields;
 use super::{Run, WriteAnywhere};
 
-/// What an array that has lost a spindle keeps.
+/// State of an array that has lost a spindle or met a bad block.
 pub(super) struct Degraded<P> {
-    /// Spindles of which blocks are missing.
+    /// Spindles with missing blocks.
     pub(super) lost: Vec<LostSpindle>,
-    /// Blocks of spindles that are there which cannot be read, by stripe.
+    /// Bad blocks of working spindles, by stripe.
     pub(super) bad: BTreeSet<(u64, SpindleIndex)>,
-    /// Bad blocks that are being written again.
+    /// Bad blocks that are being rewritten.
     pub(super) repairs: Slab<(u64, SpindleIndex)>,
     pub(super) failures: Vec<FailedSpindle>,
     pub(super) spares: u16,
     pub(super) recoveries: Slab<Recovery<P>>,
-    /// Recoveries that have come to their ends without a command out.
+    /// Recoveries that ended without any command.
     pub(super) ended: Vec<u32>,
-    /// Recoveries that wait for a tetris, in order.
+    /// Recoveries that wait for a tetris to unlock their row, in order.
     pub(super) waiting: VecDeque<u32>,
     /// The rows of the tetrises in flight.
     pub(super) written_rows: Vec<u64>,
@@ -47,18 +46,18 @@ pub(super) struct Degraded<P> {
     pub(super) steps: Steps<P>,
 }
 
-/// A spindle of which blocks are missing.
+/// A spindle with missing blocks.
 pub(super) struct LostSpindle {
     pub(super) spindle: SpindleIndex,
-    /// The stripes below are whole again, on a spare.
+    /// Stripes below this one are rebuilt.
     pub(super) whole_below: u64,
     pub(super) on_spare: bool,
-    /// Its place among the failures.
+    /// Index of its failure.
     pub(super) failure: usize,
 }
 
 impl<P> Degraded<P> {
-    /// What a read for a recovery has asked for.
+    /// The run that a recovery's read asked for.
     pub(super) fn read_of_recovery(&self, fields: TagFields) -> Option<Run> {
         let recovery = self.recoveries.get(fields.slot as usize)?;
         recovery.reads.get(fields.first_key as usize).map(|(run, _)| *run)
@@ -86,7 +85,7 @@ impl<P> Degraded<P> {
         missing.map(|lost| lost.spindle).collect()
     }
 
-    /// The spindles that are there whose block in `stripe` is bad.
+    /// The working spindles whose block in `stripe` is bad.
     pub(super) fn bad_at(&self, stripe: u64) -> SpindleSet {
         let all = (stripe, SpindleIndex(0))..(stripe + 1, SpindleIndex(0));
         self.bad.range(all).map(|(_, spindle)| *spindle).collect()
@@ -101,7 +100,7 @@ impl<P> Degraded<P> {
                 .any(|(_, spindle)| *spindle == run.spindle)
     }
 
-    /// Where the same blocks cease to be lost or bad that are at `stripe`.
+    /// The first later stripe at which other blocks are lost or bad than at `stripe`.
     pub(super) fn loss_changes_after(&self, stripe: u64) -> u64 {
         let mark = self.mark_after(stripe);
         let first = SpindleIndex(0);
@@ -112,7 +111,7 @@ impl<P> Degraded<P> {
         }
     }
 
-    /// The first stripe behind `stripe` from which on a spindle is lost: rows begin there.
+    /// The first later stripe from which on a spindle is lost. It begins a row.
     pub(super) fn mark_after(&self, stripe: u64) -> u64 {
         let marks = self.lost.iter().map(|lost| lost.whole_below);
         marks.filter(|mark| *mark > stripe).min().unwrap_or(u64::MAX)
@@ -137,7 +136,7 @@ fn rows_of(run: Run) -> std::ops::RangeInclusive<u64> {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Sends a read, or what it takes if some of its blocks are lost.
+    /// Sends a read, or recovers it if some of its blocks are lost or bad.
     #[inline(always)]
     pub(super) fn send_read(&mut self, driver: &mut impl Driver<P>, fields: TagFields, run: Run) {
         match &self.degraded {
@@ -153,13 +152,13 @@ impl<P: Payload> WriteAnywhere<P> {
         self.degraded.as_ref().map_or(SpindleSet::EMPTY, |degraded| degraded.lost_at(stripe))
     }
 
-    /// The spindles that are there whose block in `stripe` is bad.
+    /// The working spindles whose block in `stripe` is bad.
     pub(super) fn bad_at(&self, stripe: u64) -> SpindleSet {
         self.degraded.as_ref().map_or(SpindleSet::EMPTY, |degraded| degraded.bad_at(stripe))
     }
 
-    /// Whether a tetris may begin on the row of `first_stripe`; if so the row is its own until
-    /// [`has_written`](Self::has_written), if not the checkpoint is advanced when it may.
+    /// Locks the row of `first_stripe` for a tetris, until [`has_written`](Self::has_written). Returns false if the row is
+    /// being read; the consistency point then advances once it is free.
     #[inline]
     pub(super) fn may_write(&mut self, first_stripe: u64) -> bool {
         let Some(degraded) = &mut self.degraded else { return true };
@@ -172,7 +171,7 @@ impl<P: Payload> WriteAnywhere<P> {
         may
     }
 
-    /// A tetris has been written: its row is free. [`rows_are_free`](Self::rows_are_free) must follow.
+    /// A tetris has been written: unlocks its row. [`rows_are_free`](Self::rows_are_free) must follow.
     pub(super) fn has_written(&mut self, first_stripe: u64) {
         let Some(degraded) = &mut self.degraded else { return };
         let row = first_stripe / ROW_STRIPES;
@@ -181,7 +180,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Lets go on what waited for a row: first the consistency point, then recoveries, then the rebuild.
+    /// Resumes what waited for a row: first the consistency point, then recoveries, then the rebuild.
     pub(super) fn rows_are_free(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let Some(degraded) = &self.degraded else { return };
         if degraded.wanted_row.is_some_and(|row| !degraded.is_read(row)) {

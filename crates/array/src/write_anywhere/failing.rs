@@ -1,4 +1,4 @@
-//! Spindles that fail, the spares that take their place, and what is gone.
+//! Failed spindles, the spares that replace them, and data loss.
 
 use strewn_raid::SpindleIndex;
 
@@ -11,7 +11,7 @@ use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// A spindle is lost, and a spare takes its place if there is one.
+    /// A spindle has failed; a spare replaces it if there is one.
     pub(super) fn on_spindle_failed(
         &mut self,
         now_ns: u64,
@@ -21,7 +21,7 @@ impl<P: Payload> WriteAnywhere<P> {
         assert!(spindle.0 < self.group().spindles(), "{spindle} is not the array's");
         let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
         degraded.bad.retain(|(_, other)| *other != spindle);
-        // The spare of a spindle lost before is lost like any other.
+        // A spare fails like any other spindle.
         degraded.lost.retain(|lost| lost.spindle != spindle);
         let mut failure = FailedSpindle::new(spindle, now_ns);
         let on_spare = degraded.spares > 0;
@@ -49,19 +49,19 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// What an array begins to keep when it first loses something.
+    /// The state that an array keeps from its first failure on.
     pub(super) fn no_longer_whole(&self) -> Box<Degraded<P>> {
         let in_flight = self.checkpoint.as_ref().map(|checkpoint| checkpoint.rows_in_flight());
         Box::new(Degraded::new(&self.rebuild, in_flight.unwrap_or_default()))
     }
 
-    /// What is gone, if anything is.
+    /// The data loss, if failures exceed parity.
     fn loss(&self, now_ns: u64, degraded: &Degraded<P>) -> Option<DataLost> {
         let group = self.group();
         let parity = usize::from(group.parity().spindles());
         let mut marks: Vec<u64> = degraded.lost.iter().map(|lost| lost.whole_below).collect();
         marks.sort_unstable();
-        // From there on one block more is missing than there is parity.
+        // From that stripe on, one block more is missing than there is parity.
         let gone_from = *marks.get(parity)?;
         let is_gone = |key: &u32| {
             self.map.get(*key).is_some_and(|vbn| {
@@ -79,7 +79,7 @@ impl<P: Payload> WriteAnywhere<P> {
         })
     }
 
-    /// A command that a lost spindle has not done: what waits for it gets what it needs from elsewhere.
+    /// A command failed with its spindle: what waits for it gets its blocks elsewhere.
     pub(super) fn on_command_failed(
         &mut self,
         now_ns: u64,
@@ -93,7 +93,7 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
             Owner::Recovery => self.on_recovery_command_done(now_ns, fields, None, driver),
-            // The step was given up when the spindle was lost.
+            // The step was given up when the spindle failed.
             Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, None, driver),
             Owner::Repair => self.on_repair_done(now_ns, fields, driver),
         }

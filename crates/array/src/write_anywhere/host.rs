@@ -17,20 +17,20 @@ use super::{COMMAND_BLOCKS, Run, WriteAnywhere};
 pub(super) struct PendingOperation<P> {
     host: HostOperation<P>,
     stage: Stage,
-    /// Spindle commands it waits for.
+    /// Spindle commands in flight for it.
     awaited: u32,
-    /// For a read, what is there of the answer.
+    /// A read's answer so far.
     answer: P,
-    /// Whether its blocks are given back, not written.
+    /// Whether it unmaps its blocks instead of writing them.
     is_unmap: bool,
-    /// Blocks that it needs and that cannot be had: it is refused when all else has come.
+    /// Blocks that it needs and that cannot be read or computed. It is refused once no command is in flight.
     lost: Vec<u32>,
 }
 
 /// What an operation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The indirect blocks that say where its blocks lie.
+    /// The indirect blocks that locate its blocks.
     Indirect,
     /// Its blocks (a read), or those it covers in part (a write).
     Blocks,
@@ -54,7 +54,7 @@ impl<P> PendingOperation<P> {
         self.partial_runs().into_iter().flatten()
     }
 
-    /// The same as runs: two blocks that follow each other are one.
+    /// The partial blocks as runs. Two consecutive blocks make one run.
     #[inline(always)]
     fn partial_runs(&self) -> [Range<u32>; 2] {
         let (first, last) = (*self.blocks().start(), *self.blocks().end());
@@ -71,7 +71,7 @@ impl<P> PendingOperation<P> {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// A host operation arrives: first the indirect blocks that it needs.
+    /// Admits a host operation, which first needs its indirect blocks.
     #[inline(always)]
     pub(super) fn admit(
         &mut self,
@@ -120,7 +120,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Blocks that an operation has asked for cannot be had.
+    /// Blocks that an operation asked for can be neither read nor computed.
     #[cold]
     pub(super) fn operation_lost_blocks(
         &mut self,
@@ -130,7 +130,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
         let operation = &mut self.operations[fields.slot as usize];
-        // Of an indirect block the map in memory has what it says.
+        // The map in memory has the contents of an indirect block.
         if operation.stage == Stage::Blocks {
             operation.lost.extend(fields.first_key..fields.first_key + fields.blocks);
         }
@@ -153,10 +153,11 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let operation = &mut self.operations[fields.slot as usize];
         let stage = operation.stage;
-        // What a write covers in part stays in memory until the rest of it is written over.
+        // A partial block stays in memory until the write has been applied to it.
         let hold = stage == Stage::Blocks && operation.host.direction == Direction::Write;
         self.fill(fields.first_key, fields.blocks, payload, hold);
         let operation = &mut self.operations[fields.slot as usize];
+        assert!(operation.awaited > 0, "a read has completed that its operation did not wait for");
         operation.awaited -= 1;
         if stage == Stage::Blocks && operation.host.direction == Direction::Read {
             lay_block_run(operation, fields.first_key, fields.blocks, payload);
@@ -166,7 +167,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// No command of an operation is out any more.
+    /// An operation has no command in flight any more.
     #[inline(always)]
     fn on_stage_done(&mut self, now_ns: u64, slot: u32, driver: &mut impl Driver<P>) {
         let operation = &self.operations[slot as usize];
@@ -189,7 +190,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Reads what the operation needs and the cache lacks: one command for each run of blocks.
+    /// Reads the blocks that the operation needs and the cache lacks, with one command for each run.
     #[inline(always)]
     fn read_blocks(
         &mut self,
@@ -217,8 +218,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Reads those of `blocks` that are not in the cache; how many commands that took. Those that are there are laid into
-    /// the answer at once, before they can be evicted, or without `answer` held.
+    /// Reads those of `blocks` that are not in the cache, and returns the number of commands. Cached blocks are copied into
+    /// the answer at once, before they can be evicted; without `answer`, they are held.
     #[inline(always)]
     fn read_missing(
         &mut self,
@@ -253,7 +254,7 @@ impl<P: Payload> WriteAnywhere<P> {
         commands
     }
 
-    /// A block that lies nowhere holds zeros: no spindle has to be asked.
+    /// A block without a place reads as zeros, without a command.
     #[cold]
     fn never_written(&mut self, slot: u32, block: u32, answer: bool) {
         let zeros = P::from_bytes(vec![0; BLOCK_BYTES]);
@@ -264,13 +265,13 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Where `block` lies, which is not in the cache, with those behind it up to `end` of which the same is true, as far
-    /// as they lie one behind the other and one command reaches. Nothing if it was never written.
+    /// The longest run of consecutive, uncached blocks that starts at `block`, ends before `end` and fits one command.
+    /// `None` if `block` was never written.
     #[inline(always)]
     fn run_from(&self, block: u32, end: u32) -> Option<Run> {
         let vbn = self.map.get(block)?;
         let mut run = self.run_at(vbn);
-        // A spindle's last block is followed in number by the next one's first, which is not behind it.
+        // The next VBN after a spindle's last block is on the next spindle.
         let on_spindle = self.config.group.blocks_per_spindle() - run.dbn;
         let most = u64::from(COMMAND_BLOCKS.min(end - block)).min(on_spindle) as u32;
         while run.blocks < most {
@@ -299,7 +300,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 driver.acknowledge(operation.host.id, when, operation.answer);
             }
             Direction::Write => {
-                // Writes that wait for the log are served in order: a later one does not slip in before them.
+                // Writes that wait for the log are served in order: a later one does not overtake them.
                 let logged =
                     self.waiting_for_log.is_empty() && self.log_write(now_ns, slot, when, driver);
                 if !logged {
@@ -364,7 +365,7 @@ impl<P: Payload> WriteAnywhere<P> {
         true
     }
 
-    /// Lets in the writes that waited for the log, as many as it takes.
+    /// Admits the writes that waited for the log, as many as it has room for.
     pub(super) fn admit_waiting(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         while let Some(slot) = self.waiting_for_log.front().copied() {
             if !self.log_write(now_ns, slot, Acknowledge::Now, driver) {
@@ -400,7 +401,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 }
 
-/// Lays what a run of blocks holds into a read's answer: the part of it that the host asked for.
+/// Copies the wanted part of a run of blocks into a read's answer.
 #[inline(always)]
 fn lay_block_run<P: Payload>(
     operation: &mut PendingOperation<P>,

@@ -1,8 +1,8 @@
-//! What blocks of metadata hold, byte by byte.
+//! The format of metadata blocks, byte by byte.
 //!
 //! A block of pointers (an indirect block, the inode, one of the directory) has a header of 16 bytes and 510 pointers of 8.
 //! A block of the aggregate's bitmap is 32,768 bits. All numbers are little endian. A block's own checksum stands in
-//! the pointer to it, so that a block that is old, or another's, is found out by whoever follows the pointer.
+//! the pointer to it, so that following a pointer detects a stale or misplaced block.
 
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Vbn;
@@ -13,7 +13,7 @@ const POINTERS_MAGIC: [u8; 4] = *b"STPB";
 const REGION_MAGIC: [u8; 4] = *b"STRG";
 const HEADER_BYTES: usize = 16;
 const POINTER_BYTES: usize = 8;
-/// The place of a block that was never written, or given back.
+/// The VBN of a block that was never written, or is unmapped.
 const NOWHERE: u32 = u32::MAX;
 
 /// A pointer to a block: where it lies, and the [`checksum`] of its bytes.
@@ -25,23 +25,23 @@ pub struct Pointer {
     pub checksum: u32,
 }
 
-/// Why a block's bytes are not what its pointer promises.
+/// Why a block is not the metadata block that it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
-    /// It does not begin as a block of pointers does.
-    #[error("block {0} of metadata is not a block of pointers")]
+    /// It does not begin with the magic number of a pointer block, or its count of pointers is impossible.
+    #[error("metadata block {0} is not a pointer block")]
     NotPointers(u32),
-    /// It is another block of pointers.
-    #[error("block {expected} of metadata says that it is block {found}")]
+    /// It is a different pointer block.
+    #[error("metadata block {expected} identifies itself as block {found}")]
     OtherBlock {
-        /// Whose place it has.
+        /// The key of the block that belongs there.
         expected: u32,
-        /// What it says it is.
+        /// The key in its header.
         found: u32,
     },
 }
 
-/// The CRC-32C of a block's bytes, which is never 0: that stands for one that is not known.
+/// The CRC-32C of a block's bytes, or 1 in place of 0. A checksum of 0 stands for one that is unknown.
 #[must_use]
 pub fn checksum(bytes: &[u8]) -> u32 {
     crate::crc32c(bytes).max(1)
@@ -67,10 +67,10 @@ pub(super) fn encode_pointers(
     bytes
 }
 
-/// The pointers in a block of them, which is to be block `key`.
+/// Decodes pointer block `key`.
 ///
 /// # Errors
-/// If it is not.
+/// If the bytes are not that block.
 ///
 /// # Panics
 /// If `bytes` is not a whole block.
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(decode_pointers(12, &bytes).unwrap(), pointers);
         assert_eq!(
             decode_pointers(13, &bytes).unwrap_err().to_string(),
-            "block 13 of metadata says that it is block 12"
+            "metadata block 13 identifies itself as block 12"
         );
         assert_eq!(decode_pointers(5, &[0; 4096]), Err(MetadataError::NotPointers(5)));
         let region = encode_region(12, 4);

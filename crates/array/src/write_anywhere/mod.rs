@@ -1,8 +1,8 @@
 //! The write-anywhere controller: NVRAM log, buffer cache, consistency points.
 //!
-//! A host write is logged in NVRAM and acknowledged; the blocks it covers in part are read first. The dirty blocks
-//! go out together at a consistency point, to wherever the allocator finds room, with the metadata that says where.
-//! A host read costs one spindle command for each run of its blocks that still lie one behind the other.
+//! A host write is logged in NVRAM and acknowledged; blocks that it covers in part are read first. A consistency point
+//! writes all dirty blocks together, wherever the allocator finds room, with the metadata that records where. A host read
+//! costs one spindle command for each run of blocks that are still contiguous.
 
 mod block_keys;
 mod checkpoint;
@@ -58,24 +58,24 @@ pub use restore::RestoreError;
 use stored::Stored;
 use tag::{Owner, TagFields};
 
-/// Blocks of one spindle command at most; a longer run takes several.
+/// Most blocks of one spindle command. A longer run takes several.
 const COMMAND_BLOCKS: u32 = 128;
 
-/// What the superblock's copies hold, for the allocator: the key of no other block.
+/// The superblock's key for the allocator. No other block has it.
 const SUPERBLOCK: u32 = u32::MAX;
 
 /// A write-anywhere array.
 pub struct WriteAnywhere<P: Payload> {
     config: WriteAnywhereConfig,
     keys: BlockKeys,
-    /// What a block holds is named by its key.
+    /// Blocks are identified by key.
     aggregate: Aggregate<u32>,
     volume: VirtualSpace,
-    /// Where every block lies, by key, and in which region of the volume's numbers: six bytes a block.
+    /// Each block's VBN and region of the volume, by key: six bytes for each block.
     map: BlockMap,
     regions: Vec<Region>,
     superblock: [Vbn; 2],
-    /// What only an array with bytes keeps.
+    /// Kept only by an array with bytes.
     stored: Option<Stored>,
     log: NvramLog,
     cache: BufferCache,
@@ -88,15 +88,15 @@ pub struct WriteAnywhere<P: Payload> {
     checkpoint: Option<Checkpoint<P>>,
     checkpoint_due_ns: u64,
     rebuild: Rebuild,
-    /// Nothing until a spindle fails: what an array without failures does must not depend on it.
+    /// `None` until a spindle fails. An array without failures must not depend on it.
     degraded: Option<Box<Degraded<P>>>,
     counters: Counters,
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// An array whose file has just been laid out in full ("full reallocation"): contiguous but for a change of
-    /// spindle after every chunk, with its metadata behind it. What the cache holds is
-    /// [`WriteAnywhereConfig::cache_start`].
+    /// An array whose file has just been laid out in full ("full reallocation"): contiguous except for the change of
+    /// spindle after each chunk, and followed by its metadata. [`WriteAnywhereConfig::cache_start`] sets the cache's
+    /// initial contents.
     ///
     /// # Errors
     /// If a size is zero or the file does not fit.
@@ -110,7 +110,7 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(array)
     }
 
-    /// An array with nothing in it, not even superblocks.
+    /// An array without any blocks, superblocks included.
     fn bare(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
         let nonzero = [
             (config.file_blocks.into(), "the file"),
@@ -178,19 +178,19 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// The same array with spares, and a priority for the rebuild onto them.
+    /// Grants spares, and sets the rebuild's priority.
     #[must_use]
     pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
         Self { rebuild, ..self }
     }
 
-    /// The allocator, with its free map.
+    /// The allocator and its free map.
     #[must_use]
     pub fn aggregate(&self) -> &Aggregate<u32> {
         &self.aggregate
     }
 
-    /// Where the file's blocks lie.
+    /// Where the blocks lie.
     #[must_use]
     pub fn block_map(&self) -> &BlockMap {
         &self.map
@@ -234,7 +234,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.send_with(driver, fields, direction, run, payload, false);
     }
 
-    /// The same, and whether it must be done with what else is asked for in the same call or not at all.
+    /// As [`send`](Self::send), with [`SpindleCommand::all_or_none`].
     #[inline(always)]
     fn send_with(
         &self,
@@ -264,8 +264,8 @@ impl<P: Payload> WriteAnywhere<P> {
         Run { spindle: location.spindle, dbn: location.dbn.0, blocks: 1 }
     }
 
-    /// Puts blocks that were just read into the cache; those that are there already are newer. With `hold`, they
-    /// stay there until they are let go.
+    /// Inserts blocks that were just read into the cache. Blocks already there are newer, and stay. With `hold`, the
+    /// blocks cannot be evicted until released.
     #[inline(always)]
     fn fill(&mut self, first_key: u32, blocks: u32, payload: &P, hold: bool) {
         let file_blocks = self.config.file_blocks;
@@ -284,7 +284,7 @@ impl<P: Payload> WriteAnywhere<P> {
         forget(&mut self.contents, evicted, self.config.file_blocks);
     }
 
-    /// A command has completed, or what was read in its stead; `payload` is what it brings.
+    /// A command has completed, or the recovery that replaced it. `payload` is a read's data.
     #[inline(always)]
     fn on_command_done(&mut self, now_ns: u64, tag: Tag, payload: P, driver: &mut impl Driver<P>) {
         let fields = TagFields::unpack(tag);
@@ -317,7 +317,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 }
 
-/// Drops what an evicted block of the file held.
+/// Drops the contents of an evicted block of the file.
 fn forget<P>(contents: &mut impl Contents<P>, evicted: Evicted, file_blocks: u32) {
     if let Evicted(Some(key)) = evicted
         && key < file_blocks
@@ -326,7 +326,7 @@ fn forget<P>(contents: &mut impl Contents<P>, evicted: Evicted, file_blocks: u32
     }
 }
 
-/// Blocks one behind the other on one spindle.
+/// Consecutive blocks of one spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     spindle: SpindleIndex,
@@ -345,15 +345,15 @@ impl Run {
     }
 }
 
-/// What placing a block changed.
+/// The result of placing a block.
 struct Placed {
     vbn: Vbn,
     before: Option<Vbn>,
-    /// The region of its new number and of the one before, for blocks of the volume.
+    /// For a block of the volume: the regions of its new and its old number.
     region: Option<(Region, Region)>,
 }
 
-/// No block, or no number for it.
+/// The aggregate has no free block, or the volume no free number.
 #[derive(Debug, thiserror::Error)]
 enum NoRoom {
     #[error(transparent)]
@@ -473,6 +473,18 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 
     fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    fn assert_invariants(&self) {
+        self.cache.assert_invariants();
+        assert_eq!(self.dirty.count(), u64::from(self.cache.dirty_blocks()), "dirty blocks");
+        if self.checkpoint.is_none() {
+            assert!(self.log.protects_nothing(), "a half of the log protects no consistency point");
+            assert!(
+                self.waiting_for_log.is_empty(),
+                "a write waits for the log, and nothing frees it"
+            );
+        }
     }
 
     fn layout(&self) -> LayoutMeasures {

@@ -1,4 +1,4 @@
-//! Placing what a consistency point writes: data in file order, then all metadata that this changes.
+//! Placing a consistency point's blocks: data in file order, then all metadata that changes with them.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use super::checkpoint::Checkpoint;
 use super::{NoRoom, Placed, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Places the data in file order, then all metadata that this changes, which changes more metadata: each block
-    /// is placed once, and what is changed after it was placed goes out with it all the same.
+    /// Places the data in file order, then all metadata that changes with them, which changes more metadata. Each block is
+    /// placed once; later changes to it are written with it all the same.
     #[inline(always)]
     pub(super) fn place_all(&mut self, checkpoint: &mut Checkpoint<P>) -> Result<(), NoRoom> {
         let metadata = self.keys.indirect().start..self.keys.end();
         let mut changed = MetadataSet::new(metadata.clone());
-        // A quarter of metadata on top is what a random workload sees; a poor guess costs a shallow tetris.
+        // A random workload adds a quarter of metadata. A poor guess costs a shallow tetris.
         self.aggregate.begin(checkpoint.data.len() as u64 * 5 / 4)?;
         for index in 0..checkpoint.data.len() {
             let key = checkpoint.data[index];
@@ -61,7 +61,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.forget(evicted);
                 checkpoint.to_read.extend(before.map(|before| (key, before)));
             }
-            // Until it is written it is nowhere but in memory.
+            // Until it is written, it exists only in memory.
             self.cache.hold(key);
         }
         self.aggregate.finish();
@@ -69,7 +69,7 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    /// Places one block and notes which metadata that changes; where it lay before.
+    /// Places one block and collects the metadata that changes. Returns where the block was before.
     #[inline(always)]
     fn place_in(
         &mut self,
@@ -100,7 +100,7 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(before)
     }
 
-    /// Takes from a block of the file, which was given back, the place it has, and notes which metadata that changes.
+    /// Removes the place of an unmapped block of the file, and collects the metadata that changes.
     fn unplace(&mut self, key: u32, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
         self.remember(key, &mut checkpoint.old_locations);
         if let Some(before) = self.map.remove(key) {
@@ -110,7 +110,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// A block of the volume lies elsewhere from now on: what it leaves is held back, or a snapshot's alone.
+    /// A block of the volume has moved. The free of its old place is delayed, unless a snapshot pins it.
     #[inline]
     fn leave(&mut self, region: Region, before: Vbn) {
         match self.pinned_checksum(before) {
@@ -119,8 +119,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Frees what snapshots have let go, and notes which blocks of the aggregate's bitmap are to be written for that and for
-    /// what was free since a restart.
+    /// Frees the blocks that snapshots have unpinned, and collects the blocks of the aggregate's bitmap that change with
+    /// them or are stale since a restart.
     fn free_unpinned(&mut self, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
         let Some(stored) = &mut self.stored else { return };
         let (unpinned, stale) =
@@ -142,11 +142,11 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 }
 
-/// Keys of metadata, in ascending order.
+/// A set of metadata keys, walked in ascending order.
 struct MetadataSet {
     first_key: u32,
     keys: SummaryBitmap,
-    /// What each place of the program that inserts the same for block after block inserted last.
+    /// The key inserted last by each of three call sites, which often repeat it.
     last: [u32; 3],
 }
 
@@ -156,8 +156,8 @@ impl MetadataSet {
         Self { first_key: keys.start, keys: set, last: [u32::MAX; 3] }
     }
 
-    /// Inserts `key`, unless it is what was inserted `from` the same place before: three in five are. One that was taken
-    /// out meanwhile is not put in again, which makes no difference: it has been placed.
+    /// Inserts `key`, unless call site `from` inserted it last, as in three of five cases. A key taken out since is not
+    /// inserted again, which makes no difference: it has been placed.
     #[inline(always)]
     fn insert_as_before(&mut self, from: usize, key: u32) {
         if self.last[from] != key {

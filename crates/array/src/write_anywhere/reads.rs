@@ -9,42 +9,44 @@
 /// for by the commit before: two epochs are all there can be.)
 #[derive(Debug, Default)]
 pub(super) struct Reads {
+    /// Whether the present epoch is odd.
     epoch_parity: bool,
-    /// In even epochs, in odd ones.
+    /// Reads in flight from even epochs, and from odd ones.
     out: [u32; 2],
 }
 
 impl Reads {
-    /// Whether reads that are sent now are sent in an odd epoch.
+    /// The parity of the present epoch: true if odd.
     pub(super) fn epoch_parity(&self) -> bool {
         self.epoch_parity
     }
 
-    /// A read is sent; whether that was in an odd epoch.
+    /// Counts a read sent now, and returns the epoch's parity.
     pub(super) fn sent(&mut self) -> bool {
         self.out[usize::from(self.epoch_parity)] += 1;
         self.epoch_parity
     }
 
-    /// Something is sent that must be waited for like a read sent before, in an odd epoch or not.
+    /// Counts a repair that must be waited for like the read that it follows.
     pub(super) fn sent_with(&mut self, epoch_parity: bool) {
         self.out[usize::from(epoch_parity)] += 1;
     }
 
-    /// A read has come back; whether it was the last one that a consistency point may have to wait for.
+    /// A read has come back. Returns whether it was the last that a consistency point may be waiting for.
     pub(super) fn came_back(&mut self, epoch_parity: bool) -> bool {
         let out = &mut self.out[usize::from(epoch_parity)];
+        assert!(*out > 0, "a read has come back that was not on its way");
         *out -= 1;
         *out == 0 && epoch_parity != self.epoch_parity
     }
 
-    /// A consistency point begins.
+    /// A consistency point begins a new epoch.
     pub(super) fn begin_epoch(&mut self) {
-        debug_assert!(self.are_back(), "the epoch before the last is not over");
+        assert!(self.are_back(), "the epoch before last is not over");
         self.epoch_parity = !self.epoch_parity;
     }
 
-    /// Whether all reads that were sent before the last consistency point began have come back.
+    /// Whether all reads sent before the last consistency point began have come back.
     pub(super) fn are_back(&self) -> bool {
         self.out[usize::from(!self.epoch_parity)] == 0
     }
@@ -53,6 +55,15 @@ impl Reads {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "a read has come back that was not on its way")]
+    fn a_read_comes_back_once() {
+        let mut reads = Reads::default();
+        let epoch = reads.sent();
+        reads.came_back(epoch);
+        reads.came_back(epoch);
+    }
 
     #[test]
     fn reads_sent_before_an_epoch_are_waited_for_and_those_of_it_are_not() {

@@ -1,8 +1,8 @@
-//! The rebuild of lost spindles onto spares, 64 stripes a step.
+//! The rebuild of lost spindles onto spares, in steps of 64 stripes.
 //!
-//! All stripes are rebuilt, those that nobody uses too: RAID does not know which blocks a file system has in use. Steps
-//! go through the stripes in order, a set number of them at once, and what is whole again is whole below one mark a
-//! spindle. Spindles that are lost together are rebuilt together, as far as their marks are the same.
+//! All stripes are rebuilt, unused ones included: RAID does not know which blocks a file system uses. A fixed number of
+//! steps is in flight, in stripe order. A spindle is whole below its mark. Spindles lost together are rebuilt together
+//! while their marks are equal.
 
 use strewn_base::{Direction, ROW_STRIPES};
 use strewn_raid::{SpindleIndex, SpindleSet};
@@ -15,7 +15,7 @@ use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Begins the steps that may begin.
+    /// Begins as many steps as may begin.
     pub(super) fn advance_rebuild(&mut self, driver: &mut impl Driver<P>) {
         loop {
             let Some(degraded) = &mut self.degraded else { return };
@@ -47,7 +47,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// The stripes behind the last step under way, or those that are missing first.
+    /// The step after the last one in flight, or the first that is missing.
     fn next_step(&self) -> Option<Step<P>> {
         let degraded = self.degraded.as_ref()?;
         let on_spares = || degraded.lost.iter().filter(|lost| lost.on_spare);
@@ -59,7 +59,7 @@ impl<P: Payload> WriteAnywhere<P> {
             .filter(|lost| lost.whole_below <= first_stripe)
             .map(|lost| lost.spindle)
             .collect();
-        // A whole row, of which it keeps tetrises out, and in which to them a spindle is lost from end to end or not at all.
+        // A whole row, locked against tetrises, in which each spindle is lost entirely or not at all.
         let end = (first_stripe + ROW_STRIPES).min(self.config.group.stripes());
         let end = end.min(degraded.mark_after(first_stripe));
         (first_stripe < end && !rebuilt.is_empty()).then(|| Step {
@@ -87,7 +87,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let shape = group.stripe_shape();
         let rebuilt = group.members_on(rebuilt);
         let plan = shape.plan_rebuild(rebuilt, group.members_on(lost));
-        // A loss that parity does not make good has ended the run.
+        // Failures that exceed parity have ended the run.
         let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
         let mut from = group.spindles_of(plan.read);
         if all {
@@ -96,7 +96,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 .filter(|one| !lost.contains(*one))
                 .collect();
         }
-        // Where blocks are bad, it takes others; a stripe that cannot be rebuilt takes none.
+        // A stripe with bad blocks needs others instead; one that cannot be rebuilt needs none.
         for stripe in first_stripe..first_stripe + u64::from(blocks) {
             let bad = degraded.bad_at(stripe);
             if !bad.is_empty()
@@ -142,7 +142,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.send(driver, fields, direction, run, payload);
     }
 
-    /// Whether a step has not read all that it takes now: blocks may have turned out bad since it asked for the others.
+    /// Whether a step lacks blocks that it needs by now: others may have turned out bad since its reads were sent.
     fn lacks_blocks(&self, position: usize) -> bool {
         let Some(degraded) = self.degraded.as_ref().filter(|_| P::CARRIES_DATA) else {
             return false;
@@ -158,7 +158,7 @@ impl<P: Payload> WriteAnywhere<P> {
         })
     }
 
-    /// Writes what a step has rebuilt.
+    /// Writes a step's rebuilt blocks.
     fn write_step(&mut self, position: usize, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
         let step = &mut degraded.steps.under_way[position];
@@ -186,8 +186,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// A command of a step has completed; or it failed: because its spindle is lost, and then the step is given up, or
-    /// because blocks are bad, and then what is needed is read again.
+    /// A command of a step has completed, or failed. If its spindle failed, the step is given up; if blocks are bad, the
+    /// step reads again.
     #[cold]
     pub(super) fn on_rebuild_command_done(
         &mut self,
@@ -199,6 +199,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let Some(degraded) = &mut self.degraded else { return };
         let position = degraded.steps.position(fields);
         let step = &mut degraded.steps.under_way[position];
+        assert!(step.awaited > 0, "a command has completed that its step did not wait for");
         step.awaited -= 1;
         match outcome {
             Some(payload) if P::CARRIES_DATA && step.stage == Stage::Reading => {

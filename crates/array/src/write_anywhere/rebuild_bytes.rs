@@ -1,4 +1,4 @@
-//! What a rebuild writes, computed from what it has read.
+//! The blocks that a rebuild writes, computed from those it has read.
 
 use strewn_raid::{Dbn, Member, SpindleIndex, SpindleSet, StripeBytes};
 
@@ -8,21 +8,21 @@ use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 use super::stored::Fit;
 use super::{Run, WriteAnywhere};
 
-/// Blocks of a stripe as they were computed, by spindle.
+/// Computed blocks of a stripe, by spindle.
 type Rebuilt = Vec<(SpindleIndex, Vec<u8>, Fit)>;
 
-/// Whether nothing speaks against any of them.
+/// Whether no block contradicts its checksum.
 fn fits(computed: &Rebuilt) -> bool {
     computed.iter().all(|(_, _, fit)| matches!(fit, Fit::Right | Fit::Unknown))
 }
 
 impl<P: Payload> WriteAnywhere<P> {
     /// The blocks of the spindles `rebuilt` in `blocks` stripes from `first_stripe` on, in runs. Blocks that cannot be
-    /// computed, or come out other than they were written, are left out: they are bad from now on. Nothing where one that
-    /// was not `read`, because not `all` were, may be what it takes to do better.
+    /// computed, or whose checksum is wrong, are omitted and marked as bad. Returns `None` if reading `all` blocks may give
+    /// a better result.
     ///
-    /// A block that comes out wrong was computed from one that is old and says that it is not: parity, of which no pointer
-    /// has a checksum. Which one it is shows when it is left out.
+    /// A block with a wrong checksum was computed from a stale block that no pointer covers, such as parity. Leaving
+    /// spindles out one by one finds it.
     pub(super) fn rebuilt_runs(
         &mut self,
         first_stripe: u64,
@@ -80,26 +80,8 @@ impl<P: Payload> WriteAnywhere<P> {
                     bad.push((stripe, spindle));
                     continue;
                 };
-                let bytes = P::from_bytes(bytes.clone());
-                let holds = self.holds_at(spindle, stripe);
-                let follows = runs.iter_mut().find(|(run, _)| {
-                    run.spindle == spindle && run.dbn + u64::from(run.blocks) == stripe
-                });
-                let (run, payload) = match follows {
-                    Some((run, payload)) => {
-                        run.blocks += 1;
-                        (run, payload)
-                    }
-                    None => {
-                        let run = Run { spindle, dbn: stripe, blocks: 1 };
-                        runs.push((run, P::default()));
-                        let Some((run, payload)) = runs.last_mut() else { continue };
-                        (run, payload)
-                    }
-                };
-                let at_sector = (run.blocks - 1) * BLOCK_SECTORS;
-                payload.splice(at_sector, &bytes);
-                payload.describe(at_sector, holds);
+                let contents = self.contents_at(spindle, stripe);
+                append(&mut runs, (spindle, stripe), &P::from_bytes(bytes.clone()), contents);
             }
         }
         self.counters.blocks_gone += gone;
@@ -109,12 +91,32 @@ impl<P: Payload> WriteAnywhere<P> {
         Some(runs)
     }
 
-    /// What the block of `spindle` in `stripe` holds.
-    fn holds_at(&self, spindle: SpindleIndex, stripe: u64) -> BlockContents {
+    /// The contents of the block of `spindle` in `stripe`.
+    fn contents_at(&self, spindle: SpindleIndex, stripe: u64) -> BlockContents {
         if spindle.0 >= self.group().data_spindles() {
             return BlockContents::Parity;
         }
         let vbn = self.group().vbn(spindle, Dbn(stripe));
         self.key_at(vbn).map_or(BlockContents::Nothing, |key| self.keys.holds(key))
     }
+}
+
+/// Appends a block to the run that it follows, or begins a run with it.
+fn append<P: Payload>(
+    runs: &mut Vec<(Run, P)>,
+    (spindle, dbn): (SpindleIndex, u64),
+    bytes: &P,
+    contents: BlockContents,
+) {
+    let follows =
+        |(run, _): &(Run, P)| run.spindle == spindle && run.dbn + u64::from(run.blocks) == dbn;
+    let position = runs.iter().position(follows).unwrap_or_else(|| {
+        runs.push((Run { spindle, dbn, blocks: 0 }, P::default()));
+        runs.len() - 1
+    });
+    let (run, payload) = &mut runs[position];
+    let at_sector = run.blocks * BLOCK_SECTORS;
+    run.blocks += 1;
+    payload.splice(at_sector, bytes);
+    payload.describe(at_sector, contents);
 }

@@ -1,4 +1,4 @@
-//! Reads that take more than a read: blocks computed from the rest of their stripes, and bad ones written again.
+//! Recoveries: reads of lost or bad blocks, which are computed from the rest of their stripes.
 
 use strewn_base::Direction;
 use strewn_raid::{Member, MemberSet, SpindleIndex, SpindleSet, StripeBytes, StripePlan};
@@ -10,35 +10,35 @@ use crate::units::BLOCK_BYTES;
 use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
-/// A read, some of whose blocks are lost or bad.
+/// A read with lost or bad blocks.
 pub(super) struct Recovery<P> {
-    /// The read, by the name and place under which it was asked for.
+    /// The tag and the run of the original read.
     tag: Tag,
     pub(super) run: Run,
-    /// Commands on their way; none while it waits.
+    /// Commands in flight; none while it waits.
     pub(super) awaited: u32,
-    /// A spindle was lost under it, or a block turned out bad: what is read so far does not do.
+    /// A spindle failed meanwhile, or another block is bad: it must read again.
     again: bool,
-    /// Stretches of the run in which the same blocks are lost.
+    /// Stretches of the run, in each of which the same blocks are lost.
     stretches: Vec<Stretch>,
-    /// What its commands read, and what they have brought.
+    /// Its reads and their data.
     pub(super) reads: Vec<(Run, P)>,
-    /// The spindle that is not believed: with what it has, what comes out is not what was written.
+    /// The spindle that is doubted: computed with its blocks, the result has a wrong checksum.
     doubted: Option<SpindleIndex>,
 }
 
-/// A stretch of a run.
+/// Part of a run in which the same blocks are lost.
 struct Stretch {
     run: Run,
     source: StretchSource,
 }
 
 enum StretchSource {
-    /// The blocks are there.
+    /// The blocks can be read.
     Read,
-    /// They are computed.
+    /// The blocks are computed.
     Compute(StripePlan),
-    /// They cannot be computed.
+    /// The blocks can neither be read nor computed.
     Gone,
 }
 
@@ -54,7 +54,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.begin_recovery(slot, driver);
     }
 
-    /// Reads what a recovery takes, or has it wait for a tetris that is changing its stripes.
+    /// Sends a recovery's reads, or queues it behind a tetris that is changing its stripes.
     #[cold]
     pub(super) fn begin_recovery(&mut self, slot: u32, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
@@ -129,6 +129,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let Some(degraded) = &mut self.degraded else { return };
         let recovery = &mut degraded.recoveries[fields.slot as usize];
+        assert!(recovery.awaited > 0, "a read has completed that its recovery did not wait for");
         recovery.awaited -= 1;
         match outcome {
             Some(payload) => recovery.reads[fields.first_key as usize].1 = payload,
@@ -145,7 +146,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.rows_are_free(now_ns, driver);
     }
 
-    /// Ends the recoveries for which nothing had to be read.
+    /// Ends the recoveries that had nothing to read.
     #[inline]
     pub(super) fn end_recoveries(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         while let Some(degraded) = &mut self.degraded
@@ -170,7 +171,7 @@ impl<P: Payload> WriteAnywhere<P> {
             recovery.stretches.iter().any(|stretch| matches!(stretch.source, StretchSource::Gone));
         let answer = self.computed(recovery);
         if !gone && self.wrong_blocks(fields, &answer).is_some() {
-            // What one spindle has is old, and says that it is not. Which one it is shows when it is left out.
+            // One spindle holds a stale block with a valid checksum. Leaving spindles out one by one finds it.
             if self.doubt_another(slot) {
                 self.begin_recovery(slot, driver);
                 return;
@@ -191,7 +192,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.on_command_done(now_ns, recovery.tag, answer, driver);
     }
 
-    /// What a recovery has found out, for all of its run.
+    /// The blocks of a recovery's run, read or computed.
     fn computed(&self, recovery: &Recovery<P>) -> P {
         let shape = self.group().stripe_shape();
         let mut stripe_bytes =
@@ -227,8 +228,7 @@ impl<P: Payload> WriteAnywhere<P> {
         P::from_bytes(bytes)
     }
 
-    /// Leaves one more spindle out of a recovery than those whose blocks are known not to be there, another than before;
-    /// whether there is one.
+    /// Doubts the next spindle, whose blocks the recovery then leaves out as well. Returns false if none is left.
     fn doubt_another(&mut self, slot: u32) -> bool {
         let group = self.config.group;
         let Some(degraded) = &mut self.degraded else { return false };
@@ -249,12 +249,12 @@ impl<P: Payload> WriteAnywhere<P> {
         candidate.is_some()
     }
 
-    /// Blocks of a read that cannot be had by any way.
+    /// The blocks of a read can be neither read nor computed.
     fn gone(&mut self, now_ns: u64, fields: TagFields, run: Run, driver: &mut impl Driver<P>) {
         self.counters.blocks_gone += u64::from(run.blocks);
         match fields.owner {
             Owner::HostOperation => self.operation_lost_blocks(now_ns, fields, driver),
-            // What it describes is in memory, and is written elsewhere.
+            // What the metadata describes is in memory, and is written elsewhere.
             Owner::CheckpointRead => self.on_metadata_read(now_ns, fields, None, driver),
             Owner::Tetris | Owner::Recovery | Owner::Rebuild | Owner::Repair => {
                 unreachable!("only reads of the file and of metadata are recovered")

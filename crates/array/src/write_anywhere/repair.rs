@@ -1,4 +1,4 @@
-//! Bad blocks: what a read that finds some does about them, and writing them again.
+//! Bad blocks: handling reads that find them, and rewriting them.
 
 use strewn_base::Direction;
 
@@ -10,7 +10,7 @@ use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// A spindle could not read some of a command's blocks, or they are not what was written.
+    /// Some blocks of a read are unreadable, or not what was written.
     pub(super) fn on_bad_blocks(
         &mut self,
         now_ns: u64,
@@ -34,7 +34,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::HostOperation | Owner::CheckpointRead => self.recover(tag, run, driver),
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
             Owner::Recovery => self.on_recovery_command_done(now_ns, fields, None, driver),
-            // A step reads from end to end. Read again it would bring the same, and what is known to be bad it does without.
+            // A step reads whole rows. Reading again would return the same, and the step does without known bad blocks.
             Owner::Rebuild => {
                 let outcome = (new == 0 && !outcome.bytes().is_empty()).then_some(outcome);
                 self.on_rebuild_command_done(now_ns, fields, outcome, driver);
@@ -43,8 +43,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Writes the bad blocks of a read again, as they have been computed. Parity has them as they are already, and until
-    /// the write is done it counts as a read: its place is not given to another block before.
+    /// Rewrites the bad blocks of a read as computed. Parity already agrees with them. Until it is done, the write counts
+    /// as a read, so that its place is not reused.
     pub(super) fn repair(
         &mut self,
         read: TagFields,
@@ -78,7 +78,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// A bad block has been written again; or its spindle was lost before.
+    /// A bad block has been rewritten, or its spindle failed first.
     pub(super) fn on_repair_done(
         &mut self,
         now_ns: u64,
@@ -94,7 +94,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Blocks are written: they are bad no longer.
+    /// Blocks have been written, and are no longer bad.
     pub(super) fn is_rewritten(&mut self, run: Run) {
         if let Some(degraded) = &mut self.degraded
             && !degraded.bad.is_empty()

@@ -1,4 +1,4 @@
-//! Arrays that begin with nothing written, or where another left off.
+//! Empty arrays, arrays restored from their root, and what a live array needs beyond a simulated one.
 
 use std::ops::Range;
 
@@ -12,27 +12,27 @@ use crate::units::BLOCK_SECTORS;
 use super::metadata::Pointer;
 use super::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
 
-/// Why an array cannot go on from what was read of it.
+/// Why an array cannot be restored from its metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RestoreError {
-    /// The array cannot be made at all.
+    /// The configuration is invalid.
     #[error(transparent)]
     Array(#[from] WriteAnywhereError),
-    /// A pointer leads out of the aggregate, or to a place that another block has.
+    /// A pointer leads outside the aggregate, or to a block that is already in use.
     #[error("block {key} lies at VBN {vbn}, which {problem}")]
     Misplaced {
         /// The block.
         key: u32,
-        /// Where it is said to lie.
+        /// The VBN in its pointer.
         vbn: u64,
-        /// What is wrong with that.
+        /// What is wrong with it.
         problem: &'static str,
     },
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// An array none of whose blocks was ever written: they read as zeros and lie nowhere, until a consistency point
-    /// gives them a place.
+    /// An array whose blocks have never been written. They read as zeros, and have no place until a consistency point
+    /// allocates one.
     ///
     /// # Errors
     /// If a size is zero, or the whole file would not fit.
@@ -47,12 +47,12 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(array)
     }
 
-    /// An array whose blocks lie where the pointers say that lead to them from its root, by key; all others lie nowhere.
-    /// The cache is empty, nothing is held back, and the volume's numbers are given anew, in file order. `held` is what
-    /// each snapshot holds, which may be the array's as well.
+    /// Restores an array from the pointers that its root leads to, by key. Blocks without a pointer have no place. The
+    /// cache is empty, no frees are delayed, and the volume's numbers are assigned again in file order. `pins` lists the
+    /// blocks of each snapshot, which the active file may share.
     ///
     /// # Errors
-    /// If the array cannot be made, or two blocks have one place.
+    /// If the configuration is invalid, or two blocks have the same place.
     pub fn restored(
         config: WriteAnywhereConfig,
         blocks: impl IntoIterator<Item = (u32, Pointer)>,
@@ -61,13 +61,13 @@ impl<P: Payload> WriteAnywhere<P> {
         let mut array = Self::empty(config)?;
         for (key, Pointer { vbn, checksum }) in blocks {
             if key >= array.keys.end() || vbn.0 >= array.aggregate.total_blocks() {
-                let problem = "is not of this array";
+                let problem = "is outside this array";
                 return Err(RestoreError::Misplaced { key, vbn: vbn.0, problem });
             }
             array.aggregate.set_aside(vbn).map_err(|_| RestoreError::Misplaced {
                 key,
                 vbn: vbn.0,
-                problem: "another block has too",
+                problem: "another block has as well",
             })?;
             array.map.replace(key, vbn);
             array.set_checksum(key, checksum);
@@ -78,7 +78,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 let region = array.volume.allocate().map_err(|_| RestoreError::Misplaced {
                     key,
                     vbn: vbn.0,
-                    problem: "is one more than the volume has numbers",
+                    problem: "exceeds the numbers of the volume",
                 })?;
                 array.regions[key as usize] = region;
             }
@@ -89,13 +89,13 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(array)
     }
 
-    /// Has a snapshot hold blocks, which lie where they say.
+    /// Pins a snapshot's blocks where their pointers say.
     fn pin(&mut self, snapshot: u32, blocks: &[(u32, Pointer)]) -> Result<(), RestoreError> {
         let Some(stored) = &mut self.stored else { return Ok(()) };
         for &(key, Pointer { vbn, .. }) in blocks {
             let problem = |problem| Err(RestoreError::Misplaced { key, vbn: vbn.0, problem });
             if key >= self.keys.indirect().end || vbn.0 >= self.aggregate.total_blocks() {
-                return problem("is not of a snapshot");
+                return problem("cannot belong to a snapshot");
             }
             if self.aggregate.set_aside(vbn).is_ok() {
                 stored.is_placed(key, vbn);
@@ -107,8 +107,8 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    /// What a block of the aggregate's bitmap holds, or that it is not known: if that is not what is in use, the next
-    /// consistency point writes it. A restored array is told of those that may have in use what is free by now.
+    /// Compares a stored block of the aggregate's bitmap with what is in use; `None` if it could not be read. If they
+    /// differ, the next consistency point rewrites it. After a restore, the stored bitmap may mark free blocks as in use.
     pub fn bitmap_is(&mut self, key: u32, bytes: Option<&[u8]>) {
         let is_right = bytes == Some(&self.metadata_block(key, &[]));
         if let Some(stored) = &mut self.stored
@@ -118,11 +118,11 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Has snapshot `snapshot`, the highest number so far and one more, hold the file as it is on the spindles; its inode.
-    /// Nothing may be dirty, and no consistency point in progress.
+    /// Takes snapshot `snapshot`, numbered one above the highest so far, of the file as it is on the spindles. Returns the
+    /// file's inode. Nothing may be dirty, and no consistency point in progress.
     ///
     /// # Errors
-    /// If there would not be room any more to write all of the file once again: how many blocks are lacking.
+    /// If the file could then no longer be overwritten in full: the number of blocks lacking.
     pub fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, u64> {
         let keys = 0..self.keys.indirect().end;
         let inode = self.pointer(keys.end - 1);
@@ -139,8 +139,8 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(inode)
     }
 
-    /// Has snapshot `snapshot` hold nothing any more, and those above it have the numbers one lower; how many blocks are in use
-    /// until the next consistency point that only it held.
+    /// Deletes snapshot `snapshot`, renumbers later ones, and returns the number of blocks that only it referenced. The
+    /// next consistency point frees them.
     pub fn delete_snapshot(&mut self, snapshot: u32) -> u64 {
         let Some(stored) = &mut self.stored else { return 0 };
         let map = &self.map;
@@ -157,15 +157,15 @@ impl<P: Payload> WriteAnywhere<P> {
         &self.keys
     }
 
-    /// Where block `key` lies, and its checksum, which is 0 if it is not known; nothing if it lies nowhere.
+    /// Where block `key` lies, and its checksum, 0 if unknown; `None` if it has no place.
     #[must_use]
     pub fn pointer(&self, key: u32) -> Option<Pointer> {
         let vbn = self.map.get(key)?;
         Some(Pointer { vbn, checksum: self.checksum_of(key) })
     }
 
-    /// The host gives blocks back: they read as zeros from now on, and the next consistency point gives them no place. It
-    /// is logged and acknowledged like a write, takes as much of the log, and covers whole blocks.
+    /// Unmaps blocks: they read as zeros from now on, and the next consistency point frees their places. An unmap is
+    /// logged and acknowledged like a write of the same length.
     pub fn unmap(
         &mut self,
         now_ns: u64,
@@ -185,7 +185,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.end_recoveries(now_ns, driver);
     }
 
-    /// Whether block `block` of the file has a place, or will have one with the next consistency point.
+    /// Whether block `block` of the file has a place, or will have one at the next consistency point.
     #[must_use]
     pub fn is_allocated(&self, block: u32) -> bool {
         let is_unmapped =
@@ -193,21 +193,21 @@ impl<P: Payload> WriteAnywhere<P> {
         !is_unmapped && (self.map.get(block).is_some() || self.dirty.contains(block.into()))
     }
 
-    /// A blank spindle has taken the place of one that is lost: it is rebuilt.
+    /// A blank device has replaced a failed spindle: rebuilds onto it.
     pub fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
         if let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == spindle) {
             lost.on_spare = true;
             degraded.failures[lost.failure].rebuild_began_ns = Some(now_ns);
-            // Steps under way do not write to it: they begin anew.
+            // Steps in flight do not write to it: they start over.
             degraded.steps.give_up();
         }
         self.advance_rebuild(driver);
         self.end_recoveries(now_ns, driver);
     }
 
-    /// Begins a consistency point if there is something for it to write and none is in progress: an array that is shut
-    /// down leaves nothing to the log.
+    /// Begins a consistency point, unless one is in progress or nothing is dirty. A shutdown calls it so that nothing is
+    /// left to replay from the log.
     pub fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         if self.checkpoint.is_none() {
             self.begin_checkpoint(now_ns, driver);
@@ -215,7 +215,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Whether all that was acknowledged is on the spindles.
+    /// Whether everything acknowledged is on the spindles.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.checkpoint.is_none() && self.dirty.is_empty()

@@ -14,8 +14,8 @@ use super::checkpoint::Checkpoint;
 use super::metadata::{self, Pointer};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Notes what the consistency point, whose blocks have been placed, will write: the checksums of its data, then its
-    /// metadata, from the bottom up, since each block has the checksums of those that it points to.
+    /// Fixes what a consistency point with placed blocks will write: the checksums of its data, then its metadata from the
+    /// bottom up, since each block contains the checksums of the blocks that it points to.
     pub(super) fn seal(&mut self, checkpoint: &mut Checkpoint<P>) {
         if !P::CARRIES_DATA {
             return;
@@ -38,7 +38,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// The bytes of block `key` of metadata, as the consistency point leaves it that frees `freed` (ascending).
+    /// The bytes of metadata block `key` after a consistency point that frees `freed`, in ascending order.
     pub(super) fn metadata_block(&self, key: u32, freed: &[Vbn]) -> Vec<u8> {
         if self.keys.has_pointers(key) {
             let pointers = self.keys.children(key).map(|child| {
@@ -63,7 +63,7 @@ impl<P: Payload> WriteAnywhere<P> {
         metadata::encode_region(key, self.volume.numbers_used(Region(region as u16)))
     }
 
-    /// Which of the blocks from `first` to `end` are in use: how many the free map has in one word, and a bit for each.
+    /// The blocks in use from `first` to `end`, word by word of the free map: the number of blocks, and a bit for each.
     fn used_words(&self, first: u64, end: u64) -> impl Iterator<Item = (u32, u64)> {
         let (group, map) = (self.group(), self.aggregate.free_map(GroupIndex(0)));
         let mut at = first;
@@ -80,7 +80,7 @@ impl<P: Payload> WriteAnywhere<P> {
         })
     }
 
-    /// What leads to everything that the consistency point in progress has written.
+    /// The root of everything that the consistency point in progress has written.
     pub(super) fn root(&self) -> Root {
         let block = self.keys.root().and_then(|root| {
             let vbn = self.map.get(root)?;

@@ -1,26 +1,26 @@
-//! What snapshots hold: blocks that stay in use when the array writes them elsewhere, and what must be in them.
+//! Blocks pinned by snapshots: they stay in use after the active file has moved on, with the checksums they must have.
 
 use strewn_raid::Vbn;
 
 use super::metadata::Pointer;
 
-/// A block that snapshots hold.
+/// A block that snapshots pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PinnedBlock {
-    /// Numbers of an aggregate with bytes are of 32 bits.
+    /// An array with bytes has VBNs of 32 bits.
     vbn: u32,
     key: u32,
     checksum: u32,
-    /// A bit for each snapshot.
+    /// One bit for each snapshot.
     snapshots: u32,
 }
 
-/// All of them, by place.
+/// All pinned blocks, by VBN.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SnapshotPins(Vec<PinnedBlock>);
 
 impl SnapshotPins {
-    /// Adds what snapshot `snapshot` holds.
+    /// Pins the blocks of snapshot `snapshot`.
     pub(super) fn pin(&mut self, snapshot: u32, blocks: impl IntoIterator<Item = (u32, Pointer)>) {
         let snapshots = 1 << snapshot;
         self.0.extend(blocks.into_iter().map(|(key, Pointer { vbn, checksum })| PinnedBlock {
@@ -37,8 +37,8 @@ impl SnapshotPins {
         });
     }
 
-    /// Lets go what snapshot `snapshot` holds, and has those above it have the numbers one lower; places that none holds any
-    /// more, each with the block that lies there.
+    /// Unpins the blocks of snapshot `snapshot` and renumbers later snapshots. Returns the VBN and key of each block that no
+    /// snapshot pins any more.
     pub(super) fn unpin(&mut self, snapshot: u32) -> Vec<(Vbn, u32)> {
         let below = (1 << snapshot) - 1;
         let mut unpinned = Vec::new();
@@ -52,13 +52,13 @@ impl SnapshotPins {
         unpinned
     }
 
-    /// The checksum of what is held at a place.
+    /// The checksum of the pinned block at `vbn`.
     pub(super) fn checksum_at(&self, vbn: Vbn) -> Option<u32> {
         let at = self.0.binary_search_by_key(&vbn.0, |block| block.vbn.into()).ok()?;
         Some(self.0[at].checksum)
     }
 
-    /// How many blocks are held.
+    /// Number of pinned blocks.
     pub(super) fn len(&self) -> u64 {
         self.0.len() as u64
     }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_let_go_by_the_last_snapshot_that_holds_it() {
+    fn a_block_is_unpinned_with_its_last_snapshot() {
         let block = |key, vbn| (key, Pointer { vbn: Vbn(vbn), checksum: key + 100 });
         let mut blocks = SnapshotPins::default();
         blocks.pin(0, [block(7, 70), block(3, 30)]);

@@ -1,4 +1,4 @@
-//! The steps of a rebuild that are under way, and how far each has come.
+//! The rebuild's steps in flight, and their progress.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use super::tag::TagFields;
 /// Bits of a step's number that its commands carry.
 pub(super) const NUMBER_MASK: u32 = (1 << 20) - 1;
 
-/// The steps under way, in the order of their stripes.
+/// The steps in flight, in stripe order.
 pub(super) struct Steps<P> {
     pub(super) under_way: VecDeque<Step<P>>,
-    /// The number of the first of them.
+    /// The number of the first step.
     pub(super) first_number: u32,
 }
 
@@ -31,31 +31,31 @@ pub(super) struct Step<P> {
     pub(super) stage: Stage,
     pub(super) awaited: u32,
     pub(super) given_up: bool,
-    /// A block that was read turned out bad: it is read again, without it.
+    /// A block turned out bad: the step reads again, without it.
     pub(super) again: bool,
-    /// What was computed is not what was written: all that is there is read, to find out which block is old.
+    /// A computed block has a wrong checksum: the step reads all blocks, to find the stale one.
     pub(super) all: bool,
-    /// What its reads have brought, where there are bytes.
+    /// The data read, if the payload carries data.
     pub(super) read: Vec<(SpindleIndex, P)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// A tetris is changing its stripes.
+    /// It waits for a tetris that is changing its stripes.
     Waiting,
     Reading,
     Writing,
-    /// It is done, and one before it is not. Until then nobody may change its stripes: the mark is below them.
+    /// It is done, but an earlier one is not. Its stripes stay locked until the mark has passed them.
     Done,
 }
 
 impl<P> Steps<P> {
-    /// Whether a step is under way in `row`.
+    /// Whether a step locks `row`.
     pub(super) fn hold(&self, row: u64) -> bool {
         self.under_way.iter().any(|step| step.first_stripe / ROW_STRIPES == row)
     }
 
-    /// Another spindle is lost: the steps come to their ends, and then begin anew from the marks.
+    /// Another spindle is lost: the steps in flight end, and the rebuild restarts from the marks.
     pub(super) fn give_up(&mut self) {
         for step in &mut self.under_way {
             step.given_up = true;
@@ -63,7 +63,7 @@ impl<P> Steps<P> {
         self.drop_given_up();
     }
 
-    /// Steps that were given up go when no command of them is out. Nothing else is under way until all have gone.
+    /// Drops the steps that were given up, once none has a command in flight. No other step begins before.
     pub(super) fn drop_given_up(&mut self) {
         let gone = |step: &Step<P>| step.given_up && step.awaited == 0;
         if self.under_way.iter().all(gone) {
@@ -72,7 +72,7 @@ impl<P> Steps<P> {
         }
     }
 
-    /// What a read for a step has asked for.
+    /// The run that a step's read asked for.
     pub(super) fn read_of_step(&self, fields: TagFields) -> Option<Run> {
         let step = self.under_way.get(self.position(fields))?;
         let spindle = SpindleIndex(fields.first_key as u16);

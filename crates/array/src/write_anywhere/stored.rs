@@ -1,4 +1,4 @@
-//! What an array with bytes keeps beside its maps: the checksum of every block, and what was given back.
+//! What an array with bytes keeps beside its maps: each block's checksum, the unmapped blocks, and the snapshots' pins.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +13,23 @@ use super::snapshot_pins::SnapshotPins;
 use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
-/// Nothing in a simulation.
+/// Absent in a simulation.
 pub(super) struct Stored {
-    /// The checksum of every block as it was last written, by key; 0 where it is not known.
+    /// Each block's checksum as last written, by key; 0 if unknown.
     checksums: Vec<u32>,
-    /// Dirty blocks that were given back: the consistency point gives them no place.
+    /// Dirty blocks that were unmapped. The consistency point allocates no place for them.
     pub(super) unmapped: SummaryBitmap,
-    /// Which block lies at each VBN, or lay there last.
+    /// The key of the block that lies, or last lay, at each VBN.
     key_at: Vec<u32>,
-    /// What snapshots hold.
+    /// Blocks pinned by snapshots.
     pub(super) pins: SnapshotPins,
-    /// What no snapshot holds any more: the next consistency point frees it.
+    /// Blocks that no snapshot pins any more. The next consistency point frees them.
     pub(super) unpinned: Vec<Vbn>,
-    /// Blocks of the aggregate's bitmap that do not say what is in use: the next consistency point writes them.
+    /// Blocks of the aggregate's bitmap that are out of date. The next consistency point rewrites them.
     pub(super) stale: Vec<u32>,
 }
 
-/// No block.
+/// The key of no block.
 const NOBODY: u32 = u32::MAX;
 
 impl Stored {
@@ -44,7 +44,7 @@ impl Stored {
         }
     }
 
-    /// Which block lies at `vbn`, or lay there last.
+    /// The key of the block that lies, or last lay, at `vbn`.
     pub(super) fn key_at(&self, vbn: Vbn) -> Option<u32> {
         let key = *self.key_at.get(vbn.0 as usize)?;
         (key != NOBODY).then_some(key)
@@ -58,27 +58,27 @@ impl Stored {
     }
 }
 
-/// How bytes agree with what is known of the block that they are read or computed for.
+/// How bytes compare with what is known of their block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     /// They are what was written.
     Right,
-    /// Nobody knows, or needs to.
+    /// Unknown, and not needed.
     Unknown,
-    /// They are not what the consistency point in progress writes there: it may have done so, or not yet.
+    /// They are not what the consistency point in progress writes there, which it may not have done yet.
     Early,
     /// They are not what was written.
     Wrong,
 }
 
-/// Where a block lay, and what it held, before the consistency point in progress.
+/// Where a block lay before the consistency point in progress, and its checksum there.
 pub(super) struct OldLocation {
     vbn: Option<Vbn>,
     checksum: u32,
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// The checksum that block `key` must have; 0 if it is not known.
+    /// The checksum that block `key` must have; 0 if unknown.
     pub(super) fn checksum_of(&self, key: u32) -> u32 {
         self.stored.as_ref().map_or(0, |stored| stored.checksums[key as usize])
     }
@@ -89,8 +89,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Where the read of `key` went, and the checksum of what it must bring: a read that was sent before the consistency
-    /// point in progress went to where the block lay before.
+    /// The place that a read of `key` went to, and the checksum that its data must have. A read sent before the
+    /// consistency point in progress went to the old place.
     pub(super) fn expected(&self, fields: TagFields, key: u32) -> (Option<Vbn>, u32) {
         let sent_before = fields.owner == Owner::CheckpointRead
             || fields.epoch_parity != self.reads.epoch_parity();
@@ -102,7 +102,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Which blocks of a read are not what was written there; nothing if all are.
+    /// Flags the blocks of a read that are not what was written; `None` if all are right.
     pub(super) fn wrong_blocks(&self, fields: TagFields, payload: &P) -> Option<Vec<bool>> {
         let blocks = payload.bytes().chunks(BLOCK_BYTES);
         let wrong: Vec<bool> = (fields.first_key..fields.first_key + fields.blocks)
@@ -115,13 +115,13 @@ impl<P: Payload> WriteAnywhere<P> {
         wrong.contains(&true).then_some(wrong)
     }
 
-    /// The blocks that a read asked for, and which of them are not what was written there; nothing if all are, or nobody
-    /// can tell.
+    /// The blocks that a read asked for, with a flag for each that is not what was written; `None` if all are right, or
+    /// cannot be checked.
     pub(super) fn wrong_read(&self, fields: TagFields, payload: &P) -> Option<(Run, Vec<bool>)> {
         let run = match fields.owner {
             Owner::HostOperation | Owner::CheckpointRead => {
                 let wrong = self.wrong_blocks(fields, payload)?;
-                // A command's blocks lie one behind the other.
+                // A command's blocks are consecutive.
                 let first = self.expected(fields, fields.first_key).0?;
                 return Some((Run { blocks: fields.blocks, ..self.run_at(first) }, wrong));
             }
@@ -139,12 +139,12 @@ impl<P: Payload> WriteAnywhere<P> {
         wrong.contains(&true).then_some((run, wrong))
     }
 
-    /// Whether a block may have these bytes: a block that is in use, and not parity, must have those it was written with.
+    /// Whether a block may have these bytes. A data block in use must have the bytes last written.
     pub(super) fn may_be_at(&self, spindle: SpindleIndex, dbn: u64, bytes: &[u8]) -> bool {
         self.fit(spindle, dbn, bytes) != Fit::Wrong
     }
 
-    /// How bytes agree with what is known of a block.
+    /// Compares bytes with what is known of a block.
     pub(super) fn fit(&self, spindle: SpindleIndex, dbn: u64, bytes: &[u8]) -> Fit {
         if spindle.0 >= self.group().data_spindles() {
             return Fit::Unknown;
@@ -168,7 +168,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Some(sum) = self.pinned_checksum(vbn) {
             return if agrees(sum) { Fit::Right } else { Fit::Wrong };
         }
-        // Of a block that the consistency point in progress has moved, the new place need not be written yet.
+        // If the consistency point in progress has moved the block, its new place may not be written yet.
         let is_new_place = before.is_some() && self.map.get(key) == Some(vbn);
         match is_new_place && !agrees(self.checksum_of(key)) {
             true => Fit::Early,
@@ -176,7 +176,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// The checksum of what snapshots hold at `vbn`, if they do.
+    /// The checksum of the block that snapshots pin at `vbn`, if they do.
     pub(super) fn pinned_checksum(&self, vbn: Vbn) -> Option<u32> {
         if !P::CARRIES_DATA {
             return None;
@@ -184,17 +184,17 @@ impl<P: Payload> WriteAnywhere<P> {
         self.stored.as_ref()?.pins.checksum_at(vbn)
     }
 
-    /// Which block lies at `vbn`, or lay there last.
+    /// The key of the block that lies, or last lay, at `vbn`.
     pub(super) fn key_at(&self, vbn: Vbn) -> Option<u32> {
         self.stored.as_ref()?.key_at(vbn)
     }
 
-    /// Whether the dirty block `key` is to lie nowhere.
+    /// Takes `key` off the unmapped blocks. Returns whether it was one.
     pub(super) fn take_unmapped(&mut self, key: u32) -> bool {
         self.stored.as_mut().is_some_and(|stored| stored.unmapped.remove(key.into()))
     }
 
-    /// Remembers, before block `key` gets a new place, the one it has.
+    /// Records the place of block `key` before it gets a new one.
     pub(super) fn remember(&self, key: u32, old_locations: &mut BTreeMap<u32, OldLocation>) {
         if P::CARRIES_DATA {
             let (vbn, checksum) = (self.map.get(key), self.checksum_of(key));

@@ -1,8 +1,8 @@
-//! What a write-anywhere array remembers about a spindle command: all of it in the command's tag.
+//! The tag of a write-anywhere array's spindle command, which carries all that the array remembers about it.
 
 use crate::driver::Tag;
 
-/// Who waits for the command.
+/// What waits for the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     /// The host operation in slot `slot`.
@@ -19,8 +19,8 @@ pub(super) enum Owner {
     Repair,
 }
 
-/// A tag's fields: what is waited for, and the blocks that a read brings. 64 bits in all, so that nothing has to be
-/// looked up when a command completes.
+/// A tag's fields: what waits, and the blocks that a read brings. They take 64 bits, so that a completion looks nothing
+/// up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TagFields {
     pub(super) owner: Owner,
@@ -29,13 +29,17 @@ pub(super) struct TagFields {
     pub(super) first_key: u32,
     /// Below 2^8.
     pub(super) blocks: u32,
-    /// For an operation's read: whether it was sent in an odd epoch, see [`Reads`](super::reads::Reads).
+    /// For an operation's read: the parity of the epoch it was sent in. See [`Reads`](super::reads::Reads).
     pub(super) epoch_parity: bool,
 }
 
 impl TagFields {
     pub(super) fn pack(self) -> Tag {
-        debug_assert!(self.slot < 1 << 20 && self.blocks < 1 << 8);
+        // A message with numbers in it would have them lie in memory, for every command.
+        assert!(
+            self.slot < 1 << 20 && self.blocks < 1 << 8,
+            "a command's slot does not fit its tag"
+        );
         Tag((self.owner as u64 & 3)
             | (self.owner as u64 >> 2) << 31
             | u64::from(self.blocks) << 2

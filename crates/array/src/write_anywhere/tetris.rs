@@ -1,7 +1,7 @@
-//! The tetrises of a consistency point: what parity needs is read, then all is written.
+//! The tetrises of a consistency point: each reads what parity needs, then writes.
 
 use strewn_alloc::{GroupIndex, Tetris, bits, runs};
-use strewn_base::Direction;
+use strewn_base::{Direction, ROW_STRIPES};
 use strewn_raid::SpindleIndex;
 
 use crate::driver::Driver;
@@ -14,8 +14,8 @@ use super::tetris_bytes::{StripeReads, TetrisPayloads};
 use super::{Run, SUPERBLOCK, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// A command of a tetris has completed, or failed. A write that fails has its contents in the parity that the same
-    /// tetris writes.
+    /// A command of a tetris has completed, or failed. The parity that the tetris writes covers the contents of a failed
+    /// write.
     pub(super) fn on_tetris_command_done(
         &mut self,
         now_ns: u64,
@@ -23,9 +23,12 @@ impl<P: Payload> WriteAnywhere<P> {
         outcome: Option<&P>,
         driver: &mut impl Driver<P>,
     ) {
-        let Some(mut checkpoint) = self.checkpoint.take() else { return };
+        let Some(mut checkpoint) = self.checkpoint.take() else {
+            unreachable!("a tetris has a command out, and no consistency point is in progress")
+        };
         let slot = fields.slot as usize;
         let tetris = &mut checkpoint.in_flight[slot];
+        assert!(tetris.awaited > 0, "a command has completed that its tetris did not wait for");
         tetris.awaited -= 1;
         let was_reading = tetris.reading;
         tetris.again |= was_reading && outcome.is_none();
@@ -63,13 +66,14 @@ impl<P: Payload> WriteAnywhere<P> {
         Tetris { group: GroupIndex(0), first_stripe, written, contents }
     }
 
-    /// Reads what parity needs for the stripes of `tetris` that are written in part; if nothing, writes at once.
+    /// Begins a tetris with the reads that parity needs for its partial stripes, or with its writes if there are none.
     pub(super) fn begin_tetris(
         &mut self,
         checkpoint: &mut Checkpoint<P>,
         tetris: Tetris<u32>,
         driver: &mut impl Driver<P>,
     ) {
+        self.assert_places_are_its_own(&tetris);
         let touched = tetris.stripes_touched();
         let full = tetris.stripes_full();
         self.counters.stripes_written += u64::from(touched.count_ones());
@@ -80,7 +84,27 @@ impl<P: Payload> WriteAnywhere<P> {
         self.read_for_tetris(checkpoint, slot, driver);
     }
 
-    /// Reads what parity needs; if nothing, writes at once.
+    /// A tetris writes one block to each of its places, and each place is taken in the free map. The allocator could give
+    /// a free place to another block as well.
+    fn assert_places_are_its_own(&self, tetris: &Tetris<u32>) {
+        let free_map = self.aggregate.free_map(tetris.group);
+        let row = tetris.first_stripe / ROW_STRIPES;
+        let shift = tetris.first_stripe % ROW_STRIPES;
+        let mut blocks = 0;
+        for (spindle, written) in (0..).map(SpindleIndex).zip(&tetris.written) {
+            let free = free_map.free_word(spindle, row) >> shift;
+            assert_eq!(
+                free & written,
+                0,
+                "a tetris at stripe {} writes free places",
+                tetris.first_stripe
+            );
+            blocks += written.count_ones() as usize;
+        }
+        assert_eq!(blocks, tetris.contents.len(), "a tetris has as many blocks as places");
+    }
+
+    /// Sends the reads that parity needs, or the writes if there are none.
     fn read_for_tetris(
         &mut self,
         checkpoint: &mut Checkpoint<P>,
@@ -90,7 +114,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let in_flight = &mut checkpoint.in_flight[slot as usize];
         let tetris = &in_flight.tetris;
         let first_stripe = tetris.first_stripe;
-        // A tetris lies in one row, in which the same spindles are lost from end to end.
+        // A tetris lies in one row, in which a spindle is lost entirely or not at all.
         let lost = self.lost_at(first_stripe);
         let mut read = vec![0u64; self.group().spindles().into()];
         in_flight.old = StripeReads::default();
@@ -133,7 +157,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Writes a tetris: one command for each run of blocks on each spindle that is there, parity included.
+    /// Writes a tetris: one command for each run of blocks on each working spindle, parity included.
     fn write_tetris(
         &mut self,
         checkpoint: &mut Checkpoint<P>,
@@ -146,7 +170,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let touched = in_flight.tetris.stripes_touched();
         let mut written = in_flight.tetris.written.clone();
         for (stripe, update) in &in_flight.old.updates {
-            // Member i is on spindle i; what is not among the contents of the tetris is written as zeros.
+            // Member i is on spindle i; a block that the tetris does not contain is written as zeros.
             for member in update.zeroed.iter() {
                 written[member.index()] |= 1 << stripe;
             }
@@ -183,7 +207,7 @@ impl<P: Payload> WriteAnywhere<P> {
         checkpoint.in_flight[slot as usize].awaited = commands;
     }
 
-    /// What the blocks of a tetris hold, by place: as it was when the consistency point began; and their parity.
+    /// The blocks of a tetris by place, as of the beginning of the consistency point, and their parity.
     fn payloads_of(&self, checkpoint: &mut Checkpoint<P>, slot: u32) -> TetrisPayloads<P> {
         let mut payloads = TetrisPayloads::default();
         if !P::CARRIES_DATA {

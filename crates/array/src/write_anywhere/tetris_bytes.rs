@@ -1,4 +1,4 @@
-//! What a tetris reads and writes, block by block, where there are bytes: its parity is computed here.
+//! The bytes that a tetris reads and writes, and the parity computed from them.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,12 @@ use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 use super::tag::TagFields;
 use super::{Run, WriteAnywhere};
 
-/// How the parity of a stripe that is written in part is brought up to date.
+/// How the parity of a partial stripe is updated.
 pub(super) struct Update {
     plan: StripePlan,
-    /// Blocks that are gone for good: parity takes them for zeros. Whoever computes them from it finds out by their
-    /// checksums.
+    /// Blocks that are gone for good. Parity counts them as zeros; their checksums expose what is computed from it.
     gone: MemberSet,
-    /// Of them those that are written as zeros, so that they are what parity takes them for.
+    /// Those of them that are written as zeros, to agree with parity.
     pub(super) zeroed: MemberSet,
 }
 
@@ -31,11 +30,11 @@ impl Update {
     }
 }
 
-/// What the reads of a tetris have brought.
+/// The data that a tetris has read.
 pub(super) struct StripeReads<P> {
     /// By spindle and stripe of the tetris.
     blocks: BTreeMap<(u16, u32), P>,
-    /// By stripe of the tetris, for those that are written in part.
+    /// By stripe of the tetris, for partial stripes.
     pub(super) updates: BTreeMap<u32, Update>,
 }
 
@@ -46,7 +45,7 @@ impl<P> Default for StripeReads<P> {
 }
 
 impl<P: Payload> StripeReads<P> {
-    /// What a read's tag has in the place of a key: a spindle, and a stripe of the tetris.
+    /// A read's spindle and stripe of the tetris, as its tag has them instead of a key.
     pub(super) fn name(spindle: usize, stripe: u32) -> u32 {
         (spindle as u32) << 6 | stripe
     }
@@ -65,7 +64,7 @@ impl<P: Payload> StripeReads<P> {
     }
 }
 
-/// What the blocks of a tetris hold, by place; empty in a simulation.
+/// The blocks that a tetris writes, by place; empty in a simulation.
 pub(super) struct TetrisPayloads<P> {
     blocks: BTreeMap<(SpindleIndex, u64), (P, BlockContents)>,
     /// Parity blocks that are not written, by spindle and stripe of the tetris.
@@ -83,12 +82,12 @@ impl<P: Payload> TetrisPayloads<P> {
         self.blocks.insert((place.spindle, place.dbn), (payload, holds));
     }
 
-    /// The stripes of the tetris whose block on `spindle` stays as it is.
+    /// The stripes of the tetris whose block on `spindle` is not written.
     pub(super) fn left_out(&self, spindle: SpindleIndex) -> u64 {
         self.left_out.get(&spindle).copied().unwrap_or(0)
     }
 
-    /// Takes what a run writes.
+    /// Takes out the payload of a run.
     pub(super) fn run(&mut self, run: Run) -> P {
         if !P::CARRIES_DATA {
             return P::default();
@@ -160,15 +159,15 @@ impl<P: Payload> TetrisPayloads<P> {
     }
 }
 
-/// What computes the parity of a group's stripes of 4 KiB blocks.
+/// The codec for a group's stripes of 4 KiB blocks.
 pub(super) fn codec(group: &ParityGroup) -> StripeCodec {
     StripeCodec::for_shape(group.stripe_shape(), BLOCK_BYTES)
         .expect("a group whose parity cannot be computed cannot be made")
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// What it takes to change the blocks on `changed` of a stripe whose blocks on `lost` are lost with their spindles,
-    /// and those on `bad` cannot be read, but written.
+    /// Plans an update of the blocks on `changed` in a stripe whose blocks on `lost` are lost with their spindles, and
+    /// whose blocks on `bad` can be written but not read.
     pub(super) fn plan_of_update(
         &self,
         changed: SpindleSet,
@@ -181,7 +180,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let none = MemberSet::EMPTY;
         if bad.is_empty() {
             let plan = shape.plan_update(changed, lost);
-            // A loss that parity does not make good has ended the run.
+            // Failures that exceed parity have ended the run.
             let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
             return Update { plan, gone: none, zeroed: none };
         }
@@ -190,11 +189,11 @@ impl<P: Payload> WriteAnywhere<P> {
         if unchanged.intersection(unreadable).is_empty()
             && let Ok(plan) = shape.plan_update_by(UpdateMethod::Recalculation, changed, lost)
         {
-            // Nothing that cannot be read is needed, and all parity becomes right again.
+            // The plan needs no unreadable block, and makes all parity right again.
             return Update { plan, gone: none, zeroed: none };
         }
         if let Ok(plan) = shape.plan_update(changed, unreadable) {
-            // Parity that cannot be read, nor computed without it, stays as bad as it is.
+            // Unreadable parity that cannot be computed stays bad.
             return Update { plan, gone: none, zeroed: none };
         }
         let plan = shape
@@ -203,8 +202,8 @@ impl<P: Payload> WriteAnywhere<P> {
         Update { plan, gone: unreadable, zeroed: none }
     }
 
-    /// The same for a stripe of which nothing is in use but what is changed. A loss of power may have left anything in it, and
-    /// its parity need not agree with it: all of it is made to agree.
+    /// Plans the update of a stripe in which no other block is in use. Power loss may have left it with any contents, and
+    /// with parity that does not agree: the plan makes all of it agree.
     pub(super) fn plan_of_beginning(
         &self,
         changed: SpindleSet,
@@ -222,7 +221,7 @@ impl<P: Payload> WriteAnywhere<P> {
         Update { plan, gone, zeroed: bad.difference(lost).intersection(unchanged) }
     }
 
-    /// Whether a block of `stripe` is in use that is not among `changed`. Of no interest without bytes.
+    /// Whether a block of `stripe` outside `changed` is in use. Used only with bytes.
     pub(super) fn is_used_beside(&self, stripe: u64, changed: SpindleSet) -> bool {
         let map = self.aggregate.free_map(strewn_alloc::GroupIndex(0));
         let (row, bit) = (stripe / ROW_STRIPES, stripe % ROW_STRIPES);
@@ -231,8 +230,8 @@ impl<P: Payload> WriteAnywhere<P> {
         })
     }
 
-    /// Whether a tetris that writes `written` of each data spindle leaves blocks in use in the stripes that it touches
-    /// as they are: parity must never be caught between old and new then. Of no interest without bytes.
+    /// Whether a tetris that writes `written` of each data spindle leaves other blocks in use in its stripes. Its writes
+    /// must then be atomic, or a torn write would leave those blocks without parity. Used only with bytes.
     pub(super) fn leaves_blocks_beside(
         &self,
         first_stripe: u64,
