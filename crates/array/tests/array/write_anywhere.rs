@@ -8,13 +8,13 @@ use strewn_array::write_anywhere::{
     CacheStart, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
 use strewn_array::{Array, ProcessorCosts};
+use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, SpindleSet, Vbn};
 
 use crate::bytes::{claim, content};
 use crate::harness::{Command, Event, Harness, MemoryDriver, Watch};
 use crate::payloads::Bytes;
 
-const BLOCK_SECTORS: u64 = 8;
 const MILLISECOND_NS: u64 = 1_000_000;
 
 type WriteAnywhereBench = Harness<WriteAnywhere<Bytes>, CheckpointWatch>;

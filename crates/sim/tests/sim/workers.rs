@@ -1,7 +1,5 @@
 //! The general host: depths, bursts, pauses, rates, ends, and arrivals by the clock.
 
-#![allow(clippy::unwrap_used)]
-
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;

@@ -1,11 +1,7 @@
 //! A write-anywhere array with bytes, on spindles that are lost, cannot read or say what is not so: what was acknowledged
 //! is returned, parity is right, what the root leads to is what was committed, and nothing wrong is ever returned.
 
-#![allow(clippy::unwrap_used)]
-
 mod harness;
-#[path = "../common/payloads.rs"]
-mod payloads;
 
 use std::collections::BTreeSet;
 
@@ -16,8 +12,9 @@ use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfi
 use strewn_array::{Array, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 
+use crate::cases::cases_that_test;
+use crate::payloads::Bytes;
 use harness::Harness;
-use payloads::Bytes;
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
@@ -107,24 +104,6 @@ proptest! {
     }
 
     #[test]
-    fn an_array_goes_on_from_what_its_root_leads_to(
-        config in any_config(),
-        histories in prop::collection::vec(any_history(), 2..4),
-    ) {
-        let mut harness = Harness::empty(config);
-        for history in &histories {
-            for happening in history {
-                happen(&mut harness, happening);
-            }
-            harness.bring_to_spindles();
-            harness.bitmap_is_right();
-            harness = harness.restored();
-            harness.read_everything();
-            prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
-        }
-    }
-
-    #[test]
     fn with_spindles_lost_nothing_is(
         config in any_config(),
         before in any_history(),
@@ -157,25 +136,49 @@ proptest! {
         }
     }
 
-    #[test]
-    fn bad_blocks_are_computed_and_written_again(
-        config in any_config(),
-        before in any_history(),
-        bad in prop::collection::vec((any::<Index>(), any::<Index>(), 0..3u8), 1..60),
-        after in any_history(),
-    ) {
+}
+
+#[test]
+fn an_array_goes_on_from_what_its_root_leads_to() {
+    let histories = prop::collection::vec(any_history(), 2..4);
+    cases_that_test(64, 64, (any_config(), histories), |(config, histories)| {
+        let mut harness = Harness::empty(config);
+        let mut bitmaps = 0;
+        for history in &histories {
+            for happening in history {
+                happen(&mut harness, happening);
+            }
+            harness.bring_to_spindles();
+            bitmaps += u32::from(harness.bitmap_is_right());
+            harness = harness.restored();
+            harness.read_everything();
+            prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
+        }
+        Ok(bitmaps)
+    });
+}
+
+/// A spindle, a stripe, and in which way the block is bad.
+fn any_bad_blocks(most: usize) -> impl Strategy<Value = Vec<(Index, Index, u8)>> {
+    prop::collection::vec((any::<Index>(), any::<Index>(), 0..3u8), 1..most)
+}
+
+#[test]
+fn bad_blocks_are_computed_and_written_again() {
+    let strategy = (any_config(), any_history(), any_bad_blocks(60), any_history());
+    cases_that_test(64, 64, strategy, |(config, before, bad, after)| {
         let mut harness = Harness::empty(config);
         for happening in &before {
             happen(&mut harness, happening);
         }
         harness.bring_to_spindles();
         // One a stripe.
-        let mut stripes = BTreeSet::new();
+        let (mut stripes, mut spoiled) = (BTreeSet::new(), 0);
         for (spindle, stripe, kind) in &bad {
             let spindle = spindle.index(harness.array.spindles().into()) as u16;
             let stripe = stripe.index(1_024) as u64;
             if stripes.insert(stripe) {
-                harness.spoil(spindle, stripe, *kind);
+                spoiled += u32::from(harness.spoil(spindle, stripe, *kind));
             }
         }
         harness.read_everything();
@@ -185,16 +188,15 @@ proptest! {
         harness.bring_to_spindles();
         harness.read_everything();
         prop_assert_eq!(harness.refused, 0);
-    }
+        Ok(spoiled)
+    });
+}
 
-    #[test]
-    fn what_cannot_be_computed_is_refused_and_never_wrong(
-        config in any_config(),
-        before in any_history(),
-        bad in prop::collection::vec((any::<Index>(), any::<Index>(), 0..3u8), 1..400),
-        lost: Option<Index>,
-        after in any_history(),
-    ) {
+#[test]
+fn what_cannot_be_computed_is_refused_and_never_wrong() {
+    let lost = any::<Option<Index>>();
+    let strategy = (any_config(), any_history(), any_bad_blocks(400), lost, any_history());
+    cases_that_test(64, 64, strategy, |(config, before, bad, lost, after)| {
         let mut harness = Harness::empty(config);
         for happening in &before {
             happen(&mut harness, happening);
@@ -203,9 +205,10 @@ proptest! {
         if let Some(which) = lost {
             harness.lose(SpindleIndex(which.index(harness.array.spindles().into()) as u16));
         }
+        let mut spoiled = 0;
         for (spindle, stripe, kind) in &bad {
             let spindle = spindle.index(harness.array.spindles().into()) as u16;
-            harness.spoil(spindle, stripe.index(200) as u64, *kind);
+            spoiled += u32::from(harness.spoil(spindle, stripe.index(200) as u64, *kind));
         }
         for happening in &after {
             happen(&mut harness, happening);
@@ -213,7 +216,8 @@ proptest! {
         harness.may_refuse = true;
         harness.bring_to_spindles();
         harness.read_everything();
-    }
+        Ok(spoiled)
+    });
 }
 
 #[test]

@@ -13,7 +13,7 @@ use strewn_raid::{SpindleIndex, StripeCodec};
 
 use crate::payloads::{Bytes, SECTOR_BYTES};
 
-pub const BLOCK_BYTES: usize = 4096;
+pub const BLOCK_BYTES: usize = strewn_base::BLOCK_BYTES as usize;
 
 pub struct MemoryDriver {
     spindles: Vec<Vec<u8>>,
@@ -214,6 +214,7 @@ impl Harness {
     /// Takes in what the array has answered.
     fn after(&mut self) {
         self.now_ns += 1_000;
+        self.array.assert_invariants();
         for (id, payload) in std::mem::take(&mut self.driver.answers) {
             match (self.asked.remove(&id).expect("an answer to nothing"), payload) {
                 (_, None) => self.refused += 1,
@@ -355,12 +356,13 @@ impl Harness {
         self.after();
     }
 
-    /// Makes a block of a spindle bad: it cannot be read (0), is changed (1), or is what another block is (2).
-    pub fn spoil(&mut self, spindle: u16, dbn: u64, kind: u8) {
+    /// Makes a block of a spindle bad: it cannot be read (0), is changed (1), or is what another block is (2). Whether that
+    /// changed anything: a block that was never written, or is lost, has nothing to spoil.
+    pub fn spoil(&mut self, spindle: u16, dbn: u64, kind: u8) -> bool {
         if self.driver.lost.contains(&spindle)
             || self.driver.block(spindle, dbn) == [0; BLOCK_BYTES]
         {
-            return;
+            return false;
         }
         match kind {
             0 => {
@@ -376,6 +378,7 @@ impl Harness {
         if kind == 1 {
             self.driver.unreadable.insert((spindle, dbn));
         }
+        true
     }
 
     /// The parity of every stripe without a lost block is that of its data.
@@ -408,16 +411,17 @@ impl Harness {
     }
 
     /// The aggregate's bitmap on the spindles has what is reached from the root, and what is held back, and nothing else.
-    pub fn bitmap_is_right(&self) {
+    /// Whether there was one to look at.
+    pub fn bitmap_is_right(&self) -> bool {
         let keys = self.array.keys();
         if self.driver.root.is_none() {
-            return;
+            return false;
         }
         let mut reached = BTreeSet::new();
         reached.extend((0..keys.end()).filter_map(|key| Some(self.array.pointer(key)?.vbn.0)));
         let mut in_use = 0;
         for (index, key) in keys.aggregate_bitmap().enumerate() {
-            let Some(bytes) = self.block_of(key) else { return };
+            let Some(bytes) = self.block_of(key) else { return false };
             for bit in (0..32_768).filter(|bit| bytes[bit / 8] >> (bit % 8) & 1 == 1) {
                 in_use += 1;
                 reached.remove(&(index as u64 * 32_768 + bit as u64));
@@ -427,6 +431,7 @@ impl Harness {
         let named = 2 + (0..keys.end()).filter(|key| self.array.pointer(*key).is_some()).count();
         let held_back = self.driver.root.unwrap().held_back_blocks;
         assert_eq!(in_use, named as u64 + held_back, "blocks in use but named by nobody");
+        true
     }
 
     /// The array as another begins from what the root leads to.

@@ -263,6 +263,7 @@ impl<A: Array<Bytes>, W: Watch<A>> Harness<A, W> {
     }
 
     fn look(&mut self) {
+        self.array.assert_invariants();
         let new = &self.driver.events[self.seen..];
         self.watch.saw(&self.array, &self.driver, new);
         self.seen = self.driver.events.len();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strewn_array::{Contents, Payload};
 
-pub const SECTOR_BYTES: usize = 512;
+pub const SECTOR_BYTES: usize = strewn_base::SECTOR_BYTES as usize;
 
 /// Whole sectors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

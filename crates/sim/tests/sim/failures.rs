@@ -1,7 +1,5 @@
 //! Spindles that fail under load: every operation is answered all the same, the laws hold, and what is rebuilt is whole.
 
-#![allow(clippy::unwrap_used)]
-
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

@@ -341,7 +341,7 @@ fn sizes_that_cannot_be_are_refused() {
     };
     assert_eq!(
         refused(|config| config.lun_sectors = 1_000_000),
-        "a LUN of 1000000 sectors on a layout that holds 768"
+        "a LUN of 1000000 sectors does not fit a layout of 768 sectors"
     );
     assert_eq!(
         refused(|config| config.write_cache_sectors = 0),

@@ -1,8 +1,6 @@
 //! The closed loop: every operation is answered once, as many are outstanding as the host keeps, time does not go back,
 //! and a run repeats.
 
-#![allow(clippy::unwrap_used)]
-
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
@@ -146,6 +144,9 @@ impl<A: Array<()>> Array<()> for Watched<A> {
     }
     fn counters(&self) -> &Counters {
         self.array.counters()
+    }
+    fn assert_invariants(&self) {
+        self.array.assert_invariants();
     }
     fn layout(&self) -> LayoutMeasures {
         self.array.layout()

@@ -7,13 +7,12 @@ use strewn_array::{
     Acknowledge, Array, BlockContents, Contents, Direction, Driver, HostOperation, OperationId,
     Payload, Root, SpindleCommand,
 };
+use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripeCodec, StripeMember, StripedLayout};
 
 use crate::bytes::content;
 use crate::host::Host;
 use crate::payloads::{Bytes, SECTOR_BYTES, Sectors};
-
-pub const BLOCK_SECTORS: u64 = 8;
 
 /// Whole sectors, and what the blocks of a write hold.
 #[derive(Debug, Clone, Default)]
@@ -101,6 +100,8 @@ pub struct FaultyDriver {
     /// Whether a spindle was ever lost: then what is where is the array's secret.
     has_lost: bool,
     pub refused: u32,
+    /// Blocks that were made bad.
+    pub spoiled: u32,
     pub may_refuse: bool,
     lun_sectors: u64,
     /// Writes that were acknowledged, in order: in which half of the log, and what.
@@ -233,6 +234,7 @@ impl FaultyDriver {
         let may = (rows_may_have_two || !is_bad) && sector < self.reserve_from;
         if may {
             self.spindles[spindle.index()].bad.insert(block);
+            self.spoiled += 1;
         }
         may
     }
@@ -340,6 +342,7 @@ impl FaultyHarness {
             committed: 0,
             has_lost: false,
             refused: 0,
+            spoiled: 0,
             may_refuse: false,
             lun_sectors,
             layout,
@@ -398,6 +401,7 @@ impl FaultyHarness {
     }
 
     pub fn complete(&mut self, index: usize) {
+        self.array.assert_invariants();
         self.driver.execute(index);
         self.now_ns += 1_000;
         let Outstanding { mut command, bad, .. } = self.driver.outstanding.remove(index);

@@ -1,0 +1,25 @@
+//! Cases drawn at random, of which enough must have had something to test.
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+/// Runs `cases` cases, each of which says how often it had something to test: `least` times in all.
+pub fn cases_that_test<S: Strategy>(
+    cases: u32,
+    least: u32,
+    strategy: S,
+    test: impl Fn(S::Value) -> Result<u32, TestCaseError>,
+) {
+    let tested = Cell::new(0);
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(cases));
+    let outcome = runner.run(&strategy, |value| {
+        tested.set(tested.get() + test(value)?);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    let tested = tested.get();
+    println!("{tested} had something to test");
+    assert!(tested >= least, "only {tested} had something to test, not {least}");
+}

@@ -1,0 +1,7 @@
+//! Simulations as a whole: what the hosts issue, what a segment measures, and spindles that fail under load.
+
+#![allow(clippy::unwrap_used)]
+
+mod closed_loop;
+mod failures;
+mod workers;
