@@ -13,7 +13,9 @@ pub fn cases_that_test<S: Strategy>(
     test: impl Fn(S::Value) -> Result<u32, TestCaseError>,
 ) {
     let tested = Cell::new(0);
-    let mut runner = TestRunner::new(ProptestConfig::with_cases(cases));
+    // A failure prints the case that it shrank to; there is no file to keep it in.
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) };
+    let mut runner = TestRunner::new(config);
     let outcome = runner.run(&strategy, |value| {
         tested.set(tested.get() + test(value)?);
         Ok(())
