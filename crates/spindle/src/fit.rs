@@ -1,31 +1,26 @@
-//! Finds the profile of a drive by reading from it and looking at the clock.
+//! Finds the profile of a drive from the times of its reads.
 //!
-//! The platter is a clock too. Two reads of one sector end a whole number of revolutions apart, so
-//! the difference between the ends of any two reads is, modulo a revolution, the angle from one
-//! sector to the other, whatever the arm did in between. From that follow, in this order:
+//! The platter is a clock. Two reads of one sector end a whole number of revolutions apart. So the ends of any two reads
+//! differ, modulo a revolution, by the angle between their sectors, whatever the arm did. This gives, in order:
 //!
-//! 1. the revolution: one sector, read again and again;
-//! 2. where tracks start: sectors a sixteenth of a track apart are equally far apart in angle,
-//!    except where a track ends and the next is turned by its skew. Between two such places lie
-//!    the sectors of a track, which changes from zone to zone;
-//! 3. the seek by distance: sectors of the target track, later and later ones, are reached later
-//!    and later, until one comes by before the arm is there and costs a revolution more. The one
-//!    after it shows the time of the arm alone;
-//! 4. the overhead of a command: the same, on the track where the arm is already.
+//! 1. The revolution: one sector, read again and again.
+//! 2. The tracks: sectors a sixteenth of a track apart are equally far apart in angle, except where a track ends and the
+//!    next is turned by its skew. The sectors between two such ends are a track; their number changes by zone.
+//! 3. The seek by distance: read later and later sectors of the target track, until one passes before the arm arrives and
+//!    costs another revolution. The sector after it gives the arm's time.
+//! 4. The overhead of a command: the same, on the arm's own track.
 //!
 //! This is the method of Worthington, Ganger, Patt and Wilkes, *On-line extraction of SCSI disk
 //! drive parameters* (1995): the minimum time between request completions. Schindler and Ganger
-//! made it a program, *DIXtrac* (1999); the equal steps in address whose completions give away
-//! each track are those of Talagala, Arpaci-Dusseau and Patterson's *Skippy* (1999).
+//! automated it, *DIXtrac* (1999). The equal steps in address that reveal each track are those of Talagala, Arpaci-Dusseau
+//! and Patterson's *Skippy* (1999).
 //!
-//! **What is not found.** Which head reads a track need not be known: the profile has one head,
-//! or a few where tracks are very many, and all tracks in a row. A seek over so many tracks is
-//! then the mean of what it is on the drive, where it may be a switch to another head or a move of
-//! the arm. Random reads come out right, and sequential ones by the median skew of each zone. A
-//! drive that gives each head zones of its own is beyond this. Writes are not measured, for they
-//! would write: they are given the times of reads.
+//! **What it does not find.** It does not tell heads apart: the profile has one head, or a few if there are very many tracks,
+//! and all tracks in a row. A seek over a number of tracks is then the mean of the head switches and arm movements over that
+//! distance. Random reads come out right; sequential reads use each zone's median skew. Drives that give each head zones of
+//! its own are beyond it. Writes take as long as reads, because measuring them would overwrite data.
 //!
-//! The drive's own cache has to be off: a sector read twice must come from the platter twice.
+//! The drive's own cache must be off, so that a sector read twice comes from the platter twice.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -65,31 +60,30 @@ pub trait MeasuredDrive {
     /// Bytes in a sector.
     fn sector_bytes(&self) -> u32;
 
-    /// Reads `sectors` sectors from `lba` on, from the medium if that can be had, and returns
-    /// when the command was issued and when it was done, in nanoseconds on a clock that does not
-    /// jump. The next read may be issued at once.
+    /// Reads `sectors` sectors from `lba` on, from the medium if possible. Returns when the command was issued and when it
+    /// completed, in nanoseconds on a monotonic clock. The next read may follow at once.
     ///
     /// # Errors
     ///
-    /// The sectors could not be read.
+    /// The read failed.
     fn read(&mut self, lba: u64, sectors: u32) -> io::Result<(u64, u64)>;
 }
 
-/// How far a measurement has come.
+/// The progress of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// What is being measured.
+    /// The quantity being measured.
     pub stage: Stage,
-    /// How much of it is done, from 0 to 1.
+    /// The fraction done, from 0 to 1.
     pub done: f64,
     /// Reads so far.
     pub reads: u64,
 }
 
-/// What is being measured.
+/// The stages of a fit, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Whether and how fast it turns.
+    /// The revolution, or that there is none.
     Rotation,
     /// Sectors per track over the addresses.
     Zones,
@@ -97,20 +91,20 @@ pub enum Stage {
     Seeks,
 }
 
-/// What was found.
+/// The result of a fit.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// The profile, which is valid.
     pub profile: Profile,
-    /// The same as a file, with what was measured, on what and how.
+    /// The same as a file, with the device and the method.
     pub toml: String,
-    /// Reads that it took.
+    /// Reads issued.
     pub reads: u64,
-    /// Nanoseconds on the drive's clock that it took.
+    /// Duration in nanoseconds, on the drive's clock.
     pub drive_ns: u64,
 }
 
-/// What a device did that a platter would not have done.
+/// The evidence that no platter answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stillness {
     /// Median time from one read of a sector to the next of the same, in milliseconds: a
@@ -125,7 +119,7 @@ pub struct Stillness {
     pub coherence: f64,
 }
 
-/// Why no profile was found.
+/// Why a fit failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
     /// The device does not turn, or hides that it does.
@@ -136,8 +130,7 @@ pub enum FitError {
         .0.repeat_ms, .0.spread_ms, .0.coherence
     )]
     DoesNotRotate(Stillness),
-    /// One sector comes back at once and others do not: whether a platter turns behind the memory
-    /// that answers cannot be seen.
+    /// One sector comes back at once and others do not, so a cache hides whether a platter turns.
     #[error(
         "no rotation shows: one sector read again and again takes {:.4} ms each time, too soon for \
          a platter, though others spread over {:.4} ms; a cache answers, which has to be switched \
@@ -145,24 +138,24 @@ pub enum FitError {
         .0.repeat_ms, .0.spread_ms
     )]
     CacheAnswers(Stillness),
-    /// Too small to have tracks, or larger than a profile can say.
+    /// Too small to show tracks, or larger than a profile can describe.
     #[error("a device of {capacity_sectors} sectors cannot be measured: {reason}")]
     Capacity {
         /// Sectors of the device.
         capacity_sectors: u64,
-        /// What is wrong with that.
+        /// The reason.
         reason: &'static str,
     },
-    /// Sectors that follow each other in address do not follow each other in angle.
+    /// Successive addresses are not at successive angles.
     #[error(
         "no tracks can be made out at sector {lba}: sectors do not follow each other in angle as \
          they do in address"
     )]
     NoTracks {
-        /// Around where.
+        /// Address of the attempt.
         lba: u64,
     },
-    /// The time of the arm did not show.
+    /// The seek times do not repeat.
     #[error("no seek over {tracks} tracks could be measured: response times do not repeat")]
     NoSeek {
         /// The distance.
@@ -173,23 +166,21 @@ pub enum FitError {
     Read {
         /// The sector.
         lba: u64,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// What was found is no drive.
+    /// The measurements describe no drive.
     #[error("what was measured is not a drive")]
     Profile(#[from] ProfileError),
 }
 
-/// Measures `drive` through reads of single sectors. `name` becomes the profile's; `device` says
-/// in its credit what was measured.
+/// Measures `drive` by reading single sectors. `name` becomes the profile's name; `device` names the device in its credit.
 ///
-/// Nothing random is drawn but where to read, and that from a fixed seed: a drive that answers
-/// the same gives the same profile.
+/// The addresses come from a fixed seed: the same answers give the same profile.
 ///
 /// # Errors
 ///
-/// The device does not rotate, cannot be read, or is not a drive that a profile can describe.
+/// The device does not rotate, cannot be read, or is no drive that a profile can describe.
 pub fn fit<D: MeasuredDrive>(
     drive: &mut D,
     name: &str,

@@ -1,17 +1,14 @@
 //! One disk drive: its profile, its mechanics, its command queue.
 //!
-//! A disk is slow in a way that can be worked out. Before a sector can be read the arm has to
-//! swing to its cylinder (a *seek*), and the platter has to turn until the sector is under the
-//! head (the *rotational delay*). Both are known to microseconds from where the head is and what
-//! time it is, so a drive that holds several commands can choose the one it will reach first, and
-//! does twice the work. How much a fragmented file costs is decided here.
+//! A disk's delays can be computed. Before it reads a sector, the arm moves to the sector's cylinder (a *seek*), and the
+//! platter turns until the sector is under the head (the *rotational delay*). Position and time determine both to
+//! microseconds. A drive with several commands can therefore choose the one that it reaches first, and completes half as
+//! many again, or twice as many. These delays are the price of fragmentation.
 //!
-//! A [`Profile`] is what somebody measured about a drive; six ship with the crate, of
-//! which one was measured throughout and five are outlines of data sheets. Each number of a
-//! profile says where it comes from. A [`Drive`] is
-//! the tables made from it, shared by all spindles of the kind. A [`SimulatedSpindle`] is one
-//! drive at work: it holds commands, chooses by its [`Scheduler`], and says when each is done.
-//! Time is in whole nanoseconds and belongs to the caller.
+//! A [`Profile`] holds the measurements of a drive, each with its source. Six ship with the crate: one measured throughout,
+//! and five derived from data sheets. A [`Drive`] is the tables made from a profile, shared by all spindles of the kind. A
+//! [`SimulatedSpindle`] is one drive at work: it queues commands, chooses by its [`Scheduler`], and tells when each
+//! completes. Time is in whole nanoseconds and belongs to the caller.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -21,7 +18,7 @@
 //! let drive = Arc::new(Drive::new(&profile)?);
 //! let blocks = drive.capacity_sectors() / 8;
 //!
-//! // Eight 4 KiB reads are always outstanding: each completion makes room for another.
+//! // Eight 4 KiB reads are always outstanding: each completion submits another.
 //! let reads_per_second = |scheduler| -> Result<u64, Box<dyn std::error::Error>> {
 //!     let mut spindle = SimulatedSpindle::new(Arc::clone(&drive), scheduler, 8)?;
 //!     let scattered = |number: u64| Command {
@@ -50,11 +47,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Each command goes to the platter unless the spindle was made
-//! [with its cache](SimulatedSpindle::with_cache). Left out on purpose: read errors, and what the
-//! drive does for itself when idle.
+//! Every command goes to the platter, unless the spindle was made [with its cache](SimulatedSpindle::with_cache). The model
+//! leaves out read errors, and anything that the drive does by itself when idle.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+
+/// The example of the README is one that compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod cache;
 pub mod fit;

@@ -1,4 +1,4 @@
-//! A profile as a file, from what was measured.
+//! The measurements as a profile's file.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ const BAND_CYLINDERS: [u32; 2] = [1 << 11, 1 << 8];
 /// Points of the seek curve in a line.
 const POINTS_PER_LINE: usize = 4;
 
-/// What the numbers stand for.
+/// The comment that explains the numbers.
 const WHAT_IS_WHAT: &str = "\
 #
 # Measured: the revolution, sectors per track and skew by zone, the seek by distance, the overhead of
@@ -25,7 +25,7 @@ const WHAT_IS_WHAT: &str = "\
 /// Measured, published or inferred.
 type Kind = fn(String) -> Provenance;
 
-/// Where each number comes from: how, and by what rule.
+/// The source of each number.
 const PROVENANCE: [(&str, Kind, &str); 11] = [
     ("rpm", Provenance::Measured, "one sector read again and again"),
     (
@@ -62,8 +62,8 @@ pub(super) struct ProfileText<'a> {
 }
 
 impl ProfileText<'_> {
-    /// A seek to the next track, no longer than the skew there, if what was measured is longer
-    /// only by its error: sequential reads would miss a revolution otherwise.
+    /// A seek to the next track, shortened to the skew there if it exceeds the skew only by its measuring error: sequential
+    /// reads would otherwise lose a revolution at each track.
     fn within_skew_ms(&self, seek_ms: f64) -> f64 {
         let skews = self.layout.zones.iter().map(|zone| zone.skew_rev * self.revolution_ns / 1e6);
         let least_ms = skews.filter(|&ms| ms > 0.0).fold(f64::INFINITY, f64::min) - 0.001;

@@ -1,4 +1,4 @@
-//! Reads with their times, and the revolution that the times show.
+//! Timed reads, and the revolution that they show.
 
 use std::f64::consts::TAU;
 
@@ -9,14 +9,14 @@ use super::{FitError, MeasuredDrive, Progress, Stage, Stillness};
 /// Reads of one sector in a row.
 const REPEATS: usize = 300;
 
-/// Reads of other sectors, each followed by one of the same.
+/// Reads of other sectors, each followed by a read of the first one.
 const ANGLES: usize = 200;
 
 /// A drive turns once in this many milliseconds: 600 to 60,000 rpm.
 const REVOLUTION_MS: std::ops::RangeInclusive<f64> = 1.0..=100.0;
 
-/// Least spread of response times, in revolutions, and least coherence of a drive that turns.
-/// Angles drawn evenly spread over 0.9; times without a rhythm cohere to 0.07 on average.
+/// Least spread of response times, in revolutions, and least coherence of a drive that turns. Uniform angles spread over 0.9
+/// of a revolution; times without a period have a coherence of 0.07 on average.
 const LEAST_SPREAD_REV: f64 = 0.5;
 const LEAST_COHERENCE: f64 = 0.8;
 

@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use super::MeasuredDrive;
 
-/// Reads past the page cache want a buffer aligned to the sector; no sector is larger.
+/// Direct reads need a buffer aligned to the sector; no sector is larger than this.
 const BUFFER_ALIGNMENT: usize = 4096;
 
-/// Sector of a file that is no device, and of a device of which the system does not say.
+/// Sector size of a plain file, and of a device whose sector size the system does not tell.
 const FILE_SECTOR_BYTES: u32 = 4096;
 
-/// Linux's `O_DIRECT`, where its value is known: it differs between architectures.
+/// Linux's `O_DIRECT`, where its value is known. It differs between architectures.
 #[cfg(target_os = "linux")]
 const DIRECT: Option<i32> = if cfg!(any(
     target_arch = "x86",
@@ -36,30 +36,28 @@ const DIRECT: Option<i32> = None;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// It is neither a file nor a block device.
-    #[error("{path} is {kind}: only a file or a block device can be measured, by reading alone")]
+    #[error("{path} is {kind}: only a file or a block device can be measured")]
     Kind {
         /// The file.
         path: String,
-        /// What it is.
+        /// Its kind.
         kind: &'static str,
     },
-    /// The system refused.
+    /// The system refused to open it.
     #[error("cannot open {path} for reading")]
     Open {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// A file or block device, opened for reading only: nothing can be written through it.
+/// A file or block device, opened for reading only.
 ///
-/// Reads bypass the page cache where the system and the file system let them (`O_DIRECT` on
-/// Linux); [`UnixFile::is_direct`] says whether. Nothing bypasses the drive's own cache: it is to
-/// be switched off for the measurement, and on again after. Nor is it guaranteed that the drive
-/// is alone on its bus or idle, or that a file lies in one piece on it; measure a whole device
-/// that nothing else uses.
+/// Reads bypass the page cache where the system and the file system allow it (`O_DIRECT` on Linux);
+/// [`UnixFile::is_direct`] tells. Nothing bypasses the drive's own cache: switch it off for the measurement. Measure a whole
+/// device that nothing else uses: a file may be fragmented, and other load delays reads.
 #[derive(Debug)]
 pub struct UnixFile {
     file: File,
@@ -76,11 +74,11 @@ impl UnixFile {
     ///
     /// # Errors
     ///
-    /// It is something else, or cannot be opened for reading.
+    /// It is of another kind, or cannot be opened for reading.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let shown = || path.display().to_string();
         let refused = |source| OpenError::Open { path: shown(), source };
-        // Asked before it is opened: to open a pipe is to wait for who writes into it.
+        // Before opening, because opening a pipe waits for its writer.
         let metadata = fs::metadata(path).map_err(refused)?;
         let kind = metadata.file_type();
         let wrong = match () {
@@ -129,7 +127,7 @@ impl UnixFile {
         self.direct
     }
 
-    /// What the system calls the device, if it is one and has a name.
+    /// The device's model, if the system knows it.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
@@ -160,9 +158,8 @@ impl MeasuredDrive for UnixFile {
     }
 }
 
-/// The sector to measure in: the one that the device answers to, or, where there would be more of
-/// those than a profile counts, the larger one that it writes, as drives with 4 KiB sectors that
-/// answer to 512 bytes have it.
+/// The sector size to measure in: the logical one, unless a profile cannot count that many sectors and the drive writes
+/// 4 KiB physical sectors.
 fn sector_bytes(bytes: u64, logical: Option<u32>, physical: Option<u32>) -> u32 {
     let logical = logical.filter(|&logical| logical > 0).unwrap_or(FILE_SECTOR_BYTES);
     let too_many = bytes / u64::from(logical) > u64::from(u32::MAX);
@@ -172,7 +169,7 @@ fn sector_bytes(bytes: u64, logical: Option<u32>, physical: Option<u32>) -> u32 
     }
 }
 
-/// Some file systems let a file be opened past the page cache, and then refuse to read it.
+/// Whether a direct read works: some file systems allow opening with `O_DIRECT` and then refuse to read.
 fn can_be_read(mut file: &File) -> bool {
     let mut buffer = vec![0; 2 * BUFFER_ALIGNMENT];
     file.read(aligned(&mut buffer, BUFFER_ALIGNMENT)).is_ok()
@@ -184,7 +181,7 @@ fn aligned(buffer: &mut [u8], bytes: usize) -> &mut [u8] {
     &mut buffer[first..first + bytes]
 }
 
-/// What Linux says of a block device, or of the device that it is a partition of.
+/// An attribute that Linux gives for a block device, or for the device that it is a partition of.
 fn device_attribute(device: u64, attribute: &str) -> Option<String> {
     // The number as Linux packs it: 12 bits and more of major, 8 bits and more of minor.
     let major = (device >> 8 & 0xfff) | (device >> 32 & !0xfff);
