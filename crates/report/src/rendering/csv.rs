@@ -102,15 +102,29 @@ const FAILURE_COLUMNS: &[Column] = &[
 ///
 /// [`ResultsError::Write`] if `writer` fails.
 pub fn write_segments_csv(results: &Results, mut writer: impl Write) -> Result<(), ResultsError> {
-    let mut text = String::new();
-    append_row(&mut text, columns(results).map(|(name, _)| (*name).to_owned()));
-    for array in &results.arrays {
-        for segment in &array.segments {
-            append_row(&mut text, columns(results).map(|(_, value)| value(array, segment)));
-        }
-    }
-    writer.write_all(text.as_bytes())?;
+    let names = columns(results).map(|(name, _)| (*name).to_owned()).collect();
+    let segments = results.arrays.iter().flat_map(|array| {
+        let segments = array.segments.iter();
+        segments
+            .map(move |segment| columns(results).map(|(_, value)| value(array, segment)).collect())
+    });
+    let text = csv_text(std::iter::once(names).chain(segments));
+    writer.write_all(&text)?;
     Ok(writer.flush()?)
+}
+
+/// Rows, all of the same number of fields, as CSV.
+pub(crate) fn csv_text(rows: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut csv =
+        csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(&mut text);
+    for row in rows {
+        let written = csv.write_record(&row);
+        // Only a row of another length, or the destination, could fail; memory takes everything.
+        debug_assert!(written.is_ok(), "{written:?}");
+    }
+    drop(csv);
+    text
 }
 
 fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
@@ -137,21 +151,4 @@ pub(crate) fn segment_columns(results: &Results) -> Vec<(&'static str, Vec<Strin
 
 fn optional(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-/// Appends a row, its end included.
-pub(crate) fn append_row(text: &mut String, fields: impl Iterator<Item = String>) {
-    for (position, field) in fields.enumerate() {
-        if position > 0 {
-            text.push(',');
-        }
-        if field.contains([',', '"', '\r', '\n']) {
-            text.push('"');
-            text.push_str(&field.replace('"', "\"\""));
-            text.push('"');
-        } else {
-            text.push_str(&field);
-        }
-    }
-    text.push_str("\r\n");
 }

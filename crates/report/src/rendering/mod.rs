@@ -1,6 +1,6 @@
 //! How data and analysis are shown: text tables, CSV, Parquet, charts as SVG and PNG, the report in HTML.
 
-mod axis;
+pub(crate) mod axis;
 mod bar_chart;
 mod canvas;
 pub(crate) mod chart;

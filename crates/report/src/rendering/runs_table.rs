@@ -5,6 +5,7 @@ use crate::data::runs::{
     ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison, SegmentOfRuns,
 };
 use crate::rendering::columns::{Columns, response_decimals};
+use crate::rendering::csv::csv_text;
 
 impl RunsComparison {
     /// The runs, and for each array what was set differently, the IOPS and the mean response times, as text.
@@ -84,7 +85,6 @@ impl RunsComparison {
     /// A row a run, array and segment, as comma-separated values (RFC 4180).
     #[must_use]
     pub fn csv(&self) -> String {
-        let mut text = String::new();
         let names = [
             "run",
             "array",
@@ -96,14 +96,14 @@ impl RunsComparison {
             "spindle_commands_per_host_op",
             "layout_score_0_to_1",
         ];
-        crate::rendering::csv::append_row(&mut text, names.iter().map(|name| (*name).to_owned()));
+        let mut rows = vec![names.map(str::to_owned).to_vec()];
         let optional =
             |figure: Option<f64>| figure.map(|figure| figure.to_string()).unwrap_or_default();
         for array in &self.arrays {
             for (position, run) in array.runs.iter().enumerate() {
                 for segment in &array.segments {
                     let Some(of) = segment.figures[position] else { continue };
-                    let fields = [
+                    rows.push(vec![
                         self.runs[*run].name.clone(),
                         array.name_in(position).to_owned(),
                         segment.index.to_string(),
@@ -113,11 +113,10 @@ impl RunsComparison {
                         optional(of.response_difference_percent),
                         of.commands_per_host_op.to_string(),
                         of.layout_score.to_string(),
-                    ];
-                    crate::rendering::csv::append_row(&mut text, fields.into_iter());
+                    ]);
                 }
             }
         }
-        text
+        String::from_utf8_lossy(&csv_text(rows.into_iter())).into_owned()
     }
 }

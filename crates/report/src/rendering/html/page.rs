@@ -1,95 +1,122 @@
 //! The page around the sections: template, style, script, data.
 
-use super::sections::{self, Section};
-use super::{Report, ReportError};
+use crate::data::json::ResultsError;
 use crate::data::layout_map::LayoutMap;
 use crate::data::live::RealSpindles;
+use crate::data::results::Results;
+use crate::rendering::chart::ChartError;
+use crate::rendering::html::headline::{headline, run_line};
+use crate::rendering::html::sections;
 use crate::rendering::theme::{Theme, page_variables};
 use crate::rendering::value_mark::escaped;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 
 const TEMPLATE: &str = include_str!("report.html");
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// A longer text of the map than this gets fewer columns, so that the page stays one that opens at once.
+/// Longer maps, bytes of JSON, lose columns, so that the page opens at once.
 const LONGEST_MAP_BYTES: usize = 1_200_000;
-/// Fewer columns than this would show nothing.
+/// Fewer columns would show nothing.
 const FEWEST_COLUMNS: u32 = 128;
 
-/// The text of the map, as sharp as it can be.
-fn map_text(map: &LayoutMap) -> Result<String, ReportError> {
+/// What a report is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// The results.
+    pub results: &'a Results,
+    /// The map of the same run, if there is one.
+    pub map: Option<&'a LayoutMap>,
+    /// The text of the scenario, if it is known.
+    pub scenario: Option<&'a str>,
+}
+
+/// Why a report could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A chart of it cannot be drawn.
+    #[error(transparent)]
+    Chart(#[from] ChartError),
+    /// Results or map cannot be written.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// The template cannot be filled in.
+    #[error("report: {0}")]
+    Template(String),
+}
+
+impl From<minijinja::Error> for ReportError {
+    fn from(error: minijinja::Error) -> Self {
+        Self::Template(format!("{error:#}"))
+    }
+}
+
+impl Report<'_> {
+    /// The text of `report.html`.
+    ///
+    /// # Errors
+    ///
+    /// If a chart cannot be drawn, or a figure is infinite or not a number.
+    pub fn to_html(&self) -> Result<String, ReportError> {
+        let results = self.results;
+        let map = self.map.map(map_text).transpose()?;
+        let repeatable = match results.real_spindles {
+            None => "The same scenario, seed and version give the same figures on any machine.",
+            Some(_) => "Real time and real spindles: no two runs give the same figures.",
+        };
+        // Real spindles are no shortfall: they have a style of their own.
+        let real_spindles: Vec<String> =
+            results.real_spindles.iter().flat_map(RealSpindles::sentences).collect();
+        let environment = environment();
+        let page = environment.template_from_named_str("report.html", TEMPLATE)?;
+        Ok(page.render(context! {
+            version => results.strewn,
+            title => format!("{}, seed {}", results.scenario, results.seed),
+            style => style(),
+            run => run_line(results),
+            heading => headline(results),
+            real_spindles,
+            shortfalls => results.shortfalls(),
+            sections => sections::all(self.results, self.map, self.scenario)?,
+            schema => results.schema,
+            seed => results.seed,
+            repeatable,
+            // Without what differs from run to run.
+            results => within_script(&results.without_wall_time().to_json_string()?),
+            layout_map => within_script(map.as_deref().unwrap_or("null")),
+            script => SCRIPT,
+        })?)
+    }
+}
+
+/// A template engine that escapes whatever is not declared safe, and knows no undefined names.
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_formatter(|out, _, value| match value.as_str() {
+        Some(text) if !value.is_safe() => Ok(out.write_str(&escaped(text))?),
+        _ => Ok(write!(out, "{value}")?),
+    });
+    environment.set_keep_trailing_newline(true);
+    environment
+}
+
+/// The style sheet with the colours of both themes.
+fn style() -> String {
+    STYLE
+        .replace("{{light}}", &page_variables(Theme::Light))
+        .replace("{{dark}}", &page_variables(Theme::Dark))
+}
+
+/// The text of the map, with as many columns as fit.
+fn map_text(map: &LayoutMap) -> Result<String, ResultsError> {
     let text = map.to_json_string()?;
     let columns = map.arrays.iter().map(|array| array.columns).max().unwrap_or_default();
     if text.len() <= LONGEST_MAP_BYTES || columns / 2 < FEWEST_COLUMNS {
         return Ok(text);
     }
     map_text(&map.halved())
-}
-
-pub(super) fn page(report: &Report<'_>) -> Result<String, ReportError> {
-    let results = report.results;
-    let sections = sections::all(report)?;
-    let nav =
-        |section: &Section| format!("<a href=\"#{}\">{}</a>", section.id, escaped(section.title));
-    let main = |section: &Section| {
-        let Section { id, title, html } = section;
-        let title = escaped(title);
-        format!(
-            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{html}</section>\n"
-        )
-    };
-    let style = filled(
-        STYLE,
-        &[("light", &page_variables(Theme::Light)), ("dark", &page_variables(Theme::Dark))],
-    );
-    let paragraph =
-        |class: &str, words: &str| format!("<p class=\"{class}\">{}</p>\n", escaped(words));
-    // That spindles are real keeps a run from nothing.
-    let of_real = results.real_spindles.iter().flat_map(RealSpindles::sentences);
-    let of_real = of_real.map(|words| paragraph("of-real", &words));
-    let shortfalls = results.shortfalls().into_iter().map(|words| paragraph("caveat", &words));
-    let caveats: String = of_real.chain(shortfalls).collect();
-    let map = report.map.map(map_text).transpose()?;
-    // Without what differs from run to run.
-    let text = results.without_wall_time().to_json_string()?;
-    let repeatable = match results.real_spindles {
-        None => "The same scenario, seed and version give the same figures on any machine.",
-        Some(_) => "Real time and real spindles: no two runs give the same figures.",
-    };
-    Ok(filled(
-        TEMPLATE,
-        &[
-            ("version", &escaped(&results.strewn)),
-            ("title", &escaped(&format!("{}, seed {}", results.scenario, results.seed))),
-            ("style", &style),
-            ("run", &escaped(&sections::run_line(results))),
-            ("heading", &escaped(&sections::headline(results))),
-            ("caveats", &caveats),
-            ("nav", &sections.iter().map(nav).collect::<String>()),
-            ("main", &sections.iter().map(main).collect::<String>()),
-            ("schema", &results.schema.to_string()),
-            ("seed", &results.seed.to_string()),
-            ("repeatable", repeatable),
-            ("results", &within_script(&text)),
-            ("map", &within_script(map.as_deref().unwrap_or("null"))),
-            ("script", SCRIPT),
-        ],
-    ))
-}
-
-/// A template with its `{{names}}` replaced; what is put in is not looked at again.
-fn filled(template: &str, values: &[(&str, &str)]) -> String {
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some((before, from)) = rest.split_once("{{") {
-        text.push_str(before);
-        let (name, after) = from.split_once("}}").unwrap_or((from, ""));
-        let value = values.iter().find(|(known, _)| *known == name);
-        debug_assert!(value.is_some(), "the template has an unknown name: {name}");
-        text.push_str(value.map_or("", |(_, value)| value));
-        rest = after;
-    }
-    text + rest
 }
 
 /// JSON that cannot end the script element that it is in: `<` is written by its number, which is the same string.
@@ -105,8 +132,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_in_is_not_looked_at_again() {
-        assert_eq!(filled("a {{x}} b {{y}}", &[("x", "{{y}}"), ("y", "1")]), "a {{y}} b 1");
+    fn what_is_put_in_is_escaped_and_not_looked_at_again() {
+        let text = "{{ y }} <b>'\"&";
+        let filled =
+            environment().render_str("a {{ x }} b {{ y }}", context! { x => text, y => 1 });
+        assert_eq!(filled.unwrap(), "a {{ y }} &lt;b&gt;&#39;&quot;&amp; b 1");
+        assert!(environment().render_str("{{ unknown }}", context! {}).is_err());
     }
 
     #[test]

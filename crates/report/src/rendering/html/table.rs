@@ -1,30 +1,40 @@
-//! Tables of HTML, whose figures say where in the results they come from.
+//! Tables of the report, whose figures say where in the results they come from.
 
 use crate::data::number::fixed;
 use crate::rendering::axis::with_commas;
-use crate::rendering::value_mark::escaped;
+use crate::rendering::html::block::Block;
+use serde::Serialize;
 
-/// A cell.
+/// A cell, as plain text.
+#[derive(Clone, Default, Serialize)]
 pub(super) struct Cell {
-    html: String,
-    attributes: String,
-    is_words: bool,
+    text: String,
+    /// Where a figure stands in `results.json`.
+    source: Option<Source>,
+    /// Corners of a line in a box of 120 by 24, in place of text.
+    sparkline: Option<String>,
+    class: &'static str,
+}
+
+/// A figure of `results.json`, which the page can check itself against.
+#[derive(Clone, Serialize)]
+struct Source {
+    /// Keys and positions with slashes between.
+    path: String,
+    /// The figure with all its digits.
+    value: String,
 }
 
 impl Cell {
     /// A figure of the results with so many decimals; `path` is where it stands in `results.json`, keys and positions
-    /// with slashes between. The page can check it against that.
+    /// with slashes between.
     pub(super) fn figure(value: f64, decimals: usize, path: String) -> Self {
-        Self {
-            html: grouped(&fixed(value, decimals)),
-            attributes: format!(" data-path=\"{}\" data-value=\"{value}\"", escaped(&path)),
-            is_words: false,
-        }
+        Self::figure_in_words(value, &fixed(value, decimals), path)
     }
 
     /// A figure of the results that these words say.
     pub(super) fn figure_in_words(value: f64, words: &str, path: String) -> Self {
-        Self { html: grouped(&escaped(words)), ..Self::figure(value, 0, path) }
+        Self { source: Some(Source { path, value: value.to_string() }), ..Self::number(words) }
     }
 
     /// The same of a figure that may be missing.
@@ -37,21 +47,27 @@ impl Cell {
 
     /// A number that was worked out from the results.
     pub(super) fn number(text: impl AsRef<str>) -> Self {
-        Self { html: grouped(&escaped(text.as_ref())), attributes: String::new(), is_words: false }
+        Self { text: grouped(text.as_ref()), ..Self::default() }
     }
 
     /// Words.
-    pub(super) fn words(text: impl AsRef<str>) -> Self {
-        Self { html: escaped(text.as_ref()), attributes: String::new(), is_words: true }
+    pub(super) fn words(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let class = if text.len() <= LONGEST_SHORT { "words short" } else { "words" };
+        Self { text, class, ..Self::default() }
     }
 
-    fn says_any(&self) -> bool {
-        !self.html.is_empty()
+    /// A line through these corners.
+    pub(super) fn sparkline(corners: String) -> Self {
+        Self { sparkline: Some(corners), class: "words", ..Self::default() }
     }
 
-    /// Something that is HTML already.
-    pub(super) fn html(html: String) -> Self {
-        Self { html, attributes: String::new(), is_words: true }
+    fn is_words(&self) -> bool {
+        !self.class.is_empty()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.sparkline.is_none()
     }
 }
 
@@ -80,48 +96,47 @@ pub(super) struct Table<'a> {
     pub(super) has_total: bool,
 }
 
+/// A table as the template writes it.
+#[derive(Serialize)]
+pub(super) struct LaidOutTable {
+    caption: String,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Column {
+    header: String,
+    /// Whether all its cells are words.
+    is_words: bool,
+}
+
+#[derive(Serialize)]
+struct Row {
+    cells: Vec<Cell>,
+    is_total: bool,
+}
+
 impl Table<'_> {
-    pub(super) fn html(&self) -> String {
-        let caption = escaped(self.caption);
-        // What is wider than the page scrolls by itself, and by the keyboard if it has the focus.
-        let mut html = format!(
-            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\n<table>\n<caption>{caption}</caption>\n<thead><tr>"
-        );
-        let words = |column: usize| {
-            let all = |row: &Vec<Cell>| row.get(column).is_none_or(|cell| cell.is_words);
-            if self.rows.iter().all(all) { " class=\"words\"" } else { "" }
+    pub(super) fn block(self) -> Block {
+        let has_any = |column: &usize| {
+            self.rows.is_empty()
+                || self.rows.iter().any(|row| row.get(*column).is_none_or(|cell| !cell.is_empty()))
         };
-        let has_any =
-            |column: usize| self.rows.iter().any(|row| row.get(column).is_none_or(Cell::says_any));
-        let columns =
-            (0..self.headers.len()).filter(|column| self.rows.is_empty() || has_any(*column));
-        let columns: Vec<usize> = columns.collect();
-        for column in columns.iter().copied() {
-            let header = self.headers[column];
-            let header = escaped(header);
-            html.push_str(&format!("<th scope=\"col\"{}>{header}</th>", words(column)));
-        }
-        html.push_str("</tr></thead>\n<tbody>\n");
-        for (number, row) in self.rows.iter().enumerate() {
-            let is_total = self.has_total && number + 1 == self.rows.len();
-            html.push_str(if is_total { "<tr class=\"total\">" } else { "<tr>" });
-            for column in columns.iter().copied() {
-                let Some(Cell { html: text, attributes, is_words }) = row.get(column) else {
-                    continue;
-                };
-                let class = match *is_words {
-                    true if text.len() <= LONGEST_SHORT => " class=\"words short\"",
-                    true => " class=\"words\"",
-                    false => "",
-                };
-                html.push_str(&match column {
-                    0 => format!("<th scope=\"row\"{class}{attributes}>{text}</th>"),
-                    _ => format!("<td{class}{attributes}>{text}</td>"),
-                });
-            }
-            html.push_str("</tr>\n");
-        }
-        html + "</tbody>\n</table>\n</div>\n"
+        let shown: Vec<usize> = (0..self.headers.len()).filter(has_any).collect();
+        let column = |column: &usize| Column {
+            header: self.headers[*column].to_owned(),
+            is_words: self.rows.iter().all(|row| row.get(*column).is_none_or(Cell::is_words)),
+        };
+        let row = |(number, row): (usize, &Vec<Cell>)| Row {
+            cells: shown.iter().filter_map(|column| row.get(*column).cloned()).collect(),
+            is_total: self.has_total && number + 1 == self.rows.len(),
+        };
+        Block::Table(LaidOutTable {
+            caption: self.caption.to_owned(),
+            columns: shown.iter().map(column).collect(),
+            rows: self.rows.iter().enumerate().map(row).collect(),
+        })
     }
 }
 

@@ -6,21 +6,22 @@ use crate::data::number::fixed;
 use crate::data::results::{ArrayResults, Origin, Results};
 use crate::data::segment::Segment;
 use crate::rendering::columns::response_decimals;
+use crate::rendering::html::block::Block;
 use crate::rendering::html::table::{Cell, Table};
 
-pub(super) fn segments(results: &Results) -> String {
+pub(super) fn segments(results: &Results) -> Vec<Block> {
     let tables = results.arrays.iter().enumerate().filter(|(_, array)| !array.segments.is_empty());
-    let tables: String =
-        tables.map(|(position, array)| segment_tables(results, position, array)).collect();
-    if tables.is_empty() {
-        return tables;
+    let mut blocks: Vec<Block> =
+        tables.flat_map(|(position, array)| segment_tables(results, position, array)).collect();
+    if !blocks.is_empty() {
+        let all = "Everything that was measured is in segments.csv and results.json.";
+        blocks.push(Block::note(all));
     }
-    tables
-        + "<p class=\"note\">Everything that was measured is in segments.csv and results.json.</p>\n"
+    blocks
 }
 
 /// What the host saw of an array, and what the array did, segment by segment: in two tables, each of which fits a page.
-fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> String {
+fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [Block; 2] {
     let what = match &results.real_spindles {
         Some(_) => format!("{}, {}", array.layout.as_str(), array.working_spindles()),
         None => {
@@ -69,7 +70,7 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> S
         rows: rows(&|number, segment| own_row(results, position, number, segment)),
         has_total: false,
     };
-    host.html() + &own.html()
+    [host.block(), own.block()]
 }
 
 fn host_row(results: &Results, position: usize, number: usize, segment: &Segment) -> Vec<Cell> {

@@ -1,17 +1,15 @@
 //! The summary: what was run, how it began and how it ended.
 
-use super::{chart, ends, paragraph, percent_change, whole};
-use crate::analysis::loss::{self};
+use crate::analysis::loss;
 use crate::data::comparison::Metric;
-use crate::data::loss::Loss;
-use crate::data::loss::{Cause, LossPart};
+use crate::data::loss::{Cause, Loss, LossPart};
 use crate::data::number::{fixed, signed};
 use crate::data::quantity::about;
 use crate::data::results::{ArrayResults, Results};
 use crate::rendering::columns::response_decimals;
+use crate::rendering::html::block::Block;
+use crate::rendering::html::headline::{ends, percent_change, whole};
 use crate::rendering::html::table::{Cell, Table};
-use crate::rendering::html::{Report, ReportError};
-use crate::rendering::results_chart::ResultsChart;
 
 /// What the first and the last segment are called. Whoever drives real spindles knows alone what came before.
 struct Ends {
@@ -28,17 +26,16 @@ impl Ends {
     }
 }
 
-pub(super) fn summary(report: &Report<'_>) -> Result<String, ReportError> {
-    let results = report.results;
-    let mut html = what_was_run(results);
+pub(super) fn summary(results: &Results) -> Vec<Block> {
+    let mut blocks = what_was_run(results);
     for array in &results.arrays {
         if let Some(words) = change_in_words(results, array) {
-            html.push_str(&paragraph(&words));
+            blocks.push(Block::paragraph(words));
         }
     }
     for compared in results.published.iter().filter(|compared| compared.metric == Metric::Iops) {
         if let Some(rms) = compared.predicted_rms_error_percent {
-            html.push_str(&paragraph(&format!(
+            blocks.push(Block::paragraph(format!(
                 "{}: the IOPS of the segments that nothing was fitted to are predicted within {} % RMS of the published ones; \
                  the worst of all is {} % off, in segment {}.",
                 compared.array,
@@ -74,20 +71,18 @@ pub(super) fn summary(report: &Report<'_>) -> Result<String, ReportError> {
         rows: rows.collect(),
         has_total: false,
     };
-    html.push_str(&table.html());
+    blocks.push(table.block());
     if results.real_spindles.is_none() {
-        html.push_str("<p class=\"note\">Fresh is the first segment, the end the last.</p>\n");
+        blocks.push(Block::note("Fresh is the first segment, the end the last."));
     }
-    html.push_str(&chart(report, ResultsChart::Iops, false)?);
-    html.push_str(&chart(report, ResultsChart::Response, false)?);
-    Ok(html)
+    blocks
 }
 
 /// The workload and the arrays, as far as the results say.
-fn what_was_run(results: &Results) -> String {
-    let mut html = String::new();
+fn what_was_run(results: &Results) -> Vec<Block> {
+    let mut blocks = Vec::new();
     if let Some(load) = results.load_words() {
-        html.push_str(&paragraph(&format!("Workload: {load}.")));
+        blocks.push(Block::paragraph(format!("Workload: {load}.")));
     }
     let row = |(position, array): (usize, &ArrayResults)| {
         let bytes = |value: Option<f64>| Cell::words(value.map(about).unwrap_or_default());
@@ -107,7 +102,7 @@ fn what_was_run(results: &Results) -> String {
         ]
     };
     let Ends { first, last } = Ends::of(results);
-    html + &Table {
+    let table = Table {
         caption: "What was run",
         headers: &[
             "array",
@@ -122,8 +117,9 @@ fn what_was_run(results: &Results) -> String {
         ],
         rows: results.arrays.iter().enumerate().map(row).collect(),
         has_total: false,
-    }
-    .html()
+    };
+    blocks.push(table.block());
+    blocks
 }
 
 /// How much of what was looked up in a segment the cache had.
@@ -192,7 +188,7 @@ fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Opti
         |segment: usize, field: &str| format!("arrays/{position}/segments/{segment}/{field}");
     Some(vec![
         Cell::words(&array.name),
-        Cell::html(sparkline(array)),
+        Cell::sparkline(sparkline(array)),
         Cell::figure(first.iops, 0, path(0, "iops")),
         Cell::figure(last.iops, 0, path(end, "iops")),
         Cell::number(signed(
@@ -207,7 +203,7 @@ fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Opti
     ])
 }
 
-/// IOPS by segment as a line the height of a word, from zero.
+/// IOPS by segment as the corners of a line the height of a word, from zero.
 fn sparkline(array: &ArrayResults) -> String {
     let highest = array.segments.iter().map(|segment| segment.iops).fold(0.0, f64::max);
     let step = 116.0 / (array.segments.len().max(2) - 1) as f64;
@@ -220,9 +216,5 @@ fn sparkline(array: &ArrayResults) -> String {
             format!("{:.1},{down:.1}", 2.0 + step * position as f64)
         })
         .collect();
-    format!(
-        "<svg class=\"spark\" viewBox=\"0 0 120 24\" aria-hidden=\"true\"><path d=\"M2 22h116\" stroke=\"var(--chart-grid)\"/>\
-         <polyline points=\"{}\" fill=\"none\" stroke=\"var(--chart-ink)\" stroke-width=\"1.5\"/></svg>",
-        points.join(" ")
-    )
+    points.join(" ")
 }

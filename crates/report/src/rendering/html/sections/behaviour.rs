@@ -1,0 +1,70 @@
+//! What the arrays did: charts, and the spindles' figures in the first segment and the last.
+
+use crate::data::results::Results;
+use crate::data::segment::Segment;
+use crate::rendering::html::block::Block;
+use crate::rendering::html::headline::ends;
+use crate::rendering::html::table::{Cell, Table};
+
+/// What spindles made of it: no part of an account where the controller is the limit, and asked for all the same.
+pub(super) fn spindles(results: &Results) -> Block {
+    let rows = results.arrays.iter().enumerate().filter_map(|(position, array)| {
+        let (first, last) = ends(array)?;
+        let end = array.segments.len() - 1;
+        let pair = |from: f64, to: f64, decimals: usize, field: &str| {
+            let path = |segment: usize| format!("arrays/{position}/segments/{segment}/{field}");
+            [Cell::figure(from, decimals, path(0)), Cell::figure(to, decimals, path(end))]
+        };
+        let mut row = vec![Cell::words(&array.name)];
+        row.extend(pair(
+            first.layout.span_percent,
+            last.layout.span_percent,
+            1,
+            "layout/span_percent",
+        ));
+        let (from, to) = (&first.spindle_commands, &last.spindle_commands);
+        row.extend(pair(
+            from.mean_queue_depth,
+            to.mean_queue_depth,
+            1,
+            "spindle_commands/mean_queue_depth",
+        ));
+        row.extend(pair(
+            from.mean_service_ms,
+            to.mean_service_ms,
+            2,
+            "spindle_commands/mean_service_ms",
+        ));
+        row.extend(pair(
+            first.utilization.spindles,
+            last.utilization.spindles,
+            3,
+            "utilization/spindles",
+        ));
+        let parity = |segment: usize, of: &Segment| {
+            let path = format!("arrays/{position}/segments/{segment}/utilization/parity_spindles");
+            Cell::optional(of.utilization.parity_spindles, 3, path)
+        };
+        row.extend([parity(0, first), parity(end, last)]);
+        Some(row)
+    });
+    Table {
+        caption: "The spindles: seek span, queue and service time, first and last segment",
+        headers: &[
+            "array",
+            "span of the stroke %, first",
+            "last",
+            "commands at a spindle, first",
+            "last",
+            "service ms, first",
+            "last",
+            "data spindles busy, first",
+            "last",
+            "parity spindles busy, first",
+            "last",
+        ],
+        rows: rows.collect(),
+        has_total: false,
+    }
+    .block()
+}

@@ -1,0 +1,68 @@
+//! Where each array's loss of IOPS came from.
+
+use crate::analysis::loss::losses;
+use crate::data::loss::{Loss, LossPart};
+use crate::data::number::{fixed, signed};
+use crate::data::results::Results;
+use crate::rendering::html::block::Block;
+use crate::rendering::html::table::{Cell, Table};
+
+/// The account: what it is, and a table an array. Empty if no array lost IOPS.
+pub(super) fn account(results: &Results) -> Vec<Block> {
+    let losses = losses(results);
+    if !losses.iter().any(Loss::is_notable) {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::paragraph(
+        "Between two operations answered there pass 1 / IOPS seconds, and what limits the array spends them on something that \
+         is counted. The differences between first and last segment are the causes below; they add up to the whole difference \
+         by construction. It is an account, not an experiment: it does not say what would have been had one cause been absent.",
+    )];
+    for loss in &losses {
+        if !loss.is_notable() {
+            blocks.push(Block::paragraph(loss.sentence()));
+            continue;
+        }
+        let difference = loss.to_iops - loss.from_iops;
+        let part = |part: &LossPart| {
+            vec![
+                Cell::words(part.cause.words(loss.limit)),
+                match part.in_place_of_first() {
+                    Some(words) => Cell::number(words),
+                    None => Cell::number(fixed(part.from_us_per_op, 2)),
+                },
+                Cell::number(fixed(part.to_us_per_op, 2)),
+                Cell::number(if part.iops.abs() < 0.05 {
+                    "0.0".to_owned()
+                } else {
+                    signed(part.iops, 1)
+                }),
+                Cell::number(fixed(100.0 * part.iops / difference, 1)),
+            ]
+        };
+        let mut rows: Vec<Vec<Cell>> = loss.parts.iter().map(part).collect();
+        let sum = |figure: fn(&LossPart) -> f64| loss.parts.iter().map(figure).sum::<f64>();
+        rows.push(vec![
+            Cell::words("sum"),
+            Cell::number(fixed(sum(|part| part.from_us_per_op), 2)),
+            Cell::number(fixed(sum(|part| part.to_us_per_op), 2)),
+            Cell::number(signed(sum(|part| part.iops), 1)),
+            Cell::number(fixed(100.0 * sum(|part| part.iops) / difference, 1)),
+        ]);
+        let of = loss.limit.as_str();
+        let table = Table {
+            caption: &format!("{}: how the time of the {of} was spent", loss.array),
+            headers: &[
+                "cause",
+                &format!("µs per operation, segment {}", loss.from_segment),
+                &format!("µs per operation, segment {}", loss.to_segment),
+                "IOPS",
+                "% of the difference",
+            ],
+            rows,
+            has_total: true,
+        };
+        blocks.push(table.block());
+    }
+    blocks
+}

@@ -1,0 +1,74 @@
+//! What stands in a report, section by section.
+
+mod behaviour;
+mod failures;
+mod loss;
+mod map;
+mod prediction;
+mod price;
+mod scenario;
+mod segments;
+mod summary;
+
+use crate::data::layout_map::LayoutMap;
+use crate::data::results::Results;
+use crate::rendering::chart::ChartError;
+use crate::rendering::html::block::{Block, Section};
+use crate::rendering::results_chart::ResultsChart;
+
+/// The sections that these results have something for.
+pub(super) fn all(
+    results: &Results,
+    map: Option<&LayoutMap>,
+    scenario: Option<&str>,
+) -> Result<Vec<Section>, ChartError> {
+    let section = |id, title, blocks| Section { id, title, blocks };
+    let chart = |chart, has_rows| Block::chart(results, map, chart, has_rows);
+    let mut losses = loss::account(results);
+    if !losses.is_empty() {
+        losses.splice(1..1, chart(ResultsChart::Loss, true)?);
+    }
+    let mut price = price::price(results);
+    if !price.is_empty() {
+        price.splice(0..0, chart(ResultsChart::PerSpindle, true)?);
+    }
+    let mut summary = summary::summary(results);
+    for shown in [ResultsChart::Iops, ResultsChart::Response] {
+        summary.extend(chart(shown, false)?);
+    }
+    let mut behaviour = Vec::new();
+    for shown in [
+        ResultsChart::Commands,
+        ResultsChart::Utilization,
+        ResultsChart::Percentiles,
+        ResultsChart::Scores,
+    ] {
+        behaviour.extend(chart(shown, false)?);
+    }
+    behaviour.push(behaviour::spindles(results));
+    let mut pictures = Vec::new();
+    if let Some((map, last_segment)) = map.and_then(|map| Some((map, map::last_segment(map)?))) {
+        pictures.push(Block::paragraph(
+            "A row a spindle, from its first address at the left to its last. The height of a column is the share of it that \
+             holds the file; its colour is how far those blocks lie from the blocks before them in the file.",
+        ));
+        pictures.extend(chart(ResultsChart::Map, true)?);
+        pictures.push(map::by_spindle(map, last_segment));
+    }
+    let configured = match results.real_spindles {
+        Some(_) => "The array",
+        None => "The scenario",
+    };
+    let sections = [
+        section("summary", "Summary", summary),
+        section("loss", "Where the loss came from", losses),
+        section("map", "The map", pictures),
+        section("behaviour", "What the arrays did", behaviour),
+        section("failures", "Spindles that failed", failures::failures(results)),
+        section("prediction", "Fitted and predicted", prediction::prediction(results)),
+        section("price", "Spindles to buy", price),
+        section("segments", "All segments", segments::segments(results)),
+        section("scenario", configured, scenario::scenario(results, scenario)),
+    ];
+    Ok(sections.into_iter().filter(|section| !section.blocks.is_empty()).collect())
+}

@@ -1,0 +1,72 @@
+//! Simulated figures beside published ones.
+
+use crate::data::comparison::{PublishedComparison, Ratio};
+use crate::data::results::Results;
+use crate::rendering::columns::segment_list;
+use crate::rendering::html::block::Block;
+use crate::rendering::html::table::{Cell, Table};
+
+pub(super) fn prediction(results: &Results) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if !results.published.is_empty() {
+        let row = |(position, compared): (usize, &PublishedComparison)| {
+            let path = |field: &str| format!("published/{position}/{field}");
+            let predicted = compared.segments.iter().filter(|segment| !segment.fitted).count();
+            vec![
+                Cell::words(&compared.array),
+                Cell::words(compared.metric.unit()),
+                Cell::words(segment_list(&compared.fitted_segments)),
+                Cell::number(predicted.to_string()),
+                Cell::optional(
+                    compared.predicted_rms_error_percent,
+                    2,
+                    path("predicted_rms_error_percent"),
+                ),
+                Cell::figure(compared.worst_error_percent, 2, path("worst_error_percent")),
+                Cell::number(compared.worst_segment.to_string()),
+            ]
+        };
+        blocks.push(
+            Table {
+                caption: "Simulated beside published",
+                headers: &[
+                    "array",
+                    "metric",
+                    "fitted to segments",
+                    "segments predicted",
+                    "RMS error of predicted, %",
+                    "worst error of all, %",
+                    "in segment",
+                ],
+                rows: results.published.iter().enumerate().map(row).collect(),
+                has_total: false,
+            }
+            .block(),
+        );
+    }
+    if !results.ratios.is_empty() {
+        let row = |(position, ratio): (usize, &Ratio)| {
+            let path = |field: &str| format!("ratios/{position}/{field}");
+            vec![
+                Cell::words(format!("{} over {}, {}", ratio.of, ratio.over, ratio.name)),
+                Cell::number(ratio.segment.to_string()),
+                Cell::figure(ratio.published_percent, 1, path("published_percent")),
+                Cell::figure(ratio.simulated_percent, 1, path("simulated_percent")),
+                Cell::words(if ratio.fitted { "fitted" } else { "predicted" }),
+            ]
+        };
+        blocks.push(
+            Table {
+                caption: "Ratios of IOPS",
+                headers: &["ratio", "segment", "published %", "simulated %", ""],
+                rows: results.ratios.iter().enumerate().map(row).collect(),
+                has_total: false,
+            }
+            .block(),
+        );
+    }
+    if !blocks.is_empty() {
+        blocks.push(Block::note("A segment is fitted if a number of the array was fitted to what is published of it; all others are predicted. In charts fitted figures are hollow, predicted ones filled, published ones level dashes."));
+    }
+    blocks
+}
