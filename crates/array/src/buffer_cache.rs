@@ -8,7 +8,7 @@ use strewn_memory::{filled, prefetch, zeroed_words};
 
 use list::{List, PLACES_PER_LINE};
 
-/// No key: what lay here was used again since, and lies elsewhere.
+/// No key: the buffer that was here has been used again since, and is elsewhere.
 const NONE: u32 = u32::MAX;
 
 /// A block's buffer holds data that no consistency point has taken yet.
@@ -27,7 +27,7 @@ const PROBATION: usize = 0;
 /// The list of blocks used more than once.
 const PROTECTION: usize = 1;
 
-/// What had to be dropped to keep to the capacity.
+/// The block evicted to keep to the capacity, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Evicted(pub Option<u32>);
 
@@ -35,22 +35,22 @@ pub(crate) struct Evicted(pub Option<u32>);
 /// that is used again moves to the protected segment, so that a stream of blocks used once does not push out the
 /// indirect blocks that every operation needs.
 ///
-/// A block comes and another goes 2.8 times a host operation. What that costs is instructions, and waiting for memory:
+/// For each host operation, 2.8 blocks are inserted and as many evicted. That costs instructions and memory latency:
 ///
 /// - Buffers lie in the order of their last uses. A block that is used again moves to the end and leaves an empty place
-///   behind. So the next ones to be evicted lie side by side, and what their eviction will change is fetched while
-///   there is time. In linked lists each says where the next one is, so that nothing can be fetched ahead: evicting took
-///   a third of all time.
-/// - Blocks are found by chains, which a buffer enters, leaves and moves in with a dozen instructions. A table that is
-///   searched linearly has to move up what lies behind a hole: coming and going took 500 instructions, and takes 130.
-/// - The first link of a chain lies in one array with the links from buffer to buffer, so that there is one kind of
-///   link. Metadata, of which there is little and which every operation needs, has a chain for each block.
+///   behind. The next blocks to evict are therefore adjacent, and what their eviction changes can be prefetched. In a
+///   linked list, each element locates the next, so nothing can be prefetched: eviction took a third of all time.
+/// - Blocks are found through chains, which a buffer enters, leaves and moves within in a dozen instructions. A table
+///   with linear probing must close holes: an insertion with its eviction took 500 instructions, and takes 130 now.
+/// - The heads of the chains lie in one array with the links between buffers, so that there is one kind of link.
+///   Metadata, of which there is little and which every operation needs, has a chain for each block.
 #[derive(Debug)]
 pub(crate) struct BufferCache {
     capacity: usize,
     protected_capacity: usize,
-    /// First the chains, by the place of their first buffer: a power of two of them for data, then one for each key from
-    /// `first_direct` on. Then, by the place of a buffer, the place of the next one in its chain, or of the next free one.
+    /// First the heads of the chains, each the place of its first buffer: a power of two of them for data, then one for
+    /// each key from `first_direct` on. Then, by a buffer's place, the place of the next one in its chain, or of the
+    /// next free one.
     links: Vec<u32>,
     chain_mask: u32,
     first_direct: u32,
@@ -59,13 +59,13 @@ pub(crate) struct BufferCache {
     first_pinned: u32,
     /// The key of the buffer at each place.
     keys: Vec<u32>,
-    /// Flags of pinned buffers. Of the others the list says all there is to say.
+    /// Flags of pinned buffers. The state of the others follows from their list.
     flags: Vec<u32>,
     /// The first place for pinned buffers that is free; 0 for none.
     free: u32,
     lists: [List; 2],
     blocks: usize,
-    /// One bit a key: most lookups miss, and this answers them from a few megabytes.
+    /// One bit for each key: most lookups miss, and these few megabytes answer them.
     resident: Vec<u64>,
     /// Buffers in the protected list.
     protected: usize,
@@ -73,14 +73,14 @@ pub(crate) struct BufferCache {
 }
 
 impl BufferCache {
-    /// A cache of `capacity` blocks for keys below `keys.end`, of which at most `protected_capacity` are protected. Those
-    /// from `keys.start` on are metadata.
+    /// A cache of `capacity` blocks for keys below `keys.end`, of which at most `protected_capacity` are protected.
+    /// Those from `keys.start` on are metadata.
     pub(crate) fn new(keys: Range<u32>, capacity: u32, protected_capacity: u32) -> Self {
         let chains = (2 * capacity).next_power_of_two().max(8);
         let (capacity, protected_capacity) = (capacity as usize, protected_capacity as usize);
         let first_place = chains + keys.len() as u32;
-        // Beside the buffers that there may be, and one for a moment, there is room for uses that are out of date: blocks
-        // that were used once leave few, others one a use. Ranks are closed the more seldom.
+        // Beside the buffers that there may be, and one for a moment, there is room for uses that are out of date:
+        // blocks that were used once leave few, others one a use. Ranks are closed the more seldom.
         let probation = List::new(first_place, capacity + capacity / 2 + 2);
         let protection = List::new(probation.end(), 3 * protected_capacity.min(capacity) + 2);
         let first_pinned = protection.end();
@@ -184,8 +184,8 @@ impl BufferCache {
         Evicted(evicted)
     }
 
-    /// Puts `blocks` blocks from `first` on in that were just read, but for those that are here already. With `hold`, an
-    /// operation needs them all to stay until it lets go. `done` is told of each that is new, and of what had to be
+    /// Puts `blocks` blocks from `first` on in that were just read, but for those that are here already. With `hold`,
+    /// an operation needs them all to stay until it lets go. `done` is told of each that is new, and of what had to be
     /// dropped for it.
     #[inline(always)]
     pub(crate) fn insert_run(
@@ -283,9 +283,9 @@ impl BufferCache {
         at >= self.first_pinned && self.flags[(at - self.first_pinned) as usize] & FLUSHING != 0
     }
 
-    /// The chain that `key` is in: keys in a row are in chains in a row, so that the blocks of an operation, which come and
-    /// go together, are found in one or two cache lines. However keys are chosen, a chain is no longer than there are
-    /// times as many keys as chains.
+    /// The chain that `key` is in: keys in a row are in chains in a row, so that the blocks of an operation, which come
+    /// and go together, are found in one or two cache lines. However keys are chosen, a chain is no longer than there
+    /// are times as many keys as chains.
     #[inline]
     fn chain_of(&self, key: u32) -> u32 {
         if key < self.first_direct {
@@ -437,9 +437,9 @@ impl BufferCache {
         self.lists[list].next = kept;
     }
 
-    /// Has fetched what changes of the buffers need that come in the lines of places behind that of `turn`, which begins
-    /// one: of the second their chains, of the first, whose chains are here by now, the first buffers of these. In every
-    /// fourth chain that is another buffer, which is looked at on the way. A line at a time that costs least.
+    /// Has fetched what changes of the buffers need that come in the lines of places behind that of `turn`, which
+    /// begins one: of the second their chains, of the first, whose chains are here by now, the first buffers of these.
+    /// In every fourth chain that is another buffer, which is looked at on the way. A line at a time that costs least.
     #[inline]
     fn announce(&self, list: usize, turn: u32) {
         let ring = &self.lists[list];

@@ -3,7 +3,7 @@
 /// Counts since the array was created. They only grow: subtract two to measure an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Spindle reads of what a host read asked for.
+    /// Spindle reads of data for host reads.
     pub data_reads: u64,
     /// Spindle reads of blocks that a host write covers in part.
     pub edge_reads: u64,
@@ -17,28 +17,27 @@ pub struct Counters {
     pub parity_writes: u64,
     /// Blocks (write-anywhere) or pieces of a host operation (in place) looked up in the cache.
     pub cache_lookups: u64,
-    /// How many of those were there.
+    /// Lookups that hit.
     pub cache_hits: u64,
     /// Host writes that had to wait for room in the NVRAM log or the write cache.
     pub stalled_writes: u64,
-    /// Consistency points that were committed.
+    /// Consistency points committed.
     pub checkpoints: u64,
-    /// Consistency points that began the moment the one before ended, because the log was full.
+    /// Consistency points that began the moment the previous one ended, because the log was full.
     pub back_to_back_checkpoints: u64,
     /// Blocks that committed consistency points wrote, metadata included.
     pub checkpoint_blocks: u64,
-    /// Those of them that hold the file's data.
+    /// Those of them that contain the file's data.
     pub checkpoint_data_blocks: u64,
-    /// Stripes written, and those written in full.
+    /// Stripes written, in full or in part.
     pub stripes_written: u64,
-    /// Stripes of which every data block was written at once.
+    /// Stripes written in full: every data block at once.
     pub full_stripes: u64,
-    /// Extents written back from the write cache.
+    /// Extents destaged from the write cache.
     pub destages: u64,
-    /// Host sectors that were overwritten in the write cache before they were written back.
+    /// Host sectors overwritten in the write cache before they were destaged.
     pub coalesced_sectors: u64,
-    /// Of the reads of data, edges and metadata: those that wanted blocks which are lost, and were answered from the
-    /// rest of their stripes.
+    /// Reads of data, edges and metadata whose blocks were lost, and were computed from the rest of their stripes.
     pub degraded_reads: u64,
     /// Spindle reads issued in place of those.
     pub recovery_reads: u64,
@@ -46,11 +45,11 @@ pub struct Counters {
     pub rebuild_reads: u64,
     /// Spindle writes of a rebuild.
     pub rebuild_writes: u64,
-    /// Blocks that could not be read from a spindle that is there, or were not what was written.
+    /// Blocks of working spindles that were unreadable or not what was written.
     pub bad_blocks: u64,
-    /// Those of them that were written again, as they should be.
+    /// Bad blocks that were rewritten.
     pub repairs: u64,
-    /// Blocks that could not be computed either.
+    /// Blocks that could not be computed.
     pub blocks_gone: u64,
 }
 
@@ -61,7 +60,7 @@ macro_rules! each_count {
 }
 
 impl Counters {
-    /// What was counted between `earlier` and now.
+    /// The counts between `earlier` and now.
     #[must_use]
     pub fn since(&self, earlier: &Counters) -> Counters {
         each_count!(self, earlier, -;
@@ -78,7 +77,7 @@ impl Counters {
     pub fn spindle_reads(&self) -> u64 {
         let asked_for =
             self.data_reads + self.edge_reads + self.metadata_reads + self.parity_update_reads;
-        // A read that became degraded is as many recovery reads as it took, and no other.
+        // A degraded read counts as its recovery reads only.
         asked_for - self.degraded_reads + self.recovery_reads + self.rebuild_reads
     }
 

@@ -7,8 +7,8 @@ use strewn_raid::SpindleIndex;
 /// How an array rebuilds failed spindles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rebuild {
-    /// Failures that can be rebuilt: spare spindles of a write-anywhere array, or drives' worth of distributed reserve of
-    /// an in-place array. With none left, an array stays degraded.
+    /// Failures that can be rebuilt: spare spindles of a write-anywhere array, or drives' worth of distributed reserve
+    /// of an in-place array. With none left, an array stays degraded.
     pub spares: u16,
     /// Rebuild steps in flight, at least one: the priority of the rebuild over the host.
     pub steps_in_flight: u32,

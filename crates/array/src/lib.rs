@@ -1,23 +1,23 @@
 //! Array controllers as state machines, without I/O and without a clock.
 //!
 //! A storage array is hard to study and hard to test if it calls its disks and reads the time by itself. Here it does
-//! neither. An [`Array`] is told what happens and when: a host operation arrives, a spindle completes a command, the timer
-//! expires. In reply it requests work through a [`Driver`]: processor time, spindle commands, an acknowledgement, a timer.
-//! The driver decides what a spindle is and what time is. One driver simulates drives in virtual time, another runs real
-//! ones, and both run the same controller.
+//! neither. An [`Array`] is told what happens and when: a host operation arrives, a spindle completes a command, the
+//! timer expires. In reply it requests work through a [`Driver`]: processor time, spindle commands, an acknowledgement,
+//! a timer. The driver decides what a spindle is and what time is. One driver simulates drives in virtual time, another
+//! runs real ones, and both run the same controller.
 //!
 //! There are two controllers:
 //!
-//! - [`write_anywhere`] never overwrites. A write is logged in NVRAM and acknowledged; a consistency point later writes all
-//!   dirty blocks to free places, with the metadata that records where.
+//! - [`write_anywhere`] never overwrites. A write is logged in NVRAM and acknowledged; a consistency point later writes
+//!   all dirty blocks to free places, with the metadata that records where.
 //! - [`in_place`] overwrites each sector where it belongs. A write is acknowledged from a mirrored cache; an elevator
 //!   destages dirty extents by read-modify-write of data and parity.
 //!
 //! # An array and its driver
 //!
 //! The driver below completes every command at once and prints it. A 4 KiB write is acknowledged before any spindle is
-//! involved; the consistency point then writes the block, the metadata that leads to it, and parity. A [`Payload`] is the
-//! data; the payload `()` carries none, so the array only says where data would go.
+//! involved; the consistency point then writes the block, the metadata that leads to it, and parity. A [`Payload`] is
+//! the data; the payload `()` carries none, so the array only says where data would go.
 //!
 //! ```
 //! use strewn_alloc::{AllocationShape, PolicyName};
@@ -85,16 +85,16 @@
 //! # Failures
 //!
 //! A spindle fails by [`Array::spindle_failed`], at any time; the driver then returns the commands that it had not
-//! completed. The array goes on degraded: it reads lost blocks from the rest of their stripes, plans parity updates around
-//! them, and rebuilds onto a spare or distributed reserve if [`Rebuild`] grants one. If failures exceed parity, the array
-//! stops with [`DataLost`]. With a payload that carries data, single bad blocks ([`Array::blocks_failed`]) are computed from
-//! parity and rewritten.
+//! completed. The array goes on degraded: it reads lost blocks from the rest of their stripes, plans parity updates
+//! around them, and rebuilds onto a spare or distributed reserve if [`Rebuild`] grants one. If failures exceed parity,
+//! the array stops with [`DataLost`]. With a payload that carries data, single bad blocks ([`Array::blocks_failed`])
+//! are computed from parity and rewritten.
 //!
 //! # Invariants
 //!
 //! The controllers assert their invariants in release builds too: a completion belongs to a command in flight, a tetris
-//! writes only places allocated to it, a consistency point commits only when all of it is written. Checks that need a pass
-//! over a cache are in [`Array::assert_invariants`], which a driver calls now and then.
+//! writes only places allocated to it, a consistency point commits only when all of it is written. Checks that need a
+//! pass over a cache are in [`Array::assert_invariants`], which a driver calls now and then.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

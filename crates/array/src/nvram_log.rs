@@ -1,6 +1,6 @@
-//! The NVRAM log: what makes a write safe before it is on a spindle.
+//! The NVRAM log, which protects a write until it is on a spindle.
 
-/// What became of an attempt to log.
+/// The outcome of an attempt to log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Append {
     /// Logged: the operation can be acknowledged.
@@ -11,7 +11,7 @@ pub(crate) enum Append {
     BothFull,
 }
 
-/// Two halves: one takes in operations while a consistency point writes out what the other protects.
+/// A log of two halves: one takes operations while a consistency point writes what the other protects.
 #[derive(Debug)]
 pub(crate) struct NvramLog {
     half_bytes: u64,
@@ -24,7 +24,8 @@ impl NvramLog {
         Self { half_bytes, filled_bytes: 0, other_in_use: false }
     }
 
-    /// Logs a record of `bytes`. A record larger than a half is taken by an empty half: it must go somewhere.
+    /// Logs a record of `bytes`. An empty half takes a record larger than itself, which could otherwise never be
+    /// logged.
     pub(crate) fn append(&mut self, bytes: u64) -> Append {
         if self.filled_bytes == 0 || self.filled_bytes + bytes <= self.half_bytes {
             self.filled_bytes += bytes;
@@ -36,7 +37,7 @@ impl NvramLog {
         }
     }
 
-    /// Whether neither half has anything.
+    /// Whether both halves are empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.filled_bytes == 0 && !self.other_in_use
     }
@@ -46,7 +47,7 @@ impl NvramLog {
         !self.other_in_use
     }
 
-    /// A consistency point begins: it writes out what this half protects, the other half takes over.
+    /// A consistency point begins: it writes what this half protects, and the other half takes over.
     pub(crate) fn switch(&mut self) {
         assert!(
             !self.other_in_use,
@@ -56,7 +57,7 @@ impl NvramLog {
         self.filled_bytes = 0;
     }
 
-    /// The consistency point is committed: the half it wrote out is free.
+    /// The consistency point is committed: its half is free.
     pub(crate) fn release(&mut self) {
         assert!(self.other_in_use, "a half of the log is freed that protects nothing");
         self.other_in_use = false;

@@ -14,8 +14,8 @@ pub enum BlockContents {
     Metadata(u32),
     /// Parity. Its place determines what it protects.
     Parity,
-    /// Nothing valid: the contents are lost. The store reports the block as bad until it is rewritten in full. A partial
-    /// write marks the whole block.
+    /// Nothing valid: the contents are lost. The store reports the block as bad until it is rewritten in full. A
+    /// partial write marks the whole block.
     Gone,
 }
 

@@ -5,14 +5,14 @@ use strewn_workload::{Access, AccessStream};
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved, operation_of};
 
-/// Accesses drawn ahead of the one that is issued: some microseconds, in which memory answers many times over.
+/// Accesses drawn ahead of the one issued: some microseconds, many times the latency of memory.
 const DRAWN_AHEAD: usize = 16;
 
 /// Iometer's closed loop: no think time, a fixed number of operations outstanding.
 #[derive(Debug)]
 pub struct ClosedLoop {
     stream: AccessStream,
-    /// Accesses drawn ahead, in a ring, so that the array can be told of them before they are issued.
+    /// Accesses drawn ahead, in a ring, so that the array can prefetch for them.
     drawn: [Access; DRAWN_AHEAD],
     next: usize,
     /// When the operation of each slot was issued, and how many sectors it moves.
@@ -26,7 +26,7 @@ pub struct ClosedLoop {
 }
 
 impl ClosedLoop {
-    /// `outstanding` operations at a time, drawn from `stream`.
+    /// Keeps `outstanding` operations outstanding, drawn from `stream`.
     #[must_use]
     pub fn new(mut stream: AccessStream, outstanding: u32) -> Self {
         Self {
@@ -41,7 +41,7 @@ impl ClosedLoop {
         }
     }
 
-    /// Draws the operation of a free slot.
+    /// Draws the operation for a free slot.
     #[inline(always)]
     fn issue(&mut self, now_ns: u64, id: OperationId) -> HostOperation<()> {
         let access = std::mem::replace(&mut self.drawn[self.next], self.stream.next_access());
@@ -51,8 +51,7 @@ impl ClosedLoop {
         operation_of(id, access)
     }
 
-    /// What the operations outstanding have waited up to `now_ns`, summed. Every slot is outstanding: the loop is
-    /// closed.
+    /// Time that the operations outstanding have waited by `now_ns`, summed. Every slot is outstanding.
     fn waited_ns(&self, now_ns: u64) -> u128 {
         self.issued.iter().map(|(issued_ns, _)| u128::from(now_ns - issued_ns)).sum()
     }

@@ -15,8 +15,8 @@ const STRETCH_UNIT_SECTORS: u64 = 512;
 
 /// The driver of an array in virtual time.
 ///
-/// The processor serves in order with known costs, so that the moment at which a command leaves is known when it is
-/// asked for: it goes into its spindle's queue at once, stamped with that moment, and costs no event.
+/// The processor serves in order at known costs, so a command's departure time is known when the array asks for the
+/// command. The command enters its spindle's queue at once, stamped with that time, and costs no event.
 pub(crate) struct SimDriver {
     pub(crate) now_ns: u64,
     pub(crate) spindles: Vec<SimulatedSpindle<Tag>>,
@@ -24,13 +24,13 @@ pub(crate) struct SimDriver {
     pub(crate) processor: Processor,
     /// Commands sent and their sectors, since the beginning.
     pub(crate) sent: Moved,
-    /// Acknowledgements that leave when the processor is done; in order, since it serves in order.
+    /// Acknowledgements that leave when the processor is done, in order.
     pub(crate) later: VecDeque<(u64, OperationId)>,
     /// Acknowledgements that leave now.
     pub(crate) ready: Vec<OperationId>,
     pub(crate) timer_ns: u64,
     stretch: u64,
-    /// The spindles that failed and have no spare in their place.
+    /// The spindles that failed and were not replaced by a spare.
     lost: Vec<SpindleIndex>,
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
@@ -45,12 +45,12 @@ pub(crate) struct Processor {
 }
 
 impl Processor {
-    /// Work that was given and is not done at `now_ns`.
+    /// Work queued and not done at `now_ns`.
     pub(crate) fn backlog_ns(&self, now_ns: u64) -> u64 {
         self.free_ns.saturating_sub(now_ns)
     }
 
-    /// How long it has been busy up to `now_ns`: the time that has passed, less the gaps without work.
+    /// Busy time up to `now_ns`: the time passed, less the gaps without work.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         now_ns - self.idle_ns - now_ns.saturating_sub(self.free_ns)
     }
@@ -74,7 +74,7 @@ impl SimDriver {
         }
     }
 
-    /// A spindle fails: the commands that it has not done, and for how long it had served the one in service.
+    /// Fails a spindle. Returns the commands that it had not completed, and how long it had served the one in service.
     pub(crate) fn fail(&mut self, index: SpindleIndex) -> (Vec<SpindleCommand<()>>, u64) {
         self.completions.set(index.0, u64::MAX);
         self.lost.push(index);
@@ -94,13 +94,13 @@ impl SimDriver {
         (commands.collect(), replaced.served_ns)
     }
 
-    /// The tag of the command that `spindle` is at work on.
+    /// The tag of the command in service at `spindle`.
     #[inline]
     pub(crate) fn in_service(&self, spindle: u16) -> Option<Tag> {
         self.spindles[usize::from(spindle)].in_service().copied()
     }
 
-    /// Takes the completion of the spindle that is done first; it has begun its next command.
+    /// Takes the earliest completion. Its spindle has started its next command.
     #[inline(always)]
     pub(crate) fn complete_earliest(&mut self) -> Option<(u16, Completion<Tag>)> {
         self.components.turn_to(Component::Spindles);
@@ -125,8 +125,7 @@ impl Driver<()> for SimDriver {
         debug_assert!(!self.lost.contains(&command.spindle), "{} is lost", command.spindle);
         self.sent.add(command.sectors);
         let first = command.first_sector;
-        // A stretched spindle keeps its chunks and moves them apart, so that a small file is sought over as far as
-        // a large one would be.
+        // A stretched spindle moves its chunks apart, so that seeks over a small file are as long as over a large one.
         let lba = if self.stretch == 1 {
             first
         } else {

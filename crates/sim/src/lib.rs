@@ -1,13 +1,14 @@
 //! Arrays on simulated spindles in virtual time, measured segment by segment.
 //!
-//! A [`Simulation`] is one array, its spindles, and a host. Time is virtual: the simulation takes the next event, advances
-//! the clock to it, and tells the array. Hours of array time take minutes, and the same seed repeats a run to the byte.
+//! A [`Simulation`] is one array, its spindles, and a host. Time is virtual: the simulation takes the next event,
+//! advances the clock to it, and tells the array. Hours of array time take minutes, and the same seed repeats a run to
+//! the byte.
 //!
 //! # A run and its segments
 //!
-//! A run is measured in [`Segment`]s, spans of virtual time. A segment reports what the host, the array, its processor and
-//! its spindles did, and how far that is from two laws that any closed system obeys: Little's law and the utilization law
-//! ([`Laws`]). Measurements that break a law are wrong, whatever they seem to show.
+//! A run is measured in [`Segment`]s, spans of virtual time. A segment reports what the host, the array, its processor
+//! and its spindles did, and how far that is from two laws that any closed system obeys: Little's law and the
+//! utilization law ([`Laws`]). Measurements that break a law are wrong, whatever they seem to show.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -47,13 +48,13 @@
 //! # Hosts
 //!
 //! [`ClosedLoop`] keeps a constant number of operations outstanding and replaces each the moment it is answered.
-//! [`Workers`] are the general host: each worker has its own accesses, depth, rate, pauses and end, or replays arrivals by
-//! the clock. Any other [`Host`] can be run by [`Simulation::with_host`].
+//! [`Workers`] are the general host: each worker has its own accesses, depth, rate, pauses and end, or replays arrivals
+//! by the clock. Any other [`Host`] can be run by [`Simulation::with_host`].
 //!
 //! # Failures
 //!
-//! [`Simulation::fail_at`] fails a spindle at a chosen time. The commands that it had not completed return to the array,
-//! which goes on degraded and rebuilds if it can. If failures exceed parity, the run ends with
+//! [`Simulation::fail_at`] fails a spindle at a chosen time. The commands that it had not completed return to the
+//! array, which goes on degraded and rebuilds if it can. If failures exceed parity, the run ends with
 //! [`SimulationError::DataLost`].
 
 #![forbid(unsafe_code)]

@@ -4,10 +4,10 @@ use std::hint::select_unpredictable;
 
 /// The spindles, in a knock-out tournament for the one that completes first.
 ///
-/// Every change is a walk from a spindle's leaf to the root, five comparisons for 20 spindles and nine for 320, without
-/// a branch on what is compared; a sorted array costs a search, whose branches are guessed wrong, and a move. Of equal
-/// times the lower spindle wins, so that a run repeats exactly. Times and numbers lie apart: numbers of 128 bits with
-/// both are compared by branches after all, of which four an operation were guessed wrong.
+/// Each change walks from a spindle's leaf to the root: five comparisons for 20 spindles, nine for 320, without a
+/// branch on their outcome. A sorted array costs a search, whose branches are mispredicted, and a move. At equal times
+/// the lower spindle wins, so that a run repeats exactly. Times and spindle numbers are kept apart: combined in 128
+/// bits, they are compared by branches, four of which were mispredicted for each operation.
 ///
 /// ```
 /// use strewn_sim::NextCompletions;
@@ -21,8 +21,8 @@ use std::hint::select_unpredictable;
 /// ```
 #[derive(Debug)]
 pub struct NextCompletions {
-    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, the leaves are the upper half. For each, when
-    /// the winner below it is done.
+    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, and the leaves are the upper half. Each node
+    /// has the completion time of the winner below it.
     times_ns: Vec<u64>,
     /// The winner below each node, if it is busy.
     winners: Vec<u16>,
@@ -50,7 +50,7 @@ impl NextCompletions {
     /// Sets a spindle's completion time; `u64::MAX` if it is idle.
     #[inline]
     pub fn set(&mut self, spindle: u16, at_ns: u64) {
-        // Seen to be as long as each other, so that one check of the bounds does for both.
+        // Slices of equal length, so that one bounds check serves both.
         let nodes = self.times_ns.len();
         let (times_ns, winners) = (&mut self.times_ns[..nodes], &mut self.winners[..nodes]);
         let (mut first_ns, mut first) = (at_ns, spindle);
@@ -58,7 +58,7 @@ impl NextCompletions {
         while node > 1 {
             (times_ns[node], winners[node]) = (first_ns, first);
             let (other_ns, other) = (times_ns[node ^ 1], winners[node ^ 1]);
-            // Seen from an odd node the other has the lower spindles, and wins at the same time too.
+            // The sibling of an odd node has the lower spindles, and wins at equal times too.
             let other_wins = other_ns < first_ns.saturating_add(node as u64 & 1);
             first_ns = select_unpredictable(other_wins, other_ns, first_ns);
             first = select_unpredictable(other_wins, other, first);

@@ -38,8 +38,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Drops the response-time histograms of reads and writes, which are most of a segment's memory. Long runs have many
-    /// segments.
+    /// Drops the response-time histograms of reads and writes, which are most of a segment's memory. Long runs have
+    /// many segments.
     pub fn forget_responses(&mut self) {
         for measures in self.by_direction.iter_mut().flat_map(|both| both.iter_mut()) {
             measures.response = None;
@@ -99,8 +99,9 @@ impl SpindleGroup {
 
 /// Relative errors of the operational laws.
 ///
-/// Each is given for what the segment reports, and again with the work in flight at its beginning and end, which is a large
-/// part of short or idle segments. With that work, a law must hold to [`Laws::TOLERANCE`] in a segment of any length.
+/// Each is given for what the segment reports, and again with the work in flight at its beginning and end, which is a
+/// large part of short or idle segments. With that work, a law must hold to [`Laws::TOLERANCE`] in a segment of any
+/// length.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Laws {
     /// Little's law for the host: throughput x mean response time, as the segment reports them, against the mean number

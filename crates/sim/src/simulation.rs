@@ -177,8 +177,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// with the progress, and can stop the run.
     ///
     /// # Errors
-    /// If a spindle refuses a command, failures exceed parity, no event is left, the host cannot continue, or the observer
-    /// stops the run.
+    /// If a spindle refuses a command, failures exceed parity, no event is left, the host cannot continue, or the
+    /// observer stops the run.
     pub fn run_segment(
         &mut self,
         length_ns: u64,
@@ -248,10 +248,10 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     }
 
     // The path of every operation is inlined into this loop and four other functions, here and in the crates below, by
-    // `#[inline(always)]`. With a profile the compiler does so by itself; without one it makes forty functions of the path,
-    // with a sixth more instructions.
-    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, acknowledgements come
-    /// first, then spindles, then the timer, then operations that the host issues by the clock.
+    // `#[inline(always)]`. With a profile the compiler does so by itself; without one it makes forty functions of the
+    // path, with a sixth more instructions.
+    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times,
+    /// acknowledgements come first, then spindles, then the timer, then operations that the host issues by the clock.
     #[inline(always)]
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
         let driver = &mut self.driver;
@@ -277,8 +277,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
                 completed.commands += 1;
                 completed.service_ns += completion.service_ns;
                 completed.residence_ns += completion.at_ns - completion.arrived_ns;
-                // The command that it starts now completes about as many events later as there are spindles: time enough to
-                // prefetch what the array will look up then.
+                // The command that it starts now completes about as many events later as there are spindles: time
+                // enough to prefetch what the array will look up then.
                 if let Some(tag) = driver.in_service(spindle) {
                     self.array.hint_completion(tag);
                 }

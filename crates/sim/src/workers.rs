@@ -39,8 +39,8 @@ impl Accesses for PatternStream {
 pub enum Outstanding {
     /// At most this many: a closed loop.
     Closed(u32),
-    /// As many as have arrived and are not answered: an open loop. More than `most` end the run with an error, so that an
-    /// array that keeps falling behind does not fill memory.
+    /// As many as have arrived and are not answered: an open loop. More than `most` end the run with an error, so that
+    /// an array that keeps falling behind does not fill memory.
     Open {
         /// Most that may be outstanding.
         most: u32,
@@ -117,8 +117,8 @@ impl Worker {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// After a delay that comes with an access ([`TimedAccess::delay_ns`]) a worker goes on as Iometer does: the delay runs
-/// from the moment at which the access could have been issued, and what is outstanding goes on meanwhile.
+/// A delay that comes with an access ([`TimedAccess::delay_ns`]) works as in Iometer: it runs from the moment at which
+/// the access could have been issued, while outstanding operations continue.
 #[derive(Default)]
 pub struct Workers {
     workers: Vec<State>,
@@ -141,7 +141,7 @@ pub struct Workers {
     counted_ns: u64,
 }
 
-/// An operation that is outstanding; of no sectors when it is not.
+/// An outstanding operation. A free slot has no sectors.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     issued_ns: u64,
@@ -186,7 +186,7 @@ impl State {
             self.worker.rates.clone().map(|rate| Some(Schedule::new(rate?, self.start_ns)));
     }
 
-    /// Draws the next access if there is none, and says when it is due.
+    /// Draws the next access if there is none, and returns when it is due.
     fn due_ns(&mut self, now_ns: u64) -> Result<u64, AccessesError> {
         if self.exhausted {
             return Ok(u64::MAX);
@@ -229,7 +229,7 @@ impl State {
             .max(self.not_before_ns)
             .max(schedule.map_or(0, Schedule::next_ns))
             .max(now_ns);
-        // At its end it is woken to find that it is over.
+        // At its end it is woken to find that its time is over.
         Ok(due_ns.min(self.end_ns().max(now_ns)))
     }
 
@@ -264,7 +264,7 @@ impl State {
 }
 
 impl Workers {
-    /// A host of these workers.
+    /// A host of `workers`.
     #[must_use]
     pub fn new(workers: Vec<Worker>) -> Self {
         let state = |worker: Worker| State {
@@ -296,15 +296,15 @@ impl Workers {
         }
     }
 
-    /// Sets the depths of closed loops for segments 1, 2 and so on, in place of the workers' own. The last applies to all
-    /// later segments. This is Iometer's queue-depth cycling.
+    /// Sets the depths of closed loops for segments 1, 2 and so on, in place of the workers' own. The last applies to
+    /// all later segments. This is Iometer's queue-depth cycling.
     #[must_use]
     pub fn with_depths(mut self, depths: Vec<u32>) -> Self {
         self.depths = depths;
         self
     }
 
-    /// Workers of the present group begin.
+    /// Starts the workers of the present group.
     fn start_group(&mut self, now_ns: u64) {
         for index in 0..self.workers.len() {
             if self.workers[index].worker.group == self.group {
@@ -315,13 +315,13 @@ impl Workers {
         self.find_next();
     }
 
-    /// Works out when a worker is due, and whether it is done.
+    /// Updates when a worker is due, and whether it is done.
     fn update_due(&mut self, now_ns: u64, index: usize) {
         let state = &mut self.workers[index];
         self.due_ns[index] = match state.due_ns(now_ns) {
             Ok(due_ns) => due_ns,
             Err(failure) => {
-                // Said when it is asked for, which is at once.
+                // Reported when its access is due, which is at once.
                 self.failure = self.failure.take().or(Some(failure));
                 now_ns
             }

@@ -1,14 +1,14 @@
 //! Blocks that could not be read, or that are not what was written.
 //!
-//! A bad block is computed from the rest of its stripe and written back where it is: see [`super::recovery`]. Where more
-//! of a row is bad or lost than parity makes good, a block is *gone*. A host operation that needs it is refused; a rebuild
-//! and a destage put [`BlockContents::Gone`] where they cannot say what belongs there, so that a row that is not whole never
-//! passes for one, whenever it is read again:
+//! A bad block is computed from the rest of its stripe and written back where it is: see [`super::recovery`]. Where
+//! more of a row is bad or lost than parity makes good, a block is *gone*. A host operation that needs it is refused; a
+//! rebuild and a destage put [`BlockContents::Gone`] where they cannot say what belongs there, so that a row that is
+//! not whole never passes for one, whenever it is read again:
 //!
 //! * A destage whose new parity cannot be computed writes its data, and marks the parity of the row. Then parity is
 //!   recomputed from the data, if all data can be read.
-//! * One that writes parity alone, because the data's spindle is lost, would have no place for its data. They stay dirty
-//!   until their chunk is rebuilt. If it will not be they are lost, and counted.
+//! * One that writes parity alone, because the data's spindle is lost, would have no place for its data. They stay
+//!   dirty until their chunk is rebuilt. If it will not be they are lost, and counted.
 //! * New data that cover a gone block in part are lost too: a block is readable as a whole or not at all.
 
 use crate::driver::{Driver, SpindleCommand, Tag};
@@ -23,8 +23,8 @@ use super::{DESTAGE, InPlace, REDUNDANCY};
 /// Counts of the bad blocks that an array has met, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BadBlocks {
-    /// Blocks computed from the rest of their stripes and rewritten, including parity that was marked as gone and could be
-    /// recomputed.
+    /// Blocks computed from the rest of their stripes and rewritten, including parity that was marked as gone and could
+    /// be recomputed.
     pub repaired: u64,
     /// Blocks that a rebuild could not compute, and marked as gone.
     pub left_out: u64,

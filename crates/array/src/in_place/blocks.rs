@@ -1,8 +1,8 @@
-//! Blocks of 4 KiB among sectors, what they hold, and the exclusive or of bytes.
+//! Sectors in terms of 4 KiB blocks, sets of blocks, and the exclusive or of bytes.
 //!
-//! Chunks are whole blocks, so a block of a spindle has a sector of each data chunk, or of none: where an extent begins
-//! within a block, it does so in the LUN, on the data's spindle and on the parity's alike. An array without bytes has
-//! none of this: its sets stay empty and take no memory.
+//! Chunks are whole blocks, so an extent that begins within a block of the LUN begins at the same sector within a block
+//! of the data's spindle and of the parity's. An array without bytes uses none of this: its sets stay empty and take no
+//! memory.
 
 use std::ops::Range;
 
@@ -10,13 +10,14 @@ use strewn_base::BLOCK_SECTORS;
 
 use crate::payload::{BlockContents, Payload};
 
-/// Blocks that `sectors` from `first_sector` on touch.
+/// Number of blocks that `sectors` sectors from `first_sector` on touch.
 pub(super) fn blocks_touched(first_sector: u64, sectors: u32) -> usize {
     let end = first_sector + u64::from(sectors);
     (end.div_ceil(BLOCK_SECTORS) - first_sector / BLOCK_SECTORS) as usize
 }
 
-/// The sectors of a block that `sectors` from `first_sector` on touch, both counted from there.
+/// The sectors that a range of `sectors` from `first_sector` on has in one of its blocks, both counted from the range's
+/// beginning.
 pub(super) fn sectors_of_block(first_sector: u64, sectors: u32, block: usize) -> Range<u32> {
     let within = first_sector % BLOCK_SECTORS;
     let start = (block as u64 * BLOCK_SECTORS).saturating_sub(within);
@@ -24,14 +25,14 @@ pub(super) fn sectors_of_block(first_sector: u64, sectors: u32, block: usize) ->
     start as u32..end as u32
 }
 
-/// Where sectors are among bytes.
+/// The bytes of a range of sectors.
 pub(super) fn bytes_of(sectors: &Range<u32>) -> Range<usize> {
     let sector_bytes = crate::units::SECTOR_BYTES;
     sectors.start as usize * sector_bytes..sectors.end as usize * sector_bytes
 }
 
-/// Says of each block that a write from `first_sector` on touches what it holds. An extent that begins or ends within a
-/// block describes the block that it lies in: named by the first of its sectors that are written.
+/// Describes the contents of each block that a write from `first_sector` on touches. A block written in part is
+/// described at the first of its sectors that are written.
 pub(super) fn describe<P: Payload>(
     payload: &mut P,
     first_sector: u64,
@@ -43,7 +44,7 @@ pub(super) fn describe<P: Payload>(
     }
 }
 
-/// Adds `bytes` to a sum by exclusive or; an empty sum becomes them.
+/// Adds `bytes` to a sum by exclusive or. An empty sum becomes `bytes`.
 pub(super) fn add(sum: &mut Vec<u8>, bytes: &[u8]) {
     if sum.is_empty() {
         sum.extend_from_slice(bytes);
@@ -55,14 +56,14 @@ pub(super) fn add(sum: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Some of the blocks that a command touches, counted from the one that it begins in.
+/// A set of the blocks that a command touches, counted from its first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlockSet(Vec<bool>);
 
 impl BlockSet {
     pub(super) const EMPTY: Self = Self(Vec::new());
 
-    /// The blocks of a command that are bad; a block that nothing is said of is.
+    /// The bad blocks of a command. A block without a flag counts as bad.
     pub(super) fn of_flags(flags: &[bool], blocks: usize) -> Self {
         Self((0..blocks).map(|block| flags.get(block).copied().unwrap_or(true)).collect())
     }
@@ -106,13 +107,13 @@ impl BlockSet {
         self.iter().count()
     }
 
-    /// From the first to the last.
+    /// The range from the first to the last block.
     pub(super) fn hull(&self) -> Option<Range<usize>> {
         let first = self.iter().next()?;
         Some(first..self.iter().last()? + 1)
     }
 
-    /// The blocks in rows.
+    /// The runs of consecutive blocks.
     pub(super) fn runs(&self) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for block in self.iter() {

@@ -4,8 +4,8 @@
 //! and writes go to the other. A checkpoint writes back all that was dirty when it began; then the first half is free,
 //! once the driver has made that durable. Writes that find both halves full wait.
 //!
-//! What is written again while a checkpoint is at it may go out with it: the log that is left has that write, and laying
-//! it over once more changes nothing.
+//! What is written again while a checkpoint is at it may go out with it: the log that is left has that write, and
+//! laying it over once more changes nothing.
 //!
 //! An array that has no log can be checkpointed too.
 

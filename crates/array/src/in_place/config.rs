@@ -37,7 +37,8 @@ pub enum InPlaceError {
         /// Sectors the layout holds.
         layout_sectors: u64,
     },
-    /// An array that carries data needs chunks of whole 4 KiB blocks; otherwise a bad block could belong to two stripes.
+    /// An array that carries data needs chunks of whole 4 KiB blocks; otherwise a bad block could belong to two
+    /// stripes.
     #[error("a chunk of {chunk_bytes} bytes is not a multiple of the block size, 4096 bytes")]
     ChunkOfParts {
         /// Bytes of a chunk.

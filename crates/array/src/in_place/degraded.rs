@@ -1,8 +1,8 @@
 //! Lost chunks: where they are now, and which stripes may change meanwhile.
 //!
-//! A lost chunk is computed from the rest of its stripe, which must not change while it is read. A destage therefore skips
-//! the stripes of recoveries and of a rebuild's steps, and those wait for a destage in flight. An array that has lost
-//! nothing and met no bad block does none of this.
+//! A lost chunk is computed from the rest of its stripe, which must not change while it is read. A destage therefore
+//! skips the stripes of recoveries and of a rebuild's steps, and those wait for a destage in flight. An array that has
+//! lost nothing and met no bad block does none of this.
 //!
 //! Exclusive or costs no processor time here. Commands and sectors do.
 

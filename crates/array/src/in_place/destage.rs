@@ -1,7 +1,7 @@
 //! Destaging: dirty extents are written where they belong, with their parity.
 //!
-//! New parity is the exclusive or of the new data and everything that is read, whatever the plan reads: old data and old
-//! parity; the other data, if the old data are lost; or nothing, if parity is lost.
+//! New parity is the exclusive or of the new data and everything that is read, whatever the plan reads: old data and
+//! old parity; the other data, if the old data are lost; or nothing, if parity is lost.
 
 use std::ops::Range;
 
@@ -83,8 +83,9 @@ impl<P: Payload> InPlace<P> {
             || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage())
     }
 
-    /// A command of a destage has completed, a read with all but the blocks that are gone; or it failed. Returns whether
-    /// the destage has ended. The parity written with it covers a failed write, unless that is of parity itself.
+    /// A command of a destage has completed, a read with all but the blocks that are gone; or it failed. Returns
+    /// whether the destage has ended. The parity written with it covers a failed write, unless that is of parity
+    /// itself.
     #[inline(always)]
     pub(super) fn on_destage_command_done(
         &mut self,

@@ -68,8 +68,8 @@ impl<P: Payload> InPlace<P> {
         });
     }
 
-    /// A new device has replaced a failed spindle and receives its commands from now on. The spindle's segments are rebuilt
-    /// onto it, or moved back from reserve. Does nothing for a spindle that has not failed or is fully rebuilt.
+    /// A new device has replaced a failed spindle and receives its commands from now on. The spindle's segments are
+    /// rebuilt onto it, or moved back from reserve. Does nothing for a spindle that has not failed or is fully rebuilt.
     pub fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
         let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == spindle) else {
@@ -189,8 +189,8 @@ impl<P> Degraded<P> {
         self.failures.push(failure);
     }
 
-    /// Drops a spindle that is fully rebuilt in place, and frees its reserve. While other spindles use reserve, its room
-    /// stays assigned, in case it fails again.
+    /// Drops a spindle that is fully rebuilt in place, and frees its reserve. While other spindles use reserve, its
+    /// room stays assigned, in case it fails again.
     pub(super) fn is_home(&mut self, layout: &LunLayout, lun_sectors: u64, spindle: SpindleIndex) {
         let at_home = |lost: &LostSpindle| lost.spindle == spindle && lost.segments.are_at_home();
         let Some(position) = self.lost.iter().position(at_home) else { return };

@@ -16,8 +16,8 @@ pub enum LunLayout {
 
 /// A RAID-5 group, and the segments in which a spindle is rebuilt.
 ///
-/// Chunk `s` of every spindle belongs to stripe `s`, so a segment is rebuilt from the same segment of all other spindles,
-/// as with VRAID-5. There is no reserve: a lost spindle is rebuilt only onto its replacement.
+/// Chunk `s` of every spindle belongs to stripe `s`, so a segment is rebuilt from the same segment of all other
+/// spindles, as with VRAID-5. There is no reserve: a lost spindle is rebuilt only onto its replacement.
 #[derive(Debug, Clone)]
 pub struct Raid5Layout {
     group: Raid5Group,
@@ -26,8 +26,8 @@ pub struct Raid5Layout {
 
 impl Raid5Layout {
     /// A layout over `spindles` of `bytes_per_spindle` each, in chunks of `chunk_bytes`, rebuilt in segments of
-    /// `segment_bytes`. Both sizes are powers of two, and a segment is at least a chunk. The rest of a spindle after its
-    /// last whole segment is unused.
+    /// `segment_bytes`. Both sizes are powers of two, and a segment is at least a chunk. The rest of a spindle after
+    /// its last whole segment is unused.
     ///
     /// # Errors
     /// As [`Raid5Group::new`], and if a size is not a power of two or a segment is smaller than a chunk.

@@ -1,8 +1,8 @@
 //! The in-place controller: write-back cache, destage, read-modify-write of VRAID-5 and RAID-5.
 //!
-//! A host write is acknowledged from a mirrored cache. An elevator destages dirty extents to where they belong: it reads
-//! the old data and the old parity of the sectors that change, and writes both. A host read costs one spindle command for
-//! each chunk it touches, however long the array has been in use.
+//! A host write is acknowledged from a mirrored cache. An elevator destages dirty extents to where they belong: it
+//! reads the old data and the old parity of the sectors that change, and writes both. A host read costs one spindle
+//! command for each chunk it touches, however long the array has been in use.
 //!
 //! With a payload of bytes, the array computes parity and the contents of lost or bad blocks ([`BadBlocks`]), and each
 //! write records what its blocks contain. Without a mirrored cache in front of it, an array needs a log: see
@@ -121,7 +121,8 @@ impl<P: Payload> InPlace<P> {
         })
     }
 
-    /// Grants distributed reserve for `rebuild.spares` failures, if the layout has any, and sets the rebuild's priority.
+    /// Grants distributed reserve for `rebuild.spares` failures, if the layout has any, and sets the rebuild's
+    /// priority.
     #[must_use]
     pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
         Self { rebuild, ..self }
@@ -243,9 +244,9 @@ impl<P: Payload> Array<P> for InPlace<P> {
         self.on_command_done(now_ns, tag, &payload, &BlockSet::EMPTY, driver);
     }
 
-    /// `bad` has one flag for each block of the spindle that the command touches, even in part. The command's payload is
-    /// the data read; its contents at a bad block are ignored. A partial write of a bad block counts as done: the block
-    /// stays bad, and is computed when it is read.
+    /// `bad` has one flag for each block of the spindle that the command touches, even in part. The command's payload
+    /// is the data read; its contents at a bad block are ignored. A partial write of a bad block counts as done: the
+    /// block stays bad, and is computed when it is read.
     fn blocks_failed(
         &mut self,
         now_ns: u64,

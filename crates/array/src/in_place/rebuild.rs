@@ -1,8 +1,8 @@
 //! The rebuild of lost segments, onto distributed reserve or onto a replacement of their spindle.
 //!
 //! An array without spare drives reserves room on all of its drives: [`SpareSegments`] assigns a place to each lost
-//! segment. Only segments that the LUN uses are rebuilt; the rest of a disk group holds nothing, not even parity. A segment
-//! without room stays lost, and is computed whenever it is read.
+//! segment. Only segments that the LUN uses are rebuilt; the rest of a disk group holds nothing, not even parity. A
+//! segment without room stays lost, and is computed whenever it is read.
 //!
 //! [`SpareSegments`]: strewn_raid::SpareSegments
 //!

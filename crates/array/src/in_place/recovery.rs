@@ -1,10 +1,10 @@
 //! Recoveries: sectors computed from the rest of their stripe, because their spindle is lost or they are bad.
 //!
-//! The rest of the stripe must not change meanwhile. A recovery waits for a destage of its stripe, and no destage begins
-//! there until the recovery ends. Only a destage's own reads go ahead: it changes nothing before it has them.
+//! The rest of the stripe must not change meanwhile. A recovery waits for a destage of its stripe, and no destage
+//! begins there until the recovery ends. Only a destage's own reads go ahead: it changes nothing before it has them.
 //!
-//! Bad blocks are rewritten in place as soon as they are computed. Parity does not change, so power loss does no harm: the
-//! block is either still bad or good.
+//! Bad blocks are rewritten in place as soon as they are computed. Parity does not change, so power loss does no harm:
+//! the block is either still bad or good.
 
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{Member, MemberSet, SpindleIndex, StripedLayout};
@@ -62,7 +62,8 @@ impl<P: Payload> InPlace<P> {
         self.add_recovery(Some(command.tag), at, command.sectors, None, driver);
     }
 
-    /// Computes the bad blocks of a read of `sectors` sectors and rewrites them; `at` is the read's place by the layout.
+    /// Computes the bad blocks of a read of `sectors` sectors and rewrites them; `at` is the read's place by the
+    /// layout.
     pub(super) fn recover_blocks(
         &mut self,
         requester: Option<Tag>,
@@ -111,8 +112,8 @@ impl<P: Payload> InPlace<P> {
         self.begin_recovery(slot, driver);
     }
 
-    /// The place by the layout of the sectors that this recovery's command reads directly; `None` if it reads the rest of
-    /// the stripe.
+    /// The place by the layout of the sectors that this recovery's command reads directly; `None` if it reads the rest
+    /// of the stripe.
     pub(super) fn read_directly_by(&self, tag: Tag) -> Option<(SpindleIndex, u64)> {
         let degraded = self.degraded.as_ref()?;
         let recovery = &degraded.recoveries[(tag.0 >> 32) as usize];
@@ -241,8 +242,8 @@ impl<P: Payload> InPlace<P> {
         are_sent
     }
 
-    /// The bad blocks that a recovery has computed and no other one is writing; `None` if it was for lost sectors, or its
-    /// spindle has been lost since.
+    /// The bad blocks that a recovery has computed and no other one is writing; `None` if it was for lost sectors, or
+    /// its spindle has been lost since.
     fn blocks_to_repair(&self, slot: usize) -> Option<BlockSet> {
         let degraded = self.degraded.as_ref()?;
         let recovery = &degraded.recoveries[slot];

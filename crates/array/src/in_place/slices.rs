@@ -114,8 +114,8 @@ impl<P: Payload> InPlace<P> {
         payload
     }
 
-    /// Everything that a slice is computed from has been read. Blocks that are bad on reserve are computed from the rest of
-    /// the stripe.
+    /// Everything that a slice is computed from has been read. Blocks that are bad on reserve are computed from the
+    /// rest of the stripe.
     pub(super) fn slice_is_read(&mut self, slot: usize, driver: &mut impl Driver<P>) {
         let sectors = self.slice_sectors() as u32;
         let Some(degraded) = &mut self.degraded else { return };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use strewn_alloc::SummaryBitmap;
 
-/// Which sectors of the LUN are newer in the cache than on the spindles.
+/// The sectors of the LUN that are newer in the cache than on the spindles.
 ///
 /// A sector is *dirty* from its write until a destage takes it, then *in flight* until the destage has written it.
 /// A sector written again while dirty takes no more room (coalescing); written again while in flight it is both.
@@ -13,7 +13,7 @@ pub(super) struct WriteCache {
     capacity_sectors: u64,
     dirty: SummaryBitmap,
     in_flight: SummaryBitmap,
-    /// Where the elevator stands: the next destage is the first dirty sector from here on.
+    /// The elevator's position. The next destage begins at the first dirty sector from here on.
     sweep: u64,
 }
 
@@ -35,23 +35,23 @@ impl WriteCache {
         self.in_flight.count()
     }
 
-    /// Whether the spindles have everything.
+    /// Whether the spindles are up to date.
     pub(super) fn is_empty(&self) -> bool {
         self.dirty.is_empty() && self.in_flight.is_empty()
     }
 
-    /// How many sectors of a write are dirty already; nothing if there is no room for it.
+    /// The number of a write's sectors that are dirty already; `None` if there is no room for the write.
     #[inline]
     pub(super) fn room_for(&self, sectors: Range<u64>) -> Option<u64> {
         let asked = sectors.end - sectors.start;
         let used = self.dirty.count() + self.in_flight.count();
         let coalesced = self.dirty.count_range(sectors);
-        // A write larger than the cache is taken by an empty one: it must go somewhere.
+        // An empty cache takes a write that is larger than itself, which could otherwise never be taken.
         let has_room = used == 0 || used + asked - coalesced <= self.capacity_sectors;
         has_room.then_some(coalesced)
     }
 
-    /// Takes in a write that there is room for.
+    /// Adds a write that there is room for.
     pub(super) fn write(&mut self, sectors: Range<u64>) {
         self.dirty.insert_range(sectors);
     }
@@ -66,26 +66,26 @@ impl WriteCache {
         })
     }
 
-    /// Announces a question about `sector`, or a change of it.
+    /// Prefetches the bits of `sector`.
     #[inline]
     pub(super) fn prefetch(&self, sector: u64) {
         self.dirty.prefetch(sector);
         self.in_flight.prefetch(sector);
     }
 
-    /// Announces that the elevator will be asked for more: what it will come to next.
+    /// Prefetches what the elevator will come to next.
     #[inline]
     pub(super) fn prefetch_next_dirty(&self) {
         self.prefetch(self.dirty.next_member_is_near(self.sweep));
     }
 
-    /// Whether all of `sectors` are here.
+    /// Whether all of `sectors` are in the cache.
     #[inline]
     pub(super) fn holds_all(&self, sectors: Range<u64>) -> bool {
         self.dirty.covers_with(&self.in_flight, sectors)
     }
 
-    /// The runs of `sectors` that are here.
+    /// The runs of `sectors` that are in the cache.
     pub(super) fn held(&self, sectors: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = sectors.start;
         std::iter::from_fn(move || {
@@ -96,13 +96,13 @@ impl WriteCache {
         })
     }
 
-    /// The first dirty sector from the elevator's place on, going round at the end of the LUN.
+    /// The first dirty sector from the elevator's position on, wrapping at the end of the LUN.
     #[inline]
     pub(super) fn next_dirty(&self) -> Option<u64> {
         self.dirty.next_member(self.sweep).or_else(|| self.dirty.next_member(0))
     }
 
-    /// How far the dirty sectors from `first` on reach, at most to `limit`.
+    /// The end of the dirty run that begins at `first`, at most `limit`.
     pub(super) fn dirty_run_end(&self, first: u64, limit: u64) -> u64 {
         self.dirty.run_end(first, limit)
     }
@@ -119,7 +119,7 @@ impl WriteCache {
         self.sweep = sectors.end;
     }
 
-    /// A destage could not write `sectors`: they are as before it.
+    /// A destage could not write `sectors`: they are dirty again.
     pub(super) fn put_back(&mut self, sectors: Range<u64>) {
         self.in_flight.remove_range(sectors.clone());
         self.dirty.insert_range(sectors);
@@ -130,7 +130,7 @@ impl WriteCache {
         self.in_flight.remove_range(sectors);
     }
 
-    /// The sectors of `sectors` that are here no longer.
+    /// Whether `sector` is no longer in the cache.
     pub(super) fn is_gone(&self, sector: u64) -> bool {
         !self.holds(sector)
     }

@@ -1,4 +1,4 @@
-//! One number for every block that a volume and its aggregate consist of.
+//! Keys: one number for every block of a volume and its aggregate.
 
 use std::ops::Range;
 
@@ -15,9 +15,9 @@ const CONTAINER_ENTRIES: u64 = 1_024;
 pub(super) const CONTAINER_BLOCKS_PER_REGION: u32 = (REGION_BLOCKS / CONTAINER_ENTRIES) as u32;
 
 /// The file's blocks and all metadata in one numbering, in the order in which a consistency point writes them: the
-/// file's data, its indirect blocks level by level, the inode, the volume's bitmap; then what belongs to the
-/// aggregate: the container map and the aggregate's bitmap. An array with bytes has a directory behind them, which leads
-/// to the inode and to all that no inode leads to, up to one block: the root.
+/// file's data, its indirect blocks level by level, the inode, the volume's bitmap; then what belongs to the aggregate:
+/// the container map and the aggregate's bitmap. An array with bytes also has a directory, which leads to the inode and
+/// to all blocks that the inode does not lead to. Its top is one block: the root.
 ///
 /// A data block's key is its FBN.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ impl BlockKeys {
             below = below.div_ceil(INDIRECT_POINTERS);
             next = next.saturating_add(below);
         }
-        // What is too large for keys ends with the highest.
+        // Keys saturate in an array that is too large for them.
         let behind = |start: u32, blocks: u32| start..start.saturating_add(blocks);
         // The last level pushed stands for the inode, one block.
         let volume_bitmap = behind(next.saturating_add(1), regions);
@@ -56,7 +56,7 @@ impl BlockKeys {
         Self { file_blocks, levels, volume_bitmap, container, aggregate_bitmap, directory: vec![] }
     }
 
-    /// The same with a directory.
+    /// Adds a directory.
     pub(super) fn with_directory(mut self) -> Self {
         let mut below = self.aggregate_bitmap.end - self.inode();
         let mut next = self.aggregate_bitmap.end;
@@ -69,25 +69,25 @@ impl BlockKeys {
         self
     }
 
-    /// One more than the highest key; `u32::MAX` of an array that has too many blocks for keys of 32 bits.
+    /// One more than the highest key; `u32::MAX` if the array has too many blocks for keys of 32 bits.
     #[must_use]
     pub fn end(&self) -> u32 {
         self.directory.last().copied().unwrap_or(self.aggregate_bitmap.end)
     }
 
-    /// The block that leads to all others; nothing without a directory.
+    /// The root, which leads to all other blocks; `None` without a directory.
     #[must_use]
     pub fn root(&self) -> Option<u32> {
         self.directory.last().map(|end| end - 1)
     }
 
-    /// The blocks of the file, which are those of the LUN.
+    /// Number of blocks of the file, and of the LUN.
     #[must_use]
     pub fn file_blocks(&self) -> u32 {
         self.file_blocks
     }
 
-    /// What the block with this key holds, as its checksum entry says it.
+    /// The contents of the block with this key, as its checksum entry records them.
     #[must_use]
     pub fn holds(&self, key: u32) -> BlockContents {
         if key < self.file_blocks {
@@ -97,19 +97,19 @@ impl BlockKeys {
         }
     }
 
-    /// The block that leads to all of the file.
+    /// The inode, which leads to all blocks of the file.
     #[must_use]
     pub fn inode(&self) -> u32 {
         self.volume_bitmap.start - 1
     }
 
-    /// Whether `key` is a block of pointers: an indirect block, the inode or the directory's.
+    /// Whether `key` is a pointer block: an indirect block, the inode, or a block of the directory.
     #[must_use]
     pub fn has_pointers(&self, key: u32) -> bool {
         self.indirect().contains(&key) || key >= self.aggregate_bitmap.end
     }
 
-    /// The blocks that the block of pointers `key` leads to, in the order of its pointers.
+    /// The blocks that pointer block `key` points to, in the order of its pointers.
     #[must_use]
     pub fn children(&self, key: u32) -> Range<u32> {
         let (levels, first_child, end_of_children) = if key < self.volume_bitmap.start {
@@ -126,8 +126,8 @@ impl BlockKeys {
         child..end.min(child + INDIRECT_POINTERS)
     }
 
-    /// The block that points to block `key` of metadata; nothing for the root, and without a directory for what no
-    /// inode leads to.
+    /// The block that points to metadata block `key`; `None` for the root and, without a directory, for blocks that the
+    /// inode does not lead to.
     pub(super) fn parent_of(&self, key: u32) -> Option<u32> {
         if key < self.inode() {
             return self.parent_of_indirect(key);
@@ -141,7 +141,7 @@ impl BlockKeys {
         (parent < self.end()).then(|| parent + (key - self.directory[level]) / INDIRECT_POINTERS)
     }
 
-    /// Keys of the volume's blocks: those with a number in the volume and one in the aggregate.
+    /// Keys of the volume's blocks, which have a number in the volume as well as in the aggregate.
     pub(super) fn volume(&self) -> Range<u32> {
         0..self.volume_bitmap.end
     }
@@ -164,7 +164,7 @@ impl BlockKeys {
         self.levels[0] + fbn / INDIRECT_POINTERS
     }
 
-    /// The block that points to indirect block `key`: one level up, at the top the inode. Nothing for the inode.
+    /// The block that points to indirect block `key`, one level up; `None` for the inode.
     pub(super) fn parent_of_indirect(&self, key: u32) -> Option<u32> {
         let level = self.levels.partition_point(|first| *first <= key) - 1;
         let parent = *self.levels.get(level + 1)?;
@@ -186,7 +186,7 @@ impl BlockKeys {
             + within.min(CONTAINER_BLOCKS_PER_REGION - 1)
     }
 
-    /// The aggregate's bitmap block that says whether `vbn` is free.
+    /// The aggregate's bitmap block that covers `vbn`.
     #[inline]
     pub(super) fn aggregate_bitmap_of(&self, vbn: Vbn) -> u32 {
         self.aggregate_bitmap.start + (vbn.0 / REGION_BLOCKS) as u32

@@ -20,8 +20,8 @@ use super::{Run, WriteAnywhere};
 /// Metadata reads of a consistency point in flight at once.
 const METADATA_READS_IN_FLIGHT: u32 = 32;
 
-/// A consistency point in progress. Its blocks are placed; it reads the metadata that it changes and the cache lacks, then
-/// writes tetris after tetris, the superblock last.
+/// A consistency point in progress. Its blocks are placed; it reads the metadata that it changes and the cache lacks,
+/// then writes tetris after tetris, the superblock last.
 pub(super) struct Checkpoint<P> {
     /// Data blocks, ascending.
     pub(super) data: Vec<u32>,
@@ -129,7 +129,8 @@ impl<P: Payload> WriteAnywhere<P> {
         driver.turn_to(before);
     }
 
-    /// Saves the contents of `block` for the consistency point that is writing it, before they are overwritten in memory.
+    /// Saves the contents of `block` for the consistency point that is writing it, before they are overwritten in
+    /// memory.
     pub(super) fn freeze_for_checkpoint(&mut self, block: u32) {
         let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
         if P::CARRIES_DATA
@@ -160,8 +161,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.advance_checkpoint(now_ns, driver);
     }
 
-    /// Sends the commands that the consistency point can send now. Commits it when all is written and no read is in flight
-    /// to a block that the commit frees.
+    /// Sends the commands that the consistency point can send now. Commits it when all is written and no read is in
+    /// flight to a block that the commit frees.
     #[inline(never)]
     pub(super) fn advance_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let Some(mut checkpoint) = self.checkpoint.take() else { return };

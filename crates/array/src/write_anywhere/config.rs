@@ -97,11 +97,11 @@ impl WriteAnywhereConfig {
         BlockKeys::new(self.file_blocks, regions, self.group.total_blocks())
     }
 
-    /// Blocks that an aggregate with bytes needs for its LUN to be overwritten indefinitely: both superblocks, every block
-    /// once, the blocks that a consistency point rewrites, and the delayed frees.
+    /// Blocks that an aggregate with bytes needs for its LUN to be overwritten indefinitely: both superblocks, every
+    /// block once, the blocks that a consistency point rewrites, and the delayed frees.
     ///
-    /// A consistency point rewrites the blocks that one half of the log has made dirty, and the metadata that changes with
-    /// them. Twice the cache, which is more in most arrays, is required as well: fuller aggregates are slow.
+    /// A consistency point rewrites the blocks that one half of the log has made dirty, and the metadata that changes
+    /// with them. Twice the cache, which is more in most arrays, is required as well: fuller aggregates are slow.
     #[must_use]
     pub fn needed_blocks(&self) -> u64 {
         let end = u64::from(self.block_keys().end());
@@ -113,12 +113,12 @@ impl WriteAnywhereConfig {
             + self.delayed_free_blocks
     }
 
-    /// Most blocks of the LUN that one half of the log can make dirty, and so the most that are dirty when a consistency
-    /// point begins. While the previous one is in progress, the cache is no bound.
+    /// Most blocks of the LUN that one half of the log can make dirty, and so the most that are dirty when a
+    /// consistency point begins. While the previous one is in progress, the cache is no bound.
     #[must_use]
     pub fn most_dirty_blocks(&self) -> u64 {
-        // Two sectors on both sides of a block's end make most of a record: two blocks. Where a header takes more than the
-        // blocks between, it is a record without end.
+        // Two sectors on both sides of a block's end make most of a record: two blocks. Where a header takes more than
+        // the blocks between, it is a record without end.
         let pair_bytes = (self.log_record_header_bytes + 2 * SECTOR_BYTES) / 2;
         let bytes_per_block = pair_bytes.clamp(1, BLOCK_BYTES);
         self.log_half_bytes.div_ceil(bytes_per_block).min(self.file_blocks.into())

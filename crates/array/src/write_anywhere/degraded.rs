@@ -157,8 +157,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.degraded.as_ref().map_or(SpindleSet::EMPTY, |degraded| degraded.bad_at(stripe))
     }
 
-    /// Locks the row of `first_stripe` for a tetris, until [`has_written`](Self::has_written). Returns false if the row is
-    /// being read; the consistency point then advances once it is free.
+    /// Locks the row of `first_stripe` for a tetris, until [`has_written`](Self::has_written). Returns false if the row
+    /// is being read; the consistency point then advances once it is free.
     #[inline]
     pub(super) fn may_write(&mut self, first_stripe: u64) -> bool {
         let Some(degraded) = &mut self.degraded else { return true };

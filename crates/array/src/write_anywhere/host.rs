@@ -218,8 +218,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Reads those of `blocks` that are not in the cache, and returns the number of commands. Cached blocks are copied into
-    /// the answer at once, before they can be evicted; without `answer`, they are held.
+    /// Reads those of `blocks` that are not in the cache, and returns the number of commands. Cached blocks are copied
+    /// into the answer at once, before they can be evicted; without `answer`, they are held.
     #[inline(always)]
     fn read_missing(
         &mut self,

@@ -1,4 +1,4 @@
-//! Laying out a new array in full: superblock, file and metadata, and the data of others around them.
+//! The initial layout: superblock, file and metadata, and other data around them.
 
 use strewn_alloc::{REGION_BLOCKS, Region};
 
@@ -8,7 +8,7 @@ use super::config::{OtherData, WriteAnywhereError};
 use super::{NoRoom, SUPERBLOCK, WriteAnywhere, block_keys};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Takes the superblock's two places, the first of the aggregate.
+    /// Allocates the superblock's two places, the first of the aggregate.
     pub(super) fn place_superblock(&mut self) -> Result<(), NoRoom> {
         self.aggregate.begin(self.superblock.len() as u64)?;
         for block in &mut self.superblock {
@@ -24,10 +24,10 @@ impl<P: Payload> WriteAnywhere<P> {
         self.aggregate.begin(u64::from(self.keys.end()))?;
         for key in 0..self.keys.indirect().end {
             self.place(key)?;
-            // What goes where is of no interest here, and would take four bytes a block until the commit.
+            // The tetrises are not needed here, and would take four bytes for each block until the commit.
             while self.aggregate.next_tetris().is_some() {}
         }
-        // Of the volume's bitmap and the container map, what describes the numbers given out so far.
+        // The blocks of the volume's bitmap and of the container map that describe the numbers assigned so far.
         let used = (0..self.volume.regions() as u16)
             .map(Region)
             .take_while(|region| {
@@ -49,7 +49,7 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    /// Scatters the data of others over what the file leaves free.
+    /// Scatters other data over the blocks that the file leaves free.
     pub(super) fn add_other_data(&mut self) -> Result<(), WriteAnywhereError> {
         let Some(OtherData { full_to_blocks, run_blocks, seed }) = self.config.other_data else {
             return Ok(());
@@ -71,7 +71,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if free < needed { Err(WriteAnywhereError::TooFull { free, needed }) } else { Ok(()) }
     }
 
-    /// Puts the metadata of everything placed so far into the cache's protected part.
+    /// Inserts the metadata of everything placed so far into the cache's protected segment.
     pub(super) fn warm_metadata(&mut self) {
         let mut warm: Vec<u32> = (self.keys.indirect().start..self.keys.aggregate_bitmap().start)
             .filter(|key| self.map.get(*key).is_some())

@@ -1,15 +1,15 @@
 //! The format of metadata blocks, byte by byte.
 //!
-//! A block of pointers (an indirect block, the inode, one of the directory) has a header of 16 bytes and 510 pointers of 8.
-//! A block of the aggregate's bitmap is 32,768 bits. All numbers are little endian. A block's own checksum stands in
-//! the pointer to it, so that following a pointer detects a stale or misplaced block.
+//! A pointer block (an indirect block, the inode, a block of the directory) has a header of 16 bytes and 510 pointers
+//! of 8. A block of the aggregate's bitmap is 32,768 bits. All numbers are little endian. A block's own checksum is
+//! stored in the pointer to it, so that following a pointer detects a stale or misplaced block.
 
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Vbn;
 
-/// The first four bytes of a block of pointers.
+/// The first four bytes of a pointer block.
 const POINTERS_MAGIC: [u8; 4] = *b"STPB";
-/// The first four bytes of what a region's blocks of the volume's bitmap and container map hold.
+/// The first four bytes of a block of the volume's bitmap or the container map.
 const REGION_MAGIC: [u8; 4] = *b"STRG";
 const HEADER_BYTES: usize = 16;
 const POINTER_BYTES: usize = 8;
@@ -47,7 +47,7 @@ pub fn checksum(bytes: &[u8]) -> u32 {
     crate::crc32c(bytes).max(1)
 }
 
-/// The bytes of the block of pointers `key`.
+/// Encodes pointer block `key`.
 pub(super) fn encode_pointers(
     key: u32,
     pointers: impl ExactSizeIterator<Item = Option<Pointer>>,
@@ -93,8 +93,8 @@ pub fn decode_pointers(key: u32, bytes: &[u8]) -> Result<Vec<Option<Pointer>>, M
     Ok((0..count).map(pointer).collect())
 }
 
-/// The bytes of a block that describes a region of the volume's numbers: which block it is, how many of the region's
-/// numbers are in use. Numbers within a region are not kept, so that there is nothing else to say.
+/// Encodes a block that describes a region of the volume's numbers: its key, and how many of the region's numbers are
+/// in use. The array does not keep numbers within a region, so the block contains nothing else.
 pub(super) fn encode_region(key: u32, numbers_used: u32) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(BLOCK_BYTES as usize);
     bytes.extend_from_slice(&REGION_MAGIC);
@@ -104,8 +104,8 @@ pub(super) fn encode_region(key: u32, numbers_used: u32) -> Vec<u8> {
     bytes
 }
 
-/// The bytes of a block of the aggregate's bitmap. `in_use` has how many VBNs follow, 1 to 64, and a bit for each that is
-/// in use; but those whose numbers in the block are `free` are not.
+/// Encodes a block of the aggregate's bitmap. `in_use` yields runs of 1 to 64 VBNs: their number, and a bit for each in
+/// use. `free` lists VBNs, by position in the block, that are free all the same.
 pub(super) fn encode_bitmap(
     in_use: impl Iterator<Item = (u32, u64)>,
     free: impl Iterator<Item = usize>,

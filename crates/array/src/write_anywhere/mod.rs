@@ -1,8 +1,8 @@
 //! The write-anywhere controller: NVRAM log, buffer cache, consistency points.
 //!
 //! A host write is logged in NVRAM and acknowledged; blocks that it covers in part are read first. A consistency point
-//! writes all dirty blocks together, wherever the allocator finds room, with the metadata that records where. A host read
-//! costs one spindle command for each run of blocks that are still contiguous.
+//! writes all dirty blocks together, wherever the allocator finds room, with the metadata that records where. A host
+//! read costs one spindle command for each run of blocks that are still contiguous.
 
 mod block_keys;
 mod checkpoint;

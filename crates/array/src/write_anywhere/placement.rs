@@ -12,8 +12,8 @@ use super::checkpoint::Checkpoint;
 use super::{NoRoom, Placed, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Places the data in file order, then all metadata that changes with them, which changes more metadata. Each block is
-    /// placed once; later changes to it are written with it all the same.
+    /// Places the data in file order, then all metadata that changes with them, which changes more metadata. Each block
+    /// is placed once; later changes to it are written with it all the same.
     #[inline(always)]
     pub(super) fn place_all(&mut self, checkpoint: &mut Checkpoint<P>) -> Result<(), NoRoom> {
         let metadata = self.keys.indirect().start..self.keys.end();
@@ -119,8 +119,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Frees the blocks that snapshots have unpinned, and collects the blocks of the aggregate's bitmap that change with
-    /// them or are stale since a restart.
+    /// Frees the blocks that snapshots have unpinned, and collects the blocks of the aggregate's bitmap that change
+    /// with them or are stale since a restart.
     fn free_unpinned(&mut self, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
         let Some(stored) = &mut self.stored else { return };
         let (unpinned, stale) =

@@ -1,8 +1,8 @@
-//! What will be looked up is fetched before.
+//! Prefetching what operations and consistency points will look up.
 //!
-//! The block map, the buffer table and the bitmaps of a file of 100 GiB are 200 MB, and every operation looks at places
-//! of its own: half of the time of a simulation was waiting for them. Announced in time they cost next to nothing.
-//! Nothing here changes what the array does.
+//! The block map, the buffer table and the bitmaps of a 100 GiB file are 200 MB, and each operation looks up its own
+//! places in them: a simulation spent half of its time waiting for memory. Prefetched in time, they cost next to
+//! nothing. Nothing here changes a result.
 
 use strewn_base::Direction;
 
@@ -12,15 +12,15 @@ use crate::units::BLOCK_SECTORS;
 use super::WriteAnywhere;
 use super::tag::{Owner, TagFields};
 
-/// How many blocks ahead of the one it is at work on a consistency point fetches.
+/// Blocks that a consistency point prefetches ahead of the present one.
 pub(super) const BLOCKS_AHEAD: usize = 12;
 
-/// Most blocks of an operation or command that are worth it: the largest of the usual mixes have 64 KiB.
+/// Most blocks of an operation or command to prefetch. The largest operations of common mixes have 64 KiB.
 const MOST_BLOCKS: u32 = 20;
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// For an operation that will be issued in a few microseconds: its indirect block's buffer, and of its blocks
-    /// whether they are cached and where they lie.
+    /// For an operation that will be issued within microseconds: its indirect block's buffer, and whether its blocks
+    /// are cached and where they lie.
     #[inline]
     pub(super) fn prefetch_for_operation(
         &self,
@@ -51,7 +51,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// For the blocks that come behind `data[index]`: their buffers, in two steps.
+    /// For the blocks after `data[index]`: their buffers, in two steps.
     #[inline]
     pub(super) fn prefetch_buffer_ahead(&self, data: &[u32], index: usize) {
         if let Some(&key) = data.get(index + 2 * BLOCKS_AHEAD) {
@@ -62,7 +62,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// For the block `BLOCKS_AHEAD` behind `data[index]`: where it lies; for one that is nearer, what its region holds back.
+    /// For the block `BLOCKS_AHEAD` after `data[index]`, its place; for a nearer one, its region's delayed frees.
     #[inline]
     pub(super) fn prefetch_place_ahead(&self, data: &[u32], index: usize) {
         if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
@@ -74,7 +74,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// For a block of metadata that a consistency point comes to next.
+    /// For the metadata block that a consistency point comes to next.
     #[inline]
     pub(super) fn prefetch_metadata(&self, key: u32) {
         self.cache.prefetch_buffer(key);
@@ -83,7 +83,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     #[inline]
     fn prefetch_buffers(&self, first: u32, last: u32) {
-        // Keys in a row lie in one line or two, sixteen to the line.
+        // Consecutive keys lie in one or two cache lines, sixteen to a line.
         self.cache.prefetch_buffer(first);
         self.cache.prefetch_buffer(last);
     }

@@ -186,8 +186,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// A command of a step has completed, or failed. If its spindle failed, the step is given up; if blocks are bad, the
-    /// step reads again.
+    /// A command of a step has completed, or failed. If its spindle failed, the step is given up; if blocks are bad,
+    /// the step reads again.
     #[cold]
     pub(super) fn on_rebuild_command_done(
         &mut self,

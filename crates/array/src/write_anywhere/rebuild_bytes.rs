@@ -18,8 +18,8 @@ fn fits(computed: &Rebuilt) -> bool {
 
 impl<P: Payload> WriteAnywhere<P> {
     /// The blocks of the spindles `rebuilt` in `blocks` stripes from `first_stripe` on, in runs. Blocks that cannot be
-    /// computed, or whose checksum is wrong, are omitted and marked as bad. Returns `None` if reading `all` blocks may give
-    /// a better result.
+    /// computed, or whose checksum is wrong, are omitted and marked as bad. Returns `None` if reading `all` blocks may
+    /// give a better result.
     ///
     /// A block with a wrong checksum was computed from a stale block that no pointer covers, such as parity. Leaving
     /// spindles out one by one finds it.

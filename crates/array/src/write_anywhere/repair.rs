@@ -43,8 +43,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Rewrites the bad blocks of a read as computed. Parity already agrees with them. Until it is done, the write counts
-    /// as a read, so that its place is not reused.
+    /// Rewrites the bad blocks of a read as computed. Parity already agrees with them. Until it is done, the write
+    /// counts as a read, so that its place is not reused.
     pub(super) fn repair(
         &mut self,
         read: TagFields,

@@ -48,8 +48,8 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Restores an array from the pointers that its root leads to, by key. Blocks without a pointer have no place. The
-    /// cache is empty, no frees are delayed, and the volume's numbers are assigned again in file order. `pins` lists the
-    /// blocks of each snapshot, which the active file may share.
+    /// cache is empty, no frees are delayed, and the volume's numbers are assigned again in file order. `pins` lists
+    /// the blocks of each snapshot, which the active file may share.
     ///
     /// # Errors
     /// If the configuration is invalid, or two blocks have the same place.
@@ -108,7 +108,8 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Compares a stored block of the aggregate's bitmap with what is in use; `None` if it could not be read. If they
-    /// differ, the next consistency point rewrites it. After a restore, the stored bitmap may mark free blocks as in use.
+    /// differ, the next consistency point rewrites it. After a restore, the stored bitmap may mark free blocks as in
+    /// use.
     pub fn bitmap_is(&mut self, key: u32, bytes: Option<&[u8]>) {
         let is_right = bytes == Some(&self.metadata_block(key, &[]));
         if let Some(stored) = &mut self.stored
@@ -118,8 +119,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Takes snapshot `snapshot`, numbered one above the highest so far, of the file as it is on the spindles. Returns the
-    /// file's inode. Nothing may be dirty, and no consistency point in progress.
+    /// Takes snapshot `snapshot`, numbered one above the highest so far, of the file as it is on the spindles. Returns
+    /// the file's inode. Nothing may be dirty, and no consistency point in progress.
     ///
     /// # Errors
     /// If the file could then no longer be overwritten in full: the number of blocks lacking.
@@ -206,8 +207,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.end_recoveries(now_ns, driver);
     }
 
-    /// Begins a consistency point, unless one is in progress or nothing is dirty. A shutdown calls it so that nothing is
-    /// left to replay from the log.
+    /// Begins a consistency point, unless one is in progress or nothing is dirty. A shutdown calls it so that nothing
+    /// is left to replay from the log.
     pub fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         if self.checkpoint.is_none() {
             self.begin_checkpoint(now_ns, driver);

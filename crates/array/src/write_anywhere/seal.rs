@@ -14,8 +14,8 @@ use super::checkpoint::Checkpoint;
 use super::metadata::{self, Pointer};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Fixes what a consistency point with placed blocks will write: the checksums of its data, then its metadata from the
-    /// bottom up, since each block contains the checksums of the blocks that it points to.
+    /// Fixes what a consistency point with placed blocks will write: the checksums of its data, then its metadata from
+    /// the bottom up, since each block contains the checksums of the blocks that it points to.
     pub(super) fn seal(&mut self, checkpoint: &mut Checkpoint<P>) {
         if !P::CARRIES_DATA {
             return;

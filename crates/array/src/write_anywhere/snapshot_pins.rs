@@ -37,8 +37,8 @@ impl SnapshotPins {
         });
     }
 
-    /// Unpins the blocks of snapshot `snapshot` and renumbers later snapshots. Returns the VBN and key of each block that no
-    /// snapshot pins any more.
+    /// Unpins the blocks of snapshot `snapshot` and renumbers later snapshots. Returns the VBN and key of each block
+    /// that no snapshot pins any more.
     pub(super) fn unpin(&mut self, snapshot: u32) -> Vec<(Vbn, u32)> {
         let below = (1 << snapshot) - 1;
         let mut unpinned = Vec::new();

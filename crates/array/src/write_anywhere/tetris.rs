@@ -14,8 +14,8 @@ use super::tetris_bytes::{StripeReads, TetrisPayloads};
 use super::{Run, SUPERBLOCK, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// A command of a tetris has completed, or failed. The parity that the tetris writes covers the contents of a failed
-    /// write.
+    /// A command of a tetris has completed, or failed. The parity that the tetris writes covers the contents of a
+    /// failed write.
     pub(super) fn on_tetris_command_done(
         &mut self,
         now_ns: u64,
@@ -84,8 +84,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.read_for_tetris(checkpoint, slot, driver);
     }
 
-    /// A tetris writes one block to each of its places, and each place is taken in the free map. The allocator could give
-    /// a free place to another block as well.
+    /// A tetris writes one block to each of its places, and each place is taken in the free map. The allocator could
+    /// give a free place to another block as well.
     fn assert_places_are_its_own(&self, tetris: &Tetris<u32>) {
         let free_map = self.aggregate.free_map(tetris.group);
         let row = tetris.first_stripe / ROW_STRIPES;

@@ -202,8 +202,8 @@ impl<P: Payload> WriteAnywhere<P> {
         Update { plan, gone: unreadable, zeroed: none }
     }
 
-    /// Plans the update of a stripe in which no other block is in use. Power loss may have left it with any contents, and
-    /// with parity that does not agree: the plan makes all of it agree.
+    /// Plans the update of a stripe in which no other block is in use. Power loss may have left it with any contents,
+    /// and with parity that does not agree: the plan makes all of it agree.
     pub(super) fn plan_of_beginning(
         &self,
         changed: SpindleSet,
@@ -230,8 +230,8 @@ impl<P: Payload> WriteAnywhere<P> {
         })
     }
 
-    /// Whether a tetris that writes `written` of each data spindle leaves other blocks in use in its stripes. Its writes
-    /// must then be atomic, or a torn write would leave those blocks without parity. Used only with bytes.
+    /// Whether a tetris that writes `written` of each data spindle leaves other blocks in use in its stripes. Its
+    /// writes must then be atomic, or a torn write would leave those blocks without parity. Used only with bytes.
     pub(super) fn leaves_blocks_beside(
         &self,
         first_stripe: u64,
