@@ -1,6 +1,7 @@
-//! The command end to end: the program that people run, in directories of its own.
+//! The command end to end, each test in a directory of its own.
 //!
-//! One program of tests, since each more is linked with everything there is.
+//! One test program, because each more is linked with the whole library again. Tests that need other programs are in
+//! tests/outside.
 #![allow(clippy::unwrap_used)]
 
 mod array;
@@ -8,7 +9,6 @@ mod array;
 mod array_run;
 mod bad_input;
 mod bench;
-mod browser;
 mod calibrate;
 mod common;
 mod compare;

@@ -3,16 +3,14 @@
 use std::fs;
 
 use serde_json::Value;
+use strewn_testing::Missing;
 
 use crate::array::{Array, MIB};
 use crate::client::Random;
-use crate::tools::{have, run};
+use crate::tools::{needs, run};
 
-#[test]
-fn a_file_system_comes_back_as_it_was() {
-    if !have(&["nbdcopy"]) || !have(&["mke2fs", "e2fsck"]) {
-        return;
-    }
+pub fn a_file_system_comes_back_as_it_was() -> Result<(), Missing> {
+    needs(&["nbdcopy", "mke2fs", "e2fsck"])?;
     let array = Array::new("raid-dp", 64);
     let folder = array.folder();
     let mut random = Random::new("file system");
@@ -56,13 +54,11 @@ fn a_file_system_comes_back_as_it_was() {
     assert!(fs::read(folder.join("kept")).unwrap() == image, "the snapshot differs");
     run(folder, "e2fsck", &["-fn", "kept"]);
     array.is_right();
+    Ok(())
 }
 
-#[test]
-fn nbdinfo_is_told_what_the_lun_is() {
-    if !have(&["nbdinfo"]) {
-        return;
-    }
+pub fn nbdinfo_is_told_what_the_lun_is() -> Result<(), Missing> {
+    needs(&["nbdinfo"])?;
     let array = Array::new("raid-4", 64);
     let _served = array.serve(&[]);
     let uri = array.uri();
@@ -95,4 +91,5 @@ fn nbdinfo_is_told_what_the_lun_is() {
     assert_eq!(run(array.folder(), "nbdinfo", &["--size", &uri]).trim(), "67108864");
     let totals = run(array.folder(), "nbdinfo", &["--map", "--totals", &uri]);
     assert!(totals.contains("100.0%") && totals.contains("hole,zero"), "{totals}");
+    Ok(())
 }

@@ -1,25 +1,71 @@
-//! Arrays on real files from the outside: the program that people run, asked with the tools that people have.
+//! The command as its users run it: as a server that is killed, beside fio, qemu, libnbd, e2fsprogs and Chromium, and
+//! without permission.
 //!
-//! What survives SIGKILL is checked in two ways at once. A client of our own keeps a model of the LUN: it knows, sector
-//! by sector, what was answered and what was under way when the server died. So nothing it was told may be missing, and a
-//! write under way must be there wholly or not at all. fio cannot go on without its server, so of it two jobs run in each
-//! round: one that is complete before the server dies, whose region is verified after every later restart, and one that
-//! is under way in another region, as a load that the model does not have to know.
+//! Two loads show at once what survives SIGKILL. A client here keeps a model of the LUN: it knows, sector by sector,
+//! which requests were answered and which were in flight when the server died. No answered write may be missing, and
+//! each piece of a write in flight must be there whole or not at all. fio cannot continue without its server, so each
+//! round runs two of its jobs: one completes before the server dies, and its region is verified after every later
+//! restart; the other is in flight in a region that nobody checks.
 //!
-//! Tools that are not installed are left out, with a line that says so. Random tests print their seed.
+//! A test whose tools are missing is reported as ignored, with the reason, and fails with STREWN_REQUIRE_ALL=1. Random
+//! tests print their seed.
 #![allow(clippy::unwrap_used)]
-#![cfg(unix)]
 
+#[cfg(unix)]
 mod array;
+#[cfg(unix)]
+mod browser;
+#[cfg(unix)]
 #[allow(dead_code)]
 #[path = "../../crates/live/tests/nbd/client.rs"]
 mod client;
+#[cfg(unix)]
+#[allow(dead_code)]
+#[path = "../command/common.rs"]
+mod common;
+#[cfg(unix)]
 mod copies;
+#[cfg(unix)]
 mod fio;
+#[cfg(unix)]
 mod killed;
+#[cfg(unix)]
 mod log;
+#[cfg(unix)]
 mod model;
+#[cfg(unix)]
 mod page;
+#[cfg(unix)]
+mod permissions;
+#[cfg(unix)]
 mod processes;
+#[cfg(unix)]
 mod qemu;
+#[cfg(unix)]
 mod tools;
+
+#[cfg(unix)]
+strewn_testing::main![
+    browser::the_page_of_real_spindles_has_the_figures_of_its_results,
+    browser::the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_results,
+    copies::a_file_system_comes_back_as_it_was,
+    copies::nbdinfo_is_told_what_the_lun_is,
+    killed::what_was_answered_survives_twenty_kills,
+    killed::what_was_answered_survives_kills_of_raid_4,
+    killed::spindles_that_are_lost_with_the_server_are_made_good,
+    log::regression_a_log_that_has_lost_acknowledged_writes_is_not_taken_for_whole,
+    log::regression_a_log_from_before_is_known,
+    log::a_log_that_is_not_needed_is_replaced_and_one_that_is_only_when_told_to,
+    page::the_commands_of_the_page_do_what_it_says,
+    permissions::without_permission_nothing_is_opened_or_written,
+    processes::one_process_has_an_array_at_a_time,
+    processes::asked_to_end_it_leaves_everything_on_the_spindles,
+    processes::what_is_wrong_while_it_is_served_is_said,
+    processes::asked_to_end_under_load_it_answers_what_it_took,
+    processes::sixteen_clients_each_find_what_they_wrote,
+    qemu::patterns_zeroes_and_holes_are_as_qemu_has_them,
+];
+
+/// Arrays on real spindles, and with them these tests, are for Unix.
+#[cfg(not(unix))]
+fn main() {}

@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use crate::tools::{command, have};
+use strewn_testing::Missing;
+
+use crate::tools::{command, needs};
 
 const PAGE: &str = include_str!("../../docs/live.md");
 
-#[test]
-fn the_commands_of_the_page_do_what_it_says() {
-    if !have(&["fio", "bash"]) {
-        return;
-    }
+pub fn the_commands_of_the_page_do_what_it_says() -> Result<(), Missing> {
+    needs(&["fio", "bash"])?;
     let folder = tempfile::tempdir().unwrap();
     let block = PAGE.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     assert_eq!(block.lines().count(), 5, "{block}");
@@ -49,4 +48,5 @@ fn the_commands_of_the_page_do_what_it_says() {
         last["spindle_commands"]["reads_per_host_op"].as_f64().unwrap()
     });
     assert!(aged > 3.0 * fresh, "{fresh} and {aged} reads of spindles for each of 64 KiB\n{text}");
+    Ok(())
 }

@@ -4,12 +4,13 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-use crate::array::{Array, MIB};
+use strewn_testing::Missing;
+
+use crate::array::{Array, MIB, PATIENCE};
 use crate::client::Random;
 use crate::model::Model;
 
-#[test]
-fn one_process_has_an_array_at_a_time() {
+pub fn one_process_has_an_array_at_a_time() -> Result<(), Missing> {
     let array = Array::new("raid-dp", 64);
     let served = array.serve(&[]);
     let aged = array.folder().join("aged").display().to_string();
@@ -40,10 +41,10 @@ fn one_process_has_an_array_at_a_time() {
     // The socket that the first left does not keep the next from its own.
     let served = array.serve(&[]);
     assert_eq!(served.client().read(0, 4_096), [7; 4_096]);
+    Ok(())
 }
 
-#[test]
-fn asked_to_end_it_leaves_everything_on_the_spindles() {
+pub fn asked_to_end_it_leaves_everything_on_the_spindles() -> Result<(), Missing> {
     let array = Array::new("raid-dp", 64);
     let mut random = Random::new("asked to end");
     let mut model = Model::new(0..64);
@@ -55,7 +56,7 @@ fn asked_to_end_it_leaves_everything_on_the_spindles() {
         let (said, took) = served.end(signal);
         println!("{signal}: ended within {took:?}");
         assert!(said.contains("everything is on the spindles"), "{said}");
-        assert!(took.as_secs() < 20, "{took:?}");
+        assert!(took < PATIENCE, "{took:?}");
         let status = array.status();
         assert_eq!(status["clean"], true);
         assert_eq!(status["in_use"], false);
@@ -66,16 +67,16 @@ fn asked_to_end_it_leaves_everything_on_the_spindles() {
         let began = Instant::now();
         let served = array.serve(&[]);
         println!("started again within {:?}", began.elapsed());
-        assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+        assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
         model.check(&served);
         served.terminate();
     }
     array.is_right();
+    Ok(())
 }
 
 /// Blocks that a drive has lost are computed, and whoever has the array is told of them, each time as often as it is so.
-#[test]
-fn what_is_wrong_while_it_is_served_is_said() {
+pub fn what_is_wrong_while_it_is_served_is_said() -> Result<(), Missing> {
     let array = Array::new("raid-4", 64);
     let mut random = Random::new("wrong while served");
     let mut model = Model::new(0..64);
@@ -94,10 +95,10 @@ fn what_is_wrong_while_it_is_served_is_said() {
     model.check(&served);
     let (said, _) = served.terminate();
     assert!(!said.contains("bad blocks"), "{said}");
+    Ok(())
 }
 
-#[test]
-fn asked_to_end_under_load_it_answers_what_it_took() {
+pub fn asked_to_end_under_load_it_answers_what_it_took() -> Result<(), Missing> {
     let array = Array::new("raid-4", 64);
     let mut random = Random::new("asked to end under load");
     let mut models = [Model::new(0..32), Model::new(32..64)];
@@ -113,7 +114,7 @@ fn asked_to_end_under_load_it_answers_what_it_took() {
             std::thread::sleep(std::time::Duration::from_millis(moment));
             let (said, took) = served.terminate();
             assert!(said.contains("everything is on the spindles"), "{said}");
-            assert!(took.as_secs() < 20, "{took:?}");
+            assert!(took < PATIENCE, "{took:?}");
         });
         assert_eq!(array.status()["clean"], true);
         let served = array.serve(&[]);
@@ -121,10 +122,10 @@ fn asked_to_end_under_load_it_answers_what_it_took() {
         served.terminate();
     }
     array.is_right();
+    Ok(())
 }
 
-#[test]
-fn sixteen_clients_each_find_what_they_wrote() {
+pub fn sixteen_clients_each_find_what_they_wrote() -> Result<(), Missing> {
     let array = Array::new("raid-dp", 64);
     let served = array.serve(&[]);
     let mut random = Random::new("sixteen clients");
@@ -147,4 +148,5 @@ fn sixteen_clients_each_find_what_they_wrote() {
     served.kill();
     let served = array.serve(&[]);
     models.iter_mut().for_each(|model| model.check(&served));
+    Ok(())
 }

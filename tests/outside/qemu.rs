@@ -1,9 +1,10 @@
 //! qemu-io and qemu-img.
 
 use serde_json::Value;
+use strewn_testing::Missing;
 
 use crate::array::Array;
-use crate::tools::{have, run};
+use crate::tools::{needs, run};
 
 fn qemu_io(array: &Array, commands: &[&str]) {
     let uri = array.uri();
@@ -29,11 +30,8 @@ fn map(array: &Array) -> Vec<(u64, u64, bool)> {
         .collect()
 }
 
-#[test]
-fn patterns_zeroes_and_holes_are_as_qemu_has_them() {
-    if !have(&["qemu-io", "qemu-img", "nbdinfo"]) {
-        return;
-    }
+pub fn patterns_zeroes_and_holes_are_as_qemu_has_them() -> Result<(), Missing> {
+    needs(&["qemu-io", "qemu-img", "nbdinfo"])?;
     let array = Array::new("raid-dp", 64);
     let served = array.serve(&[]);
     assert_eq!(map(&array), [(0, 64 << 10, false)]);
@@ -128,4 +126,5 @@ fn patterns_zeroes_and_holes_are_as_qemu_has_them() {
     assert_eq!(map(&array), [(0, 64 << 10, false)]);
     served.terminate();
     array.is_right();
+    Ok(())
 }

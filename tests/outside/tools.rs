@@ -1,28 +1,46 @@
-//! Other people's programs.
+//! Programs of other projects.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Whether all of these are installed; if one is not, a line says what is left out.
-pub fn have(programs: &[&str]) -> bool {
-    programs.iter().all(|program| {
-        let is_there = command(program).arg("--version").output().is_ok();
-        if !is_there {
-            println!("left out: {program} is not installed");
-        }
-        is_there
-    })
+use strewn_testing::Missing;
+
+/// The Debian package that has a program.
+fn package(program: &str) -> &str {
+    match program {
+        "qemu-io" | "qemu-img" => "qemu-utils",
+        "nbdcopy" | "nbdinfo" => "libnbd-bin",
+        "mke2fs" | "e2fsck" => "e2fsprogs",
+        other => other,
+    }
 }
 
-/// A program, sought where a root's programs are too.
-pub fn command(program: &str) -> Command {
+/// That all of these programs are on this machine.
+///
+/// # Errors
+/// With the first that is not.
+pub fn needs(programs: &[&str]) -> Result<(), Missing> {
+    let missing = programs.iter().find(|program| find(program).is_none());
+    match missing {
+        None => Ok(()),
+        Some(program) => Err(Missing::new(
+            format!("no {program} on this machine"),
+            format!("apt-get install {}", package(program)),
+        )),
+    }
+}
+
+/// The path of a program. Programs for root are sought too.
+fn find(program: &str) -> Option<PathBuf> {
     let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap());
-    // What is run is found by the path of this process, not by that of the other.
-    let found = path.split(':').map(|directory| Path::new(directory).join(program));
-    let mut command = match found.into_iter().find(|path| path.exists()) {
-        Some(path) => Command::new(path),
-        None => Command::new(program),
-    };
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(program))
+        .find(|program| program.is_file())
+}
+
+/// A program, to be run without input.
+pub fn command(program: &str) -> Command {
+    let mut command = Command::new(find(program).unwrap_or_else(|| program.into()));
     command.stdin(Stdio::null());
     command
 }

@@ -1,25 +1,26 @@
-//! `report.html` in a browser: skipped where there is no Chromium, and says so.
+//! `report.html` in Chromium.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::Folder;
 use strewn::report::Results;
+use strewn_testing::{Missing, program};
 
-/// A page that is not done by then never is.
+use crate::common::Folder;
+
+/// A page that takes longer than this never ends.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Chromium or Chrome, by what `STREWN_CHROMIUM` says or where it is found.
-fn chromium() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("STREWN_CHROMIUM") {
-        return Some(path.into());
+/// Chromium or Chrome: the program that `STREWN_CHROMIUM` names, or the one on the search path.
+fn chromium() -> Result<PathBuf, Missing> {
+    match std::env::var_os("STREWN_CHROMIUM") {
+        Some(path) => Ok(path.into()),
+        None => program(
+            &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+            "apt-get install chromium, or set STREWN_CHROMIUM",
+        ),
     }
-    let path = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-    std::env::split_paths(&path)
-        .flat_map(|directory| names.map(|name| directory.join(name)))
-        .find(|program| program.is_file())
 }
 
 /// The document after the page at `address` has run, and what the browser said of it.
@@ -57,13 +58,8 @@ fn attribute<'a>(html: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The page of an array of real spindles has figures of its log, and parameters in other units than the results.
-#[cfg(unix)]
-#[test]
-fn the_page_of_real_spindles_has_the_figures_of_its_results() {
-    let Some(program) = chromium() else {
-        eprintln!("skipped: there is no Chromium on this machine");
-        return;
-    };
+pub fn the_page_of_real_spindles_has_the_figures_of_its_results() -> Result<(), Missing> {
+    let program = chromium()?;
     let folder = Folder::new();
     let sizes = ["--spindle-size", "32MiB", "--lun-size", "16MiB"];
     let layout = ["array", "create", "a", "--layout", "raid-4", "--data-spindles", "3"];
@@ -77,16 +73,12 @@ fn the_page_of_real_spindles_has_the_figures_of_its_results() {
     for path in ["real_spindles/log/1/utilization", "arrays/0/parameters/2/value"] {
         assert!(document.contains(&format!("data-path=\"{path}\"")), "no {path}");
     }
+    Ok(())
 }
 
-#[test]
-fn the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_results() {
-    let Some(program) = chromium() else {
-        eprintln!(
-            "skipped: there is no Chromium on this machine (apt-get install chromium, or set STREWN_CHROMIUM)"
-        );
-        return;
-    };
+pub fn the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_results()
+-> Result<(), Missing> {
+    let program = chromium()?;
     let folder = Folder::new();
     // A name that would be markup, were it not escaped.
     let hostile =
@@ -120,4 +112,5 @@ fn the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_resu
             }
         }
     }
+    Ok(())
 }
