@@ -122,7 +122,11 @@ pub(crate) fn picture(
     svg: String,
     pictures: &PictureArguments,
 ) -> Result<Vec<OutFile>, Failure> {
+    #[cfg(feature = "png")]
     let png = pictures.png.then(|| report::png(&svg)).transpose().map_err(failed)?;
+    // Refused with the other arguments, before anything ran.
+    #[cfg(not(feature = "png"))]
+    let png: Option<Vec<u8>> = None;
     let contents = [Some(svg.into_bytes()), png].into_iter().flatten();
     Ok(picture_names(stem, pictures).into_iter().zip(contents).collect())
 }

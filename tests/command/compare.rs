@@ -99,8 +99,6 @@ fn runs_of_different_arrays_are_compared_as_far_as_they_go() {
     ]);
     assert!(!folder.path("new").exists());
     folder.strewn(&["compare", "one"]).refused(&["2"]);
-    folder
-        .strewn(&["compare", "one", "half", "--png"])
-        .refused(&["--png says nothing without --out"]);
+    folder.strewn(&["compare", "one", "half", "--png"]).refused(&["--png needs --out"]);
     folder.strewn(&["compare", "one", "gone"]).refused(&["there is no gone"]);
 }

@@ -34,7 +34,11 @@ fn what_is_complete_is_written_and_marked() {
         let asked = Instant::now();
         let ran = Ran::of(child.wait_with_output().unwrap());
         assert_eq!(ran.code, Some(130), "{}", ran.stderr);
-        assert!(asked.elapsed() < Duration::from_secs(20), "it took {:?} to stop", asked.elapsed());
+        assert!(
+            asked.elapsed() < Duration::from_secs(180),
+            "it took {:?} to stop",
+            asked.elapsed()
+        );
 
         let results = Results::from_json(&ran.stdout).unwrap();
         assert!(results.partial);

@@ -17,18 +17,18 @@ use super::opened::{Io, config_of, devices_at_rest, open_array};
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     array: ArrayDirectory,
-    /// Check without spindles that are missing
+    /// Check degraded, without missing spindles
     #[arg(long)]
     degraded: bool,
     /// Print JSON instead of lines
     #[arg(long)]
     json: bool,
-    /// How devices are asked
+    /// I/O backend
     #[arg(long, value_enum, default_value_t)]
     io: Io,
 }
 
-/// Checks an array that nobody writes to.
+/// Checks an array that is not in use.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: true };
     let assembled = open_array(&arguments.array.directory, options)?;
@@ -57,7 +57,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     }
 }
 
-/// Findings that are listed one by one.
+/// Largest number of findings that are listed one by one.
 const FINDINGS_SHOWN: usize = 100;
 
 fn lines(report: &Report) -> String {

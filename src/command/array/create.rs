@@ -13,17 +13,17 @@ use strewn_live::device::Space;
 /// `strewn array create`.
 #[derive(Debug, Args)]
 pub(super) struct CreateArguments {
-    /// The directory of the array, with the files that are made for it; made if it is not there
+    /// The array's directory, for its label and new files; created if it does not exist
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// How data are laid out and protected: raid-dp or raid-4 (write-anywhere), vraid-5 or raid-5 (in place)
+    /// Layout and redundancy: raid-dp or raid-4 (write-anywhere), vraid-5 or raid-5 (in place)
     #[arg(long, value_name = "LAYOUT")]
     layout: LayoutName,
-    /// Spindles without those of parity, 2 for raid-dp and 1 for raid-4 and raid-5; of vraid-5 all of them [default: as many as
-    /// --spindles takes]
+    /// Number of spindles, not counting parity: raid-dp adds 2, raid-4 and raid-5 add 1, vraid-5 adds none [default: what
+    /// --spindles provides]
     #[arg(long, value_name = "N", required_unless_present = "spindles")]
     data_spindles: Option<u16>,
-    /// Make a file of this size for each spindle
+    /// Create a file of this size for each spindle
     #[arg(
         long,
         value_name = "SIZE",
@@ -31,25 +31,25 @@ pub(super) struct CreateArguments {
         conflicts_with = "spindles"
     )]
     spindle_size: Option<Bytes>,
-    /// Size of the LUN that the array serves
+    /// Size of the LUN
     #[arg(long, value_name = "SIZE")]
     lun_size: Bytes,
-    /// Take these files or block devices for the spindles, in this order, those of parity last
+    /// Use these files or block devices as spindles, in this order, parity last
     #[arg(long, value_name = "PATH,PATH", value_delimiter = ',')]
     spindles: Option<Vec<PathBuf>>,
-    /// Take this file or block device for the log [default: a file that is made]
+    /// Use this file or block device as the log [default: a new file]
     #[arg(long, value_name = "PATH")]
     log: Option<PathBuf>,
-    /// Size of each half of the log, which takes writes in turn [default: a 16th of the LUN, 1 MiB to 64 MiB]
+    /// Size of each half of the log [default: 1/16 of the LUN, from 1 MiB to 64 MiB]
     #[arg(long, value_name = "SIZE")]
     log_size: Option<Bytes>,
-    /// Memory for the cache [default: a quarter of the LUN, 4 MiB to 512 MiB]
+    /// Memory for the cache [default: 1/4 of the LUN, from 4 MiB to 512 MiB]
     #[arg(long, value_name = "SIZE")]
     cache: Option<Bytes>,
-    /// Give the files that are made all their space at once, so that the file system cannot run full under them
+    /// Allocate new files in full now, so that the file system cannot run out of space under them
     #[arg(long, conflicts_with = "spindles")]
     preallocate: bool,
-    /// Write over an array in DIR, and over what the devices hold
+    /// Overwrite an array in DIR, and any data on the devices
     #[arg(long)]
     force: bool,
 }

@@ -13,12 +13,12 @@ use super::ArrayDirectory;
 pub(super) struct DestroyArguments {
     #[command(flatten)]
     array: ArrayDirectory,
-    /// Yes, all that the array holds may be lost
+    /// Confirm that all data on the array may be lost
     #[arg(long)]
     yes: bool,
 }
 
-/// Gives up an array.
+/// Destroys an array.
 pub(super) fn destroy(arguments: &DestroyArguments) -> Result<Ending, Failure> {
     let directory = &arguments.array.directory;
     if !arguments.yes {

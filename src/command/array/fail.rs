@@ -11,7 +11,7 @@ use super::ArrayDirectory;
 pub(super) struct FailArguments {
     #[command(flatten)]
     array: ArrayDirectory,
-    /// The spindle, counted from 0
+    /// The number of the spindle, counted from 0
     #[arg(value_name = "N", value_parser = super::spindle_number)]
     spindle: u16,
 }

@@ -29,9 +29,9 @@ Examples:
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    failed on the way: a device that cannot be written
-  2    bad input, and nothing was written: no array there, one that is in use or not whole, a device that
-       holds something, sizes that do not fit";
+  1    failed: a device could not be read or written, or data are lost or damaged
+  2    bad input, nothing written: no array, an array that is in use or degraded, a device that is
+       not empty, sizes that do not fit";
 
 /// `strewn array`.
 #[derive(Debug, Args)]
@@ -44,25 +44,25 @@ pub(crate) struct ArrayArguments {
 /// What to do with an array.
 #[derive(Debug, Subcommand)]
 enum ArrayAction {
-    /// Make an array of new files, or of files and block devices that are there
+    /// Create an array on new files, or on existing files and block devices
     Create(create::CreateArguments),
-    /// Say how an array is: its spindles, its log, and what is wrong; nothing is written
+    /// Show the condition of an array, its spindles and its log, without writing
     Status(status::StatusArguments),
     /// Export the LUN over NBD until interrupted
     Serve(serve::ServeArguments),
-    /// Drive the array with a workload, in real time, and report what a simulation would
+    /// Run a workload on the array in real time, and report the same figures as a simulation
     Run(run::ArrayRunArguments),
-    /// Verify every block and invariant; nothing is written
+    /// Verify every block and invariant, without writing
     Check(check::CheckArguments),
-    /// Read every block, and repair from parity what is wrong
+    /// Read every block, and repair bad blocks from parity
     Scrub(scrub::ScrubArguments),
-    /// Put another device in the place of a spindle, and rebuild it
+    /// Replace a spindle by another device and rebuild it, or replace the log
     Replace(replace::ReplaceArguments),
-    /// Mark a spindle as failed: what it has is not read again
+    /// Mark a spindle as failed; it is not read again
     Fail(fail::FailArguments),
-    /// Keep what the LUN has, list, delete and copy what was kept
+    /// Create, list, delete and copy snapshots of the LUN
     Snapshot(snapshot::SnapshotArguments),
-    /// Give up an array and all that it holds
+    /// Destroy an array and all data on it
     Destroy(destroy::DestroyArguments),
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
     }
 }
 
-/// Which array: the directory that it was made in.
+/// The directory that names an array.
 #[derive(Debug, Args)]
 struct ArrayDirectory {
     /// The directory that the array was created in
@@ -96,12 +96,12 @@ impl ArrayDirectory {
     }
 }
 
-/// A spindle's number, from what a person has written.
+/// Reads the number of a spindle.
 fn spindle_number(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| "give the spindle's number, from 0".to_owned())
+    text.parse().map_err(|_| "give the number of a spindle, counted from 0".to_owned())
 }
 
-/// What could not be opened or read.
+/// The failure of an array that cannot be opened or read.
 fn not_assembled(error: &AssemblyError) -> Failure {
     match error {
         AssemblyError::Io { .. } => Failure::failed(error.to_string()).with_help(error.remedy()),
@@ -109,7 +109,7 @@ fn not_assembled(error: &AssemblyError) -> Failure {
     }
 }
 
-/// What could not be changed; only a device that cannot be written may leave something written.
+/// The failure of a change to an array. Nothing was written, unless a device failed to write.
 fn not_changed(error: &ChangeError) -> Failure {
     match error {
         ChangeError::Assembly(error) => not_assembled(error),

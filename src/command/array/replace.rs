@@ -16,27 +16,27 @@ use strewn_live::starting::{StartError, Started, start, start_with_lost_writes};
 use super::opened::{Io, Tenths, not_started, say_problems, start_array};
 use super::{not_assembled, not_changed, spindle_number};
 
-/// Put another device in the place of a spindle, and rebuild it; or of the log
+/// Replace a spindle by another device and rebuild it, or replace the log
 #[derive(Debug, Args)]
 pub(crate) struct ReplaceArguments {
-    /// The array's directory
+    /// The directory that the array was created in
     directory: PathBuf,
-    /// The spindle's number, from 0, or `log`
+    /// The number of the spindle, counted from 0, or log
     #[arg(value_name = "N|log")]
     member: Replaced,
-    /// The new device: a block device or a file that is there; without it a file is made in the directory
+    /// The new device: an existing block device or file [default: a new file in DIR]
     #[arg(long, value_name = "DEVICE")]
     with: Option<PathBuf>,
-    /// Write over what the new device holds
+    /// Overwrite any data on the new device
     #[arg(long, requires = "with")]
     force: bool,
-    /// Replace a log that is gone or damaged though it had what the host was told is safe: go on with what is left
+    /// Replace a lost or damaged log even though it held acknowledged writes: they are lost
     #[arg(long)]
     lose_writes: bool,
-    /// Mark other spindles as failed that are missing, and go on without them
+    /// Proceed degraded: mark other missing spindles as failed
     #[arg(long)]
     degraded: bool,
-    /// How devices are asked
+    /// I/O backend
     #[arg(long, value_enum, default_value_t)]
     io: Io,
 }
@@ -61,7 +61,7 @@ impl FromStr for Replaced {
     }
 }
 
-/// Replaces a device of an array that nobody uses.
+/// Replaces a device of an array that is not in use.
 pub(crate) fn replace(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
     match arguments.member {
         Replaced::Spindle(_) if arguments.lose_writes => Err(Failure::bad_input(

@@ -25,12 +25,12 @@ Examples:
   strewn array run /srv/array --random-write 4KiB --outstanding 32
   strewn array run /srv/array --trace disk0.csv.gz --wrap";
 
-/// Over the flags of simple workloads.
+/// Heading of the flags of simple workloads.
 const PATTERNS: &str = "Simple workloads";
 
-/// More are refused: an array keeps every one of them, and what it writes, in memory.
+/// Largest number of outstanding operations: the array holds all of them, with their data, in memory.
 const MOST_OUTSTANDING: u32 = 4_096;
-/// A longer operation is refused: as many as are outstanding are in memory.
+/// Largest operation: all outstanding operations are in memory.
 const MOST_OPERATION_BYTES: u64 = 64 << 20;
 
 /// `strewn array run`.
@@ -45,52 +45,52 @@ pub(crate) struct ArrayRunArguments {
     /// The directory that the array was created in
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Operations outstanding at a time, where the workload does not say
+    /// Number of outstanding operations, unless the workload sets it
     #[arg(long, value_name = "N", default_value = "32", allow_negative_numbers = true, value_parser = outstanding)]
     outstanding: u32,
-    /// Length of the file under load, in the lowest addresses of the LUN; all of the LUN if not given
+    /// Size of the file under load, at the start of the LUN [default: the whole LUN]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     file: Option<u64>,
-    /// How many segments are measured, each on its own; 3, or as many as the workload takes that ends by itself
+    /// Number of segments, each measured on its own [default: 3, or until a workload that ends has ended]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = arguments::segments)]
     segments: Option<u32>,
-    /// How long a segment is
+    /// Length of a segment
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
     segment: u64,
-    /// Write the file in full before the first segment; without either flag that is done if none of it was ever written
+    /// Fill the file before the first segment [default: if none of it was ever written]
     #[arg(long, conflicts_with = "no_fill")]
     fill: bool,
-    /// Do not: what was never written reads as zeros, without a spindle
+    /// Do not fill the file: unwritten blocks read as zeros, without spindle I/O
     #[arg(long)]
     no_fill: bool,
-    /// How devices are asked: by io_uring, by threads, or by io_uring where the kernel allows it
+    /// I/O backend: io_uring, threads, or io_uring if the kernel allows it
     #[arg(long, value_enum, default_value_t)]
     io: Io,
-    /// Run though spindles are missing or failed, as long as parity makes them good
+    /// Run degraded, without missing and failed spindles that parity can replace
     #[arg(long)]
     degraded: bool,
-    /// Draw the host's operations from this seed
+    /// Seed of the host's operations
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = arguments::seed)]
     seed: u64,
-    /// Write results.json, segments.csv, map.json, report.html and charts into this directory
+    /// Write results.json, segments.csv, map.json, report.html and charts to this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write into the directory of --out though it is not empty: the results in it are replaced, other files stay
+    /// Write even if DIR is not empty: results in it are replaced, other files stay
     #[arg(long, requires = "out")]
     force: bool,
-    /// Print the text of results.json instead of tables
+    /// Print results.json instead of tables
     #[arg(long)]
     json: bool,
-    /// Read one stretch of this size behind the other
+    /// Sequential reads of this size
     #[arg(long, value_name = "SIZE", value_parser = operation, help_heading = PATTERNS)]
     sequential_read: Option<u32>,
-    /// Write one stretch of this size behind the other
+    /// Sequential writes of this size
     #[arg(long, value_name = "SIZE", value_parser = operation, help_heading = PATTERNS)]
     sequential_write: Option<u32>,
-    /// Read stretches of this size anywhere, at multiples of it
+    /// Random reads of this size, aligned to it
     #[arg(long, value_name = "SIZE", value_parser = operation, help_heading = PATTERNS)]
     random_read: Option<u32>,
-    /// Write stretches of this size anywhere, at multiples of it
+    /// Random writes of this size, aligned to it
     #[arg(long, value_name = "SIZE", value_parser = operation, help_heading = PATTERNS)]
     random_write: Option<u32>,
     #[command(flatten)]
@@ -205,7 +205,7 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
     }
 }
 
-/// A workload that this array cannot be given.
+/// The failure of a workload that does not fit this array.
 fn refused_load(error: &LoadError, larger_file: &str) -> Failure {
     Failure::bad_input(error.to_string(), error.help_with(larger_file))
 }

@@ -11,23 +11,23 @@ use strewn_live::starting::ScrubStage;
 
 use super::opened::{Io, Tenths, config_of, open_array, start_array};
 
-/// Read every block, and repair from parity what is wrong
+/// Read every block, and repair bad blocks from parity
 #[derive(Debug, Args)]
 pub(crate) struct ScrubArguments {
-    /// The array's directory
+    /// The directory that the array was created in
     directory: PathBuf,
-    /// Scrub without spindles that are missing
+    /// Scrub degraded, without missing spindles
     #[arg(long)]
     degraded: bool,
     /// Print JSON instead of lines
     #[arg(long)]
     json: bool,
-    /// How devices are asked
+    /// I/O backend
     #[arg(long, value_enum, default_value_t)]
     io: Io,
 }
 
-/// Scrubs an array that nobody uses.
+/// Scrubs an array that is not in use.
 pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
     let assembled = open_array(&arguments.directory, options)?;

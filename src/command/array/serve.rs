@@ -14,24 +14,24 @@ use strewn_live::serving::{Look, LunExport};
 
 use super::opened::{Io, open_array, start_array};
 
-/// How often it is looked whether to end.
+/// Interval between checks for a request to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Export the LUN over NBD until interrupted
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
-    /// The array's directory
+    /// The directory that the array was created in
     directory: PathBuf,
-    /// A Unix socket to listen on; it is made
+    /// Listen on a new Unix socket at this path
     #[arg(long, value_name = "PATH", conflicts_with = "tcp", required_unless_present = "tcp")]
     socket: Option<PathBuf>,
-    /// An address of this machine to listen on, such as 127.0.0.1:10809
+    /// Listen on this TCP address, such as 127.0.0.1:10809
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     tcp: Option<SocketAddr>,
-    /// Start without spindles that are missing, as long as redundancy makes them good
+    /// Start degraded, without missing spindles that parity can replace
     #[arg(long)]
     degraded: bool,
-    /// How devices are asked
+    /// I/O backend
     #[arg(long, value_enum, default_value_t)]
     io: Io,
 }
@@ -40,7 +40,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "give an address in numbers and a port, as 127.0.0.1:10809".to_owned())
 }
 
-/// Serves the array until it is interrupted, then brings everything to the spindles.
+/// Serves the array until it is interrupted, then writes everything to the spindles.
 pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
     let assembled = open_array(&arguments.directory, options)?;

@@ -30,13 +30,13 @@ pub(crate) struct SnapshotArguments {
 /// What to do with snapshots.
 #[derive(Debug, Subcommand)]
 enum SnapshotAction {
-    /// Keep what the LUN has now, whatever is written to it later; the array must not be in use
+    /// Create a snapshot of the LUN; the array must not be in use
     Create(Named),
-    /// Say which snapshots there are
+    /// List the snapshots
     List(ListArguments),
-    /// Delete a snapshot: what only it held is free again; the array must not be in use
+    /// Delete a snapshot, and free the blocks that only it references; the array must not be in use
     Delete(Named),
-    /// Write what the LUN had to a file, sparse
+    /// Copy the LUN as of a snapshot to a sparse file
     Copy(CopyArguments),
 }
 
@@ -45,12 +45,12 @@ enum SnapshotAction {
 struct Named {
     #[command(flatten)]
     array: ArrayDirectory,
-    /// The snapshot's name, of 1 to 64 bytes
+    /// Name of the snapshot, 1 to 64 bytes
     name: String,
-    /// Do it without spindles that are missing
+    /// Proceed degraded, without missing spindles
     #[arg(long)]
     degraded: bool,
-    /// How devices are asked
+    /// I/O backend
     #[arg(long, value_enum, default_value_t)]
     io: Io,
 }
@@ -70,10 +70,10 @@ struct ListArguments {
 struct CopyArguments {
     #[command(flatten)]
     snapshot: Named,
-    /// The file to write, which must not be there
+    /// The file to write, which must not exist
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Replace the file if it is there
+    /// Replace the file if it exists
     #[arg(long)]
     force: bool,
 }

@@ -21,7 +21,7 @@ pub(super) struct StatusArguments {
     json: bool,
 }
 
-/// Says how an array is.
+/// Shows the condition of an array.
 pub(super) fn status(arguments: &StatusArguments) -> Result<Ending, Failure> {
     let status = look(&arguments.array.place()).map_err(|error| super::not_assembled(&error))?;
     let text = if arguments.json { status_json::json(&status) } else { lines(&status) };

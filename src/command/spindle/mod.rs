@@ -25,7 +25,7 @@ const NO_CACHE_HELP: &str = "leave --cache on out, or add a [cache] table to the
 pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
     if let Some((flag, needs)) = arguments.stray_flag() {
         return Err(Failure::bad_input(
-            format!("{flag} says nothing without {needs}"),
+            format!("{flag} needs {needs}"),
             format!("give {needs} too, or leave {flag} out"),
         ));
     }

@@ -1,0 +1,98 @@
+//! Flags that several commands share: how charts are drawn, and the format of tables.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use strewn::report::{ChartSize, ChartStyle, Theme};
+use strewn::terminal::Failure;
+
+use super::values::chart_size;
+
+const PNG_HELP: &str = if cfg!(feature = "png") {
+    "Also write each chart as PNG, with twice as many pixels each way"
+} else {
+    "Also write each chart as PNG; not in this build, which lacks --features png"
+};
+const FORMAT_HELP: &str = if cfg!(feature = "parquet") {
+    "Format of the table of all segments: segments.csv or segments.parquet"
+} else {
+    "Format of the table of all segments: segments.csv; segments.parquet is not in this build, which lacks --features parquet"
+};
+
+/// How charts are drawn.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PictureArguments {
+    /// Size of charts in pixels of 1/96 inch, from 480x320 to 8000x8000. Bar charts and the map grow with their rows
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "960x560", value_parser = chart_size)]
+    chart_size: ChartSize,
+    /// Colours of the charts; report.html contains both themes
+    #[arg(long, value_enum, default_value = "light")]
+    theme: ThemeArgument,
+    #[arg(long, help = PNG_HELP)]
+    pub(crate) png: bool,
+}
+
+impl PictureArguments {
+    /// Refuses PNG without a directory to write to, and in a build that cannot draw it.
+    pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
+        match out {
+            _ if self.png && !cfg!(feature = "png") => Err(Failure::bad_input(
+                "this strewn was built without PNG",
+                "build it with cargo build --release --features png, or leave out --png: SVG is always written",
+            )),
+            None if self.png => Err(Failure::bad_input(
+                "--png needs --out DIR",
+                "give --out DIR, or leave out --png",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn style(&self) -> ChartStyle {
+        let theme = match self.theme {
+            ThemeArgument::Light => Theme::Light,
+            ThemeArgument::Dark => Theme::Dark,
+        };
+        ChartStyle { size: self.chart_size, theme }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ThemeArgument {
+    Light,
+    Dark,
+}
+
+/// The format of the table of all segments.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TableArguments {
+    #[arg(long, value_enum, default_value = "csv", help = FORMAT_HELP)]
+    pub(crate) format: TableFormat,
+}
+
+impl TableArguments {
+    /// Refuses Parquet without a directory to write to, and in a build that cannot write it.
+    pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
+        match (self.format, out) {
+            (TableFormat::Csv, _) => Ok(()),
+            (TableFormat::Parquet, _) if !cfg!(feature = "parquet") => Err(Failure::bad_input(
+                "this strewn was built without Parquet",
+                "build it with cargo build --release --features parquet, or leave out --format",
+            )),
+            (TableFormat::Parquet, None) => Err(Failure::bad_input(
+                "--format needs --out DIR",
+                "give --out DIR, or leave out --format",
+            )),
+            (TableFormat::Parquet, Some(_)) => Ok(()),
+        }
+    }
+}
+
+/// A format of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Comma-separated values.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+}

@@ -1,0 +1,65 @@
+//! The flags of the commands that read results: `strewn report` and `strewn compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::output::{PictureArguments, TableArguments};
+use super::with_examples;
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  strewn report results
+  strewn report results --png --chart-size 1600x900 --theme dark";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  strewn compare results other-results
+  strewn compare seed-1 seed-2 seed-3 --out comparison";
+
+const REPORT_EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed: a file could not be written
+  2    bad input, nothing written: missing or unreadable results, runs without a common array, an
+       output directory that is not empty";
+
+/// `strewn report`.
+#[derive(Debug, Args)]
+#[command(after_help = with_examples(REPORT_EXAMPLES, REPORT_EXIT_CODES))]
+pub(crate) struct ReportArguments {
+    /// A directory that `strewn run --out` wrote: its results.json, and its map.json and scenario.toml if it has them
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Write to this directory instead of replacing report.html, segments.csv and charts in DIR
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write even if the directory of --out is not empty
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) table: TableArguments,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
+}
+
+/// `strewn compare`.
+#[derive(Debug, Args)]
+#[command(after_help = with_examples(COMPARE_EXAMPLES, REPORT_EXIT_CODES))]
+pub(crate) struct CompareArguments {
+    /// Directories that `strewn run --out` or `strewn array run --out` wrote, or results.json files. The first is the
+    /// baseline
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Write comparison.json, comparison.csv and charts to this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write even if DIR is not empty: the comparison in it is replaced, other files stay
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Print comparison.json instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
+}

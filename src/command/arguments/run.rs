@@ -1,0 +1,110 @@
+//! The flags of `strewn run`.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use strewn::formats::trace::{SpeedUp, TraceFormat};
+
+use super::output::{PictureArguments, TableArguments};
+use super::values::{jobs, seed, segments, speed_up};
+use super::{EXIT_CODES, with_examples};
+
+/// Heading of the flags that take a workload from a file.
+const LOADS: &str = "Workloads from Iometer, fio and traces";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  strewn run scenarios/making-sense-of-wafl-4.toml --out results
+  strewn run scenarios/rebuild.toml --quick --segments 5
+  strewn run scenarios/making-sense-of-wafl-4.toml --quick --json | jq '.arrays[].segments[].iops'
+  sed 's/^seed = 1$/seed = 2/' my.toml | strewn run -
+  strewn run scenarios/making-sense-of-wafl-4.toml --access-spec iometer.icf:'4 KiB reads'
+  strewn run scenarios/making-sense-of-wafl-4.toml --trace disk0.csv.gz --wrap";
+
+/// `strewn run`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = with_examples(RUN_EXAMPLES, EXIT_CODES),
+    group = ArgGroup::new("load").args(["access_spec", "fio_job", "trace"])
+)]
+pub(crate) struct RunArguments {
+    /// The scenario: a TOML file, or - for standard input. Shipped scenarios are in scenarios/
+    pub(crate) scenario: PathBuf,
+    /// Write results.json, segments.csv, map.json, report.html, charts and a copy of the scenario to this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write even if DIR is not empty: results in it are replaced, other files stay
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Print results.json instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Run at one eighth of full scale, which takes seconds; the results are marked as scaled
+    #[arg(long, conflicts_with_all = ["fio_job", "trace"])]
+    pub(crate) quick: bool,
+    /// Seed of all random choices, instead of the scenario's
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    pub(crate) seed: Option<u64>,
+    /// Number of segments, instead of the scenario's; it may exceed the published number
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = segments)]
+    pub(crate) segments: Option<u32>,
+    /// Number of threads; the results do not depend on it [default: one per core]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(crate) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(crate) load: LoadArguments,
+    /// Also write the results in the format of another tool: fio.json, as fio --output-format=json writes it, with a job
+    /// per segment; or results.csv, as Iometer writes it, with a test per segment
+    #[arg(long, value_enum, value_name = "TOOL", value_delimiter = ',', requires = "out")]
+    pub(crate) also: Vec<Shape>,
+    /// Log every host operation to this file as a fio iolog. With several arrays there is a file per array, with the
+    /// array's name before the extension
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record_iolog: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) table: TableArguments,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
+}
+
+/// A workload from a file of another tool.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LoadArguments {
+    /// Replace the workload by an access specification from an Iometer configuration (.icf): the one called NAME, or the
+    /// ones that its workers are assigned
+    #[arg(long, value_name = "FILE[:NAME]", help_heading = LOADS)]
+    pub(crate) access_spec: Option<String>,
+    /// Replace the workload by the jobs of a fio job file, or by one of them, and run until they finish
+    #[arg(long, value_name = "FILE[:JOB]", help_heading = LOADS)]
+    pub(crate) fio_job: Option<String>,
+    /// Replace the workload by a block trace, plain or gzip, and replay it to its end, each operation at its recorded
+    /// time. Formats: MSR Cambridge, SPC, blkparse text, DiskSim ASCII, fio iolog, CSV with named columns
+    #[arg(long, value_name = "FILE", help_heading = LOADS)]
+    pub(crate) trace: Option<PathBuf>,
+    /// Format of the trace, if its first line does not show it: msr, spc, blkparse, disksim, fio-iolog or columns
+    #[arg(long, value_name = "FORMAT", requires = "trace", help_heading = LOADS)]
+    pub(crate) trace_format: Option<TraceFormat>,
+    /// Replay the trace X times as fast as it was recorded
+    #[arg(long, value_name = "X", requires = "trace", allow_negative_numbers = true, value_parser = speed_up,
+          help_heading = LOADS)]
+    pub(crate) speedup: Option<SpeedUp>,
+    /// Ignore the trace's times: issue its operations in order, with as many outstanding as without a trace
+    #[arg(long, requires = "trace", conflicts_with = "speedup", help_heading = LOADS)]
+    pub(crate) closed_loop_trace: bool,
+    /// Wrap records beyond the end of the file to their offset modulo its size; without this flag they are errors
+    #[arg(long, requires = "trace", help_heading = LOADS)]
+    pub(crate) wrap: bool,
+    /// Delay a record that is earlier than the one before it until that one arrives; without this flag it is an error
+    #[arg(long, requires = "trace", conflicts_with = "closed_loop_trace", help_heading = LOADS)]
+    pub(crate) hold_back: bool,
+    /// Replay only the records of this device: a disk number, application storage unit or device number
+    #[arg(long, value_name = "N", requires = "trace", help_heading = LOADS)]
+    pub(crate) trace_device: Option<u32>,
+}
+
+/// A tool whose format results are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shape {
+    Fio,
+    Iometer,
+}

@@ -1,0 +1,151 @@
+//! The flags of `strewn spindle`.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use strewn::spindle::{MAX_DEPTH, Scheduler};
+
+use super::values::{commands, depth, outstanding, percent, sectors, seed};
+use super::with_examples;
+use crate::command::spindle::LbaRange;
+
+const SPINDLE_EXAMPLES: &str = "\
+Examples:
+  strewn spindle seagate-cheetah-15k5-st3146855fc
+  strewn spindle seagate-cheetah-15k5-st3146855fc --closed-loop 16 --scheduler sptf
+  strewn spindle --fit /dev/sdb --out mine.toml";
+
+const SPINDLE_EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed: a drive could not be read or fitted, or a file could not be written
+  2    bad input, nothing written: an invalid profile, trace or flag, an output that exists, a device
+       that does not rotate
+  130  stopped by Ctrl-C, SIGTERM or SIGHUP: nothing was written";
+
+/// `strewn spindle`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = with_examples(SPINDLE_EXAMPLES, SPINDLE_EXIT_CODES),
+    group = ArgGroup::new("load").args(["replay", "closed_loop"])
+)]
+pub(crate) struct SpindleArguments {
+    /// The drive: the name of a shipped profile, or a TOML file
+    #[arg(required_unless_present = "fit")]
+    pub(crate) profile: Option<String>,
+    /// A second drive, shown next to the first in every table and chart
+    #[arg(value_name = "PROFILE2", conflicts_with = "load")]
+    pub(crate) beside: Option<String>,
+    /// Replay the commands of a CSV file, plain or gzip, each at its arrival time. The columns are id, arrival_ms, lba,
+    /// sectors and rw (R or W); other columns are ignored
+    #[arg(long, value_name = "TRACE", conflicts_with_all = ["closed_loop", "seed", "force"])]
+    pub(crate) replay: Option<PathBuf>,
+    /// Run a closed loop: keep DEPTH commands at the drive, including the one in service
+    #[arg(long, value_name = "DEPTH", allow_negative_numbers = true, value_parser = outstanding,
+          conflicts_with_all = ["out", "force"])]
+    pub(crate) closed_loop: Option<u32>,
+    /// Fit a profile to this block device or file, using reads only, and write it to the .toml file given by --out. Turn
+    /// the drive's own cache off first
+    #[arg(long, value_name = "DEVICE", requires = "out",
+          conflicts_with_all = ["profile", "beside", "load", "seed", "json"])]
+    pub(crate) fit: Option<PathBuf>,
+    /// How the drive chooses the next command: fcfs, sstf, c-look, sptf, aged-sptf or aged-sptf:N [default: fcfs]
+    #[arg(long, value_name = "RULE")]
+    scheduler: Option<Scheduler>,
+    /// Length of the queue that the drive chooses from, 1 to 256; later commands wait in order of arrival [default: 256]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = depth)]
+    depth: Option<u32>,
+    /// Turn the drive's own cache on or off [default: off]
+    #[arg(long, value_name = "on|off")]
+    cache: Option<Switch>,
+    /// Closed loop: sectors per command [default: 8]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = sectors)]
+    sectors: Option<u32>,
+    /// Closed loop: addresses from LO up to but not including HI, as sectors or as percent of the drive, such as 0%..5%
+    /// [default: 0%..100%]
+    #[arg(long, value_name = "LO..HI")]
+    range: Option<LbaRange>,
+    /// Closed loop: percentage of reads; the other commands are writes [default: 100]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percent)]
+    reads: Option<f64>,
+    /// Closed loop: commands to measure, after a warm-up of 1000 or 4 x DEPTH commands, whichever is more [default: 20000]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = commands)]
+    commands: Option<u32>,
+    /// Seed of all random choices [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    seed: Option<u64>,
+    /// Where to write. With --replay: a file for the id and response_ms of each command, replaced if it exists, or - for
+    /// standard output. With --fit: the profile. Otherwise: a directory for drives.json and charts
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write into a directory that is not empty, or replace an existing profile
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl SpindleArguments {
+    /// A flag given without the flag that it depends on, and that flag. The parser lets it pass if a third flag excludes
+    /// the one that it depends on.
+    pub(crate) fn stray_flag(&self) -> Option<(&'static str, &'static str)> {
+        let of_a_loop = [
+            ("--sectors", self.sectors.is_some()),
+            ("--range", self.range.is_some()),
+            ("--reads", self.reads.is_some()),
+            ("--commands", self.commands.is_some()),
+        ];
+        let of_a_load =
+            [("--scheduler", self.scheduler.is_some()), ("--depth", self.depth.is_some())];
+        let of_a_drive = [("--cache", self.cache.is_some())];
+        let given =
+            |flags: &[(&'static str, bool)]| flags.iter().find(|(_, given)| *given).copied();
+        let stray_of_a_loop = given(&of_a_loop).filter(|_| self.closed_loop.is_none());
+        let no_load = self.closed_loop.is_none() && self.replay.is_none();
+        let stray_of_a_load = given(&of_a_load).filter(|_| no_load);
+        let stray_of_a_drive = given(&of_a_drive).filter(|_| self.fit.is_some());
+        stray_of_a_loop
+            .map(|(flag, _)| (flag, "--closed-loop DEPTH"))
+            .or(stray_of_a_load.map(|(flag, _)| (flag, "--replay TRACE or --closed-loop DEPTH")))
+            .or(stray_of_a_drive.map(|(flag, _)| (flag, "a PROFILE")))
+    }
+
+    pub(crate) fn scheduler(&self) -> Scheduler {
+        self.scheduler.unwrap_or(Scheduler::Fcfs)
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth.unwrap_or(MAX_DEPTH)
+    }
+
+    pub(crate) fn cache_is_on(&self) -> bool {
+        matches!(self.cache, Some(Switch::On))
+    }
+
+    pub(crate) fn sectors(&self) -> u32 {
+        self.sectors.unwrap_or(8)
+    }
+
+    pub(crate) fn range(&self) -> LbaRange {
+        self.range.unwrap_or(LbaRange::WHOLE)
+    }
+
+    pub(crate) fn reads(&self) -> f64 {
+        self.reads.unwrap_or(100.0)
+    }
+
+    pub(crate) fn commands(&self) -> u32 {
+        self.commands.unwrap_or(20_000)
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}

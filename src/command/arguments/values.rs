@@ -1,0 +1,88 @@
+//! Reading the values of flags: each refusal says what to give instead.
+
+use strewn::formats::trace::SpeedUp;
+use strewn::report::ChartSize;
+use strewn::spindle::MAX_DEPTH;
+
+/// Largest number of segments: at 20 minutes each, four years.
+pub(crate) const MOST_SEGMENTS: u32 = 100_000;
+
+/// Largest number of commands in a closed loop: half a year of a drive's work.
+const MOST_COMMANDS: u32 = 1_000_000_000;
+/// Largest number of outstanding commands: no drive queues more.
+const MOST_OUTSTANDING: u32 = 4096;
+/// Largest number of sectors in a command: no drive accepts more.
+const MOST_SECTORS: u32 = 1 << 20;
+
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("give a whole number from 0 to {}, such as --seed 1", u64::MAX))
+}
+
+pub(super) fn jobs(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => {
+            Err("zero threads cannot run anything; give 1 or more, or leave out --jobs to use every core"
+                .into())
+        }
+        Ok(jobs) => Ok(jobs),
+        Err(_) => Err("give a whole number of threads, such as --jobs 2".into()),
+    }
+}
+
+pub(super) fn bench_seconds(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|seconds| (0.1..=3600.0).contains(seconds)).ok_or_else(|| {
+        "give the seconds of wall time for each array, 0.1 to 3600, such as --seconds 5".into()
+    })
+}
+
+pub(crate) fn segments(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(0) => Err("zero segments measure nothing; give 1 or more".into()),
+        Ok(segments) if segments <= MOST_SEGMENTS => Ok(segments),
+        _ => Err(format!("give a whole number from 1 to {MOST_SEGMENTS}, such as --segments 14")),
+    }
+}
+
+pub(super) fn speed_up(text: &str) -> Result<SpeedUp, String> {
+    let factor: f64 = text
+        .parse()
+        .map_err(|_| "give a number such as --speedup 2 or --speedup 0.5".to_owned())?;
+    SpeedUp::new(factor).map_err(|error| error.to_string())
+}
+
+pub(super) fn chart_size(text: &str) -> Result<ChartSize, String> {
+    let size = text.split_once('x').and_then(|(width, height)| {
+        Some(ChartSize { width_px: width.parse().ok()?, height_px: height.parse().ok()? })
+    });
+    let possible = size.filter(|size| size.check().is_ok());
+    possible
+        .ok_or_else(|| "give width and height from 480x320 to 8000x8000, such as 1200x700".into())
+}
+
+pub(crate) fn whole_number(text: &str, most: u32, example: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("give a whole number from 1 to {most}, such as {example}"))
+}
+
+pub(super) fn outstanding(text: &str) -> Result<u32, String> {
+    whole_number(text, MOST_OUTSTANDING, "--closed-loop 8")
+}
+
+pub(super) fn depth(text: &str) -> Result<u32, String> {
+    whole_number(text, MAX_DEPTH, "--depth 32")
+}
+
+pub(super) fn sectors(text: &str) -> Result<u32, String> {
+    whole_number(text, MOST_SECTORS, "--sectors 8")
+}
+
+pub(super) fn commands(text: &str) -> Result<u32, String> {
+    whole_number(text, MOST_COMMANDS, "--commands 20000")
+}
+
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| "give a number from 0 to 100, such as --reads 67".into())
+}
