@@ -1,9 +1,8 @@
 //! The files of Iometer, fio and block traces.
 //!
-//! Storage people have their workloads in the files of the tools that they use, and read results
-//! with tools that know those files. This crate reads and writes them, and nothing else: it knows
-//! no engine, and its types say what a file says, in bytes, nanoseconds and percent. What a
-//! simulation cannot honour is in the types, by name, so that a caller can refuse it.
+//! Storage engineers keep their workloads in the files of the tools they use, and read results with tools that know those
+//! files. This crate reads and writes those files, and nothing else. Its types hold a file's contents in bytes, nanoseconds
+//! and percent. Settings that a simulation may not honour have names in the types, so that a caller can refuse them.
 //!
 //! | module | files |
 //! |---|---|
@@ -27,9 +26,8 @@
 //!
 //! # Bad files
 //!
-//! Every reader takes any bytes and gives an error, never a panic, with memory bounded by limits of
-//! a line's and a file's length. A [`FormatError`] names the file, if the caller gave it a name,
-//! with line and column, and says what to do:
+//! Every reader accepts any bytes and returns an error, never a panic. Limits on the length of a line and of a file bound its
+//! memory. A [`FormatError`] names the file (if the caller gave it a name), line and column, and suggests a remedy:
 //!
 //! ```
 //! use strewn_formats::trace::{TraceOptions, TraceReader};
@@ -44,8 +42,8 @@
 //! # Ok::<(), strewn_formats::FormatError>(())
 //! ```
 //!
-//! Text is UTF-8, with or without a byte order mark, with line ends of either kind; gzip is
-//! recognised and read directly.
+//! Text is UTF-8, with or without a byte order mark, with line ends of either kind. Readers recognise gzip and decompress
+//! it.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

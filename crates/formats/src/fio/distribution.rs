@@ -17,7 +17,7 @@ impl DistributionPercent {
         Self(ranges.into_iter().collect())
     }
 
-    /// All of the time, so many outstanding: `iodepth_level`.
+    /// The `iodepth_level` of a constant number of accesses outstanding.
     ///
     /// ```
     /// use strewn_formats::fio::DistributionPercent;

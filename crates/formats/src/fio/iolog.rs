@@ -32,18 +32,18 @@ pub enum IologVersion {
 /// A line of an iolog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IologEntry {
-    /// When it happens, in microseconds from the start of the log.
+    /// Time in microseconds from the start of the log.
     pub at_us: u64,
-    /// To which file, by its position in [`IologReader::files`].
+    /// The file, by its position in [`IologReader::files`].
     pub file: u32,
-    /// What happens.
+    /// The action.
     pub action: IologAction,
 }
 
-/// What an entry of an iolog does.
+/// An action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IologAction {
-    /// The file is made known.
+    /// The file is added to the log.
     Add,
     /// The file is opened.
     Open,

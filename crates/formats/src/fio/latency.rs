@@ -1,4 +1,4 @@
-//! Latencies counted as fio counts them.
+//! Latencies in fio's bins, and their statistics.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::distribution::DistributionPercent;
 
-/// fio tells latencies apart by their 7 leading bits: 64 bins between a power of two and the next.
+/// fio distinguishes latencies by their 7 leading bits: 64 bins between a power of two and the next.
 const BITS: u32 = 6;
-/// Greatest latency of each bucket of `latency_ns`, `latency_us` and `latency_ms`, not included, in
-/// the unit of its map. The last map has one more, for everything else.
+/// Exclusive upper bound of each bucket of `latency_ns`, `latency_us` and `latency_ms`, in the unit of its map. The last map
+/// has one more bucket, for all greater latencies.
 const BOUNDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const BUCKETS: usize = 32;
 
-/// Latencies in bins, from which everything that fio reports of them is worked out.
+/// A histogram with fio's bins, from which all of fio's latency figures follow.
 ///
-/// A simulation records each latency, or each bin of a histogram of its own with
-/// [`LatencyBins::record_many`].
+/// A simulation records each latency, or each bin of its own histogram with [`LatencyBins::record_many`].
 ///
 /// ```
 /// use strewn_formats::fio::LatencyBins;
@@ -31,7 +30,7 @@ const BUCKETS: usize = 32;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LatencyBins {
-    /// By bin, up to the greatest that was needed.
+    /// By bin, up to the greatest in use.
     counts: Vec<u64>,
     /// By bucket of the three coarse maps.
     buckets: [u64; BUCKETS],
@@ -48,7 +47,7 @@ impl LatencyBins {
         self.record_many(ns, 1);
     }
 
-    /// Counts a latency that came up `count` times.
+    /// Counts a latency that occurred `count` times.
     ///
     /// ```
     /// use strewn_formats::fio::LatencyBins;
@@ -256,26 +255,26 @@ fn bucket_of(ns: u64) -> usize {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatencyStatistics {
-    /// The least.
+    /// Minimum.
     pub min: u64,
-    /// The greatest.
+    /// Maximum.
     pub max: u64,
-    /// Their mean.
+    /// Mean.
     pub mean: f64,
-    /// Their deviation.
+    /// Standard deviation.
     pub stddev: f64,
-    /// How many there are.
+    /// Number of latencies.
     #[serde(rename = "N")]
     pub n: u64,
-    /// Percentages, and the latencies that so many do not exceed.
+    /// Percentiles: percentage and latency.
     #[serde(with = "super::json::percentiles", skip_serializing_if = "Option::is_none")]
     pub percentile: Option<Vec<(f64, u64)>>,
-    /// How many fell into each bin, which only `json+` has.
+    /// Counts by bin; only in `json+`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bins: Option<BTreeMap<u64, u64>>,
 }
 
-/// The percentages for which fio gives percentiles unless told otherwise.
+/// The percentiles that fio gives by default, in percent.
 ///
 /// ```
 /// assert_eq!(strewn_formats::fio::percentile_list()[11..13], [95.0, 99.0]);

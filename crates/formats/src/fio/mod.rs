@@ -2,12 +2,12 @@
 //!
 //! | file | here |
 //! |---|---|
-//! | job file | [`JobFile`]: every job with its options resolved; what is ignored and what is refused, by name and line |
+//! | job file | [`JobFile`]: every job with its options resolved; ignored and refused options, by name and line |
 //! | `--output-format=json` and `json+` | [`Output`]: written with fio's keys, in fio's order and form; read by `serde` |
 //! | iolog, version 2 and 3 | [`IologReader`], [`IologWriter`] |
 //!
-//! Facts are from the manual page of fio 3.33 and from runs of it. Where the two differ, what it
-//! does is followed, and said where it matters.
+//! The facts come from the manual page of fio 3.33 and from runs of it. Where the two differ, this crate follows the program
+//! and notes the difference.
 
 mod distribution;
 mod duration;

@@ -1,20 +1,19 @@
-//! The options of fio, and what becomes of each.
+//! The options of fio, and how each is treated.
 
 use super::setting::Apply;
 
-/// What becomes of an option.
+/// The treatment of an option.
 #[derive(Clone, Copy)]
 pub(super) enum Treatment {
-    /// It is in the types.
+    /// It maps to a field of the job.
     Mapped(Apply),
-    /// It changes nothing that is simulated.
+    /// It has no effect on the workload.
     Ignored(&'static str),
-    /// It would change the workload and is not supported, unless its value is one of those that
-    /// switch it off.
+    /// It would change the workload and is not supported, except with one of the values that switch it off.
     Refused(&'static str, &'static [&'static str]),
 }
 
-/// What becomes of the option `name`; none if fio has no such option.
+/// The treatment of the option `name`; none if fio has no such option.
 pub(super) fn treatment(name: &str) -> Option<Treatment> {
     if let Some((_, apply)) = MAPPED.iter().find(|(mapped, _)| *mapped == name) {
         return Some(Treatment::Mapped(*apply));

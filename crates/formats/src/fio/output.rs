@@ -9,7 +9,7 @@ use super::json::FioFormatter;
 use super::latency::{LatencyBins, LatencyStatistics};
 use crate::text::WriteError;
 
-/// Results of fio, or of whatever is to be read as such.
+/// Results of fio, or of another program in fio's form.
 ///
 /// The fields are fio 3.33's, in its order, with its units; `disk_util` is left out, as fio leaves
 /// it out where there is no disk of the host. [`Output::to_json`] writes them as fio does:
@@ -54,7 +54,7 @@ pub struct Output {
     pub jobs: Vec<JobResult>,
 }
 
-/// What a job came to.
+/// The results of a job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobResult {
@@ -64,9 +64,9 @@ pub struct JobResult {
     pub groupid: u32,
     /// The first error, 0 for none.
     pub error: i32,
-    /// Seconds that are left, 0 when it is done.
+    /// Seconds left, 0 when it is done.
     pub eta: u64,
-    /// Seconds that it took, begun ones included.
+    /// Elapsed seconds, rounded up.
     pub elapsed: u64,
     /// Options of its own.
     #[serde(
@@ -83,7 +83,7 @@ pub struct JobResult {
     pub trim: DirectionResult,
     /// Its flushes.
     pub sync: SyncResult,
-    /// How long it ran, in milliseconds.
+    /// Run time in milliseconds.
     pub job_runtime: u64,
     /// Processor time in user mode, in percent.
     pub usr_cpu: f64,
@@ -95,11 +95,11 @@ pub struct JobResult {
     pub majf: u64,
     /// Minor page faults.
     pub minf: u64,
-    /// How often this many accesses were outstanding.
+    /// Percentage of time by accesses outstanding.
     pub iodepth_level: DistributionPercent,
-    /// How many were submitted at a time.
+    /// Percentage of submissions by accesses submitted together.
     pub iodepth_submit: DistributionPercent,
-    /// How many were completed at a time.
+    /// Percentage of completions by accesses completed together.
     pub iodepth_complete: DistributionPercent,
     /// Latencies below a microsecond.
     pub latency_ns: DistributionPercent,
@@ -107,17 +107,17 @@ pub struct JobResult {
     pub latency_us: DistributionPercent,
     /// Latencies of a millisecond and more.
     pub latency_ms: DistributionPercent,
-    /// The depth that a target of latency led to; without one, the depth of the job.
+    /// The queue depth that met the latency target; without a target, the depth of the job.
     pub latency_depth: u64,
-    /// The target of latency in microseconds, 0 for none.
+    /// The latency target in microseconds, 0 for none.
     pub latency_target: u64,
     /// The percentage of accesses that must meet it.
     pub latency_percentile: f64,
-    /// Over how many microseconds.
+    /// The window of the latency target, in microseconds.
     pub latency_window: u64,
 }
 
-/// What the reads, the writes or the trims of a job came to.
+/// The results of a job's reads, writes or trims.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DirectionResult {
@@ -125,13 +125,13 @@ pub struct DirectionResult {
     pub io_bytes: u64,
     /// The same in KiB.
     pub io_kbytes: u64,
-    /// Bytes in a second.
+    /// Bytes per second.
     pub bw_bytes: u64,
-    /// KiB in a second.
+    /// KiB per second.
     pub bw: u64,
-    /// Accesses in a second.
+    /// Accesses per second.
     pub iops: f64,
-    /// How long there were any, in milliseconds.
+    /// Milliseconds from the first access to the last.
     pub runtime: u64,
     /// Accesses.
     pub total_ios: u64,
@@ -139,11 +139,11 @@ pub struct DirectionResult {
     pub short_ios: u64,
     /// Accesses that were dropped.
     pub drop_ios: u64,
-    /// Time from making an access to handing it over.
+    /// Submission latency: from the creation of an access to its submission.
     pub slat_ns: LatencyStatistics,
-    /// Time from handing it over to its completion.
+    /// Completion latency: from submission to completion.
     pub clat_ns: LatencyStatistics,
-    /// The two together.
+    /// Total latency: from creation to completion.
     pub lat_ns: LatencyStatistics,
     /// Least of the samples, in KiB a second.
     pub bw_min: u64,
@@ -155,7 +155,7 @@ pub struct DirectionResult {
     pub bw_mean: f64,
     /// Their deviation.
     pub bw_dev: f64,
-    /// How many samples there are.
+    /// Number of samples.
     pub bw_samples: u64,
     /// Least of the samples, in accesses a second.
     pub iops_min: u64,
@@ -165,17 +165,17 @@ pub struct DirectionResult {
     pub iops_mean: f64,
     /// Their deviation.
     pub iops_stddev: f64,
-    /// How many samples there are.
+    /// Number of samples.
     pub iops_samples: u64,
 }
 
-/// What the flushes of a job came to.
+/// The results of a job's flushes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SyncResult {
-    /// How many there were.
+    /// Number of flushes.
     pub total_ios: u64,
-    /// How long they took.
+    /// Their latency.
     pub lat_ns: LatencyStatistics,
 }
 

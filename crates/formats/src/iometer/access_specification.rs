@@ -17,9 +17,9 @@ pub(super) const IDLE: &str = "Idle";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AccessSpecification {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Which workers are given it when they are made.
+    /// The new workers to which it is assigned.
     pub default_assignment: DefaultAssignment,
     /// Its lines.
     pub lines: Vec<AccessLine>,
@@ -30,25 +30,24 @@ pub struct AccessSpecification {
 pub struct AccessLine {
     /// "size": bytes of an access. 0 is idle.
     pub bytes: u32,
-    /// "% of size": how many in a hundred accesses are of this line.
+    /// "% of size": percentage of accesses that follow this line.
     pub percent_of_accesses: u8,
-    /// "% reads": how many in a hundred of them read.
+    /// "% reads": percentage of them that read.
     pub read_percent: u8,
-    /// "% random": how many in a hundred of them go to a random place.
+    /// "% random": percentage of them at a random address.
     pub random_percent: u8,
     /// "delay": milliseconds between bursts.
     pub delay_ms: u32,
     /// "burst": accesses in a burst. Without a delay it has no effect.
     pub burst_accesses: u32,
-    /// "align": bytes of which accesses start at a multiple; 0 is sectors. Any other number will
-    /// do, not only powers of two.
+    /// "align": accesses start at a multiple of this many bytes; 0 means sectors. It need not be a power of two.
     pub alignment_bytes: u32,
     /// "reply": bytes of the answer over a network; 0 is none.
     pub reply_bytes: u32,
 }
 
 impl AccessLine {
-    /// All of the accesses: of so many bytes, random reads, aligned to sectors, without delay.
+    /// Random reads of `bytes` bytes, aligned to sectors, without delay: 100 % of the accesses.
     ///
     /// ```
     /// use strewn_formats::iometer::AccessLine;

@@ -272,11 +272,11 @@ words! {
 }
 
 words! {
-    /// What blocks are filled with, with each write or once.
+    /// The contents of written blocks.
     DataPattern {
-        /// The same bytes over and over.
+        /// Repeating bytes.
         RepeatingBytes => "0",
-        /// Bytes made anew now and then.
+        /// Pseudo-random bytes, regenerated now and then.
         PseudoRandom => "1",
         /// Random bytes.
         FullRandom => "2",
@@ -288,7 +288,7 @@ words! {
 pub struct Cycling {
     /// The first number.
     pub start: u32,
-    /// By what it grows.
+    /// The increment or factor.
     pub step: u32,
     /// How it grows.
     pub step_type: StepType,
@@ -299,16 +299,16 @@ pub struct Cycling {
 pub struct QueueDepthCycling {
     /// The first number.
     pub start: u32,
-    /// The last number, or above it.
+    /// The limit: no number exceeds it.
     pub end: u32,
-    /// By what it grows.
+    /// The increment or factor.
     pub step: u32,
     /// How it grows.
     pub step_type: StepType,
 }
 
 impl QueueDepthCycling {
-    /// The numbers of outstanding accesses, one a test; up to the 1000th, should it not grow.
+    /// The numbers of outstanding accesses, one for each test: at most 1000, in case they do not grow.
     ///
     /// ```
     /// use strewn_formats::iometer::{QueueDepthCycling, StepType};
@@ -331,13 +331,13 @@ impl QueueDepthCycling {
 /// What Iometer's window shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultsDisplay {
-    /// Whether what is shown is recorded too.
+    /// Whether the displayed figures are recorded too.
     pub record_last_update: bool,
-    /// How often the window is brought up to date: a position in Iometer's list of times.
+    /// How often the window is updated: an index into Iometer's list of intervals.
     pub update_frequency: u32,
-    /// Of what it shows results.
+    /// The period that the results cover.
     pub update_type: UpdateType,
-    /// What its bars show.
+    /// Its bar charts.
     pub bar_charts: Vec<BarChart>,
 }
 
@@ -346,23 +346,23 @@ pub struct ResultsDisplay {
 pub struct BarChart {
     /// Which bar, 1 to 6.
     pub number: u32,
-    /// What the line says of it.
+    /// The setting.
     pub item: BarItem,
 }
 
-/// What a line says of a bar.
+/// A setting of a bar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BarItem {
-    /// What it shows.
+    /// The figure it shows.
     Statistic(String),
-    /// Of which manager.
+    /// The manager that it covers.
     Manager {
         /// Its number.
         id: u32,
         /// Its name.
         name: String,
     },
-    /// Of which worker.
+    /// The worker that it covers.
     Worker {
         /// Its number.
         id: u32,
@@ -378,7 +378,7 @@ pub struct Manager {
     pub id: u32,
     /// The name of the machine.
     pub name: String,
-    /// Where it is in the network, often empty.
+    /// Its network address, often empty.
     pub network_address: String,
     /// Its threads.
     pub workers: Vec<Worker>,
@@ -389,18 +389,18 @@ pub struct Manager {
 pub struct Worker {
     /// Its name.
     pub name: String,
-    /// What it accesses.
+    /// The kind of its targets.
     pub kind: WorkerKind,
     /// How it accesses its targets.
     pub settings: Option<TargetSettings>,
-    /// The names of the access specifications that it goes through.
+    /// The names of its access specifications, in order.
     pub assigned_specifications: Option<Vec<String>>,
-    /// What it accesses.
+    /// Its targets.
     pub targets: Option<Vec<Target>>,
 }
 
 words! {
-    /// What a worker accesses.
+    /// The kind of a worker and of its targets.
     WorkerKind {
         /// Disks.
         Disk => "DISK",
@@ -416,32 +416,32 @@ words! {
 pub struct TargetSettings {
     /// Accesses outstanding at each target.
     pub outstanding_ios: u32,
-    /// Transactions per connection, if connections are closed and opened at all.
+    /// Transactions per connection, if connections are closed and reopened.
     pub connection_rate: Option<u32>,
-    /// The transactions per connection that the file has while connections stay open.
+    /// The value of that field while connections stay open.
     pub idle_transactions_per_connection: u32,
-    /// The seed of random numbers; by the clock when not given.
+    /// The seed of random numbers; from the clock if absent.
     pub fixed_seed: Option<u64>,
-    /// The seed that the file has while it is not used.
+    /// The value of that field while no fixed seed is used.
     pub idle_seed: u64,
-    /// Sectors that are accessed; 0 is all of the disk.
+    /// Sectors to access; 0 means the whole disk.
     pub maximum_size_sectors: u64,
     /// The first sector that is accessed.
     pub starting_sector: u64,
-    /// What blocks are filled with; none in files that are older than the choice.
+    /// The contents of written blocks; absent in files of older versions.
     pub data_pattern: Option<DataPattern>,
-    /// Of a network worker, the interface.
+    /// The interface of a network worker.
     pub local_network_interface: Option<String>,
-    /// Of a VI worker, its outstanding sends.
+    /// The outstanding sends of a VI worker.
     pub vi_outstanding_ios: Option<u32>,
 }
 
-/// What a worker accesses.
+/// A target of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Its name, such as `D: "Data"` or `PHYSICALDRIVE:1`.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: WorkerKind,
     /// The number and the name of the manager at the other end, for a network.
     pub manager: Option<(u32, String)>,

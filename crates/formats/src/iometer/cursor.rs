@@ -1,4 +1,4 @@
-//! The lines of a configuration, with a look ahead.
+//! The lines of a configuration, with one line of lookahead.
 
 use std::io::BufRead;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a configuration asks for beyond reads and writes of a disk.
+//! The settings of a configuration beyond reads and writes of whole sectors of a disk.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use strewn_base::SECTOR_BYTES;
 use super::access_specification::IDLE;
 use super::{AccessSpecification, Configuration, TestType, Worker, WorkerKind};
 
-/// Something that a configuration asks for and not everything that reads it will do.
+/// A setting of a configuration that not every simulation honours.
 ///
-/// A caller goes through [`Configuration::features`] and refuses what it does not honour:
+/// A caller checks [`Configuration::features`] and refuses those that it does not honour:
 ///
 /// ```
 /// use strewn_formats::iometer::{AccessLine, AccessSpecification, Configuration, Feature};

@@ -5,11 +5,10 @@
 //! | `.icf` | [`Configuration`]: read and written whole; versions 1998.01.05 to 1.1.0 |
 //! | `results.csv` | [`Results`]: written with Iometer's 80 columns, read by the columns' names |
 //!
-//! What a file asks for and a simulation may not do is listed by [`Configuration::features`].
+//! [`Configuration::features`] lists the settings of a file that a simulation may not honour.
 //!
-//! Facts are from Iometer's own source (`AccessSpecList.cpp`, `PageSetup.cpp`, `Manager.cpp`,
-//! `ManagerList.cpp`, `Worker.cpp` of iometer-org/iometer) and, for how old files are read, that of
-//! eilerjc/iometer.
+//! The facts come from Iometer's own source (`AccessSpecList.cpp`, `PageSetup.cpp`, `Manager.cpp`, `ManagerList.cpp`,
+//! `Worker.cpp` of iometer-org/iometer) and, for old files, from that of eilerjc/iometer.
 
 mod access_specification;
 mod configuration;

@@ -63,7 +63,7 @@ impl fmt::Display for FilePosition {
     }
 }
 
-/// What sort of thing is wrong with a file.
+/// The kind of an error in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -71,26 +71,26 @@ pub enum ErrorKind {
     Io,
     /// It is not text in UTF-8.
     Encoding,
-    /// A line is longer, or there are more of something, than any file of the format has.
+    /// A line or a list is longer than in any file of the format.
     Limit,
     /// The structure is not the format's.
     Syntax,
     /// A name that the format does not have.
     UnknownName,
-    /// Something that must be there is not.
+    /// A required part is missing.
     Missing,
     /// A value is malformed, out of range, or at odds with another.
     Value,
-    /// It is right for the tool that the format belongs to, but cannot be honoured here.
+    /// Valid for the format's own tool, but not supported here.
     Refused,
     /// A record of a trace lies beyond the LUN.
     BeyondLun,
 }
 
-/// What is wrong with a file: where, what, and what to do about it.
+/// An error in a file: its position, the problem, and the remedy.
 ///
-/// It prints as one line with all three; [`FormatError::problem`] leaves the last out, for callers
-/// that show [`FormatError::help`] in a place of its own.
+/// It prints as one line with all three. [`FormatError::problem`] leaves out the remedy, for callers that show
+/// [`FormatError::help`] separately.
 ///
 /// ```
 /// use strewn_formats::fio::JobFile;
@@ -131,31 +131,31 @@ impl FormatError {
         self
     }
 
-    /// What sort of thing is wrong.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Where it is.
+    /// The position of the error.
     #[must_use]
     pub fn position(&self) -> &FilePosition {
         &self.0.position
     }
 
-    /// What is wrong, without the place.
+    /// The problem, without its position.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What to do about it.
+    /// The remedy.
     #[must_use]
     pub fn help(&self) -> &str {
         &self.0.help
     }
 
-    /// Where it is and what is wrong.
+    /// The position and the problem.
     #[must_use]
     pub fn problem(&self) -> String {
         format!("{}: {}", self.0.position, self.0.message)
@@ -175,7 +175,7 @@ impl std::error::Error for FormatError {
     }
 }
 
-/// Why something cannot be written in a format.
+/// Why a value cannot be written.
 ///
 /// ```
 /// use strewn_formats::trace::{Direction, TraceFormat, TraceRecord, TraceWriter};
@@ -198,15 +198,15 @@ impl std::error::Error for FormatError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The output refused it.
+    /// Writing to the output failed.
     #[error("cannot write: {0}")]
     Io(#[from] io::Error),
-    /// The format has no way to say it.
+    /// The format cannot represent it.
     #[error("{what} cannot be written: {why}")]
     NotRepresentable {
-        /// What it is, with its value.
+        /// The field and its value.
         what: String,
-        /// Why not, and what would do.
+        /// The reason and the alternative.
         why: String,
     },
 }

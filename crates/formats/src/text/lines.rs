@@ -6,8 +6,7 @@ use std::sync::Arc;
 use super::error::{ErrorKind, FilePosition, FormatError};
 use super::source::Source;
 
-/// What a format has at the most. A file with more is of another format or damaged, and is refused
-/// before it takes memory.
+/// The limits of a format. A file that exceeds them is damaged or of another format, and is refused before it takes memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Bytes of a line without its end.
@@ -17,30 +16,30 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// A file that people write, and that is kept in memory: many times what they do.
+    /// A hand-written file kept in memory: many times the usual size.
     pub(crate) const CONFIGURATION: Self = Self { line_bytes: 1 << 16, file_bytes: 1 << 20 };
-    /// Results that are kept in memory.
+    /// Results kept in memory.
     pub(crate) const RESULTS: Self = Self { line_bytes: 1 << 16, file_bytes: 1 << 26 };
-    /// A file that is read record by record.
+    /// A file read record by record.
     pub(crate) const STREAM: Self = Self { line_bytes: 1 << 16, file_bytes: u64::MAX };
 }
 
-/// Reads a file line by line. Byte order marks are dealt with, and what is not UTF-8 is refused.
+/// Reads a file line by line. Drops a byte order mark, and refuses text that is not UTF-8.
 #[derive(Debug)]
 pub(crate) struct Lines<R: BufRead> {
     source: Source<R>,
     file: Option<Arc<str>>,
     limits: Limits,
     bytes: Vec<u8>,
-    /// Of the line in `bytes`, counted from 1.
+    /// Number of the line in `bytes`, counted from 1.
     number: u64,
     total_bytes: u64,
-    /// The line in `bytes` is given out once more.
+    /// Whether the line in `bytes` is returned once more.
     held: bool,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Of the file called `file`, which may be gzip.
+    /// Reads the file called `file`, which may be gzip.
     pub(crate) fn new(
         reader: R,
         file: Option<Arc<str>>,
@@ -69,7 +68,7 @@ impl<R: BufRead> Lines<R> {
         self.current().map(Some)
     }
 
-    /// Gives the line that was given out last once more.
+    /// Returns the last line once more.
     pub(crate) fn hold(&mut self) {
         self.held = self.number > 0;
     }
@@ -78,7 +77,7 @@ impl<R: BufRead> Lines<R> {
         self.source.bytes_read()
     }
 
-    /// Of the line that was given out last, counted from 1; 0 before the first.
+    /// Number of the last line returned, counted from 1; 0 before the first.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }

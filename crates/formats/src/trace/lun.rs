@@ -6,7 +6,7 @@ use strewn_base::SECTOR_BYTES;
 
 use super::record::TraceRecord;
 
-/// The LUN that a trace is replayed on.
+/// The LUN on which a trace is replayed.
 ///
 /// ```
 /// use strewn_formats::trace::{Beyond, Lun, Direction, TraceRecord};
@@ -28,23 +28,23 @@ use super::record::TraceRecord;
 pub struct Lun {
     /// Its size.
     pub bytes: u64,
-    /// What becomes of a record that does not lie on it.
+    /// The treatment of a record beyond it.
     pub beyond: Beyond,
 }
 
-/// What becomes of a record that does not lie on the LUN.
+/// The treatment of a record beyond the LUN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Beyond {
     /// It is an error.
     #[default]
     Refuse,
-    /// It begins at its offset modulo the LUN's size, in whole sectors, or at the beginning of the
-    /// LUN if it would then end past it. What was side by side mostly stays so, but what was apart
-    /// may meet. A record longer than the LUN is an error still.
+    /// It begins at its offset modulo the LUN's size, in whole sectors, or at the beginning of the LUN if it would otherwise
+    /// end past it. Adjacent records mostly stay adjacent, but distant ones may overlap. A record longer than the LUN is still
+    /// an error.
     Wrap,
 }
 
-/// A record does not lie on the LUN.
+/// A record lies beyond the LUN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 #[error("{length_bytes} bytes from byte {offset_bytes} do not lie on a LUN of {lun_bytes} bytes")]
 pub struct BeyondLun {
@@ -61,7 +61,7 @@ impl Lun {
     ///
     /// # Errors
     ///
-    /// [`BeyondLun`] when it does not and is not to be wrapped, or is longer than the LUN.
+    /// [`BeyondLun`] if it does not fit and is not to be wrapped, or is longer than the LUN.
     pub fn map(&self, record: TraceRecord) -> Result<TraceRecord, BeyondLun> {
         let TraceRecord { offset_bytes, length_bytes, .. } = record;
         let fits = |offset: u64| {

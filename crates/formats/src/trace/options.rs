@@ -1,11 +1,11 @@
-//! How a trace is to be read.
+//! Options of a trace reader.
 
 use thiserror::Error;
 
 use super::format::TraceFormat;
 use super::lun::Lun;
 
-/// How a trace is to be read. The default reads all of it as it is and recognises its format.
+/// Options of a [`TraceReader`](super::TraceReader). The default reads the whole trace unchanged and recognises its format.
 ///
 /// ```
 /// use strewn_formats::trace::{Beyond, Lun, SpeedUp, TraceFormat, TraceOptions, TraceReader};
@@ -24,19 +24,19 @@ use super::lun::Lun;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct TraceOptions {
-    /// What errors call the trace.
+    /// Name of the trace in errors.
     pub name: Option<String>,
-    /// Its format; recognised by the first line when not given.
+    /// Its format; recognised by the first line if absent.
     pub format: Option<TraceFormat>,
     /// Which lines of blkparse's output are requests.
     pub blkparse_action: BlkparseAction,
     /// How much faster than recorded requests arrive.
     pub speed_up: SpeedUp,
-    /// What becomes of a record that is earlier than the one ahead of it.
+    /// The treatment of a record that is earlier than the one before it.
     pub out_of_order: OutOfOrder,
-    /// The only device whose records count; all do when not given.
+    /// The only device whose records count; all devices if absent.
     pub device: Option<u32>,
-    /// The LUN that the trace is replayed on; addresses are not looked at when not given.
+    /// The LUN on which the trace is replayed; if absent, addresses are not checked.
     pub lun: Option<Lun>,
 }
 
@@ -80,8 +80,8 @@ impl BlkparseAction {
     }
 }
 
-/// What becomes of a record that is earlier than the one ahead of it. Traces gathered from several
-/// processors or hosts have some.
+/// The treatment of a record that is earlier than the one before it, as in traces gathered from several processors or
+/// hosts.
 ///
 /// ```
 /// use strewn_formats::trace::{OutOfOrder, TraceOptions, TraceReader};
