@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A format of traces. [The module](self) says what each looks like.
+/// A format of traces. [The module](super) describes each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TraceFormat {
