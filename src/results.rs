@@ -10,8 +10,8 @@ use strewn_report::{
 use strewn_scenario::{Array, ArrayLayout, Scenario};
 use strewn_sim::{DirectionMeasures, Segment};
 
+use crate::array_run::ArrayRun;
 use crate::build;
-use crate::run::ArrayRun;
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;

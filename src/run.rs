@@ -6,16 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use rayon::prelude::*;
-use strewn_array::{DataLost, FailedSpindle};
 use strewn_raid::SpindleIndex;
 use strewn_report::{
-    ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA,
-    Scaled,
+    ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
 };
 use strewn_scenario::Scenario;
 use strewn_sim::{ClosedLoop, Host, Progress, Segment, Simulation, SimulationError};
 use thiserror::Error;
 
+use crate::array_run::ArrayRun;
 use crate::build::{self, BuildError, BuiltArray};
 use crate::layout_map::{self, Mapped};
 use crate::load::{BuiltHost, Load, LoadError};
@@ -240,21 +239,7 @@ pub(crate) fn read_published(scenario: &Scenario) -> Result<Option<Published>, R
     Ok(Some(Published::from_toml(&text, path)?))
 }
 
-/// What an array came to.
-pub(crate) struct ArrayRun {
-    /// The segments that it completed.
-    pub(crate) segments: Vec<Segment>,
-    /// The spindles that failed.
-    pub(crate) failures: Vec<FailedSpindle>,
-    /// What ended the run before its last segment, if data loss did.
-    pub(crate) data_loss: Option<DataLost>,
-    /// Whether the host came to its end; a plain closed loop has none.
-    pub(crate) host_is_done: bool,
-    /// Where the file lay, if that was asked for.
-    pub(crate) map: Option<ArrayMap>,
-}
-
-/// What each array came to.
+/// Runs every array in parallel.
 fn run_arrays(
     scenario: &Scenario,
     options: &RunOptions,

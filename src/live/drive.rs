@@ -12,8 +12,9 @@ use strewn_sim::{Host, Progress};
 use super::measure::{Meter, Seen};
 use super::payload::Payload;
 use super::{LiveError, LiveRunning};
+use crate::array_run::ArrayRun;
 use crate::layout_map::{self, Mapped};
-use crate::run::{ArrayRun, Observer};
+use crate::run::Observer;
 
 /// So often it is looked whether to stop, and said how far it has come.
 const LOOK_NS: u64 = 100_000_000;

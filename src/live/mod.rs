@@ -24,9 +24,10 @@ use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHE
 use strewn_scenario::Scenario;
 use strewn_sim::Host;
 
+use crate::array_run::ArrayRun;
 use crate::layout_map::Mapped;
 use crate::load::{BuiltHost, Load};
-use crate::run::{self, ArrayRun, Observer};
+use crate::run::{self, Observer};
 use crate::{build, results};
 
 pub use error::LiveError;

@@ -10,7 +10,8 @@ use strewn_report::{Ignored, WorkloadWorker};
 use strewn_sim::{Outstanding, Rate, ThinkTime, Worker};
 use strewn_workload::{Distribution, ExponentialGaps, Pattern, PatternLine, Sequence, ZoneShare};
 
-use super::{LoadError, Region, listed, seed_of_worker, stream};
+use super::error::LoadError;
+use super::region::{Region, listed, seed_of_worker, stream};
 
 /// More sizes of a range than this are refused, each being a line of a pattern.
 const MOST_SIZES: u64 = 65_536;

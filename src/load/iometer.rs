@@ -9,10 +9,9 @@ use strewn_report::{Ignored, WorkloadWorker};
 use strewn_sim::Workers;
 use strewn_workload::{Distribution, Pattern, PatternLine, Sequence};
 
-use super::{
-    BuiltHost, LoadError, MOST_OUTSTANDING, Region, listed, plain, seed_of_worker, stream,
-    worker_of,
-};
+use super::error::LoadError;
+use super::host::{BuiltHost, MOST_OUTSTANDING};
+use super::region::{Region, listed, plain, seed_of_worker, stream};
 
 /// What Iometer calls having nothing to do.
 const IDLE: &str = "Idle";
@@ -286,7 +285,10 @@ impl Specifications {
             let what = format!("{file}: worker \"{}\"", worker.name);
             let region = worker.region(file, file_bytes)?;
             let stream = stream(&worker.pattern, region, seed_of_worker(seed, index), &what)?;
-            Ok(worker_of(stream, worker.outstanding.unwrap_or(outstanding)))
+            Ok(strewn_sim::Worker::closed_loop(
+                Box::new(stream),
+                worker.outstanding.unwrap_or(outstanding),
+            ))
         };
         let workers = self.workers.iter().enumerate().map(worker);
         let host = Workers::new(workers.collect::<Result<_, LoadError>>()?);

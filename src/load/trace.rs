@@ -12,7 +12,8 @@ use strewn_report::{SIGNIFICANT_DIGITS, TraceReplay, rounded};
 use strewn_sim::{Accesses, AccessesError, Outstanding, TimedAccess, Worker};
 use strewn_workload::{Access, Direction};
 
-use super::{LoadError, MOST_OUTSTANDING};
+use super::error::LoadError;
+use super::host::MOST_OUTSTANDING;
 
 /// Records between two looks at whether to go on reading.
 const RECORDS_PER_LOOK: u64 = 1 << 16;
@@ -117,11 +118,12 @@ impl TraceAccesses {
             Some(Ok(record)) => record,
             Some(Err(error)) => {
                 let error = LoadError::from(error);
-                let out_of_order = error.message.contains("arrives before the one ahead");
+                let message = error.to_string();
+                let out_of_order = message.contains("arrives before the one ahead");
                 return Err(if out_of_order {
                     let help = "sort the trace by time, or give --hold-back to have such records \
                                 arrive with the one ahead of them";
-                    LoadError::new(error.message, help)
+                    LoadError::new(message, help)
                 } else {
                     error
                 });

@@ -26,6 +26,7 @@
 mod ending;
 mod failure;
 mod interrupt;
+mod late_bar;
 mod progress;
 mod reading;
 mod report;

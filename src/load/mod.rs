@@ -28,26 +28,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod error;
 mod fio;
+mod host;
 mod iometer;
+mod region;
 mod trace;
 
 use std::path::Path;
 
-use strewn_formats::FormatError;
 use strewn_report::{Ignored, Workload, WorkloadKind, WorkloadWorker};
-use strewn_scenario::{Bytes, Scenario};
-use strewn_sim::{ClosedLoop, Host, Outstanding, Watch, Watched, Worker, Workers};
-use strewn_workload::{AccessStream, Pattern, PatternStream};
-use thiserror::Error;
+use strewn_scenario::Scenario;
+use strewn_sim::{Outstanding, Workers};
 
+pub use error::LoadError;
+pub(crate) use host::{BuiltHost, MOST_OUTSTANDING};
 pub use trace::{TraceLoop, TraceOptions};
-
-/// Operations outstanding at a time that no array is asked for more of.
-pub(crate) const MOST_OUTSTANDING: u32 = 500_000;
-
-/// What sets the seeds of workers apart; those of arrays have another.
-const SEED_OF_WORKER: u64 = 0xD1B5_4A32_D192_ED03;
 
 /// A workload out of a file of Iometer, fio, or a trace: read, and checked as far as it can be without a scenario.
 #[derive(Debug, Clone)]
@@ -64,67 +60,6 @@ enum Kind {
     AccessSpecification(iometer::Specifications),
     FioJobs(Vec<fio::JobPlan>),
     Trace(Box<trace::Trace>),
-}
-
-/// Why a file's workload cannot be run: where, what, and what to do about it.
-#[derive(Debug, Clone, Error)]
-#[error("{message}")]
-pub struct LoadError {
-    message: String,
-    help: String,
-    /// Whether a larger file would do: what that takes stands before the rest of the help.
-    wants_larger_file: bool,
-}
-
-/// How the file under load of a scenario is made larger.
-const OF_A_SCENARIO: &str = "enlarge `file` in [workload] of the scenario";
-
-impl LoadError {
-    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into(), wants_larger_file: false }
-    }
-
-    /// That something lies beyond the file under load; `or` is what else can be done, in words behind "enlarge the file".
-    pub(crate) fn beyond_the_file(message: impl Into<String>, or: impl Into<String>) -> Self {
-        Self { wants_larger_file: true, ..Self::new(message, or) }
-    }
-
-    /// What to do about it, if the workload is to run in a scenario.
-    #[must_use]
-    pub fn help(&self) -> String {
-        self.help_with(OF_A_SCENARIO)
-    }
-
-    /// What to do about it, where `larger_file` says how the file under load is made larger.
-    #[must_use]
-    pub fn help_with(&self, larger_file: &str) -> String {
-        let before = if self.wants_larger_file { larger_file } else { "" };
-        format!("{before}{}", self.help)
-    }
-}
-
-impl From<FormatError> for LoadError {
-    fn from(error: FormatError) -> Self {
-        Self::new(error.problem(), error.help())
-    }
-}
-
-/// A host made for one array.
-pub(crate) enum BuiltHost {
-    /// The plain closed loop.
-    ClosedLoop(Box<ClosedLoop>),
-    /// Anything else, of which each operation costs a call.
-    Other(Box<dyn Host>),
-}
-
-impl BuiltHost {
-    /// The same, with reads and writes measured apart and every operation told of.
-    pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
-        Self::Other(match self {
-            Self::ClosedLoop(host) => Box::new(Watched::new(*host, watch)),
-            Self::Other(host) => Box::new(Watched::new(host, watch)),
-        })
-    }
 }
 
 impl Load {
@@ -295,68 +230,6 @@ impl Load {
     }
 }
 
-/// A part of the scenario's file that a worker accesses.
-#[derive(Debug, Clone, Copy)]
-struct Region {
-    first_byte: u64,
-    bytes: u64,
-}
-
-impl Region {
-    fn first_sector(self) -> u64 {
-        self.first_byte / 512
-    }
-
-    fn sectors(self) -> u64 {
-        self.bytes / 512
-    }
-
-    /// That it lies within a file of `file_bytes`; `what` asks for it.
-    fn within(self, file_bytes: u64, what: &str) -> Result<Self, LoadError> {
-        if self.first_byte.checked_add(self.bytes).is_some_and(|end| end <= file_bytes)
-            && self.bytes >= 512
-        {
-            return Ok(self);
-        }
-        Err(LoadError::beyond_the_file(
-            format!(
-                "{what} accesses {} from byte {}, and the file under load has {}",
-                Bytes(self.bytes),
-                self.first_byte,
-                Bytes(file_bytes)
-            ),
-            ", or make the region smaller",
-        ))
-    }
-}
-
-/// A stream of `pattern`; `what` asks for it.
-fn stream(
-    pattern: &Pattern,
-    region: Region,
-    seed: u64,
-    what: &str,
-) -> Result<PatternStream, LoadError> {
-    let stream = PatternStream::new(pattern, region.first_sector(), region.sectors(), seed);
-    stream.map_err(|error| LoadError::new(format!("{what}: {error}"), "change it, or the region"))
-}
-
-/// The plain closed loop of `pattern`, if it is one.
-fn plain(pattern: &Pattern, region: Region, seed: u64, outstanding: u32) -> Option<ClosedLoop> {
-    let specification = pattern.as_specification()?;
-    let (first, sectors) = (region.first_sector(), region.sectors());
-    let stream = AccessStream::new(&specification, first, sectors, seed).ok()?;
-    Some(ClosedLoop::new(stream, outstanding))
-}
-
-fn seed_of_worker(seed: u64, worker: usize) -> u64 {
-    seed.wrapping_add((worker as u64).wrapping_mul(SEED_OF_WORKER))
-}
-
-fn worker_of(stream: PatternStream, outstanding: u32) -> Worker {
-    Worker::closed_loop(Box::new(stream), outstanding)
-}
-
 /// That there is a file to be read more than once.
 fn plain_file(path: &Path, what: &str) -> Result<String, LoadError> {
     let shown = path.display().to_string();
@@ -368,9 +241,4 @@ fn plain_file(path: &Path, what: &str) -> Result<String, LoadError> {
     }
     let is = if metadata.is_dir() { "a directory" } else { "no plain file" };
     Err(LoadError::new(format!("{shown} is {is}"), format!("give the path of {what}")))
-}
-
-/// The names of what there is, for a person to choose from.
-fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }

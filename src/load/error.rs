@@ -1,0 +1,47 @@
+//! Why a workload from a file cannot be run.
+
+use strewn_formats::FormatError;
+use thiserror::Error;
+
+/// Why the workload of a file cannot be run: the file, the problem, and the remedy.
+#[derive(Debug, Clone, Error)]
+#[error("{message}")]
+pub struct LoadError {
+    message: String,
+    help: String,
+    /// Whether a larger file would help; if so, the way to get one comes before the rest of the help.
+    wants_larger_file: bool,
+}
+
+/// How to enlarge the file under load of a scenario.
+const OF_A_SCENARIO: &str = "enlarge `file` in [workload] of the scenario";
+
+impl LoadError {
+    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: help.into(), wants_larger_file: false }
+    }
+
+    /// Something lies beyond the file under load. `or` is another remedy, worded to follow "enlarge the file".
+    pub(crate) fn beyond_the_file(message: impl Into<String>, or: impl Into<String>) -> Self {
+        Self { wants_larger_file: true, ..Self::new(message, or) }
+    }
+
+    /// The remedy, for a workload that runs in a scenario.
+    #[must_use]
+    pub fn help(&self) -> String {
+        self.help_with(OF_A_SCENARIO)
+    }
+
+    /// The remedy. `larger_file` says how to enlarge the file under load.
+    #[must_use]
+    pub fn help_with(&self, larger_file: &str) -> String {
+        let before = if self.wants_larger_file { larger_file } else { "" };
+        format!("{before}{}", self.help)
+    }
+}
+
+impl From<FormatError> for LoadError {
+    fn from(error: FormatError) -> Self {
+        Self::new(error.problem(), error.help())
+    }
+}
