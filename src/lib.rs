@@ -1,8 +1,8 @@
-//! Strewn studies how a write-anywhere (copy-on-write) layout scatters a LUN's blocks over the spindles of an array,
-//! and what that costs beside an array that updates in place.
+//! Strewn studies how a write-anywhere (copy-on-write) layout fragments a LUN over the spindles of an array, and what
+//! that costs compared with an array that updates in place.
 //!
-//! This crate is the facade: it turns a scenario into arrays, runs them in parallel, and gives results. An experiment
-//! is a scenario, [`run`], and what one wants to see:
+//! This crate is the facade: it builds the arrays of a scenario, runs them in parallel, and returns results. An
+//! experiment loads a scenario, calls [`run`], and looks at the results:
 //!
 //! ```
 //! use strewn::{RunOptions, run, run_with_map};
@@ -10,7 +10,7 @@
 //!
 //! let mut scenario = Scenario::load("scenarios/making-sense-of-wafl-4.toml")?;
 //! scenario.segments = 2;
-//! // A sixty-fourth of full scale, to be quick; leave it out for the real thing.
+//! // 1/64 of full scale runs in seconds; leave `scale_down` out for the full run.
 //! let results = run(&scenario, &RunOptions { scale_down: 64, ..RunOptions::default() }, &())?;
 //!
 //! let write_anywhere = &results.arrays[0];
@@ -19,11 +19,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The parts stand alone, each with a front page that teaches it: [`alloc`] is the write-anywhere allocator, [`raid`]
-//! says where a block lies and what a stripe update needs, [`spindle`] is one drive, [`workload`] draws accesses,
-//! [`formats`] reads and writes the files of Iometer, fio and traces, which a [`Load`] runs in place of a scenario's
-//! workload, [`array`](mod@array) has the controllers as state machines, [`sim`] runs them in virtual time, [`scenario`] reads
-//! experiments, [`report`] writes results.
+//! [`run_with_map`] also records where the file lies, [`calibrate()`] fits a scenario to published figures, and a [`Load`]
+//! replaces the scenario's workload by one from Iometer, fio or a trace. [`study`] measures single drives.
+//!
+//! Each part is a crate of its own, with a front page that teaches it:
+//!
+//! | crate | what it does |
+//! |---|---|
+//! | [`scenario`] | reads and checks experiments |
+//! | [`workload`] | draws accesses |
+//! | [`formats`] | reads and writes the files of Iometer and fio, and block traces |
+//! | [`raid`] | locates blocks, and plans what a stripe update reads and writes |
+//! | [`alloc`] | allocates blocks write-anywhere |
+//! | [`array`](mod@array) | runs the controllers, as state machines without I/O |
+//! | [`spindle`] | models one drive |
+//! | [`sim`] | runs arrays in virtual time |
+//! | [`report`] | writes results as tables, charts and files |
+//!
+//! # Features
+//!
+//! - `command` (default): the `strewn` command and the `terminal` module for programs like it. A program that uses only the
+//!   library turns it off.
+//! - `png` (default): charts as PNG (`--png`).
+//! - `parquet`: the table of segments as Parquet (`--format parquet`).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -22,52 +22,51 @@ use crate::memory::{self, NotEnoughMemory};
 use crate::record::{self, RecordError, Recording};
 use crate::results;
 
-/// What a run is told and asked while it runs; called from several threads.
+/// Watches a run and may stop it. Called from several threads.
 pub trait Observer: Sync {
-    /// The array numbered `array` has come as far as `progress`.
+    /// The array with index `array` has reached `progress`.
     fn progress(&self, array: usize, progress: Progress) {
         let _ = (array, progress);
     }
 
-    /// Before its first segment, `written_bytes` of the `bytes` of the file of the array numbered `array` are written. Real
-    /// spindles alone take their time for that.
+    /// The file of the array with index `array` is being filled: `written_bytes` of `bytes` are written. Happens before the
+    /// first segment, on real spindles only.
     fn filling(&self, array: usize, written_bytes: u64, bytes: u64) {
         let _ = (array, written_bytes, bytes);
     }
 
-    /// The array numbered `array` has completed a segment. What is kept of it afterwards lacks the single response times
-    /// of reads and writes ([`Segment::forget_responses`]).
+    /// The array with index `array` has completed a segment. The response times of single reads and writes are dropped
+    /// after this call ([`Segment::forget_responses`]).
     fn segment(&self, array: usize, segment: &Segment) {
         let _ = (array, segment);
     }
 
-    /// Whether to stop; the segments that are complete are kept.
+    /// Whether to stop. Complete segments are kept.
     fn stop(&self) -> bool {
         false
     }
 }
 
-/// Lets everything run to its end.
+/// Watches nothing and never stops.
 impl Observer for () {}
 
 /// How to run a scenario.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// Threads; 0 for as many as the machine has cores. The results do not depend on it.
+    /// Number of threads; 0 for one per core. The results do not depend on it.
     pub jobs: usize,
-    /// Run at a scale this many times smaller (see [`Scenario::scaled_down`]); 0 and 1 for full scale.
+    /// Run at 1/`scale_down` of full scale (see [`Scenario::scaled_down`]); 0 and 1 mean full scale.
     pub scale_down: u32,
-    /// The workload to run in place of the scenario's; the published figures are then of another one, and are left out.
+    /// Replaces the scenario's workload. The published figures do not apply to it, and are left out.
     pub load: Option<Load>,
-    /// Measure reads and writes apart ([`Segment::by_direction`]) where the load is a plain closed loop too, which then
-    /// costs more.
+    /// Measure reads and writes apart ([`Segment::by_direction`]). This makes a plain closed loop slower to run.
     pub by_direction: bool,
-    /// Log every host operation into this file as fio's iolog; with several arrays, into one for each, its name before
-    /// the extension.
+    /// Log every host operation to this file as a fio iolog. With several arrays there is a file per array, with the
+    /// array's name before the extension.
     pub record_iolog: Option<PathBuf>,
 }
 
-/// Why a run cannot be made or trusted.
+/// Why a run failed, or its figures cannot be trusted.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// An array of the scenario cannot be set up.
@@ -86,9 +85,9 @@ pub enum RunError {
         /// Why.
         source: SimulationError,
     },
-    /// A segment breaks an operational law: its figures cannot be trusted.
+    /// A segment violates an operational law, so its figures cannot be trusted.
     #[error(
-        "segment {segment} of array \"{array}\" breaks an operational law: Little's law is off by {littles_percent:.3} %, the \
+        "segment {segment} of array \"{array}\" violates an operational law: Little's law is off by {littles_percent:.3} %, the \
          utilization law by {utilization_percent:.3} %; 0.1 % is allowed"
     )]
     LawBroken {
@@ -101,7 +100,7 @@ pub enum RunError {
         /// How far the utilization law is off, in percent.
         utilization_percent: f64,
     },
-    /// The workload that is to be run in place of the scenario's cannot be.
+    /// The workload that replaces the scenario's cannot be run.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The operations cannot be logged.
@@ -121,10 +120,10 @@ pub enum RunError {
     /// The run would not fit the machine's memory.
     #[error(transparent)]
     Memory(#[from] NotEnoughMemory),
-    /// What must be bought cannot be worked out.
+    /// The cost of spindles cannot be computed.
     #[error(transparent)]
     Overhead(#[from] strewn_report::OverheadError),
-    /// No threads to run on.
+    /// Threads cannot be started.
     #[error("threads cannot be started: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
@@ -134,8 +133,8 @@ pub enum RunError {
 /// The same scenario gives the same results with any number of threads, `wall_seconds` aside.
 ///
 /// # Errors
-/// See [`RunError`]. When `observer` stops the run, that is no error: the results hold the segments that are
-/// complete and are marked as partial. Nor is it one when an array loses data: its results end there and say so.
+/// See [`RunError`]. It is not an error if `observer` stops the run: the results hold the complete segments and are
+/// marked as partial. Nor is it an error if an array loses data: its results end there and report the loss.
 pub fn run(
     scenario: &Scenario,
     options: &RunOptions,
@@ -144,8 +143,8 @@ pub fn run(
     Ok(run_and_look(scenario, options, false, observer)?.0)
 }
 
-/// As [`run`], and looks where the file lies before the first segment and after each, a fraction of a second a time for
-/// 100 GiB.
+/// As [`run`], and also records the layout of the file before the first segment and after each one. A recording takes a
+/// fraction of a second for 100 GiB.
 ///
 /// # Errors
 /// As [`run`].
@@ -261,7 +260,7 @@ fn run_arrays(
     })
 }
 
-/// Stops all arrays when one of them has failed: nobody waits minutes for what will be thrown away.
+/// Stops all arrays when one has failed, because their results would be discarded.
 struct UntilOneFails<'a> {
     observer: &'a dyn Observer,
     failed: AtomicBool,

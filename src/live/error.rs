@@ -50,9 +50,9 @@ pub enum LiveError {
     /// The user wanted no more before there was anything to measure.
     #[error("stopped before the file was written")]
     Interrupted,
-    /// A segment breaks an operational law.
+    /// A segment violates an operational law.
     #[error(
-        "segment {segment} breaks an operational law: Little's law is off by {host_percent:.3} % at the host, by \
+        "segment {segment} violates an operational law: Little's law is off by {host_percent:.3} % at the host, by \
          {spindles_percent:.3} % at the spindles; 0.1 % is allowed"
     )]
     LawBroken {

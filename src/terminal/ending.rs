@@ -14,11 +14,11 @@ const DATA_LOST: u8 = 3;
 /// How a program that did not fail ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It did all it was asked to: exit code 0.
+    /// Everything was done: exit code 0.
     Complete,
-    /// An array lost data, as the sentences say, and what was complete by then is there: exit code 3.
+    /// An array lost data, described by these sentences. Complete segments are kept: exit code 3.
     DataLost(Vec<String>),
-    /// It was told to stop, and what was complete by then is there: exit code 130.
+    /// A signal stopped the program. Complete segments are kept: exit code 130.
     Interrupted,
 }
 
@@ -38,7 +38,7 @@ impl Ending {
     }
 }
 
-/// The exit code of a program that ended so; a failure is reported on standard error first.
+/// The exit code for the way a program ended. Prints a failure on standard error first.
 #[must_use]
 pub fn exit_code(ended: Result<Ending, Failure>) -> ExitCode {
     match ended {
@@ -55,7 +55,7 @@ pub fn exit_code(ended: Result<Ending, Failure>) -> ExitCode {
     }
 }
 
-/// Prints `text` on standard output. A reader that has seen enough and closed the pipe is no failure.
+/// Prints `text` on standard output. A reader that closes the pipe early is not a failure.
 ///
 /// # Errors
 /// If standard output refuses the text for any other reason, such as a full disk.
@@ -69,7 +69,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Says something on standard error, as far as anybody listens.
+/// Prints a line on standard error, and ignores errors.
 pub fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

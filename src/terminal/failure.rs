@@ -101,7 +101,7 @@ impl From<ParameterError> for Failure {
 
 impl From<ProfileError> for Failure {
     fn from(error: ProfileError) -> Self {
-        let help = "give a drive profile in TOML; one that ships shows every field";
+        let help = "give a drive profile in TOML; the shipped profiles show every field";
         Self::new(BAD_INPUT, with_causes(&error), Some(help.to_owned()))
     }
 }
@@ -113,9 +113,7 @@ impl From<RunError> for Failure {
             error => error,
         };
         let (exit_code, help) = match &error {
-            RunError::Build { .. } => {
-                (BAD_INPUT, Some("change what the scenario says of this array"))
-            }
+            RunError::Build { .. } => (BAD_INPUT, Some("correct this array in the scenario")),
             RunError::PublishedFile { .. } | RunError::Published(_) => {
                 (BAD_INPUT, Some("correct the file of published figures that the scenario names"))
             }
@@ -124,19 +122,20 @@ impl From<RunError> for Failure {
             RunError::LawBroken { .. } => (
                 FAILED,
                 Some(
-                    "a segment of few operations is off by what is under way as it begins and ends: lengthen \
-                     `segment`; one of minutes that is off is a defect of Strewn, which the scenario and its seed repeat",
+                    "in a short segment, the operations in flight at its ends weigh too much: lengthen `segment`; in a \
+                     segment of minutes this is a defect of Strewn, which the scenario and its seed reproduce",
                 ),
             ),
             RunError::Simulation { source: SimulationError::Accesses(_), .. } => (
                 FAILED,
                 Some(
-                    "give a slower replay, by --speedup below 1 or --closed-loop-trace, or a faster array",
+                    "slow the replay down with --speedup below 1 or --closed-loop-trace, or use a faster array",
                 ),
             ),
-            RunError::Simulation { .. } => {
-                (FAILED, Some("a defect of Strewn, which the scenario and its seed repeat"))
-            }
+            RunError::Simulation { .. } => (
+                FAILED,
+                Some("this is a defect of Strewn, which the scenario and its seed reproduce"),
+            ),
             _ => (FAILED, None),
         };
         Self::new(exit_code, with_causes(&error), help.map(str::to_owned))
@@ -166,11 +165,11 @@ impl From<CalibrateError> for Failure {
                 "fit to segments that are published, or add the figure to the published file",
             ),
             CalibrateError::DataLost { .. } => {
-                (BAD_INPUT, "fit to segments before the failures, or take the failures out")
+                (BAD_INPUT, "fit to segments before the failures, or remove the failures")
             }
             CalibrateError::Parameter(_) => (
                 FAILED,
-                "start nearer: give the parameter a value that comes closer to what is published",
+                "start closer: give the parameter a value whose results come closer to the published figures",
             ),
             CalibrateError::Stopped => (INTERRUPTED_EXIT_CODE, "nothing was written"),
         };
@@ -178,7 +177,7 @@ impl From<CalibrateError> for Failure {
     }
 }
 
-/// An error and what it came of, on one line; a cause that its error's own message gives is not repeated.
+/// An error and its causes, on one line. A cause is left out if the error's message contains it.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,6 +1,6 @@
-//! What a program on a terminal needs around a run: progress, Ctrl-C, errors a person can act on, exit codes.
+//! A run on a terminal: progress, Ctrl-C, error messages with their remedies, and exit codes.
 //!
-//! The `strewn` command and every experiment end the same way by it:
+//! The `strewn` command and every experiment use it, so they end the same way:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -39,7 +39,7 @@ pub use reading::ReadingTerminal;
 pub use report::color_messages;
 pub use study_progress::StudyTerminal;
 
-/// Watches for Ctrl-C from now on: what is returned says whether it was asked to stop. A second Ctrl-C ends the program
+/// Watches for Ctrl-C from now on. The function returned tells whether there was one. A second Ctrl-C ends the program
 /// at once.
 #[must_use]
 pub fn stop_when_interrupted() -> fn() -> bool {
