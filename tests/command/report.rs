@@ -143,7 +143,7 @@ fn what_cannot_be_read_is_said_with_place_and_remedy() {
     broken("{}", &["schema"]);
     broken(
         &results.replacen("\"schema\": 1", "\"schema\": 2", 1),
-        &["results of schema 2 cannot be read, only those of schema 1", "a newer Strewn wrote it"],
+        &["results: schema 2 cannot be read, only schema 1", "a newer Strewn wrote it"],
     );
     broken(&results.replacen("\"schema\": 1", "\"schema\": 0", 1), &["run the scenario again"]);
     broken(&results.replacen("\"seed\": 7", "\"seed\": \"x\"", 1), &["line 4"]);
@@ -151,7 +151,7 @@ fn what_cannot_be_read_is_said_with_place_and_remedy() {
     let map = folder.read("out/map.json");
     folder.write("empty/results.json", &results);
     folder.write("empty/map.json", &map.replacen("\"schema\":1", "\"schema\":9", 1));
-    folder.strewn(&["report", "empty"]).refused(&["empty/map.json: the map of schema 9"]);
+    folder.strewn(&["report", "empty"]).refused(&["empty/map.json: the map: schema 9"]);
     folder.write("empty/map.json", &map.replacen("\"seed\":7", "\"seed\":8", 1));
     folder.strewn(&["report", "empty"]).refused(&["empty/map.json is of another run"]);
     assert!(contents(&folder.path("out")) == before);

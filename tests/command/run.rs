@@ -34,7 +34,7 @@ fn tables_have_what_was_published_beside_what_was_simulated() {
     ] {
         assert!(tables.contains(part), "no {part:?} in\n{tables}");
     }
-    assert!(!tables.contains("Not at full scale"), "{tables}");
+    assert!(!tables.contains("of full scale"), "{tables}");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_quick_run_says_what_it_made_smaller() {
     folder.write("long.toml", &crate::common::SMALL.replace("\"60 s\"", "\"8 min\""));
     let tables = folder.strewn(&["run", "long.toml", "--quick"]).succeeded();
     let second = tables.lines().nth(1).unwrap();
-    assert!(second.contains("Not at full scale") && tables.contains("  file "), "{tables}");
+    assert!(second.contains("of full scale") && tables.contains("  file "), "{tables}");
 
     let read = results(&folder.strewn(&["run", "long.toml", "--quick", "--json"]).succeeded());
     assert_eq!(read.scaled.unwrap().by, 8);

@@ -16,7 +16,7 @@ pub enum ResultsError {
         message: String,
     },
     /// Written by a version of Strewn with another layout.
-    #[error("{what} of schema {found} cannot be read, only those of schema {readable}")]
+    #[error("{what}: schema {found} cannot be read, only schema {readable}")]
     Schema {
         /// What it is: results, a map.
         what: &'static str,

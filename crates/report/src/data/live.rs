@@ -92,8 +92,8 @@ impl RealSpindles {
     pub fn sentences(&self) -> Vec<String> {
         let mut all = vec![
             self.sentence(),
-            "Another run gives other figures, with the same seed too; a spindle's service time is its busy time over its I/Os, and \
-             the controller is busy while its thread is on a processor."
+            "Figures differ from run to run, even with the same seed. A spindle's service time is its busy time divided by its \
+             I/Os; the controller is busy while its thread is on a processor."
                 .to_owned(),
         ];
         all.extend(self.fill.map(|fill| {

@@ -114,7 +114,7 @@ pub struct Loss {
 }
 
 impl LossPart {
-    /// What stands in the place of the first segment's time where there is none: the part is a difference.
+    /// What a table shows for a cause without a time of its own in the first segment.
     pub(crate) fn in_place_of_first(&self) -> Option<&'static str> {
         (self.cause == Cause::ServiceTime).then_some("-")
     }

@@ -27,7 +27,7 @@ fn shortened(value: f64) -> f64 {
 /// value of another unit than one of size or time stays as it is.
 pub(crate) fn in_words(value: f64, unit: &str) -> (String, String) {
     let plain = || (shortened(value).to_string(), unit.to_owned());
-    // Results have micro as a letter that everybody can type.
+    // Results spell micro as `u`.
     let is = |name: &str| name == unit || (unit == "us" && name == "\u{b5}s");
     let found = [SIZES, TIMES]
         .into_iter()

@@ -73,8 +73,8 @@ impl DataLoss {
     pub(crate) fn sentence(&self, array: &str) -> String {
         let spindles: Vec<String> = self.spindles.iter().map(u16::to_string).collect();
         format!(
-            "{array} lost data after {} s, and its run ends there: with spindles {} lost together, {} of {} stripes are gone, \
-             {:.2} GiB of its LUN.",
+            "{array} lost data after {} s, and its run stopped there: with spindles {} lost, {} of {} stripes cannot be \
+             recovered, {:.2} GiB of its LUN.",
             self.at_seconds,
             spindles.join(", "),
             self.stripes,

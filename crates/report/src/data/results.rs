@@ -207,11 +207,11 @@ impl Results {
         of_real.chain(self.shortfalls()).collect()
     }
 
-    /// Those of them that say what the run is not.
+    /// The [`caveats`](Self::caveats) about scale, data loss and an early stop.
     pub(crate) fn shortfalls(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         if let Some(Scaled { by, .. }) = &self.scaled {
-            caveats.push(format!("Not at full scale but 1/{by} of it."));
+            caveats.push(format!("At 1/{by} of full scale."));
         }
         caveats.extend(self.arrays.iter().filter_map(ArrayResults::data_loss_sentence));
         if self.partial && self.arrays.iter().all(|array| array.data_loss.is_none()) {
@@ -224,7 +224,7 @@ impl Results {
     #[must_use]
     pub fn was_fitted(&self, array: &ArrayResults, segment: u32) -> bool {
         if self.workload.is_some() {
-            // Nobody has published what another workload does.
+            // Published figures are for the scenario's own workload.
             return false;
         }
         let of_array = self.published.iter().filter(|found| found.array == array.name);

@@ -1,7 +1,7 @@
 //! Charts of level bars, a row each with its words to the left: as high as they have rows.
 
 use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{Canvas, Place};
+use crate::rendering::canvas::Canvas;
 use crate::rendering::canvas::{PIXEL, style, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::LEFT_PX;
@@ -45,7 +45,7 @@ pub(crate) struct Bar {
     pub(crate) hollow: bool,
     /// Beside its end.
     pub(crate) figure: String,
-    /// What it is, for somebody who points at it.
+    /// What it is, shown when it is pointed at.
     pub(crate) words: String,
 }
 
@@ -174,7 +174,7 @@ impl Frame {
         &self,
         canvas: &Canvas<'_>,
         words: &str,
-        (x_px, y_px): Place,
+        (x_px, y_px): (i32, i32),
         size_px: i32,
         side: HPos,
     ) -> Result<(), ChartError> {

@@ -7,8 +7,8 @@ use plotters::prelude::{DrawingArea, SVGBackend, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontStyle, IntoFont, TextStyle, register_font};
 
-/// A place in the drawing, in its units, from the top left.
-pub(crate) type Place = (i32, i32);
+/// A point of the drawing, in its units ([`PIXEL`] to a pixel), from the top left.
+pub(crate) type Point = (i32, i32);
 
 /// The whole drawing.
 pub(crate) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -42,7 +42,7 @@ pub(crate) fn width_px(words: &str, size_px: i32) -> Result<i32, ChartError> {
 pub(crate) fn text(
     canvas: &Canvas<'_>,
     words: &str,
-    (x_px, y_px): Place,
+    (x_px, y_px): (i32, i32),
     size_px: i32,
     vertical: VPos,
 ) -> Result<(), ChartError> {

@@ -1,4 +1,4 @@
-//! What all charts have in common: size and theme, font, the sheet that plot and legend are drawn on, errors.
+//! How a chart looks, and why it could not be drawn.
 //!
 //! The same figures give the same bytes.
 

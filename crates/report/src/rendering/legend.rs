@@ -1,6 +1,6 @@
 //! Legends: samples of what is drawn in the plot, each with words beside it.
 
-use crate::rendering::canvas::{Canvas, Place};
+use crate::rendering::canvas::Canvas;
 use crate::rendering::canvas::{PIXEL, text, width_px};
 use crate::rendering::chart::ChartError;
 use crate::rendering::marker::Appearance;
@@ -36,7 +36,7 @@ pub(crate) fn entry(
     appearance: Appearance,
     sample: Sample,
     words: &str,
-    (x_px, middle_px): Place,
+    (x_px, middle_px): (i32, i32),
 ) -> Result<(), ChartError> {
     let at = |x_px: i32| (x_px * PIXEL, middle_px * PIXEL);
     let mark = at(x_px + SAMPLE_PX / 2);

@@ -154,7 +154,7 @@ impl LineChart {
         Ok(marks)
     }
 
-    /// What a point is, for somebody who points at it.
+    /// What a point is, shown when it is pointed at.
     fn words(&self, line: &Line, (x, y): (f64, f64)) -> String {
         let across = match &self.across {
             Across::FromZero(_) => Axis::format(&x),

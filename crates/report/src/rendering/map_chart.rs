@@ -5,7 +5,7 @@ use crate::rendering::canvas::Canvas;
 use crate::rendering::canvas::{PIXEL, register_the_font, style, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::LEFT_PX;
-use crate::rendering::sheet::{Drawn, Sheet};
+use crate::rendering::sheet::{Overlay, Sheet};
 use crate::rendering::theme::{GRID, INK, MAP_COLOURS, hex};
 use crate::rendering::value_mark::ValueMark;
 use plotters::prelude::{PathElement, Text};
@@ -81,13 +81,13 @@ pub(crate) fn by_segment(
     let plot_px = rows.sum::<i32>() + SCALE_PX + words_px + 12;
     let sheet = Sheet::around(style, title, subtitles, plot_px)?;
     sheet.draw(|canvas, margins| {
-        let mut drawn = Drawn::default();
+        let mut overlay = Overlay::default();
         let mut top_px = margins.top_px;
         for (array, rows) in &arrays {
-            top_px = frame.array(canvas, array, rows, top_px, &mut drawn)?;
+            top_px = frame.array(canvas, array, rows, top_px, &mut overlay)?;
         }
-        frame.scale(canvas, top_px, &mut drawn)?;
-        Ok(drawn)
+        frame.scale(canvas, top_px, &mut overlay)?;
+        Ok(overlay)
     })
 }
 
@@ -147,7 +147,7 @@ impl Frame {
         array: &ArrayMap,
         rows: &[Row],
         top_px: i32,
-        drawn: &mut Drawn,
+        overlay: &mut Overlay,
     ) -> Result<i32, ChartError> {
         let heading = format!("{}, after segment", array.name);
         text(canvas, &heading, (LEFT_PX, top_px + 14), 13, VPos::Center)?;
@@ -163,8 +163,8 @@ impl Frame {
                 (self.left_px - 8, bottom_px - ROW_PX / 2),
                 HPos::Right,
             )?;
-            drawn.svg.push_str(&self.paths(row, bottom_px));
-            drawn.marks.push(self.mark(array, row, bottom_px));
+            overlay.svg.push_str(&self.paths(row, bottom_px));
+            overlay.marks.push(self.mark(array, row, bottom_px));
         }
         for (part, words) in self.ticks() {
             let x = self.x(part);
@@ -238,7 +238,12 @@ impl Frame {
     }
 
     /// The axis' words and the scale of colours.
-    fn scale(&self, canvas: &Canvas<'_>, top_px: i32, drawn: &mut Drawn) -> Result<(), ChartError> {
+    fn scale(
+        &self,
+        canvas: &Canvas<'_>,
+        top_px: i32,
+        overlay: &mut Overlay,
+    ) -> Result<(), ChartError> {
         let middle_px = (self.left_px + self.right_px) / 2;
         let shown = crate::data::number::rounded(self.end * 100.0, 3);
         let axis = match self.end {
@@ -253,7 +258,7 @@ impl Frame {
             let x = (left_px + box_px * to_px(position)) * PIXEL;
             let (y, width, height) = (scale_top_px * PIXEL, box_px * PIXEL, 12 * PIXEL);
             let _ = writeln!(
-                drawn.svg,
+                overlay.svg,
                 "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{}\"/>",
                 hex(*colour)
             );

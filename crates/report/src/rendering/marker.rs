@@ -1,6 +1,6 @@
 //! Colours and shapes that tell the arrays of a chart apart, in colour and in grey.
 
-use crate::rendering::canvas::{Canvas, Place};
+use crate::rendering::canvas::{Canvas, Point};
 use crate::rendering::chart::ChartError;
 use crate::rendering::theme::{COLOURS, INK, PAPER};
 use plotters::prelude::{Circle, PathElement, Polygon, RGBColor};
@@ -57,7 +57,7 @@ impl Dash {
     }
 
     /// The pieces of a line that are drawn.
-    fn pieces(self, places: Vec<Place>, pixel: i32) -> Vec<Vec<Place>> {
+    fn pieces(self, places: Vec<Point>, pixel: i32) -> Vec<Vec<Point>> {
         let lengths = self.lengths_px();
         if lengths.is_empty() {
             return vec![places];
@@ -117,7 +117,7 @@ impl Appearance {
     pub(crate) fn simulated(
         self,
         canvas: &Canvas<'_>,
-        (x, y): Place,
+        (x, y): Point,
         fitted: bool,
         pixel: i32,
     ) -> Result<(), ChartError> {
@@ -145,7 +145,7 @@ impl Appearance {
         let filled = Polygon::new(corners.clone(), ShapeStyle::from(fill).filled());
         canvas.draw(&filled).map_err(ChartError::drawing)?;
         // Ends at the second corner, so that the first has a join and not two ends.
-        let path: Vec<Place> = corners.iter().cycle().take(corners.len() + 2).copied().collect();
+        let path: Vec<Point> = corners.iter().cycle().take(corners.len() + 2).copied().collect();
         canvas.draw(&PathElement::new(path, outline)).map_err(ChartError::drawing)
     }
 
@@ -154,7 +154,7 @@ impl Appearance {
     pub(crate) fn published(
         self,
         canvas: &Canvas<'_>,
-        (x, y): Place,
+        (x, y): Point,
         pixel: i32,
     ) -> Result<(), ChartError> {
         let half_length = 11 * pixel;
@@ -172,7 +172,7 @@ impl Appearance {
     pub(crate) fn line(
         self,
         canvas: &Canvas<'_>,
-        places: Vec<Place>,
+        places: Vec<Point>,
         pixel: i32,
     ) -> Result<(), ChartError> {
         let style = self.colour.stroke_width((2 * pixel).unsigned_abs());

@@ -1,7 +1,7 @@
 //! What every plot with two axes has: its frame, its mesh, and where a pair of figures is on it.
 
 use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{Canvas, Place};
+use crate::rendering::canvas::{Canvas, Point};
 use crate::rendering::canvas::{PIXEL, style};
 use crate::rendering::chart::ChartError;
 use crate::rendering::sheet::Margins;
@@ -60,7 +60,7 @@ impl<'canvas, 'svg> Plot<'canvas, 'svg> {
     }
 
     /// Where a pair of figures is.
-    pub(crate) fn place(&self, figures: (f64, f64)) -> Place {
+    pub(crate) fn place(&self, figures: (f64, f64)) -> Point {
         self.chart.backend_coord(&figures)
     }
 }

@@ -300,7 +300,7 @@ fn per_spindle_chart(results: &Results, style: ChartStyle) -> Result<Option<Stri
     }
     let mut subtitles = subtitles(results);
     subtitles.push(
-        "Fresh: first segment. In the end: last segment. * The way that the other figures are of."
+        "Fresh: first segment. In the end: last segment. * Configuration used for all other figures."
             .to_owned(),
     );
     let chart = BarChart {

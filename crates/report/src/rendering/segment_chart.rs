@@ -143,7 +143,7 @@ impl Picture {
         })
     }
 
-    /// What a figure is, for somebody who points at it.
+    /// What a figure is, shown when it is pointed at.
     fn words(&self, series: &Series<'_>, segment: u32, figure: f64, origin: Origin) -> String {
         let unit = self.metric.unit();
         let kind = origin.as_str();

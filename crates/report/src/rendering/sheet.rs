@@ -29,15 +29,15 @@ pub(crate) struct Margins {
     pub(crate) legend_px: i32,
 }
 
-/// What a drawing has beside what is on its canvas.
+/// What is added to a drawing once its canvas is finished.
 #[derive(Default)]
-pub(crate) struct Drawn {
+pub(crate) struct Overlay {
     pub(crate) marks: Vec<ValueMark>,
     /// Elements of SVG in drawn units, for what the drawing library would take an element each.
     pub(crate) svg: String,
 }
 
-impl From<Vec<ValueMark>> for Drawn {
+impl From<Vec<ValueMark>> for Overlay {
     fn from(marks: Vec<ValueMark>) -> Self {
         Self { marks, svg: String::new() }
     }
@@ -103,7 +103,7 @@ impl Sheet {
     ///
     /// # Errors
     /// If the size leaves no room, or `draw` fails.
-    pub(crate) fn draw<D: Into<Drawn>>(
+    pub(crate) fn draw<D: Into<Overlay>>(
         &self,
         draw: impl FnOnce(&Canvas<'_>, &Margins) -> Result<D, ChartError>,
     ) -> Result<String, ChartError> {
@@ -114,7 +114,7 @@ impl Sheet {
             return Err(ChartError::Crowded { height_px, arrays: self.legend_rows, least_px });
         }
         let mut svg = String::new();
-        let drawn: Drawn = {
+        let drawn: Overlay = {
             let units = (width_px * PIXEL.unsigned_abs(), height_px * PIXEL.unsigned_abs());
             let canvas = SVGBackend::with_string(&mut svg, units).into_drawing_area();
             canvas.fill(&PAPER).map_err(ChartError::drawing)?;
@@ -166,7 +166,7 @@ pub(crate) fn high_enough<T>(
 
 /// Puts a header in place of the drawing library's, the size in pixels over the finer units that the drawing is in and
 /// a title for readers who cannot see it, and adds the marks.
-fn finished(svg: &str, size: ChartSize, description: &str, drawn: &Drawn) -> String {
+fn finished(svg: &str, size: ChartSize, description: &str, drawn: &Overlay) -> String {
     let ChartSize { width_px, height_px } = size;
     let units = PIXEL.unsigned_abs();
     let body = svg.split_once('\n').map_or(svg, |(_, body)| body);

@@ -194,7 +194,7 @@ pub fn overhead_table(results: &Results) -> String {
     let mut table = overhead_columns().render(&results.overhead);
     table.push_str(
         "\nfresh: first segment; end: last segment. % of in-place: IOPS per spindle, of the in-place \
-         array's.\n* the configuration that the other tables are of\n",
+         array's.\n* the configuration used in all other tables\n",
     );
     table
 }
@@ -267,7 +267,7 @@ pub fn all_tables(results: &Results) -> String {
     };
     for array in &results.arrays {
         let spindles = match &results.real_spindles {
-            // Nobody asks what must be bought beside what is there.
+            // The spindles are there already: none to buy.
             Some(_) => array.working_spindles(),
             None => format!(
                 "{} working spindles of {} to buy",

@@ -1,16 +1,16 @@
-//! What a chart says of a figure when somebody points at it.
+//! What a chart says about a figure that is pointed at.
 //!
 //! A mark is a circle that nothing is drawn of, over the figure, with a title: browsers show it on their own, and a page
 //! can walk through them.
 
 use crate::rendering::canvas::PIXEL;
-use crate::rendering::canvas::Place;
+use crate::rendering::canvas::Point;
 use std::fmt::Write;
 
 /// A place that says something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValueMark {
-    pub(crate) place: Place,
+    pub(crate) place: Point,
     /// "FAS2050, segment 3: 4,245 IOPS".
     pub(crate) words: String,
 }

@@ -63,7 +63,7 @@ fn figures_that_json_cannot_hold_are_refused() {
 #[test]
 fn another_schema_is_refused_by_its_number() {
     let error = Results::from_json(r#"{ "schema": 7, "anything": [] }"#).unwrap_err();
-    assert_eq!(error.to_string(), "results of schema 7 cannot be read, only those of schema 1");
+    assert_eq!(error.to_string(), "results: schema 7 cannot be read, only schema 1");
 }
 
 #[test]

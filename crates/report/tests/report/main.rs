@@ -10,6 +10,8 @@ mod html;
 mod json;
 mod losses;
 mod overhead;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod published;
 mod results_charts;
 mod runs;

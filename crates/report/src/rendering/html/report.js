@@ -228,7 +228,7 @@
         update();
       }, 700);
     });
-    // What a column of a spindle holds, for somebody who points at it.
+    // What a column of a spindle holds, shown when it is pointed at.
     arrays.forEach((array, position) => {
       const canvas = byId(`map-file-${position}`);
       canvas.addEventListener("pointerleave", hush);

@@ -6,7 +6,7 @@ use crate::rendering::html::block::Block;
 use crate::rendering::html::headline::ends;
 use crate::rendering::html::table::{Cell, Table};
 
-/// What spindles made of it: no part of an account where the controller is the limit, and asked for all the same.
+/// Span, queue and service time of the spindles, which the account leaves out if the controller is the limit.
 pub(super) fn spindles(results: &Results) -> Block {
     let rows = results.arrays.iter().enumerate().filter_map(|(position, array)| {
         let (first, last) = ends(array)?;

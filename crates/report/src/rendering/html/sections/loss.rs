@@ -14,9 +14,9 @@ pub(super) fn account(results: &Results) -> Vec<Block> {
         return Vec::new();
     }
     let mut blocks = vec![Block::paragraph(
-        "Between two operations answered there pass 1 / IOPS seconds, and what limits the array spends them on something that \
-         is counted. The differences between first and last segment are the causes below; they add up to the whole difference \
-         by construction. It is an account, not an experiment: it does not say what would have been had one cause been absent.",
+        "One operation completes every 1 / IOPS seconds. The component that limits the array spends that time on work that is \
+         counted, or waits. The table compares the first segment with the last, cause by cause; the causes add up to the whole \
+         difference by construction. This is accounting, not an experiment: removing one cause would also change the others.",
     )];
     for loss in &losses {
         if !loss.is_notable() {

@@ -49,8 +49,8 @@ pub(super) fn all(
     let mut pictures = Vec::new();
     if let Some((map, last_segment)) = map.and_then(|map| Some((map, map::last_segment(map)?))) {
         pictures.push(Block::paragraph(
-            "A row a spindle, from its first address at the left to its last. The height of a column is the share of it that \
-             holds the file; its colour is how far those blocks lie from the blocks before them in the file.",
+            "One row per spindle, first address at the left. Height: the share of that column that holds the file. Colour: the \
+             distance of those blocks from their predecessors in the file.",
         ));
         pictures.extend(chart(ResultsChart::Map, true)?);
         pictures.push(map::by_spindle(map, last_segment));

@@ -66,7 +66,7 @@ pub(super) fn prediction(results: &Results) -> Vec<Block> {
         );
     }
     if !blocks.is_empty() {
-        blocks.push(Block::note("A segment is fitted if a number of the array was fitted to what is published of it; all others are predicted. In charts fitted figures are hollow, predicted ones filled, published ones level dashes."));
+        blocks.push(Block::note("A segment is fitted if a parameter of the array was fitted to its published figure; all others are predicted. In charts, fitted figures are hollow, predicted ones filled, and published ones level dashes."));
     }
     blocks
 }

@@ -29,7 +29,7 @@ pub(super) fn price(results: &Results) -> Vec<Block> {
         headers: &[
             "array",
             "spindles to buy",
-            "who says so",
+            "source",
             "spindles",
             "usable GiB",
             "IOPS per spindle, fresh",
@@ -40,5 +40,5 @@ pub(super) fn price(results: &Results) -> Vec<Block> {
         rows: overhead.iter().enumerate().map(row).collect(),
         has_total: false,
     };
-    vec![table.block(), Block::note("* The way that the other figures are of.")]
+    vec![table.block(), Block::note("* Configuration used for all other figures.")]
 }

@@ -9,12 +9,12 @@ use crate::rendering::html::table::{Cell, Table};
 pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     let mut blocks = vec![Block::paragraph(match &results.real_spindles {
         None => format!(
-            "Scenario {}, seed {}. A number that was fitted says to which published segments; every other one was set before \
-             the run, from a source or by choice.",
+            "Scenario {}, seed {}. A fitted number names the published segments it was fitted to; every other number was set \
+             before the run, from a source or by choice.",
             results.scenario, results.seed
         ),
         Some(_) => format!(
-            "Array {}, seed {} of the host\u{2019}s operations. Its numbers are those of its labels.",
+            "Array {}, seed {} of the host\u{2019}s operations. Its numbers come from its labels.",
             results.scenario, results.seed
         ),
     })];
@@ -50,10 +50,9 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     if let Some(text) = text {
         let summary = match &results.real_spindles {
             None => {
-                "The scenario\u{2019}s file; a seed, a number of segments or a scale given on the command line went before \
-                 what it says"
+                "The scenario\u{2019}s file; the command line may have overridden its seed, segments and scale"
             }
-            Some(_) => "What the labels of the array say",
+            Some(_) => "The array\u{2019}s labels",
         };
         blocks.push(Block::Source { summary, text: text.to_owned() });
     }

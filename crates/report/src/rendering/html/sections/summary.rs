@@ -11,7 +11,7 @@ use crate::rendering::html::block::Block;
 use crate::rendering::html::headline::{ends, percent_change, whole};
 use crate::rendering::html::table::{Cell, Table};
 
-/// What the first and the last segment are called. Whoever drives real spindles knows alone what came before.
+/// What the first and the last segment are called. Real spindles may have been used before the first segment.
 struct Ends {
     first: &'static str,
     last: &'static str,
@@ -36,8 +36,8 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
     for compared in results.published.iter().filter(|compared| compared.metric == Metric::Iops) {
         if let Some(rms) = compared.predicted_rms_error_percent {
             blocks.push(Block::paragraph(format!(
-                "{}: the IOPS of the segments that nothing was fitted to are predicted within {} % RMS of the published ones; \
-                 the worst of all is {} % off, in segment {}.",
+                "{}: predicted IOPS, in segments that no parameter was fitted to, are within {} % RMS of the published ones; \
+                 the worst error of all segments is {} %, in segment {}.",
                 compared.array,
                 fixed(rms, 1),
                 percent_change(compared.worst_error_percent),
@@ -151,7 +151,7 @@ fn change_in_words(results: &Results, array: &ArrayResults) -> Option<String> {
         Some(loss) if loss.is_notable() => Some(format!("{change}. {}", causes_in_words(&loss))),
         Some(_) => Some(format!("{change}: nothing to explain.")),
         None => Some(format!(
-            "{change}. Busiest at first: the {}, of whose time there is no account.",
+            "{change}. Busiest at first: the {}; its time cannot be broken down.",
             loss::busiest(results, first).as_str()
         )),
     }
@@ -161,7 +161,7 @@ fn causes_in_words(loss: &Loss) -> String {
     let difference = loss.to_iops - loss.from_iops;
     let percent = |part: &LossPart| 100.0 * part.iops / difference;
     let listed = |sign: f64| {
-        // That parity spindles wait while the limit is at work is nobody's cause.
+        // Parity spindles that wait while the limit is busy cause no loss.
         let parts = loss.parts.iter().filter(|part| part.cause != Cause::ParityWaiting);
         let parts = parts.map(|part| (sign * percent(part), part.cause));
         let mut parts: Vec<_> = parts.filter(|(percent, _)| *percent >= 10.0).collect();
@@ -171,13 +171,13 @@ fn causes_in_words(loss: &Loss) -> String {
         };
         parts.iter().map(words).collect::<Vec<_>>().join(", ")
     };
-    // What took more than was lost, because something else gave of it back.
+    // Causes can add up to more than the loss, if others made up for part of it.
     let given_back = match listed(-1.0) {
         none if none.is_empty() => none,
         parts => format!("; given back: {parts}"),
     };
     let of = loss.limit.as_str();
-    format!("Its limit at first: the {of}. Of the difference: {}{given_back}.", listed(1.0))
+    format!("Limited at first by the {of}. Shares of the difference: {}{given_back}.", listed(1.0))
 }
 
 fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Option<Vec<Cell>> {
