@@ -218,7 +218,7 @@ mod tests {
         // Half of an x-height below: capitals, 0.73 em high, end at 450 + 8.
         assert!(bottom.abs_diff(458) <= 1 && top.abs_diff(458 - 23) <= 2, "{top} to {bottom}");
         let (left, _, right, bottom) = inked(&svg("text-anchor=\"end\"", "HOOH")).unwrap();
-        assert!(left < 400 && right <= 450 && right >= 445 && bottom.abs_diff(450) <= 1);
+        assert!(left < 400 && (445..=450).contains(&right) && bottom.abs_diff(450) <= 1);
         let turned = svg("text-anchor=\"middle\" transform=\"rotate(270, 450, 450)\"", "HOOH");
         let (left, top, right, bottom) = inked(&turned).unwrap();
         assert!(around(top, bottom) && right.abs_diff(450) <= 1 && bottom - top > right - left);
