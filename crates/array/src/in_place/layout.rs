@@ -79,7 +79,7 @@ impl LunLayout {
     }
 
     /// Locates a sector of the LUN and its parity.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn locate(&self, lun_sector: u64) -> ChunkLocation {
         of_either!(self, one => one.locate(lun_sector))
