@@ -16,16 +16,16 @@ use crate::configuration::ArrayConfig;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
 use crate::format::{Label, MemberState, Superblock};
 use crate::log::RedoRecord;
-use crate::offline::{BlockPlace, Offline};
+use crate::offline::{OfflineArray, SpindleBlock};
 use crate::restart::{log_of, newest_superblock, store_of};
 use crate::store::BlockState;
 use strewn_raid::SpindleIndex;
 
 /// What a check has found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Report {
+pub struct CheckReport {
     /// What is not as it should be.
-    pub findings: Vec<Problem>,
+    pub findings: Vec<Inconsistency>,
     /// Blocks that the root and snapshots lead to; of an in-place array all that were written of the stripes of its LUN,
     /// parity included.
     pub blocks: u64,
@@ -39,7 +39,7 @@ pub struct Report {
 
 /// Something that is not as it should be, with its place.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Problem {
+pub enum Inconsistency {
     /// A label is damaged, or not the newest.
     Label {
         /// Whose.
@@ -68,19 +68,19 @@ pub enum Problem {
         /// What it should be.
         holds: BlockContents,
         /// Where it should lie.
-        place: BlockPlace,
+        place: SpindleBlock,
         /// What is wrong.
         why: String,
     },
     /// A block can be neither read nor computed from its stripe.
-    Gone {
+    Lost {
         /// What it is.
         holds: BlockContents,
         /// Where it should lie.
-        place: BlockPlace,
+        place: SpindleBlock,
     },
     /// Two blocks have one place.
-    Shared {
+    SharedPlace {
         /// The place.
         vbn: Vbn,
         /// One block.
@@ -89,21 +89,21 @@ pub enum Problem {
         other: BlockContents,
     },
     /// A pointer leads out of the aggregate.
-    Outside {
+    OutOfRange {
         /// The block.
         holds: BlockContents,
         /// Where it is said to lie.
         vbn: Vbn,
     },
     /// A block is in use, and the aggregate's bitmap says that it is free.
-    Free {
+    MarkedFree {
         /// Where.
         vbn: Vbn,
         /// What it is.
         holds: BlockContents,
     },
     /// The aggregate's bitmap does not have as many blocks in use as there are.
-    Count {
+    InUseCount {
         /// Blocks that the bitmap has in use.
         in_bitmap: u64,
         /// Blocks that the root leads to, and the superblock's.
@@ -122,36 +122,36 @@ pub enum Problem {
     /// nothing is kept that would tell which of them it is.
     ParityInPlace {
         /// Where the parity is.
-        parity: BlockPlace,
+        parity: SpindleBlock,
         /// The blocks of the LUN.
         of: Vec<u64>,
     },
     /// A block of a stripe with blocks in use that nobody refers to is bad: parity cannot be relied upon.
-    Beside {
+    UnusedBlock {
         /// Where.
-        place: BlockPlace,
+        place: SpindleBlock,
         /// What is wrong.
         why: String,
     },
 }
 
-impl Problem {
+impl Inconsistency {
     /// The spindle that has what is wrong; nothing of what is wrong between several, or on the log.
     #[must_use]
     pub fn spindle(&self) -> Option<SpindleIndex> {
         match self {
             Self::Superblock { spindle, .. } => Some(*spindle),
-            Self::Block { place, .. } | Self::Gone { place, .. } | Self::Beside { place, .. } => {
-                Some(place.spindle)
-            }
+            Self::Block { place, .. }
+            | Self::Lost { place, .. }
+            | Self::UnusedBlock { place, .. } => Some(place.spindle),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for Inconsistency {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = |place: &BlockPlace| format!("spindle {}, DBN {}", place.spindle.0, place.dbn.0);
+        let at = |place: &SpindleBlock| format!("spindle {}, DBN {}", place.spindle.0, place.dbn.0);
         match self {
             Self::Label { device, block, why } => {
                 write!(formatter, "device {}, block {block}: label: {why}", device.0)
@@ -164,27 +164,27 @@ impl fmt::Display for Problem {
             Self::Block { holds, place, why } => {
                 write!(formatter, "{}: {holds:?}: {why}", at(place))
             }
-            Self::Gone { holds, place } => write!(
+            Self::Lost { holds, place } => write!(
                 formatter,
                 "{}: {holds:?} can be neither read nor computed from its stripe",
                 at(place)
             ),
-            Self::Shared { vbn, one, other } => {
+            Self::SharedPlace { vbn, one, other } => {
                 write!(formatter, "VBN {}: both {one:?} and {other:?} lie there", vbn.0)
             }
-            Self::Outside { holds, vbn } => {
+            Self::OutOfRange { holds, vbn } => {
                 write!(
                     formatter,
                     "{holds:?} is said to lie at VBN {}, of which there is none",
                     vbn.0
                 )
             }
-            Self::Free { vbn, holds } => write!(
+            Self::MarkedFree { vbn, holds } => write!(
                 formatter,
                 "VBN {} has {holds:?}, and is free by the aggregate's bitmap",
                 vbn.0
             ),
-            Self::Count { in_bitmap, reached, held_back } => write!(
+            Self::InUseCount { in_bitmap, reached, held_back } => write!(
                 formatter,
                 "the aggregate's bitmap has {in_bitmap} blocks in use; {reached} are, and {held_back} are held back"
             ),
@@ -202,7 +202,7 @@ impl fmt::Display for Problem {
                  drive reported as done",
                 at(parity)
             ),
-            Self::Beside { place, why } => write!(formatter, "{}: {why}", at(place)),
+            Self::UnusedBlock { place, why } => write!(formatter, "{}: {why}", at(place)),
         }
     }
 }
@@ -215,7 +215,7 @@ pub fn check_write_anywhere<D: Devices>(
     devices: &mut D,
     label: &Label,
     config: &WriteAnywhereConfig,
-) -> Report {
+) -> CheckReport {
     check(devices, label, |offline, superblock, report| {
         let reached = tree::check(offline, config, superblock, report);
         parity::check(offline, config, &reached, report);
@@ -231,14 +231,18 @@ pub fn check_in_place<D: Devices>(
     devices: &mut D,
     label: &Label,
     config: &InPlaceConfig,
-) -> Report {
+) -> CheckReport {
     check(devices, label, |offline, superblock, report| {
         in_place::check(offline, config, superblock, report);
     })
 }
 
 /// Checks an array of either kind: see [`check_write_anywhere`] and [`check_in_place`].
-pub fn check_array<D: Devices>(devices: &mut D, label: &Label, config: &ArrayConfig) -> Report {
+pub fn check_array<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    config: &ArrayConfig,
+) -> CheckReport {
     match config {
         ArrayConfig::WriteAnywhere(config) => check_write_anywhere(devices, label, config),
         ArrayConfig::InPlace(config) => check_in_place(devices, label, config),
@@ -249,20 +253,20 @@ pub fn check_array<D: Devices>(devices: &mut D, label: &Label, config: &ArrayCon
 fn check<D: Devices>(
     devices: &mut D,
     label: &Label,
-    blocks: impl FnOnce(&mut Offline<'_, D>, &Superblock, &mut Report),
-) -> Report {
-    let mut report = Report::default();
+    blocks: impl FnOnce(&mut OfflineArray<'_, D>, &Superblock, &mut CheckReport),
+) -> CheckReport {
+    let mut report = CheckReport::default();
     check_labels(devices, label, &mut report);
     let Some(superblock) = newest_superblock(devices, label) else {
-        report.findings.push(Problem::NoSuperblock);
+        report.findings.push(Inconsistency::NoSuperblock);
         return report;
     };
     check_superblocks(devices, label, &superblock, &mut report);
     let redo = check_log(devices, label, &superblock, &mut report);
-    let mut offline = Offline::new(devices, store_of(label));
+    let mut offline = OfflineArray::new(devices, store_of(label));
     for record in redo {
         report.redo_blocks += record.blocks.len() as u64;
-        offline.lay_over(record, superblock.checkpoint + 1);
+        offline.overlay_redo(record, superblock.checkpoint + 1);
     }
     blocks(&mut offline, &superblock, &mut report);
     report
@@ -273,7 +277,7 @@ fn check_log<D: Devices>(
     devices: &mut D,
     label: &Label,
     superblock: &Superblock,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Vec<RedoRecord> {
     let log = log_of(devices, label, superblock);
     let why = match &log {
@@ -281,11 +285,11 @@ fn check_log<D: Devices>(
         Ok(log) if log.breaks_off => Some("it has lost records that were acknowledged".to_owned()),
         Ok(_) => None,
     };
-    report.findings.extend(why.map(|why| Problem::Log { why }));
+    report.findings.extend(why.map(|why| Inconsistency::Log { why }));
     log.map(|log| log.redo).unwrap_or_default()
 }
 
-fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report) {
+fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut CheckReport) {
     let spindles = newest.members.len() as u16;
     for position in 0..=spindles {
         let is_there = newest
@@ -302,7 +306,7 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report
         };
         for block in [0, last] {
             let offset = block * BLOCK_BYTES as u64;
-            let read = Offline::read_raw(devices, device, offset, BLOCK_BYTES);
+            let read = OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES);
             // What its spindle has of blocks in use is counted as missing.
             if matches!(read, Err(IoError::Gone(_))) && position < spindles {
                 continue;
@@ -320,7 +324,7 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report
                 }
                 Ok(_) => continue,
             };
-            report.findings.push(Problem::Label { device, block, why });
+            report.findings.push(Inconsistency::Label { device, block, why });
         }
     }
 }
@@ -329,14 +333,14 @@ fn check_superblocks<D: Devices>(
     devices: &mut D,
     label: &Label,
     newest: &Superblock,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) {
     for (position, member) in (0u16..).zip(&label.members) {
         if member.state != MemberState::Present {
             continue;
         }
         let offset = newest.slot() * BLOCK_BYTES as u64;
-        let read = Offline::read_raw(devices, DeviceIndex(position), offset, BLOCK_BYTES);
+        let read = OfflineArray::read_raw(devices, DeviceIndex(position), offset, BLOCK_BYTES);
         if matches!(read, Err(IoError::Gone(_))) {
             continue;
         }
@@ -351,7 +355,7 @@ fn check_superblocks<D: Devices>(
             ),
             Ok(_) => continue,
         };
-        report.findings.push(Problem::Superblock { spindle: SpindleIndex(position), why });
+        report.findings.push(Inconsistency::Superblock { spindle: SpindleIndex(position), why });
     }
 }
 
@@ -366,8 +370,8 @@ fn wrong(
     match state {
         BlockState::Bad(bad) => Some(bad.to_string()),
         BlockState::NeverWritten => crc.map(|_| "it was never written".to_owned()),
-        BlockState::Good { kept, .. } if kept.holds != expected => {
-            Some(format!("its entry says that it is {:?}", kept.holds))
+        BlockState::Good { block_tag, .. } if block_tag.holds != expected => {
+            Some(format!("its entry says that it is {:?}", block_tag.holds))
         }
         BlockState::Good { crc: found, .. } if crc.is_some_and(|crc| (*found).max(1) != crc) => {
             let crc = crc.unwrap_or_default();

@@ -4,11 +4,11 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use strewn_array::{BlockContents, Contents, Payload};
 use strewn_raid::SECTOR_BYTES;
 
 use crate::device::BLOCK_BYTES;
-use crate::hashing::NumberMap;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR) as u64;
@@ -159,7 +159,7 @@ impl Payload for Data {
 #[derive(Debug, Default)]
 pub struct CachedBlocks {
     /// Those that follow each other lie together: most are asked for in order, and each look into the map is a wait for memory.
-    groups: NumberMap<u64, Box<Group>>,
+    groups: FxHashMap<u64, Box<Group>>,
 }
 
 /// Blocks that are together in the map.

@@ -14,7 +14,6 @@ pub mod data;
 pub mod device;
 pub mod engine;
 pub mod format;
-mod hashing;
 pub mod log;
 pub mod nbd;
 pub mod offline;

@@ -7,48 +7,50 @@ use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
 
-use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, Request};
-use crate::format::Kept;
+use crate::device::{
+    BLOCK_BYTES, Buffer, DeviceIndex, Devices, Io, IoCompletion, IoError, IoId, IoRequest,
+};
+use crate::format::BlockTag;
 use crate::log::RedoRecord;
-use crate::store::{BadBlock, BlockState, Failure, Finished, ReadOutcome, Store, Token};
+use crate::store::{BadBlock, BlockState, ReadOutcome, Store, StoreError, StoreEvent, Token};
 
 /// Reads that are under way at once.
 const READS_AT_ONCE: usize = 64;
 
 /// A store and the devices under it.
-pub struct Offline<'a, D> {
+pub struct OfflineArray<'a, D> {
     devices: &'a mut D,
     store: Store,
     /// Blocks that read as though they were written.
-    laid_over: BTreeMap<BlockPlace, (BlockState, Vec<u8>)>,
+    overlay: BTreeMap<SpindleBlock, (BlockState, Vec<u8>)>,
 }
 
 /// A block of a spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BlockPlace {
+pub struct SpindleBlock {
     /// The spindle.
     pub spindle: SpindleIndex,
     /// The block on it.
     pub dbn: Dbn,
 }
 
-impl<'a, D: Devices> Offline<'a, D> {
+impl<'a, D: Devices> OfflineArray<'a, D> {
     /// `store` on `devices`.
     pub fn new(devices: &'a mut D, store: Store) -> Self {
-        Self { devices, store, laid_over: BTreeMap::new() }
+        Self { devices, store, overlay: BTreeMap::new() }
     }
 
     /// Has the blocks of a redo record read as though they were written, with consistency point `checkpoint`: who only looks
     /// at an array finds what a restart would make of it. Later records go over earlier ones.
-    pub fn lay_over(&mut self, record: RedoRecord, checkpoint: u64) {
+    pub fn overlay_redo(&mut self, record: RedoRecord, checkpoint: u64) {
         for block in record.blocks {
-            let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
-            let (kept, crc) = (block.kept, crc32c(&block.bytes));
-            let state = match kept.holds {
+            let place = SpindleBlock { spindle: block.spindle, dbn: block.dbn };
+            let (block_tag, crc) = (block.block_tag, crc32c(&block.bytes));
+            let state = match block_tag.holds {
                 BlockContents::Gone => BlockState::Bad(BadBlock::Gone),
-                _ => BlockState::Good { kept, checkpoint, crc },
+                _ => BlockState::Good { block_tag, checkpoint, crc },
             };
-            self.laid_over.insert(place, (state, block.bytes));
+            self.overlay.insert(place, (state, block.bytes));
         }
     }
 
@@ -69,8 +71,8 @@ impl<'a, D: Devices> Offline<'a, D> {
         bytes: usize,
     ) -> Result<Vec<u8>, IoError> {
         let into = Buffer::zeroed(bytes / BLOCK_BYTES);
-        devices.submit(Io { id: IoId(0), device, request: Request::Read { offset, into } });
-        let done = one(devices);
+        devices.submit(Io { id: IoId(0), device, request: IoRequest::Read { offset, into } });
+        let done = wait_for_one(devices);
         done.result.map(|()| done.buffer.bytes().to_vec())
     }
 
@@ -88,13 +90,13 @@ impl<'a, D: Devices> Offline<'a, D> {
         devices.submit(Io {
             id: IoId(0),
             device,
-            request: Request::Write { offset, from, durable: true },
+            request: IoRequest::Write { offset, from, durable: true },
         });
-        one(devices).result
+        wait_for_one(devices).result
     }
 
     /// Lets the store come to rest; what is finished.
-    fn settle(&mut self) -> Vec<Finished> {
+    fn run_to_quiescence(&mut self) -> Vec<StoreEvent> {
         let mut finished = Vec::new();
         let mut under_way = 0usize;
         let mut done = Vec::new();
@@ -105,7 +107,7 @@ impl<'a, D: Devices> Offline<'a, D> {
             for io in ios {
                 self.devices.submit(io);
             }
-            self.store.take_finished(&mut finished);
+            self.store.take_events(&mut finished);
             if under_way == 0 {
                 return finished;
             }
@@ -118,7 +120,7 @@ impl<'a, D: Devices> Offline<'a, D> {
     }
 
     /// Reads blocks; for each its bytes, or why it is bad. A spindle that is lost has none.
-    pub fn read_blocks(&mut self, places: &[BlockPlace]) -> Vec<Option<Vec<u8>>> {
+    pub fn read_blocks(&mut self, places: &[SpindleBlock]) -> Vec<Option<Vec<u8>>> {
         self.read_states(places)
             .into_iter()
             .map(|(bytes, state)| state.is_some_and(|state| !state.is_bad()).then_some(bytes))
@@ -126,7 +128,7 @@ impl<'a, D: Devices> Offline<'a, D> {
     }
 
     /// Reads blocks; for each its bytes and what is known of it, nothing if its spindle is lost.
-    pub fn read_states(&mut self, places: &[BlockPlace]) -> Vec<(Vec<u8>, Option<BlockState>)> {
+    pub fn read_states(&mut self, places: &[SpindleBlock]) -> Vec<(Vec<u8>, Option<BlockState>)> {
         let mut all = vec![(Vec::new(), None); places.len()];
         for (chunk, all) in places.chunks(READS_AT_ONCE).zip(all.chunks_mut(READS_AT_ONCE)) {
             let runs: Vec<_> =
@@ -149,15 +151,15 @@ impl<'a, D: Devices> Offline<'a, D> {
             let sectors = ((blocks.end - blocks.start) * 8) as u32;
             self.store.read(Token(token), *spindle, blocks.start * 8, sectors);
         }
-        for finished in self.settle() {
-            if let Finished::Read { token, result: Ok(outcome) } = finished {
+        for finished in self.run_to_quiescence() {
+            if let StoreEvent::Read { token, result: Ok(outcome) } = finished {
                 let (spindle, blocks) = &runs[token.0 as usize];
                 let ReadOutcome { mut bytes, blocks: mut states } = outcome;
                 for ((dbn, bytes), state) in
                     blocks.clone().zip(bytes.chunks_exact_mut(BLOCK_BYTES)).zip(&mut states)
                 {
-                    let place = BlockPlace { spindle: *spindle, dbn: Dbn(dbn) };
-                    if let Some((over, written)) = self.laid_over.get(&place) {
+                    let place = SpindleBlock { spindle: *spindle, dbn: Dbn(dbn) };
+                    if let Some((over, written)) = self.overlay.get(&place) {
                         *state = *over;
                         bytes.copy_from_slice(written);
                     }
@@ -174,26 +176,33 @@ impl<'a, D: Devices> Offline<'a, D> {
     /// What a spindle that is there does not take.
     pub fn write_blocks(
         &mut self,
-        blocks: &[(BlockPlace, Kept, Vec<u8>)],
+        blocks: &[(SpindleBlock, BlockTag, Vec<u8>)],
         checkpoint: u64,
-    ) -> Result<(), Failure> {
-        for (place, kept, bytes) in blocks {
+    ) -> Result<(), StoreError> {
+        for (place, block_tag, bytes) in blocks {
             if !self.store.is_present(place.spindle) {
                 continue;
             }
             let first_sector = place.dbn.0 * 8;
-            self.store.write(Token(0), place.spindle, first_sector, &[bytes], &[*kept], checkpoint);
-            for finished in self.settle() {
-                if let Finished::Write { result: Err(failure), .. } = finished
-                    && failure != Failure::Gone
+            self.store.write(
+                Token(0),
+                place.spindle,
+                first_sector,
+                &[bytes],
+                &[*block_tag],
+                checkpoint,
+            );
+            for finished in self.run_to_quiescence() {
+                if let StoreEvent::Write { result: Err(failure), .. } = finished
+                    && failure != StoreError::SpindleLost
                 {
                     return Err(failure);
                 }
             }
         }
         self.store.flush(Token(0));
-        for finished in self.settle() {
-            if let Finished::Flush { result: Err(failure), .. } = finished {
+        for finished in self.run_to_quiescence() {
+            if let StoreEvent::Flush { result: Err(failure), .. } = finished {
                 return Err(failure);
             }
         }
@@ -207,11 +216,11 @@ impl<'a, D: Devices> Offline<'a, D> {
         group: &ParityGroup,
         pointers: &[Pointer],
     ) -> Vec<Option<Vec<u8>>> {
-        let places: Vec<BlockPlace> = pointers
+        let places: Vec<SpindleBlock> = pointers
             .iter()
             .map(|pointer| {
                 let location = group.locate(pointer.vbn);
-                BlockPlace { spindle: location.spindle, dbn: location.dbn }
+                SpindleBlock { spindle: location.spindle, dbn: location.dbn }
             })
             .collect();
         let read = self.read_blocks(&places);
@@ -228,12 +237,12 @@ impl<'a, D: Devices> Offline<'a, D> {
     pub fn compute(
         &mut self,
         group: &ParityGroup,
-        place: BlockPlace,
+        place: SpindleBlock,
         expected: u32,
     ) -> Option<Vec<u8>> {
         let shape = group.stripe_shape();
-        let places: Vec<BlockPlace> = (0..group.spindles())
-            .map(|spindle| BlockPlace { spindle: SpindleIndex(spindle), dbn: place.dbn })
+        let places: Vec<SpindleBlock> = (0..group.spindles())
+            .map(|spindle| SpindleBlock { spindle: SpindleIndex(spindle), dbn: place.dbn })
             .collect();
         let read = self.read_blocks(&places);
         let wanted = group.members_on(SpindleSet::single(place.spindle));
@@ -258,7 +267,7 @@ impl<'a, D: Devices> Offline<'a, D> {
 }
 
 /// Waits for the one I/O that is under way.
-fn one<D: Devices>(devices: &mut D) -> Done {
+fn wait_for_one<D: Devices>(devices: &mut D) -> IoCompletion {
     let mut done = Vec::new();
     loop {
         devices.wait(None, &mut done);

@@ -7,15 +7,15 @@ use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
-use crate::engine::{Engine, HostRequest, LiveArray, RequestId};
+use crate::engine::{HostRequest, LiveArray, LiveArrayEngine, RequestId};
 use crate::format::{
     DeviceKind, Label, LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Snapshot,
     Superblock, redo_data_bytes,
 };
 use crate::log::{HostRecord, Log, RecoveredLog, read_log};
-use crate::offline::{BlockPlace, Offline};
-use crate::running::Running;
-use crate::store::{Failure, Store};
+use crate::offline::{OfflineArray, SpindleBlock};
+use crate::running::RunningArray;
+use crate::store::{Store, StoreError};
 
 /// Bytes of checksum blocks that a store keeps in memory.
 const CHECKSUM_CACHE_BYTES: usize = 64 << 20;
@@ -37,7 +37,7 @@ pub enum RestartError {
     LogBreaksOff(u64),
     /// A redo record cannot be carried out.
     #[error("a redo record cannot be carried out: {0}")]
-    Redo(Failure),
+    Redo(StoreError),
     /// A block that leads to others can be neither read nor computed.
     #[error("block {0} of metadata can be neither read nor computed from the rest of its stripe")]
     MetadataGone(u32),
@@ -78,7 +78,7 @@ pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<S
         for block in SUPERBLOCK_SLOTS {
             let offset = block * BLOCK_BYTES as u64;
             let device = DeviceIndex(position);
-            slots.extend(Offline::read_raw(devices, device, offset, BLOCK_BYTES).ok());
+            slots.extend(OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES).ok());
         }
     }
     Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
@@ -91,7 +91,7 @@ fn label_of_spindles<D: Devices>(devices: &mut D, label: &Label) -> Option<Label
         return Some(label.clone());
     }
     let mut labels = (0..label.members.len() as u16).filter_map(|position| {
-        let block = Offline::read_raw(devices, DeviceIndex(position), 0, BLOCK_BYTES).ok()?;
+        let block = OfflineArray::read_raw(devices, DeviceIndex(position), 0, BLOCK_BYTES).ok()?;
         Label::decode(&block).ok()
     });
     let of_array = |own: &Label| own.array == label.array && own.kind == DeviceKind::Spindle;
@@ -102,29 +102,29 @@ fn label_of_spindles<D: Devices>(devices: &mut D, label: &Label) -> Option<Label
 /// Whether a spindle does not answer.
 fn is_gone<D: Devices>(devices: &mut D, spindle: SpindleIndex) -> bool {
     let offset = SUPERBLOCK_SLOTS[0] * BLOCK_BYTES as u64;
-    let read = Offline::read_raw(devices, DeviceIndex(spindle.0), offset, BLOCK_BYTES);
+    let read = OfflineArray::read_raw(devices, DeviceIndex(spindle.0), offset, BLOCK_BYTES);
     matches!(read, Err(IoError::Gone(_)))
 }
 
 /// Writes what the array goes on from, the newest label and the newest superblock, to all devices that do not have it: they
 /// may have been written to some of them only when the power went, and these may be lost next. What is written from now
 /// on goes over blocks that only older ones need.
-fn spread<D: Devices>(
+fn propagate_newest<D: Devices>(
     devices: &mut D,
     label: &Label,
     superblock: &Superblock,
 ) -> Result<(), RestartError> {
     let mut write_missing = |device: DeviceIndex, block: u64, wanted: Buffer| {
         let offset = block * BLOCK_BYTES as u64;
-        if Offline::read_raw(devices, device, offset, BLOCK_BYTES)
+        if OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES)
             .is_ok_and(|bytes| bytes == wanted.bytes())
         {
             return Ok(());
         }
-        match Offline::write_raw(devices, device, block, wanted) {
+        match OfflineArray::write_raw(devices, device, block, wanted) {
             // A device that is not there is found out by whoever needs it.
             Ok(()) | Err(IoError::Gone(_) | IoError::Unreadable) => Ok(()),
-            Err(IoError::NoSpace) => Err(RestartError::Redo(Failure::NoSpace)),
+            Err(IoError::NoSpace) => Err(RestartError::Redo(StoreError::NoSpace)),
         }
     };
     for (device, label) in label.of_devices() {
@@ -150,11 +150,11 @@ pub(crate) fn log_of<D: Devices>(
 ) -> Result<RecoveredLog, IoError> {
     let device = DeviceIndex(label.members.len() as u16);
     read_log(&label.log_layout(), superblock, &mut |offset, bytes| {
-        Offline::read_raw(devices, device, offset, bytes)
+        OfflineArray::read_raw(devices, device, offset, bytes)
     })
 }
 
-impl<'a, D: Devices> Offline<'a, D> {
+impl<'a, D: Devices> OfflineArray<'a, D> {
     /// What is on the devices of an array that does not run, as a restart would have it: with what redo records have beside
     /// the newest superblock, which comes with it. Devices are the spindles by position, those that are not there closed, and
     /// the log behind them; `label` is the newest, of a spindle. Nothing is written.
@@ -169,7 +169,7 @@ impl<'a, D: Devices> Offline<'a, D> {
         let redo = log_of(devices, label, &superblock).map_err(RestartError::Log)?.redo;
         let mut offline = Self::new(devices, store_of(label));
         for record in redo {
-            offline.lay_over(record, superblock.checkpoint + 1);
+            offline.overlay_redo(record, superblock.checkpoint + 1);
         }
         Ok((offline, superblock))
     }
@@ -180,7 +180,7 @@ impl<'a, D: Devices> Offline<'a, D> {
 /// # Errors
 /// If a block of metadata is not there, or not what it should be.
 pub fn read_tree<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     superblock: &Superblock,
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
@@ -195,7 +195,7 @@ pub fn read_tree<D: Devices>(
 /// # Errors
 /// If a block of metadata is not there, or not what it should be.
 pub fn read_snapshots<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     snapshots: &[Snapshot],
 ) -> Result<Vec<Vec<(u32, Pointer)>>, RestartError> {
@@ -207,7 +207,7 @@ pub fn read_snapshots<D: Devices>(
 /// # Errors
 /// If a block of metadata is not there, or not what it should be.
 pub fn read_snapshot<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     snapshot: &Snapshot,
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
@@ -218,7 +218,7 @@ pub fn read_snapshot<D: Devices>(
 }
 
 fn read_below<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     top: (u32, Pointer),
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
@@ -252,14 +252,14 @@ pub fn store_of(label: &Label) -> Store {
     let mut store = Store::new(label.array.tag(), label.members.len() as u16, CHECKSUM_CACHE_BYTES);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         if member.state != MemberState::Present {
-            store.forget_spindle(position);
+            store.drop_spindle(position);
         }
     }
     store
 }
 
 /// What an array is begun from.
-pub struct Beginning {
+pub struct RestartOptions {
     /// The newest label.
     pub label: Label,
     /// Sectors of the LUN.
@@ -275,9 +275,9 @@ pub struct Beginning {
 /// If it cannot run; nothing is lost then.
 pub fn restart_write_anywhere<D: Devices>(
     devices: D,
-    beginning: &Beginning,
+    beginning: &RestartOptions,
     config: &WriteAnywhereConfig,
-) -> Result<Running<D, WriteAnywhere<Data>>, RestartError> {
+) -> Result<RunningArray<D, WriteAnywhere<Data>>, RestartError> {
     restart(devices, beginning, |offline, superblock| {
         let blocks = read_tree(offline, config, superblock)?;
         let held = read_snapshots(offline, config, &superblock.snapshots)?;
@@ -313,9 +313,9 @@ pub fn restart_write_anywhere<D: Devices>(
 /// If it cannot run; nothing is lost then.
 pub fn restart_in_place<D: Devices>(
     devices: D,
-    beginning: &Beginning,
+    beginning: &RestartOptions,
     config: &InPlaceConfig,
-) -> Result<Running<D, InPlace<Data>>, RestartError> {
+) -> Result<RunningArray<D, InPlace<Data>>, RestartError> {
     let label = &beginning.label;
     if !config.lun_sectors.is_multiple_of(8) {
         return Err(RestartError::LunOfParts(config.lun_sectors));
@@ -340,10 +340,10 @@ pub fn restart_in_place<D: Devices>(
 /// As [`restart_write_anywhere`].
 pub fn restart<D: Devices, A: LiveArray>(
     mut devices: D,
-    beginning: &Beginning,
-    make: impl FnOnce(&mut Offline<'_, D>, &Superblock) -> Result<A, RestartError>,
-) -> Result<Running<D, A>, RestartError> {
-    let Beginning { label, lun_sectors, accept_lost_writes } = beginning;
+    beginning: &RestartOptions,
+    make: impl FnOnce(&mut OfflineArray<'_, D>, &Superblock) -> Result<A, RestartError>,
+) -> Result<RunningArray<D, A>, RestartError> {
+    let RestartOptions { label, lun_sectors, accept_lost_writes } = beginning;
     let label = &label_of_spindles(&mut devices, label).ok_or(RestartError::NoLabel)?;
     let layout = label.log_layout();
     let (half_bytes, needed) =
@@ -362,24 +362,24 @@ pub fn restart<D: Devices, A: LiveArray>(
         return Err(RestartError::LogBreaksOff(last));
     }
 
-    spread(&mut devices, label, &superblock)?;
+    propagate_newest(&mut devices, label, &superblock)?;
     let tag = label.array.tag();
     let mut store = store_of(label);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         // One that the labels have and that is closed is not there.
         if member.state == MemberState::Present && is_gone(&mut devices, position) {
-            store.forget_spindle(position);
+            store.drop_spindle(position);
         }
     }
-    let mut offline = Offline::new(&mut devices, store);
+    let mut offline = OfflineArray::new(&mut devices, store);
     let any_redo = !redo.is_empty();
     for record in redo {
         let blocks: Vec<_> = record
             .blocks
             .into_iter()
             .map(|block| {
-                let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
-                (place, block.kept, block.bytes)
+                let place = SpindleBlock { spindle: block.spindle, dbn: block.dbn };
+                (place, block.block_tag, block.bytes)
             })
             .collect();
         offline.write_blocks(&blocks, superblock.checkpoint + 1).map_err(RestartError::Redo)?;
@@ -388,27 +388,27 @@ pub fn restart<D: Devices, A: LiveArray>(
     let mut store = offline.into_store();
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         if member.state == MemberState::Rebuilding {
-            store.take_spindle(position);
+            store.admit_spindle(position);
         }
     }
 
     let log = Log::new(log_device, layout, tag, start);
     let now_ns = devices.now_ns();
     let mut engine =
-        Engine::new(array, store, log, label.clone(), superblock, *lun_sectors, now_ns);
+        LiveArrayEngine::new(array, store, log, label.clone(), superblock, *lun_sectors, now_ns);
     engine.set_replaying(true);
-    let mut running = Running::new(devices, engine);
+    let mut running = RunningArray::new(devices, engine);
     if any_redo {
         // New records go over the old ones, and may be torn where these were whole. Were some of the old ones carried out
         // again then, and others not, stripes would be left as they never were.
-        running.renew_superblock().map_err(RestartError::Stopped)?;
+        running.rewrite_superblock().map_err(RestartError::Stopped)?;
     }
     for record in host {
         let request = match record {
             HostRecord::Write { first_sector, data, .. } => {
                 HostRequest::Write { first_sector, data }
             }
-            HostRecord::Punch { first_sector, sectors, .. } => {
+            HostRecord::Unmap { first_sector, sectors, .. } => {
                 HostRequest::Zero(first_sector..first_sector + sectors)
             }
         };

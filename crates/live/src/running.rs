@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use crate::device::{Devices, Done, Io, Waker};
-use crate::engine::{Answer, Engine, HostRequest, LiveArray, RequestError, RequestId};
+use crate::device::{Devices, Io, IoCompletion, Waker};
+use crate::engine::{Answer, HostRequest, LiveArray, LiveArrayEngine, RequestError, RequestId};
 
 /// An array that runs on devices.
-pub struct Running<D, A> {
+pub struct RunningArray<D, A> {
     devices: D,
-    engine: Engine<A>,
+    engine: LiveArrayEngine<A>,
     ios: Vec<Io>,
-    done: Vec<Done>,
+    done: Vec<IoCompletion>,
     under_way: usize,
 }
 
-impl<D: Devices, A: LiveArray> Running<D, A> {
+impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     /// `engine` on `devices`.
-    pub fn new(devices: D, engine: Engine<A>) -> Self {
+    pub fn new(devices: D, engine: LiveArrayEngine<A>) -> Self {
         Self { devices, engine, ios: Vec::new(), done: Vec::new(), under_way: 0 }
     }
 
@@ -33,24 +33,24 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
 
     /// The engine.
     #[must_use]
-    pub fn engine(&self) -> &Engine<A> {
+    pub fn engine(&self) -> &LiveArrayEngine<A> {
         &self.engine
     }
 
     /// The engine, to be told something.
-    pub fn engine_mut(&mut self) -> &mut Engine<A> {
+    pub fn engine_mut(&mut self) -> &mut LiveArrayEngine<A> {
         &mut self.engine
     }
 
     /// The same on what `make` makes of its devices, such as a wrapper that watches them. Nothing may be under way.
     #[must_use]
-    pub fn map_devices<E: Devices>(self, make: impl FnOnce(D) -> E) -> Running<E, A> {
+    pub fn map_devices<E: Devices>(self, make: impl FnOnce(D) -> E) -> RunningArray<E, A> {
         let Self { devices, engine, ios, done, under_way } = self;
         debug_assert_eq!(under_way, 0, "what is under way would not be seen to come back");
-        Running { devices: make(devices), engine, ios, done, under_way }
+        RunningArray { devices: make(devices), engine, ios, done, under_way }
     }
 
-    /// What ends a wait in [`turn`](Self::turn) from another thread.
+    /// What ends a wait in [`poll`](Self::poll) from another thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
         self.devices.waker()
@@ -90,7 +90,7 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
     }
 
     /// Lets what can happen happen: waits for a device, the array's timer, a wake-up, or `most`.
-    pub fn turn(&mut self, most: Option<Duration>) {
+    pub fn poll(&mut self, most: Option<Duration>) {
         self.send();
         let now_ns = self.devices.now_ns();
         let timer = self.engine.timer_ns();
@@ -121,7 +121,7 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
             if let Some((_, answer)) = answers.pop() {
                 return answer;
             }
-            self.turn(None);
+            self.poll(None);
         }
     }
 
@@ -140,7 +140,7 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
     pub fn catch_up(&mut self) -> Result<(), String> {
         self.bring_to_spindles_until(|running| {
             let engine = &running.engine;
-            if engine.is_rebuilding() { engine.has_caught_up() } else { running.is_clean() }
+            if engine.is_rebuilding() { engine.is_caught_up() } else { running.is_clean() }
         })
     }
 
@@ -159,11 +159,11 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
             }
             let now_ns = self.devices.now_ns();
             self.engine.bring_to_spindles(now_ns);
-            self.turn(None);
+            self.poll(None);
         }
     }
 
-    /// Writes a superblock that needs nothing of the log, see [`Engine::seal`]. Of use only when all has caught up.
+    /// Writes a superblock that needs nothing of the log, see [`LiveArrayEngine::seal`]. Of use only when all has caught up.
     ///
     /// # Errors
     /// Why the array stopped.
@@ -172,13 +172,13 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         self.catch_up()
     }
 
-    /// Writes the last superblock once more, see [`Engine::renew_superblock`], and waits for it.
+    /// Writes the last superblock once more, see [`LiveArrayEngine::rewrite_superblock`], and waits for it.
     ///
     /// # Errors
     /// Why the array stopped.
-    pub fn renew_superblock(&mut self) -> Result<(), String> {
+    pub fn rewrite_superblock(&mut self) -> Result<(), String> {
         if !self.engine.is_committing() {
-            self.engine.renew_superblock();
+            self.engine.rewrite_superblock();
         }
         loop {
             if let Some(why) = self.engine.stopped() {
@@ -187,7 +187,7 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
             if !self.engine.is_committing() {
                 return Ok(());
             }
-            self.turn(None);
+            self.poll(None);
         }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! In place there are no pointers, and what is kept beside parity tells which block is stale. Where it does not, because it
 //! was written when a block of its stripe was not known, and parity differs: it is made to agree with what is there, so that
-//! another block that is lost is not computed from it wrongly, and [`Scrubbed::lost_writes`] says where that was.
+//! another block that is lost is not computed from it wrongly, and [`ScrubReport::lost_writes`] says where that was.
 
 use std::collections::HashMap;
 
@@ -18,11 +18,11 @@ use strewn_raid::{
     Dbn, MemberSet, SpindleIndex, StripeBytes, StripeCodec, StripeShape, StripedLayout,
 };
 
-use crate::cross_check::Written;
+use crate::cross_check::WrittenBlock;
 use crate::device::{BLOCK_BYTES, Devices};
-use crate::format::{Kept, StripeSum};
-use crate::offline::{BlockPlace, Offline};
-use crate::store::{BlockState, Failure};
+use crate::format::{BlockTag, StripeSum};
+use crate::offline::{OfflineArray, SpindleBlock};
+use crate::store::{BlockState, StoreError};
 use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
 
 /// Stripes that are read at a time: a row, with one checksum block a spindle.
@@ -30,7 +30,7 @@ const STRIPES_AT_ONCE: u64 = 64;
 
 /// What a scrub has found and done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scrubbed {
+pub struct ScrubReport {
     /// Stripes with anything in use (in place: with anything in them): of a block a spindle, so that a stripe of an in-place
     /// array has as many as a chunk has blocks.
     pub stripes: u64,
@@ -41,7 +41,7 @@ pub struct Scrubbed {
     /// Stripes whose data were right and whose parity was not; it was written again.
     pub parity_repaired: u64,
     /// Blocks in use that cannot be computed either, with their places.
-    pub gone: Vec<(BlockContents, BlockPlace)>,
+    pub gone: Vec<(BlockContents, SpindleBlock)>,
     /// Whether all stripes were looked at, and it was not ended before.
     pub is_whole: bool,
     /// Of the stripes whose parity was written again those of an in-place array where it may be a block that was wrong.
@@ -53,12 +53,12 @@ pub struct Scrubbed {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostWrite {
     /// Where the parity is.
-    pub parity: BlockPlace,
+    pub parity: SpindleBlock,
     /// The blocks of the LUN.
     pub among: Vec<u64>,
 }
 
-impl Scrubbed {
+impl ScrubReport {
     /// Whether all was looked at, and nothing was wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -72,21 +72,21 @@ impl Scrubbed {
 /// # Errors
 /// If a spindle does not take what is to be written to it.
 pub fn scrub<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     blocks: &[(u32, Pointer)],
     checkpoint: u64,
     mut progress: impl FnMut(f64) -> bool,
-) -> Result<Scrubbed, Failure> {
+) -> Result<ScrubReport, StoreError> {
     let (group, keys) = (&config.group, config.block_keys());
     let in_use: HashMap<u64, (u32, u32)> =
         blocks.iter().map(|(key, pointer)| (pointer.vbn.0, (*key, pointer.checksum))).collect();
-    let used = |place: BlockPlace| {
+    let used = |place: SpindleBlock| {
         (place.spindle.0 < group.data_spindles())
             .then(|| group.vbn(place.spindle, place.dbn).0)
             .and_then(|vbn| in_use.get(&vbn).copied())
     };
-    let mut scrubbed = Scrubbed::default();
+    let mut scrubbed = ScrubReport::default();
     for first in (0..group.stripes()).step_by(STRIPES_AT_ONCE as usize) {
         let stripes = first..(first + STRIPES_AT_ONCE).min(group.stripes());
         let runs: Vec<_> =
@@ -96,7 +96,7 @@ pub fn scrub<D: Devices>(
         for stripe in stripes.clone() {
             let at = (stripe - first) as usize;
             let members = (0..).zip(&read).map(|(spindle, (bytes, states))| {
-                let place = BlockPlace { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) };
+                let place = SpindleBlock { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) };
                 let used = used(place);
                 let holds = match used {
                     _ if spindle >= group.data_spindles() => BlockContents::Parity,
@@ -133,12 +133,12 @@ pub fn scrub<D: Devices>(
 /// # Errors
 /// If a spindle does not take what is to be written to it.
 pub fn scrub_in_place<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &InPlaceConfig,
     checkpoint: u64,
     mut progress: impl FnMut(f64) -> bool,
-) -> Result<Scrubbed, Failure> {
-    let mut scrubbed = Scrubbed::default();
+) -> Result<ScrubReport, StoreError> {
+    let mut scrubbed = ScrubReport::default();
     let stripes = stripes_of_lun(config);
     for stripe in 0..stripes {
         let read = InPlaceStripe::read(offline, config, stripe);
@@ -158,26 +158,27 @@ pub fn scrub_in_place<D: Devices>(
 }
 
 /// What is to be written, with what is kept beside it.
-type Writes = Vec<(BlockPlace, Kept, Vec<u8>)>;
+type Writes = Vec<(SpindleBlock, BlockTag, Vec<u8>)>;
 
 /// Has parity that is written for a row of an in-place stripe say what the data are: those of `writes`, and those that were
 /// read.
-fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(BlockPlace, Kept, Vec<u8>)]) {
+fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(SpindleBlock, BlockTag, Vec<u8>)]) {
     let Some((_, data)) = members.split_last() else { return };
     let crc_of = |one: &MemberRead<'_>| {
         let written = writes.iter().find(|(place, ..)| *place == one.place);
         match (written, one.state) {
             (Some((_, _, bytes)), _) => Some(crc32c(bytes)),
-            (None, Some(state)) => Written::of(&state).map(|written| written.crc),
+            (None, Some(state)) => WrittenBlock::of(&state).map(|written| written.crc),
             (None, None) => None,
         }
     };
     let crcs: Option<Vec<u32>> = data.iter().map(crc_of).collect();
-    let redo = data.iter().filter_map(|one| Some(Written::of(&one.state?)?.redo)).max();
-    for (_, kept, _) in writes.iter_mut().filter(|(_, kept, _)| kept.holds == BlockContents::Parity)
+    let redo = data.iter().filter_map(|one| Some(WrittenBlock::of(&one.state?)?.redo)).max();
+    for (_, block_tag, _) in
+        writes.iter_mut().filter(|(_, block_tag, _)| block_tag.holds == BlockContents::Parity)
     {
-        kept.redo = redo.unwrap_or(0);
-        kept.stripe_sum = crcs.as_ref().map(|crcs| StripeSum::of(crcs.iter().copied()));
+        block_tag.redo = redo.unwrap_or(0);
+        block_tag.stripe_sum = crcs.as_ref().map(|crcs| StripeSum::of(crcs.iter().copied()));
     }
 }
 
@@ -185,7 +186,7 @@ fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(BlockPlace, Kept, Vec<u8
 fn scrub_stripe(
     shape: StripeShape,
     members: &[MemberRead<'_>],
-    scrubbed: &mut Scrubbed,
+    scrubbed: &mut ScrubReport,
     writes: &mut Writes,
 ) {
     if members.iter().all(|one| matches!(one.state, None | Some(BlockState::NeverWritten))) {
@@ -240,7 +241,9 @@ fn is_wrong(read: &MemberRead<'_>) -> bool {
     match read.state {
         None => false,
         Some(BlockState::Bad(_)) => true,
-        Some(BlockState::Good { kept, .. }) => differs || read.is_used && kept.holds != read.holds,
+        Some(BlockState::Good { block_tag, .. }) => {
+            differs || read.is_used && block_tag.holds != read.holds
+        }
         Some(BlockState::NeverWritten) => differs,
     }
 }
@@ -248,7 +251,7 @@ fn is_wrong(read: &MemberRead<'_>) -> bool {
 fn scrub_parity(
     shape: StripeShape,
     members: &[MemberRead<'_>],
-    scrubbed: &mut Scrubbed,
+    scrubbed: &mut ScrubReport,
     writes: &mut Writes,
 ) {
     let bytes: Option<Vec<&[u8]>> = members.iter().map(|one| one.bytes).collect();

@@ -10,20 +10,20 @@ use crate::device::{Devices, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
 use crate::format::{Label, Superblock};
 use crate::nbd;
-use crate::running::Running;
+use crate::running::RunningArray;
 
 /// What is called with the answer of a request.
 pub type Reply = Box<dyn FnOnce(Result<Answer, RequestError>) + Send>;
 
 enum Message {
     Request(HostRequest, Reply),
-    Look(Sender<Look>),
+    ArrayStatus(Sender<ArrayStatus>),
     ShutDown,
 }
 
 /// How an array is.
 #[derive(Debug, Clone)]
-pub struct Look {
+pub struct ArrayStatus {
     /// What it has done since it began.
     pub counters: Counters,
     /// How data and free space lie.
@@ -65,26 +65,26 @@ impl Client {
 
     /// How the array is; nothing if it was shut down.
     #[must_use]
-    pub fn look(&self) -> Option<Look> {
+    pub fn look(&self) -> Option<ArrayStatus> {
         let (sender, receiver) = channel();
-        self.messages.send(Message::Look(sender)).ok()?;
+        self.messages.send(Message::ArrayStatus(sender)).ok()?;
         self.waker.wake();
         receiver.recv().ok()
     }
 }
 
 /// An array on a thread of its own.
-pub struct Serving {
+pub struct ArrayThread {
     client: Client,
     thread: JoinHandle<Result<(), String>>,
 }
 
-impl Serving {
+impl ArrayThread {
     /// Starts the thread.
     ///
     /// # Errors
     /// If the system has none.
-    pub fn start<D, A>(running: Running<D, A>) -> std::io::Result<Self>
+    pub fn start<D, A>(running: RunningArray<D, A>) -> std::io::Result<Self>
     where
         D: Devices + Send + 'static,
         A: LiveArray + Send + 'static,
@@ -123,7 +123,7 @@ impl Serving {
 const MESSAGES_AT_ONCE: usize = 256;
 
 fn serve<D: Devices, A: LiveArray>(
-    mut running: Running<D, A>,
+    mut running: RunningArray<D, A>,
     messages: Receiver<Message>,
 ) -> Result<(), String> {
     let mut replies: slab::Slab<Reply> = slab::Slab::new();
@@ -140,7 +140,7 @@ fn serve<D: Devices, A: LiveArray>(
                     let id = RequestId(replies.insert(reply) as u64);
                     running.submit(id, request);
                 }
-                Message::Look(sender) => {
+                Message::ArrayStatus(sender) => {
                     // Nobody need be waiting any more.
                     let _ = sender.send(look(&running));
                 }
@@ -159,14 +159,14 @@ fn serve<D: Devices, A: LiveArray>(
             running.send();
         }
         if taken < MESSAGES_AT_ONCE && !any {
-            running.turn(None);
+            running.poll(None);
         }
     }
 }
 
-fn look<D: Devices, A: LiveArray>(running: &Running<D, A>) -> Look {
+fn look<D: Devices, A: LiveArray>(running: &RunningArray<D, A>) -> ArrayStatus {
     let engine = running.engine();
-    Look {
+    ArrayStatus {
         counters: *engine.array().counters(),
         layout: engine.array().layout(),
         label: engine.label().clone(),
@@ -206,9 +206,7 @@ impl nbd::Export for LunExport {
                 HostRequest::Write { first_sector: offset / 512, data }
             }
             nbd::Request::Flush => HostRequest::Flush,
-            nbd::Request::Trim { offset, bytes, .. } => {
-                HostRequest::GiveBack(sectors(offset, bytes))
-            }
+            nbd::Request::Trim { offset, bytes, .. } => HostRequest::Unmap(sectors(offset, bytes)),
             nbd::Request::WriteZeroes { offset, bytes, .. } => {
                 HostRequest::Zero(sectors(offset, bytes))
             }

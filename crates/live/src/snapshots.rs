@@ -11,9 +11,9 @@ use crate::configuration::Size;
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::engine::{LiveArray, NoSnapshot};
 use crate::format::{Label, MAXIMUM_SNAPSHOT_NAME_BYTES, MAXIMUM_SNAPSHOTS, Snapshot, Superblock};
-use crate::offline::Offline;
+use crate::offline::OfflineArray;
 use crate::restart::{RestartError, read_snapshot};
-use crate::running::Running;
+use crate::running::RunningArray;
 
 /// Blocks of an image that are read at a time.
 const BLOCKS_AT_ONCE: usize = 1024;
@@ -83,7 +83,7 @@ impl SnapshotError {
     }
 }
 
-impl<D: Devices, A: LiveArray> Running<D, A> {
+impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     /// Takes a snapshot of all that was acknowledged. Nothing may be asked for meanwhile.
     ///
     /// # Errors
@@ -151,14 +151,14 @@ pub fn read_image<D: Devices>(
     name: &str,
     block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,
 ) -> Result<(), SnapshotError> {
-    let (mut offline, Superblock { snapshots, .. }) = Offline::as_restarted(devices, label)?;
+    let (mut offline, Superblock { snapshots, .. }) = OfflineArray::as_restarted(devices, label)?;
     let snapshot = &snapshots[position(&snapshots, name)?];
     read_image_of(&mut offline, config, snapshot, block)
 }
 
 /// What [`read_image`] does, of a snapshot that was found.
 pub(crate) fn read_image_of<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     snapshot: &Snapshot,
     mut block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,

@@ -7,22 +7,22 @@ use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_raid::SpindleIndex;
 
-use crate::assembly::Assembled;
+use crate::assembly::AssembledArray;
 use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
-use crate::device::{Devices, Engine, RealDevices, open_devices};
+use crate::device::{Devices, IoBackend, RealDevices, open_devices};
 use crate::engine::LiveArray;
 use crate::format::{MemberState, Superblock};
-use crate::offline::Offline;
+use crate::offline::OfflineArray;
 use crate::restart::{
-    Beginning, RestartError, newest_superblock, read_snapshots, read_tree, restart_in_place,
+    RestartError, RestartOptions, newest_superblock, read_snapshots, read_tree, restart_in_place,
     restart_write_anywhere, store_of,
 };
-use crate::running::Running;
-use crate::scrub::{Scrubbed, scrub, scrub_in_place};
-use crate::serving::Serving;
+use crate::running::RunningArray;
+use crate::scrub::{ScrubReport, scrub, scrub_in_place};
+use crate::serving::ArrayThread;
 use crate::snapshots::SnapshotError;
-use crate::store::Failure;
+use crate::store::StoreError;
 
 /// How often it is told how far a rebuild is, at least.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -44,7 +44,7 @@ pub enum StartError {
     Stopped(String),
     /// What was to be written again was not taken.
     #[error("a spindle does not take what is to be written again: {0}")]
-    Scrub(Failure),
+    Scrub(StoreError),
     /// It was opened with another's configuration.
     #[error("the configuration is of another kind of array")]
     OtherConfiguration,
@@ -73,20 +73,20 @@ impl StartError {
 }
 
 /// An array that runs on real devices.
-pub enum Started {
+pub enum StartedArray {
     /// Copy on write.
-    WriteAnywhere(Box<Running<RealDevices, WriteAnywhere<Data>>>),
+    WriteAnywhere(Box<RunningArray<RealDevices, WriteAnywhere<Data>>>),
     /// Where it belongs.
-    InPlace(Box<Running<RealDevices, InPlace<Data>>>),
+    InPlace(Box<RunningArray<RealDevices, InPlace<Data>>>),
 }
 
-impl Started {
-    /// Which way its devices are asked: never [`Engine::Auto`].
+impl StartedArray {
+    /// Which way its devices are asked: never [`IoBackend::Auto`].
     #[must_use]
-    pub fn engine(&self) -> Engine {
+    pub fn backend(&self) -> IoBackend {
         match self {
-            Self::WriteAnywhere(running) => running.devices().engine(),
-            Self::InPlace(running) => running.devices().engine(),
+            Self::WriteAnywhere(running) => running.devices().backend(),
+            Self::InPlace(running) => running.devices().backend(),
         }
     }
 
@@ -102,7 +102,7 @@ impl Started {
         }
     }
 
-    /// Takes a snapshot, see [`Running::take_snapshot`], and shuts the array down.
+    /// Takes a snapshot, see [`RunningArray::take_snapshot`], and shuts the array down.
     ///
     /// # Errors
     /// See [`SnapshotError`].
@@ -110,7 +110,7 @@ impl Started {
         self.and_shut_down(|running| running.take_snapshot(name, taken_unix_seconds))
     }
 
-    /// Deletes a snapshot, see [`Running::delete_snapshot`], and shuts the array down.
+    /// Deletes a snapshot, see [`RunningArray::delete_snapshot`], and shuts the array down.
     ///
     /// # Errors
     /// See [`SnapshotError`].
@@ -121,7 +121,9 @@ impl Started {
     /// Does something with snapshots, and shuts the array down whether that was refused or not.
     fn and_shut_down(
         self,
-        action: impl FnOnce(&mut Running<RealDevices, WriteAnywhere<Data>>) -> Result<(), SnapshotError>,
+        action: impl FnOnce(
+            &mut RunningArray<RealDevices, WriteAnywhere<Data>>,
+        ) -> Result<(), SnapshotError>,
     ) -> Result<(), SnapshotError> {
         match self {
             Self::WriteAnywhere(mut running) => {
@@ -144,7 +146,7 @@ impl Started {
         self,
         config: &ArrayConfig,
         mut progress: impl FnMut(ScrubStage, f64) -> bool,
-    ) -> Result<Scrubbed, StartError> {
+    ) -> Result<ScrubReport, StartError> {
         match (self, config) {
             (Self::WriteAnywhere(running), ArrayConfig::WriteAnywhere(config)) => {
                 scrub_stopped(*running, &mut progress, |offline, superblock, progress| {
@@ -169,10 +171,12 @@ impl Started {
     ///
     /// # Errors
     /// If there is none.
-    pub fn serve(self) -> Result<Serving, StartError> {
+    pub fn serve(self) -> Result<ArrayThread, StartError> {
         match self {
-            Self::WriteAnywhere(running) => Serving::start(*running).map_err(StartError::Thread),
-            Self::InPlace(running) => Serving::start(*running).map_err(StartError::Thread),
+            Self::WriteAnywhere(running) => {
+                ArrayThread::start(*running).map_err(StartError::Thread)
+            }
+            Self::InPlace(running) => ArrayThread::start(*running).map_err(StartError::Thread),
         }
     }
 }
@@ -188,28 +192,28 @@ pub enum ScrubStage {
 
 /// Brings all to the spindles, and scrubs what lies there.
 fn scrub_stopped<D: Devices, A: LiveArray>(
-    mut running: Running<D, A>,
+    mut running: RunningArray<D, A>,
     progress: &mut impl FnMut(ScrubStage, f64) -> bool,
     scrub: impl FnOnce(
-        &mut Offline<'_, D>,
+        &mut OfflineArray<'_, D>,
         &Superblock,
         &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Scrubbed, StartError>,
-) -> Result<Scrubbed, StartError> {
+    ) -> Result<ScrubReport, StartError>,
+) -> Result<ScrubReport, StartError> {
     if !finish_rebuild(&mut running, |done| progress(ScrubStage::Rebuild, done))? {
         running.shut_down().map_err(StartError::Stopped)?;
-        return Ok(Scrubbed::default());
+        return Ok(ScrubReport::default());
     }
     running.clean().and_then(|()| running.shut_down()).map_err(StartError::Stopped)?;
     let label = running.engine().label().clone();
     let mut devices = running.into_devices();
     let superblock = newest_superblock(&mut devices, &label).ok_or(RestartError::NoSuperblock)?;
-    let mut offline = Offline::new(&mut devices, store_of(&label));
+    let mut offline = OfflineArray::new(&mut devices, store_of(&label));
     scrub(&mut offline, &superblock, &mut |done| progress(ScrubStage::Scrub, done))
 }
 
 fn rebuild<D: Devices, A: LiveArray>(
-    mut running: Running<D, A>,
+    mut running: RunningArray<D, A>,
     progress: impl FnMut(f64) -> bool,
 ) -> Result<bool, StartError> {
     let rebuilding = running.engine().rebuilding();
@@ -224,7 +228,7 @@ fn rebuild<D: Devices, A: LiveArray>(
 
 /// Waits until nothing is being rebuilt any more, or `progress` has enough of it; whether it was waited for to the end.
 fn finish_rebuild<D: Devices, A: LiveArray>(
-    running: &mut Running<D, A>,
+    running: &mut RunningArray<D, A>,
     mut progress: impl FnMut(f64) -> bool,
 ) -> Result<bool, StartError> {
     loop {
@@ -240,7 +244,7 @@ fn finish_rebuild<D: Devices, A: LiveArray>(
         if !progress(done) {
             return Ok(false);
         }
-        running.turn(Some(LOOK_EVERY));
+        running.poll(Some(LOOK_EVERY));
     }
 }
 
@@ -248,40 +252,43 @@ fn finish_rebuild<D: Devices, A: LiveArray>(
 ///
 /// # Errors
 /// See [`StartError`]. What is on the devices is as it was, or further on the way to what was acknowledged.
-pub fn start(assembled: Assembled, engine: Engine) -> Result<Started, StartError> {
-    start_with(assembled, engine, false)
+pub fn start(assembled: AssembledArray, backend: IoBackend) -> Result<StartedArray, StartError> {
+    start_with(assembled, backend, false)
 }
 
 /// Starts an array as [`start`] does, even if its log has lost what was acknowledged: with what was before that.
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_with_lost_writes(assembled: Assembled, engine: Engine) -> Result<Started, StartError> {
-    start_with(assembled, engine, true)
+pub fn start_with_lost_writes(
+    assembled: AssembledArray,
+    backend: IoBackend,
+) -> Result<StartedArray, StartError> {
+    start_with(assembled, backend, true)
 }
 
 fn start_with(
-    assembled: Assembled,
-    engine: Engine,
+    assembled: AssembledArray,
+    backend: IoBackend,
     accept_lost_writes: bool,
-) -> Result<Started, StartError> {
+) -> Result<StartedArray, StartError> {
     let config = assembled.configuration.array()?;
-    let beginning = Beginning {
+    let beginning = RestartOptions {
         label: assembled.label_of(Some(0)),
         lun_sectors: assembled.configuration.lun_blocks * 8,
         accept_lost_writes,
     };
-    let Assembled { spindles, log, .. } = assembled;
-    let devices = open_devices(spindles.into_iter().chain([Some(log)]), engine)
+    let AssembledArray { spindles, log, .. } = assembled;
+    let devices = open_devices(spindles.into_iter().chain([Some(log)]), backend)
         .map_err(StartError::Devices)?;
     match config {
         ArrayConfig::WriteAnywhere(config) => {
             let running = restart_write_anywhere(devices, &beginning, &config)?;
-            Ok(Started::WriteAnywhere(Box::new(running)))
+            Ok(StartedArray::WriteAnywhere(Box::new(running)))
         }
         ArrayConfig::InPlace(config) => {
             let running = restart_in_place(devices, &beginning, &config)?;
-            Ok(Started::InPlace(Box::new(running)))
+            Ok(StartedArray::InPlace(Box::new(running)))
         }
     }
 }

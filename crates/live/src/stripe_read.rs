@@ -4,9 +4,9 @@ use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_raid::{Dbn, SECTOR_BYTES, StripedLayout};
 
-use crate::cross_check::{Written, cross_check};
+use crate::cross_check::{WrittenBlock, cross_check};
 use crate::device::{BLOCK_BYTES, Devices};
-use crate::offline::{BlockPlace, Offline};
+use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::{BadBlock, BlockState};
 
 /// Sectors of a block of 4 KiB.
@@ -14,7 +14,7 @@ const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
 
 /// A block of a stripe as it was read.
 pub(crate) struct MemberRead<'a> {
-    pub(crate) place: BlockPlace,
+    pub(crate) place: SpindleBlock,
     /// What it should hold.
     pub(crate) holds: BlockContents,
     /// Whether somebody refers to it, so that it must hold that.
@@ -48,7 +48,7 @@ pub(crate) struct InPlaceStripe {
 }
 
 struct ChunkRead {
-    first: BlockPlace,
+    first: SpindleBlock,
     /// The first block of the LUN in it; nothing of parity.
     first_lun_block: Option<u64>,
     bytes: Vec<u8>,
@@ -58,7 +58,7 @@ struct ChunkRead {
 impl InPlaceStripe {
     /// Reads a stripe.
     pub(crate) fn read<D: Devices>(
-        offline: &mut Offline<'_, D>,
+        offline: &mut OfflineArray<'_, D>,
         config: &InPlaceConfig,
         stripe: u64,
     ) -> Self {
@@ -75,7 +75,7 @@ impl InPlaceStripe {
             .collect();
         let read = offline.read_runs(&runs);
         let chunks = (0..).zip(runs).zip(read).map(|((member, run), (bytes, states))| ChunkRead {
-            first: BlockPlace { spindle: run.0, dbn: Dbn(run.1.start) },
+            first: SpindleBlock { spindle: run.0, dbn: Dbn(run.1.start) },
             first_lun_block: (member < data).then(|| (stripe * data + member) * chunk_blocks),
             bytes,
             states,
@@ -96,13 +96,13 @@ impl InPlaceStripe {
     }
 
     fn member<'a>(&self, chunk: &'a ChunkRead, row: usize) -> MemberRead<'a> {
-        let BlockPlace { spindle, dbn } = chunk.first;
+        let SpindleBlock { spindle, dbn } = chunk.first;
         let holds = match chunk.first_lun_block {
             Some(first) => BlockContents::Lun(first + row as u64),
             None => BlockContents::Parity,
         };
         MemberRead {
-            place: BlockPlace { spindle, dbn: Dbn(dbn.0 + row as u64) },
+            place: SpindleBlock { spindle, dbn: Dbn(dbn.0 + row as u64) },
             holds,
             // The last stripe of a LUN goes on behind its end.
             is_used: matches!(holds, BlockContents::Lun(block) if block < self.lun_blocks)
@@ -116,13 +116,13 @@ impl InPlaceStripe {
 
 /// Calls members of a row bad that are not what the others say.
 fn doubt(members: &mut [MemberRead<'_>]) {
-    let written: Vec<Option<Written>> =
-        members.iter().map(|one| Written::of(&one.state?)).collect();
+    let written: Vec<Option<WrittenBlock>> =
+        members.iter().map(|one| WrittenBlock::of(&one.state?)).collect();
     let Some((parity, data)) = written.split_last() else { return };
     for ((one, written), must_be) in
         members.iter_mut().zip(&written).zip(cross_check(data, *parity))
     {
-        if let Some(Written { crc: found, .. }) = *written
+        if let Some(WrittenBlock { crc: found, .. }) = *written
             && !must_be.allows(found)
         {
             one.state = Some(BlockState::Bad(BadBlock::Stale { found }));

@@ -4,7 +4,7 @@ use crate::Configuration;
 use crate::device::DeviceFile;
 use crate::format::{Label, MemberState, Superblock};
 
-use super::Problem;
+use super::DeviceProblem;
 
 /// How an array is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -17,7 +17,7 @@ pub struct OpenOptions {
 
 /// An array's devices, open, locked, and found to belong together.
 #[derive(Debug)]
-pub struct Assembled {
+pub struct AssembledArray {
     /// The newest label of the array. What it says of a single device (`own`, `position`, `kind`, `device_blocks`) is
     /// that of the device that it came from.
     pub label: Label,
@@ -32,10 +32,10 @@ pub struct Assembled {
     /// was never started has number 0. Nothing only if all of them are damaged.
     pub superblock: Option<Superblock>,
     /// What is wrong, in spite of which it starts.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<DeviceProblem>,
 }
 
-impl Assembled {
+impl AssembledArray {
     /// Positions whose spindle is not there to be read: not open, or not to be read, as its state says. One that is
     /// rebuilding is among them.
     #[must_use]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Configuration;
-use crate::configuration::Request;
+use crate::configuration::ArraySpec;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
 use crate::format::{DeviceKind, FORMAT, Identity, Label, Member, MemberState};
 
@@ -16,9 +16,9 @@ use super::{AssemblyError, ChangeError, blank, device_label, given, random};
 pub struct CreateOptions {
     /// The directory that holds its files, and `array.toml`. It is made if it is not there.
     pub directory: PathBuf,
-    /// How it is made. [`Request::spindle_bytes`] is the size of files that are made; where devices are given, the
+    /// How it is made. [`ArraySpec::spindle_bytes`] is the size of files that are made; where devices are given, the
     /// smallest counts instead.
-    pub request: Request,
+    pub request: ArraySpec,
     /// What its spindles are.
     pub spindles: SpindleDevices,
     /// The device of its log; nothing: a file in the directory.
@@ -33,14 +33,14 @@ pub struct CreateOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpindleDevices {
     /// Files in the directory, that are made.
-    Made,
+    NewFiles,
     /// These files or block devices, by position.
-    Given(Vec<PathBuf>),
+    Existing(Vec<PathBuf>),
 }
 
 /// An array that was made.
 #[derive(Debug, Clone)]
-pub struct Created {
+pub struct CreatedArray {
     /// Its identity.
     pub array: Identity,
     /// How it is made.
@@ -58,7 +58,7 @@ pub struct Created {
 ///
 /// # Errors
 /// See [`ChangeError`]. Files that were made are gone again then. If it is cut off, what is left does not open as an array.
-pub fn create(options: &CreateOptions) -> Result<Created, ChangeError> {
+pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     let directory = Directory::check(&options.directory, options.force)?;
     let (given_spindles, given_log) = open_given(options)?;
     let mut request = options.request.clone();
@@ -80,7 +80,7 @@ pub fn create(options: &CreateOptions) -> Result<Created, ChangeError> {
     }
     let wasted = wasted(&given_spindles, &configuration);
     let mut spindles = given_spindles;
-    if options.spindles == SpindleDevices::Made {
+    if options.spindles == SpindleDevices::NewFiles {
         let bytes = request.spindle_bytes / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
         for position in 0..configuration.spindles() {
             spindles.push(directory.make(&spindle_file(position), bytes, options.space)?);
@@ -104,7 +104,7 @@ pub fn create(options: &CreateOptions) -> Result<Created, ChangeError> {
     })?;
     directory.keep();
     let path = |device: &DeviceFile| device.path().to_owned();
-    Ok(Created {
+    Ok(CreatedArray {
         array,
         configuration,
         spindles: spindles.iter().map(path).collect(),
@@ -118,8 +118,8 @@ fn open_given(
     options: &CreateOptions,
 ) -> Result<(Vec<DeviceFile>, Option<DeviceFile>), ChangeError> {
     let mut paths = match &options.spindles {
-        SpindleDevices::Made => Vec::new(),
-        SpindleDevices::Given(paths) => {
+        SpindleDevices::NewFiles => Vec::new(),
+        SpindleDevices::Existing(paths) => {
             let needed = options.request.spindles();
             if paths.len() != usize::from(needed) {
                 return Err(ChangeError::Count { given: paths.len(), needed });
@@ -194,8 +194,8 @@ pub(super) fn is_created_name(name: &Path) -> bool {
     name.to_str().is_some_and(|name| name == LOG_FILE || number(name))
 }
 
-/// Whether it is one of those, or one that [`free_name`] gives to files that take their place.
-pub(super) fn is_made_name(name: &Path) -> bool {
+/// Whether it is one of those, or one that [`unused_path`] gives to files that take their place.
+pub(super) fn is_array_file_name(name: &Path) -> bool {
     let taken_from = name.to_str().and_then(|name| name.rsplit_once('-'));
     is_created_name(name)
         || taken_from
@@ -208,7 +208,7 @@ fn is_number(text: &str) -> bool {
 
 /// A path in an array's directory for a file that takes the place of a spindle, or of the log as none: one where nothing is.
 #[must_use]
-pub fn free_name(directory: &Path, position: Option<u16>) -> PathBuf {
+pub fn unused_path(directory: &Path, position: Option<u16>) -> PathBuf {
     let first = position.map_or(LOG_FILE.to_owned(), spindle_file);
     let mut path = directory.join(&first);
     let mut turn = 0_u64;

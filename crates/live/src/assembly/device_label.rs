@@ -10,13 +10,13 @@ use strewn_array::Root;
 use crate::format::{FormatError, Label, SUPERBLOCK_SLOTS, Superblock};
 use crate::log::LogStart;
 
-use super::{AssemblyError, ProblemKind};
+use super::{AssemblyError, DeviceProblemKind};
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
 /// A device's label, and whether both copies of it are the same.
 pub(super) struct Read {
-    pub(super) label: Result<Label, ProblemKind>,
+    pub(super) label: Result<Label, DeviceProblemKind>,
     pub(super) copies_differ: bool,
 }
 
@@ -41,10 +41,10 @@ pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> Read {
         Label::of_copies(&bytes(first.as_ref().ok()), &bytes(second.as_ref())).map_err(|error| {
             match (error, first.as_ref().err()) {
                 (FormatError::NotOurs { .. }, Some(unread)) => {
-                    ProblemKind::Unreadable(format!("its label cannot be read: {unread}"))
+                    DeviceProblemKind::Unreadable(format!("its label cannot be read: {unread}"))
                 }
-                (FormatError::NotOurs { .. }, None) => ProblemKind::NoLabel,
-                (error, _) => ProblemKind::BadLabel(error),
+                (FormatError::NotOurs { .. }, None) => DeviceProblemKind::NoLabel,
+                (error, _) => DeviceProblemKind::BadLabel(error),
             }
         });
     let copies_differ = label.is_ok()

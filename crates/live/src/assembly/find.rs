@@ -8,12 +8,14 @@ use crate::device::{DeviceFile, OpenDevice, OpenError};
 use crate::format::{Label, MemberState, Superblock};
 
 use super::diagnosis::Diagnosis;
-use super::seen::{Seen, Sight, look_at};
-use super::{Assembled, AssemblyError, OpenOptions, Place, Problem, ProblemKind};
+use super::seen::{ProbeResult, ProbedDevice, probe_all};
+use super::{
+    ArrayLocation, AssembledArray, AssemblyError, DeviceProblem, DeviceProblemKind, OpenOptions,
+};
 
 /// An array that could be started.
-pub(super) struct Found {
-    pub(super) array: Assembled,
+pub(super) struct FoundArray {
+    pub(super) array: AssembledArray,
     /// Devices that it would start with and whose labels are to be written anew: spindles by position, the log as none.
     pub(super) stale: Vec<Option<u16>>,
 }
@@ -27,8 +29,8 @@ pub(super) struct FoundDevices {
     /// The log, if it can be relied upon.
     pub(super) log: Option<DeviceFile>,
     pub(super) superblock: Option<Superblock>,
-    pub(super) problems: Vec<Problem>,
-    /// As [`Found::stale`].
+    pub(super) problems: Vec<DeviceProblem>,
+    /// As [`FoundArray::stale`].
     pub(super) stale: Vec<Option<u16>>,
 }
 
@@ -36,14 +38,17 @@ pub(super) struct FoundDevices {
 ///
 /// # Errors
 /// As [`open`](super::open).
-pub(super) fn find(place: &Place, options: OpenOptions) -> Result<Found, AssemblyError> {
+pub(super) fn find(
+    place: &ArrayLocation,
+    options: OpenOptions,
+) -> Result<FoundArray, AssemblyError> {
     let FoundDevices { label, configuration, spindles, log, superblock, problems, stale } =
         find_devices(place, options, true)?;
     let Some(log) = log else {
         return Err(AssemblyError::Unusable { too_many_lost: false, problems });
     };
-    let array = Assembled { label, configuration, spindles, log, superblock, problems };
-    Ok(Found { array, stale })
+    let array = AssembledArray { label, configuration, spindles, log, superblock, problems };
+    Ok(FoundArray { array, stale })
 }
 
 /// The same, of an array whose log may be missing if it is not needed.
@@ -51,19 +56,19 @@ pub(super) fn find(place: &Place, options: OpenOptions) -> Result<Found, Assembl
 /// # Errors
 /// As [`open`](super::open).
 pub(super) fn find_devices(
-    place: &Place,
+    place: &ArrayLocation,
     options: OpenOptions,
     needs_log: bool,
 ) -> Result<FoundDevices, AssemblyError> {
     let named = place.named()?;
     let how = OpenDevice::new().writable(!options.read_only);
     let open = |path: &Path| open_device(how, path);
-    let Sight { seen, devices, problems } = look_at(&named, open, DeviceFile::file)?;
-    let diagnosis = Diagnosis::of(&seen, problems)
-        .map_err(|problems| AssemblyError::NoArray { place: place.shown(), problems })?;
-    let label = newest_label(&seen, &diagnosis, place)?;
+    let ProbeResult { probed, devices, problems } = probe_all(&named, open, DeviceFile::file)?;
+    let diagnosis = Diagnosis::of(&probed, problems)
+        .map_err(|problems| AssemblyError::NoArray { place: place.display(), problems })?;
+    let label = newest_label(&probed, &diagnosis, place)?;
     let configuration = Configuration::from_toml(&label.configuration).map_err(|source| {
-        AssemblyError::Configuration { path: seen[diagnosis.newest].path.clone(), source }
+        AssemblyError::Configuration { path: probed[diagnosis.newest].path.clone(), source }
     })?;
     let lost = diagnosis.lost(&label);
     let too_many_lost = lost > usize::from(configuration.redundancy());
@@ -75,7 +80,7 @@ pub(super) fn find_devices(
         let usable = diagnosis.spindles.len() - lost;
         return Err(AssemblyError::Degraded { usable, problems: diagnosis.problems });
     }
-    let superblock = newest_superblock(&seen, &diagnosis.spindles, &label);
+    let superblock = newest_superblock(&probed, &diagnosis.spindles, &label);
     let mut devices: Vec<Option<DeviceFile>> = devices.into_iter().map(Some).collect();
     let mut take = |at: Option<usize>| at.and_then(|at| devices[at].take());
     let spindles = diagnosis.spindles.iter().map(|at| take(*at)).collect();
@@ -91,7 +96,7 @@ pub(super) fn find_devices(
 pub(super) fn open_device(
     how: OpenDevice,
     path: &Path,
-) -> Result<Result<DeviceFile, ProblemKind>, OpenError> {
+) -> Result<Result<DeviceFile, DeviceProblemKind>, OpenError> {
     let error = match how.open(path) {
         Ok(device) => return Ok(Ok(device)),
         Err(error) => error,
@@ -102,36 +107,36 @@ pub(super) fn open_device(
             return Err(error);
         }
         OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
-            ProblemKind::Missing
+            DeviceProblemKind::Missing
         }
         OpenError::System { action, source, .. } => {
-            ProblemKind::Unreadable(format!("cannot {action} it: {source}"))
+            DeviceProblemKind::Unreadable(format!("cannot {action} it: {source}"))
         }
-        OpenError::NotStorage { .. } => ProblemKind::not_storage(),
-        OpenError::NotBlocks { size_bytes, .. } => ProblemKind::not_blocks(size_bytes),
+        OpenError::NotStorage { .. } => DeviceProblemKind::not_storage(),
+        OpenError::NotBlocks { size_bytes, .. } => DeviceProblemKind::not_blocks(size_bytes),
     }))
 }
 
 /// The newest label.
 pub(super) fn newest_label(
-    seen: &[Seen],
+    probed: &[ProbedDevice],
     diagnosis: &Diagnosis,
-    place: &Place,
+    place: &ArrayLocation,
 ) -> Result<Label, AssemblyError> {
-    let label = seen.get(diagnosis.newest).and_then(|seen| seen.label.as_ref().ok());
-    let none = || AssemblyError::NoArray { place: place.shown(), problems: Vec::new() };
+    let label = probed.get(diagnosis.newest).and_then(|probed| probed.label.as_ref().ok());
+    let none = || AssemblyError::NoArray { place: place.display(), problems: Vec::new() };
     label.cloned().ok_or_else(none)
 }
 
 /// The newest superblock of the array on those of these spindles that are no longer being rebuilt.
 pub(super) fn newest_superblock(
-    seen: &[Seen],
+    probed: &[ProbedDevice],
     spindles: &[Option<usize>],
     label: &Label,
 ) -> Option<Superblock> {
     let members = spindles.iter().zip(&label.members);
     let present = members.filter(|(_, member)| member.state == MemberState::Present);
-    let all = present.filter_map(|(at, _)| *at).flat_map(|at| seen[at].superblocks.iter());
+    let all = present.filter_map(|(at, _)| *at).flat_map(|at| probed[at].superblocks.iter());
     all.filter(|superblock| superblock.array == label.array)
         .max_by_key(|superblock| superblock.checkpoint)
         .cloned()

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use crate::format::{DeviceKind, Label, Member, MemberState};
 
-use super::find::{Found, find};
+use super::find::{FoundArray, find};
 use super::place::{ArrayFile, as_named};
-use super::{Assembled, AssemblyError, ChangeError, OpenOptions, Place, device_label};
+use super::{ArrayLocation, AssembledArray, AssemblyError, ChangeError, OpenOptions, device_label};
 
-impl Assembled {
+impl AssembledArray {
     /// What the array's label says, as that of one of its devices: of the spindle at a position, or of the log.
     #[must_use]
     pub fn label_of(&self, position: Option<u16>) -> Label {
@@ -94,7 +94,7 @@ impl Assembled {
     }
 
     /// Refuses to go on without spindles of which the labels do not know yet that they are lost, but for one.
-    pub(super) fn check_others_are_here(&self, position: u16) -> Result<(), AssemblyError> {
+    pub(super) fn check_others_present(&self, position: u16) -> Result<(), AssemblyError> {
         let members = (0..).zip(self.label.members.iter().zip(&self.spindles));
         let mut unknown = members.filter(|(at, (member, spindle))| {
             *at != position && spindle.is_none() && member.state != MemberState::Failed
@@ -112,7 +112,7 @@ impl Assembled {
     ///
     /// # Errors
     /// If there is no such spindle, or too many are lost already.
-    pub(super) fn spare(&self, position: u16) -> Result<(), ChangeError> {
+    pub(super) fn check_redundancy_without(&self, position: u16) -> Result<(), ChangeError> {
         let spindles = self.spindles.len() as u16;
         if position >= spindles {
             return Err(ChangeError::NoSuchSpindle { position, spindles });
@@ -132,10 +132,10 @@ impl Assembled {
 /// # Errors
 /// If there is no such spindle, it is marked already, redundancy would not make it good, or the array cannot be opened;
 /// then nothing is written.
-pub fn mark_failed(place: &Place, position: u16) -> Result<Label, ChangeError> {
+pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, ChangeError> {
     let options = OpenOptions { degraded: true, read_only: false };
-    let Found { mut array, mut stale } = find(place, options)?;
-    array.spare(position)?;
+    let FoundArray { mut array, mut stale } = find(place, options)?;
+    array.check_redundancy_without(position)?;
     // It may be for this that it fails: that it does not take its label.
     stale.retain(|one| *one != Some(position));
     if array.label.members[usize::from(position)].state == MemberState::Failed {
@@ -152,7 +152,7 @@ pub fn mark_failed(place: &Place, position: u16) -> Result<Label, ChangeError> {
 ///
 /// # Errors
 /// If the file cannot be read or written.
-pub fn name_device(
+pub fn record_device_path(
     directory: &Path,
     position: Option<u16>,
     path: &Path,

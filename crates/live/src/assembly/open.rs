@@ -1,7 +1,7 @@
 //! An array's devices, opened to be started.
 
-use super::find::{Found, find};
-use super::{Assembled, AssemblyError, OpenOptions, Place};
+use super::find::{FoundArray, find};
+use super::{ArrayLocation, AssembledArray, AssemblyError, OpenOptions};
 
 /// Opens the devices of the array in `place`, locks them, and finds out which is which and what is wrong.
 ///
@@ -14,8 +14,8 @@ use super::{Assembled, AssemblyError, OpenOptions, Place};
 /// # Errors
 /// If another process has a device; if there is no array, if it is not whole and not to be started so, or if too much is
 /// missing: with all that is wrong, device by device.
-pub fn open(place: &Place, options: OpenOptions) -> Result<Assembled, AssemblyError> {
-    let Found { mut array, stale } = find(place, options)?;
+pub fn open(place: &ArrayLocation, options: OpenOptions) -> Result<AssembledArray, AssemblyError> {
+    let FoundArray { mut array, stale } = find(place, options)?;
     if !options.read_only {
         array.begin(&stale)?;
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::AssemblyError;
-use super::create::is_made_name;
+use super::create::is_array_file_name;
 
 /// The file in an array's directory that names its devices.
 pub const ARRAY_FILE: &str = "array.toml";
@@ -26,7 +26,7 @@ pub(super) fn spindle_file(position: u16) -> String {
 
 /// Where an array's devices are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ArrayLocation {
     /// A directory that `create` made an array in.
     Directory(PathBuf),
     /// The devices, the log among them, in any order.
@@ -35,7 +35,7 @@ pub enum Place {
 
 /// Why it cannot be found out where an array's devices are.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum LocationError {
     /// It is not there, or is no directory.
     #[error("{}: {source}", path.display())]
     Directory {
@@ -60,7 +60,7 @@ pub enum PlaceError {
     },
 }
 
-impl PlaceError {
+impl LocationError {
     /// What can be done about it.
     #[must_use]
     pub fn remedy(&self) -> String {
@@ -89,16 +89,16 @@ pub(super) struct ArrayFile {
 
 /// The devices that an array may consist of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedDevices {
     /// By position, where the place says so; otherwise in the order given.
     pub(super) paths: Vec<PathBuf>,
     /// Whether the first of them are the spindles in order of position, as a directory says it, and the last is the log.
     pub(super) in_order: bool,
 }
 
-impl Place {
+impl ArrayLocation {
     /// For messages.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display(&self) -> String {
         match self {
             Self::Directory(directory) => directory.display().to_string(),
             Self::Devices(paths) => {
@@ -110,36 +110,36 @@ impl Place {
     }
 
     /// The devices it names; those need not be there.
-    pub(super) fn named(&self) -> Result<Named, PlaceError> {
+    pub(super) fn named(&self) -> Result<NamedDevices, LocationError> {
         match self {
-            Self::Devices(paths) => Ok(Named { paths: paths.clone(), in_order: false }),
+            Self::Devices(paths) => Ok(NamedDevices { paths: paths.clone(), in_order: false }),
             Self::Directory(directory) => of_directory(directory),
         }
     }
 }
 
-fn of_directory(directory: &Path) -> Result<Named, PlaceError> {
-    let made = made_in(directory)
-        .map_err(|source| PlaceError::Directory { path: directory.to_owned(), source })?;
+fn of_directory(directory: &Path) -> Result<NamedDevices, LocationError> {
+    let made = created_files_in(directory)
+        .map_err(|source| LocationError::Directory { path: directory.to_owned(), source })?;
     if let Some(file) = ArrayFile::read(directory)? {
         let devices = file.spindles.iter().chain([&file.log]);
         // An absolute path replaces the directory.
         let paths = devices.map(|path| directory.join(path)).collect();
-        return Ok(Named { paths, in_order: true });
+        return Ok(NamedDevices { paths, in_order: true });
     }
     // Without it there are still the names that files were made by.
     if made.is_empty() {
-        return Err(PlaceError::Empty { path: directory.to_owned() });
+        return Err(LocationError::Empty { path: directory.to_owned() });
     }
-    Ok(Named { paths: made, in_order: false })
+    Ok(NamedDevices { paths: made, in_order: false })
 }
 
 /// What in a directory has a name of files that were made for an array, in order.
-pub(super) fn made_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn created_files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let name = entry?.file_name();
-        if is_made_name(Path::new(&name)) {
+        if is_array_file_name(Path::new(&name)) {
             paths.push(directory.join(name));
         }
     }
@@ -159,8 +159,10 @@ impl ArrayFile {
     /// Puts it into the directory, whole or not at all, and durably.
     pub(super) fn write(&self, directory: &Path) -> Result<(), AssemblyError> {
         let path = directory.join(ARRAY_FILE);
-        let text = toml::to_string(self)
-            .map_err(|error| PlaceError::File { path: path.clone(), message: error.to_string() })?;
+        let text = toml::to_string(self).map_err(|error| LocationError::File {
+            path: path.clone(),
+            message: error.to_string(),
+        })?;
         let text = format!("{HEADER}{text}");
         let temporary = directory.join(format!(".{ARRAY_FILE}.{}.tmp", std::process::id()));
         let written = File::create(&temporary).and_then(|mut file| {
@@ -177,9 +179,9 @@ impl ArrayFile {
     }
 
     /// What the directory's says; nothing if it has none.
-    pub(super) fn read(directory: &Path) -> Result<Option<Self>, PlaceError> {
+    pub(super) fn read(directory: &Path) -> Result<Option<Self>, LocationError> {
         let path = directory.join(ARRAY_FILE);
-        let wrong = |message: String| PlaceError::File { path: path.clone(), message };
+        let wrong = |message: String| LocationError::File { path: path.clone(), message };
         match std::fs::read_to_string(&path) {
             Ok(text) => {
                 toml::from_str(&text).map(Some).map_err(|error| wrong(error.message().to_owned()))

@@ -7,22 +7,22 @@ use crate::configuration::{ConfigurationError, Size};
 use crate::device::OpenError;
 use crate::format::{FormatError, Identity};
 
-use super::PlaceError;
+use super::LocationError;
 
 /// Something that is wrong with one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct DeviceProblem {
     /// The device, where there is one; otherwise where it was last, as far as that is known.
     pub path: Option<PathBuf>,
     /// The spindle's position, if it is known; nothing for the log.
     pub position: Option<u16>,
     /// What it is.
-    pub kind: ProblemKind,
+    pub kind: DeviceProblemKind,
 }
 
 /// What is wrong with a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProblemKind {
+pub enum DeviceProblemKind {
     /// No device has the label of this spindle.
     Missing,
     /// No device has the label of the log.
@@ -79,7 +79,7 @@ pub enum ProblemKind {
     },
 }
 
-impl ProblemKind {
+impl DeviceProblemKind {
     pub(super) fn not_storage() -> Self {
         Self::Unreadable("it is neither a file nor a block device".to_owned())
     }
@@ -98,46 +98,46 @@ impl ProblemKind {
     }
 }
 
-impl Problem {
+impl DeviceProblem {
     /// What can be done about it.
     #[must_use]
     pub fn remedy(&self) -> String {
         match &self.kind {
-            ProblemKind::Missing => {
+            DeviceProblemKind::Missing => {
                 "connect it, or replace it".to_owned()
             }
-            ProblemKind::LogMissing => {
+            DeviceProblemKind::LogMissing => {
                 "connect it, as it may have writes that the host was told are safe; or replace it, by `strewn array replace DIR log`"
                     .to_owned()
             }
-            ProblemKind::Unreadable(_) => "make it readable, or replace it".to_owned(),
-            ProblemKind::NoLabel => "give the right device, or replace it".to_owned(),
-            ProblemKind::BadLabel(FormatError::Older { .. } | FormatError::Newer { .. }) => {
+            DeviceProblemKind::Unreadable(_) => "make it readable, or replace it".to_owned(),
+            DeviceProblemKind::NoLabel => "give the right device, or replace it".to_owned(),
+            DeviceProblemKind::BadLabel(FormatError::Older { .. } | FormatError::Newer { .. }) => {
                 "use the Strewn that wrote it".to_owned()
             }
-            ProblemKind::BadLabel(_) => "give the right device, or replace it".to_owned(),
-            ProblemKind::Foreign { .. } => "give the device of this array".to_owned(),
-            ProblemKind::Duplicate { .. } => {
+            DeviceProblemKind::BadLabel(_) => "give the right device, or replace it".to_owned(),
+            DeviceProblemKind::Foreign { .. } => "give the device of this array".to_owned(),
+            DeviceProblemKind::Duplicate { .. } => {
                 "take away the one that is a copy: written to both, neither is right".to_owned()
             }
-            ProblemKind::Replaced => "leave it out: it is no longer of the array".to_owned(),
-            ProblemKind::Failed => "replace it: what it has is out of date".to_owned(),
-            ProblemKind::Older { .. } => {
+            DeviceProblemKind::Replaced => "leave it out: it is no longer of the array".to_owned(),
+            DeviceProblemKind::Failed => "replace it: what it has is out of date".to_owned(),
+            DeviceProblemKind::Older { .. } => {
                 "replace it: it may lack what was written since".to_owned()
             }
-            ProblemKind::Rebuilding => "nothing: the array begins anew with it when it is started".to_owned(),
-            ProblemKind::TooSmall { .. } => {
+            DeviceProblemKind::Rebuilding => "nothing: the array begins anew with it when it is started".to_owned(),
+            DeviceProblemKind::TooSmall { .. } => {
                 "give the whole device back, or replace the spindle".to_owned()
             }
-            ProblemKind::CopiesDiffer => "nothing: both are written when the array is opened".to_owned(),
-            ProblemKind::CutOff => "nothing: it is written when the array is opened".to_owned(),
-            ProblemKind::SameDevice { .. } => "name each device once".to_owned(),
-            ProblemKind::Swapped { .. } => "nothing: the label counts".to_owned(),
+            DeviceProblemKind::CopiesDiffer => "nothing: both are written when the array is opened".to_owned(),
+            DeviceProblemKind::CutOff => "nothing: it is written when the array is opened".to_owned(),
+            DeviceProblemKind::SameDevice { .. } => "name each device once".to_owned(),
+            DeviceProblemKind::Swapped { .. } => "nothing: the label counts".to_owned(),
         }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for DeviceProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(position) = self.position {
             write!(formatter, "spindle {position}")?;
@@ -149,40 +149,42 @@ impl fmt::Display for Problem {
             write!(formatter, "{}: ", path.display())?;
         }
         match &self.kind {
-            ProblemKind::Missing => formatter.write_str("it is missing"),
-            ProblemKind::LogMissing => formatter.write_str("the log is missing"),
-            ProblemKind::Unreadable(why) => formatter.write_str(why),
-            ProblemKind::NoLabel => formatter.write_str("it has no label of Strewn"),
-            ProblemKind::BadLabel(error) => error.fmt(formatter),
-            ProblemKind::Foreign { array } => {
+            DeviceProblemKind::Missing => formatter.write_str("it is missing"),
+            DeviceProblemKind::LogMissing => formatter.write_str("the log is missing"),
+            DeviceProblemKind::Unreadable(why) => formatter.write_str(why),
+            DeviceProblemKind::NoLabel => formatter.write_str("it has no label of Strewn"),
+            DeviceProblemKind::BadLabel(error) => error.fmt(formatter),
+            DeviceProblemKind::Foreign { array } => {
                 write!(formatter, "it belongs to another array, {array}")
             }
-            ProblemKind::Duplicate { of } => {
+            DeviceProblemKind::Duplicate { of } => {
                 write!(formatter, "it has the label that {} has too", of.display())
             }
-            ProblemKind::Replaced => formatter.write_str("another device has taken its place"),
-            ProblemKind::Failed => formatter.write_str("it is marked as failed"),
-            ProblemKind::Older { sequence, newest } => write!(
+            DeviceProblemKind::Replaced => {
+                formatter.write_str("another device has taken its place")
+            }
+            DeviceProblemKind::Failed => formatter.write_str("it is marked as failed"),
+            DeviceProblemKind::Older { sequence, newest } => write!(
                 formatter,
                 "it is older than the array: its label is number {sequence}, and not {newest}, so that it was away, or \
                  is a copy from before"
             ),
-            ProblemKind::Rebuilding => formatter.write_str("it is being rebuilt"),
-            ProblemKind::TooSmall { size_bytes, needed_bytes } => write!(
+            DeviceProblemKind::Rebuilding => formatter.write_str("it is being rebuilt"),
+            DeviceProblemKind::TooSmall { size_bytes, needed_bytes } => write!(
                 formatter,
                 "it has {}, and its label says {}",
                 Size(*size_bytes),
                 Size(*needed_bytes)
             ),
-            ProblemKind::CopiesDiffer => {
+            DeviceProblemKind::CopiesDiffer => {
                 formatter.write_str("one of the two copies of its label is damaged or older")
             }
-            ProblemKind::CutOff => formatter
+            DeviceProblemKind::CutOff => formatter
                 .write_str("its label lacks the last change of membership, which was cut off"),
-            ProblemKind::SameDevice { of } => {
+            DeviceProblemKind::SameDevice { of } => {
                 write!(formatter, "it is the same device as {}", of.display())
             }
-            ProblemKind::Swapped { named } => {
+            DeviceProblemKind::Swapped { named } => {
                 write!(formatter, "it was given in the place of spindle {named}")
             }
         }
@@ -194,7 +196,7 @@ impl fmt::Display for Problem {
 pub enum AssemblyError {
     /// Where its devices are cannot be found out.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Location(#[from] LocationError),
     /// Another process has a device of it, or the system refused one.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -204,7 +206,7 @@ pub enum AssemblyError {
         /// Where it was looked for.
         place: String,
         /// What was found instead.
-        problems: Vec<Problem>,
+        problems: Vec<DeviceProblem>,
     },
     /// Something is wrong that redundancy would make good.
     #[error("the array is not whole: {} of its spindles can be relied upon{}", .usable, list(.problems))]
@@ -212,7 +214,7 @@ pub enum AssemblyError {
         /// Spindles that can.
         usable: usize,
         /// All that is wrong.
-        problems: Vec<Problem>,
+        problems: Vec<DeviceProblem>,
     },
     /// Something is wrong that nothing makes good.
     #[error("the array cannot be started{}", list(.problems))]
@@ -220,7 +222,7 @@ pub enum AssemblyError {
         /// Whether it is that more spindles are lost than redundancy makes good.
         too_many_lost: bool,
         /// All that is wrong.
-        problems: Vec<Problem>,
+        problems: Vec<DeviceProblem>,
     },
     /// The label has a configuration that this program cannot make.
     #[error("{}: {source}", .path.display())]
@@ -250,7 +252,7 @@ impl AssemblyError {
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
-            Self::Place(error) => error.remedy(),
+            Self::Location(error) => error.remedy(),
             Self::Open(error) => remedy_of_open(error),
             Self::NoArray { .. } => {
                 "give the directory that the array was created in, or all its devices".to_owned()
@@ -277,7 +279,7 @@ impl AssemblyError {
 
     /// All that is wrong with single devices.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[DeviceProblem] {
         match self {
             Self::NoArray { problems, .. }
             | Self::Degraded { problems, .. }
@@ -308,12 +310,12 @@ pub(super) fn remedy_of_open(error: &OpenError) -> String {
 }
 
 /// Each problem on a line of its own.
-fn list(problems: &[Problem]) -> String {
+fn list(problems: &[DeviceProblem]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }
 
 /// The remedies, each once.
-fn remedies(problems: &[Problem]) -> String {
+fn remedies(problems: &[DeviceProblem]) -> String {
     let mut all: Vec<String> = Vec::new();
     for problem in problems.iter().filter(|problem| !problem.kind.is_harmless()) {
         let whose = match problem.position {

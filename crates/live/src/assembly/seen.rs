@@ -9,25 +9,25 @@ use crate::device::BLOCK_BYTES;
 use crate::format::{Label, Superblock};
 
 use super::device_label;
-use super::place::{ArrayFile, Named};
-use super::{ARRAY_FILE, Problem, ProblemKind};
+use super::place::{ArrayFile, NamedDevices};
+use super::{ARRAY_FILE, DeviceProblem, DeviceProblemKind};
 
 /// A device that was looked at.
-pub(super) struct Seen {
+pub(super) struct ProbedDevice {
     pub(super) path: PathBuf,
     /// The position by its name, if it has one.
     pub(super) named: Option<u16>,
     pub(super) size_bytes: u64,
-    pub(super) label: Result<Label, ProblemKind>,
+    pub(super) label: Result<Label, DeviceProblemKind>,
     pub(super) copies_differ: bool,
     pub(super) superblocks: Vec<Superblock>,
 }
 
 /// All that were named: those that were looked at, with what they were opened as, and what is wrong with the others.
-pub(super) struct Sight<D> {
-    pub(super) seen: Vec<Seen>,
+pub(super) struct ProbeResult<D> {
+    pub(super) probed: Vec<ProbedDevice>,
     pub(super) devices: Vec<D>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<DeviceProblem>,
 }
 
 /// What tells a device from another, whatever its name: a block device's number, or where a file is.
@@ -53,22 +53,22 @@ impl DeviceKey {
 ///
 /// # Errors
 /// If `open` fails altogether.
-pub(super) fn look_at<D, E>(
-    named: &Named,
-    mut open: impl FnMut(&Path) -> Result<Result<D, ProblemKind>, E>,
+pub(super) fn probe_all<D, E>(
+    named: &NamedDevices,
+    mut open: impl FnMut(&Path) -> Result<Result<D, DeviceProblemKind>, E>,
     file: impl Fn(&D) -> &File,
-) -> Result<Sight<D>, E> {
-    let mut sight = Sight { seen: Vec::new(), devices: Vec::new(), problems: Vec::new() };
+) -> Result<ProbeResult<D>, E> {
+    let mut result = ProbeResult { probed: Vec::new(), devices: Vec::new(), problems: Vec::new() };
     let mut keys: Vec<(DeviceKey, &Path)> = Vec::new();
     let spindles = named.paths.len().saturating_sub(usize::from(named.in_order));
     for (at, path) in named.paths.iter().enumerate() {
         let position = (named.in_order && at < spindles).then(|| u16::try_from(at).ok()).flatten();
         let mut problem = |kind| {
-            sight.problems.push(Problem { path: Some(path.clone()), position, kind });
+            result.problems.push(DeviceProblem { path: Some(path.clone()), position, kind });
         };
         if let Some(key) = DeviceKey::at(path) {
             if let Some((_, of)) = keys.iter().find(|(other, _)| *other == key) {
-                problem(ProblemKind::SameDevice { of: (*of).to_owned() });
+                problem(DeviceProblemKind::SameDevice { of: (*of).to_owned() });
                 continue;
             }
             keys.push((key, path));
@@ -83,12 +83,14 @@ pub(super) fn look_at<D, E>(
         let size_bytes = match file(&device).seek(SeekFrom::End(0)) {
             Ok(size_bytes) => size_bytes,
             Err(error) => {
-                problem(ProblemKind::Unreadable(format!("its size cannot be found: {error}")));
+                problem(DeviceProblemKind::Unreadable(format!(
+                    "its size cannot be found: {error}"
+                )));
                 continue;
             }
         };
         let read = device_label::read(file(&device), size_bytes, &[]);
-        sight.seen.push(Seen {
+        result.probed.push(ProbedDevice {
             path: path.clone(),
             named: position,
             size_bytes,
@@ -96,10 +98,10 @@ pub(super) fn look_at<D, E>(
             copies_differ: read.copies_differ,
             superblocks: device_label::superblocks(file(&device)),
         });
-        sight.devices.push(device);
+        result.devices.push(device);
     }
-    sight.look_for_second_copies(file);
-    Ok(sight)
+    result.find_second_copies(file);
+    Ok(result)
 }
 
 /// Whether what is at `path` is a device of an array, this one or another, as its label says, or the directory that it is in
@@ -110,7 +112,7 @@ pub fn is_of_an_array(path: &Path) -> bool {
         let mut file = File::open(path).ok()?;
         let size_bytes = file.seek(SeekFrom::End(0)).ok()?;
         let label = device_label::read(&file, size_bytes, &[]).label;
-        Some(!matches!(label, Err(ProblemKind::NoLabel | ProblemKind::Unreadable(_))))
+        Some(!matches!(label, Err(DeviceProblemKind::NoLabel | DeviceProblemKind::Unreadable(_))))
     };
     let listed = || {
         let directory = path.parent()?;
@@ -125,26 +127,26 @@ pub fn is_of_an_array(path: &Path) -> bool {
     is_storage && (labelled().unwrap_or(false) || listed().unwrap_or(false))
 }
 
-impl<D> Sight<D> {
+impl<D> ProbeResult<D> {
     /// A device may have more blocks than are in use, and then the first copy of its label alone says where the second
     /// one is; but all spindles of an array have one size, and all labels know the log's.
-    fn look_for_second_copies(&mut self, file: impl Fn(&D) -> &File) {
+    fn find_second_copies(&mut self, file: impl Fn(&D) -> &File) {
         let mut ends: Vec<u64> = Vec::new();
-        for label in self.seen.iter().filter_map(|seen| seen.label.as_ref().ok()) {
+        for label in self.probed.iter().filter_map(|probed| probed.label.as_ref().ok()) {
             ends.extend([label.device_blocks, label.log_layout().device_blocks()]);
         }
         ends.sort_unstable();
         ends.dedup();
-        for (seen, device) in self.seen.iter_mut().zip(&self.devices) {
-            if seen.label.is_err() {
-                let read = device_label::read(file(device), seen.size_bytes, &ends);
-                (seen.label, seen.copies_differ) = (read.label, read.copies_differ);
+        for (probed, device) in self.probed.iter_mut().zip(&self.devices) {
+            if probed.label.is_err() {
+                let read = device_label::read(file(device), probed.size_bytes, &ends);
+                (probed.label, probed.copies_differ) = (read.label, read.copies_differ);
             }
         }
     }
 }
 
-impl Seen {
+impl ProbedDevice {
     /// Bytes that its label says it has, if they are more than it has.
     pub(super) fn missing_bytes(&self) -> Option<u64> {
         let label = self.label.as_ref().ok()?;

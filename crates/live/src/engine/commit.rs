@@ -4,26 +4,26 @@
 use strewn_array::Root;
 use strewn_raid::SpindleIndex;
 
-use super::{Engine, FLUSH_FOR_REDO, FLUSH_FOR_SUPERBLOCK, LiveArray, SUPERBLOCK};
+use super::{FLUSH_FOR_REDO, FLUSH_FOR_SUPERBLOCK, LiveArray, LiveArrayEngine, SUPERBLOCK};
 use crate::format::Superblock;
 
 /// A consistency point whose blocks are all written, on its way to being safe.
-pub(super) struct Committing {
+pub(super) struct PendingCommit {
     superblock: Superblock,
     stage: CommitStage,
     /// Whether its flush is the one that the log knows of: a flush for redo records that ends while that of a superblock is
     /// under way says nothing of what the latter will make safe.
     flushes_redo: bool,
     /// Whether the array waits for it.
-    of_array: bool,
+    notifies_array: bool,
     /// Spindles that are present once it is safe.
     pub(super) rebuilt: Vec<SpindleIndex>,
 }
 
-impl Committing {
-    pub(super) fn new(superblock: Superblock, of_array: bool) -> Self {
+impl PendingCommit {
+    pub(super) fn new(superblock: Superblock, notifies_array: bool) -> Self {
         let (stage, rebuilt) = (CommitStage::Waiting, Vec::new());
-        Self { superblock, stage, flushes_redo: false, of_array, rebuilt }
+        Self { superblock, stage, flushes_redo: false, notifies_array, rebuilt }
     }
 }
 
@@ -40,15 +40,15 @@ pub(super) enum CommitStage {
     Writing,
 }
 
-impl<A: LiveArray> Engine<A> {
+impl<A: LiveArray> LiveArrayEngine<A> {
     /// Writes one more superblock, which says that nothing of the log is needed, and whether the array is left as it is.
-    /// Of use only when all [has caught up](Self::has_caught_up).
+    /// Of use only when all [has caught up](Self::is_caught_up).
     pub fn seal(&mut self, clean: bool) {
-        let log_start = self.world.log.next_sequence();
+        let log_start = self.driver.log.next_sequence();
         self.log_start = log_start;
         let superblock = Superblock { log_start, clean, ..self.superblock.next() };
-        self.committing = Some(Committing::new(superblock, true));
-        self.settle();
+        self.committing = Some(PendingCommit::new(superblock, true));
+        self.run_to_quiescence();
     }
 
     pub(super) fn begin_commit(&mut self, root: Root) {
@@ -57,12 +57,12 @@ impl<A: LiveArray> Engine<A> {
             return;
         }
         let superblock = Superblock {
-            checkpoint: self.world.checkpoint,
+            checkpoint: self.driver.checkpoint,
             log_start: if self.replaying { self.superblock.log_start } else { self.log_start },
             root,
             ..self.superblock.next()
         };
-        self.committing = Some(Committing::new(superblock, true));
+        self.committing = Some(PendingCommit::new(superblock, true));
     }
 
     /// Writes the superblock of a consistency point when nothing is in its way: host records before it that are not durable
@@ -83,16 +83,16 @@ impl<A: LiveArray> Engine<A> {
     }
 
     fn flush_for_superblock(&mut self) {
-        let rebuilt = self.can_be_present();
+        let rebuilt = self.promotable();
         let Some(committing) = &mut self.committing else { return };
         committing.stage = CommitStage::Flushing;
         committing.rebuilt = rebuilt;
-        committing.superblock.redo_start = self.world.log.redo_start();
+        committing.superblock.redo_start = self.driver.log.redo_start();
         committing.flushes_redo = !self.flushing_for_redo;
         if committing.flushes_redo {
-            self.world.log.flush_started();
+            self.driver.log.flush_started();
         }
-        self.world.store.flush(FLUSH_FOR_SUPERBLOCK);
+        self.driver.store.flush(FLUSH_FOR_SUPERBLOCK);
     }
 
     /// What is flushed is flushed on all spindles that the labels have as present.
@@ -100,32 +100,32 @@ impl<A: LiveArray> Engine<A> {
         let Some(committing) = &mut self.committing else { return };
         committing.stage = CommitStage::Writing;
         committing.superblock.label_sequence = self.labels.label().sequence;
-        self.world.store.write_superblock(SUPERBLOCK, &committing.superblock);
+        self.driver.store.write_superblock(SUPERBLOCK, &committing.superblock);
     }
 
     /// The spindles are flushed that a superblock leads to.
-    pub(super) fn flushed_for_superblock(&mut self) {
+    pub(super) fn on_superblock_flush(&mut self) {
         if let Some(committing) = &mut self.committing {
             committing.stage = CommitStage::Flushed;
         }
     }
 
-    pub(super) fn superblock_is_safe(&mut self) {
+    pub(super) fn on_superblock_durable(&mut self) {
         let Some(committing) = self.committing.take() else { return };
-        let Committing { superblock, flushes_redo, of_array, rebuilt, .. } = committing;
-        self.world.checkpoint = superblock.checkpoint + 1;
+        let PendingCommit { superblock, flushes_redo, notifies_array, rebuilt, .. } = committing;
+        self.driver.checkpoint = superblock.checkpoint + 1;
         self.superblock = superblock;
         if flushes_redo {
-            self.world.log.flush_finished();
+            self.driver.log.flush_finished();
         }
-        self.are_present(&rebuilt);
-        if of_array && !self.replaying {
-            self.world.log.release();
+        self.promote(&rebuilt);
+        if notifies_array && !self.replaying {
+            self.driver.log.release();
         }
-        let durable = self.world.log.durable();
-        self.world.redo_is_durable(durable.redo);
-        if of_array {
-            self.array.committed(self.world.now_ns, &mut self.world);
+        let durable = self.driver.log.durable();
+        self.driver.on_redo_durable(durable.redo);
+        if notifies_array {
+            self.array.committed(self.driver.now_ns, &mut self.driver);
         }
         if let Some(root) = self.next_root.take() {
             self.begin_commit(root);
@@ -136,10 +136,10 @@ impl<A: LiveArray> Engine<A> {
     pub(super) fn flush_for_redo(&mut self) -> bool {
         let is_flushing = self.flushing_for_redo
             || self.committing.as_ref().is_some_and(|committing| committing.flushes_redo);
-        if !is_flushing && self.labels.is_idle() && self.world.log.wants_flush() {
+        if !is_flushing && self.labels.is_idle() && self.driver.log.wants_flush() {
             self.flushing_for_redo = true;
-            self.world.log.flush_started();
-            self.world.store.flush(FLUSH_FOR_REDO);
+            self.driver.log.flush_started();
+            self.driver.store.flush(FLUSH_FOR_REDO);
         }
         // A spindle that was lost meanwhile must be known to be before the records are gone that it has not.
         if !self.flushed_for_redo || !self.labels.is_idle() {
@@ -147,9 +147,9 @@ impl<A: LiveArray> Engine<A> {
         }
         self.flushed_for_redo = false;
         self.flushing_for_redo = false;
-        self.world.log.flush_finished();
-        let durable = self.world.log.durable();
-        self.world.redo_is_durable(durable.redo);
+        self.driver.log.flush_finished();
+        let durable = self.driver.log.durable();
+        self.driver.on_redo_durable(durable.redo);
         true
     }
 }

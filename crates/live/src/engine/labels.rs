@@ -2,23 +2,23 @@
 
 use strewn_raid::SpindleIndex;
 
-use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Done, Io, IoError, IoId, Request};
+use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Io, IoCompletion, IoError, IoId, IoRequest};
 use crate::format::{Label, Member, MemberState};
 
 /// Labels that are written when they change.
-pub(super) struct LabelWrites {
+pub(super) struct LabelWriter {
     /// As the log has it.
     label: Label,
     is_changed: bool,
     /// The first copies, which are written when all second ones are: wherever the power goes, one of the two is whole.
     first_copies: Vec<(DeviceIndex, Buffer)>,
-    under_way: usize,
+    in_flight: usize,
     next_io: u64,
 }
 
-impl LabelWrites {
+impl LabelWriter {
     pub(super) fn new(label: Label) -> Self {
-        Self { label, is_changed: false, first_copies: Vec::new(), under_way: 0, next_io: 0 }
+        Self { label, is_changed: false, first_copies: Vec::new(), in_flight: 0, next_io: 0 }
     }
 
     pub(super) fn label(&self) -> &Label {
@@ -27,7 +27,7 @@ impl LabelWrites {
 
     /// Whether all labels say what they should.
     pub(super) fn is_idle(&self) -> bool {
-        !self.is_changed && self.first_copies.is_empty() && self.under_way == 0
+        !self.is_changed && self.first_copies.is_empty() && self.in_flight == 0
     }
 
     /// The spindles that are being rebuilt.
@@ -59,13 +59,13 @@ impl LabelWrites {
 
     /// The writes of changed labels: both copies on every spindle that did not fail, and on the log, one after the other.
     pub(super) fn take_ios(&mut self, ios: &mut Vec<Io>) {
-        if self.under_way > 0 {
+        if self.in_flight > 0 {
             return;
         }
         for (device, copy) in std::mem::take(&mut self.first_copies) {
             self.write(device, 0, copy, ios);
         }
-        if !self.is_changed || self.under_way > 0 {
+        if !self.is_changed || self.in_flight > 0 {
             return;
         }
         self.is_changed = false;
@@ -81,16 +81,16 @@ impl LabelWrites {
     }
 
     fn write(&mut self, device: DeviceIndex, block: u64, from: Buffer, ios: &mut Vec<Io>) {
-        let request = Request::Write { offset: block * BLOCK_BYTES as u64, from, durable: true };
+        let request = IoRequest::Write { offset: block * BLOCK_BYTES as u64, from, durable: true };
         let id = IoId(self.next_io);
         self.next_io += 1;
-        self.under_way += 1;
+        self.in_flight += 1;
         ios.push(Io { id, device, request });
     }
 
     /// A label is written; or it is not, and then the spindle it was for is lost.
-    pub(super) fn done(&mut self, done: Done) -> Option<SpindleIndex> {
-        self.under_way -= 1;
+    pub(super) fn done(&mut self, done: IoCompletion) -> Option<SpindleIndex> {
+        self.in_flight -= 1;
         let failed = matches!(done.result, Err(IoError::Gone(_) | IoError::NoSpace));
         let is_spindle = usize::from(done.device.0) < self.label.members.len();
         (failed && is_spindle).then_some(SpindleIndex(done.device.0))
@@ -102,10 +102,10 @@ mod tests {
     use super::*;
     use crate::format::{DeviceKind, FORMAT, Identity};
 
-    fn labels() -> LabelWrites {
+    fn labels() -> LabelWriter {
         let member =
             |number| Member { identity: Identity([number; 16]), state: MemberState::Present };
-        LabelWrites::new(Label {
+        LabelWriter::new(Label {
             version: FORMAT,
             incompatible_features: 0,
             compatible_features: 0,
@@ -124,13 +124,17 @@ mod tests {
     }
 
     /// Asks for writes, and has them done: their devices and extents.
-    fn written(labels: &mut LabelWrites) -> Vec<(u16, (u64, u64))> {
+    fn on_written(labels: &mut LabelWriter) -> Vec<(u16, (u64, u64))> {
         let mut ios = Vec::new();
         labels.take_ios(&mut ios);
         let extents = ios.iter().filter_map(|io| Some((io.device.0, io.extent()?))).collect();
         for io in ios {
-            let done =
-                Done { id: io.id, device: io.device, buffer: Buffer::default(), result: Ok(()) };
+            let done = IoCompletion {
+                id: io.id,
+                device: io.device,
+                buffer: Buffer::default(),
+                result: Ok(()),
+            };
             assert_eq!(labels.done(done), None);
         }
         extents
@@ -140,8 +144,8 @@ mod tests {
     fn a_first_copy_is_written_when_all_second_ones_are() {
         let mut labels = labels();
         labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
-        assert_eq!(written(&mut labels), [(0, (99 * 4096, 4096)), (1, (99 * 4096, 4096))]);
-        assert_eq!(written(&mut labels), [(0, (0, 4096)), (1, (0, 4096))]);
+        assert_eq!(on_written(&mut labels), [(0, (99 * 4096, 4096)), (1, (99 * 4096, 4096))]);
+        assert_eq!(on_written(&mut labels), [(0, (0, 4096)), (1, (0, 4096))]);
         assert!(labels.is_idle());
     }
 
@@ -149,11 +153,11 @@ mod tests {
     fn regression_what_takes_the_place_of_a_spindle_does_not_get_its_label() {
         let mut labels = labels();
         labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
-        written(&mut labels);
+        on_written(&mut labels);
         labels.set_state(SpindleIndex(1), MemberState::Failed);
         // The first copies of the label before, and the second ones of the next.
-        assert_eq!(written(&mut labels), [(0, (0, 4096))]);
-        assert_eq!(written(&mut labels), [(0, (99 * 4096, 4096))]);
+        assert_eq!(on_written(&mut labels), [(0, (0, 4096))]);
+        assert_eq!(on_written(&mut labels), [(0, (99 * 4096, 4096))]);
     }
 
     #[test]

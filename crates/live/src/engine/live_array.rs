@@ -22,7 +22,7 @@ pub enum NoSnapshot {
     },
 }
 
-/// An array that an [`Engine`](super::Engine) can run.
+/// An array that an [`LiveArrayEngine`](super::LiveArrayEngine) can run.
 pub trait LiveArray: Array<Data> {
     /// Has all that was acknowledged written to the spindles, if that is not under way already.
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>);
@@ -31,22 +31,22 @@ pub trait LiveArray: Array<Data> {
     fn is_clean(&self) -> bool;
 
     /// Whether blocks can be given back.
-    const GIVES_BACK: bool;
+    const SUPPORTS_UNMAP: bool;
 
     /// Whether it wants writes of whole blocks of 4 KiB: because it would write to its spindles what it is given, and what
     /// these store has checksums by the block.
-    const WHOLE_BLOCKS: bool;
+    const WHOLE_BLOCK_WRITES: bool;
 
     /// Whether what it has its spindles write over is what the host reads after a loss of power. Then nothing of a write may
     /// reach them before its record in the log is durable: it would be there in part.
-    const WRITES_OVER: bool;
+    const OVERWRITES_IN_PLACE: bool;
 
     /// The layout by which the parity of a stripe says what the blocks beside it must be, if that is how it is known.
     /// Otherwise what leads to a block says it.
-    fn vouching_layout(&self) -> Option<&LunLayout>;
+    fn stripe_checked_layout(&self) -> Option<&LunLayout>;
 
     /// The host gives blocks of 4 KiB back: as [`WriteAnywhere::unmap`]. Never asked of an array that cannot.
-    fn give_back(
+    fn unmap(
         &mut self,
         now_ns: u64,
         operation: OperationId,
@@ -73,11 +73,11 @@ pub trait LiveArray: Array<Data> {
 }
 
 impl LiveArray for WriteAnywhere<Data> {
-    const GIVES_BACK: bool = true;
+    const SUPPORTS_UNMAP: bool = true;
     // It reads what a write leaves of a block by itself.
-    const WHOLE_BLOCKS: bool = false;
+    const WHOLE_BLOCK_WRITES: bool = false;
     // What no superblock leads to nobody reads.
-    const WRITES_OVER: bool = false;
+    const OVERWRITES_IN_PLACE: bool = false;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
         WriteAnywhere::bring_to_spindles(self, now_ns, driver);
@@ -87,11 +87,11 @@ impl LiveArray for WriteAnywhere<Data> {
         WriteAnywhere::is_clean(self)
     }
 
-    fn vouching_layout(&self) -> Option<&LunLayout> {
+    fn stripe_checked_layout(&self) -> Option<&LunLayout> {
         None
     }
 
-    fn give_back(
+    fn unmap(
         &mut self,
         now_ns: u64,
         operation: OperationId,
@@ -120,9 +120,9 @@ impl LiveArray for WriteAnywhere<Data> {
 }
 
 impl LiveArray for InPlace<Data> {
-    const GIVES_BACK: bool = false;
-    const WHOLE_BLOCKS: bool = true;
-    const WRITES_OVER: bool = true;
+    const SUPPORTS_UNMAP: bool = false;
+    const WHOLE_BLOCK_WRITES: bool = true;
+    const OVERWRITES_IN_PLACE: bool = true;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
         self.begin_checkpoint(now_ns, driver);
@@ -132,11 +132,11 @@ impl LiveArray for InPlace<Data> {
         InPlace::is_clean(self)
     }
 
-    fn vouching_layout(&self) -> Option<&LunLayout> {
+    fn stripe_checked_layout(&self) -> Option<&LunLayout> {
         Some(self.lun_layout())
     }
 
-    fn give_back(
+    fn unmap(
         &mut self,
         _now_ns: u64,
         operation: OperationId,

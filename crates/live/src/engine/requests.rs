@@ -26,7 +26,7 @@ pub enum HostRequest {
         data: Vec<u8>,
     },
     /// These sectors are of no use any more: what blocks they cover wholly are given back where the array can.
-    GiveBack(Range<u64>),
+    Unmap(Range<u64>),
     /// These sectors are to read as zeros, by giving blocks back where that is possible.
     Zero(Range<u64>),
     /// Everything that was answered is to be safe. It is already.
@@ -73,8 +73,8 @@ pub(super) enum Piece {
     Read(Range<u64>),
     Write(Range<u64>),
     /// Whole blocks.
-    GiveBack(Range<u64>),
-    /// A read of a block that a write has a part of: see [`merge`](super::merge).
+    Unmap(Range<u64>),
+    /// A read of a block that a write has a part of: see [`merge`](super::partial_writes).
     Edge {
         merge: usize,
         block: u64,
@@ -101,7 +101,7 @@ pub(super) fn piece_sectors(room: u64) -> u64 {
 }
 
 /// A request that is under way.
-pub(super) struct Pending {
+pub(super) struct PendingRequest {
     pub(super) id: RequestId,
     request: HostRequest,
     /// What a write writes.
@@ -110,13 +110,13 @@ pub(super) struct Pending {
     next: u64,
     end: u64,
     piece_sectors: u64,
-    pub(super) under_way: usize,
+    pub(super) in_flight: usize,
     pub(super) failed: Option<RequestError>,
     /// For a read, what is there.
     pub(super) bytes: Vec<u8>,
 }
 
-impl Pending {
+impl PendingRequest {
     pub(super) fn new(
         id: RequestId,
         mut request: HostRequest,
@@ -135,7 +135,7 @@ impl Pending {
             next,
             end,
             piece_sectors,
-            under_way: 0,
+            in_flight: 0,
             failed: None,
             bytes: Vec::new(),
         }
@@ -143,7 +143,7 @@ impl Pending {
 
     /// Pieces that may be under way at once: so many that spindles have enough to do, and so few that a request for much
     /// does not take all memory.
-    pub(super) fn most_under_way(&self) -> usize {
+    pub(super) fn max_in_flight(&self) -> usize {
         match self.request {
             HostRequest::Read(_) | HostRequest::Write { .. } => 64,
             _ => 4,
@@ -163,7 +163,7 @@ impl Pending {
     }
 
     /// What a piece of a read has brought.
-    pub(super) fn has_read(&mut self, sectors: &Range<u64>, data: Data) {
+    pub(super) fn add_read_data(&mut self, sectors: &Range<u64>, data: Data) {
         let HostRequest::Read(all) = &self.request else { return };
         if sectors == all {
             self.bytes = data.into_bytes();
@@ -175,7 +175,7 @@ impl Pending {
     }
 
     /// The next piece; nothing when all have been made.
-    pub(super) fn next_piece(&mut self, gives_back: bool) -> Option<Piece> {
+    pub(super) fn next_piece(&mut self, supports_unmap: bool) -> Option<Piece> {
         loop {
             if self.next >= self.end {
                 return None;
@@ -187,18 +187,18 @@ impl Pending {
             let (piece, next) = match &self.request {
                 HostRequest::Read(_) => (Some(Piece::Read(start..end)), end),
                 HostRequest::Write { .. } => (Some(Piece::Write(start..end)), end),
-                HostRequest::GiveBack(_) if !gives_back || blocks_start >= blocks_end => {
+                HostRequest::Unmap(_) if !supports_unmap || blocks_start >= blocks_end => {
                     (None, end)
                 }
-                HostRequest::Zero(_) if !gives_back || blocks_start >= blocks_end => {
+                HostRequest::Zero(_) if !supports_unmap || blocks_start >= blocks_end => {
                     (Some(Piece::Write(start..end)), end)
                 }
-                HostRequest::GiveBack(_) => (Some(Piece::GiveBack(blocks_start..blocks_end)), end),
+                HostRequest::Unmap(_) => (Some(Piece::Unmap(blocks_start..blocks_end)), end),
                 // What is not a whole block is written.
                 HostRequest::Zero(_) if start < blocks_start => {
                     (Some(Piece::Write(start..blocks_start)), blocks_start)
                 }
-                HostRequest::Zero(_) => (Some(Piece::GiveBack(start..blocks_end)), blocks_end),
+                HostRequest::Zero(_) => (Some(Piece::Unmap(start..blocks_end)), blocks_end),
                 HostRequest::Flush | HostRequest::Allocation(_) => (None, self.end),
             };
             self.next = next;
@@ -210,7 +210,7 @@ impl Pending {
 
     /// Whether nothing is left to do.
     pub(super) fn is_done(&self) -> bool {
-        self.under_way == 0 && (self.next >= self.end || self.failed.is_some())
+        self.in_flight == 0 && (self.next >= self.end || self.failed.is_some())
     }
 
     pub(super) fn answer(self) -> Result<Answer, RequestError> {
@@ -226,9 +226,9 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn pieces(request: HostRequest, sectors: Range<u64>, gives_back: bool) -> Vec<Piece> {
-        let mut pending = Pending::new(RequestId(0), request, sectors, MOST_PIECE_SECTORS);
-        std::iter::from_fn(|| pending.next_piece(gives_back)).collect()
+    fn pieces(request: HostRequest, sectors: Range<u64>, supports_unmap: bool) -> Vec<Piece> {
+        let mut pending = PendingRequest::new(RequestId(0), request, sectors, MOST_PIECE_SECTORS);
+        std::iter::from_fn(|| pending.next_piece(supports_unmap)).collect()
     }
 
     #[test]
@@ -248,8 +248,8 @@ mod tests {
             pieces(zero.clone(), 3..4_100, true),
             [
                 Piece::Write(3..8),
-                Piece::GiveBack(8..2_048),
-                Piece::GiveBack(2_048..4_096),
+                Piece::Unmap(8..2_048),
+                Piece::Unmap(2_048..4_096),
                 Piece::Write(4_096..4_100),
             ]
         );
@@ -257,8 +257,8 @@ mod tests {
             pieces(zero, 3..4_100, false),
             [Piece::Write(3..2_048), Piece::Write(2_048..4_096), Piece::Write(4_096..4_100)]
         );
-        let back = HostRequest::GiveBack(3..20);
-        assert_eq!(pieces(back.clone(), 3..20, true), [Piece::GiveBack(8..16)]);
+        let back = HostRequest::Unmap(3..20);
+        assert_eq!(pieces(back.clone(), 3..20, true), [Piece::Unmap(8..16)]);
         assert_eq!(pieces(back, 3..20, false), []);
     }
 

@@ -20,7 +20,7 @@ mod redo;
 mod scan;
 mod stream;
 
-use crate::device::{DeviceIndex, Done, Io, IoError};
+use crate::device::{DeviceIndex, Io, IoCompletion, IoError};
 use crate::format::{ArrayTag, LogLayout, RecordKind, RedoWrite};
 
 pub use recovery::{HostRecord, RecoveredLog, RedoRecord, read_log};
@@ -161,8 +161,8 @@ impl Log {
     ///
     /// # Errors
     /// As [`append_write`](Self::append_write).
-    pub fn append_punch(&mut self, first_sector: u64, sectors: u64) -> Result<u64, HalfFull> {
-        self.append_host(RecordKind::Punch { first_sector, sectors }, &[])
+    pub fn append_unmap(&mut self, first_sector: u64, sectors: u64) -> Result<u64, HalfFull> {
+        self.append_host(RecordKind::Unmap { first_sector, sectors }, &[])
     }
 
     fn append_host(&mut self, kind: RecordKind, data: &[u8]) -> Result<u64, HalfFull> {
@@ -266,7 +266,7 @@ impl Log {
     ///
     /// # Errors
     /// What failed. Nothing becomes durable after that.
-    pub fn done(&mut self, done: Done) -> Result<Durable, IoError> {
+    pub fn done(&mut self, done: IoCompletion) -> Result<Durable, IoError> {
         if let Err(error) = &done.result {
             self.failed.get_or_insert_with(|| error.clone());
         }

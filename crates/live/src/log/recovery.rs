@@ -1,6 +1,6 @@
 //! What the log has after a crash.
 
-use super::scan::{Found, Half, Scanned};
+use super::scan::{Half, ScannedHalf, ScannedRecord};
 use super::stream::Area;
 use super::{LogStart, Numbering};
 use crate::device::{BLOCK_BYTES, IoError};
@@ -31,7 +31,7 @@ pub enum HostRecord {
         data: Vec<u8>,
     },
     /// The host gave back a range, which reads as zeros from then on.
-    Punch {
+    Unmap {
         /// The record's number.
         sequence: u64,
         /// The first sector (of 512 bytes) of the LUN.
@@ -46,7 +46,7 @@ impl HostRecord {
     #[must_use]
     pub fn sequence(&self) -> u64 {
         match self {
-            Self::Write { sequence, .. } | Self::Punch { sequence, .. } => *sequence,
+            Self::Write { sequence, .. } | Self::Unmap { sequence, .. } => *sequence,
         }
     }
 }
@@ -109,8 +109,8 @@ where
 /// The records of both halves of a stream.
 struct Halves {
     /// That with the earlier records first.
-    runs: Vec<Vec<Scanned>>,
-    /// The highest of either half: see [`Found::durable_beyond`].
+    runs: Vec<Vec<ScannedRecord>>,
+    /// The highest of either half: see [`ScannedHalf::durable_beyond`].
     durable_beyond: u64,
     unreadable: bool,
 }
@@ -128,7 +128,7 @@ where
     let mut halves = Halves { runs: Vec::new(), durable_beyond: 0, unreadable: false };
     for offset in offsets {
         let half = Half::new(Area { offset, bytes }, read);
-        let Found { records, durable_beyond, unreadable } = half.find(tag, look_beyond)?;
+        let ScannedHalf { records, durable_beyond, unreadable } = half.find(tag, look_beyond)?;
         halves.durable_beyond = halves.durable_beyond.max(durable_beyond);
         halves.unreadable |= unreadable;
         halves.runs.push(records);
@@ -149,8 +149,8 @@ impl Halves {
     }
 
     /// The records from number `from` on that follow each other without a gap, and whether others are missing that were durable.
-    fn chained(self, from: u64) -> (Vec<Scanned>, bool) {
-        let mut chained: Vec<Scanned> = Vec::new();
+    fn chained(self, from: u64) -> (Vec<ScannedRecord>, bool) {
+        let mut chained: Vec<ScannedRecord> = Vec::new();
         for record in self.runs.into_iter().flatten() {
             if record.header.sequence < from {
                 continue;
@@ -178,7 +178,7 @@ impl Halves {
 fn needed_redo(halves: Halves, from: u64) -> Vec<RedoRecord> {
     let mut redo = Vec::new();
     let mut needed = from;
-    for Scanned { header, data } in halves.runs.into_iter().flatten() {
+    for ScannedRecord { header, data } in halves.runs.into_iter().flatten() {
         if let RecordKind::Redo { needed_from } = header.kind {
             needed = needed.max(needed_from);
             if let Some(blocks) = decode_redo(header.sequence, &data) {
@@ -190,14 +190,14 @@ fn needed_redo(halves: Halves, from: u64) -> Vec<RedoRecord> {
     redo
 }
 
-fn host_record(record: Scanned) -> Option<HostRecord> {
+fn host_record(record: ScannedRecord) -> Option<HostRecord> {
     let sequence = record.header.sequence;
     match record.header.kind {
         RecordKind::Write { first_sector, .. } => {
             Some(HostRecord::Write { sequence, first_sector, data: record.data })
         }
-        RecordKind::Punch { first_sector, sectors } => {
-            Some(HostRecord::Punch { sequence, first_sector, sectors })
+        RecordKind::Unmap { first_sector, sectors } => {
+            Some(HostRecord::Unmap { sequence, first_sector, sectors })
         }
         RecordKind::Redo { .. } => None,
     }

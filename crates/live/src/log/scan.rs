@@ -9,7 +9,7 @@ const WINDOW_BYTES: usize = 1 << 20;
 
 /// A record that is whole, with its data.
 #[derive(Debug)]
-pub(super) struct Scanned {
+pub(super) struct ScannedRecord {
     pub(super) header: RecordHeader,
     pub(super) data: Vec<u8>,
 }
@@ -26,9 +26,9 @@ pub(super) struct Half<'r, R> {
 }
 
 /// What a half has.
-pub(super) struct Found {
+pub(super) struct ScannedHalf {
     /// All records from its start on that follow each other and are whole.
-    pub(super) records: Vec<Scanned>,
+    pub(super) records: Vec<ScannedRecord>,
     /// Up to which number records were durable, as whole records further on say: those of groups behind one that is torn, or
     /// damaged, or of an earlier filling. 0 where there are none.
     pub(super) durable_beyond: u64,
@@ -43,16 +43,16 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
 
     /// What the half has. Behind the records that follow each other it is looked only where that is asked for. What follows a
     /// record is either right behind it or, where a group ended, at the next block.
-    pub(super) fn find(mut self, tag: ArrayTag, look_beyond: bool) -> Result<Found, IoError> {
+    pub(super) fn find(mut self, tag: ArrayTag, look_beyond: bool) -> Result<ScannedHalf, IoError> {
         let (records, end) = self.records(tag)?;
         let unreadable = self.unreadable;
         let durable_beyond = if look_beyond { self.durable_beyond(tag, end) } else { 0 };
-        Ok(Found { records, durable_beyond, unreadable })
+        Ok(ScannedHalf { records, durable_beyond, unreadable })
     }
 
     /// The records from the half's start on that follow each other, and where they end.
-    fn records(&mut self, tag: ArrayTag) -> Result<(Vec<Scanned>, u64), IoError> {
-        let mut records: Vec<Scanned> = Vec::new();
+    fn records(&mut self, tag: ArrayTag) -> Result<(Vec<ScannedRecord>, u64), IoError> {
+        let mut records: Vec<ScannedRecord> = Vec::new();
         let mut at = 0;
         loop {
             let last = records.last().map(|record| record.header.sequence);
@@ -95,7 +95,7 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         tag: ArrayTag,
         at: u64,
         last: Option<u64>,
-    ) -> Result<Option<Scanned>, IoError> {
+    ) -> Result<Option<ScannedRecord>, IoError> {
         let Some(bytes) = self.bytes_at(at, RECORD_HEADER_BYTES)? else { return Ok(None) };
         let mut header_bytes = [0; RECORD_HEADER_BYTES];
         header_bytes.copy_from_slice(bytes);
@@ -108,7 +108,7 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
             return Ok(None);
         };
         let whole = RecordHeader::is_whole(&header_bytes, data);
-        Ok(whole.then(|| Scanned { header, data: data.to_vec() }))
+        Ok(whole.then(|| ScannedRecord { header, data: data.to_vec() }))
     }
 
     /// `length` bytes from `at` on; nothing where the half ends before, or they cannot be read.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Numbering;
-use crate::device::{Buffer, DeviceIndex, Io, IoId, Request};
+use crate::device::{Buffer, DeviceIndex, Io, IoId, IoRequest};
 use crate::format::{ArrayTag, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
 
 /// Bytes from which on a group takes no more records.
@@ -148,7 +148,7 @@ impl Stream {
             let id = IoId(*ids);
             *ids += 1;
             self.in_flight.push_back(InFlight { id, is_done: false, filling, last });
-            let request = Request::Write { offset: area.offset + at, from, durable: true };
+            let request = IoRequest::Write { offset: area.offset + at, from, durable: true };
             ios.push(Io { id, device, request });
         }
     }

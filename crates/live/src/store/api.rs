@@ -2,7 +2,7 @@
 
 use strewn_raid::SpindleIndex;
 
-use crate::format::{BadEntry, Kept};
+use crate::format::{BadEntry, BlockTag};
 
 /// What whoever asks calls a request; given back when it is finished. Requests under way have different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -10,56 +10,56 @@ pub struct Token(pub u64);
 
 /// Something that is finished.
 #[derive(Debug)]
-pub enum Finished {
+pub enum StoreEvent {
     /// A read.
     Read {
         /// Its name.
         token: Token,
         /// What was read, with the blocks that are bad; an error only where the spindle is gone.
-        result: Result<ReadOutcome, Failure>,
+        result: Result<ReadOutcome, StoreError>,
     },
     /// A look at what is kept beside blocks.
-    Looked {
+    ChecksumsRead {
         /// Its name.
         token: Token,
         /// What is known of each block, as if its bytes were what their checksum says; an error only where the spindle is gone.
-        result: Result<Vec<BlockState>, Failure>,
+        result: Result<Vec<BlockState>, StoreError>,
     },
     /// A write: its data and their checksums are written. Safe from a loss of power with the next flush.
     Write {
         /// Its name.
         token: Token,
         /// Whether it was done. Where not, any part of it may be; blocks of which a part is are bad.
-        result: Result<(), Failure>,
+        result: Result<(), StoreError>,
     },
     /// A flush of all spindles that are present.
     Flush {
         /// Its name.
         token: Token,
-        /// Whether it was done. Spindles that were lost meanwhile are no failure: they are [`Finished::Lost`].
-        result: Result<(), Failure>,
+        /// Whether it was done. Spindles that were lost meanwhile are no failure: they are [`StoreEvent::SpindleLost`].
+        result: Result<(), StoreError>,
     },
     /// A superblock is safe on all spindles that are present.
     Superblock {
         /// Its name.
         token: Token,
         /// Whether it is; an error where one of the spindles had no room for it, or none is left.
-        result: Result<(), Failure>,
+        result: Result<(), StoreError>,
     },
-    /// A spindle no longer answers, said once. Everything under way on it fails with [`Failure::Gone`], and whatever it
-    /// is asked, until [`Store::take_spindle`](super::Store::take_spindle).
-    Lost(SpindleIndex),
+    /// A spindle no longer answers, said once. Everything under way on it fails with [`StoreError::SpindleLost`], and whatever it
+    /// is asked, until [`Store::admit_spindle`](super::Store::admit_spindle).
+    SpindleLost(SpindleIndex),
 }
 
 /// Why something was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
+pub enum StoreError {
     /// No room is left under the device.
     #[error("no space is left under the device")]
     NoSpace,
     /// The spindle is lost.
     #[error("the spindle is gone")]
-    Gone,
+    SpindleLost,
     /// The device did not take what it was to write, and is there nonetheless.
     #[error("the device does not write these blocks")]
     Refused,
@@ -103,7 +103,7 @@ pub enum BlockState {
     /// It is what was written.
     Good {
         /// What is kept beside it.
-        kept: Kept,
+        block_tag: BlockTag,
         /// The consistency point that it was written with.
         checkpoint: u64,
         /// CRC-32C of its 4096 bytes.

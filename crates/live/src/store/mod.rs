@@ -1,7 +1,7 @@
 //! The spindles of an array as blocks that are checked: each has a CRC-32C, its address and what it holds beside it.
 //!
 //! A [`Store`] does no I/O. It is asked for reads, writes and flushes by token, says through [`Store::take_ios`] what
-//! devices are to do, is told through [`Store::done`] what became of it, and gives through [`Store::take_finished`] what
+//! devices are to do, is told through [`Store::done`] what became of it, and gives through [`Store::take_events`] what
 //! is finished. The addresses are those of spindle commands: sectors of 512 bytes, of a spindle without its checksum
 //! blocks.
 //!
@@ -29,28 +29,28 @@
 //! assert!(matches!(finished[0], Finished::Write { token: Token(1), result: Ok(()) }));
 //! ```
 
+mod all_spindles;
 mod api;
-mod common;
 mod completion;
 mod operation;
 mod pool;
 mod reading;
 mod rows;
-mod slab;
 mod writing;
 
-pub use api::{BadBlock, BlockState, Failure, Finished, ReadOutcome, Token};
+pub use api::{BadBlock, BlockState, ReadOutcome, StoreError, StoreEvent, Token};
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
+use slab::Slab;
 use strewn_raid::{Dbn, SpindleIndex};
 
-use crate::device::{BLOCK_BYTES, DeviceIndex, Io, IoId, Request};
-use crate::format::{ArrayTag, Kept, Superblock};
-use operation::{Extent, Kind, Operation, Part, Purpose, SECTOR_BYTES, Sent, Work};
-use pool::Pool;
+use crate::device::{BLOCK_BYTES, DeviceIndex, Io, IoId, IoRequest};
+use crate::format::{ArrayTag, BlockTag, Superblock};
+use operation::{
+    Extent, IoPurpose, Operation, OperationKind, PartWork, RowPart, SECTOR_BYTES, SentIo,
+};
+use pool::BufferPool;
 use rows::{RowId, Rows};
-use slab::Slab;
 
 /// The spindles of an array; device `n` is spindle `n`.
 ///
@@ -66,20 +66,20 @@ pub struct Store {
     present: Vec<bool>,
     rows: Rows,
     operations: Slab<Operation>,
-    parts: Slab<Part>,
+    parts: Slab<RowPart>,
     /// I/Os that were made and did not come back.
-    sent: HashMap<IoId, Sent>,
+    sent: FxHashMap<IoId, SentIo>,
     /// Those of them that nobody has taken yet.
     ios: Vec<Io>,
     next_io: u64,
     /// Rows with changed checksum blocks.
     dirty: Vec<RowId>,
     /// Rows whose parts can perhaps go on.
-    agenda: Vec<RowId>,
+    ready_rows: Vec<RowId>,
     /// Writes whose blocks at the ends have been read.
     merged: Vec<Operation>,
-    finished: Vec<Finished>,
-    pool: Pool,
+    finished: Vec<StoreEvent>,
+    pool: BufferPool,
 }
 
 impl Store {
@@ -93,55 +93,66 @@ impl Store {
             rows: Rows::new(cache_bytes),
             operations: Slab::new(),
             parts: Slab::new(),
-            sent: HashMap::new(),
+            sent: FxHashMap::default(),
             ios: Vec::new(),
             next_io: 0,
             dirty: Vec::new(),
-            agenda: Vec::new(),
+            ready_rows: Vec::new(),
             merged: Vec::new(),
             finished: Vec::new(),
-            pool: Pool::default(),
+            pool: BufferPool::default(),
         }
     }
 
     /// Reads `sectors` sectors (of 512 bytes), at least one, of a spindle from `first_sector` on. Finished as
-    /// [`Finished::Read`].
+    /// [`StoreEvent::Read`].
     pub fn read(&mut self, token: Token, spindle: SpindleIndex, first_sector: u64, sectors: u32) {
         if !self.is_present(spindle) {
-            self.finished.push(Finished::Read { token, result: Err(Failure::Gone) });
+            self.finished.push(StoreEvent::Read { token, result: Err(StoreError::SpindleLost) });
             return;
         }
         let extent = Extent { spindle, first_sector, sectors: u64::from(sectors) };
         let operation = self.operations.insert(Operation {
             token,
-            kind: Kind::Read {
+            kind: OperationKind::Read {
                 extent,
                 bytes: vec![0; extent.bytes()],
                 blocks: vec![BlockState::NeverWritten; extent.blocks()],
             },
-            left: 0,
+            remaining: 0,
             failure: None,
         });
         self.read_blocks(operation, extent, 0, extent.blocks());
-        self.settle();
+        self.run_to_quiescence();
     }
 
     /// Looks at what is kept beside `blocks` blocks, at least one, of a spindle from `first` on, and not at the blocks. No
-    /// write of them may be under way. Finished as [`Finished::Looked`].
-    pub fn look(&mut self, token: Token, spindle: SpindleIndex, first: Dbn, blocks: usize) {
+    /// write of them may be under way. Finished as [`StoreEvent::ChecksumsRead`].
+    pub fn read_checksums(
+        &mut self,
+        token: Token,
+        spindle: SpindleIndex,
+        first: Dbn,
+        blocks: usize,
+    ) {
         if !self.is_present(spindle) {
-            self.finished.push(Finished::Looked { token, result: Err(Failure::Gone) });
+            self.finished
+                .push(StoreEvent::ChecksumsRead { token, result: Err(StoreError::SpindleLost) });
             return;
         }
-        let kind = Kind::Look { spindle, blocks: vec![BlockState::NeverWritten; blocks] };
-        let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
-        self.look_at_blocks(operation, spindle, first, blocks);
-        self.settle();
+        let kind = OperationKind::ReadChecksums {
+            spindle,
+            blocks: vec![BlockState::NeverWritten; blocks],
+        };
+        let operation =
+            self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
+        self.read_checksums_of(operation, spindle, first, blocks);
+        self.run_to_quiescence();
     }
 
     /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. They may lie in parts:
     /// of whole blocks if the write is of whole blocks, else of anything. `kept` is kept beside each block of 4 KiB that is
-    /// touched, and `checkpoint`. A block of which a part is written is read first. Finished as [`Finished::Write`].
+    /// touched, and `checkpoint`. A block of which a part is written is read first. Finished as [`StoreEvent::Write`].
     ///
     /// No other write that touches one of the blocks may be under way. Reads may: they see each block as it was or as
     /// it will be.
@@ -154,30 +165,31 @@ impl Store {
         spindle: SpindleIndex,
         first_sector: u64,
         bytes: &[&[u8]],
-        kept: &[Kept],
+        block_tag: &[BlockTag],
         checkpoint: u64,
     ) {
         let length: usize = bytes.iter().map(|part| part.len()).sum();
         assert!(length.is_multiple_of(SECTOR_BYTES), "a write has whole sectors");
         let extent = Extent { spindle, first_sector, sectors: (length / SECTOR_BYTES) as u64 };
-        assert_eq!(kept.len(), extent.blocks(), "a write says of each block what it holds");
+        assert_eq!(block_tag.len(), extent.blocks(), "a write says of each block what it holds");
         if !self.is_present(spindle) {
-            self.finished.push(Finished::Write { token, result: Err(Failure::Gone) });
+            self.finished.push(StoreEvent::Write { token, result: Err(StoreError::SpindleLost) });
             return;
         }
         let last = extent.blocks() - 1;
         let (first_whole, last_whole) = (extent.has_whole(0), extent.has_whole(last));
-        let kind = Kind::Write { spindle };
-        let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
+        let kind = OperationKind::Write { spindle };
+        let operation =
+            self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
         if first_whole && last_whole {
-            self.write_blocks(operation, extent, bytes, kept, checkpoint);
+            self.write_blocks(operation, extent, bytes, block_tag, checkpoint);
         } else {
             let mut whole = vec![0; extent.blocks() * BLOCK_BYTES];
             whole[extent.lead()..][..length].copy_from_slice(&bytes.concat());
             let bad = vec![false; extent.blocks()];
-            let kept = kept.to_vec();
+            let block_tag = block_tag.to_vec();
             self.operations[operation].kind =
-                Kind::Merge { extent, bytes: whole, kept, checkpoint, bad };
+                OperationKind::ReadModifyWrite { extent, bytes: whole, block_tag, checkpoint, bad };
             if !first_whole {
                 self.read_blocks(operation, extent, 0, 1);
             }
@@ -185,29 +197,29 @@ impl Store {
                 self.read_blocks(operation, extent, last, 1);
             }
         }
-        self.settle();
+        self.run_to_quiescence();
     }
 
-    /// Makes safe, on all spindles that are present, what was finished before. Finished as [`Finished::Flush`].
+    /// Makes safe, on all spindles that are present, what was finished before. Finished as [`StoreEvent::Flush`].
     pub fn flush(&mut self, token: Token) {
         self.send_flushes(token);
     }
 
     /// Writes `superblock` to all spindles that are present, when a flush of them is finished that began after all that it
-    /// leads to was. Finished as [`Finished::Superblock`]. No other superblock may be under way.
+    /// leads to was. Finished as [`StoreEvent::Superblock`]. No other superblock may be under way.
     pub fn write_superblock(&mut self, token: Token, superblock: &Superblock) {
         self.send_superblock(token, superblock);
     }
 
     /// A spindle is taken as lost: everything under way on it fails, and whatever it is asked. Nothing is reported.
-    pub fn forget_spindle(&mut self, spindle: SpindleIndex) {
-        self.lose(spindle);
-        self.settle();
+    pub fn drop_spindle(&mut self, spindle: SpindleIndex) {
+        self.fail_spindle(spindle);
+        self.run_to_quiescence();
     }
 
     /// A replacement has taken a spindle's place. It must be blank: its checksum blocks zeros, or of another array.
-    pub fn take_spindle(&mut self, spindle: SpindleIndex) {
-        self.forget_spindle(spindle);
+    pub fn admit_spindle(&mut self, spindle: SpindleIndex) {
+        self.drop_spindle(spindle);
         if let Some(present) = self.present.get_mut(spindle.index()) {
             *present = true;
         }
@@ -227,7 +239,7 @@ impl Store {
     }
 
     /// What is finished, put behind what is in `finished`.
-    pub fn take_finished(&mut self, finished: &mut Vec<Finished>) {
+    pub fn take_events(&mut self, finished: &mut Vec<StoreEvent>) {
         finished.append(&mut self.finished);
     }
 
@@ -239,17 +251,17 @@ impl Store {
             .collect()
     }
 
-    fn send(&mut self, spindle: SpindleIndex, purpose: Purpose, request: Request) {
+    fn send(&mut self, spindle: SpindleIndex, purpose: IoPurpose, request: IoRequest) {
         let id = IoId(self.next_io);
         self.next_io += 1;
-        self.sent.insert(id, Sent { spindle, purpose });
+        self.sent.insert(id, SentIo { spindle, purpose });
         self.ios.push(Io { id, device: DeviceIndex(spindle.0), request });
     }
 
     /// Lets everything go on that can.
-    fn settle(&mut self) {
+    fn run_to_quiescence(&mut self) {
         loop {
-            if let Some(row) = self.agenda.pop() {
+            if let Some(row) = self.ready_rows.pop() {
                 self.advance(row);
             } else if let Some(operation) = self.merged.pop() {
                 self.write_merged(operation);
@@ -266,9 +278,9 @@ impl Store {
         }
         let mut parts = std::mem::take(&mut self.rows.get_mut(row).parts);
         parts.retain(|&part| match self.parts[part].work {
-            Work::Read(_) => !self.advance_read(part),
-            Work::Write(_) => !self.advance_write(part),
-            Work::Look(_) => !self.advance_look(part),
+            PartWork::Read(_) => !self.advance_read(part),
+            PartWork::Write(_) => !self.advance_write(part),
+            PartWork::ReadChecksums(_) => !self.advance_checksums(part),
         });
         debug_assert!(self.rows.get(row).parts.is_empty(), "parts go on, and make no others");
         self.rows.get_mut(row).parts = parts;
@@ -277,43 +289,48 @@ impl Store {
 
     fn write_merged(&mut self, operation: Operation) {
         let Operation { token, kind, .. } = operation;
-        let Kind::Merge { extent, bytes, kept, checkpoint, .. } = kind else { return };
-        let kind = Kind::Write { spindle: extent.spindle };
-        let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
-        self.write_blocks(operation, extent, &[&bytes], &kept, checkpoint);
+        let OperationKind::ReadModifyWrite { extent, bytes, block_tag, checkpoint, .. } = kind
+        else {
+            return;
+        };
+        let kind = OperationKind::Write { spindle: extent.spindle };
+        let operation =
+            self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
+        self.write_blocks(operation, extent, &[&bytes], &block_tag, checkpoint);
     }
 
     /// A part is done, or an I/O of an operation without parts.
-    fn one_less(&mut self, operation: usize) {
-        self.operations[operation].left -= 1;
-        if self.operations[operation].left == 0 {
+    fn part_done(&mut self, operation: usize) {
+        self.operations[operation].remaining -= 1;
+        if self.operations[operation].remaining == 0 {
             self.finish(operation);
         }
     }
 
     fn finish(&mut self, id: usize) {
-        let Some(operation) = self.operations.remove(id) else { return };
+        let Some(operation) = self.operations.try_remove(id) else { return };
         let token = operation.token;
         let result = operation.failure.clone().map_or(Ok(()), Err);
         match operation.kind {
-            Kind::Read { bytes, blocks, .. } => {
+            OperationKind::Read { bytes, blocks, .. } => {
                 let result = result.map(|()| ReadOutcome { bytes, blocks });
-                self.finished.push(Finished::Read { token, result });
+                self.finished.push(StoreEvent::Read { token, result });
             }
-            Kind::Merge { bad, .. } if bad.contains(&true) => {
-                let result = Err(Failure::BadBlocks { bad });
-                self.finished.push(Finished::Write { token, result });
+            OperationKind::ReadModifyWrite { bad, .. } if bad.contains(&true) => {
+                let result = Err(StoreError::BadBlocks { bad });
+                self.finished.push(StoreEvent::Write { token, result });
             }
-            Kind::Merge { .. } => self.merged.push(operation),
-            Kind::Write { .. } => self.finished.push(Finished::Write { token, result }),
-            Kind::Look { blocks, .. } => {
+            OperationKind::ReadModifyWrite { .. } => self.merged.push(operation),
+            OperationKind::Write { .. } => self.finished.push(StoreEvent::Write { token, result }),
+            OperationKind::ReadChecksums { blocks, .. } => {
                 let result = result.map(|()| blocks);
-                self.finished.push(Finished::Looked { token, result });
+                self.finished.push(StoreEvent::ChecksumsRead { token, result });
             }
-            Kind::Flush => self.finished.push(Finished::Flush { token, result }),
-            Kind::Superblock { written } => {
-                let result = if written == 0 { result.and(Err(Failure::Gone)) } else { result };
-                self.finished.push(Finished::Superblock { token, result });
+            OperationKind::Flush => self.finished.push(StoreEvent::Flush { token, result }),
+            OperationKind::Superblock { written } => {
+                let result =
+                    if written == 0 { result.and(Err(StoreError::SpindleLost)) } else { result };
+                self.finished.push(StoreEvent::Superblock { token, result });
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::api::{BlockState, Failure, Token};
+use super::api::{BlockState, StoreError, Token};
 use super::rows::RowId;
 use crate::device::{BLOCK_BYTES, Buffer};
-use crate::format::{ENTRY_BYTES, Kept};
+use crate::format::{BlockTag, ENTRY_BYTES};
 
 /// Bytes of a sector.
 pub(super) const SECTOR_BYTES: usize = 512;
@@ -51,32 +51,32 @@ impl Extent {
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) token: Token,
-    pub(super) kind: Kind,
+    pub(super) kind: OperationKind,
     /// Parts, or I/Os of a flush or superblock, that are not done.
-    pub(super) left: usize,
-    pub(super) failure: Option<Failure>,
+    pub(super) remaining: usize,
+    pub(super) failure: Option<StoreError>,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum OperationKind {
     Read {
         extent: Extent,
         bytes: Vec<u8>,
         blocks: Vec<BlockState>,
     },
     /// A write whose blocks at the ends are being read, because it has only a part of them.
-    Merge {
+    ReadModifyWrite {
         extent: Extent,
         /// Whole blocks.
         bytes: Vec<u8>,
-        kept: Vec<Kept>,
+        block_tag: Vec<BlockTag>,
         checkpoint: u64,
         bad: Vec<bool>,
     },
     Write {
         spindle: SpindleIndex,
     },
-    Look {
+    ReadChecksums {
         spindle: SpindleIndex,
         blocks: Vec<BlockState>,
     },
@@ -87,11 +87,13 @@ pub(super) enum Kind {
     },
 }
 
-impl Kind {
+impl OperationKind {
     pub(super) fn spindle(&self) -> Option<SpindleIndex> {
         match self {
-            Self::Read { extent, .. } | Self::Merge { extent, .. } => Some(extent.spindle),
-            Self::Write { spindle } | Self::Look { spindle, .. } => Some(*spindle),
+            Self::Read { extent, .. } | Self::ReadModifyWrite { extent, .. } => {
+                Some(extent.spindle)
+            }
+            Self::Write { spindle } | Self::ReadChecksums { spindle, .. } => Some(*spindle),
             Self::Flush | Self::Superblock { .. } => None,
         }
     }
@@ -99,17 +101,17 @@ impl Kind {
 
 /// What an operation does in one row.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct RowPart {
     pub(super) operation: usize,
     pub(super) row: RowId,
     /// The first block, in the row.
     pub(super) first: usize,
     /// How many blocks.
     pub(super) count: usize,
-    pub(super) work: Work,
+    pub(super) work: PartWork,
 }
 
-impl Part {
+impl RowPart {
     /// Its blocks, a bit each.
     pub(super) fn mask(&self) -> u64 {
         mask(self.first, self.count)
@@ -122,11 +124,11 @@ pub(super) fn mask(first: usize, count: usize) -> u64 {
 }
 
 #[derive(Debug)]
-pub(super) enum Work {
+pub(super) enum PartWork {
     Read(ReadPart),
     Write(WritePart),
     /// Looks at checksums alone; its first block, in the operation.
-    Look(usize),
+    ReadChecksums(usize),
 }
 
 #[derive(Debug)]
@@ -162,7 +164,7 @@ pub(super) struct WritePart {
 
 /// What an I/O is for.
 #[derive(Debug)]
-pub(super) enum Purpose {
+pub(super) enum IoPurpose {
     /// Data of a part.
     ReadData(usize),
     /// Data of a part, with the checksum block behind them.
@@ -173,12 +175,12 @@ pub(super) enum Purpose {
     /// Whole rows: data and checksum blocks of these parts.
     WriteRows(Vec<usize>),
     /// A flush or a superblock of an operation.
-    Common(usize),
+    AllSpindles(usize),
 }
 
 /// An I/O that is sent, or about to be.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct SentIo {
     pub(super) spindle: SpindleIndex,
-    pub(super) purpose: Purpose,
+    pub(super) purpose: IoPurpose,
 }

@@ -1,6 +1,6 @@
 //! Buffers that are used again.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::device::Buffer;
 
@@ -9,12 +9,12 @@ const KEPT_BLOCKS: usize = 4096;
 
 /// Buffers that came back, by their sizes.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
-    by_blocks: HashMap<usize, Vec<Buffer>>,
+pub(super) struct BufferPool {
+    by_blocks: FxHashMap<usize, Vec<Buffer>>,
     kept_blocks: usize,
 }
 
-impl Pool {
+impl BufferPool {
     /// A buffer of so many blocks, with anything in it.
     pub(super) fn take(&mut self, blocks: usize) -> Buffer {
         match self.by_blocks.get_mut(&blocks).and_then(Vec::pop) {
@@ -26,7 +26,7 @@ impl Pool {
         }
     }
 
-    pub(super) fn give_back(&mut self, buffer: Buffer) {
+    pub(super) fn recycle(&mut self, buffer: Buffer) {
         let blocks = buffer.blocks();
         if blocks > 0 && self.kept_blocks + blocks <= KEPT_BLOCKS {
             self.kept_blocks += blocks;

@@ -1,12 +1,13 @@
 //! Rows of blocks, with their checksum blocks: those in use, and those used last.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
+use slab::Slab;
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::slab::Slab;
 use crate::device::{BLOCK_BYTES, Buffer};
-use crate::format::{ArrayTag, BadEntry, ChecksumEntry, ENTRY_BYTES, Place, ROW_DATA_BLOCKS};
+use crate::format::{
+    ArrayTag, BadEntry, BlockAddress, ChecksumEntry, ENTRY_BYTES, ROW_DATA_BLOCKS,
+};
 
 /// Memory of a row beside its checksum block, about.
 const ROW_OVERHEAD_BYTES: usize = 256;
@@ -56,11 +57,11 @@ pub(super) struct Row {
     /// Whether it is among those whose checksum blocks are to be written.
     pub(super) queued: bool,
     /// Blocks whose data are being written, a bit each.
-    pub(super) under_way: u64,
+    pub(super) writes_in_flight: u64,
     /// What is under way, reads and writes.
     pub(super) parts: Vec<usize>,
     /// Whether what is on the device may be other than `entries`, which are dropped once they are not in use.
-    pub(super) suspect: bool,
+    pub(super) is_suspect: bool,
     newer: usize,
     older: usize,
 }
@@ -89,7 +90,7 @@ impl Row {
             Some(checksums) => self.entries.bytes_mut().copy_from_slice(checksums),
             None => {
                 self.entries.bytes_mut().fill(UNREADABLE);
-                self.suspect = true;
+                self.is_suspect = true;
             }
         }
         self.loaded = true;
@@ -98,11 +99,11 @@ impl Row {
     /// Something else may have been written over the checksum block: a superblock, say, which is zeros for the most part. Where
     /// an entry is neither what was written there nor what another array left, blocks without one are not known to be
     /// without one.
-    pub(super) fn doubt_if_damaged(&mut self, tag: ArrayTag) {
+    pub(super) fn distrust_if_damaged(&mut self, tag: ArrayTag) {
         let key = self.key;
         let (entries, _) = self.entries.bytes_mut().as_chunks_mut::<ENTRY_BYTES>();
         let is_damaged = entries.iter().enumerate().any(|(block, entry)| {
-            let place = Place { tag, spindle: key.spindle, dbn: key.dbn(block) };
+            let place = BlockAddress { tag, spindle: key.spindle, dbn: key.dbn(block) };
             let decoded = ChecksumEntry::decode(entry, place);
             matches!(decoded, Err(BadEntry::Damaged | BadEntry::OtherPlace(..)))
         });
@@ -121,7 +122,7 @@ impl Row {
 #[derive(Debug)]
 pub(super) struct Rows {
     rows: Slab<Row>,
-    by_key: HashMap<RowKey, RowId>,
+    by_key: FxHashMap<RowKey, RowId>,
     newest: RowId,
     oldest: RowId,
     limit: usize,
@@ -130,11 +131,11 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new(limit_bytes: usize) -> Self {
         let limit = limit_bytes / (BLOCK_BYTES + ROW_OVERHEAD_BYTES);
-        Self { rows: Slab::new(), by_key: HashMap::new(), newest: NONE, oldest: NONE, limit }
+        Self { rows: Slab::new(), by_key: FxHashMap::default(), newest: NONE, oldest: NONE, limit }
     }
 
     /// The row of `key`, from now on the one used last.
-    pub(super) fn use_row(&mut self, key: RowKey) -> RowId {
+    pub(super) fn touch(&mut self, key: RowKey) -> RowId {
         if let Some(&id) = self.by_key.get(&key) {
             self.unlink(id);
             self.link_newest(id);
@@ -150,9 +151,9 @@ impl Rows {
             written: 0,
             writing: None,
             queued: false,
-            under_way: 0,
+            writes_in_flight: 0,
             parts: Vec::new(),
-            suspect: false,
+            is_suspect: false,
             newer: NONE,
             older: NONE,
         });
@@ -175,7 +176,7 @@ impl Rows {
 
     /// Drops a row that is not in use, should it not be as on the device.
     pub(super) fn drop_if_suspect(&mut self, id: RowId) {
-        if self.rows[id].suspect && !self.rows[id].in_use() {
+        if self.rows[id].is_suspect && !self.rows[id].in_use() {
             self.remove(id);
         }
     }
@@ -207,7 +208,7 @@ impl Rows {
 
     fn remove(&mut self, id: RowId) -> Option<Buffer> {
         self.unlink(id);
-        let row = self.rows.remove(id)?;
+        let row = self.rows.try_remove(id)?;
         self.by_key.remove(&row.key);
         Some(row.entries)
     }

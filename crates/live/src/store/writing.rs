@@ -4,13 +4,13 @@ use strewn_array::crc32c;
 use strewn_raid::Dbn;
 
 use super::Store;
-use super::api::Failure;
-use super::operation::{Extent, Part, Purpose, Work, WritePart, mask};
+use super::api::StoreError;
+use super::operation::{Extent, IoPurpose, PartWork, RowPart, WritePart, mask};
 use super::rows::{RowId, RowKey};
-use crate::device::{BLOCK_BYTES, Request};
+use crate::device::{BLOCK_BYTES, IoRequest};
 use crate::format::{
-    ChecksumEntry, ENTRY_BYTES, Kept, Place, ROW_BLOCKS, ROW_DATA_BLOCKS, checksum_block,
-    device_block,
+    BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES, ROW_BLOCKS, ROW_DATA_BLOCKS,
+    checksum_block, device_block,
 };
 
 /// Blocks of a row, to count in memory.
@@ -24,7 +24,7 @@ struct Blocks<'a> {
     extent: Extent,
     /// Each of them.
     bytes: Vec<&'a [u8; BLOCK_BYTES]>,
-    kept: &'a [Kept],
+    block_tags: &'a [BlockTag],
     checkpoint: u64,
 }
 
@@ -45,23 +45,23 @@ impl Store {
         operation: usize,
         extent: Extent,
         bytes: &[&[u8]],
-        kept: &[Kept],
+        block_tags: &[BlockTag],
         checkpoint: u64,
     ) {
         let bytes: Vec<_> = bytes.iter().flat_map(|part| part.as_chunks().0).collect();
-        assert_eq!(bytes.len(), kept.len(), "the parts of a write are of whole blocks");
-        let blocks = Blocks { extent, bytes, kept, checkpoint };
+        assert_eq!(bytes.len(), block_tags.len(), "the parts of a write are of whole blocks");
+        let blocks = Blocks { extent, bytes, block_tags, checkpoint };
         let mut at = 0;
-        while at < kept.len() {
+        while at < block_tags.len() {
             let first = (blocks.dbn(at).0 % ROW_DATA_BLOCKS) as usize;
-            let count = (ROW - first).min(kept.len() - at);
+            let count = (ROW - first).min(block_tags.len() - at);
             let mut rows = Vec::new();
             // A checksum block that is being written cannot be written by another I/O.
             while rows.len() < ROWS_AT_ONCE
                 && first == 0
-                && at + (rows.len() + 1) * ROW <= kept.len()
+                && at + (rows.len() + 1) * ROW <= block_tags.len()
             {
-                let row = self.rows.use_row(blocks.key(at + rows.len() * ROW));
+                let row = self.rows.touch(blocks.key(at + rows.len() * ROW));
                 if self.rows.get(row).writing.is_some() {
                     break;
                 }
@@ -87,15 +87,15 @@ impl Store {
         entries: Vec<[u8; ENTRY_BYTES]>,
     ) -> usize {
         let write = WritePart { data_done: false, entries, version: None };
-        let part = Part { operation, row, first, count, work: Work::Write(write) };
+        let part = RowPart { operation, row, first, count, work: PartWork::Write(write) };
         let part = self.parts.insert(part);
-        self.operations[operation].left += 1;
+        self.operations[operation].remaining += 1;
         let written = mask(first, count);
         let row = self.rows.get_mut(row);
-        debug_assert_eq!(row.under_way & written, 0, "two writes of a block are under way");
-        row.under_way |= written;
+        debug_assert_eq!(row.writes_in_flight & written, 0, "two writes of a block are under way");
+        row.writes_in_flight |= written;
         for &other in &row.parts {
-            if let Work::Read(read) = &mut self.parts[other].work {
+            if let PartWork::Read(read) = &mut self.parts[other].work {
                 read.overlapped |= written;
             }
         }
@@ -107,9 +107,10 @@ impl Store {
     fn copy(&self, blocks: &Blocks<'_>, at: usize, into: &mut [u8]) -> [u8; ENTRY_BYTES] {
         into.copy_from_slice(blocks.bytes[at]);
         let data_crc = crc32c(into);
-        let place = Place { tag: self.tag, spindle: blocks.extent.spindle, dbn: blocks.dbn(at) };
-        let (kept, checkpoint) = (blocks.kept[at], blocks.checkpoint);
-        ChecksumEntry { data_crc, place, kept, checkpoint }.encode()
+        let place =
+            BlockAddress { tag: self.tag, spindle: blocks.extent.spindle, dbn: blocks.dbn(at) };
+        let (block_tag, checkpoint) = (blocks.block_tags[at], blocks.checkpoint);
+        ChecksumEntry { data_crc, place, block_tag, checkpoint }.encode()
     }
 
     /// Writes rows in full, data and checksum blocks in one.
@@ -128,15 +129,15 @@ impl Store {
             row.load(Some(checksums));
             row.changes += 1;
             row.writing = Some(row.changes);
-            if let Work::Write(write) = &mut self.parts[part].work {
+            if let PartWork::Write(write) = &mut self.parts[part].work {
                 write.version = Some(row.changes);
             }
             parts.push(part);
         }
         let offset = device_block(blocks.dbn(from)) * BLOCK_BYTES as u64;
-        let request = Request::Write { offset, from: buffer, durable: false };
-        self.send(blocks.extent.spindle, Purpose::WriteRows(parts), request);
-        self.agenda.extend(rows.iter().map(|(row, _)| *row));
+        let request = IoRequest::Write { offset, from: buffer, durable: false };
+        self.send(blocks.extent.spindle, IoPurpose::WriteRows(parts), request);
+        self.ready_rows.extend(rows.iter().map(|(row, _)| *row));
     }
 
     /// Writes blocks of one row, data and checksum block apart.
@@ -151,11 +152,11 @@ impl Store {
         let mut buffer = self.pool.take(count);
         let data = buffer.bytes_mut().chunks_exact_mut(BLOCK_BYTES);
         let entries = (at..).zip(data).map(|(at, data)| self.copy(blocks, at, data)).collect();
-        let row = self.rows.use_row(blocks.key(at));
+        let row = self.rows.touch(blocks.key(at));
         let part = self.write_part(operation, row, first, count, entries);
         let offset = device_block(blocks.dbn(at)) * BLOCK_BYTES as u64;
-        let request = Request::Write { offset, from: buffer, durable: false };
-        self.send(blocks.extent.spindle, Purpose::WriteData(part), request);
+        let request = IoRequest::Write { offset, from: buffer, durable: false };
+        self.send(blocks.extent.spindle, IoPurpose::WriteData(part), request);
         // All of its entries are new: none is needed from the device.
         self.rows.get_mut(row).loaded |= count == ROW;
         self.load(row);
@@ -171,7 +172,7 @@ impl Store {
         let mut changed = false;
         for at in 0..row.parts.len() {
             let part = &mut self.parts[row.parts[at]];
-            let Work::Write(write) = &mut part.work else { continue };
+            let PartWork::Write(write) = &mut part.work else { continue };
             if write.version.is_some() {
                 continue;
             }
@@ -183,7 +184,7 @@ impl Store {
         }
         row.changes += u64::from(changed);
         self.queue(id);
-        self.agenda.push(id);
+        self.ready_rows.push(id);
     }
 
     /// Has a row's checksum block written with the next I/Os, if it has changed and is not being written.
@@ -209,37 +210,37 @@ impl Store {
             from.bytes_mut().copy_from_slice(row.entries());
             let key = row.key;
             let offset = checksum_block(key.row) * BLOCK_BYTES as u64;
-            let request = Request::Write { offset, from, durable: false };
-            self.send(key.spindle, Purpose::WriteChecksums(id), request);
+            let request = IoRequest::Write { offset, from, durable: false };
+            self.send(key.spindle, IoPurpose::WriteChecksums(id), request);
         }
     }
 
     /// The data of a part are written, or not.
-    pub(super) fn data_written(&mut self, id: usize, result: Result<(), Failure>) {
+    pub(super) fn data_written(&mut self, id: usize, result: Result<(), StoreError>) {
         let part = &mut self.parts[id];
         let written = part.mask();
-        if let Work::Write(write) = &mut part.work {
+        if let PartWork::Write(write) = &mut part.work {
             write.data_done = true;
         }
         let (operation, row) = (part.operation, part.row);
-        self.rows.get_mut(row).under_way &= !written;
-        self.agenda.push(row);
+        self.rows.get_mut(row).writes_in_flight &= !written;
+        self.ready_rows.push(row);
         if let Err(failure) = result {
             self.operations[operation].failure.get_or_insert(failure);
         }
     }
 
     /// A row's checksum block is written, or not.
-    pub(super) fn checksums_written(&mut self, id: RowId, result: Result<(), Failure>) {
+    pub(super) fn checksums_written(&mut self, id: RowId, result: Result<(), StoreError>) {
         let row = self.rows.get_mut(id);
         let Some(version) = row.writing.take() else { return };
         let before = std::mem::replace(&mut row.written, version);
-        self.agenda.push(id);
+        self.ready_rows.push(id);
         if let Err(failure) = result {
-            row.suspect = true;
+            row.is_suspect = true;
             for &part in &row.parts {
                 let part = &self.parts[part];
-                if let Work::Write(WritePart { version: Some(of_part), .. }) = part.work
+                if let PartWork::Write(WritePart { version: Some(of_part), .. }) = part.work
                     && (before + 1..=version).contains(&of_part)
                 {
                     self.operations[part.operation].failure.get_or_insert(failure.clone());
@@ -252,14 +253,14 @@ impl Store {
     /// Whether a write is done.
     pub(super) fn advance_write(&mut self, id: usize) -> bool {
         let part = &self.parts[id];
-        let Work::Write(write) = &part.work else { return false };
+        let PartWork::Write(write) = &part.work else { return false };
         let written = self.rows.get(part.row).written;
         let operation = part.operation;
         if !write.data_done || write.version.is_none_or(|version| version > written) {
             return false;
         }
         self.parts.remove(id);
-        self.one_less(operation);
+        self.part_done(operation);
         true
     }
 }
