@@ -1,4 +1,4 @@
-//! What lies on the devices of an array that does not run, held against what it should be.
+//! Verifies what lies on the devices of an array that is not running.
 
 mod in_place;
 mod parity;
@@ -21,28 +21,28 @@ use crate::restart::{log_of, newest_superblock, store_of};
 use crate::store::BlockState;
 use strewn_raid::SpindleIndex;
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CheckReport {
-    /// What is not as it should be.
+    /// Everything that is inconsistent.
     pub findings: Vec<Inconsistency>,
-    /// Blocks that the root and snapshots lead to; of an in-place array all that were written of the stripes of its LUN,
-    /// parity included.
+    /// Blocks that the root and the snapshots lead to. For an in-place array, all blocks written in the stripes of
+    /// its LUN, parity included.
     pub blocks: u64,
-    /// Blocks in use that could not be looked at, since their spindles are not there.
+    /// Blocks in use that could not be read because their spindles are missing.
     pub blocks_missing: u64,
-    /// Stripes, of a block a spindle, whose parity was looked at.
+    /// Stripes, of one block per spindle, whose parity was verified.
     pub stripes: u64,
-    /// Blocks of redo records that were taken as written, because a restart would write them.
+    /// Blocks of redo records that count as written, because a restart would write them.
     pub redo_blocks: u64,
 }
 
-/// Something that is not as it should be, with its place.
+/// Something inconsistent, with its place.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inconsistency {
     /// A label is damaged, or not the newest.
     Label {
-        /// Whose.
+        /// The device.
         device: DeviceIndex,
         /// The block of the device.
         block: u64,
@@ -53,33 +53,33 @@ pub enum Inconsistency {
     NoSuperblock,
     /// A spindle does not have the newest superblock.
     Superblock {
-        /// Which one.
+        /// The spindle.
         spindle: SpindleIndex,
-        /// What is wrong.
+        /// What is wrong with it.
         why: String,
     },
-    /// The log has not all that it should.
+    /// The log lacks records.
     Log {
         /// What is wrong.
         why: String,
     },
-    /// A block is not what its pointer says, or in place what belongs there.
+    /// A block is not what its pointer says or, in place, not what belongs there.
     Block {
-        /// What it should be.
+        /// What it should hold.
         holds: BlockContents,
-        /// Where it should lie.
+        /// Where it should be.
         place: SpindleBlock,
-        /// What is wrong.
+        /// What is wrong with it.
         why: String,
     },
-    /// A block can be neither read nor computed from its stripe.
+    /// A block can be neither read nor recomputed from its stripe.
     Lost {
-        /// What it is.
+        /// What it should hold.
         holds: BlockContents,
-        /// Where it should lie.
+        /// Where it should be.
         place: SpindleBlock,
     },
-    /// Two blocks have one place.
+    /// Two blocks have the same place.
     SharedPlace {
         /// The place.
         vbn: Vbn,
@@ -92,43 +92,43 @@ pub enum Inconsistency {
     OutOfRange {
         /// The block.
         holds: BlockContents,
-        /// Where it is said to lie.
+        /// Where the pointer leads.
         vbn: Vbn,
     },
-    /// A block is in use, and the aggregate's bitmap says that it is free.
+    /// The aggregate's bitmap has a block in use as free.
     MarkedFree {
-        /// Where.
+        /// Its place.
         vbn: Vbn,
-        /// What it is.
+        /// What it holds.
         holds: BlockContents,
     },
-    /// The aggregate's bitmap does not have as many blocks in use as there are.
+    /// The aggregate's bitmap has another number of blocks in use than there are.
     InUseCount {
         /// Blocks that the bitmap has in use.
         in_bitmap: u64,
-        /// Blocks that the root leads to, and the superblock's.
+        /// Blocks that the root leads to, and those of the superblock.
         reached: u64,
-        /// Blocks whose frees are held back, as the superblock says.
+        /// Blocks whose frees are held back, by the superblock.
         held_back: u64,
     },
-    /// The parity of a stripe with blocks in use does not agree with its blocks.
+    /// The parity of a stripe with blocks in use does not match its blocks.
     Parity {
         /// The stripe.
         stripe: u64,
-        /// Which parity agrees.
+        /// Which of the parities match.
         check: ParityCheck,
     },
-    /// The parity of a stripe of an in-place array does not agree with its blocks, all of which are right by themselves, and
-    /// nothing is kept that would tell which of them it is.
+    /// The parity of a stripe of an in-place array does not match its blocks. Each block is consistent in itself, and
+    /// nothing stored would tell which one is stale.
     ParityInPlace {
-        /// Where the parity is.
+        /// The parity block.
         parity: SpindleBlock,
         /// The blocks of the LUN.
         of: Vec<u64>,
     },
-    /// A block of a stripe with blocks in use that nobody refers to is bad: parity cannot be relied upon.
+    /// An unused block in a stripe with blocks in use is bad, so the stripe's parity cannot be relied on.
     UnusedBlock {
-        /// Where.
+        /// The block.
         place: SpindleBlock,
         /// What is wrong.
         why: String,
@@ -136,7 +136,7 @@ pub enum Inconsistency {
 }
 
 impl Inconsistency {
-    /// The spindle that has what is wrong; nothing of what is wrong between several, or on the log.
+    /// The spindle that the inconsistency is on; `None` if it is between several, or on the log.
     #[must_use]
     pub fn spindle(&self) -> Option<SpindleIndex> {
         match self {
@@ -207,10 +207,10 @@ impl fmt::Display for Inconsistency {
     }
 }
 
-/// Checks a write-anywhere array that does not run: labels, superblocks, every block that the root leads to, the
-/// aggregate's bitmap, and the parity of every stripe that has one of those blocks. Devices are the spindles by position,
-/// those that are not there closed, and the log behind them; `label` is the newest. Writes in redo records that the newest
-/// superblock may not cover count as done, as a restart has them.
+/// Checks a write-anywhere array that is not running: labels, superblocks, every block that the root leads to, the
+/// aggregate's bitmap, and the parity of every stripe with such a block. Devices are the spindles by position, closed
+/// if missing, then the log; `label` is the newest label. Writes of redo records that the newest superblock may not
+/// cover count as done, because a restart would do them.
 pub fn check_write_anywhere<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -222,11 +222,11 @@ pub fn check_write_anywhere<D: Devices>(
     })
 }
 
-/// Checks an in-place array that does not run: labels, superblocks, every block of the stripes of its LUN, and their parity.
-/// Otherwise as [`check_write_anywhere`].
+/// Checks an in-place array that is not running: labels, superblocks, every block of the stripes of its LUN, and
+/// their parity. Otherwise like [`check_write_anywhere`].
 ///
-/// What a drive has reported as written and never wrote is found where parity does not agree; while a spindle of the
-/// stripe is lost it is not.
+/// A write that a drive reported as done and never did is found by parity that does not match, except in a stripe
+/// that has lost a spindle.
 pub fn check_in_place<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -237,7 +237,7 @@ pub fn check_in_place<D: Devices>(
     })
 }
 
-/// Checks an array of either kind: see [`check_write_anywhere`] and [`check_in_place`].
+/// Checks an array of either kind: [`check_write_anywhere`] or [`check_in_place`].
 pub fn check_array<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -249,7 +249,7 @@ pub fn check_array<D: Devices>(
     }
 }
 
-/// Checks what all arrays have, and the rest by `blocks`.
+/// Checks what all arrays have in common, then the rest by `blocks`.
 fn check<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -272,7 +272,7 @@ fn check<D: Devices>(
     report
 }
 
-/// Reads the log; gives the redo records that a restart would carry out.
+/// Reads the log and gives the redo records that a restart would apply.
 fn check_log<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -307,7 +307,7 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut CheckR
         for block in [0, last] {
             let offset = block * BLOCK_BYTES as u64;
             let read = OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES);
-            // What its spindle has of blocks in use is counted as missing.
+            // The blocks in use on a spindle that is gone are counted as missing.
             if matches!(read, Err(IoError::Gone(_))) && position < spindles {
                 continue;
             }
@@ -359,8 +359,8 @@ fn check_superblocks<D: Devices>(
     }
 }
 
-/// What is wrong with a block that was read, if anything is. `crc` is what the pointer to it says; in place there is none,
-/// and a block may never have been written.
+/// What is wrong with a block that was read, if anything. `crc` is the checksum in the pointer to it; in place there
+/// is none, and a block may never have been written.
 fn wrong(
     state: &BlockState,
     expected: BlockContents,
@@ -384,12 +384,12 @@ fn wrong(
     }
 }
 
-/// A block that something leads to.
+/// A block that a pointer leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reach {
     holds: BlockContents,
     checksum: u32,
 }
 
-/// The blocks that the root and snapshots lead to, by place.
+/// The blocks that the root and the snapshots lead to, by place.
 type Reached = BTreeMap<Vbn, Reach>;

@@ -1,24 +1,26 @@
-//! What the blocks of a row of an in-place stripe say of each other: which of them is not what was written last.
+//! Which blocks of a row of an in-place stripe are stale, by what is stored with each of them.
 //!
-//! A drive that reports a write as done and never does it leaves a block that is old and right by itself. Here nothing
-//! leads to the block that would say so, but parity is written with every write of data, on another spindle: it keeps the
-//! [sum](StripeSum) of its stripe, and the number of the redo record that it was written with.
+//! A drive that reports a write as done and never does it leaves a stale block that is consistent in itself. An
+//! in-place array has no pointer to the block that would contradict it. But each write of data also writes parity, on
+//! another spindle, and the tag of parity holds the [sum](StripeSum) of its stripe's checksums and the number of the
+//! redo record of the write:
 //!
-//! * A block of data with a higher number than parity was written when parity was not: parity is stale.
-//! * Otherwise parity is right, and so is its sum. Where the CRCs of the data do not add up to those of parity and sum, one
-//!   of the data is stale. Both together tell which, and what its CRC must be.
-//! * With a spindle lost parity tells what the CRC of the lost block must be, and the sum whether all others are right.
+//! - If a block of data has a higher record number than parity, parity is stale.
+//! - Otherwise parity and its sum are right. If the CRCs of the data do not add up to those of parity and sum, one
+//!   block of data is stale; the two sums together tell which one, and what its CRC must be.
+//! - With a spindle lost, parity tells what the CRC of the lost block must be, and the sum whether all others are
+//!   right.
 //!
-//! That is for one of the spindles of a stripe, as much as the redundancy makes good. Where more is wrong it is noticed
-//! as a rule, and then no block of the row is believed.
+//! This covers one spindle of a stripe, which is the redundancy. If more is wrong, that is normally detected too, and
+//! then no block of the row is trusted.
 
 use crate::format::StripeSum;
 use crate::store::BlockState;
 
-/// CRC-32C of a block of zeros: what was never written reads as that.
+/// CRC-32C of a block of zeros, as which a block reads that was never written.
 const ZEROS_CRC: u32 = 0x98f9_4189;
 
-/// What is kept beside a block, as far as it says something of the other blocks of its row.
+/// What is stored with a block, as far as it concerns the other blocks of its row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WrittenBlock {
     pub(crate) crc: u32,
@@ -27,7 +29,7 @@ pub(crate) struct WrittenBlock {
 }
 
 impl WrittenBlock {
-    /// What a block's checksum entry says; nothing where there is none to be believed.
+    /// From a block's checksum entry; `None` if there is none to trust.
     pub(crate) fn of(state: &BlockState) -> Option<Self> {
         match *state {
             BlockState::NeverWritten => Some(Self { crc: ZEROS_CRC, redo: 0, stripe_sum: None }),
@@ -39,19 +41,19 @@ impl WrittenBlock {
     }
 }
 
-/// What a block must be.
+/// What a block must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExpectedBlock {
     /// Nothing is known of it.
     Unknown,
     /// It has this CRC-32C.
     Crc(u32),
-    /// Whatever it is, it is not to be believed.
+    /// It must not be trusted, whatever it contains.
     Untrusted,
 }
 
 impl ExpectedBlock {
-    /// Whether a block with this CRC may be it.
+    /// Whether a block with this CRC can be trusted.
     pub(crate) fn allows(self, crc: u32) -> bool {
         match self {
             Self::Unknown => true,
@@ -74,14 +76,15 @@ impl From<Option<u32>> for ExpectedBlock {
     }
 }
 
-/// What the CRC of parity differs from what it is for data with these CRCs: 0 if it is theirs.
+/// By how much the CRC of parity differs from the one it has over data with these CRCs; 0 if it matches.
 fn difference(data: impl IntoIterator<Item = u32>, parity: u32) -> u32 {
-    // But for a constant, which is that of zeros, CRCs are linear.
+    // CRCs are linear but for a constant, the CRC of zeros.
     data.into_iter().fold(parity ^ ZEROS_CRC, |sum, crc| sum ^ crc ^ ZEROS_CRC)
 }
 
-/// What the blocks of a row must be, `data` in the order of the stripe's members and `parity`, by what is kept beside them:
-/// the same order, parity last. Those of which nothing is known are not to be read, or no entry says anything of them.
+/// What the blocks of a row must contain, given what is stored with its data blocks, in the order of the stripe's
+/// members, and with its parity. The result is in the same order, parity last. Blocks of which nothing is known are
+/// not readable, or no entry says anything about them.
 pub(crate) fn cross_check(
     data: &[Option<WrittenBlock>],
     parity: Option<WrittenBlock>,
@@ -105,9 +108,9 @@ pub(crate) fn cross_check(
     row.data
 }
 
-/// What the sum of a stripe is whose data are as they must be, for parity with the CRC `parity`. `may_differ` says which
-/// members parity may have changed of without their being written, because their spindles are not there: of at most one of
-/// them it is found out what it must be now. Nothing where that cannot be.
+/// The sum of a stripe whose data is as expected and whose parity has the CRC `parity`. `may_differ` says which
+/// members parity may have changed without their being written, because their spindles are missing; for at most one
+/// such member, this finds out what it must be now. `None` if that is impossible.
 pub(crate) fn sum_of(
     data: &mut [ExpectedBlock],
     parity: u32,
@@ -128,7 +131,7 @@ pub(crate) fn sum_of(
     (difference(crcs.iter().copied(), parity) == 0).then(|| StripeSum::of(crcs))
 }
 
-/// A row, as it is taken to be.
+/// A row, as far as it is known.
 struct Row {
     data: Vec<ExpectedBlock>,
     parity: ExpectedBlock,
@@ -139,7 +142,7 @@ impl Row {
         self.data.iter().filter_map(|one| one.crc())
     }
 
-    /// What parity must be if the data are right.
+    /// What parity must be if the data is right.
     fn parity_of_data(&self) -> ExpectedBlock {
         match self.crcs().count() == self.data.len() {
             true => ExpectedBlock::Crc(difference(self.crcs(), ZEROS_CRC) ^ ZEROS_CRC),
@@ -147,7 +150,7 @@ impl Row {
         }
     }
 
-    /// Holds the data against parity that is not stale.
+    /// Checks the data against parity that is not stale.
     fn check(&mut self, parity: WrittenBlock) {
         let mut unknown =
             (0..self.data.len()).filter(|at| self.data[*at] == ExpectedBlock::Unknown);
@@ -158,7 +161,7 @@ impl Row {
         }
     }
 
-    /// What the one must be of which nothing is known.
+    /// Finds what the single unknown block must be.
     fn compute(&mut self, lost: usize, parity: WrittenBlock) {
         let crc = difference(self.crcs(), parity.crc) ^ ZEROS_CRC;
         self.data[lost] = ExpectedBlock::Crc(crc);

@@ -1,4 +1,4 @@
-//! A store whose devices are waited for: how an array is read before it runs, and while it does not.
+//! Synchronous access to a store and its devices: for restarts, and for arrays that are not running.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,10 +14,10 @@ use crate::format::BlockTag;
 use crate::log::RedoRecord;
 use crate::store::{BadBlock, BlockState, ReadOutcome, Store, StoreError, StoreEvent, Token};
 
-/// Reads that are under way at once.
+/// Reads in flight at once.
 const READS_AT_ONCE: usize = 64;
 
-/// A store and the devices under it.
+/// A store and the devices below it.
 pub struct OfflineArray<'a, D> {
     devices: &'a mut D,
     store: Store,
@@ -35,13 +35,13 @@ pub struct SpindleBlock {
 }
 
 impl<'a, D: Devices> OfflineArray<'a, D> {
-    /// `store` on `devices`.
+    /// Accesses `store` on `devices`.
     pub fn new(devices: &'a mut D, store: Store) -> Self {
         Self { devices, store, overlay: BTreeMap::new() }
     }
 
-    /// Has the blocks of a redo record read as though they were written, with consistency point `checkpoint`: who only looks
-    /// at an array finds what a restart would make of it. Later records go over earlier ones.
+    /// Makes the blocks of a redo record read as though they were written, with consistency point `checkpoint`, as a
+    /// restart would write them. Later records take precedence.
     pub fn overlay_redo(&mut self, record: RedoRecord, checkpoint: u64) {
         for block in record.blocks {
             let place = SpindleBlock { spindle: block.spindle, dbn: block.dbn };
@@ -54,13 +54,13 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         }
     }
 
-    /// The store, as it is now.
+    /// The store in its present state.
     #[must_use]
     pub fn into_store(self) -> Store {
         self.store
     }
 
-    /// Reads `bytes` of a device from `offset` on, past the store.
+    /// Reads `bytes` bytes of a device from `offset` on, bypassing the store.
     ///
     /// # Errors
     /// Those of the device.
@@ -76,7 +76,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         done.result.map(|()| done.buffer.bytes().to_vec())
     }
 
-    /// Writes a block of a device, past the store, and makes it safe.
+    /// Writes a block of a device durably, bypassing the store.
     ///
     /// # Errors
     /// Those of the device.
@@ -95,7 +95,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         wait_for_one(devices).result
     }
 
-    /// Lets the store come to rest; what is finished.
+    /// Runs until nothing is in flight; gives what is complete.
     fn run_to_quiescence(&mut self) -> Vec<StoreEvent> {
         let mut finished = Vec::new();
         let mut under_way = 0usize;
@@ -119,7 +119,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         }
     }
 
-    /// Reads blocks; for each its bytes, or why it is bad. A spindle that is lost has none.
+    /// Reads blocks; `None` for each that is bad or on a lost spindle.
     pub fn read_blocks(&mut self, places: &[SpindleBlock]) -> Vec<Option<Vec<u8>>> {
         self.read_states(places)
             .into_iter()
@@ -127,7 +127,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
             .collect()
     }
 
-    /// Reads blocks; for each its bytes and what is known of it, nothing if its spindle is lost.
+    /// Reads blocks, with the state of each; `None` on a lost spindle.
     pub fn read_states(&mut self, places: &[SpindleBlock]) -> Vec<(Vec<u8>, Option<BlockState>)> {
         let mut all = vec![(Vec::new(), None); places.len()];
         for (chunk, all) in places.chunks(READS_AT_ONCE).zip(all.chunks_mut(READS_AT_ONCE)) {
@@ -140,8 +140,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         all
     }
 
-    /// Reads runs of blocks, each of a spindle and all at once: few, and not long. For each its bytes, and what is known of
-    /// each block; nothing of a spindle that is lost.
+    /// Reads runs of blocks, all at once: few, and not long. Gives the bytes of each run and the state of each block;
+    /// nothing from a lost spindle.
     pub fn read_runs(
         &mut self,
         runs: &[(SpindleIndex, Range<u64>)],
@@ -170,7 +170,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         all
     }
 
-    /// Writes blocks, one after the other, and makes them safe. What is for spindles that are lost is left out.
+    /// Writes blocks one after the other and makes them safe. Blocks of lost spindles are left out.
     ///
     /// # Errors
     /// What a spindle that is there does not take.
@@ -209,8 +209,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         Ok(())
     }
 
-    /// The bytes that the blocks of `pointers` were written with: read, or computed from their stripes where they cannot
-    /// be read or are not what they should be.
+    /// The blocks that `pointers` lead to, as they were written: read, or recomputed from their stripes if they are
+    /// unreadable or do not match.
     pub fn read_pointed(
         &mut self,
         group: &ParityGroup,
@@ -233,7 +233,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         all
     }
 
-    /// A block computed from the rest of its stripe, if what comes out has the checksum `expected`.
+    /// Recomputes a block from the rest of its stripe; `None` unless the result has the checksum `expected`.
     pub fn compute(
         &mut self,
         group: &ParityGroup,
@@ -251,7 +251,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
             .filter(|member| read[member.index()].is_none())
             .collect::<MemberSet>()
             .union(wanted);
-        // What one spindle has may be old and say that it is not: each is left out in turn.
+        // A block of one spindle may be stale without anything that contradicts it: each spindle in turn is left out.
         let doubted = (0..group.spindles() as u8).map(|one| MemberSet::single(Member(one)));
         for doubted in std::iter::once(MemberSet::EMPTY).chain(doubted) {
             let Ok(plan) = shape.plan_read(wanted, bad.union(doubted)) else { continue };
@@ -266,7 +266,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     }
 }
 
-/// Waits for the one I/O that is under way.
+/// Waits for the only I/O in flight.
 fn wait_for_one<D: Devices>(devices: &mut D) -> IoCompletion {
     let mut done = Vec::new();
     loop {

@@ -1,12 +1,13 @@
-//! Every stripe of an array read, and what is wrong in it made right from the rest.
+//! Reads every stripe of an array, and repairs from redundancy what is wrong.
 //!
-//! What a block should be is known in three ways: by the checksum beside it, for a block in use of a write-anywhere array
-//! by the checksum in the pointer to it, and by the parity of its stripe. A block that the first two find wrong is computed
-//! from its stripe and written again; where all data are right and parity is not, parity is written again.
+//! Three things tell what a block should contain: the checksum stored with it; for a block in use of a write-anywhere
+//! array, the checksum in the pointer to it; and the parity of its stripe. A block that fails one of the first two is
+//! recomputed from its stripe and rewritten. If all data is right and parity is not, parity is rewritten.
 //!
-//! In place there are no pointers, and what is kept beside parity tells which block is stale. Where it does not, because it
-//! was written when a block of its stripe was not known, and parity differs: it is made to agree with what is there, so that
-//! another block that is lost is not computed from it wrongly, and [`ScrubReport::lost_writes`] says where that was.
+//! An in-place array has no pointers. What is stored with parity tells which block is stale, unless parity was
+//! written when a block of its stripe was unknown. If such parity does not match, the scrub makes it match what is
+//! there, so that another lost block is not recomputed wrongly from it, and reports the place in
+//! [`ScrubReport::lost_writes`].
 
 use std::collections::HashMap;
 
@@ -25,49 +26,48 @@ use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::{BlockState, StoreError};
 use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
 
-/// Stripes that are read at a time: a row, with one checksum block a spindle.
+/// Stripes read at a time: a row, with one checksum block per spindle.
 const STRIPES_AT_ONCE: u64 = 64;
 
-/// What a scrub has found and done.
+/// The result of a scrub.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScrubReport {
-    /// Stripes with anything in use (in place: with anything in them): of a block a spindle, so that a stripe of an in-place
-    /// array has as many as a chunk has blocks.
+    /// Stripes, of one block per spindle, with any block in use; of an in-place array, with any block written.
     pub stripes: u64,
-    /// Blocks that could not be read, or were not what was written.
+    /// Blocks that were unreadable or not what was written.
     pub bad_blocks: u64,
-    /// Those of them that were computed and written again.
+    /// Bad blocks that were recomputed and rewritten.
     pub repaired_blocks: u64,
-    /// Stripes whose data were right and whose parity was not; it was written again.
+    /// Stripes whose data was right and whose parity was rewritten.
     pub parity_repaired: u64,
-    /// Blocks in use that cannot be computed either, with their places.
+    /// Blocks in use that cannot be recomputed, with their places.
     pub gone: Vec<(BlockContents, SpindleBlock)>,
-    /// Whether all stripes were looked at, and it was not ended before.
+    /// Whether all stripes were read, because nobody ended the scrub early.
     pub is_whole: bool,
-    /// Of the stripes whose parity was written again those of an in-place array where it may be a block that was wrong.
+    /// Stripes of an in-place array whose parity was rewritten although a block of data may be the one that is wrong.
     pub lost_writes: Vec<LostWrite>,
 }
 
-/// A stripe whose parity did not agree with its data, where nothing is kept that would tell why: a write of one of them,
-/// or of parity, was reported done and never happened.
+/// A stripe whose parity did not match its data, and where nothing stored tells why: a write of a block of data, or
+/// of parity, was reported as done and never happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostWrite {
-    /// Where the parity is.
+    /// The parity block.
     pub parity: SpindleBlock,
     /// The blocks of the LUN.
     pub among: Vec<u64>,
 }
 
 impl ScrubReport {
-    /// Whether all was looked at, and nothing was wrong.
+    /// Whether everything was read and nothing was wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.is_whole && self.bad_blocks == 0 && self.parity_repaired == 0 && self.gone.is_empty()
     }
 }
 
-/// Scrubs the spindles of a write-anywhere array whose blocks in use are `blocks`. `progress` is told how far it is, 0 to 1, and
-/// may end it.
+/// Scrubs the spindles of a write-anywhere array whose blocks in use are `blocks`. `progress` is called with the
+/// share done, 0 to 1, and ends the scrub by returning false.
 ///
 /// # Errors
 /// If a spindle does not take what is to be written to it.
@@ -113,7 +113,8 @@ pub fn scrub<D: Devices>(
                 }
             });
             let members: Vec<MemberRead<'_>> = members.collect();
-            // Where nothing is in use a crash leaves what it likes, and nobody reads it before it is written.
+            // In a stripe without blocks in use, a crash may leave anything; nothing is read there before it is
+            // written.
             if !members.iter().any(|one| one.is_used) {
                 continue;
             }
@@ -128,7 +129,8 @@ pub fn scrub<D: Devices>(
     Ok(scrubbed)
 }
 
-/// Scrubs the spindles of an in-place array. `progress` is told how far it is, 0 to 1, and may end it.
+/// Scrubs the spindles of an in-place array. `progress` is called with the share done, 0 to 1, and ends the scrub by
+/// returning false.
 ///
 /// # Errors
 /// If a spindle does not take what is to be written to it.
@@ -157,11 +159,11 @@ pub fn scrub_in_place<D: Devices>(
     Ok(scrubbed)
 }
 
-/// What is to be written, with what is kept beside it.
+/// Blocks to write, with their tags.
 type Writes = Vec<(SpindleBlock, BlockTag, Vec<u8>)>;
 
-/// Has parity that is written for a row of an in-place stripe say what the data are: those of `writes`, and those that were
-/// read.
+/// Completes the tags of parity that is written for a row of an in-place stripe: they describe the data of `writes`
+/// and the data that was read.
 fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(SpindleBlock, BlockTag, Vec<u8>)]) {
     let Some((_, data)) = members.split_last() else { return };
     let crc_of = |one: &MemberRead<'_>| {
@@ -182,7 +184,7 @@ fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(SpindleBlock, BlockTag, 
     }
 }
 
-/// Finds out what is wrong in a stripe, and what is to be written for it.
+/// Finds what is wrong in a stripe, and what to write to repair it.
 fn scrub_stripe(
     shape: StripeShape,
     members: &[MemberRead<'_>],
@@ -231,7 +233,7 @@ fn scrub_stripe(
     }
 }
 
-/// Whether a block is not what it should be, as far as it tells by itself.
+/// Whether a block is wrong by what is stored with it and in the pointer to it.
 fn is_wrong(read: &MemberRead<'_>) -> bool {
     let differs = match (read.checksum, read.bytes) {
         (Some(sum), Some(bytes)) => checksum(bytes) != sum,

@@ -1,4 +1,4 @@
-//! An array on a thread of its own, asked from any other: what serves NBD clients and workloads.
+//! An array on a thread of its own, with clients on other threads: NBD connections and workloads.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use crate::format::{Label, Superblock};
 use crate::nbd;
 use crate::running::RunningArray;
 
-/// What is called with the answer of a request.
+/// Called with the answer to a request.
 pub type Reply = Box<dyn FnOnce(Result<Answer, RequestError>) + Send>;
 
 enum Message {
@@ -21,16 +21,16 @@ enum Message {
     ShutDown,
 }
 
-/// How an array is.
+/// The state of a running array.
 #[derive(Debug, Clone)]
 pub struct ArrayStatus {
-    /// What it has done since it began.
+    /// What it has done since it started.
     pub counters: Counters,
     /// How data and free space lie.
     pub layout: LayoutMeasures,
-    /// The members and how they are.
+    /// Its members and their states.
     pub label: Label,
-    /// The last superblock that is safe.
+    /// The last durable superblock.
     pub superblock: Superblock,
     /// Why it has stopped, if it has.
     pub stopped: Option<String>,
@@ -38,7 +38,7 @@ pub struct ArrayStatus {
     pub now_ns: u64,
 }
 
-/// What asks an array that runs on another thread. Clones ask the same.
+/// Sends requests to an array on another thread. Clones send to the same array.
 #[derive(Clone)]
 pub struct Client {
     messages: Sender<Message>,
@@ -53,7 +53,7 @@ impl Client {
         self.lun_sectors
     }
 
-    /// Asks for something; `reply` is called on the array's thread and must not wait.
+    /// Sends a request. `reply` is called on the array's thread and must not block.
     pub fn submit(&self, request: HostRequest, reply: Reply) {
         if let Err(refused) = self.messages.send(Message::Request(request, reply))
             && let Message::Request(_, reply) = refused.0
@@ -63,7 +63,7 @@ impl Client {
         self.waker.wake();
     }
 
-    /// How the array is; nothing if it was shut down.
+    /// The state of the array; `None` if it was shut down.
     #[must_use]
     pub fn look(&self) -> Option<ArrayStatus> {
         let (sender, receiver) = channel();
@@ -101,13 +101,13 @@ impl ArrayThread {
         Ok(Self { client, thread })
     }
 
-    /// What asks the array.
+    /// A client of the array.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Waits for what is under way, brings everything to the spindles, and ends the thread.
+    /// Waits for the requests in flight, shuts the array down and ends the thread.
     ///
     /// # Errors
     /// Why the array stopped before.
@@ -119,7 +119,7 @@ impl ArrayThread {
     }
 }
 
-/// Messages that are taken before devices are looked at again.
+/// Messages handled before the devices get their turn.
 const MESSAGES_AT_ONCE: usize = 256;
 
 fn serve<D: Devices, A: LiveArray>(
@@ -176,7 +176,7 @@ fn look<D: Devices, A: LiveArray>(running: &RunningArray<D, A>) -> ArrayStatus {
     }
 }
 
-/// The LUN of an array as NBD clients see it.
+/// The LUN of an array as an NBD export.
 pub struct LunExport {
     client: Mutex<Client>,
     lun_sectors: u64,

@@ -1,4 +1,4 @@
-//! From devices that were found fit to an array that runs on them.
+//! From opened devices to a running array.
 
 use std::io;
 use std::time::Duration;
@@ -24,36 +24,36 @@ use crate::serving::ArrayThread;
 use crate::snapshots::SnapshotError;
 use crate::store::StoreError;
 
-/// How often it is told how far a rebuild is, at least.
+/// How often the progress of a rebuild is reported, at least.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Why an array does not start, or does not go on.
+/// Why an array does not start, or stops.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Its configuration cannot be.
+    /// The configuration is invalid.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// Nothing runs its devices.
+    /// The chosen backend cannot run its devices.
     #[error("its devices cannot be run: {0}")]
     Devices(io::Error),
-    /// It cannot go on from what is on its devices.
+    /// It cannot restart from what is on its devices.
     #[error(transparent)]
     Restart(#[from] RestartError),
-    /// It stopped.
+    /// It stopped, for this reason.
     #[error("the array stopped: {0}")]
     Stopped(String),
-    /// What was to be written again was not taken.
+    /// A spindle refused a repair.
     #[error("a spindle does not take what is to be written again: {0}")]
     Scrub(StoreError),
-    /// It was opened with another's configuration.
+    /// The configuration is of the other kind of array.
     #[error("the configuration is of another kind of array")]
     OtherConfiguration,
-    /// No thread for it.
+    /// No thread can be started.
     #[error("no thread can be started for it: {0}")]
     Thread(io::Error),
 }
 
-/// What can be done about a log that has lost what was acknowledged.
+/// What to do if the log has lost acknowledged writes.
 pub const REMEDY_OF_LOST_LOG: &str = "connect the log as it was; or replace it, and lose what it alone had: `strewn array replace DIR log --lose-writes`";
 
 impl StartError {
@@ -74,14 +74,14 @@ impl StartError {
 
 /// An array that runs on real devices.
 pub enum StartedArray {
-    /// Copy on write.
+    /// A write-anywhere (copy-on-write) array.
     WriteAnywhere(Box<RunningArray<RealDevices, WriteAnywhere<Data>>>),
-    /// Where it belongs.
+    /// An array that updates in place.
     InPlace(Box<RunningArray<RealDevices, InPlace<Data>>>),
 }
 
 impl StartedArray {
-    /// Which way its devices are asked: never [`IoBackend::Auto`].
+    /// How its devices are accessed: never [`IoBackend::Auto`].
     #[must_use]
     pub fn backend(&self) -> IoBackend {
         match self {
@@ -90,8 +90,9 @@ impl StartedArray {
         }
     }
 
-    /// Rebuilds the spindles that are rebuilding; whether all of them are whole. `progress` is told now and then how far it is,
-    /// 0 to 1, and may end it; then it begins anew the next time. All is brought to the spindles in the end.
+    /// Rebuilds the spindles that are being rebuilt, then shuts the array down. Gives whether all of them are whole.
+    /// `progress` is called from time to time with the share done, 0 to 1; if it returns false, the next start begins
+    /// the rebuild again.
     ///
     /// # Errors
     /// If the array stops.
@@ -102,7 +103,7 @@ impl StartedArray {
         }
     }
 
-    /// Takes a snapshot, see [`RunningArray::take_snapshot`], and shuts the array down.
+    /// Takes a snapshot and shuts the array down: see [`RunningArray::take_snapshot`].
     ///
     /// # Errors
     /// See [`SnapshotError`].
@@ -110,7 +111,7 @@ impl StartedArray {
         self.and_shut_down(|running| running.take_snapshot(name, taken_unix_seconds))
     }
 
-    /// Deletes a snapshot, see [`RunningArray::delete_snapshot`], and shuts the array down.
+    /// Deletes a snapshot and shuts the array down: see [`RunningArray::delete_snapshot`].
     ///
     /// # Errors
     /// See [`SnapshotError`].
@@ -118,7 +119,7 @@ impl StartedArray {
         self.and_shut_down(|running| running.delete_snapshot(name))
     }
 
-    /// Does something with snapshots, and shuts the array down whether that was refused or not.
+    /// Runs an action on snapshots, then shuts the array down, whether or not the action succeeded.
     fn and_shut_down(
         self,
         action: impl FnOnce(
@@ -137,8 +138,8 @@ impl StartedArray {
         }
     }
 
-    /// Rebuilds what is rebuilding, brings all to the spindles, then reads every stripe and makes right what is wrong.
-    /// `progress` is told how far which of these is, 0 to 1, and may end it.
+    /// Finishes a rebuild, shuts the array down, then reads every stripe and repairs what is wrong. `progress` is
+    /// called with the share done of the stage, 0 to 1, and ends the stage by returning false.
     ///
     /// # Errors
     /// If the array stops, cannot be read, or does not take what is written again.
@@ -167,7 +168,7 @@ impl StartedArray {
         }
     }
 
-    /// Gives it a thread of its own.
+    /// Moves the array to a thread of its own.
     ///
     /// # Errors
     /// If there is none.
@@ -181,16 +182,16 @@ impl StartedArray {
     }
 }
 
-/// What a scrub is at.
+/// The stages of a scrub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScrubStage {
-    /// A spindle that was being rebuilt is, first.
+    /// A rebuild is finished first.
     Rebuild,
-    /// Stripes are read.
+    /// The stripes are read.
     Scrub,
 }
 
-/// Brings all to the spindles, and scrubs what lies there.
+/// Shuts an array down and scrubs its devices.
 fn scrub_stopped<D: Devices, A: LiveArray>(
     mut running: RunningArray<D, A>,
     progress: &mut impl FnMut(ScrubStage, f64) -> bool,
@@ -226,7 +227,7 @@ fn rebuild<D: Devices, A: LiveArray>(
     Ok(is_done)
 }
 
-/// Waits until nothing is being rebuilt any more, or `progress` has enough of it; whether it was waited for to the end.
+/// Waits until no rebuild is in progress; false if `progress` ended the wait.
 fn finish_rebuild<D: Devices, A: LiveArray>(
     running: &mut RunningArray<D, A>,
     mut progress: impl FnMut(f64) -> bool,
@@ -248,7 +249,7 @@ fn finish_rebuild<D: Devices, A: LiveArray>(
     }
 }
 
-/// Starts an array on its devices, and catches up with its log.
+/// Starts an array on its devices and replays its log.
 ///
 /// # Errors
 /// See [`StartError`]. What is on the devices is as it was, or further on the way to what was acknowledged.
@@ -256,7 +257,7 @@ pub fn start(assembled: AssembledArray, backend: IoBackend) -> Result<StartedArr
     start_with(assembled, backend, false)
 }
 
-/// Starts an array as [`start`] does, even if its log has lost what was acknowledged: with what was before that.
+/// Like [`start`], but even if the log has lost acknowledged writes: the array then has everything from before those.
 ///
 /// # Errors
 /// As [`start`].

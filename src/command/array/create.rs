@@ -71,7 +71,7 @@ impl CreateArguments {
         let of_given = of_given.map_or(0, |given| given.saturating_sub(parity));
         CreateOptions {
             directory: self.directory.clone(),
-            request: ArraySpec {
+            spec: ArraySpec {
                 layout: self.layout,
                 data_spindles: self.data_spindles.unwrap_or(of_given),
                 spindle_bytes: self.spindle_size.map_or(0, |size| size.0),

@@ -1,17 +1,16 @@
-//! An array, given up.
+//! An array given up: labels wiped, files removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::device_label::wipe_spindle;
+use super::diagnosis::Diagnosis;
+use super::error::{AssemblyError, ChangeError};
+use super::location::{ArrayFile, ArrayLocation};
+use super::names::{ARRAY_FILE, array_files_in, is_array_file_name};
+use super::probe::{DeviceKey, ProbeResult, open_device, probe_all};
 use crate::device::{DeviceFile, OpenDevice};
 use crate::format::Identity;
-
-use super::create::is_array_file_name;
-use super::diagnosis::Diagnosis;
-use super::find::open_device;
-use super::place::{ArrayFile, created_files_in};
-use super::seen::{DeviceKey, ProbeResult, probe_all};
-use super::{ARRAY_FILE, ArrayLocation, AssemblyError, ChangeError, blank};
 
 /// What was done with an array's devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,7 +63,7 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
         let is_made = device.path().parent() == Some(directory)
             && device.path().file_name().is_some_and(|name| is_array_file_name(Path::new(name)));
         if is_labelled {
-            blank::wipe_spindle(device)?;
+            wipe_spindle(device)?;
         }
         if is_made && !device.is_block_device() && (is_labelled || is_unlabelled) {
             remove(device.path())?;
@@ -89,7 +88,7 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
 fn unlisted(directory: &Path, listed: &[PathBuf]) -> Result<Vec<PathBuf>, AssemblyError> {
     let keys: Vec<_> = listed.iter().filter_map(|path| DeviceKey::at(path)).collect();
     let mut made =
-        created_files_in(directory).map_err(AssemblyError::io(directory, "cannot read it"))?;
+        array_files_in(directory).map_err(AssemblyError::io(directory, "cannot read it"))?;
     made.retain(|path| DeviceKey::at(path).is_some_and(|key| !keys.contains(&key)));
     Ok(made)
 }

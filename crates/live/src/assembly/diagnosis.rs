@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::format::{DeviceKind, Identity, Label, MemberState};
-
-use super::seen::ProbedDevice;
-use super::{DeviceProblem, DeviceProblemKind};
+use super::error::AssemblyError;
+use super::location::ArrayLocation;
+use super::probe::ProbedDevice;
+use super::problem::{DeviceProblem, DeviceProblemKind};
+use crate::format::{DeviceKind, Identity, Label, MemberState, Superblock};
 
 /// Which of the devices that were seen are what.
 pub(super) struct Diagnosis {
@@ -208,4 +209,29 @@ fn unfit(device: &ProbedDevice, label: &Label, newest: &Label) -> Option<DeviceP
     }
     let needed_bytes = device.missing_bytes()?;
     Some(DeviceProblemKind::TooSmall { size_bytes: device.size_bytes, needed_bytes })
+}
+
+/// The newest label.
+pub(super) fn newest_label(
+    probed: &[ProbedDevice],
+    diagnosis: &Diagnosis,
+    place: &ArrayLocation,
+) -> Result<Label, AssemblyError> {
+    let label = probed.get(diagnosis.newest).and_then(|probed| probed.label.as_ref().ok());
+    let none = || AssemblyError::NoArray { place: place.display(), problems: Vec::new() };
+    label.cloned().ok_or_else(none)
+}
+
+/// The newest superblock of the array on those of these spindles that are no longer being rebuilt.
+pub(super) fn newest_superblock(
+    probed: &[ProbedDevice],
+    spindles: &[Option<usize>],
+    label: &Label,
+) -> Option<Superblock> {
+    let members = spindles.iter().zip(&label.members);
+    let present = members.filter(|(_, member)| member.state == MemberState::Present);
+    let all = present.filter_map(|(at, _)| *at).flat_map(|at| probed[at].superblocks.iter());
+    all.filter(|superblock| superblock.array == label.array)
+        .max_by_key(|superblock| superblock.checkpoint)
+        .cloned()
 }

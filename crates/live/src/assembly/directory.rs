@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::error::{AssemblyError, ChangeError};
+use super::location::ArrayFile;
+use super::names::{ARRAY_FILE, is_array_file_name, is_created_name};
+use super::probe::is_of_an_array;
 use crate::device::{DeviceFile, Space};
-
-use super::create::{is_array_file_name, is_created_name};
-use super::place::ArrayFile;
-use super::{ARRAY_FILE, AssemblyError, ChangeError, is_of_an_array};
 
 /// A directory that was found fit for an array, with nothing written yet.
 pub(super) struct Directory {

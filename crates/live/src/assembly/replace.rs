@@ -1,13 +1,37 @@
-//! Another device in the place of a spindle, or of the log.
+//! A spindle marked as failed; another device in the place of a spindle, or of the log.
 
 use std::path::{Path, PathBuf};
 
+use super::assembled::{AssembledArray, OpenOptions};
+use super::device_label::{blank_spindle, new_identity, write_log};
+use super::error::ChangeError;
+use super::location::ArrayLocation;
+use super::open::{FoundArray, FoundDevices, find, find_devices};
+use super::probe::DeviceKey;
+use super::supplied;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
-use crate::format::{LogLayout, Member, MemberState};
+use crate::format::{Label, LogLayout, Member, MemberState};
 
-use super::find::{FoundArray, FoundDevices, find, find_devices};
-use super::seen::DeviceKey;
-use super::{ArrayLocation, AssembledArray, ChangeError, OpenOptions, blank, given, random};
+/// Marks a spindle of an array that nobody has open as failed: what it has is not read again. Gives the new label.
+///
+/// # Errors
+/// If there is no such spindle, it is marked already, redundancy would not make it good, or the array cannot be opened;
+/// then nothing is written.
+pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, ChangeError> {
+    let options = OpenOptions { degraded: true, read_only: false };
+    let FoundArray { mut array, mut stale } = find(place, options)?;
+    array.check_redundancy_without(position)?;
+    // It may be for this that it fails: that it does not take its label.
+    stale.retain(|one| *one != Some(position));
+    if array.label.members[usize::from(position)].state == MemberState::Failed {
+        return Err(ChangeError::FailedAlready { position });
+    }
+    array.complete(&stale)?;
+    array.change_members(|members| {
+        members[usize::from(position)].state = MemberState::Failed;
+    })?;
+    Ok(array.label)
+}
 
 /// A device that is to take the place of a spindle, or of the log.
 #[derive(Debug, Clone)]
@@ -50,8 +74,8 @@ impl ReplacementDevice {
             }
             Self::Existing { path, force } => {
                 check_not_a_member(others, path)?;
-                let device = given::open_one(path, *force)?;
-                given::check_size(&device, blocks)?;
+                let device = supplied::open_one(path, *force)?;
+                supplied::check_size(&device, blocks)?;
                 Ok(ClaimedDevice { device, made: NewFileGuard(None) })
             }
         }
@@ -122,9 +146,9 @@ pub fn prepare_replacement(
     let others = array.spindles.iter().flatten().chain([&array.log]);
     let ClaimedDevice { device, made } = by.take(blocks, others)?;
     if matches!(by, ReplacementDevice::Existing { .. }) {
-        blank::blank_spindle(&device, &array.configuration)?;
+        blank_spindle(&device, &array.configuration)?;
     }
-    let identity = random::identity()?;
+    let identity = new_identity()?;
     let at = usize::from(position);
     array.spindles[at] = Some(device);
     made.keep();
@@ -162,7 +186,7 @@ impl NewLog {
         let ClaimedDevice { device, made } = by.take(layout.device_blocks(), others)?;
         if matches!(by, ReplacementDevice::NewFile { .. }) {
             // Before anything is given up there is room for all of it.
-            blank::write_log(&device, layout.device_blocks())?;
+            write_log(&device, layout.device_blocks())?;
         }
         let is_clean = found.superblock.is_some_and(|superblock| superblock.clean);
         // It is not kept open: where it was made it may have the name of the log that is missing.
@@ -188,10 +212,10 @@ impl NewLog {
             let checkpoint = superblock.map_or(0, |superblock| superblock.checkpoint);
             return Err(ChangeError::LogNeeded { checkpoint });
         }
-        let identity = random::identity()?;
+        let identity = new_identity()?;
         let log = DeviceFile::open(&self.path)?;
         // All of it: records of this array would be taken for new ones.
-        blank::write_log(&log, self.layout.device_blocks())?;
+        write_log(&log, self.layout.device_blocks())?;
         self.made.keep();
         let mut array =
             AssembledArray { label, configuration, spindles, log, superblock, problems };

@@ -1,18 +1,18 @@
-//! How an array is, seen from outside.
+//! The state of an array, without opening it for use.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use super::diagnosis::{Diagnosis, newest_label, newest_superblock};
+use super::error::AssemblyError;
+use super::location::ArrayLocation;
+use super::probe::{ProbeResult, probe_all};
+use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::Configuration;
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenError};
 use crate::format::{Label, MemberState, Superblock};
-
-use super::diagnosis::Diagnosis;
-use super::find::{newest_label, newest_superblock};
-use super::seen::{ProbeResult, probe_all};
-use super::{ArrayLocation, AssemblyError, DeviceProblem, DeviceProblemKind};
 
 /// An array as its devices say it is.
 #[derive(Debug, Clone)]

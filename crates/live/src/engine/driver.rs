@@ -1,4 +1,4 @@
-//! What an array asks for, as what a store and a log can do.
+//! Turns what a controller asks for into work for the store and the log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::store::{BlockState, ReadOutcome, Store, Token};
 
 use super::expected_blocks::ExpectedBlocks;
 
-/// What an array has said, in order.
+/// An event that the array reports while it is called.
 pub(super) enum ArrayEvent {
     Acknowledged(OperationId, Data),
     Refused(OperationId),
@@ -25,11 +25,11 @@ pub(super) enum ArrayEvent {
     Commit(Root),
 }
 
-/// A command that the store has, or that waits until its redo record is durable.
+/// A spindle command in the store, or one that waits until its redo record is durable.
 pub(super) struct Command {
     pub(super) command: SpindleCommand<Data>,
     pub(super) redo: Option<RedoToken>,
-    /// Of a write with a redo record what is kept beside its blocks.
+    /// For a write with a redo record, the tags of its blocks.
     block_tag: Vec<BlockTag>,
 }
 
@@ -39,35 +39,37 @@ impl Command {
     }
 }
 
-/// The array's world while it is being called, and what of it is under way.
+/// What the array sees as its driver, and the commands in flight.
 pub(super) struct LiveDriver {
     pub(super) now_ns: u64,
     pub(super) timer_ns: Option<u64>,
     pub(super) store: Store,
     pub(super) log: Log,
-    /// The consistency point that blocks are written with from now on.
+    /// The number of the consistency point that blocks are written with.
     pub(super) checkpoint: u64,
     pub(super) outbox: Vec<ArrayEvent>,
+    /// Commands of the present call.
     issued: Vec<SpindleCommand<Data>>,
-    /// What of it must be all or none, and is of other stripes than what follows.
+    /// Batches of the present call that must be atomic, each of other stripes than those after it.
     closed_batches: Vec<Vec<SpindleCommand<Data>>>,
-    /// Whether the labels do not say yet which spindles are lost. A write to stripes in use that makes up for a lost spindle
-    /// leaves that one behind, and whoever found it with a label that has it present would take it for right: until the
-    /// labels are written, nothing that must be all or none is even in the log.
+    /// Whether a spindle was lost and the labels do not say so yet. A write to stripes in use that compensates for a
+    /// lost spindle makes that spindle stale. If the power failed then, a label that still has it as present would
+    /// make a restart trust it. Until the labels are written, no atomic batch may even enter the log.
     labels_are_behind: bool,
-    /// Whether what must be all or none waits for the log: [`LiveArray::OVERWRITES_IN_PLACE`](super::LiveArray::OVERWRITES_IN_PLACE).
+    /// Whether atomic batches wait for the host log: see
+    /// [`LiveArray::OVERWRITES_IN_PLACE`](super::LiveArray::OVERWRITES_IN_PLACE).
     waits_for_log: bool,
-    /// What must be all or none and waits, in order, each with the host record that must be durable before it. What the
-    /// array has acknowledged in the same call has no number yet: then there is none here.
+    /// Deferred atomic batches, in order, each with the host record that must be durable first. `None` until the
+    /// writes that the array acknowledged in the same call have their numbers.
     waiting: VecDeque<(Option<u64>, Vec<SpindleCommand<Data>>)>,
-    /// The last redo record that was made.
+    /// The last redo record appended.
     pub(super) last_redo: RedoToken,
     pub(super) commands: Slab<Command>,
-    /// Commands that wait for their redo record, in the order of the records.
+    /// Commands that wait for their redo record to be durable, in the order of the records.
     held: VecDeque<(RedoToken, Vec<usize>)>,
-    /// What blocks must be, of an array of which that is known by their stripes.
+    /// What blocks must contain, for an array whose stripes vouch for them.
     pub(super) expected: Option<ExpectedBlocks>,
-    /// Commands of a redo record that are not done.
+    /// How many commands of each redo record are not complete.
     unwritten: BTreeMap<RedoToken, usize>,
 }
 
@@ -99,8 +101,8 @@ impl LiveDriver {
         }
     }
 
-    /// Hands on what the array has asked for in one call; whether that was anything. What must be all or none on the
-    /// spindles goes into a redo record first.
+    /// Sends what the array asked for in one call; false if that was nothing. Atomic batches go through a redo
+    /// record.
     pub(super) fn dispatch(&mut self) -> bool {
         let mut issued = std::mem::take(&mut self.issued);
         let is_any = !issued.is_empty() || !self.closed_batches.is_empty();
@@ -120,11 +122,11 @@ impl LiveDriver {
         is_any
     }
 
-    /// Puts commands into a redo record; they are sent when it is durable.
+    /// Appends an atomic batch to the redo log. Its commands are sent when the record is durable.
     fn log_batch(&mut self, bound: Vec<SpindleCommand<Data>>) {
         let mut block_tag: Vec<Vec<BlockTag>> = bound.iter().map(tags_of_payload).collect();
         if let Some(expected) = &mut self.expected {
-            // What parity keeps is of the data that are written with it.
+            // The tag of parity is a checksum over the data written with it, so data comes first.
             for of_parity in [false, true] {
                 for (command, block_tag) in bound.iter().zip(&mut block_tag) {
                     expect_writes(expected, command, block_tag, of_parity);
@@ -159,13 +161,13 @@ impl LiveDriver {
         self.held.push_back((redo, slots));
     }
 
-    /// The labels do not say what they should, or do again.
+    /// Says whether the labels lack a spindle's loss.
     pub(super) fn set_labels_behind(&mut self, behind: bool) {
         self.labels_are_behind = behind;
     }
 
-    /// Goes on with what waited for labels and for the log; whether that was anything. All that the array has acknowledged
-    /// so far is in the log.
+    /// Continues with batches that waited for the labels or the log; false if none could. Everything that the array
+    /// has acknowledged so far is in the log.
     pub(super) fn retry_deferred(&mut self) -> bool {
         let (last, durable) = (self.log.last_sequence(), self.log.durable().host);
         for (needed, _) in &mut self.waiting {
@@ -184,7 +186,7 @@ impl LiveDriver {
         is_any
     }
 
-    /// Sends what waited for redo records that are durable now.
+    /// Sends the commands whose redo records are durable now.
     pub(super) fn on_redo_durable(&mut self, durable: RedoToken) {
         while self.held.front().is_some_and(|(redo, _)| *redo <= durable) {
             let Some((_, slots)) = self.held.pop_front() else { break };
@@ -194,12 +196,12 @@ impl LiveDriver {
         }
     }
 
-    /// Whether nothing is under way.
+    /// Whether nothing is in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.commands.is_empty() && self.waiting.is_empty()
     }
 
-    /// Whether the stripes of these commands were looked at, if that is needed; they are from now on.
+    /// Whether the stripes of these commands are checked, if this array needs that. If not, their checks start.
     fn are_checked(&mut self, commands: &[SpindleCommand<Data>]) -> bool {
         let Some(expected) = &mut self.expected else { return true };
         let mut all_known = true;
@@ -235,7 +237,7 @@ impl LiveDriver {
                     if let Some(expected) = &mut self.expected {
                         expect_writes(expected, command, block_tag, false);
                         expect_writes(expected, command, block_tag, true);
-                        // Parity is as new as the data that it covers, each of which was written with a durable record.
+                        // Parity is as new as the data that it covers, which was all written with durable records.
                         let durable = self.log.durable().redo.0;
                         let parity =
                             block_tag.iter_mut().filter(|one| one.holds == BlockContents::Parity);
@@ -248,14 +250,15 @@ impl LiveDriver {
         }
     }
 
-    /// Whether a spindle has all that was written to it.
+    /// Says whether a spindle holds everything that was written to it.
     pub(super) fn set_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
         if let Some(expected) = &mut self.expected {
             expected.is_complete(spindle, is_complete);
         }
     }
 
-    /// A member of a stripe was looked at, if it is there: commands go on that waited for it.
+    /// The checksum entries of a member of a stripe were read, or the member is gone. Sends the commands that waited
+    /// for the check.
     pub(super) fn on_checksums_read(&mut self, token: Token, states: Option<Vec<BlockState>>) {
         let Some(expected) = &mut self.expected else { return };
         for slot in expected.on_checksums_read(token, states) {
@@ -263,7 +266,8 @@ impl LiveDriver {
         }
     }
 
-    /// Calls blocks of a read bad that are not what they must be. False if that cannot be told, and the read was sent again.
+    /// Marks blocks of a read as bad if they are not what they must be. False if that cannot be decided: the read was
+    /// sent again.
     pub(super) fn flag_stale(&mut self, token: Token, outcome: &mut ReadOutcome) -> bool {
         let Some(expected) = &mut self.expected else { return true };
         let slot = token.0 as usize;
@@ -274,7 +278,7 @@ impl LiveDriver {
         is_told
     }
 
-    /// A command is done, or never will be.
+    /// Removes a command that is complete, or never will be.
     pub(super) fn take(&mut self, token: Token) -> SpindleCommand<Data> {
         let Command { command, redo, .. } = self.commands.remove(token.0 as usize);
         if let Some(expected) = &mut self.expected {
@@ -296,7 +300,7 @@ impl LiveDriver {
     }
 }
 
-/// Takes out of `commands` what must be all or none.
+/// Takes the writes that must be atomic out of `commands`.
 fn extract_bound(commands: &mut Vec<SpindleCommand<Data>>) -> Vec<SpindleCommand<Data>> {
     let is_bound = |command: &mut SpindleCommand<Data>| {
         command.all_or_none && command.direction == Direction::Write
@@ -304,22 +308,22 @@ fn extract_bound(commands: &mut Vec<SpindleCommand<Data>>) -> Vec<SpindleCommand
     commands.extract_if(.., is_bound).collect()
 }
 
-/// Blocks of 4 KiB that a command touches.
+/// The blocks of 4 KiB that a command touches.
 fn blocks_of(command: &SpindleCommand<Data>) -> Range<u64> {
     let first = command.first_sector / 8;
     let end = (command.first_sector + u64::from(command.sectors)).div_ceil(8);
     first..end
 }
 
-/// What is kept beside the blocks of a write, as far as it says so itself.
+/// The tags that a write's payload gives its blocks.
 fn tags_of_payload(command: &SpindleCommand<Data>) -> Vec<BlockTag> {
     let blocks = blocks_of(command);
     let holds = command.payload.holds((blocks.end - blocks.start) as usize);
     holds.into_iter().map(BlockTag::from).collect()
 }
 
-/// Notes what the blocks of a write will be, those of parity or all others, and what is kept of them. Arrays in place write
-/// whole blocks.
+/// Records what the blocks of a write will contain, either its parity or everything else, and completes their tags.
+/// Arrays in place write whole blocks.
 fn expect_writes(
     expected: &mut ExpectedBlocks,
     command: &SpindleCommand<Data>,
@@ -335,7 +339,7 @@ fn expect_writes(
 }
 
 impl Driver<Data> for LiveDriver {
-    /// The processor is a real one: what it costs it costs.
+    /// Real work costs real time; there is nothing to simulate.
     fn processor(&mut self, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<Data>) {
@@ -356,8 +360,8 @@ impl Driver<Data> for LiveDriver {
     }
 
     fn take_spare(&mut self, spindle: SpindleIndex) {
-        // Arrays are made without spares: a replacement comes by `LiveArrayEngine::replaced`.
-        debug_assert!(false, "{spindle} has no spare");
+        // Arrays are configured without spares. A replacement comes through `LiveArrayEngine::replaced`.
+        unreachable!("{spindle} has no spare");
     }
 
     fn checkpoint_begins(&mut self) {

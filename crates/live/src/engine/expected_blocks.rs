@@ -1,9 +1,9 @@
-//! What the blocks of an array that writes in place must be, whatever their spindles say of them.
+//! What the blocks of an in-place array must contain, whatever their drives return.
 //!
-//! Of a stripe that anything is asked of for the first time what is kept beside its blocks is looked at, and held against
-//! each other: see [`cross_check`]. From then on each write says what its blocks must be. So a write that a
-//! spindle has reported as done and never did is noticed when its block is read, whether it was lost today or before the
-//! array was started. It takes 4 bytes of memory for each block of the spindles that was asked for.
+//! On first access to a stripe, the engine cross-checks the metadata stored with its blocks: see [`cross_check`].
+//! From then on each write records what its blocks must contain. If a drive reports a write as done and never does
+//! it, the stale block is detected when it is read, whether the write was lost today or before the array was started.
+//! This takes 4 bytes of memory for each block of a spindle.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,46 +22,47 @@ use crate::store::{BadBlock, BlockState, Store, Token};
 /// Sectors of a block of 4 KiB.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / strewn_raid::SECTOR_BYTES;
 
-/// A block whose CRC happens to be one of these two is not vouched for.
+/// Two values of the CRC are reserved. A block whose CRC happens to be one of them is not checked.
 const ANYTHING: u32 = 0;
 const NOTHING: u32 = u32::MAX;
 
-/// Tokens from here on name a look: a stripe, and in the lowest bits which of its members.
+/// Tokens from here on name a stripe's check: the stripe, and in the lowest bits a member of it.
 const STRIPE_CHECKS: Token = Token(1 << 62);
 const MEMBER_BITS: u32 = 7;
 
-/// What is known of the blocks of an array in place.
+/// What is known of the blocks of an in-place array.
 pub(super) struct ExpectedBlocks {
     layout: LunLayout,
     unit_blocks: u64,
-    /// By spindle and block.
+    /// The expected CRC, by spindle and block.
     must_be: Vec<Vec<u32>>,
-    /// What blocks had to be until now that are being written: whoever reads them meanwhile may find that.
+    /// What blocks that are being written contained before: a concurrent read may find either.
     replaced_contents: FxHashMap<u64, ExpectedBlock>,
-    /// Reads under way, by their commands.
+    /// Reads in flight, by their commands.
     reading: FxHashMap<usize, ReadInFlight>,
-    /// The stripes that were looked at.
+    /// The stripes that were checked.
     known: SummaryBitmap,
     checking: BTreeMap<u64, StripeCheck>,
-    /// Spindles that lack some of what was written, because they are lost or being rebuilt: what they have says nothing.
+    /// Spindles that lack some of what was written, because they are lost or being rebuilt. Their blocks prove
+    /// nothing.
     incomplete: Vec<bool>,
 }
 
-/// A stripe that is being looked at.
+/// The check of a stripe, in progress.
 struct StripeCheck {
     left: usize,
     members: Vec<Option<Vec<BlockState>>>,
-    /// Commands that wait for it.
+    /// Commands that wait for the check.
     waiting: Vec<usize>,
 }
 
-/// A read under way.
+/// A read in flight.
 struct ReadInFlight {
     spindle: SpindleIndex,
     blocks: Range<u64>,
-    /// For each block what it could be when it was asked for.
+    /// For each block, what it could contain when the read was issued.
     may_be: Vec<[ExpectedBlock; 2]>,
-    /// Whether any of them was written since.
+    /// Whether a block of it was written since.
     is_overlapped: bool,
 }
 
@@ -86,12 +87,12 @@ impl ExpectedBlocks {
         }
     }
 
-    /// Whether a spindle has all that was written to it.
+    /// Says whether a spindle holds everything that was written to it.
     pub(super) fn is_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
         self.incomplete[spindle.index()] = !is_complete;
     }
 
-    /// What a block must be.
+    /// What a block must contain.
     fn at(&self, spindle: SpindleIndex, dbn: Dbn) -> ExpectedBlock {
         match self.must_be[spindle.index()].get(dbn.0 as usize) {
             None | Some(&ANYTHING) => ExpectedBlock::Unknown,
@@ -110,7 +111,7 @@ impl ExpectedBlocks {
         }
     }
 
-    /// Command `slot` reads blocks from now on: they are what they must be, or what they were if they are being written.
+    /// Command `slot` starts to read blocks. Each is what it must be, or what it was if it is being written.
     pub(super) fn read(&mut self, slot: usize, spindle: SpindleIndex, blocks: Range<u64>) {
         let may_be = |dbn| {
             let now = self.at(spindle, dbn);
@@ -121,12 +122,12 @@ impl ExpectedBlocks {
         self.reading.insert(slot, ReadInFlight { spindle, blocks, may_be, is_overlapped });
     }
 
-    /// A read is over, whether it has brought anything or not.
+    /// A read has ended, with or without data.
     pub(super) fn forget_read(&mut self, slot: usize) {
         self.reading.remove(&slot);
     }
 
-    /// The first stripe of these blocks that was not looked at; the others are looked at too from now on.
+    /// Starts the checks of those stripes of these blocks that are not checked; gives the first of them.
     pub(super) fn ensure_checked(
         &mut self,
         store: &mut Store,
@@ -144,7 +145,7 @@ impl ExpectedBlocks {
             }
             dbn = (dbn / self.unit_blocks + 1) * self.unit_blocks;
         }
-        // It may be that there was nothing to look at.
+        // If no member can be read, the check is over at once.
         first.filter(|stripe| !self.known.contains(*stripe))
     }
 
@@ -171,14 +172,14 @@ impl ExpectedBlocks {
         }
     }
 
-    /// Has a command wait until a stripe was looked at.
+    /// Makes a command wait for the check of a stripe.
     pub(super) fn wait(&mut self, stripe: u64, command: usize) {
         if let Some(look) = self.checking.get_mut(&stripe) {
             look.waiting.push(command);
         }
     }
 
-    /// A member of a stripe was looked at, if it is there; gives the commands that can go on.
+    /// A member's checksum entries were read, or the member is gone. Gives the commands that can go on.
     pub(super) fn on_checksums_read(
         &mut self,
         token: Token,
@@ -192,7 +193,7 @@ impl ExpectedBlocks {
         if look.left > 0 { Vec::new() } else { self.finish_check(stripe) }
     }
 
-    /// All members of a stripe were looked at.
+    /// All members of a stripe were read.
     fn finish_check(&mut self, stripe: u64) -> Vec<usize> {
         let Some(StripeCheck { members, waiting, .. }) = self.checking.remove(&stripe) else {
             return Vec::new();
@@ -201,9 +202,9 @@ impl ExpectedBlocks {
         let units: Vec<_> = self.layout.stripe(stripe).units().map(|(_, unit)| unit).collect();
         for row in 0..self.unit_blocks {
             let state = |of: &Option<Vec<BlockState>>| of.as_ref().map(|of| of[row as usize]);
-            let on_written: Vec<Option<WrittenBlock>> =
+            let written: Vec<Option<WrittenBlock>> =
                 members.iter().map(|of| WrittenBlock::of(&state(of)?)).collect();
-            let Some((parity, data)) = on_written.split_last() else { continue };
+            let Some((parity, data)) = written.split_last() else { continue };
             for (unit, must_be) in units.iter().zip(cross_check(data, *parity)) {
                 self.set(unit.spindle, Dbn(unit.sector / BLOCK_SECTORS + row), must_be);
             }
@@ -211,8 +212,8 @@ impl ExpectedBlocks {
         waiting
     }
 
-    /// Notes what a block will be that is about to be written with `kept`, all data that are written with it before the
-    /// parity; gives what is to be kept of it.
+    /// Records what a block that is about to be written will contain, and gives its tag. Data written together with
+    /// parity must be recorded before the parity.
     pub(super) fn write(
         &mut self,
         spindle: SpindleIndex,
@@ -234,14 +235,14 @@ impl ExpectedBlocks {
         }
     }
 
-    /// Blocks are written, or will never be.
+    /// Blocks are written, or never will be.
     pub(super) fn on_written(&mut self, spindle: SpindleIndex, blocks: Range<u64>) {
         for dbn in blocks {
             self.replaced_contents.remove(&key(spindle, Dbn(dbn)));
         }
     }
 
-    /// The sum of a row whose parity is there, and has a CRC from now on.
+    /// The stripe sum of a row whose parity has this CRC from now on.
     fn stripe_sum(&mut self, spindle: SpindleIndex, dbn: Dbn, crc: u32) -> Option<StripeSum> {
         let (stripe, _) = self.layout.stripe_on(spindle, dbn.0 * BLOCK_SECTORS)?;
         let row = dbn.0 % self.unit_blocks;
@@ -261,8 +262,8 @@ impl ExpectedBlocks {
         sum
     }
 
-    /// Calls blocks bad that were read and are not what they may be. Where one may be what was written since it was asked
-    /// for, and written over again, the read says nothing, and this is false.
+    /// Marks blocks of a read as bad if they contain what they cannot contain. False if a block may contain what was
+    /// written, and overwritten again, since the read was issued: then the read proves nothing.
     pub(super) fn flag_stale(&mut self, slot: usize, states: &mut [BlockState]) -> bool {
         let Some(ReadInFlight { spindle, blocks, may_be, is_overlapped }) =
             self.reading.remove(&slot)

@@ -1,16 +1,16 @@
-//! The labels while an array runs: which spindles it has, written to all that are there before it relies on it.
+//! The labels of a running array: who its members are, written to every device before the array relies on it.
 
 use strewn_raid::SpindleIndex;
 
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Io, IoCompletion, IoError, IoId, IoRequest};
 use crate::format::{Label, Member, MemberState};
 
-/// Labels that are written when they change.
+/// Writes labels when they change.
 pub(super) struct LabelWriter {
-    /// As the log has it.
+    /// The label of the log device.
     label: Label,
     is_changed: bool,
-    /// The first copies, which are written when all second ones are: wherever the power goes, one of the two is whole.
+    /// First copies, written once all second copies are. At any moment one of a device's two copies is whole.
     first_copies: Vec<(DeviceIndex, Buffer)>,
     in_flight: usize,
     next_io: u64,
@@ -25,7 +25,7 @@ impl LabelWriter {
         &self.label
     }
 
-    /// Whether all labels say what they should.
+    /// Whether all labels on all devices are up to date.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_changed && self.first_copies.is_empty() && self.in_flight == 0
     }
@@ -36,7 +36,7 @@ impl LabelWriter {
         members.filter(|(_, one)| one.state == MemberState::Rebuilding).map(|(spindle, _)| spindle)
     }
 
-    /// Notes how a spindle is; whether that is new.
+    /// Sets the state of a spindle; false if it has that state already.
     pub(super) fn set_state(&mut self, spindle: SpindleIndex, state: MemberState) -> bool {
         let member: &mut Member = &mut self.label.members[spindle.index()];
         if member.state == state {
@@ -45,19 +45,20 @@ impl LabelWriter {
         member.state = state;
         self.is_changed = true;
         if state == MemberState::Failed {
-            // By the time that it would be written another device may be in its place.
+            // By the time it would be written, a replacement may be in the failed device's place.
             self.first_copies.retain(|(device, _)| device.0 != spindle.0);
         }
         true
     }
 
-    /// Notes that the array has what a program must know of to read it.
+    /// Sets a feature that a program must know to read the array.
     pub(super) fn set_feature(&mut self, feature: u64) {
         self.is_changed |= self.label.incompatible_features & feature == 0;
         self.label.incompatible_features |= feature;
     }
 
-    /// The writes of changed labels: both copies on every spindle that did not fail, and on the log, one after the other.
+    /// Appends the writes of changed labels: both copies, one after the other, on every spindle that did not fail and
+    /// on the log.
     pub(super) fn take_ios(&mut self, ios: &mut Vec<Io>) {
         if self.in_flight > 0 {
             return;
@@ -69,11 +70,12 @@ impl LabelWriter {
             return;
         }
         self.is_changed = false;
-        // With every writing, and one at a time: a device that lacks more than the last is taken for one that was away.
+        // One change at a time, each with its own number: a device that lacks more than the last change is taken for
+        // one that was away.
         self.label.sequence += 1;
         for (device, label) in self.label.of_devices() {
             let device_blocks = label.device_blocks;
-            // One that cannot be encoded could not have been made.
+            // A label that cannot be encoded could not have been created.
             let Ok(from) = label.encode() else { continue };
             self.first_copies.push((device, from.clone()));
             self.write(device, device_blocks - 1, from, ios);
@@ -88,8 +90,9 @@ impl LabelWriter {
         ios.push(Io { id, device, request });
     }
 
-    /// A label is written; or it is not, and then the spindle it was for is lost.
+    /// A label write is complete. If it failed, gives the spindle, which is lost.
     pub(super) fn done(&mut self, done: IoCompletion) -> Option<SpindleIndex> {
+        assert!(self.in_flight > 0, "a label write comes back once");
         self.in_flight -= 1;
         let failed = matches!(done.result, Err(IoError::Gone(_) | IoError::NoSpace));
         let is_spindle = usize::from(done.device.0) < self.label.members.len();

@@ -1,16 +1,20 @@
-//! An array, its store and its log as one, without I/O and without a clock.
+//! A controller with its store and its log, without I/O and without a clock.
 //!
-//! An [`LiveArrayEngine`] is told of host requests, of I/Os that are done, and of the time; it says what devices are to do and
-//! which requests are answered. So it runs the same over real devices and over simulated ones that fail as a seed has it.
+//! A [`LiveArrayEngine`] is told of host requests, of completed I/Os and of the time. It says which I/Os the devices
+//! should do, and which requests are answered. The same engine therefore runs on real devices and on simulated ones
+//! that fail as a seed dictates.
 //!
-//! What it guarantees: a write that was answered is in the log or on the spindles, safe from a loss of power. A
-//! consistency point is on the spindles before its superblock is, and what it stops using is not written before that.
-//! Writes to stripes that keep blocks in use reach the spindles all or not at all. A spindle that is lost is marked in
-//! the labels of the others before a superblock is written without it.
-//! Nor is a stripe in use changed without it before, and it is marked as present again when what was rebuilt is safe.
+//! It guarantees that:
 //!
-//! Arrays that write in place are given whole blocks of 4 KiB. What a block must be is known for them too: from the rest of
-//! its stripe, where pointers say it otherwise.
+//! - a write that was answered is in the log or on the spindles, and survives a power loss;
+//! - a consistency point is on the spindles before its superblock is, and the blocks that it frees are not
+//!   overwritten before that;
+//! - writes to stripes whose other blocks are in use reach all their spindles or none (a redo record);
+//! - the labels mark a lost spindle as failed before any superblock or any stripe in use is written without it, and
+//!   mark it as present again only once everything rebuilt on it is safe.
+//!
+//! An array that updates in place is given whole blocks of 4 KiB. It has no pointers to check its blocks against, so
+//! the engine checks them against the rest of their stripe.
 
 mod commit;
 mod driver;
@@ -46,51 +50,51 @@ use rebuilt_spindles::RebuiltSpindle;
 pub use requests::{Answer, HostRequest, RequestError, RequestId};
 use requests::{PendingRequest, Piece, piece_sectors};
 
-/// Tokens of the store from here on are the engine's own; below are slots of commands.
+/// Store tokens from here on are the engine's own. Smaller ones are indices of commands.
 const FLUSH_FOR_REDO: Token = Token(1 << 40);
 const SUPERBLOCK: Token = Token((1 << 40) + 1);
 const FLUSH_FOR_SUPERBLOCK: Token = Token((1 << 40) + 2);
 
-/// Who asked for an I/O is in the lowest bits of its name.
+/// The lowest bits of an I/O's id say who asked for it.
 const OWNER_BITS: u32 = 2;
 const STORE: u64 = 0;
 const LOG: u64 = 1;
 const LABELS: u64 = 2;
 
-/// An array that runs.
+/// A running array.
 pub struct LiveArrayEngine<A> {
     array: A,
     driver: LiveDriver,
     lun_sectors: u64,
-    /// Sectors of the largest piece that a request is done in.
+    /// Sectors of the largest piece that a request is divided into.
     piece_sectors: u64,
     labels: LabelWriter,
-    /// What the last safe superblock says.
+    /// The last superblock that is durable.
     superblock: Superblock,
     committing: Option<PendingCommit>,
-    /// What the array wants committed, while a superblock of the engine's own is under way.
+    /// The root that the array wants committed, while a superblock of the engine's own is being written.
     next_root: Option<Root>,
     rebuilt: Vec<RebuiltSpindle>,
     /// The first host record that the consistency point in progress does not cover.
     log_start: u64,
-    /// While what the log had is replayed nothing is logged, and superblocks keep what they say of the log.
+    /// While the log is replayed, nothing is logged, and superblocks keep their start of the log.
     replaying: bool,
     pending: FxHashMap<u64, PendingRequest>,
     next_pending: u64,
     merges: PartialWrites,
     operations: Slab<(u64, Piece)>,
-    /// Writes that wait for the log, by the number of their record.
+    /// Writes that wait for their log record, by its number.
     waiting_for_log: VecDeque<(u64, u64)>,
     answers: Vec<(RequestId, Result<Answer, RequestError>)>,
     stopped: Option<String>,
     flushing_for_redo: bool,
-    /// That flush is done, and waits for the labels.
+    /// The flush is done, and its consequences wait for the labels.
     flushed_for_redo: bool,
 }
 
 impl<A: LiveArray> LiveArrayEngine<A> {
-    /// `array` over `store` and `log`, whose newest superblock is `superblock` and whose labels say `label`. Spindles that
-    /// the label does not have as present are lost; of those that are rebuilding the rebuild begins anew.
+    /// Runs `array` on `store` and `log`, from the newest superblock and the newest label. Spindles that the label
+    /// does not have as present count as lost; rebuilds start over.
     pub fn new(
         array: A,
         store: Store,
@@ -131,12 +135,12 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let members: Vec<MemberState> =
             engine.labels.label().members.iter().map(|member| member.state).collect();
         for (spindle, state) in (0..).map(SpindleIndex).zip(members) {
-            // With more gone than parity makes good there is nothing to rebuild from.
+            // If more spindles are lost than parity covers, there is nothing to rebuild from.
             if engine.stopped.is_some() {
                 break;
             }
             if state == MemberState::Present {
-                // The labels do not know yet that it is not there.
+                // The labels do not have it as lost yet.
                 if !engine.driver.store.is_present(spindle) {
                     engine.on_spindle_lost(spindle);
                 }
@@ -165,7 +169,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         &self.array
     }
 
-    /// What the labels say, once what is being written of them is.
+    /// The label as it is once all label writes in flight are done.
     #[must_use]
     pub fn label(&self) -> &Label {
         self.labels.label()
@@ -177,43 +181,44 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.labels.rebuilding().collect()
     }
 
-    /// Whether there are any.
+    /// Whether a spindle is being rebuilt.
     #[must_use]
     pub fn is_rebuilding(&self) -> bool {
         self.labels.rebuilding().next().is_some()
     }
 
-    /// What the last safe superblock says.
+    /// The last superblock that is durable.
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
         &self.superblock
     }
 
-    /// Why the array has stopped, if it has: no request is done any more, and nothing is written.
+    /// Why the array has stopped, if it has. A stopped array refuses all requests and writes nothing.
     #[must_use]
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// Sectors of the LUN.
+    /// Sectors of the LUN, of 512 bytes.
     #[must_use]
     pub fn lun_sectors(&self) -> u64 {
         self.lun_sectors
     }
 
-    /// A write, and what is given back or zeroed, is done in pieces that end at multiples of so many sectors of the LUN. After
-    /// a loss of power each piece that was not answered is there or not.
+    /// The size in sectors of the pieces of a write, an unmap or a zeroing; pieces end at multiples of it. After a
+    /// power loss, each piece that was not answered is there in full or not at all.
     #[must_use]
     pub fn piece_sectors(&self) -> u64 {
         self.piece_sectors
     }
 
-    /// Begins or ends the replay of what the log had: meanwhile nothing that is written is logged, because it is in the log.
+    /// Starts or ends the replay of the log. During a replay writes are not logged, because they are in the log
+    /// already.
     pub fn set_replaying(&mut self, replaying: bool) {
         self.replaying = replaying;
     }
 
-    /// A host's request arrives.
+    /// Accepts a host's request. Its answer comes from [`take_answers`](Self::take_answers).
     pub fn submit(&mut self, now_ns: u64, id: RequestId, request: HostRequest) {
         self.driver.now_ns = now_ns;
         let sectors = match &request {
@@ -249,18 +254,18 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.run_to_quiescence();
     }
 
-    /// The answers since the last call, put behind what is in `answers`.
+    /// Appends the answers since the last call to `answers`.
     pub fn take_answers(&mut self, answers: &mut Vec<(RequestId, Result<Answer, RequestError>)>) {
         answers.append(&mut self.answers);
     }
 
-    /// When [`timer`](Self::timer) is to be called next.
+    /// When [`timer`](Self::timer) must be called next, in nanoseconds.
     #[must_use]
     pub fn timer_ns(&self) -> Option<u64> {
         self.driver.timer_ns.filter(|_| self.stopped.is_none())
     }
 
-    /// Time has passed.
+    /// Tells the array the time.
     pub fn timer(&mut self, now_ns: u64) {
         self.driver.now_ns = now_ns;
         if self.timer_ns().is_some_and(|at_ns| at_ns <= now_ns) {
@@ -270,7 +275,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Has everything that was acknowledged written to the spindles.
+    /// Starts to write everything that was acknowledged to the spindles.
     pub fn bring_to_spindles(&mut self, now_ns: u64) {
         self.driver.now_ns = now_ns;
         if self.stopped.is_none() {
@@ -279,13 +284,14 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Whether nothing is under way and all that was acknowledged is on the spindles.
+    /// Whether nothing is in flight and everything that was acknowledged is safe on the spindles.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.is_caught_up() && self.driver.is_idle()
     }
 
-    /// Whether all that was acknowledged is safe on the spindles, and no superblock is on its way. A rebuild may be under way.
+    /// Whether everything that was acknowledged is safe on the spindles and no superblock is being written. A rebuild
+    /// may be in progress.
     #[must_use]
     pub fn is_caught_up(&self) -> bool {
         self.array.is_clean()
@@ -295,7 +301,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             && self.labels.is_idle()
     }
 
-    /// A blank device has taken the place of a spindle that is lost.
+    /// Starts to rebuild a lost spindle on the blank device that replaced it.
     ///
     /// # Panics
     /// If the array has no such spindle.
@@ -308,7 +314,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.run_to_quiescence();
     }
 
-    /// What the devices are to do now, put behind what is in `ios`.
+    /// Appends the I/Os that the devices should do now to `ios`.
     pub fn take_ios(&mut self, ios: &mut Vec<Io>) {
         let mut from = |who: u64, mut theirs: Vec<Io>| {
             for io in &mut theirs {
@@ -325,7 +331,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         from(LABELS, theirs);
     }
 
-    /// An I/O is done.
+    /// Tells the engine that an I/O is complete.
     pub fn done(&mut self, now_ns: u64, done: IoCompletion) {
         self.driver.now_ns = now_ns;
         let who = done.id.0 & ((1 << OWNER_BITS) - 1);
@@ -364,7 +370,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         Answer::Allocation(stretches)
     }
 
-    /// Gives the array as many pieces of a request as it may have.
+    /// Gives the array as many pieces of a request as may be in flight.
     fn issue_pieces(&mut self, key: u64) {
         while let Some(pending) = self.pending.get_mut(&key) {
             if pending.failed.is_some() || pending.in_flight >= pending.max_in_flight() {
@@ -406,7 +412,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 payload,
             };
             self.array.host_operation(now_ns, operation, &mut self.driver);
-            // What is asked for in one call belongs together, and not to the next.
+            // Commands of one call belong together, and not to those of the next.
             self.driver.dispatch();
         }
         self.answer_if_done(key);
@@ -420,15 +426,16 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// A piece has come to its end.
+    /// A piece of a request has ended.
     fn on_piece_done(&mut self, key: u64) {
         if let Some(pending) = self.pending.get_mut(&key) {
+            assert!(pending.in_flight > 0, "a piece ends once");
             pending.in_flight -= 1;
             self.issue_pieces(key);
         }
     }
 
-    /// Lets everything follow that follows from what has happened.
+    /// Handles everything that follows from what has happened, until nothing more does.
     fn run_to_quiescence(&mut self) {
         loop {
             self.driver.set_labels_behind(!self.labels.is_idle());
@@ -438,10 +445,10 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 self.handle(outbox);
             }
             any |= self.driver.retry_deferred();
-            let mut on_store_event = Vec::new();
-            self.driver.store.take_events(&mut on_store_event);
-            any |= !on_store_event.is_empty();
-            self.on_store_events(on_store_event);
+            let mut events = Vec::new();
+            self.driver.store.take_events(&mut events);
+            any |= !events.is_empty();
+            self.on_store_events(events);
             any |= self.commit_if_ready();
             any |= self.flush_for_redo();
             any |= self.promote_rebuilt();
@@ -522,14 +529,14 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    fn on_store_events(&mut self, on_store_event: Vec<StoreEvent>) {
-        // The array hears of a lost spindle before it hears of what that did not do.
-        for one in &on_store_event {
+    fn on_store_events(&mut self, events: Vec<StoreEvent>) {
+        // The array learns of a lost spindle before it learns which commands that spindle failed.
+        for one in &events {
             if let StoreEvent::SpindleLost(spindle) = one {
                 self.on_spindle_lost(*spindle);
             }
         }
-        for one in on_store_event {
+        for one in events {
             if self.stopped.is_none() {
                 self.on_store_event(one);
                 self.driver.dispatch();
@@ -537,9 +544,9 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    fn on_store_event(&mut self, on_store_event: StoreEvent) {
+    fn on_store_event(&mut self, events: StoreEvent) {
         let now_ns = self.driver.now_ns;
-        match on_store_event {
+        match events {
             StoreEvent::Read { token, result: Ok(mut outcome) } => {
                 if !self.driver.flag_stale(token, &mut outcome) {
                     return;
@@ -586,7 +593,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let spindle = command.spindle;
         match failure {
             StoreError::SpindleLost => {}
-            // A spindle that does not take what is written to it is of no use.
+            // A spindle that refuses a write can no longer be kept up to date.
             StoreError::Refused => {
                 self.driver.store.drop_spindle(spindle);
                 self.on_spindle_lost(spindle);
@@ -602,7 +609,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// A spindle is lost.
+    /// Handles the loss of a spindle.
     fn on_spindle_lost(&mut self, spindle: SpindleIndex) {
         if self.stopped.is_some() || !self.labels.set_state(spindle, MemberState::Failed) {
             return;
@@ -616,7 +623,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Nothing more is done: what the array holds in memory is in the log, and what is on the devices is left as it is.
+    /// Stops the array. What it holds in memory is in the log; the devices are left as they are.
     fn stop(&mut self, why: &str) {
         if self.stopped.is_some() {
             return;

@@ -1,9 +1,10 @@
-//! Writes of parts of blocks, completed to whole ones, for arrays that want those: [`LiveArray::WHOLE_BLOCK_WRITES`].
+//! Writes of parts of blocks, completed to whole blocks for arrays that need those:
+//! [`LiveArray::WHOLE_BLOCK_WRITES`].
 //!
-//! A write that covers a block in part reads it through the array first; what is written, and logged, are whole blocks. So
-//! that of two writes which meet in a block none takes the other's bytes back, a write has its blocks for itself from
-//! before that read until the array has acknowledged it, and is what reads find; others wait, in the order in which they
-//! came. Reads wait for nothing: they find the block as it was or as it will be.
+//! A write that covers a block in part first reads the block through the array. What is written, and logged, are
+//! whole blocks. Two such writes to one block must not revert each other, so a write owns its blocks from before that
+//! read until the array has acknowledged it; other writes wait, in the order in which they came. Reads never wait:
+//! they find the block as it was or as it will be.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -17,25 +18,25 @@ use crate::data::Data;
 
 const SECTOR_BYTES: usize = strewn_raid::SECTOR_BYTES as usize;
 
-/// The writes of an array that wants whole blocks.
+/// The writes of an array that needs whole blocks.
 #[derive(Default)]
 pub(super) struct PartialWrites {
-    /// Blocks of writes that the array has not acknowledged: runs that do not overlap, by their first, with their end.
+    /// Blocks owned by writes that the array has not acknowledged: runs that do not overlap, as first block and end.
     held: BTreeMap<u64, u64>,
-    /// Writes of sectors that wait for blocks of these, or of one that waits longer: each with the request it is of.
+    /// Writes that wait for owned blocks, or for blocks of an earlier waiting write: their requests and sectors.
     waiting: VecDeque<(u64, Range<u64>)>,
     merges: Slab<PartialWrite>,
 }
 
-/// A write whose blocks at the edges are being read.
+/// A write whose edge blocks are being read.
 struct PartialWrite {
     key: u64,
     /// What the host writes.
     sectors: Range<u64>,
-    /// Whole blocks, with what the host writes.
+    /// Whole blocks, with the host's data in place.
     bytes: Vec<u8>,
     pending_edges: usize,
-    /// A block can be neither read nor computed.
+    /// Whether an edge block can be neither read nor recomputed.
     is_lost: bool,
 }
 
@@ -62,7 +63,7 @@ fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
 }
 
 impl PartialWrites {
-    /// Whether a write may go on now, its blocks being its own then; if not it waits.
+    /// Takes ownership of a write's blocks; if that is not possible now, the write waits, and this is false.
     fn hold(&mut self, key: u64, sectors: &Range<u64>) -> bool {
         let blocks = blocks_of(sectors);
         let waits = self.waiting.iter().any(|(_, other)| overlap(&blocks_of(other), &blocks));
@@ -78,7 +79,7 @@ impl PartialWrites {
         self.held.range(..blocks.end).next_back().is_some_and(|(_, end)| *end > blocks.start)
     }
 
-    /// A write is over. Gives those that may go on now, their blocks being their own.
+    /// Ends a write's ownership. Gives the waiting writes that own their blocks now.
     fn release(&mut self, sectors: &Range<u64>) -> Vec<(u64, Range<u64>)> {
         self.held.remove(&blocks_of(sectors).start);
         let (mut ready, mut still_waiting) = (Vec::new(), VecDeque::new());
@@ -99,7 +100,7 @@ impl PartialWrites {
 }
 
 impl PartialWrite {
-    /// A block has been read: what of it the host does not write stays.
+    /// A block was read: what the host does not write of it stays.
     fn fill(&mut self, block: u64, read: &[u8]) {
         let first = blocks_of(&self.sectors).start;
         for at in 0..BLOCK_SECTORS {
@@ -113,16 +114,16 @@ impl PartialWrite {
 }
 
 impl<A: LiveArray> LiveArrayEngine<A> {
-    /// Writes a piece of a request as soon as its blocks are its own.
+    /// Writes a piece of a request as soon as it can own its blocks.
     pub(super) fn write_when_unblocked(&mut self, key: u64, sectors: Range<u64>) {
         if self.merges.hold(key, &sectors) {
             self.complete(key, sectors);
         }
     }
 
-    /// A write whose blocks are its own: reads those that it has a part of, or writes it at once.
+    /// Writes a piece that owns its blocks, after reading its edge blocks if it has any.
     fn complete(&mut self, key: u64, sectors: Range<u64>) {
-        // Requests are gone only when the array has stopped.
+        // A request disappears only if the array has stopped.
         let Some(pending) = self.pending.get(&key) else { return };
         let data = pending.data_of(&sectors).into_bytes();
         let edges = edges_of(&sectors);
@@ -152,7 +153,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// A block at an edge has been read, or cannot be.
+    /// An edge block was read, or cannot be.
     pub(super) fn on_edge_read(&mut self, merge: usize, block: u64, data: Option<&[u8]>) {
         let Some(one) = self.merges.merges.get_mut(merge) else { return };
         match data {
@@ -191,7 +192,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.driver.dispatch();
     }
 
-    /// The array has a write, or will not have it: those that waited for its blocks go on.
+    /// The array has acknowledged or refused a write: those that waited for its blocks go on.
     pub(super) fn release_blocks(&mut self, sectors: &Range<u64>) {
         for (key, sectors) in self.merges.release(sectors) {
             self.complete(key, sectors);

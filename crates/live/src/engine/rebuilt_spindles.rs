@@ -1,9 +1,10 @@
-//! From rebuilt to present: when a spindle's label may say that what it holds is to be believed.
+//! From rebuilt to present: when the labels may say that a rebuilt spindle can be trusted.
 //!
-//! Two things come first, and a superblock that is begun when the rebuild is over has both. What was rebuilt is flushed:
-//! else a crash would leave blocks that were never written, and they would pass for zeros. And no redo record is needed
-//! that was made before: it may have what the spindle held before it was lost, of blocks that were changed in parity
-//! alone since, and a restart that has it written over what was rebuilt would leave the stripe wrong.
+//! Two things must be safe first; a superblock that is begun after the rebuild makes both so. The rebuilt blocks must
+//! be flushed: otherwise a crash would leave blocks that were never written, which read as zeros. And no redo record
+//! from before the end of the rebuild may be needed: such a record may hold what the spindle held before it was lost,
+//! for blocks that only parity followed since, and a restart that applies it over rebuilt blocks would corrupt their
+//! stripes.
 
 use strewn_raid::SpindleIndex;
 
@@ -12,15 +13,15 @@ use super::{LiveArray, LiveArrayEngine};
 use crate::format::MemberState;
 use crate::log::RedoToken;
 
-/// A spindle that is rebuilt, and that the labels do not have as present.
+/// A spindle that is rebuilt and that the labels do not have as present yet.
 pub(super) struct RebuiltSpindle {
     pub(super) spindle: SpindleIndex,
-    /// The last redo record that was made till then.
+    /// The last redo record appended before the rebuild ended.
     redo: RedoToken,
 }
 
 impl<A: LiveArray> LiveArrayEngine<A> {
-    /// Has what was rebuilt made safe; whether anything began.
+    /// Starts to make rebuilt spindles present; false if there is nothing to start.
     pub(super) fn promote_rebuilt(&mut self) -> bool {
         if self.stopped.is_some() {
             return false;
@@ -41,14 +42,14 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         begins
     }
 
-    /// Rebuilt spindles that a superblock makes present, if it is asked for now.
+    /// Rebuilt spindles that a superblock begun now makes present.
     pub(super) fn promotable(&self) -> Vec<SpindleIndex> {
         let redo_start = self.driver.log.redo_start();
         let covered = self.rebuilt.iter().filter(|rebuilt| rebuilt.redo.0 < redo_start);
         covered.map(|rebuilt| rebuilt.spindle).collect()
     }
 
-    /// A superblock is safe that makes these spindles present, those that were not lost again.
+    /// A superblock is durable: these spindles are present, unless they were lost again.
     pub(super) fn promote(&mut self, spindles: &[SpindleIndex]) {
         for &spindle in spindles {
             if let Some(at) = self.rebuilt.iter().position(|one| one.spindle == spindle) {
@@ -59,7 +60,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// A spindle is lost: nothing that was under way for it counts.
+    /// A spindle is lost: its rebuild no longer counts.
     pub(super) fn cancel_promotion(&mut self, spindle: SpindleIndex) {
         self.rebuilt.retain(|rebuilt| rebuilt.spindle != spindle);
         if let Some(committing) = &mut self.committing {
@@ -67,8 +68,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Writes the last superblock once more, with what is true of the redo records by now. Of use only when
-    /// none [is under way](Self::is_committing).
+    /// Writes the last superblock once more, with the present start of the redo log. No commit may be [in
+    /// progress](Self::is_committing).
     pub fn rewrite_superblock(&mut self) {
         self.begin_rewrite();
         self.run_to_quiescence();
@@ -78,7 +79,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.committing = Some(PendingCommit::new(self.superblock.next(), false));
     }
 
-    /// Whether a superblock is under way.
+    /// Whether a superblock is being written.
     #[must_use]
     pub fn is_committing(&self) -> bool {
         self.committing.is_some()

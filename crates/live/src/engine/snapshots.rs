@@ -1,13 +1,13 @@
-//! Superblocks that differ from the last in their snapshots.
+//! Superblocks that change the list of snapshots.
 
 use super::commit::PendingCommit;
 use super::{LiveArray, LiveArrayEngine};
 use crate::format::{FEATURE_SNAPSHOTS, Snapshot, Superblock};
 
 impl<A: LiveArray> LiveArrayEngine<A> {
-    /// Writes one more superblock, with these snapshots; `let_go_blocks` are in use until the next consistency point that
-    /// only one held which is not among them. The labels say before that there are snapshots. Of use only when all
-    /// [has caught up](Self::is_caught_up).
+    /// Writes one more superblock, with these snapshots. `unpinned_blocks` blocks that only a deleted snapshot
+    /// referenced stay in use until the next consistency point. The labels say that the array has snapshots before
+    /// any superblock does. The array must be [caught up](Self::is_caught_up).
     pub fn write_snapshots(&mut self, snapshots: Vec<Snapshot>, unpinned_blocks: u64) {
         if !snapshots.is_empty() {
             self.labels.set_feature(FEATURE_SNAPSHOTS);

@@ -78,7 +78,7 @@ impl RecordHeader {
     /// Its bytes, with the CRC-32C of itself and of `data`, of which it must have the length.
     #[must_use]
     pub fn encode(&self, tag: ArrayTag, data: &[u8]) -> [u8; RECORD_HEADER_BYTES] {
-        debug_assert_eq!(self.data_bytes as usize, data.len());
+        assert_eq!(self.data_bytes as usize, data.len());
         let (kind, first, second): (u16, u64, u64) = match self.kind {
             RecordKind::Write { first_sector, sectors } => (1, first_sector, sectors),
             RecordKind::Unmap { first_sector, sectors } => (2, first_sector, sectors),

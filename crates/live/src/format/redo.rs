@@ -68,7 +68,7 @@ pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
     for write in writes {
         let before = into.len();
         write.bytes.iter().for_each(|part| into.extend_from_slice(part));
-        debug_assert_eq!(into.len() - before, write.block_tags.len() * BLOCK_BYTES);
+        assert_eq!(into.len() - before, write.block_tags.len() * BLOCK_BYTES);
     }
 }
 

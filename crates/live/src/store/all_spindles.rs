@@ -1,4 +1,4 @@
-//! What all spindles do together: flushes and superblocks.
+//! I/Os for all spindles: flushes and superblocks.
 
 use super::Store;
 use super::api::{StoreError, Token};
@@ -7,7 +7,7 @@ use crate::device::{BLOCK_BYTES, IoRequest};
 use crate::format::Superblock;
 
 impl Store {
-    /// Flushes all spindles.
+    /// Flushes all spindles that are present.
     pub(super) fn send_flushes(&mut self, token: Token) {
         let spindles = self.spindles_present();
         let failure = spindles.is_empty().then_some(StoreError::SpindleLost);
@@ -22,7 +22,7 @@ impl Store {
         }
     }
 
-    /// Sends a superblock to all spindles: all that was written before is safe.
+    /// Writes a superblock to all spindles that are present. Everything that it leads to is safe.
     pub(super) fn send_superblock(&mut self, token: Token, superblock: &Superblock) {
         let spindles = self.spindles_present();
         let kind = OperationKind::Superblock { written: 0 };

@@ -1,4 +1,4 @@
-//! What became of I/Os.
+//! Completions of I/Os.
 
 use strewn_raid::SpindleIndex;
 
@@ -9,9 +9,9 @@ use super::rows::RowId;
 use crate::device::{BLOCK_BYTES, IoCompletion, IoError};
 
 impl Store {
-    /// What became of something that a device was to do.
+    /// Tells the store that an I/O is complete.
     pub fn done(&mut self, done: IoCompletion) {
-        // What a spindle was asked before it was lost is of no interest.
+        // I/Os of a spindle that was lost since are ignored.
         let Some(SentIo { spindle, purpose }) = self.sent.remove(&done.id) else {
             self.pool.recycle(done.buffer);
             return;
@@ -20,7 +20,7 @@ impl Store {
             Ok(()) => Ok(()),
             Err(IoError::Gone(_)) => {
                 self.finished.push(StoreEvent::SpindleLost(spindle));
-                // Its operation is among those to be ended with the spindle.
+                // Its operation is ended with all others of the spindle.
                 self.sent.insert(done.id, SentIo { spindle, purpose });
                 self.fail_spindle(spindle);
                 self.run_to_quiescence();
@@ -74,7 +74,7 @@ impl Store {
 
     fn checksums_arrived(&mut self, id: RowId, checksums: Option<&[u8]>) {
         let row = self.rows.get_mut(id);
-        // A write of the whole row may have come before it, and knows better.
+        // A write of the whole row may have replaced the checksums meanwhile.
         if !row.loaded {
             row.load(checksums);
             row.distrust_if_damaged(self.tag);
@@ -82,7 +82,7 @@ impl Store {
         self.apply_entries(id);
     }
 
-    /// A spindle has flushed, or has the superblock.
+    /// One spindle is flushed, or has the superblock.
     fn all_spindles_io_done(&mut self, id: usize, result: Result<(), StoreError>) {
         let operation = &mut self.operations[id];
         match (result, &mut operation.kind) {
@@ -95,7 +95,7 @@ impl Store {
         self.part_done(id);
     }
 
-    /// Ends everything under way on a spindle, and asks nothing of it any more.
+    /// Ends everything in flight on a spindle and sends it nothing more.
     pub(super) fn fail_spindle(&mut self, spindle: SpindleIndex) {
         if let Some(present) = self.present.get_mut(spindle.index()) {
             *present = false;

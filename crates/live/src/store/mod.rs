@@ -1,32 +1,33 @@
-//! The spindles of an array as blocks that are checked: each has a CRC-32C, its address and what it holds beside it.
+//! The spindles of an array as verified blocks: each has a CRC-32C, its address and its contents' description beside
+//! it.
 //!
-//! A [`Store`] does no I/O. It is asked for reads, writes and flushes by token, says through [`Store::take_ios`] what
-//! devices are to do, is told through [`Store::done`] what became of it, and gives through [`Store::take_events`] what
-//! is finished. The addresses are those of spindle commands: sectors of 512 bytes, of a spindle without its checksum
-//! blocks.
+//! A [`Store`] does no I/O. It accepts reads, writes and flushes by token, says through [`Store::take_ios`] which
+//! I/Os the devices should do, learns their outcome through [`Store::done`], and reports through
+//! [`Store::take_events`] what is complete. Addresses are those of spindle commands: sectors of 512 bytes, on a
+//! spindle without its checksum blocks.
 //!
 //! ```
 //! use strewn_array::BlockContents;
 //! use strewn_live::device::{Devices, SimulatedDevices};
-//! use strewn_live::format::{Identity, Kept};
-//! use strewn_live::store::{Finished, Store, Token};
+//! use strewn_live::format::{BlockTag, Identity};
+//! use strewn_live::store::{Store, StoreEvent, Token};
 //! use strewn_raid::SpindleIndex;
 //!
 //! let mut devices = SimulatedDevices::zeroed(1, 2, 1 << 20);
 //! let mut store = Store::new(Identity([7; 16]).tag(), 2, 1 << 20);
-//! let kept = [Kept::from(BlockContents::Lun(3))];
-//! store.write(Token(1), SpindleIndex(1), 80, &[&[5; 4096]], &kept, 0);
+//! let tags = [BlockTag::from(BlockContents::Lun(3))];
+//! store.write(Token(1), SpindleIndex(1), 80, &[&[5; 4096]], &tags, 0);
 //!
-//! let (mut ios, mut finished) = (Vec::new(), Vec::new());
-//! while finished.is_empty() {
+//! let (mut ios, mut events) = (Vec::new(), Vec::new());
+//! while events.is_empty() {
 //!     store.take_ios(&mut ios);
 //!     ios.drain(..).for_each(|io| devices.submit(io));
 //!     if let Some(done) = devices.step() {
 //!         store.done(done);
 //!     }
-//!     store.take_finished(&mut finished);
+//!     store.take_events(&mut events);
 //! }
-//! assert!(matches!(finished[0], Finished::Write { token: Token(1), result: Ok(()) }));
+//! assert!(matches!(events[0], StoreEvent::Write { token: Token(1), result: Ok(()) }));
 //! ```
 
 mod all_spindles;
@@ -67,23 +68,23 @@ pub struct Store {
     rows: Rows,
     operations: Slab<Operation>,
     parts: Slab<RowPart>,
-    /// I/Os that were made and did not come back.
+    /// I/Os that did not complete yet.
     sent: FxHashMap<IoId, SentIo>,
-    /// Those of them that nobody has taken yet.
+    /// I/Os that the devices were not given yet.
     ios: Vec<Io>,
     next_io: u64,
-    /// Rows with changed checksum blocks.
+    /// Rows whose checksum blocks have changed.
     dirty: Vec<RowId>,
-    /// Rows whose parts can perhaps go on.
+    /// Rows whose parts may be able to go on.
     ready_rows: Vec<RowId>,
-    /// Writes whose blocks at the ends have been read.
+    /// Partial writes whose edge blocks were read.
     merged: Vec<Operation>,
     finished: Vec<StoreEvent>,
     pool: BufferPool,
 }
 
 impl Store {
-    /// The store of the array `tag` over `spindles` spindles, all present, which keeps at most `cache_bytes` of checksum
+    /// The store of the array `tag` on `spindles` spindles, all present. It keeps up to `cache_bytes` of checksum
     /// blocks in memory beyond those in use.
     #[must_use]
     pub fn new(tag: ArrayTag, spindles: u16, cache_bytes: usize) -> Self {
@@ -104,7 +105,7 @@ impl Store {
         }
     }
 
-    /// Reads `sectors` sectors (of 512 bytes), at least one, of a spindle from `first_sector` on. Finished as
+    /// Reads `sectors` sectors of 512 bytes, at least one, of a spindle from `first_sector` on. Completes as
     /// [`StoreEvent::Read`].
     pub fn read(&mut self, token: Token, spindle: SpindleIndex, first_sector: u64, sectors: u32) {
         if !self.is_present(spindle) {
@@ -126,8 +127,8 @@ impl Store {
         self.run_to_quiescence();
     }
 
-    /// Looks at what is kept beside `blocks` blocks, at least one, of a spindle from `first` on, and not at the blocks. No
-    /// write of them may be under way. Finished as [`StoreEvent::ChecksumsRead`].
+    /// Reads the checksum entries of `blocks` blocks, at least one, of a spindle from `first` on, without the blocks.
+    /// No write to them may be in flight. Completes as [`StoreEvent::ChecksumsRead`].
     pub fn read_checksums(
         &mut self,
         token: Token,
@@ -200,24 +201,24 @@ impl Store {
         self.run_to_quiescence();
     }
 
-    /// Makes safe, on all spindles that are present, what was finished before. Finished as [`StoreEvent::Flush`].
+    /// Makes everything that is complete safe, on all spindles that are present. Completes as [`StoreEvent::Flush`].
     pub fn flush(&mut self, token: Token) {
         self.send_flushes(token);
     }
 
-    /// Writes `superblock` to all spindles that are present, when a flush of them is finished that began after all that it
-    /// leads to was. Finished as [`StoreEvent::Superblock`]. No other superblock may be under way.
+    /// Writes `superblock` to all spindles that are present. A flush that began after everything it leads to was
+    /// written must be complete. Completes as [`StoreEvent::Superblock`]. Only one superblock may be in flight.
     pub fn write_superblock(&mut self, token: Token, superblock: &Superblock) {
         self.send_superblock(token, superblock);
     }
 
-    /// A spindle is taken as lost: everything under way on it fails, and whatever it is asked. Nothing is reported.
+    /// Treats a spindle as lost: everything in flight on it fails, and so does every later request. Reports nothing.
     pub fn drop_spindle(&mut self, spindle: SpindleIndex) {
         self.fail_spindle(spindle);
         self.run_to_quiescence();
     }
 
-    /// A replacement has taken a spindle's place. It must be blank: its checksum blocks zeros, or of another array.
+    /// Admits the replacement of a spindle. It must be blank: its checksum blocks zeros, or another array's.
     pub fn admit_spindle(&mut self, spindle: SpindleIndex) {
         self.drop_spindle(spindle);
         if let Some(present) = self.present.get_mut(spindle.index()) {
@@ -231,14 +232,14 @@ impl Store {
         self.present.get(spindle.index()).is_some_and(|present| *present)
     }
 
-    /// What the devices are to do now, put behind what is in `ios`. Writes that were asked for since the last call share
-    /// the writes of their checksum blocks.
+    /// Appends the I/Os that the devices should do now to `ios`. Writes since the last call share the writes of their
+    /// checksum blocks.
     pub fn take_ios(&mut self, ios: &mut Vec<Io>) {
         self.write_checksums();
         ios.append(&mut self.ios);
     }
 
-    /// What is finished, put behind what is in `finished`.
+    /// Appends what is complete to `finished`.
     pub fn take_events(&mut self, finished: &mut Vec<StoreEvent>) {
         finished.append(&mut self.finished);
     }
@@ -258,7 +259,7 @@ impl Store {
         self.ios.push(Io { id, device: DeviceIndex(spindle.0), request });
     }
 
-    /// Lets everything go on that can.
+    /// Advances everything that can advance.
     fn run_to_quiescence(&mut self) {
         loop {
             if let Some(row) = self.ready_rows.pop() {
@@ -272,7 +273,7 @@ impl Store {
     }
 
     fn advance(&mut self, row: RowId) {
-        // It may be on the agenda twice, and dropped since.
+        // A row may be listed twice, and dropped meanwhile.
         if !self.rows.contains(row) {
             return;
         }
@@ -282,7 +283,7 @@ impl Store {
             PartWork::Write(_) => !self.advance_write(part),
             PartWork::ReadChecksums(_) => !self.advance_checksums(part),
         });
-        debug_assert!(self.rows.get(row).parts.is_empty(), "parts go on, and make no others");
+        assert!(self.rows.get(row).parts.is_empty(), "parts go on, and make no others");
         self.rows.get_mut(row).parts = parts;
         self.rows.drop_if_suspect(row);
     }
@@ -301,7 +302,9 @@ impl Store {
 
     /// A part is done, or an I/O of an operation without parts.
     fn part_done(&mut self, operation: usize) {
-        self.operations[operation].remaining -= 1;
+        let remaining = &mut self.operations[operation].remaining;
+        assert!(*remaining > 0, "an operation has no more parts than were added");
+        *remaining -= 1;
         if self.operations[operation].remaining == 0 {
             self.finish(operation);
         }

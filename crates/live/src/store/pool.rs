@@ -1,13 +1,13 @@
-//! Buffers that are used again.
+//! Buffers for reuse.
 
 use rustc_hash::FxHashMap;
 
 use crate::device::Buffer;
 
-/// Blocks that are kept: 16 MiB.
+/// Blocks kept at most: 16 MiB.
 const KEPT_BLOCKS: usize = 4096;
 
-/// Buffers that came back, by their sizes.
+/// Unused buffers, by size in blocks.
 #[derive(Debug, Default)]
 pub(super) struct BufferPool {
     by_blocks: FxHashMap<usize, Vec<Buffer>>,
@@ -15,7 +15,7 @@ pub(super) struct BufferPool {
 }
 
 impl BufferPool {
-    /// A buffer of so many blocks, with anything in it.
+    /// A buffer of this many blocks with arbitrary contents.
     pub(super) fn take(&mut self, blocks: usize) -> Buffer {
         match self.by_blocks.get_mut(&blocks).and_then(Vec::pop) {
             Some(buffer) => {

@@ -1,4 +1,4 @@
-//! Reads: blocks with their checksums.
+//! Reads: blocks verified by their checksums.
 
 use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, SpindleIndex};
@@ -13,11 +13,11 @@ use crate::format::{
     device_block,
 };
 
-/// Blocks of a row, to count in memory.
+/// Data blocks of a row.
 const ROW: usize = ROW_DATA_BLOCKS as usize;
 
 impl Store {
-    /// Reads blocks `from..to` of an operation's extent, a part for each row.
+    /// Reads `count` blocks of an operation's extent from number `from` on, one part per row.
     pub(super) fn read_blocks(
         &mut self,
         operation: usize,
@@ -57,7 +57,7 @@ impl Store {
         self.ready_rows.push(row);
     }
 
-    /// Looks at the checksums of `blocks` blocks from `first` on, a part for each row.
+    /// Reads the checksum entries of `blocks` blocks from `first` on, one part per row.
     pub(super) fn read_checksums_of(
         &mut self,
         operation: usize,
@@ -82,7 +82,7 @@ impl Store {
         }
     }
 
-    /// Goes on with a look; whether it is done.
+    /// Advances a read of checksum entries; true if it is done.
     pub(super) fn advance_checksums(&mut self, id: usize) -> bool {
         let RowPart { operation, row: row_id, first, count, .. } = self.parts[id];
         let PartWork::ReadChecksums(from) = self.parts[id].work else { return false };
@@ -101,7 +101,7 @@ impl Store {
         true
     }
 
-    /// Goes on with a read as far as can be; whether it is done.
+    /// Advances a read as far as possible; true if it is done.
     pub(super) fn advance_read(&mut self, id: usize) -> bool {
         loop {
             let part = &mut self.parts[id];
@@ -149,7 +149,7 @@ impl Store {
         self.load(row_id);
     }
 
-    /// Reads a row's checksum block, if it is not there and not coming.
+    /// Reads a row's checksum block, unless it is in memory or being read.
     pub(super) fn load(&mut self, id: RowId) {
         let row = self.rows.get_mut(id);
         if row.loaded || row.loading {
@@ -162,8 +162,8 @@ impl Store {
         self.send(key.spindle, IoPurpose::ReadChecksums(id), IoRequest::Read { offset, into });
     }
 
-    /// Holds what was read against the checksums, and gives it to its operation. Where that fails for a block whose write
-    /// began meanwhile, the part is to be read again, and this is false.
+    /// Verifies what was read and delivers it to its operation. False if a block fails whose write began meanwhile:
+    /// the part must be read again.
     fn verify_read(&mut self, id: usize) -> bool {
         let part = &mut self.parts[id];
         let (operation, first, count) = (part.operation, part.first, part.count);
@@ -196,7 +196,7 @@ impl Store {
         true
     }
 
-    /// The data of a part came back; `buffer` may have the checksum block behind them.
+    /// The data of a part was read. The checksum block may follow it in `buffer`.
     pub(super) fn data_arrived(&mut self, id: usize, buffer: Buffer) {
         let part = &mut self.parts[id];
         if let PartWork::Read(read) = &mut part.work {
@@ -205,8 +205,8 @@ impl Store {
         self.ready_rows.push(part.row);
     }
 
-    /// The device cannot read the data of a part, or the checksum block that was to come with them. Finds out which block
-    /// it is by reading each alone.
+    /// The device cannot read the data of a part, or the checksum block behind it. Reads each block by itself to find
+    /// out which.
     pub(super) fn data_unreadable(&mut self, id: usize, with_checksums: bool) {
         let part = &mut self.parts[id];
         let (operation, row, first, count) = (part.operation, part.row, part.first, part.count);
@@ -231,7 +231,7 @@ fn block_of(buffer: &Buffer, at: usize) -> &[u8] {
     &buffer.bytes()[at * BLOCK_BYTES..][..BLOCK_BYTES]
 }
 
-/// What is to be thought of a block of a row; it has no bytes where it cannot be read.
+/// The state of a block of a row. `bytes` is `None` if the device cannot read it.
 fn verify(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> BlockState {
     let state = read_checksums(row, tag, block);
     let written = match state {
@@ -246,7 +246,7 @@ fn verify(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> Block
     }
 }
 
-/// What is to be thought of a block of a row by what is kept beside it.
+/// The state of a block of a row by its checksum entry alone.
 fn read_checksums(row: &Row, tag: ArrayTag, block: usize) -> BlockState {
     let entry: &[u8; ENTRY_BYTES] = row.entry(block);
     if Row::is_unreadable(entry) {
@@ -265,14 +265,14 @@ fn read_checksums(row: &Row, tag: ArrayTag, block: usize) -> BlockState {
     }
 }
 
-/// Gives an operation its block `at`: zeros where there are no bytes.
+/// Gives an operation its block `at`: zeros if there are no bytes.
 fn deliver(kind: &mut OperationKind, at: usize, state: BlockState, block: Option<&[u8]>) {
     let start = at * BLOCK_BYTES;
     match kind {
         OperationKind::Read { extent, bytes, blocks } => {
             blocks[at] = state;
             let Some(block) = block else { return };
-            // The bytes of the extent begin within its first block and end within its last.
+            // The extent begins within its first block and ends within its last.
             let from = start.max(extent.lead());
             let to = (start + BLOCK_BYTES).min(extent.lead() + extent.bytes());
             bytes[from - extent.lead()..to - extent.lead()]

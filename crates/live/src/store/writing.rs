@@ -13,13 +13,13 @@ use crate::format::{
     checksum_block, device_block,
 };
 
-/// Blocks of a row, to count in memory.
+/// Data blocks of a row.
 const ROW: usize = ROW_DATA_BLOCKS as usize;
 
-/// Rows that are written in full by one I/O, at most: 1 MiB of data.
+/// The most rows that one I/O writes in full: 1 MiB of data.
 const ROWS_AT_ONCE: usize = 4;
 
-/// The blocks of a write from some block on.
+/// The blocks of a write.
 struct Blocks<'a> {
     extent: Extent,
     /// Each of them.
@@ -39,7 +39,7 @@ impl Blocks<'_> {
 }
 
 impl Store {
-    /// Writes whole blocks, a part for each row.
+    /// Writes whole blocks, one part per row.
     pub(super) fn write_blocks(
         &mut self,
         operation: usize,
@@ -56,7 +56,7 @@ impl Store {
             let first = (blocks.dbn(at).0 % ROW_DATA_BLOCKS) as usize;
             let count = (ROW - first).min(block_tags.len() - at);
             let mut rows = Vec::new();
-            // A checksum block that is being written cannot be written by another I/O.
+            // A checksum block that is being written must not be in a second write.
             while rows.len() < ROWS_AT_ONCE
                 && first == 0
                 && at + (rows.len() + 1) * ROW <= block_tags.len()
@@ -92,7 +92,7 @@ impl Store {
         self.operations[operation].remaining += 1;
         let written = mask(first, count);
         let row = self.rows.get_mut(row);
-        debug_assert_eq!(row.writes_in_flight & written, 0, "two writes of a block are under way");
+        assert_eq!(row.writes_in_flight & written, 0, "two writes of a block are under way");
         row.writes_in_flight |= written;
         for &other in &row.parts {
             if let PartWork::Read(read) = &mut self.parts[other].work {
@@ -103,7 +103,7 @@ impl Store {
         part
     }
 
-    /// Copies a block to where it will be written from; gives its entry.
+    /// Copies a block into the buffer that it is written from, and gives its checksum entry.
     fn copy(&self, blocks: &Blocks<'_>, at: usize, into: &mut [u8]) -> [u8; ENTRY_BYTES] {
         into.copy_from_slice(blocks.bytes[at]);
         let data_crc = crc32c(into);
@@ -113,7 +113,7 @@ impl Store {
         ChecksumEntry { data_crc, place, block_tag, checkpoint }.encode()
     }
 
-    /// Writes rows in full, data and checksum blocks in one.
+    /// Writes whole rows, data and checksum blocks in one I/O.
     fn write_rows(&mut self, blocks: &Blocks<'_>, from: usize, rows: &[(RowId, usize)]) {
         let mut buffer = self.pool.take(rows.len() * ROW_BLOCKS as usize);
         let into = buffer.bytes_mut().chunks_exact_mut(ROW_BLOCKS as usize * BLOCK_BYTES);
@@ -140,7 +140,7 @@ impl Store {
         self.ready_rows.extend(rows.iter().map(|(row, _)| *row));
     }
 
-    /// Writes blocks of one row, data and checksum block apart.
+    /// Writes blocks of one row; its checksum block is written separately.
     fn write_in_row(
         &mut self,
         operation: usize,
@@ -157,13 +157,13 @@ impl Store {
         let offset = device_block(blocks.dbn(at)) * BLOCK_BYTES as u64;
         let request = IoRequest::Write { offset, from: buffer, durable: false };
         self.send(blocks.extent.spindle, IoPurpose::WriteData(part), request);
-        // All of its entries are new: none is needed from the device.
+        // If all its entries are new, none is needed from the device.
         self.rows.get_mut(row).loaded |= count == ROW;
         self.load(row);
         self.apply_entries(row);
     }
 
-    /// Puts the entries of a row's writes into its checksum block, once that is there.
+    /// Puts the entries of a row's writes into its checksum block, once that is loaded.
     pub(super) fn apply_entries(&mut self, id: RowId) {
         let row = self.rows.get_mut(id);
         if !row.loaded {
@@ -187,7 +187,7 @@ impl Store {
         self.ready_rows.push(id);
     }
 
-    /// Has a row's checksum block written with the next I/Os, if it has changed and is not being written.
+    /// Queues a row's checksum block for writing, if it has changed and is not being written.
     pub(super) fn queue(&mut self, id: RowId) {
         let row = self.rows.get_mut(id);
         if row.changes > row.written && row.writing.is_none() && !row.queued {
@@ -201,7 +201,7 @@ impl Store {
         for id in std::mem::take(&mut self.dirty) {
             let row = self.rows.get_mut(id);
             row.queued = false;
-            // A write of the whole row may have come since.
+            // A write of the whole row may have been sent meanwhile.
             if row.writing.is_some() || row.changes == row.written {
                 continue;
             }
@@ -215,7 +215,7 @@ impl Store {
         }
     }
 
-    /// The data of a part are written, or not.
+    /// The data of a part was written, or failed to be.
     pub(super) fn data_written(&mut self, id: usize, result: Result<(), StoreError>) {
         let part = &mut self.parts[id];
         let written = part.mask();
@@ -230,7 +230,7 @@ impl Store {
         }
     }
 
-    /// A row's checksum block is written, or not.
+    /// A row's checksum block was written, or failed to be.
     pub(super) fn checksums_written(&mut self, id: RowId, result: Result<(), StoreError>) {
         let row = self.rows.get_mut(id);
         let Some(version) = row.writing.take() else { return };

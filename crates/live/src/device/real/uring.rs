@@ -162,6 +162,7 @@ impl UringDevices {
                 let _ = rustix::io::read(&*self.wake, &mut [0; 8]);
                 continue;
             }
+            assert!(self.in_kernel > 0, "an operation completes once");
             self.in_kernel -= 1;
             let index = name as u32;
             let slot = self.slots[index as usize].as_mut();

@@ -4,12 +4,12 @@
 //! A driver either uses them as any [`Devices`], or goes step by step and looks in between:
 //!
 //! ```
-//! use strewn_live::device::{Buffer, DeviceIndex, Devices, Io, IoId, Request, SimulatedDevices};
+//! use strewn_live::device::{Buffer, DeviceIndex, Devices, Io, IoId, IoRequest, SimulatedDevices};
 //!
 //! let mut devices = SimulatedDevices::zeroed(7, 2, 1 << 20);
 //! let mut from = Buffer::zeroed(1);
 //! from.bytes_mut().fill(1);
-//! let write = Request::Write { offset: 8192, from, durable: false };
+//! let write = IoRequest::Write { offset: 8192, from, durable: false };
 //! devices.submit(Io { id: IoId(1), device: DeviceIndex(0), request: write });
 //! assert!(devices.step().is_some_and(|done| done.result.is_ok()));
 //!

@@ -32,7 +32,7 @@ impl Folder {
     pub fn options(&self) -> CreateOptions {
         CreateOptions {
             directory: self.path("array"),
-            request: ArraySpec {
+            spec: ArraySpec {
                 layout: LayoutName::RaidDp,
                 data_spindles: 3,
                 spindle_bytes: 24 << 20,

@@ -20,7 +20,7 @@ fn every_layout_is_made_and_found_again() {
     for layout in LayoutName::ALL {
         let folder = Folder::new();
         let mut options = folder.options();
-        (options.request.layout, options.request.data_spindles) = (layout, 5);
+        (options.spec.layout, options.spec.data_spindles) = (layout, 5);
         let created = create(&options).unwrap();
         assert_eq!(created.configuration.layout_name(), layout);
         let array = folder.open().unwrap();
@@ -92,9 +92,9 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
         options
     };
     let mut few = with(0, "d0");
-    few.request.data_spindles = 4;
+    few.spec.data_spindles = 4;
     let mut large = other("other");
-    large.request.lun_bytes = 1 << 40;
+    large.spec.lun_bytes = 1 << 40;
     let mut small_log = with(0, "d0");
     small_log.log = Some(small);
     let mut log_too = with(0, "d0");
@@ -135,7 +135,7 @@ fn an_array_that_is_forced_over_another_takes_its_place_unless_that_is_in_use() 
     let first = folder.create();
     let mut options = folder.options();
     options.force = true;
-    options.request.data_spindles = 2;
+    options.spec.data_spindles = 2;
     let open = folder.open().unwrap();
     let before = folder.contents();
     let error = create(&options).unwrap_err();

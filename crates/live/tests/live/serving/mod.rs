@@ -18,7 +18,7 @@ const MIB: u64 = 1 << 20;
 fn made(directory: &Path, layout: LayoutName, data_spindles: u16) {
     create(&CreateOptions {
         directory: directory.to_owned(),
-        request: ArraySpec {
+        spec: ArraySpec {
             layout,
             data_spindles,
             spindle_bytes: 32 * MIB,

@@ -6,23 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::AssemblyError;
-use super::create::is_array_file_name;
-
-/// The file in an array's directory that names its devices.
-pub const ARRAY_FILE: &str = "array.toml";
+use super::error::{AssemblyError, LocationError};
+use super::names::{ARRAY_FILE, array_files_in};
 
 const HEADER: &str = "\
 # The devices of a Strewn array. Which is which, and how the array is made, is on the devices themselves.
 ";
-
-/// The name of the log's file, where one was made.
-pub(super) const LOG_FILE: &str = "log";
-
-/// The name of a spindle's file, where one was made.
-pub(super) fn spindle_file(position: u16) -> String {
-    format!("spindle-{position:02}")
-}
 
 /// Where an array's devices are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,48 +20,6 @@ pub enum ArrayLocation {
     Directory(PathBuf),
     /// The devices, the log among them, in any order.
     Devices(Vec<PathBuf>),
-}
-
-/// Why it cannot be found out where an array's devices are.
-#[derive(Debug, thiserror::Error)]
-pub enum LocationError {
-    /// It is not there, or is no directory.
-    #[error("{}: {source}", path.display())]
-    Directory {
-        /// The path that was given.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// It holds no array.
-    #[error("{} holds no array: neither {ARRAY_FILE} nor files of spindles", path.display())]
-    Empty {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// What names the devices cannot be read.
-    #[error("{}: {message}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        message: String,
-    },
-}
-
-impl LocationError {
-    /// What can be done about it.
-    #[must_use]
-    pub fn remedy(&self) -> String {
-        match self {
-            Self::Directory { .. } | Self::Empty { .. } => {
-                "give the directory that the array was created in".to_owned()
-            }
-            Self::File { .. } => format!(
-                "correct it, or move it away: without {ARRAY_FILE} the files of the directory are looked at"
-            ),
-        }
-    }
 }
 
 /// What `array.toml` says. A convenience: what counts are the labels.
@@ -119,7 +66,7 @@ impl ArrayLocation {
 }
 
 fn of_directory(directory: &Path) -> Result<NamedDevices, LocationError> {
-    let made = created_files_in(directory)
+    let made = array_files_in(directory)
         .map_err(|source| LocationError::Directory { path: directory.to_owned(), source })?;
     if let Some(file) = ArrayFile::read(directory)? {
         let devices = file.spindles.iter().chain([&file.log]);
@@ -132,19 +79,6 @@ fn of_directory(directory: &Path) -> Result<NamedDevices, LocationError> {
         return Err(LocationError::Empty { path: directory.to_owned() });
     }
     Ok(NamedDevices { paths: made, in_order: false })
-}
-
-/// What in a directory has a name of files that were made for an array, in order.
-pub(super) fn created_files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        if is_array_file_name(Path::new(&name)) {
-            paths.push(directory.join(name));
-        }
-    }
-    paths.sort();
-    Ok(paths)
 }
 
 /// A path as `array.toml` has it: by name within the directory, absolute elsewhere.
@@ -190,4 +124,23 @@ impl ArrayFile {
             Err(error) => Err(wrong(error.to_string())),
         }
     }
+}
+
+/// Puts `path` into the place of a spindle, or of the log as none, in a directory's `array.toml`, so that it is found by it.
+///
+/// # Errors
+/// If the file cannot be read or written.
+pub fn record_device_path(
+    directory: &Path,
+    position: Option<u16>,
+    path: &Path,
+) -> Result<(), AssemblyError> {
+    let Some(mut file) = ArrayFile::read(directory)? else { return Ok(()) };
+    let named = match position {
+        Some(position) => file.spindles.get_mut(usize::from(position)),
+        None => Some(&mut file.log),
+    };
+    let Some(named) = named else { return Ok(()) };
+    *named = as_named(directory, path);
+    file.write(directory)
 }

@@ -1,16 +1,16 @@
-//! What was found in the place of each device that was named.
+//! What each named device is: opened, and its labels and superblocks read.
 
 use std::fs::{File, Metadata};
-use std::io::{Seek, SeekFrom};
+use std::io::{ErrorKind, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::device::BLOCK_BYTES;
-use crate::format::{Label, Superblock};
-
 use super::device_label;
-use super::place::{ArrayFile, NamedDevices};
-use super::{ARRAY_FILE, DeviceProblem, DeviceProblemKind};
+use super::location::{ArrayFile, NamedDevices};
+use super::names::ARRAY_FILE;
+use super::problem::{DeviceProblem, DeviceProblemKind};
+use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenError};
+use crate::format::{Label, Superblock};
 
 /// A device that was looked at.
 pub(super) struct ProbedDevice {
@@ -153,4 +153,32 @@ impl ProbedDevice {
         let needed = label.device_blocks.saturating_mul(BLOCK_BYTES as u64);
         (needed > self.size_bytes).then_some(needed)
     }
+}
+
+/// Opens a device; what is wrong with it alone is a problem.
+///
+/// # Errors
+/// If another process has it, or if it is there for others than us: to go on without it would be a loss for nothing.
+pub(super) fn open_device(
+    how: OpenDevice,
+    path: &Path,
+) -> Result<Result<DeviceFile, DeviceProblemKind>, OpenError> {
+    let error = match how.open(path) {
+        Ok(device) => return Ok(Ok(device)),
+        Err(error) => error,
+    };
+    Ok(Err(match error {
+        OpenError::InUse { .. } => return Err(error),
+        OpenError::System { ref source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            return Err(error);
+        }
+        OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
+            DeviceProblemKind::Missing
+        }
+        OpenError::System { action, source, .. } => {
+            DeviceProblemKind::Unreadable(format!("cannot {action} it: {source}"))
+        }
+        OpenError::NotStorage { .. } => DeviceProblemKind::not_storage(),
+        OpenError::NotBlocks { size_bytes, .. } => DeviceProblemKind::not_blocks(size_bytes),
+    }))
 }

@@ -1,11 +1,10 @@
-//! Devices that a person names for an array to have.
+//! Devices that a person supplies for an array.
 
 use std::path::{Path, PathBuf};
 
+use super::error::{AssemblyError, ChangeError};
+use super::probe::DeviceKey;
 use crate::device::{DeviceFile, probe};
-
-use super::seen::DeviceKey;
-use super::{AssemblyError, ChangeError};
 
 /// The first eight bytes of a label.
 const LABEL_MAGIC: &[u8] = b"STREWNLB";
