@@ -45,10 +45,18 @@ pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
     let mut text: String =
         failures.iter().take(MOST_FAILURES).map(|failure| format!("{failure}\n")).collect();
     let Summary {
-        lives, crashes, requests, losses, rebuilds, silent_faults, snapshots, ios, ..
+        incarnations,
+        crashes,
+        requests,
+        losses,
+        rebuilds,
+        silent_faults,
+        snapshots,
+        ios,
+        ..
     } = sum;
     text += &format!(
-        "{count} schedules, {rate:.0} a second: {lives} lives, {requests} host requests, {ios} I/Os; power lost {crashes} times, spindles {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {snapshots} snapshots\n"
+        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, spindles {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {snapshots} snapshots\n"
     );
     terminal::print(&text)?;
     match failures.len() {

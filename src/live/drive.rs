@@ -9,7 +9,7 @@ use strewn_report::{ArrayMap, LogFigures};
 use strewn_scenario::Scenario;
 use strewn_sim::{Host, Progress};
 
-use super::measure::{Meter, Seen};
+use super::measure::{Meter, ProbedDevice};
 use super::payload::Payload;
 use super::{LiveError, LiveRunning};
 use crate::array_run::ArrayRun;
@@ -133,7 +133,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
     /// Waits for what is under way, brings everything to the spindles, and says so on them.
     pub(super) fn shut_down(&mut self) -> Result<(), LiveError> {
         while !self.meter.outstanding.is_none() && self.running.engine().stopped().is_none() {
-            self.running.turn(Some(Duration::from_nanos(LOOK_NS)));
+            self.running.poll(Some(Duration::from_nanos(LOOK_NS)));
             let now_ns = self.now_ns();
             self.running.engine_mut().take_answers(&mut self.answers);
             // Nobody measures them any more.
@@ -198,7 +198,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
             let next_ns = end_ns.min(self.host.next_issue_ns()).min(now_ns + LOOK_NS);
             // What is answered from memory alone must not keep the spindles waiting.
             let wait_ns = if any { 0 } else { next_ns.saturating_sub(now_ns) };
-            self.running.turn(Some(Duration::from_nanos(wait_ns)));
+            self.running.poll(Some(Duration::from_nanos(wait_ns)));
         }
     }
 
@@ -241,7 +241,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
     fn measure(&mut self, start_ns: u64, end_ns: u64) -> strewn_sim::Segment {
         let host = self.host.end_segment(start_ns, end_ns);
         let devices = Measured::look(self.running.devices_mut());
-        let seen = Seen { start_ns, end_ns, host, devices };
+        let seen = ProbedDevice { start_ns, end_ns, host, devices };
         self.meter.segment(self.running.engine().array(), seen)
     }
 }

@@ -70,7 +70,7 @@ fn write<A: LiveArray>(
             next += length;
             under_way += 1;
         }
-        running.turn(Some(LOOK));
+        running.poll(Some(LOOK));
         running.engine_mut().take_answers(&mut answers);
         for (RequestId(length), answer) in answers.drain(..) {
             answer.map_err(|error| LiveError::Stopped(error.to_string()))?;

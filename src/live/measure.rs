@@ -53,7 +53,7 @@ pub(super) struct Meter {
 }
 
 /// What was seen in a segment.
-pub(super) struct Seen {
+pub(super) struct ProbedDevice {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) host: HostMeasures,
@@ -75,8 +75,8 @@ impl Meter {
         }
     }
 
-    pub(super) fn segment<A: LiveArray>(&mut self, array: &A, seen: Seen) -> Segment {
-        let Seen { start_ns, end_ns, mut host, devices } = seen;
+    pub(super) fn segment<A: LiveArray>(&mut self, array: &A, seen: ProbedDevice) -> Segment {
+        let ProbedDevice { start_ns, end_ns, mut host, devices } = seen;
         let length_ns = end_ns - start_ns;
         host.outstanding_ns = self.outstanding.take(end_ns);
         host.close();

@@ -15,11 +15,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use strewn_array::Counters;
-use strewn_live::assembly::{self, Assembled, OpenOptions, Place, Problem};
-use strewn_live::device::{DeviceFile, Engine, Measured, RealDevices};
+use strewn_live::assembly::{self, ArrayLocation, AssembledArray, DeviceProblem, OpenOptions};
+use strewn_live::device::{DeviceFile, IoBackend, Measured, RealDevices};
 use strewn_live::engine::LiveArray;
-use strewn_live::running::Running;
-use strewn_live::starting::{self, Started};
+use strewn_live::running::RunningArray;
+use strewn_live::starting::{self, StartedArray};
 use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
 use strewn_scenario::Scenario;
 use strewn_sim::Host;
@@ -37,7 +37,7 @@ use drive::Drive;
 use fill::Fill;
 
 /// An array on its devices as this module runs it.
-type LiveRunning<A> = Running<Measured<RealDevices>, A>;
+type LiveRunning<A> = RunningArray<Measured<RealDevices>, A>;
 
 /// Whether the file is written in full before the first segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +57,7 @@ pub struct LiveOptions {
     /// Whether to start without some of the spindles, as long as redundancy makes them good.
     pub degraded: bool,
     /// How its devices are asked.
-    pub io: Engine,
+    pub io: IoBackend,
     /// Whether the file is written in full first.
     pub fill: FillFile,
     /// Whether to look where the file lies before the first segment and after each.
@@ -78,7 +78,7 @@ pub struct LiveOutcome {
 /// An array that is open, to be run once.
 #[derive(Debug)]
 pub struct LiveRun {
-    assembled: Assembled,
+    assembled: AssembledArray,
     name: String,
     options: LiveOptions,
 }
@@ -89,7 +89,7 @@ impl LiveRun {
     /// # Errors
     /// If there is none, it is in use, or it is not fit to run.
     pub fn open(directory: &Path, options: LiveOptions) -> Result<Self, LiveError> {
-        let place = Place::Directory(directory.to_owned());
+        let place = ArrayLocation::Directory(directory.to_owned());
         let opening = OpenOptions { degraded: options.degraded, read_only: false };
         let assembled = assembly::open(&place, opening)?;
         let named = directory.canonicalize().ok();
@@ -109,7 +109,7 @@ impl LiveRun {
 
     /// What is wrong with its devices, in spite of which it runs.
     #[must_use]
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[DeviceProblem] {
         &self.assembled.problems
     }
 
@@ -145,14 +145,14 @@ impl LiveRun {
         let mut real = real_spindles(files);
         let blocks_per_spindle = assembled.configuration.blocks_per_spindle;
         let started = starting::start(assembled, options.io)?;
-        real.io = match started.engine() {
-            Engine::Uring => "io_uring".to_owned(),
+        real.io = match started.backend() {
+            IoBackend::Uring => "io_uring".to_owned(),
             _ => "threads".to_owned(),
         };
         let whole = Whole { scenario, options, blocks_per_spindle, host, observer };
         let done = match started {
-            Started::WriteAnywhere(running) => whole.run(running.map_devices(Measured::new)),
-            Started::InPlace(running) => whole.run(running.map_devices(Measured::new)),
+            StartedArray::WriteAnywhere(running) => whole.run(running.map_devices(Measured::new)),
+            StartedArray::InPlace(running) => whole.run(running.map_devices(Measured::new)),
         }?;
         let Done { run, log, fill, problem } = done;
         real.fill = fill.map(Fill::figures);

@@ -2,7 +2,7 @@
 
 use strewn_base::BLOCK_BYTES;
 use strewn_live::configuration::{
-    Configuration, InPlaceLayout, Layout as LiveLayout, WriteAnywhereLayout,
+    ArrayLayout as LiveLayout, Configuration, InPlaceLayout, WriteAnywhereLayout,
 };
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{

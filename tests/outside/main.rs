@@ -17,7 +17,7 @@ mod array;
 mod browser;
 #[cfg(unix)]
 #[allow(dead_code)]
-#[path = "../../crates/live/tests/nbd/client.rs"]
+#[path = "../../crates/live/tests/live/nbd/client.rs"]
 mod client;
 #[cfg(unix)]
 #[allow(dead_code)]

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use strewn_live::device::{
-    BLOCK_BYTES, Buffer, DeviceFile, DeviceIndex, Devices, Done, Engine, Io, IoId, Request, Space,
-    open_devices,
+    BLOCK_BYTES, Buffer, DeviceFile, DeviceIndex, Devices, Io, IoBackend, IoCompletion, IoId,
+    IoRequest, Space, open_devices,
 };
 use tempfile::TempDir;
 
@@ -60,15 +60,16 @@ fn run(
     count: u64,
     reads: bool,
 ) {
-    let (mut done, mut asked, mut over): (Vec<Done>, u64, u64) = (Vec::with_capacity(64), 0, 0);
+    let (mut done, mut asked, mut over): (Vec<IoCompletion>, u64, u64) =
+        (Vec::with_capacity(64), 0, 0);
     while over < count {
         while asked < count
             && let Some(buffer) = buffers.pop()
         {
             let (device, offset) = places.next(buffer.bytes().len() as u64);
             let request = match reads {
-                true => Request::Read { offset, into: buffer },
-                false => Request::Write { offset, from: buffer, durable: false },
+                true => IoRequest::Read { offset, into: buffer },
+                false => IoRequest::Write { offset, from: buffer, durable: false },
             };
             devices.submit(Io { id: IoId(asked), device: DeviceIndex(device), request });
             asked += 1;
@@ -83,7 +84,7 @@ fn run(
 }
 
 fn engines(criterion: &mut Criterion) {
-    for engine in [Engine::Uring, Engine::Threads] {
+    for engine in [IoBackend::Uring, IoBackend::Threads] {
         let (_directory, files) = files().expect("files to measure");
         let direct = files.iter().all(DeviceFile::direct);
         let Ok(mut devices) = open_devices(files, engine) else { continue };

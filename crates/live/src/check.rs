@@ -1,4 +1,4 @@
-//! What lies on the devices of an array that does not run, held against what it should be.
+//! Verifies what lies on the devices of an array that is not running.
 
 mod in_place;
 mod parity;
@@ -16,33 +16,33 @@ use crate::configuration::ArrayConfig;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
 use crate::format::{Label, MemberState, Superblock};
 use crate::log::RedoRecord;
-use crate::offline::{BlockPlace, Offline};
+use crate::offline::{OfflineArray, SpindleBlock};
 use crate::restart::{log_of, newest_superblock, store_of};
 use crate::store::BlockState;
 use strewn_raid::SpindleIndex;
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Report {
-    /// What is not as it should be.
-    pub findings: Vec<Problem>,
-    /// Blocks that the root and snapshots lead to; of an in-place array all that were written of the stripes of its LUN,
-    /// parity included.
+pub struct CheckReport {
+    /// Everything that is inconsistent.
+    pub findings: Vec<Inconsistency>,
+    /// Blocks that the root and the snapshots lead to. For an in-place array, all blocks written in the stripes of
+    /// its LUN, parity included.
     pub blocks: u64,
-    /// Blocks in use that could not be looked at, since their spindles are not there.
+    /// Blocks in use that could not be read because their spindles are missing.
     pub blocks_missing: u64,
-    /// Stripes, of a block a spindle, whose parity was looked at.
+    /// Stripes, of one block per spindle, whose parity was verified.
     pub stripes: u64,
-    /// Blocks of redo records that were taken as written, because a restart would write them.
+    /// Blocks of redo records that count as written, because a restart would write them.
     pub redo_blocks: u64,
 }
 
-/// Something that is not as it should be, with its place.
+/// Something inconsistent, with its place.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Problem {
+pub enum Inconsistency {
     /// A label is damaged, or not the newest.
     Label {
-        /// Whose.
+        /// The device.
         device: DeviceIndex,
         /// The block of the device.
         block: u64,
@@ -53,34 +53,34 @@ pub enum Problem {
     NoSuperblock,
     /// A spindle does not have the newest superblock.
     Superblock {
-        /// Which one.
+        /// The spindle.
         spindle: SpindleIndex,
-        /// What is wrong.
+        /// What is wrong with it.
         why: String,
     },
-    /// The log has not all that it should.
+    /// The log lacks records.
     Log {
         /// What is wrong.
         why: String,
     },
-    /// A block is not what its pointer says, or in place what belongs there.
+    /// A block is not what its pointer says or, in place, not what belongs there.
     Block {
-        /// What it should be.
+        /// What it should hold.
         holds: BlockContents,
-        /// Where it should lie.
-        place: BlockPlace,
-        /// What is wrong.
+        /// Where it should be.
+        place: SpindleBlock,
+        /// What is wrong with it.
         why: String,
     },
-    /// A block can be neither read nor computed from its stripe.
-    Gone {
-        /// What it is.
+    /// A block can be neither read nor recomputed from its stripe.
+    Lost {
+        /// What it should hold.
         holds: BlockContents,
-        /// Where it should lie.
-        place: BlockPlace,
+        /// Where it should be.
+        place: SpindleBlock,
     },
-    /// Two blocks have one place.
-    Shared {
+    /// Two blocks have the same place.
+    SharedPlace {
         /// The place.
         vbn: Vbn,
         /// One block.
@@ -89,69 +89,69 @@ pub enum Problem {
         other: BlockContents,
     },
     /// A pointer leads out of the aggregate.
-    Outside {
+    OutOfRange {
         /// The block.
         holds: BlockContents,
-        /// Where it is said to lie.
+        /// Where the pointer leads.
         vbn: Vbn,
     },
-    /// A block is in use, and the aggregate's bitmap says that it is free.
-    Free {
-        /// Where.
+    /// The aggregate's bitmap has a block in use as free.
+    MarkedFree {
+        /// Its place.
         vbn: Vbn,
-        /// What it is.
+        /// What it holds.
         holds: BlockContents,
     },
-    /// The aggregate's bitmap does not have as many blocks in use as there are.
-    Count {
+    /// The aggregate's bitmap has another number of blocks in use than there are.
+    InUseCount {
         /// Blocks that the bitmap has in use.
         in_bitmap: u64,
-        /// Blocks that the root leads to, and the superblock's.
+        /// Blocks that the root leads to, and those of the superblock.
         reached: u64,
-        /// Blocks whose frees are held back, as the superblock says.
+        /// Blocks whose frees are held back, by the superblock.
         held_back: u64,
     },
-    /// The parity of a stripe with blocks in use does not agree with its blocks.
+    /// The parity of a stripe with blocks in use does not match its blocks.
     Parity {
         /// The stripe.
         stripe: u64,
-        /// Which parity agrees.
+        /// Which of the parities match.
         check: ParityCheck,
     },
-    /// The parity of a stripe of an in-place array does not agree with its blocks, all of which are right by themselves, and
-    /// nothing is kept that would tell which of them it is.
+    /// The parity of a stripe of an in-place array does not match its blocks. Each block is consistent in itself, and
+    /// nothing stored would tell which one is stale.
     ParityInPlace {
-        /// Where the parity is.
-        parity: BlockPlace,
+        /// The parity block.
+        parity: SpindleBlock,
         /// The blocks of the LUN.
         of: Vec<u64>,
     },
-    /// A block of a stripe with blocks in use that nobody refers to is bad: parity cannot be relied upon.
-    Beside {
-        /// Where.
-        place: BlockPlace,
+    /// An unused block in a stripe with blocks in use is bad, so the stripe's parity cannot be relied on.
+    UnusedBlock {
+        /// The block.
+        place: SpindleBlock,
         /// What is wrong.
         why: String,
     },
 }
 
-impl Problem {
-    /// The spindle that has what is wrong; nothing of what is wrong between several, or on the log.
+impl Inconsistency {
+    /// The spindle that the inconsistency is on; `None` if it is between several, or on the log.
     #[must_use]
     pub fn spindle(&self) -> Option<SpindleIndex> {
         match self {
             Self::Superblock { spindle, .. } => Some(*spindle),
-            Self::Block { place, .. } | Self::Gone { place, .. } | Self::Beside { place, .. } => {
-                Some(place.spindle)
-            }
+            Self::Block { place, .. }
+            | Self::Lost { place, .. }
+            | Self::UnusedBlock { place, .. } => Some(place.spindle),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for Inconsistency {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = |place: &BlockPlace| format!("spindle {}, DBN {}", place.spindle.0, place.dbn.0);
+        let at = |place: &SpindleBlock| format!("spindle {}, DBN {}", place.spindle.0, place.dbn.0);
         match self {
             Self::Label { device, block, why } => {
                 write!(formatter, "device {}, block {block}: label: {why}", device.0)
@@ -164,27 +164,27 @@ impl fmt::Display for Problem {
             Self::Block { holds, place, why } => {
                 write!(formatter, "{}: {holds:?}: {why}", at(place))
             }
-            Self::Gone { holds, place } => write!(
+            Self::Lost { holds, place } => write!(
                 formatter,
                 "{}: {holds:?} can be neither read nor computed from its stripe",
                 at(place)
             ),
-            Self::Shared { vbn, one, other } => {
+            Self::SharedPlace { vbn, one, other } => {
                 write!(formatter, "VBN {}: both {one:?} and {other:?} lie there", vbn.0)
             }
-            Self::Outside { holds, vbn } => {
+            Self::OutOfRange { holds, vbn } => {
                 write!(
                     formatter,
                     "{holds:?} is said to lie at VBN {}, of which there is none",
                     vbn.0
                 )
             }
-            Self::Free { vbn, holds } => write!(
+            Self::MarkedFree { vbn, holds } => write!(
                 formatter,
                 "VBN {} has {holds:?}, and is free by the aggregate's bitmap",
                 vbn.0
             ),
-            Self::Count { in_bitmap, reached, held_back } => write!(
+            Self::InUseCount { in_bitmap, reached, held_back } => write!(
                 formatter,
                 "the aggregate's bitmap has {in_bitmap} blocks in use; {reached} are, and {held_back} are held back"
             ),
@@ -202,78 +202,82 @@ impl fmt::Display for Problem {
                  drive reported as done",
                 at(parity)
             ),
-            Self::Beside { place, why } => write!(formatter, "{}: {why}", at(place)),
+            Self::UnusedBlock { place, why } => write!(formatter, "{}: {why}", at(place)),
         }
     }
 }
 
-/// Checks a write-anywhere array that does not run: labels, superblocks, every block that the root leads to, the
-/// aggregate's bitmap, and the parity of every stripe that has one of those blocks. Devices are the spindles by position,
-/// those that are not there closed, and the log behind them; `label` is the newest. Writes in redo records that the newest
-/// superblock may not cover count as done, as a restart has them.
+/// Checks a write-anywhere array that is not running: labels, superblocks, every block that the root leads to, the
+/// aggregate's bitmap, and the parity of every stripe with such a block. Devices are the spindles by position, closed
+/// if missing, then the log; `label` is the newest label. Writes of redo records that the newest superblock may not
+/// cover count as done, because a restart would do them.
 pub fn check_write_anywhere<D: Devices>(
     devices: &mut D,
     label: &Label,
     config: &WriteAnywhereConfig,
-) -> Report {
+) -> CheckReport {
     check(devices, label, |offline, superblock, report| {
         let reached = tree::check(offline, config, superblock, report);
         parity::check(offline, config, &reached, report);
     })
 }
 
-/// Checks an in-place array that does not run: labels, superblocks, every block of the stripes of its LUN, and their parity.
-/// Otherwise as [`check_write_anywhere`].
+/// Checks an in-place array that is not running: labels, superblocks, every block of the stripes of its LUN, and
+/// their parity. Otherwise like [`check_write_anywhere`].
 ///
-/// What a drive has reported as written and never wrote is found where parity does not agree; while a spindle of the
-/// stripe is lost it is not.
+/// A write that a drive reported as done and never did is found by parity that does not match, except in a stripe
+/// that has lost a spindle.
 pub fn check_in_place<D: Devices>(
     devices: &mut D,
     label: &Label,
     config: &InPlaceConfig,
-) -> Report {
+) -> CheckReport {
     check(devices, label, |offline, superblock, report| {
         in_place::check(offline, config, superblock, report);
     })
 }
 
-/// Checks an array of either kind: see [`check_write_anywhere`] and [`check_in_place`].
-pub fn check_array<D: Devices>(devices: &mut D, label: &Label, config: &ArrayConfig) -> Report {
+/// Checks an array of either kind: [`check_write_anywhere`] or [`check_in_place`].
+pub fn check_array<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    config: &ArrayConfig,
+) -> CheckReport {
     match config {
         ArrayConfig::WriteAnywhere(config) => check_write_anywhere(devices, label, config),
         ArrayConfig::InPlace(config) => check_in_place(devices, label, config),
     }
 }
 
-/// Checks what all arrays have, and the rest by `blocks`.
+/// Checks what all arrays have in common, then the rest by `blocks`.
 fn check<D: Devices>(
     devices: &mut D,
     label: &Label,
-    blocks: impl FnOnce(&mut Offline<'_, D>, &Superblock, &mut Report),
-) -> Report {
-    let mut report = Report::default();
+    blocks: impl FnOnce(&mut OfflineArray<'_, D>, &Superblock, &mut CheckReport),
+) -> CheckReport {
+    let mut report = CheckReport::default();
     check_labels(devices, label, &mut report);
     let Some(superblock) = newest_superblock(devices, label) else {
-        report.findings.push(Problem::NoSuperblock);
+        report.findings.push(Inconsistency::NoSuperblock);
         return report;
     };
     check_superblocks(devices, label, &superblock, &mut report);
     let redo = check_log(devices, label, &superblock, &mut report);
-    let mut offline = Offline::new(devices, store_of(label));
+    let mut offline = OfflineArray::new(devices, store_of(label));
     for record in redo {
         report.redo_blocks += record.blocks.len() as u64;
-        offline.lay_over(record, superblock.checkpoint + 1);
+        offline.overlay_redo(record, superblock.checkpoint + 1);
     }
     blocks(&mut offline, &superblock, &mut report);
     report
 }
 
-/// Reads the log; gives the redo records that a restart would carry out.
+/// Reads the log and gives the redo records that a restart would apply.
 fn check_log<D: Devices>(
     devices: &mut D,
     label: &Label,
     superblock: &Superblock,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Vec<RedoRecord> {
     let log = log_of(devices, label, superblock);
     let why = match &log {
@@ -281,11 +285,11 @@ fn check_log<D: Devices>(
         Ok(log) if log.breaks_off => Some("it has lost records that were acknowledged".to_owned()),
         Ok(_) => None,
     };
-    report.findings.extend(why.map(|why| Problem::Log { why }));
+    report.findings.extend(why.map(|why| Inconsistency::Log { why }));
     log.map(|log| log.redo).unwrap_or_default()
 }
 
-fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report) {
+fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut CheckReport) {
     let spindles = newest.members.len() as u16;
     for position in 0..=spindles {
         let is_there = newest
@@ -302,8 +306,8 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report
         };
         for block in [0, last] {
             let offset = block * BLOCK_BYTES as u64;
-            let read = Offline::read_raw(devices, device, offset, BLOCK_BYTES);
-            // What its spindle has of blocks in use is counted as missing.
+            let read = OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES);
+            // The blocks in use on a spindle that is gone are counted as missing.
             if matches!(read, Err(IoError::Gone(_))) && position < spindles {
                 continue;
             }
@@ -320,7 +324,7 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut Report
                 }
                 Ok(_) => continue,
             };
-            report.findings.push(Problem::Label { device, block, why });
+            report.findings.push(Inconsistency::Label { device, block, why });
         }
     }
 }
@@ -329,14 +333,14 @@ fn check_superblocks<D: Devices>(
     devices: &mut D,
     label: &Label,
     newest: &Superblock,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) {
     for (position, member) in (0u16..).zip(&label.members) {
         if member.state != MemberState::Present {
             continue;
         }
         let offset = newest.slot() * BLOCK_BYTES as u64;
-        let read = Offline::read_raw(devices, DeviceIndex(position), offset, BLOCK_BYTES);
+        let read = OfflineArray::read_raw(devices, DeviceIndex(position), offset, BLOCK_BYTES);
         if matches!(read, Err(IoError::Gone(_))) {
             continue;
         }
@@ -351,12 +355,12 @@ fn check_superblocks<D: Devices>(
             ),
             Ok(_) => continue,
         };
-        report.findings.push(Problem::Superblock { spindle: SpindleIndex(position), why });
+        report.findings.push(Inconsistency::Superblock { spindle: SpindleIndex(position), why });
     }
 }
 
-/// What is wrong with a block that was read, if anything is. `crc` is what the pointer to it says; in place there is none,
-/// and a block may never have been written.
+/// What is wrong with a block that was read, if anything. `crc` is the checksum in the pointer to it; in place there
+/// is none, and a block may never have been written.
 fn wrong(
     state: &BlockState,
     expected: BlockContents,
@@ -366,8 +370,8 @@ fn wrong(
     match state {
         BlockState::Bad(bad) => Some(bad.to_string()),
         BlockState::NeverWritten => crc.map(|_| "it was never written".to_owned()),
-        BlockState::Good { kept, .. } if kept.holds != expected => {
-            Some(format!("its entry says that it is {:?}", kept.holds))
+        BlockState::Good { block_tag, .. } if block_tag.holds != expected => {
+            Some(format!("its entry says that it is {:?}", block_tag.holds))
         }
         BlockState::Good { crc: found, .. } if crc.is_some_and(|crc| (*found).max(1) != crc) => {
             let crc = crc.unwrap_or_default();
@@ -380,12 +384,12 @@ fn wrong(
     }
 }
 
-/// A block that something leads to.
+/// A block that a pointer leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reach {
     holds: BlockContents,
     checksum: u32,
 }
 
-/// The blocks that the root and snapshots lead to, by place.
+/// The blocks that the root and the snapshots lead to, by place.
 type Reached = BTreeMap<Vbn, Reach>;

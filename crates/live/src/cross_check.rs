@@ -1,89 +1,95 @@
-//! What the blocks of a row of an in-place stripe say of each other: which of them is not what was written last.
+//! Which blocks of a row of an in-place stripe are stale, by what is stored with each of them.
 //!
-//! A drive that reports a write as done and never does it leaves a block that is old and right by itself. Here nothing
-//! leads to the block that would say so, but parity is written with every write of data, on another spindle: it keeps the
-//! [sum](StripeSum) of its stripe, and the number of the redo record that it was written with.
+//! A drive that reports a write as done and never does it leaves a stale block that is consistent in itself. An
+//! in-place array has no pointer to the block that would contradict it. But each write of data also writes parity, on
+//! another spindle, and the tag of parity holds the [sum](StripeSum) of its stripe's checksums and the number of the
+//! redo record of the write:
 //!
-//! * A block of data with a higher number than parity was written when parity was not: parity is stale.
-//! * Otherwise parity is right, and so is its sum. Where the CRCs of the data do not add up to those of parity and sum, one
-//!   of the data is stale. Both together tell which, and what its CRC must be.
-//! * With a spindle lost parity tells what the CRC of the lost block must be, and the sum whether all others are right.
+//! - If a block of data has a higher record number than parity, parity is stale.
+//! - Otherwise parity and its sum are right. If the CRCs of the data do not add up to those of parity and sum, one
+//!   block of data is stale; the two sums together tell which one, and what its CRC must be.
+//! - With a spindle lost, parity tells what the CRC of the lost block must be, and the sum whether all others are
+//!   right.
 //!
-//! That is for one of the spindles of a stripe, as much as the redundancy makes good. Where more is wrong it is noticed
-//! as a rule, and then no block of the row is believed.
+//! This covers one spindle of a stripe, which is the redundancy. If more is wrong, that is normally detected too, and
+//! then no block of the row is trusted.
 
 use crate::format::StripeSum;
 use crate::store::BlockState;
 
-/// CRC-32C of a block of zeros: what was never written reads as that.
+/// CRC-32C of a block of zeros, as which a block reads that was never written.
 const ZEROS_CRC: u32 = 0x98f9_4189;
 
-/// What is kept beside a block, as far as it says something of the other blocks of its row.
+/// What is stored with a block, as far as it concerns the other blocks of its row.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Written {
+pub(crate) struct WrittenBlock {
     pub(crate) crc: u32,
     pub(crate) redo: u64,
     stripe_sum: Option<StripeSum>,
 }
 
-impl Written {
-    /// What a block's checksum entry says; nothing where there is none to be believed.
+impl WrittenBlock {
+    /// From a block's checksum entry; `None` if there is none to trust.
     pub(crate) fn of(state: &BlockState) -> Option<Self> {
         match *state {
             BlockState::NeverWritten => Some(Self { crc: ZEROS_CRC, redo: 0, stripe_sum: None }),
-            BlockState::Good { kept, crc, .. } => {
-                Some(Self { crc, redo: kept.redo, stripe_sum: kept.stripe_sum })
+            BlockState::Good { block_tag, crc, .. } => {
+                Some(Self { crc, redo: block_tag.redo, stripe_sum: block_tag.stripe_sum })
             }
             BlockState::Bad(_) => None,
         }
     }
 }
 
-/// What a block must be.
+/// What a block must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MustBe {
+pub(crate) enum ExpectedBlock {
     /// Nothing is known of it.
-    Anything,
+    Unknown,
     /// It has this CRC-32C.
     Crc(u32),
-    /// Whatever it is, it is not to be believed.
-    Nothing,
+    /// It must not be trusted, whatever it contains.
+    Untrusted,
 }
 
-impl MustBe {
-    /// Whether a block with this CRC may be it.
+impl ExpectedBlock {
+    /// Whether a block with this CRC can be trusted.
     pub(crate) fn allows(self, crc: u32) -> bool {
         match self {
-            Self::Anything => true,
+            Self::Unknown => true,
             Self::Crc(right) => right == crc,
-            Self::Nothing => false,
+            Self::Untrusted => false,
         }
     }
 
     fn crc(self) -> Option<u32> {
         match self {
             Self::Crc(crc) => Some(crc),
-            Self::Anything | Self::Nothing => None,
+            Self::Unknown | Self::Untrusted => None,
         }
     }
 }
 
-impl From<Option<u32>> for MustBe {
+impl From<Option<u32>> for ExpectedBlock {
     fn from(crc: Option<u32>) -> Self {
-        crc.map_or(Self::Anything, Self::Crc)
+        crc.map_or(Self::Unknown, Self::Crc)
     }
 }
 
-/// What the CRC of parity differs from what it is for data with these CRCs: 0 if it is theirs.
+/// By how much the CRC of parity differs from the one it has over data with these CRCs; 0 if it matches.
 fn difference(data: impl IntoIterator<Item = u32>, parity: u32) -> u32 {
-    // But for a constant, which is that of zeros, CRCs are linear.
+    // CRCs are linear but for a constant, the CRC of zeros.
     data.into_iter().fold(parity ^ ZEROS_CRC, |sum, crc| sum ^ crc ^ ZEROS_CRC)
 }
 
-/// What the blocks of a row must be, `data` in the order of the stripe's members and `parity`, by what is kept beside them:
-/// the same order, parity last. Those of which nothing is known are not to be read, or no entry says anything of them.
-pub(crate) fn cross_check(data: &[Option<Written>], parity: Option<Written>) -> Vec<MustBe> {
-    let crc_of = |one: &Option<Written>| one.map(|one| one.crc);
+/// What the blocks of a row must contain, given what is stored with its data blocks, in the order of the stripe's
+/// members, and with its parity. The result is in the same order, parity last. Blocks of which nothing is known are
+/// not readable, or no entry says anything about them.
+pub(crate) fn cross_check(
+    data: &[Option<WrittenBlock>],
+    parity: Option<WrittenBlock>,
+) -> Vec<ExpectedBlock> {
+    let crc_of = |one: &Option<WrittenBlock>| one.map(|one| one.crc);
     let mut row = Row {
         data: data.iter().map(|one| crc_of(one).into()).collect(),
         parity: crc_of(&parity).into(),
@@ -92,7 +98,7 @@ pub(crate) fn cross_check(data: &[Option<Written>], parity: Option<Written>) -> 
         None => row.parity = row.parity_of_data(),
         Some(parity) if data.iter().flatten().any(|one| one.redo > parity.redo) => {
             row.parity = match row.parity_of_data() {
-                MustBe::Anything => MustBe::Nothing,
+                ExpectedBlock::Unknown => ExpectedBlock::Untrusted,
                 right => right,
             };
         }
@@ -102,33 +108,33 @@ pub(crate) fn cross_check(data: &[Option<Written>], parity: Option<Written>) -> 
     row.data
 }
 
-/// What the sum of a stripe is whose data are as they must be, for parity with the CRC `parity`. `may_differ` says which
-/// members parity may have changed of without their being written, because their spindles are not there: of at most one of
-/// them it is found out what it must be now. Nothing where that cannot be.
+/// The sum of a stripe whose data is as expected and whose parity has the CRC `parity`. `may_differ` says which
+/// members parity may have changed without their being written, because their spindles are missing; for at most one
+/// such member, this finds out what it must be now. `None` if that is impossible.
 pub(crate) fn sum_of(
-    data: &mut [MustBe],
+    data: &mut [ExpectedBlock],
     parity: u32,
     may_differ: impl Fn(usize) -> bool,
 ) -> Option<StripeSum> {
     let is_open =
-        |(at, one): (usize, &MustBe)| (may_differ(at) || one.crc().is_none()).then_some(at);
+        |(at, one): (usize, &ExpectedBlock)| (may_differ(at) || one.crc().is_none()).then_some(at);
     let open: Vec<usize> = data.iter().enumerate().filter_map(is_open).collect();
-    if data.contains(&MustBe::Nothing) || open.len() > 1 {
+    if data.contains(&ExpectedBlock::Untrusted) || open.len() > 1 {
         return None;
     }
     if let [open] = open[..] {
-        data[open] = MustBe::Crc(ZEROS_CRC);
+        data[open] = ExpectedBlock::Crc(ZEROS_CRC);
         let crcs = data.iter().filter_map(|one| one.crc());
-        data[open] = MustBe::Crc(difference(crcs, parity) ^ ZEROS_CRC);
+        data[open] = ExpectedBlock::Crc(difference(crcs, parity) ^ ZEROS_CRC);
     }
     let crcs: Vec<u32> = data.iter().filter_map(|one| one.crc()).collect();
     (difference(crcs.iter().copied(), parity) == 0).then(|| StripeSum::of(crcs))
 }
 
-/// A row, as it is taken to be.
+/// A row, as far as it is known.
 struct Row {
-    data: Vec<MustBe>,
-    parity: MustBe,
+    data: Vec<ExpectedBlock>,
+    parity: ExpectedBlock,
 }
 
 impl Row {
@@ -136,17 +142,18 @@ impl Row {
         self.data.iter().filter_map(|one| one.crc())
     }
 
-    /// What parity must be if the data are right.
-    fn parity_of_data(&self) -> MustBe {
+    /// What parity must be if the data is right.
+    fn parity_of_data(&self) -> ExpectedBlock {
         match self.crcs().count() == self.data.len() {
-            true => MustBe::Crc(difference(self.crcs(), ZEROS_CRC) ^ ZEROS_CRC),
-            false => MustBe::Anything,
+            true => ExpectedBlock::Crc(difference(self.crcs(), ZEROS_CRC) ^ ZEROS_CRC),
+            false => ExpectedBlock::Unknown,
         }
     }
 
-    /// Holds the data against parity that is not stale.
-    fn check(&mut self, parity: Written) {
-        let mut unknown = (0..self.data.len()).filter(|at| self.data[*at] == MustBe::Anything);
+    /// Checks the data against parity that is not stale.
+    fn check(&mut self, parity: WrittenBlock) {
+        let mut unknown =
+            (0..self.data.len()).filter(|at| self.data[*at] == ExpectedBlock::Unknown);
         match (unknown.next(), unknown.next()) {
             (Some(lost), None) => self.compute(lost, parity),
             (None, None) => self.find_stale(parity),
@@ -154,16 +161,16 @@ impl Row {
         }
     }
 
-    /// What the one must be of which nothing is known.
-    fn compute(&mut self, lost: usize, parity: Written) {
+    /// Finds what the single unknown block must be.
+    fn compute(&mut self, lost: usize, parity: WrittenBlock) {
         let crc = difference(self.crcs(), parity.crc) ^ ZEROS_CRC;
-        self.data[lost] = MustBe::Crc(crc);
+        self.data[lost] = ExpectedBlock::Crc(crc);
         if parity.stripe_sum.is_some_and(|sum| sum != StripeSum::of(self.crcs())) {
-            self.believe_nothing();
+            self.distrust_all();
         }
     }
 
-    fn find_stale(&mut self, parity: Written) {
+    fn find_stale(&mut self, parity: WrittenBlock) {
         let Some(sum) = parity.stripe_sum else { return };
         let difference = difference(self.crcs(), parity.crc);
         let found = StripeSum::of(self.crcs());
@@ -178,13 +185,13 @@ impl Row {
                 let right = stale.crc().map(|crc| crc ^ difference);
                 *stale = right.into();
             }
-            None => self.believe_nothing(),
+            None => self.distrust_all(),
         }
     }
 
-    fn believe_nothing(&mut self) {
-        self.data.fill(MustBe::Nothing);
-        self.parity = MustBe::Nothing;
+    fn distrust_all(&mut self) {
+        self.data.fill(ExpectedBlock::Untrusted);
+        self.parity = ExpectedBlock::Untrusted;
     }
 }
 
@@ -201,17 +208,17 @@ mod tests {
         (0..BLOCK_BYTES).map(|at| number ^ version.wrapping_mul(at as u8)).collect()
     }
 
-    fn written(bytes: &[u8], redo: u64) -> Written {
-        Written { crc: crc32c(bytes), redo, stripe_sum: None }
+    fn written(bytes: &[u8], redo: u64) -> WrittenBlock {
+        WrittenBlock { crc: crc32c(bytes), redo, stripe_sum: None }
     }
 
-    fn parity_of(data: &[Vec<u8>], redo: u64) -> Written {
+    fn parity_of(data: &[Vec<u8>], redo: u64) -> WrittenBlock {
         let mut sum = vec![0; BLOCK_BYTES];
         for block in data {
             sum.iter_mut().zip(block).for_each(|(sum, byte)| *sum ^= byte);
         }
         let stripe_sum = Some(StripeSum::of(data.iter().map(|block| crc32c(block))));
-        Written { stripe_sum, ..written(&sum, redo) }
+        WrittenBlock { stripe_sum, ..written(&sum, redo) }
     }
 
     /// A stripe of `width` blocks of data; then one of them is written once more.
@@ -229,7 +236,7 @@ mod tests {
             Self { before, after, changed }
         }
 
-        fn data(&self) -> Vec<Option<Written>> {
+        fn data(&self) -> Vec<Option<WrittenBlock>> {
             let redo = |at| if at == self.changed { RECORD } else { RECORD - 1 };
             self.after
                 .iter()
@@ -238,14 +245,14 @@ mod tests {
                 .collect()
         }
 
-        fn parity(&self) -> Option<Written> {
+        fn parity(&self) -> Option<WrittenBlock> {
             Some(parity_of(&self.after, RECORD))
         }
 
-        fn right(&self) -> Vec<MustBe> {
+        fn right(&self) -> Vec<ExpectedBlock> {
             let parity = self.parity().map(|parity| parity.crc);
             let data = self.after.iter().map(|bytes| Some(crc32c(bytes)));
-            data.chain([parity]).map(MustBe::from).collect()
+            data.chain([parity]).map(ExpectedBlock::from).collect()
         }
     }
 
@@ -270,7 +277,7 @@ mod tests {
                 data[changed] = Some(written(&stripe.before[changed], RECORD - 1));
                 let row = cross_check(&data, stripe.parity());
                 assert_eq!(row, stripe.right(), "{changed} of {width}");
-                data[changed] = Written::of(&BlockState::NeverWritten);
+                data[changed] = WrittenBlock::of(&BlockState::NeverWritten);
                 assert_eq!(cross_check(&data, stripe.parity()), stripe.right());
             }
         }
@@ -279,14 +286,16 @@ mod tests {
     #[test]
     fn parity_that_lacks_its_last_write_is_told() {
         let stripe = Stripe::new(5, 3);
-        let stale =
-            [Some(parity_of(&stripe.before, RECORD - 1)), Written::of(&BlockState::NeverWritten)];
+        let stale = [
+            Some(parity_of(&stripe.before, RECORD - 1)),
+            WrittenBlock::of(&BlockState::NeverWritten),
+        ];
         for parity in stale {
             assert_eq!(cross_check(&stripe.data(), parity), stripe.right());
             // Nothing can be computed from it.
             let mut data = stripe.data();
             data[0] = None;
-            assert_eq!(cross_check(&data, parity).last(), Some(&MustBe::Nothing));
+            assert_eq!(cross_check(&data, parity).last(), Some(&ExpectedBlock::Untrusted));
         }
     }
 
@@ -297,7 +306,7 @@ mod tests {
         data[3] = None;
         assert_eq!(cross_check(&data, stripe.parity()), stripe.right());
         data[1] = Some(written(&stripe.before[1], RECORD - 1));
-        assert_eq!(cross_check(&data, stripe.parity()), [MustBe::Nothing; 5]);
+        assert_eq!(cross_check(&data, stripe.parity()), [ExpectedBlock::Untrusted; 5]);
     }
 
     #[test]
@@ -306,25 +315,25 @@ mod tests {
         let mut data = stripe.data();
         data[0] = Some(written(&block(9, 9), 0));
         data[2] = Some(written(&block(8, 8), 0));
-        assert_eq!(cross_check(&data, stripe.parity()), [MustBe::Nothing; 5]);
+        assert_eq!(cross_check(&data, stripe.parity()), [ExpectedBlock::Untrusted; 5]);
     }
 
     #[test]
     fn the_sum_follows_a_block_that_parity_alone_has() {
         let stripe = Stripe::new(4, 1);
         let right = stripe.right();
-        let (data, [MustBe::Crc(parity)]) = right.split_at(4) else { panic!("{right:?}") };
+        let (data, [ExpectedBlock::Crc(parity)]) = right.split_at(4) else { panic!("{right:?}") };
         let mut data = data.to_vec();
         let sum = stripe.parity().and_then(|parity| parity.stripe_sum);
         assert_eq!(sum_of(&mut data, *parity, |_| false), sum);
-        data[1] = MustBe::Crc(1);
+        data[1] = ExpectedBlock::Crc(1);
         assert_eq!(sum_of(&mut data, *parity, |_| false), None);
         assert_eq!(sum_of(&mut data, *parity, |at| at == 1), sum);
         assert_eq!(data, right[..4]);
-        data[2] = MustBe::Anything;
+        data[2] = ExpectedBlock::Unknown;
         assert_eq!(sum_of(&mut data, *parity, |_| false), sum);
         assert_eq!(data, right[..4]);
-        data[2] = MustBe::Anything;
+        data[2] = ExpectedBlock::Unknown;
         assert_eq!(sum_of(&mut data, *parity, |at| at == 1), None);
     }
 }

@@ -1,34 +1,34 @@
-//! What live arrays carry: bytes, and what their blocks hold.
+//! The payload of live arrays: bytes, and what their blocks hold.
 
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use strewn_array::{BlockContents, Contents, Payload};
 use strewn_raid::SECTOR_BYTES;
 
 use crate::device::BLOCK_BYTES;
-use crate::hashing::NumberMap;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR) as u64;
 
-/// Whole sectors, and of each block of 4 KiB of a write what it holds.
+/// Whole sectors and, for a write, what each of its blocks of 4 KiB holds.
 #[derive(Debug, Clone, Default)]
 pub struct Data {
     bytes: Bytes,
     holds: Vec<BlockContents>,
 }
 
-/// Bytes that are one's own, or a part of what others have too: most are looked at, and not changed.
+/// Owned bytes, or a view of shared ones: most payloads are only read.
 #[derive(Debug, Clone)]
 enum Bytes {
     Own(Vec<u8>),
     Shared(Arc<Vec<u8>>, Range<usize>),
-    /// All of what others have too.
+    /// All of a shared block.
     Block(Arc<[u8]>),
-    /// Blocks that follow each other, and lie anywhere: who writes them need not have them side by side. And all of them, if
-    /// somebody did.
+    /// Consecutive blocks that lie apart in memory, because a write does not need them together; and a contiguous
+    /// copy, once one was needed.
     Blocks(Vec<Bytes>, OnceCell<Vec<u8>>),
 }
 
@@ -61,7 +61,7 @@ impl Bytes {
         }
     }
 
-    /// The same in order, as it lies.
+    /// The bytes in order, in the parts in which they lie in memory.
     fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let (one, many) = match self {
             Self::Blocks(blocks, _) => (None, &blocks[..]),
@@ -80,13 +80,13 @@ impl PartialEq for Data {
 impl Eq for Data {}
 
 impl Data {
-    /// A part of `of`, in bytes, which is not copied.
+    /// A part of `of`, as a range of bytes, without a copy.
     #[must_use]
     pub fn part(of: &Arc<Vec<u8>>, part: Range<usize>) -> Self {
         Self { bytes: Bytes::Shared(Arc::clone(of), part), holds: Vec::new() }
     }
 
-    /// What its blocks hold, those that nothing was said of nothing.
+    /// What each of its blocks holds: nothing, unless it was said.
     #[must_use]
     pub fn holds(&self, blocks: usize) -> Vec<BlockContents> {
         let mut holds = self.holds.clone();
@@ -94,7 +94,7 @@ impl Data {
         holds
     }
 
-    /// Its bytes.
+    /// The bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         match self.bytes {
@@ -103,7 +103,8 @@ impl Data {
         }
     }
 
-    /// Its bytes as they lie: one part after the other, each of whole sectors, and of a payload of blocks each a block.
+    /// The bytes in the parts in which they lie in memory, each of whole sectors; each a block, in a payload made of
+    /// blocks.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.parts()
     }
@@ -158,26 +159,26 @@ impl Payload for Data {
 /// The blocks that an array has in memory.
 #[derive(Debug, Default)]
 pub struct CachedBlocks {
-    /// Those that follow each other lie together: most are asked for in order, and each look into the map is a wait for memory.
-    groups: NumberMap<u64, Box<Group>>,
+    /// Consecutive blocks lie together: most are accessed in order, and each lookup costs a wait for memory.
+    groups: FxHashMap<u64, Box<Group>>,
 }
 
-/// Blocks that are together in the map.
+/// Blocks of a group.
 const GROUP_BLOCKS: u64 = 16;
 
-/// Blocks from a multiple of [`GROUP_BLOCKS`] on, as far as they are there.
+/// Blocks from a multiple of [`GROUP_BLOCKS`] on, if they are in memory.
 #[derive(Debug, Default)]
 struct Group {
     blocks: [Option<CachedBlock>; GROUP_BLOCKS as usize],
-    /// How many.
+    /// How many of them are in memory.
     count: u32,
 }
 
 #[derive(Debug)]
 struct CachedBlock {
-    /// All of the block. What was loaded of it shares it, until it is changed.
+    /// The whole block. Payloads loaded from it share it until it is changed.
     bytes: Arc<[u8]>,
-    /// The sectors that are there, one bit each.
+    /// The sectors in memory, one bit each.
     there: u8,
 }
 
@@ -193,8 +194,8 @@ fn slot_of(block: u64) -> usize {
     (block % GROUP_BLOCKS) as usize
 }
 
-/// The stretches of `sectors` that lie in one block each: the block, where the stretch begins in it and in `sectors`,
-/// how long it is.
+/// Divides `sectors` by blocks: the block, the offset of the part in it and in `sectors`, and the length of the part,
+/// in bytes.
 fn by_block(first_sector: u64, sectors: u32) -> impl Iterator<Item = (u64, usize, usize, usize)> {
     let end = first_sector + u64::from(sectors);
     let mut at = first_sector;
@@ -233,7 +234,7 @@ impl Contents<Data> for CachedBlocks {
                     }
                 }
                 empty => {
-                    // Most blocks come whole: those are not made of zeros first.
+                    // Most blocks arrive whole, and are not filled with zeros first.
                     let whole = match bytes {
                         BLOCK_BYTES => part.into(),
                         _ => {
@@ -252,13 +253,13 @@ impl Contents<Data> for CachedBlocks {
     fn load(&self, first_sector: u64, sectors: u32) -> Data {
         if sectors as usize * SECTOR == BLOCK_BYTES && first_sector.is_multiple_of(BLOCK_SECTORS) {
             let held = self.get(first_sector / BLOCK_SECTORS);
-            debug_assert_eq!(held.there, u8::MAX, "not all is there");
+            assert_eq!(held.there, u8::MAX, "not all is there");
             return Data { bytes: Bytes::Block(Arc::clone(&held.bytes)), holds: Vec::new() };
         }
         let mut loaded = Vec::with_capacity(sectors as usize * SECTOR);
         for (block, at, _, bytes) in by_block(first_sector, sectors) {
             let held = self.get(block);
-            debug_assert_eq!(held.there & mask(at, bytes), mask(at, bytes), "not all is there");
+            assert_eq!(held.there & mask(at, bytes), mask(at, bytes), "not all is there");
             loaded.extend_from_slice(&held.bytes[at..at + bytes]);
         }
         Data::from_bytes(loaded)

@@ -1,7 +1,88 @@
-//! The arrays of `strewn-array` on real spindles: a directory of files, or block devices, with the bytes.
+//! The arrays of `strewn-array` with real bytes: on files or block devices, crash-safe, served over NBD.
 //!
-//! What places, caches, logs and protects is the code that a simulation runs. New here are the devices, the format on
-//! them, and who is served.
+//! A simulated array and a live one run the same controller, allocator, parity and log. This crate adds what real
+//! spindles need: an on-disk format, checksums, a log that survives a power loss, restart, check and scrub. Age an array
+//! with any program that can use a block device, then measure what became of its layout.
+//!
+//! # Layers
+//!
+//! | layer | modules | job |
+//! |---|---|---|
+//! | who belongs to an array | [`assembly`], [`configuration`], [`format`](mod@format) | create, open, replace and destroy arrays; labels; the on-disk format |
+//! | an array that runs | [`starting`], [`restart`], [`running`], [`serving`], [`nbd`] | restart from the newest superblock and the log; a thread of its own; network block device |
+//! | [`engine`] | | one controller, its store and its log: turns what the controller asks for into I/Os, in an order that survives a crash |
+//! | [`store`], [`log`](mod@log) | | blocks with checksums on spindles; host records and redo records on the log device |
+//! | [`device`] | | files and block devices by io_uring or threads, and simulated devices that lose power and fail |
+//! | an array at rest | [`check`](mod@check), [`scrub`](mod@scrub), [`snapshots`], [`offline`] | verify everything on the devices; repair from redundancy; read a snapshot |
+//! | [`torture`] | | whole arrays under fault schedules drawn from seeds |
+//!
+//! Engine, store and log do no I/O and read no clock: each says what its devices should do, and is told the outcome. The
+//! same engine therefore runs on files and on simulated devices, where one seed repeats a whole fault schedule.
+//!
+//! # What a live array guarantees
+//!
+//! 1. An acknowledged write survives a crash and a power loss.
+//! 2. After either, an unacknowledged write is there in full or not at all, for each piece of up to 1 MiB.
+//! 3. With as many spindles lost as its parity covers (two with RAID-DP, one otherwise), an array serves all its data,
+//!    and rebuilds a replacement while it serves.
+//! 4. Each block that is read is verified, so that corrupted, misdirected, torn and lost writes are detected and the
+//!    block is recomputed from its stripe.
+//! 5. If failures exceed what parity covers, the read fails or the array stops with the reason; it never returns wrong
+//!    data.
+//!
+//! The log is a single device: data that only the log holds is as safe as that device. `docs/live.md` in the repository
+//! states the limits, and `docs/format.md` the format, byte by byte.
+//!
+//! # An array on files
+//!
+//! ```
+//! use std::path::Path;
+//! use std::sync::mpsc::channel;
+//!
+//! use strewn_live::assembly::{ArrayLocation, CreateOptions, OpenOptions, SpindleDevices, create, open};
+//! use strewn_live::configuration::{ArraySpec, LayoutName};
+//! use strewn_live::device::{IoBackend, Space};
+//! use strewn_live::engine::{Answer, HostRequest};
+//! use strewn_live::starting::start;
+//!
+//! /// Opens the array in a directory, has one request answered, and shuts the array down.
+//! fn run(directory: &Path, request: HostRequest) -> Result<Answer, Box<dyn std::error::Error>> {
+//!     let devices = open(&ArrayLocation::Directory(directory.into()), OpenOptions::default())?;
+//!     let array = start(devices, IoBackend::Auto)?.serve()?;
+//!     let (sender, receiver) = channel();
+//!     array.client().submit(request, Box::new(move |answer| drop(sender.send(answer))));
+//!     let answer = receiver.recv()?;
+//!     array.shut_down()?;
+//!     Ok(answer?)
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let parent = tempfile::tempdir()?;
+//! let directory = parent.path().join("array");
+//! create(&CreateOptions {
+//!     directory: directory.clone(),
+//!     spec: ArraySpec {
+//!         layout: LayoutName::RaidDp,
+//!         data_spindles: 3,
+//!         spindle_bytes: 24 << 20,
+//!         lun_bytes: 16 << 20,
+//!         log_half_bytes: Some(1 << 20),
+//!         cache_bytes: Some(4 << 20),
+//!     },
+//!     spindles: SpindleDevices::NewFiles,
+//!     log: None,
+//!     space: Space::Sparse,
+//!     force: false,
+//! })?;
+//!
+//! // Sectors of 512 bytes. The answer comes when the data is safe.
+//! let data = vec![7; 8 * 512];
+//! let written = run(&directory, HostRequest::Write { first_sector: 100, data: data.clone() })?;
+//! assert_eq!(written, Answer::Done);
+//! assert_eq!(run(&directory, HostRequest::Read(100..108))?, Answer::Bytes(data));
+//! # Ok(())
+//! # }
+//! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -14,7 +95,6 @@ pub mod data;
 pub mod device;
 pub mod engine;
 pub mod format;
-mod hashing;
 pub mod log;
 pub mod nbd;
 pub mod offline;
@@ -30,3 +110,8 @@ mod stripe_read;
 pub mod torture;
 
 pub use configuration::Configuration;
+
+/// The example of the README compiles.
+#[cfg(all(doctest, unix))]
+#[doc = include_str!("../README.md")]
+struct Readme;

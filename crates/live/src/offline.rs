@@ -1,4 +1,4 @@
-//! A store whose devices are waited for: how an array is read before it runs, and while it does not.
+//! Synchronous access to a store and its devices: for restarts, and for arrays that are not running.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,58 +7,60 @@ use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
 
-use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, Done, Io, IoError, IoId, Request};
-use crate::format::Kept;
+use crate::device::{
+    BLOCK_BYTES, Buffer, DeviceIndex, Devices, Io, IoCompletion, IoError, IoId, IoRequest,
+};
+use crate::format::BlockTag;
 use crate::log::RedoRecord;
-use crate::store::{BadBlock, BlockState, Failure, Finished, ReadOutcome, Store, Token};
+use crate::store::{BadBlock, BlockState, ReadOutcome, Store, StoreError, StoreEvent, Token};
 
-/// Reads that are under way at once.
+/// Reads in flight at once.
 const READS_AT_ONCE: usize = 64;
 
-/// A store and the devices under it.
-pub struct Offline<'a, D> {
+/// A store and the devices below it.
+pub struct OfflineArray<'a, D> {
     devices: &'a mut D,
     store: Store,
     /// Blocks that read as though they were written.
-    laid_over: BTreeMap<BlockPlace, (BlockState, Vec<u8>)>,
+    overlay: BTreeMap<SpindleBlock, (BlockState, Vec<u8>)>,
 }
 
 /// A block of a spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BlockPlace {
+pub struct SpindleBlock {
     /// The spindle.
     pub spindle: SpindleIndex,
     /// The block on it.
     pub dbn: Dbn,
 }
 
-impl<'a, D: Devices> Offline<'a, D> {
-    /// `store` on `devices`.
+impl<'a, D: Devices> OfflineArray<'a, D> {
+    /// Accesses `store` on `devices`.
     pub fn new(devices: &'a mut D, store: Store) -> Self {
-        Self { devices, store, laid_over: BTreeMap::new() }
+        Self { devices, store, overlay: BTreeMap::new() }
     }
 
-    /// Has the blocks of a redo record read as though they were written, with consistency point `checkpoint`: who only looks
-    /// at an array finds what a restart would make of it. Later records go over earlier ones.
-    pub fn lay_over(&mut self, record: RedoRecord, checkpoint: u64) {
+    /// Makes the blocks of a redo record read as though they were written, with consistency point `checkpoint`, as a
+    /// restart would write them. Later records take precedence.
+    pub fn overlay_redo(&mut self, record: RedoRecord, checkpoint: u64) {
         for block in record.blocks {
-            let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
-            let (kept, crc) = (block.kept, crc32c(&block.bytes));
-            let state = match kept.holds {
+            let place = SpindleBlock { spindle: block.spindle, dbn: block.dbn };
+            let (block_tag, crc) = (block.block_tag, crc32c(&block.bytes));
+            let state = match block_tag.holds {
                 BlockContents::Gone => BlockState::Bad(BadBlock::Gone),
-                _ => BlockState::Good { kept, checkpoint, crc },
+                _ => BlockState::Good { block_tag, checkpoint, crc },
             };
-            self.laid_over.insert(place, (state, block.bytes));
+            self.overlay.insert(place, (state, block.bytes));
         }
     }
 
-    /// The store, as it is now.
+    /// The store in its present state.
     #[must_use]
     pub fn into_store(self) -> Store {
         self.store
     }
 
-    /// Reads `bytes` of a device from `offset` on, past the store.
+    /// Reads `bytes` bytes of a device from `offset` on, bypassing the store.
     ///
     /// # Errors
     /// Those of the device.
@@ -69,12 +71,12 @@ impl<'a, D: Devices> Offline<'a, D> {
         bytes: usize,
     ) -> Result<Vec<u8>, IoError> {
         let into = Buffer::zeroed(bytes / BLOCK_BYTES);
-        devices.submit(Io { id: IoId(0), device, request: Request::Read { offset, into } });
-        let done = one(devices);
+        devices.submit(Io { id: IoId(0), device, request: IoRequest::Read { offset, into } });
+        let done = wait_for_one(devices);
         done.result.map(|()| done.buffer.bytes().to_vec())
     }
 
-    /// Writes a block of a device, past the store, and makes it safe.
+    /// Writes a block of a device durably, bypassing the store.
     ///
     /// # Errors
     /// Those of the device.
@@ -88,13 +90,13 @@ impl<'a, D: Devices> Offline<'a, D> {
         devices.submit(Io {
             id: IoId(0),
             device,
-            request: Request::Write { offset, from, durable: true },
+            request: IoRequest::Write { offset, from, durable: true },
         });
-        one(devices).result
+        wait_for_one(devices).result
     }
 
-    /// Lets the store come to rest; what is finished.
-    fn settle(&mut self) -> Vec<Finished> {
+    /// Runs until nothing is in flight; gives what is complete.
+    fn run_to_quiescence(&mut self) -> Vec<StoreEvent> {
         let mut finished = Vec::new();
         let mut under_way = 0usize;
         let mut done = Vec::new();
@@ -105,7 +107,7 @@ impl<'a, D: Devices> Offline<'a, D> {
             for io in ios {
                 self.devices.submit(io);
             }
-            self.store.take_finished(&mut finished);
+            self.store.take_events(&mut finished);
             if under_way == 0 {
                 return finished;
             }
@@ -117,16 +119,16 @@ impl<'a, D: Devices> Offline<'a, D> {
         }
     }
 
-    /// Reads blocks; for each its bytes, or why it is bad. A spindle that is lost has none.
-    pub fn read_blocks(&mut self, places: &[BlockPlace]) -> Vec<Option<Vec<u8>>> {
+    /// Reads blocks; `None` for each that is bad or on a lost spindle.
+    pub fn read_blocks(&mut self, places: &[SpindleBlock]) -> Vec<Option<Vec<u8>>> {
         self.read_states(places)
             .into_iter()
             .map(|(bytes, state)| state.is_some_and(|state| !state.is_bad()).then_some(bytes))
             .collect()
     }
 
-    /// Reads blocks; for each its bytes and what is known of it, nothing if its spindle is lost.
-    pub fn read_states(&mut self, places: &[BlockPlace]) -> Vec<(Vec<u8>, Option<BlockState>)> {
+    /// Reads blocks, with the state of each; `None` on a lost spindle.
+    pub fn read_states(&mut self, places: &[SpindleBlock]) -> Vec<(Vec<u8>, Option<BlockState>)> {
         let mut all = vec![(Vec::new(), None); places.len()];
         for (chunk, all) in places.chunks(READS_AT_ONCE).zip(all.chunks_mut(READS_AT_ONCE)) {
             let runs: Vec<_> =
@@ -138,8 +140,8 @@ impl<'a, D: Devices> Offline<'a, D> {
         all
     }
 
-    /// Reads runs of blocks, each of a spindle and all at once: few, and not long. For each its bytes, and what is known of
-    /// each block; nothing of a spindle that is lost.
+    /// Reads runs of blocks, all at once: few, and not long. Gives the bytes of each run and the state of each block;
+    /// nothing from a lost spindle.
     pub fn read_runs(
         &mut self,
         runs: &[(SpindleIndex, Range<u64>)],
@@ -149,15 +151,15 @@ impl<'a, D: Devices> Offline<'a, D> {
             let sectors = ((blocks.end - blocks.start) * 8) as u32;
             self.store.read(Token(token), *spindle, blocks.start * 8, sectors);
         }
-        for finished in self.settle() {
-            if let Finished::Read { token, result: Ok(outcome) } = finished {
+        for finished in self.run_to_quiescence() {
+            if let StoreEvent::Read { token, result: Ok(outcome) } = finished {
                 let (spindle, blocks) = &runs[token.0 as usize];
                 let ReadOutcome { mut bytes, blocks: mut states } = outcome;
                 for ((dbn, bytes), state) in
                     blocks.clone().zip(bytes.chunks_exact_mut(BLOCK_BYTES)).zip(&mut states)
                 {
-                    let place = BlockPlace { spindle: *spindle, dbn: Dbn(dbn) };
-                    if let Some((over, written)) = self.laid_over.get(&place) {
+                    let place = SpindleBlock { spindle: *spindle, dbn: Dbn(dbn) };
+                    if let Some((over, written)) = self.overlay.get(&place) {
                         *state = *over;
                         bytes.copy_from_slice(written);
                     }
@@ -168,50 +170,57 @@ impl<'a, D: Devices> Offline<'a, D> {
         all
     }
 
-    /// Writes blocks, one after the other, and makes them safe. What is for spindles that are lost is left out.
+    /// Writes blocks one after the other and makes them safe. Blocks of lost spindles are left out.
     ///
     /// # Errors
     /// What a spindle that is there does not take.
     pub fn write_blocks(
         &mut self,
-        blocks: &[(BlockPlace, Kept, Vec<u8>)],
+        blocks: &[(SpindleBlock, BlockTag, Vec<u8>)],
         checkpoint: u64,
-    ) -> Result<(), Failure> {
-        for (place, kept, bytes) in blocks {
+    ) -> Result<(), StoreError> {
+        for (place, block_tag, bytes) in blocks {
             if !self.store.is_present(place.spindle) {
                 continue;
             }
             let first_sector = place.dbn.0 * 8;
-            self.store.write(Token(0), place.spindle, first_sector, &[bytes], &[*kept], checkpoint);
-            for finished in self.settle() {
-                if let Finished::Write { result: Err(failure), .. } = finished
-                    && failure != Failure::Gone
+            self.store.write(
+                Token(0),
+                place.spindle,
+                first_sector,
+                &[bytes],
+                &[*block_tag],
+                checkpoint,
+            );
+            for finished in self.run_to_quiescence() {
+                if let StoreEvent::Write { result: Err(failure), .. } = finished
+                    && failure != StoreError::SpindleLost
                 {
                     return Err(failure);
                 }
             }
         }
         self.store.flush(Token(0));
-        for finished in self.settle() {
-            if let Finished::Flush { result: Err(failure), .. } = finished {
+        for finished in self.run_to_quiescence() {
+            if let StoreEvent::Flush { result: Err(failure), .. } = finished {
                 return Err(failure);
             }
         }
         Ok(())
     }
 
-    /// The bytes that the blocks of `pointers` were written with: read, or computed from their stripes where they cannot
-    /// be read or are not what they should be.
+    /// The blocks that `pointers` lead to, as they were written: read, or recomputed from their stripes if they are
+    /// unreadable or do not match.
     pub fn read_pointed(
         &mut self,
         group: &ParityGroup,
         pointers: &[Pointer],
     ) -> Vec<Option<Vec<u8>>> {
-        let places: Vec<BlockPlace> = pointers
+        let places: Vec<SpindleBlock> = pointers
             .iter()
             .map(|pointer| {
                 let location = group.locate(pointer.vbn);
-                BlockPlace { spindle: location.spindle, dbn: location.dbn }
+                SpindleBlock { spindle: location.spindle, dbn: location.dbn }
             })
             .collect();
         let read = self.read_blocks(&places);
@@ -224,16 +233,16 @@ impl<'a, D: Devices> Offline<'a, D> {
         all
     }
 
-    /// A block computed from the rest of its stripe, if what comes out has the checksum `expected`.
+    /// Recomputes a block from the rest of its stripe; `None` unless the result has the checksum `expected`.
     pub fn compute(
         &mut self,
         group: &ParityGroup,
-        place: BlockPlace,
+        place: SpindleBlock,
         expected: u32,
     ) -> Option<Vec<u8>> {
         let shape = group.stripe_shape();
-        let places: Vec<BlockPlace> = (0..group.spindles())
-            .map(|spindle| BlockPlace { spindle: SpindleIndex(spindle), dbn: place.dbn })
+        let places: Vec<SpindleBlock> = (0..group.spindles())
+            .map(|spindle| SpindleBlock { spindle: SpindleIndex(spindle), dbn: place.dbn })
             .collect();
         let read = self.read_blocks(&places);
         let wanted = group.members_on(SpindleSet::single(place.spindle));
@@ -242,7 +251,7 @@ impl<'a, D: Devices> Offline<'a, D> {
             .filter(|member| read[member.index()].is_none())
             .collect::<MemberSet>()
             .union(wanted);
-        // What one spindle has may be old and say that it is not: each is left out in turn.
+        // A block of one spindle may be stale without anything that contradicts it: each spindle in turn is left out.
         let doubted = (0..group.spindles() as u8).map(|one| MemberSet::single(Member(one)));
         for doubted in std::iter::once(MemberSet::EMPTY).chain(doubted) {
             let Ok(plan) = shape.plan_read(wanted, bad.union(doubted)) else { continue };
@@ -257,8 +266,8 @@ impl<'a, D: Devices> Offline<'a, D> {
     }
 }
 
-/// Waits for the one I/O that is under way.
-fn one<D: Devices>(devices: &mut D) -> Done {
+/// Waits for the only I/O in flight.
+fn wait_for_one<D: Devices>(devices: &mut D) -> IoCompletion {
     let mut done = Vec::new();
     loop {
         devices.wait(None, &mut done);

@@ -1,4 +1,4 @@
-//! How an array begins to run: from its newest superblock, what its redo records have, and what its log has.
+//! Restart: an array starts from its newest superblock, its redo records and its log.
 
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, WriteLog};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
@@ -7,53 +7,53 @@ use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
-use crate::engine::{Engine, HostRequest, LiveArray, RequestId};
+use crate::engine::{HostRequest, LiveArray, LiveArrayEngine, RequestId};
 use crate::format::{
     DeviceKind, Label, LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Snapshot,
     Superblock, redo_data_bytes,
 };
 use crate::log::{HostRecord, Log, RecoveredLog, read_log};
-use crate::offline::{BlockPlace, Offline};
-use crate::running::Running;
-use crate::store::{Failure, Store};
+use crate::offline::{OfflineArray, SpindleBlock};
+use crate::running::RunningArray;
+use crate::store::{Store, StoreError};
 
-/// Bytes of checksum blocks that a store keeps in memory.
+/// Checksum blocks that a store keeps in memory, in bytes.
 const CHECKSUM_CACHE_BYTES: usize = 64 << 20;
 
-/// Why an array cannot run.
+/// Why an array does not start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RestartError {
     /// No spindle has a superblock of the array.
     #[error("no spindle has a superblock that is whole")]
     NoSuperblock,
-    /// The newest label is the log's, and no spindle has one that says how large spindles are.
+    /// The newest label is the log's, and no spindle has one, which would give the size of spindles.
     #[error("no spindle has a label of the array")]
     NoLabel,
     /// The log cannot be read.
     #[error("the NVRAM log cannot be read: {0}")]
     Log(IoError),
-    /// The log does not go on where it should: something that it was told to keep it does not have.
+    /// The log lacks records that were durable.
     #[error("the NVRAM log has lost records that were acknowledged, behind record {0}")]
     LogBreaksOff(u64),
-    /// A redo record cannot be carried out.
+    /// A redo record cannot be applied.
     #[error("a redo record cannot be carried out: {0}")]
-    Redo(Failure),
-    /// A block that leads to others can be neither read nor computed.
+    Redo(StoreError),
+    /// A metadata block can be neither read nor recomputed.
     #[error("block {0} of metadata can be neither read nor computed from the rest of its stripe")]
     MetadataGone(u32),
-    /// A block that leads to others is not what it should be.
+    /// A metadata block is not what it should be.
     #[error(transparent)]
     Metadata(#[from] MetadataError),
-    /// The array cannot be made of what was read.
+    /// The array cannot be restored from what was read.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// An array in place cannot be made of its configuration.
+    /// The configuration is not one of an in-place array.
     #[error(transparent)]
     InPlace(#[from] InPlaceError),
-    /// A LUN that is not of whole blocks of 4 KiB, of an array in place.
+    /// The LUN of an in-place array is not a whole number of 4 KiB blocks.
     #[error("a LUN of {0} sectors: in place it must be of whole blocks, which have 8")]
     LunOfParts(u64),
-    /// A half of the log does not take what must go into it as one.
+    /// A half of the log is too small for the largest record.
     #[error("a half of the NVRAM log's {what} has {half_bytes} bytes, and needs at least {needed}")]
     LogTooSmall {
         /// Which halves.
@@ -63,12 +63,12 @@ pub enum RestartError {
         /// Bytes that it needs.
         needed: u64,
     },
-    /// The array stopped while it caught up with its log.
+    /// The array stopped while it replayed its log.
     #[error("the array stopped while it caught up with its log: {0}")]
     Stopped(String),
 }
 
-/// The newest superblock of the array that `label` is of, over its spindles.
+/// The newest superblock of the array of `label`, over all its spindles.
 pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<Superblock> {
     let mut slots = Vec::new();
     for (position, member) in (0u16..).zip(&label.members) {
@@ -78,20 +78,20 @@ pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<S
         for block in SUPERBLOCK_SLOTS {
             let offset = block * BLOCK_BYTES as u64;
             let device = DeviceIndex(position);
-            slots.extend(Offline::read_raw(devices, device, offset, BLOCK_BYTES).ok());
+            slots.extend(OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES).ok());
         }
     }
     Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
 }
 
-/// `label` as a spindle has it: the newest label may be the log's, which is of another size, and where the second copies
-/// of a spindle's label are follows from its size.
+/// `label` as a spindle has it. The newest label may be the log's, which has another size; the place of a second
+/// label copy follows from the size.
 fn label_of_spindles<D: Devices>(devices: &mut D, label: &Label) -> Option<Label> {
     if label.kind == DeviceKind::Spindle {
         return Some(label.clone());
     }
     let mut labels = (0..label.members.len() as u16).filter_map(|position| {
-        let block = Offline::read_raw(devices, DeviceIndex(position), 0, BLOCK_BYTES).ok()?;
+        let block = OfflineArray::read_raw(devices, DeviceIndex(position), 0, BLOCK_BYTES).ok()?;
         Label::decode(&block).ok()
     });
     let of_array = |own: &Label| own.array == label.array && own.kind == DeviceKind::Spindle;
@@ -102,33 +102,33 @@ fn label_of_spindles<D: Devices>(devices: &mut D, label: &Label) -> Option<Label
 /// Whether a spindle does not answer.
 fn is_gone<D: Devices>(devices: &mut D, spindle: SpindleIndex) -> bool {
     let offset = SUPERBLOCK_SLOTS[0] * BLOCK_BYTES as u64;
-    let read = Offline::read_raw(devices, DeviceIndex(spindle.0), offset, BLOCK_BYTES);
+    let read = OfflineArray::read_raw(devices, DeviceIndex(spindle.0), offset, BLOCK_BYTES);
     matches!(read, Err(IoError::Gone(_)))
 }
 
-/// Writes what the array goes on from, the newest label and the newest superblock, to all devices that do not have it: they
-/// may have been written to some of them only when the power went, and these may be lost next. What is written from now
-/// on goes over blocks that only older ones need.
-fn spread<D: Devices>(
+/// Writes the newest label and the newest superblock to every device that lacks them. When the power failed, they may
+/// have been on some devices only, and those may be lost next; but from now on, blocks that only older ones need are
+/// overwritten.
+fn propagate_newest<D: Devices>(
     devices: &mut D,
     label: &Label,
     superblock: &Superblock,
 ) -> Result<(), RestartError> {
     let mut write_missing = |device: DeviceIndex, block: u64, wanted: Buffer| {
         let offset = block * BLOCK_BYTES as u64;
-        if Offline::read_raw(devices, device, offset, BLOCK_BYTES)
+        if OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES)
             .is_ok_and(|bytes| bytes == wanted.bytes())
         {
             return Ok(());
         }
-        match Offline::write_raw(devices, device, block, wanted) {
-            // A device that is not there is found out by whoever needs it.
+        match OfflineArray::write_raw(devices, device, block, wanted) {
+            // A device that is gone is noticed by whatever needs it.
             Ok(()) | Err(IoError::Gone(_) | IoError::Unreadable) => Ok(()),
-            Err(IoError::NoSpace) => Err(RestartError::Redo(Failure::NoSpace)),
+            Err(IoError::NoSpace) => Err(RestartError::Redo(StoreError::NoSpace)),
         }
     };
     for (device, label) in label.of_devices() {
-        // One that cannot be encoded could not have been made.
+        // A label that cannot be encoded could not have been created.
         let Ok(wanted) = label.encode() else { continue };
         for block in [0, label.device_blocks - 1] {
             write_missing(device, block, wanted.clone())?;
@@ -142,7 +142,7 @@ fn spread<D: Devices>(
     Ok(())
 }
 
-/// What the log device has for a restart from `superblock`.
+/// What the log device holds for a restart from `superblock`.
 pub(crate) fn log_of<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -150,14 +150,14 @@ pub(crate) fn log_of<D: Devices>(
 ) -> Result<RecoveredLog, IoError> {
     let device = DeviceIndex(label.members.len() as u16);
     read_log(&label.log_layout(), superblock, &mut |offset, bytes| {
-        Offline::read_raw(devices, device, offset, bytes)
+        OfflineArray::read_raw(devices, device, offset, bytes)
     })
 }
 
-impl<'a, D: Devices> Offline<'a, D> {
-    /// What is on the devices of an array that does not run, as a restart would have it: with what redo records have beside
-    /// the newest superblock, which comes with it. Devices are the spindles by position, those that are not there closed, and
-    /// the log behind them; `label` is the newest, of a spindle. Nothing is written.
+impl<'a, D: Devices> OfflineArray<'a, D> {
+    /// The devices of an array that is not running, as a restart would see them: with the redo records that the
+    /// newest superblock may not cover, and that superblock. Devices are the spindles by position, closed if missing,
+    /// then the log; `label` is the newest label, as a spindle has it. Nothing is written.
     ///
     /// # Errors
     /// If there is no superblock, or the log cannot be read.
@@ -169,7 +169,7 @@ impl<'a, D: Devices> Offline<'a, D> {
         let redo = log_of(devices, label, &superblock).map_err(RestartError::Log)?.redo;
         let mut offline = Self::new(devices, store_of(label));
         for record in redo {
-            offline.lay_over(record, superblock.checkpoint + 1);
+            offline.overlay_redo(record, superblock.checkpoint + 1);
         }
         Ok((offline, superblock))
     }
@@ -180,7 +180,7 @@ impl<'a, D: Devices> Offline<'a, D> {
 /// # Errors
 /// If a block of metadata is not there, or not what it should be.
 pub fn read_tree<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     superblock: &Superblock,
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
@@ -190,24 +190,24 @@ pub fn read_tree<D: Devices>(
     }
 }
 
-/// Every block that snapshots hold, for each of them by key.
+/// For each snapshot, every block that it references, by key.
 ///
 /// # Errors
 /// If a block of metadata is not there, or not what it should be.
 pub fn read_snapshots<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     snapshots: &[Snapshot],
 ) -> Result<Vec<Vec<(u32, Pointer)>>, RestartError> {
     snapshots.iter().map(|snapshot| read_snapshot(offline, config, snapshot)).collect()
 }
 
-/// Every block that a snapshot holds, by key.
+/// Every block that a snapshot references, by key.
 ///
 /// # Errors
 /// If a block of metadata is not there, or not what it should be.
 pub fn read_snapshot<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     snapshot: &Snapshot,
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
@@ -218,7 +218,7 @@ pub fn read_snapshot<D: Devices>(
 }
 
 fn read_below<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     top: (u32, Pointer),
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
@@ -245,39 +245,38 @@ fn read_below<D: Devices>(
     Ok(blocks)
 }
 
-/// The store of the array that `label` is of. What a spindle that failed has is not there, nor what one that is being
-/// rebuilt has.
+/// The store of the array of `label`. Spindles that failed or are being rebuilt are not present in it.
 #[must_use]
 pub fn store_of(label: &Label) -> Store {
     let mut store = Store::new(label.array.tag(), label.members.len() as u16, CHECKSUM_CACHE_BYTES);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         if member.state != MemberState::Present {
-            store.forget_spindle(position);
+            store.drop_spindle(position);
         }
     }
     store
 }
 
-/// What an array is begun from.
-pub struct Beginning {
+/// What an array is started from.
+pub struct RestartOptions {
     /// The newest label.
     pub label: Label,
     /// Sectors of the LUN.
     pub lun_sectors: u64,
-    /// Whether to begin even where the log has lost records that were acknowledged, with those before them.
+    /// Whether to start even if the log has lost durable records, with the records before them.
     pub accept_lost_writes: bool,
 }
 
-/// Begins a write-anywhere array, catches up with its log, and leaves it running. Devices are the spindles by position,
-/// those that are not there closed, and the log behind them. An array that was just made has a superblock without a root.
+/// Starts a write-anywhere array and replays its log. Devices are the spindles by position, closed if missing, then
+/// the log. A new array has a superblock without a root.
 ///
 /// # Errors
 /// If it cannot run; nothing is lost then.
 pub fn restart_write_anywhere<D: Devices>(
     devices: D,
-    beginning: &Beginning,
+    beginning: &RestartOptions,
     config: &WriteAnywhereConfig,
-) -> Result<Running<D, WriteAnywhere<Data>>, RestartError> {
+) -> Result<RunningArray<D, WriteAnywhere<Data>>, RestartError> {
     restart(devices, beginning, |offline, superblock| {
         let blocks = read_tree(offline, config, superblock)?;
         let held = read_snapshots(offline, config, &superblock.snapshots)?;
@@ -285,7 +284,7 @@ pub fn restart_write_anywhere<D: Devices>(
         let bitmap: Vec<(u32, Pointer)> =
             blocks.iter().filter(|(key, _)| keys.contains(key)).copied().collect();
         let mut array = WriteAnywhere::restored(config.clone(), blocks, &held)?;
-        // What was held back is free now, and the bitmap has it in use.
+        // Blocks that were held back are free now, but the bitmap on the spindles has them in use.
         if superblock.root.held_back_blocks > 0 {
             let pointers: Vec<Pointer> = bitmap.iter().map(|(_, pointer)| *pointer).collect();
             let read = offline.read_pointed(&config.group, &pointers);
@@ -297,30 +296,31 @@ pub fn restart_write_anywhere<D: Devices>(
     })
 }
 
-/// Begins an in-place array, catches up with its log, and leaves it running. Devices are as
-/// [`restart_write_anywhere`] wants them. The halves of its log are those of the log device.
+/// Starts an in-place array and replays its log. Devices are those of [`restart_write_anywhere`]. The halves of the
+/// log are those of the log device.
 ///
-/// Every block has its place by the layout, so that the superblock has no root: it says where the log begins. Data and
-/// parity of a stripe go to their spindles under a redo record, and a restart has both written again. A spindle that is
-/// lost stays so until another takes its place: the distributed reserve is not used, as nothing on the spindles would say
-/// what lies there.
+/// The layout gives every block its place, so the superblock has no root: it says where the log begins. Data and
+/// parity of a stripe go to their spindles under a redo record, which a restart applies again. A lost spindle stays
+/// lost until it is replaced: the distributed reserve is not used, because nothing on the spindles would say what
+/// lies there.
 ///
-/// Nothing leads to a block here that would say what it must be. Its stripe does: parity keeps the [sum](crate::format::StripeSum) of the
-/// data's checksums, and the number of the redo record that both were written with, so that a write which a spindle reports
-/// as done and never does is noticed when the block is read, whenever that was.
+/// No pointer says what a block must contain. Its stripe does: the tag of parity holds the
+/// [sum](crate::format::StripeSum) of the data's checksums and the number of the redo record of the write. A write
+/// that a drive reported as done and never did is therefore detected when the block is read, however long ago that
+/// was.
 ///
 /// # Errors
 /// If it cannot run; nothing is lost then.
 pub fn restart_in_place<D: Devices>(
     devices: D,
-    beginning: &Beginning,
+    beginning: &RestartOptions,
     config: &InPlaceConfig,
-) -> Result<Running<D, InPlace<Data>>, RestartError> {
+) -> Result<RunningArray<D, InPlace<Data>>, RestartError> {
     let label = &beginning.label;
     if !config.lun_sectors.is_multiple_of(8) {
         return Err(RestartError::LunOfParts(config.lun_sectors));
     }
-    // An extent is of one chunk, and its parity is as long.
+    // An extent lies within one chunk, and its parity is as long.
     let chunk_blocks = config.layout.unit_sectors().div_ceil(8) as usize;
     let needed = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks)) as u64;
     let half_bytes = label.redo_half_blocks * BLOCK_BYTES as u64;
@@ -334,16 +334,16 @@ pub fn restart_in_place<D: Devices>(
     restart(devices, beginning, |_, _| Ok(InPlace::new(config.clone())?.with_log(log)))
 }
 
-/// Begins an array that `make` makes of what a superblock leads to, as [`restart_write_anywhere`] does.
+/// Starts the array that `make` builds from what a superblock leads to, like [`restart_write_anywhere`].
 ///
 /// # Errors
 /// As [`restart_write_anywhere`].
 pub fn restart<D: Devices, A: LiveArray>(
     mut devices: D,
-    beginning: &Beginning,
-    make: impl FnOnce(&mut Offline<'_, D>, &Superblock) -> Result<A, RestartError>,
-) -> Result<Running<D, A>, RestartError> {
-    let Beginning { label, lun_sectors, accept_lost_writes } = beginning;
+    beginning: &RestartOptions,
+    make: impl FnOnce(&mut OfflineArray<'_, D>, &Superblock) -> Result<A, RestartError>,
+) -> Result<RunningArray<D, A>, RestartError> {
+    let RestartOptions { label, lun_sectors, accept_lost_writes } = beginning;
     let label = &label_of_spindles(&mut devices, label).ok_or(RestartError::NoLabel)?;
     let layout = label.log_layout();
     let (half_bytes, needed) =
@@ -362,24 +362,24 @@ pub fn restart<D: Devices, A: LiveArray>(
         return Err(RestartError::LogBreaksOff(last));
     }
 
-    spread(&mut devices, label, &superblock)?;
+    propagate_newest(&mut devices, label, &superblock)?;
     let tag = label.array.tag();
     let mut store = store_of(label);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
-        // One that the labels have and that is closed is not there.
+        // A device may be closed although the labels have it as present.
         if member.state == MemberState::Present && is_gone(&mut devices, position) {
-            store.forget_spindle(position);
+            store.drop_spindle(position);
         }
     }
-    let mut offline = Offline::new(&mut devices, store);
+    let mut offline = OfflineArray::new(&mut devices, store);
     let any_redo = !redo.is_empty();
     for record in redo {
         let blocks: Vec<_> = record
             .blocks
             .into_iter()
             .map(|block| {
-                let place = BlockPlace { spindle: block.spindle, dbn: block.dbn };
-                (place, block.kept, block.bytes)
+                let place = SpindleBlock { spindle: block.spindle, dbn: block.dbn };
+                (place, block.block_tag, block.bytes)
             })
             .collect();
         offline.write_blocks(&blocks, superblock.checkpoint + 1).map_err(RestartError::Redo)?;
@@ -388,27 +388,27 @@ pub fn restart<D: Devices, A: LiveArray>(
     let mut store = offline.into_store();
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         if member.state == MemberState::Rebuilding {
-            store.take_spindle(position);
+            store.admit_spindle(position);
         }
     }
 
     let log = Log::new(log_device, layout, tag, start);
     let now_ns = devices.now_ns();
     let mut engine =
-        Engine::new(array, store, log, label.clone(), superblock, *lun_sectors, now_ns);
+        LiveArrayEngine::new(array, store, log, label.clone(), superblock, *lun_sectors, now_ns);
     engine.set_replaying(true);
-    let mut running = Running::new(devices, engine);
+    let mut running = RunningArray::new(devices, engine);
     if any_redo {
-        // New records go over the old ones, and may be torn where these were whole. Were some of the old ones carried out
-        // again then, and others not, stripes would be left as they never were.
-        running.renew_superblock().map_err(RestartError::Stopped)?;
+        // New records overwrite the old ones, and may be torn where those were whole. If some of the old records were
+        // then applied again and others not, stripes would be left in a state that they never had.
+        running.rewrite_superblock().map_err(RestartError::Stopped)?;
     }
     for record in host {
         let request = match record {
             HostRecord::Write { first_sector, data, .. } => {
                 HostRequest::Write { first_sector, data }
             }
-            HostRecord::Punch { first_sector, sectors, .. } => {
+            HostRecord::Unmap { first_sector, sectors, .. } => {
                 HostRequest::Zero(first_sector..first_sector + sectors)
             }
         };

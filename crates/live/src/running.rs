@@ -1,23 +1,23 @@
-//! An engine on its devices: what moves between the two, and waits.
+//! An engine on its devices: moves I/Os between the two, and waits.
 
 use std::time::Duration;
 
-use crate::device::{Devices, Done, Io, Waker};
-use crate::engine::{Answer, Engine, HostRequest, LiveArray, RequestError, RequestId};
+use crate::device::{Devices, Io, IoCompletion, Waker};
+use crate::engine::{Answer, HostRequest, LiveArray, LiveArrayEngine, RequestError, RequestId};
 
 /// An array that runs on devices.
-pub struct Running<D, A> {
+pub struct RunningArray<D, A> {
     devices: D,
-    engine: Engine<A>,
+    engine: LiveArrayEngine<A>,
     ios: Vec<Io>,
-    done: Vec<Done>,
-    under_way: usize,
+    done: Vec<IoCompletion>,
+    in_flight: usize,
 }
 
-impl<D: Devices, A: LiveArray> Running<D, A> {
-    /// `engine` on `devices`.
-    pub fn new(devices: D, engine: Engine<A>) -> Self {
-        Self { devices, engine, ios: Vec::new(), done: Vec::new(), under_way: 0 }
+impl<D: Devices, A: LiveArray> RunningArray<D, A> {
+    /// Runs `engine` on `devices`.
+    pub fn new(devices: D, engine: LiveArrayEngine<A>) -> Self {
+        Self { devices, engine, ios: Vec::new(), done: Vec::new(), in_flight: 0 }
     }
 
     /// The devices.
@@ -26,31 +26,31 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         &self.devices
     }
 
-    /// The devices, to be changed.
+    /// The devices, mutably.
     pub fn devices_mut(&mut self) -> &mut D {
         &mut self.devices
     }
 
     /// The engine.
     #[must_use]
-    pub fn engine(&self) -> &Engine<A> {
+    pub fn engine(&self) -> &LiveArrayEngine<A> {
         &self.engine
     }
 
-    /// The engine, to be told something.
-    pub fn engine_mut(&mut self) -> &mut Engine<A> {
+    /// The engine, mutably.
+    pub fn engine_mut(&mut self) -> &mut LiveArrayEngine<A> {
         &mut self.engine
     }
 
-    /// The same on what `make` makes of its devices, such as a wrapper that watches them. Nothing may be under way.
+    /// The same array on devices that `make` wraps, for example to measure them. Nothing may be in flight.
     #[must_use]
-    pub fn map_devices<E: Devices>(self, make: impl FnOnce(D) -> E) -> Running<E, A> {
-        let Self { devices, engine, ios, done, under_way } = self;
-        debug_assert_eq!(under_way, 0, "what is under way would not be seen to come back");
-        Running { devices: make(devices), engine, ios, done, under_way }
+    pub fn map_devices<E: Devices>(self, make: impl FnOnce(D) -> E) -> RunningArray<E, A> {
+        let Self { devices, engine, ios, done, in_flight } = self;
+        assert_eq!(in_flight, 0, "I/Os in flight would come back to nobody");
+        RunningArray { devices: make(devices), engine, ios, done, in_flight }
     }
 
-    /// What ends a wait in [`turn`](Self::turn) from another thread.
+    /// Ends a wait in [`poll`](Self::poll) from another thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
         self.devices.waker()
@@ -62,35 +62,35 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         self.devices.now_ns()
     }
 
-    /// The devices, when nothing is to be done any more.
+    /// The devices, after the array was shut down.
     #[must_use]
     pub fn into_devices(self) -> D {
         self.devices
     }
 
-    /// Whether an I/O is under way.
+    /// Whether an I/O is in flight.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.under_way > 0
+        self.in_flight > 0
     }
 
-    /// A host's request arrives.
+    /// Accepts a host's request.
     pub fn submit(&mut self, id: RequestId, request: HostRequest) {
         let now_ns = self.devices.now_ns();
         self.engine.submit(now_ns, id, request);
     }
 
-    /// Gives the devices what there is for them.
+    /// Submits the engine's I/Os to the devices.
     pub fn send(&mut self) {
         self.engine.take_ios(&mut self.ios);
         for io in self.ios.drain(..) {
-            self.under_way += 1;
+            self.in_flight += 1;
             self.devices.submit(io);
         }
     }
 
-    /// Lets what can happen happen: waits for a device, the array's timer, a wake-up, or `most`.
-    pub fn turn(&mut self, most: Option<Duration>) {
+    /// Waits for a completion, the array's timer, a wake-up or `most`, and handles what came.
+    pub fn poll(&mut self, most: Option<Duration>) {
         self.send();
         let now_ns = self.devices.now_ns();
         let timer = self.engine.timer_ns();
@@ -102,14 +102,15 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         self.devices.wait(timeout, &mut self.done);
         let now_ns = self.devices.now_ns();
         for done in self.done.drain(..) {
-            self.under_way -= 1;
+            assert!(self.in_flight > 0, "an I/O comes back once");
+            self.in_flight -= 1;
             self.engine.done(now_ns, done);
         }
         self.engine.timer(now_ns);
         self.send();
     }
 
-    /// Asks for something and waits until it is answered. Nothing else may be asked for meanwhile.
+    /// Executes one request and waits for its answer. No other request may be in flight.
     ///
     /// # Errors
     /// As the request is answered.
@@ -121,11 +122,11 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
             if let Some((_, answer)) = answers.pop() {
                 return answer;
             }
-            self.turn(None);
+            self.poll(None);
         }
     }
 
-    /// Brings everything to the spindles, and waits for all that is under way, a rebuild too.
+    /// Brings everything to the spindles and waits for everything in flight, including a rebuild.
     ///
     /// # Errors
     /// Why the array stopped.
@@ -133,19 +134,19 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         self.bring_to_spindles_until(Self::is_clean)
     }
 
-    /// The same, but while a spindle is being rebuilt only what was acknowledged is waited for.
+    /// Like [`clean`](Self::clean), but does not wait for a rebuild to end.
     ///
     /// # Errors
     /// Why the array stopped.
     pub fn catch_up(&mut self) -> Result<(), String> {
         self.bring_to_spindles_until(|running| {
             let engine = &running.engine;
-            if engine.is_rebuilding() { engine.has_caught_up() } else { running.is_clean() }
+            if engine.is_rebuilding() { engine.is_caught_up() } else { running.is_clean() }
         })
     }
 
     fn is_clean(&self) -> bool {
-        self.engine.is_clean() && self.under_way == 0
+        self.engine.is_clean() && self.in_flight == 0
     }
 
     fn bring_to_spindles_until(&mut self, is_there: impl Fn(&Self) -> bool) -> Result<(), String> {
@@ -159,11 +160,11 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
             }
             let now_ns = self.devices.now_ns();
             self.engine.bring_to_spindles(now_ns);
-            self.turn(None);
+            self.poll(None);
         }
     }
 
-    /// Writes a superblock that needs nothing of the log, see [`Engine::seal`]. Of use only when all has caught up.
+    /// Writes a superblock that needs nothing of the log: see [`LiveArrayEngine::seal`]. The array must be caught up.
     ///
     /// # Errors
     /// Why the array stopped.
@@ -172,13 +173,13 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         self.catch_up()
     }
 
-    /// Writes the last superblock once more, see [`Engine::renew_superblock`], and waits for it.
+    /// Writes the last superblock once more and waits for it: see [`LiveArrayEngine::rewrite_superblock`].
     ///
     /// # Errors
     /// Why the array stopped.
-    pub fn renew_superblock(&mut self) -> Result<(), String> {
+    pub fn rewrite_superblock(&mut self) -> Result<(), String> {
         if !self.engine.is_committing() {
-            self.engine.renew_superblock();
+            self.engine.rewrite_superblock();
         }
         loop {
             if let Some(why) = self.engine.stopped() {
@@ -187,23 +188,25 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
             if !self.engine.is_committing() {
                 return Ok(());
             }
-            self.turn(None);
+            self.poll(None);
         }
     }
 
-    /// Brings everything to the spindles, and says so on them; then nothing is under way any more. The end of a rebuild is not
-    /// waited for: the next start begins it anew.
+    /// Shuts the array down: brings everything to the spindles and marks it as clean. Does not wait for a rebuild to
+    /// end; the next start begins it again.
     ///
     /// # Errors
     /// Why the array stopped.
     pub fn shut_down(&mut self) -> Result<(), String> {
         self.catch_up()?;
-        // What a rebuild has under way may be in the log alone.
+        // What a rebuild has in flight may be in the log only.
         let clean = self.is_clean();
         self.seal(clean)?;
-        while self.under_way > 0 {
+        while self.in_flight > 0 {
             self.devices.wait(None, &mut self.done);
-            self.under_way -= self.done.drain(..).len();
+            let done = self.done.drain(..).len();
+            assert!(done <= self.in_flight, "an I/O comes back once");
+            self.in_flight -= done;
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
-//! Every stripe of an array read, and what is wrong in it made right from the rest.
+//! Reads every stripe of an array, and repairs from redundancy what is wrong.
 //!
-//! What a block should be is known in three ways: by the checksum beside it, for a block in use of a write-anywhere array
-//! by the checksum in the pointer to it, and by the parity of its stripe. A block that the first two find wrong is computed
-//! from its stripe and written again; where all data are right and parity is not, parity is written again.
+//! Three things tell what a block should contain: the checksum stored with it; for a block in use of a write-anywhere
+//! array, the checksum in the pointer to it; and the parity of its stripe. A block that fails one of the first two is
+//! recomputed from its stripe and rewritten. If all data is right and parity is not, parity is rewritten.
 //!
-//! In place there are no pointers, and what is kept beside parity tells which block is stale. Where it does not, because it
-//! was written when a block of its stripe was not known, and parity differs: it is made to agree with what is there, so that
-//! another block that is lost is not computed from it wrongly, and [`Scrubbed::lost_writes`] says where that was.
+//! An in-place array has no pointers. What is stored with parity tells which block is stale, unless parity was
+//! written when a block of its stripe was unknown. If such parity does not match, the scrub makes it match what is
+//! there, so that another lost block is not recomputed wrongly from it, and reports the place in
+//! [`ScrubReport::lost_writes`].
 
 use std::collections::HashMap;
 
@@ -18,75 +19,74 @@ use strewn_raid::{
     Dbn, MemberSet, SpindleIndex, StripeBytes, StripeCodec, StripeShape, StripedLayout,
 };
 
-use crate::cross_check::Written;
+use crate::cross_check::WrittenBlock;
 use crate::device::{BLOCK_BYTES, Devices};
-use crate::format::{Kept, StripeSum};
-use crate::offline::{BlockPlace, Offline};
-use crate::store::{BlockState, Failure};
+use crate::format::{BlockTag, StripeSum};
+use crate::offline::{OfflineArray, SpindleBlock};
+use crate::store::{BlockState, StoreError};
 use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
 
-/// Stripes that are read at a time: a row, with one checksum block a spindle.
+/// Stripes read at a time: a row, with one checksum block per spindle.
 const STRIPES_AT_ONCE: u64 = 64;
 
-/// What a scrub has found and done.
+/// The result of a scrub.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scrubbed {
-    /// Stripes with anything in use (in place: with anything in them): of a block a spindle, so that a stripe of an in-place
-    /// array has as many as a chunk has blocks.
+pub struct ScrubReport {
+    /// Stripes, of one block per spindle, with any block in use; of an in-place array, with any block written.
     pub stripes: u64,
-    /// Blocks that could not be read, or were not what was written.
+    /// Blocks that were unreadable or not what was written.
     pub bad_blocks: u64,
-    /// Those of them that were computed and written again.
+    /// Bad blocks that were recomputed and rewritten.
     pub repaired_blocks: u64,
-    /// Stripes whose data were right and whose parity was not; it was written again.
+    /// Stripes whose data was right and whose parity was rewritten.
     pub parity_repaired: u64,
-    /// Blocks in use that cannot be computed either, with their places.
-    pub gone: Vec<(BlockContents, BlockPlace)>,
-    /// Whether all stripes were looked at, and it was not ended before.
+    /// Blocks in use that cannot be recomputed, with their places.
+    pub gone: Vec<(BlockContents, SpindleBlock)>,
+    /// Whether all stripes were read, because nobody ended the scrub early.
     pub is_whole: bool,
-    /// Of the stripes whose parity was written again those of an in-place array where it may be a block that was wrong.
+    /// Stripes of an in-place array whose parity was rewritten although a block of data may be the one that is wrong.
     pub lost_writes: Vec<LostWrite>,
 }
 
-/// A stripe whose parity did not agree with its data, where nothing is kept that would tell why: a write of one of them,
-/// or of parity, was reported done and never happened.
+/// A stripe whose parity did not match its data, and where nothing stored tells why: a write of a block of data, or
+/// of parity, was reported as done and never happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostWrite {
-    /// Where the parity is.
-    pub parity: BlockPlace,
+    /// The parity block.
+    pub parity: SpindleBlock,
     /// The blocks of the LUN.
     pub among: Vec<u64>,
 }
 
-impl Scrubbed {
-    /// Whether all was looked at, and nothing was wrong.
+impl ScrubReport {
+    /// Whether everything was read and nothing was wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.is_whole && self.bad_blocks == 0 && self.parity_repaired == 0 && self.gone.is_empty()
     }
 }
 
-/// Scrubs the spindles of a write-anywhere array whose blocks in use are `blocks`. `progress` is told how far it is, 0 to 1, and
-/// may end it.
+/// Scrubs the spindles of a write-anywhere array whose blocks in use are `blocks`. `progress` is called with the
+/// share done, 0 to 1, and ends the scrub by returning false.
 ///
 /// # Errors
 /// If a spindle does not take what is to be written to it.
 pub fn scrub<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     blocks: &[(u32, Pointer)],
     checkpoint: u64,
     mut progress: impl FnMut(f64) -> bool,
-) -> Result<Scrubbed, Failure> {
+) -> Result<ScrubReport, StoreError> {
     let (group, keys) = (&config.group, config.block_keys());
     let in_use: HashMap<u64, (u32, u32)> =
         blocks.iter().map(|(key, pointer)| (pointer.vbn.0, (*key, pointer.checksum))).collect();
-    let used = |place: BlockPlace| {
+    let used = |place: SpindleBlock| {
         (place.spindle.0 < group.data_spindles())
             .then(|| group.vbn(place.spindle, place.dbn).0)
             .and_then(|vbn| in_use.get(&vbn).copied())
     };
-    let mut scrubbed = Scrubbed::default();
+    let mut scrubbed = ScrubReport::default();
     for first in (0..group.stripes()).step_by(STRIPES_AT_ONCE as usize) {
         let stripes = first..(first + STRIPES_AT_ONCE).min(group.stripes());
         let runs: Vec<_> =
@@ -96,7 +96,7 @@ pub fn scrub<D: Devices>(
         for stripe in stripes.clone() {
             let at = (stripe - first) as usize;
             let members = (0..).zip(&read).map(|(spindle, (bytes, states))| {
-                let place = BlockPlace { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) };
+                let place = SpindleBlock { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) };
                 let used = used(place);
                 let holds = match used {
                     _ if spindle >= group.data_spindles() => BlockContents::Parity,
@@ -113,7 +113,8 @@ pub fn scrub<D: Devices>(
                 }
             });
             let members: Vec<MemberRead<'_>> = members.collect();
-            // Where nothing is in use a crash leaves what it likes, and nobody reads it before it is written.
+            // In a stripe without blocks in use, a crash may leave anything; nothing is read there before it is
+            // written.
             if !members.iter().any(|one| one.is_used) {
                 continue;
             }
@@ -128,17 +129,18 @@ pub fn scrub<D: Devices>(
     Ok(scrubbed)
 }
 
-/// Scrubs the spindles of an in-place array. `progress` is told how far it is, 0 to 1, and may end it.
+/// Scrubs the spindles of an in-place array. `progress` is called with the share done, 0 to 1, and ends the scrub by
+/// returning false.
 ///
 /// # Errors
 /// If a spindle does not take what is to be written to it.
 pub fn scrub_in_place<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &InPlaceConfig,
     checkpoint: u64,
     mut progress: impl FnMut(f64) -> bool,
-) -> Result<Scrubbed, Failure> {
-    let mut scrubbed = Scrubbed::default();
+) -> Result<ScrubReport, StoreError> {
+    let mut scrubbed = ScrubReport::default();
     let stripes = stripes_of_lun(config);
     for stripe in 0..stripes {
         let read = InPlaceStripe::read(offline, config, stripe);
@@ -157,35 +159,36 @@ pub fn scrub_in_place<D: Devices>(
     Ok(scrubbed)
 }
 
-/// What is to be written, with what is kept beside it.
-type Writes = Vec<(BlockPlace, Kept, Vec<u8>)>;
+/// Blocks to write, with their tags.
+type Writes = Vec<(SpindleBlock, BlockTag, Vec<u8>)>;
 
-/// Has parity that is written for a row of an in-place stripe say what the data are: those of `writes`, and those that were
-/// read.
-fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(BlockPlace, Kept, Vec<u8>)]) {
+/// Completes the tags of parity that is written for a row of an in-place stripe: they describe the data of `writes`
+/// and the data that was read.
+fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(SpindleBlock, BlockTag, Vec<u8>)]) {
     let Some((_, data)) = members.split_last() else { return };
     let crc_of = |one: &MemberRead<'_>| {
         let written = writes.iter().find(|(place, ..)| *place == one.place);
         match (written, one.state) {
             (Some((_, _, bytes)), _) => Some(crc32c(bytes)),
-            (None, Some(state)) => Written::of(&state).map(|written| written.crc),
+            (None, Some(state)) => WrittenBlock::of(&state).map(|written| written.crc),
             (None, None) => None,
         }
     };
     let crcs: Option<Vec<u32>> = data.iter().map(crc_of).collect();
-    let redo = data.iter().filter_map(|one| Some(Written::of(&one.state?)?.redo)).max();
-    for (_, kept, _) in writes.iter_mut().filter(|(_, kept, _)| kept.holds == BlockContents::Parity)
+    let redo = data.iter().filter_map(|one| Some(WrittenBlock::of(&one.state?)?.redo)).max();
+    for (_, block_tag, _) in
+        writes.iter_mut().filter(|(_, block_tag, _)| block_tag.holds == BlockContents::Parity)
     {
-        kept.redo = redo.unwrap_or(0);
-        kept.stripe_sum = crcs.as_ref().map(|crcs| StripeSum::of(crcs.iter().copied()));
+        block_tag.redo = redo.unwrap_or(0);
+        block_tag.stripe_sum = crcs.as_ref().map(|crcs| StripeSum::of(crcs.iter().copied()));
     }
 }
 
-/// Finds out what is wrong in a stripe, and what is to be written for it.
+/// Finds what is wrong in a stripe, and what to write to repair it.
 fn scrub_stripe(
     shape: StripeShape,
     members: &[MemberRead<'_>],
-    scrubbed: &mut Scrubbed,
+    scrubbed: &mut ScrubReport,
     writes: &mut Writes,
 ) {
     if members.iter().all(|one| matches!(one.state, None | Some(BlockState::NeverWritten))) {
@@ -230,7 +233,7 @@ fn scrub_stripe(
     }
 }
 
-/// Whether a block is not what it should be, as far as it tells by itself.
+/// Whether a block is wrong by what is stored with it and in the pointer to it.
 fn is_wrong(read: &MemberRead<'_>) -> bool {
     let differs = match (read.checksum, read.bytes) {
         (Some(sum), Some(bytes)) => checksum(bytes) != sum,
@@ -240,7 +243,9 @@ fn is_wrong(read: &MemberRead<'_>) -> bool {
     match read.state {
         None => false,
         Some(BlockState::Bad(_)) => true,
-        Some(BlockState::Good { kept, .. }) => differs || read.is_used && kept.holds != read.holds,
+        Some(BlockState::Good { block_tag, .. }) => {
+            differs || read.is_used && block_tag.holds != read.holds
+        }
         Some(BlockState::NeverWritten) => differs,
     }
 }
@@ -248,7 +253,7 @@ fn is_wrong(read: &MemberRead<'_>) -> bool {
 fn scrub_parity(
     shape: StripeShape,
     members: &[MemberRead<'_>],
-    scrubbed: &mut Scrubbed,
+    scrubbed: &mut ScrubReport,
     writes: &mut Writes,
 ) {
     let bytes: Option<Vec<&[u8]>> = members.iter().map(|one| one.bytes).collect();

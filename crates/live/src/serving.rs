@@ -1,4 +1,4 @@
-//! An array on a thread of its own, asked from any other: what serves NBD clients and workloads.
+//! An array on a thread of its own, with clients on other threads: NBD connections and workloads.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,27 +10,27 @@ use crate::device::{Devices, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
 use crate::format::{Label, Superblock};
 use crate::nbd;
-use crate::running::Running;
+use crate::running::RunningArray;
 
-/// What is called with the answer of a request.
+/// Called with the answer to a request.
 pub type Reply = Box<dyn FnOnce(Result<Answer, RequestError>) + Send>;
 
 enum Message {
     Request(HostRequest, Reply),
-    Look(Sender<Look>),
+    ArrayStatus(Sender<ArrayStatus>),
     ShutDown,
 }
 
-/// How an array is.
+/// The state of a running array.
 #[derive(Debug, Clone)]
-pub struct Look {
-    /// What it has done since it began.
+pub struct ArrayStatus {
+    /// What it has done since it started.
     pub counters: Counters,
     /// How data and free space lie.
     pub layout: LayoutMeasures,
-    /// The members and how they are.
+    /// Its members and their states.
     pub label: Label,
-    /// The last superblock that is safe.
+    /// The last durable superblock.
     pub superblock: Superblock,
     /// Why it has stopped, if it has.
     pub stopped: Option<String>,
@@ -38,7 +38,7 @@ pub struct Look {
     pub now_ns: u64,
 }
 
-/// What asks an array that runs on another thread. Clones ask the same.
+/// Sends requests to an array on another thread. Clones send to the same array.
 #[derive(Clone)]
 pub struct Client {
     messages: Sender<Message>,
@@ -53,7 +53,7 @@ impl Client {
         self.lun_sectors
     }
 
-    /// Asks for something; `reply` is called on the array's thread and must not wait.
+    /// Sends a request. `reply` is called on the array's thread and must not block.
     pub fn submit(&self, request: HostRequest, reply: Reply) {
         if let Err(refused) = self.messages.send(Message::Request(request, reply))
             && let Message::Request(_, reply) = refused.0
@@ -63,28 +63,28 @@ impl Client {
         self.waker.wake();
     }
 
-    /// How the array is; nothing if it was shut down.
+    /// The state of the array; `None` if it was shut down.
     #[must_use]
-    pub fn look(&self) -> Option<Look> {
+    pub fn look(&self) -> Option<ArrayStatus> {
         let (sender, receiver) = channel();
-        self.messages.send(Message::Look(sender)).ok()?;
+        self.messages.send(Message::ArrayStatus(sender)).ok()?;
         self.waker.wake();
         receiver.recv().ok()
     }
 }
 
 /// An array on a thread of its own.
-pub struct Serving {
+pub struct ArrayThread {
     client: Client,
     thread: JoinHandle<Result<(), String>>,
 }
 
-impl Serving {
+impl ArrayThread {
     /// Starts the thread.
     ///
     /// # Errors
     /// If the system has none.
-    pub fn start<D, A>(running: Running<D, A>) -> std::io::Result<Self>
+    pub fn start<D, A>(running: RunningArray<D, A>) -> std::io::Result<Self>
     where
         D: Devices + Send + 'static,
         A: LiveArray + Send + 'static,
@@ -101,13 +101,13 @@ impl Serving {
         Ok(Self { client, thread })
     }
 
-    /// What asks the array.
+    /// A client of the array.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Waits for what is under way, brings everything to the spindles, and ends the thread.
+    /// Waits for the requests in flight, shuts the array down and ends the thread.
     ///
     /// # Errors
     /// Why the array stopped before.
@@ -119,11 +119,11 @@ impl Serving {
     }
 }
 
-/// Messages that are taken before devices are looked at again.
+/// Messages handled before the devices get their turn.
 const MESSAGES_AT_ONCE: usize = 256;
 
 fn serve<D: Devices, A: LiveArray>(
-    mut running: Running<D, A>,
+    mut running: RunningArray<D, A>,
     messages: Receiver<Message>,
 ) -> Result<(), String> {
     let mut replies: slab::Slab<Reply> = slab::Slab::new();
@@ -140,7 +140,7 @@ fn serve<D: Devices, A: LiveArray>(
                     let id = RequestId(replies.insert(reply) as u64);
                     running.submit(id, request);
                 }
-                Message::Look(sender) => {
+                Message::ArrayStatus(sender) => {
                     // Nobody need be waiting any more.
                     let _ = sender.send(look(&running));
                 }
@@ -159,14 +159,14 @@ fn serve<D: Devices, A: LiveArray>(
             running.send();
         }
         if taken < MESSAGES_AT_ONCE && !any {
-            running.turn(None);
+            running.poll(None);
         }
     }
 }
 
-fn look<D: Devices, A: LiveArray>(running: &Running<D, A>) -> Look {
+fn look<D: Devices, A: LiveArray>(running: &RunningArray<D, A>) -> ArrayStatus {
     let engine = running.engine();
-    Look {
+    ArrayStatus {
         counters: *engine.array().counters(),
         layout: engine.array().layout(),
         label: engine.label().clone(),
@@ -176,7 +176,7 @@ fn look<D: Devices, A: LiveArray>(running: &Running<D, A>) -> Look {
     }
 }
 
-/// The LUN of an array as NBD clients see it.
+/// The LUN of an array as an NBD export.
 pub struct LunExport {
     client: Mutex<Client>,
     lun_sectors: u64,
@@ -206,9 +206,7 @@ impl nbd::Export for LunExport {
                 HostRequest::Write { first_sector: offset / 512, data }
             }
             nbd::Request::Flush => HostRequest::Flush,
-            nbd::Request::Trim { offset, bytes, .. } => {
-                HostRequest::GiveBack(sectors(offset, bytes))
-            }
+            nbd::Request::Trim { offset, bytes, .. } => HostRequest::Unmap(sectors(offset, bytes)),
             nbd::Request::WriteZeroes { offset, bytes, .. } => {
                 HostRequest::Zero(sectors(offset, bytes))
             }

@@ -1,8 +1,8 @@
-//! Snapshots of a write-anywhere array: taken, deleted, and read.
+//! Snapshots of a write-anywhere array: taken, deleted and read.
 //!
-//! A snapshot is the inode of the LUN as a consistency point left it, noted in the superblock. What it leads to stays in use
-//! when the LUN is written over: it costs nothing to take, and later the blocks that the LUN leaves. One is taken only while
-//! there is room to write all of the LUN once more, so that an array never fills up.
+//! A snapshot is the LUN's inode at a consistency point, recorded in the superblock. Its blocks stay in use when the
+//! LUN is overwritten: a snapshot costs nothing to take, and later one block for each block that the LUN overwrites.
+//! A snapshot is taken only if the whole LUN can still be overwritten once more, so that an array never fills up.
 
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::Pointer;
@@ -11,23 +11,24 @@ use crate::configuration::Size;
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::engine::{LiveArray, NoSnapshot};
 use crate::format::{Label, MAXIMUM_SNAPSHOT_NAME_BYTES, MAXIMUM_SNAPSHOTS, Snapshot, Superblock};
-use crate::offline::Offline;
+use crate::offline::OfflineArray;
 use crate::restart::{RestartError, read_snapshot};
-use crate::running::Running;
+use crate::running::RunningArray;
 
-/// Blocks of an image that are read at a time.
+/// Blocks of an image read at a time.
 const BLOCKS_AT_ONCE: usize = 1024;
 
 /// Why a snapshot is not taken, deleted or read.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// Arrays in place write over what a snapshot would hold.
+    /// In-place arrays overwrite what a snapshot would reference.
     #[error("an array in place has no snapshots")]
     InPlace,
     /// The name has no room in a superblock, or is none.
     #[error(
         "{0:?} is no name for a snapshot: it takes 1 to {MAXIMUM_SNAPSHOT_NAME_BYTES} bytes and no control characters"
     )]
+    /// The name is empty, too long for a superblock, or has control characters.
     Name(String),
     /// There is one of that name.
     #[error("there is a snapshot {0:?} already")]
@@ -43,20 +44,21 @@ pub enum SnapshotError {
         "with this snapshot all of the LUN could not be written over any more: {} are lacking",
         Size(*lacking_blocks * BLOCK_BYTES as u64)
     )]
+    /// There would be too little room to overwrite the whole LUN once more.
     NoRoom {
-        /// Blocks of 4 KiB that are lacking.
+        /// Blocks of 4 KiB that are missing.
         lacking_blocks: u64,
     },
     /// The array stopped.
     #[error("the array stopped: {0}")]
     Stopped(String),
-    /// What leads to its blocks cannot be read.
+    /// Metadata cannot be read.
     #[error(transparent)]
     Restart(#[from] RestartError),
-    /// A block cannot be read.
+    /// A block can be neither read nor recomputed.
     #[error("block {0} of the LUN can be neither read nor computed from the rest of its stripe")]
     Gone(u32),
-    /// What was read has nowhere to go.
+    /// The image cannot be written.
     #[error("the image cannot be written: {0}")]
     Output(#[from] std::io::Error),
 }
@@ -83,8 +85,8 @@ impl SnapshotError {
     }
 }
 
-impl<D: Devices, A: LiveArray> Running<D, A> {
-    /// Takes a snapshot of all that was acknowledged. Nothing may be asked for meanwhile.
+impl<D: Devices, A: LiveArray> RunningArray<D, A> {
+    /// Takes a snapshot of everything that was acknowledged. No request may be in flight.
     ///
     /// # Errors
     /// See [`SnapshotError`]; the array goes on, unless it has stopped.
@@ -119,7 +121,8 @@ impl<D: Devices, A: LiveArray> Running<D, A> {
         self.catch_up().map_err(SnapshotError::Stopped)
     }
 
-    /// Deletes a snapshot: what only it held is free with the next consistency point. Nothing may be asked for meanwhile.
+    /// Deletes a snapshot. The next consistency point frees the blocks that only it referenced. No request may be in
+    /// flight.
     ///
     /// # Errors
     /// See [`SnapshotError`]; the array goes on, unless it has stopped.
@@ -139,8 +142,8 @@ fn position(snapshots: &[Snapshot], name: &str) -> Result<usize, SnapshotError> 
     at.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.to_owned()))
 }
 
-/// Reads what the LUN held when a snapshot was taken, of an array that does not run: `block` is told of each block that was
-/// written, in order, as its number and its bytes; all others are zeros.
+/// Reads a snapshot's image of the LUN, of an array that is not running. `block` is called for each block that was
+/// written, in order, with its number and bytes; all other blocks are zeros.
 ///
 /// # Errors
 /// If there is no such snapshot, or a block of it is gone, and what `block` returns.
@@ -151,14 +154,14 @@ pub fn read_image<D: Devices>(
     name: &str,
     block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,
 ) -> Result<(), SnapshotError> {
-    let (mut offline, Superblock { snapshots, .. }) = Offline::as_restarted(devices, label)?;
+    let (mut offline, Superblock { snapshots, .. }) = OfflineArray::as_restarted(devices, label)?;
     let snapshot = &snapshots[position(&snapshots, name)?];
     read_image_of(&mut offline, config, snapshot, block)
 }
 
 /// What [`read_image`] does, of a snapshot that was found.
 pub(crate) fn read_image_of<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     snapshot: &Snapshot,
     mut block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,

@@ -1,4 +1,4 @@
-//! From devices that were found fit to an array that runs on them.
+//! From opened devices to a running array.
 
 use std::io;
 use std::time::Duration;
@@ -7,53 +7,53 @@ use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_raid::SpindleIndex;
 
-use crate::assembly::Assembled;
+use crate::assembly::AssembledArray;
 use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
-use crate::device::{Devices, Engine, RealDevices, open_devices};
+use crate::device::{Devices, IoBackend, RealDevices, open_devices};
 use crate::engine::LiveArray;
 use crate::format::{MemberState, Superblock};
-use crate::offline::Offline;
+use crate::offline::OfflineArray;
 use crate::restart::{
-    Beginning, RestartError, newest_superblock, read_snapshots, read_tree, restart_in_place,
+    RestartError, RestartOptions, newest_superblock, read_snapshots, read_tree, restart_in_place,
     restart_write_anywhere, store_of,
 };
-use crate::running::Running;
-use crate::scrub::{Scrubbed, scrub, scrub_in_place};
-use crate::serving::Serving;
+use crate::running::RunningArray;
+use crate::scrub::{ScrubReport, scrub, scrub_in_place};
+use crate::serving::ArrayThread;
 use crate::snapshots::SnapshotError;
-use crate::store::Failure;
+use crate::store::StoreError;
 
-/// How often it is told how far a rebuild is, at least.
+/// How often the progress of a rebuild is reported, at least.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Why an array does not start, or does not go on.
+/// Why an array does not start, or stops.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Its configuration cannot be.
+    /// The configuration is invalid.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// Nothing runs its devices.
+    /// The chosen backend cannot run its devices.
     #[error("its devices cannot be run: {0}")]
     Devices(io::Error),
-    /// It cannot go on from what is on its devices.
+    /// It cannot restart from what is on its devices.
     #[error(transparent)]
     Restart(#[from] RestartError),
-    /// It stopped.
+    /// It stopped, for this reason.
     #[error("the array stopped: {0}")]
     Stopped(String),
-    /// What was to be written again was not taken.
+    /// A spindle refused a repair.
     #[error("a spindle does not take what is to be written again: {0}")]
-    Scrub(Failure),
-    /// It was opened with another's configuration.
+    Scrub(StoreError),
+    /// The configuration is of the other kind of array.
     #[error("the configuration is of another kind of array")]
     OtherConfiguration,
-    /// No thread for it.
+    /// No thread can be started.
     #[error("no thread can be started for it: {0}")]
     Thread(io::Error),
 }
 
-/// What can be done about a log that has lost what was acknowledged.
+/// What to do if the log has lost acknowledged writes.
 pub const REMEDY_OF_LOST_LOG: &str = "connect the log as it was; or replace it, and lose what it alone had: `strewn array replace DIR log --lose-writes`";
 
 impl StartError {
@@ -73,25 +73,26 @@ impl StartError {
 }
 
 /// An array that runs on real devices.
-pub enum Started {
-    /// Copy on write.
-    WriteAnywhere(Box<Running<RealDevices, WriteAnywhere<Data>>>),
-    /// Where it belongs.
-    InPlace(Box<Running<RealDevices, InPlace<Data>>>),
+pub enum StartedArray {
+    /// A write-anywhere (copy-on-write) array.
+    WriteAnywhere(Box<RunningArray<RealDevices, WriteAnywhere<Data>>>),
+    /// An array that updates in place.
+    InPlace(Box<RunningArray<RealDevices, InPlace<Data>>>),
 }
 
-impl Started {
-    /// Which way its devices are asked: never [`Engine::Auto`].
+impl StartedArray {
+    /// How its devices are accessed: never [`IoBackend::Auto`].
     #[must_use]
-    pub fn engine(&self) -> Engine {
+    pub fn backend(&self) -> IoBackend {
         match self {
-            Self::WriteAnywhere(running) => running.devices().engine(),
-            Self::InPlace(running) => running.devices().engine(),
+            Self::WriteAnywhere(running) => running.devices().backend(),
+            Self::InPlace(running) => running.devices().backend(),
         }
     }
 
-    /// Rebuilds the spindles that are rebuilding; whether all of them are whole. `progress` is told now and then how far it is,
-    /// 0 to 1, and may end it; then it begins anew the next time. All is brought to the spindles in the end.
+    /// Rebuilds the spindles that are being rebuilt, then shuts the array down. Gives whether all of them are whole.
+    /// `progress` is called from time to time with the share done, 0 to 1; if it returns false, the next start begins
+    /// the rebuild again.
     ///
     /// # Errors
     /// If the array stops.
@@ -102,7 +103,7 @@ impl Started {
         }
     }
 
-    /// Takes a snapshot, see [`Running::take_snapshot`], and shuts the array down.
+    /// Takes a snapshot and shuts the array down: see [`RunningArray::take_snapshot`].
     ///
     /// # Errors
     /// See [`SnapshotError`].
@@ -110,7 +111,7 @@ impl Started {
         self.and_shut_down(|running| running.take_snapshot(name, taken_unix_seconds))
     }
 
-    /// Deletes a snapshot, see [`Running::delete_snapshot`], and shuts the array down.
+    /// Deletes a snapshot and shuts the array down: see [`RunningArray::delete_snapshot`].
     ///
     /// # Errors
     /// See [`SnapshotError`].
@@ -118,10 +119,12 @@ impl Started {
         self.and_shut_down(|running| running.delete_snapshot(name))
     }
 
-    /// Does something with snapshots, and shuts the array down whether that was refused or not.
+    /// Runs an action on snapshots, then shuts the array down, whether or not the action succeeded.
     fn and_shut_down(
         self,
-        action: impl FnOnce(&mut Running<RealDevices, WriteAnywhere<Data>>) -> Result<(), SnapshotError>,
+        action: impl FnOnce(
+            &mut RunningArray<RealDevices, WriteAnywhere<Data>>,
+        ) -> Result<(), SnapshotError>,
     ) -> Result<(), SnapshotError> {
         match self {
             Self::WriteAnywhere(mut running) => {
@@ -135,8 +138,8 @@ impl Started {
         }
     }
 
-    /// Rebuilds what is rebuilding, brings all to the spindles, then reads every stripe and makes right what is wrong.
-    /// `progress` is told how far which of these is, 0 to 1, and may end it.
+    /// Finishes a rebuild, shuts the array down, then reads every stripe and repairs what is wrong. `progress` is
+    /// called with the share done of the stage, 0 to 1, and ends the stage by returning false.
     ///
     /// # Errors
     /// If the array stops, cannot be read, or does not take what is written again.
@@ -144,7 +147,7 @@ impl Started {
         self,
         config: &ArrayConfig,
         mut progress: impl FnMut(ScrubStage, f64) -> bool,
-    ) -> Result<Scrubbed, StartError> {
+    ) -> Result<ScrubReport, StartError> {
         match (self, config) {
             (Self::WriteAnywhere(running), ArrayConfig::WriteAnywhere(config)) => {
                 scrub_stopped(*running, &mut progress, |offline, superblock, progress| {
@@ -165,51 +168,53 @@ impl Started {
         }
     }
 
-    /// Gives it a thread of its own.
+    /// Moves the array to a thread of its own.
     ///
     /// # Errors
     /// If there is none.
-    pub fn serve(self) -> Result<Serving, StartError> {
+    pub fn serve(self) -> Result<ArrayThread, StartError> {
         match self {
-            Self::WriteAnywhere(running) => Serving::start(*running).map_err(StartError::Thread),
-            Self::InPlace(running) => Serving::start(*running).map_err(StartError::Thread),
+            Self::WriteAnywhere(running) => {
+                ArrayThread::start(*running).map_err(StartError::Thread)
+            }
+            Self::InPlace(running) => ArrayThread::start(*running).map_err(StartError::Thread),
         }
     }
 }
 
-/// What a scrub is at.
+/// The stages of a scrub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScrubStage {
-    /// A spindle that was being rebuilt is, first.
+    /// A rebuild is finished first.
     Rebuild,
-    /// Stripes are read.
+    /// The stripes are read.
     Scrub,
 }
 
-/// Brings all to the spindles, and scrubs what lies there.
+/// Shuts an array down and scrubs its devices.
 fn scrub_stopped<D: Devices, A: LiveArray>(
-    mut running: Running<D, A>,
+    mut running: RunningArray<D, A>,
     progress: &mut impl FnMut(ScrubStage, f64) -> bool,
     scrub: impl FnOnce(
-        &mut Offline<'_, D>,
+        &mut OfflineArray<'_, D>,
         &Superblock,
         &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Scrubbed, StartError>,
-) -> Result<Scrubbed, StartError> {
+    ) -> Result<ScrubReport, StartError>,
+) -> Result<ScrubReport, StartError> {
     if !finish_rebuild(&mut running, |done| progress(ScrubStage::Rebuild, done))? {
         running.shut_down().map_err(StartError::Stopped)?;
-        return Ok(Scrubbed::default());
+        return Ok(ScrubReport::default());
     }
     running.clean().and_then(|()| running.shut_down()).map_err(StartError::Stopped)?;
     let label = running.engine().label().clone();
     let mut devices = running.into_devices();
     let superblock = newest_superblock(&mut devices, &label).ok_or(RestartError::NoSuperblock)?;
-    let mut offline = Offline::new(&mut devices, store_of(&label));
+    let mut offline = OfflineArray::new(&mut devices, store_of(&label));
     scrub(&mut offline, &superblock, &mut |done| progress(ScrubStage::Scrub, done))
 }
 
 fn rebuild<D: Devices, A: LiveArray>(
-    mut running: Running<D, A>,
+    mut running: RunningArray<D, A>,
     progress: impl FnMut(f64) -> bool,
 ) -> Result<bool, StartError> {
     let rebuilding = running.engine().rebuilding();
@@ -222,9 +227,9 @@ fn rebuild<D: Devices, A: LiveArray>(
     Ok(is_done)
 }
 
-/// Waits until nothing is being rebuilt any more, or `progress` has enough of it; whether it was waited for to the end.
+/// Waits until no rebuild is in progress; false if `progress` ended the wait.
 fn finish_rebuild<D: Devices, A: LiveArray>(
-    running: &mut Running<D, A>,
+    running: &mut RunningArray<D, A>,
     mut progress: impl FnMut(f64) -> bool,
 ) -> Result<bool, StartError> {
     loop {
@@ -240,48 +245,51 @@ fn finish_rebuild<D: Devices, A: LiveArray>(
         if !progress(done) {
             return Ok(false);
         }
-        running.turn(Some(LOOK_EVERY));
+        running.poll(Some(LOOK_EVERY));
     }
 }
 
-/// Starts an array on its devices, and catches up with its log.
+/// Starts an array on its devices and replays its log.
 ///
 /// # Errors
 /// See [`StartError`]. What is on the devices is as it was, or further on the way to what was acknowledged.
-pub fn start(assembled: Assembled, engine: Engine) -> Result<Started, StartError> {
-    start_with(assembled, engine, false)
+pub fn start(assembled: AssembledArray, backend: IoBackend) -> Result<StartedArray, StartError> {
+    start_with(assembled, backend, false)
 }
 
-/// Starts an array as [`start`] does, even if its log has lost what was acknowledged: with what was before that.
+/// Like [`start`], but even if the log has lost acknowledged writes: the array then has everything from before those.
 ///
 /// # Errors
 /// As [`start`].
-pub fn start_with_lost_writes(assembled: Assembled, engine: Engine) -> Result<Started, StartError> {
-    start_with(assembled, engine, true)
+pub fn start_with_lost_writes(
+    assembled: AssembledArray,
+    backend: IoBackend,
+) -> Result<StartedArray, StartError> {
+    start_with(assembled, backend, true)
 }
 
 fn start_with(
-    assembled: Assembled,
-    engine: Engine,
+    assembled: AssembledArray,
+    backend: IoBackend,
     accept_lost_writes: bool,
-) -> Result<Started, StartError> {
+) -> Result<StartedArray, StartError> {
     let config = assembled.configuration.array()?;
-    let beginning = Beginning {
+    let beginning = RestartOptions {
         label: assembled.label_of(Some(0)),
         lun_sectors: assembled.configuration.lun_blocks * 8,
         accept_lost_writes,
     };
-    let Assembled { spindles, log, .. } = assembled;
-    let devices = open_devices(spindles.into_iter().chain([Some(log)]), engine)
+    let AssembledArray { spindles, log, .. } = assembled;
+    let devices = open_devices(spindles.into_iter().chain([Some(log)]), backend)
         .map_err(StartError::Devices)?;
     match config {
         ArrayConfig::WriteAnywhere(config) => {
             let running = restart_write_anywhere(devices, &beginning, &config)?;
-            Ok(Started::WriteAnywhere(Box::new(running)))
+            Ok(StartedArray::WriteAnywhere(Box::new(running)))
         }
         ArrayConfig::InPlace(config) => {
             let running = restart_in_place(devices, &beginning, &config)?;
-            Ok(Started::InPlace(Box::new(running)))
+            Ok(StartedArray::InPlace(Box::new(running)))
         }
     }
 }

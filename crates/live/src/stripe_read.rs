@@ -1,32 +1,32 @@
-//! A stripe as it was read, block by block with what each should be: what a scrub and a check look at.
+//! A stripe as read from its devices, with what each block should hold: the input of scrub and check.
 
 use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_raid::{Dbn, SECTOR_BYTES, StripedLayout};
 
-use crate::cross_check::{Written, cross_check};
+use crate::cross_check::{WrittenBlock, cross_check};
 use crate::device::{BLOCK_BYTES, Devices};
-use crate::offline::{BlockPlace, Offline};
+use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::{BadBlock, BlockState};
 
 /// Sectors of a block of 4 KiB.
 const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
 
-/// A block of a stripe as it was read.
+/// A block of a stripe as read.
 pub(crate) struct MemberRead<'a> {
-    pub(crate) place: BlockPlace,
+    pub(crate) place: SpindleBlock,
     /// What it should hold.
     pub(crate) holds: BlockContents,
-    /// Whether somebody refers to it, so that it must hold that.
+    /// Whether something refers to it, so that it must hold that.
     pub(crate) is_used: bool,
-    /// The checksum in the pointer to it, if there is one.
+    /// The checksum in the pointer to it, if there is a pointer.
     pub(crate) checksum: Option<u32>,
-    /// Nothing of one whose spindle is lost.
+    /// `None` if its spindle is lost.
     pub(crate) bytes: Option<&'a [u8]>,
     pub(crate) state: Option<BlockState>,
 }
 
-/// The blocks of the LUN among `data` of which no pointer says what they should be.
+/// The blocks of the LUN among `data` that no pointer leads to.
 pub(crate) fn unpointed_blocks(data: &[MemberRead<'_>]) -> Vec<u64> {
     let lun_block = |one: &MemberRead<'_>| match one.holds {
         BlockContents::Lun(block) if one.is_used && one.checksum.is_none() => Some(block),
@@ -35,21 +35,21 @@ pub(crate) fn unpointed_blocks(data: &[MemberRead<'_>]) -> Vec<u64> {
     data.iter().filter_map(lun_block).collect()
 }
 
-/// How many stripes of an in-place array its LUN takes up: those behind them hold nothing.
+/// How many stripes of an in-place array its LUN occupies. Later stripes hold nothing.
 pub(crate) fn stripes_of_lun(config: &InPlaceConfig) -> u64 {
     let data = u64::from(config.layout.shape().data_blocks());
     config.lun_sectors.div_ceil(data * config.layout.unit_sectors())
 }
 
-/// A stripe of an in-place array, which has a chunk on each of its spindles.
+/// A stripe of an in-place array, with a chunk on each of its spindles.
 pub(crate) struct InPlaceStripe {
     lun_blocks: u64,
     chunks: Vec<ChunkRead>,
 }
 
 struct ChunkRead {
-    first: BlockPlace,
-    /// The first block of the LUN in it; nothing of parity.
+    first: SpindleBlock,
+    /// Its first block of the LUN; `None` for parity.
     first_lun_block: Option<u64>,
     bytes: Vec<u8>,
     states: Vec<BlockState>,
@@ -58,7 +58,7 @@ struct ChunkRead {
 impl InPlaceStripe {
     /// Reads a stripe.
     pub(crate) fn read<D: Devices>(
-        offline: &mut Offline<'_, D>,
+        offline: &mut OfflineArray<'_, D>,
         config: &InPlaceConfig,
         stripe: u64,
     ) -> Self {
@@ -75,7 +75,7 @@ impl InPlaceStripe {
             .collect();
         let read = offline.read_runs(&runs);
         let chunks = (0..).zip(runs).zip(read).map(|((member, run), (bytes, states))| ChunkRead {
-            first: BlockPlace { spindle: run.0, dbn: Dbn(run.1.start) },
+            first: SpindleBlock { spindle: run.0, dbn: Dbn(run.1.start) },
             first_lun_block: (member < data).then(|| (stripe * data + member) * chunk_blocks),
             bytes,
             states,
@@ -83,8 +83,8 @@ impl InPlaceStripe {
         Self { lun_blocks: config.lun_sectors / BLOCK_SECTORS, chunks: chunks.collect() }
     }
 
-    /// Its rows, of a block from each chunk: data, then parity. Blocks that are right by themselves, and stale by what the
-    /// others say, are bad.
+    /// Its rows: one block of each chunk, data before parity. Blocks that are consistent in themselves but stale by
+    /// what the others say count as bad.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Vec<MemberRead<'_>>> {
         let blocks = self.chunks.iter().map(|chunk| chunk.states.len()).max().unwrap_or(0);
         (0..blocks).map(|row| {
@@ -96,15 +96,15 @@ impl InPlaceStripe {
     }
 
     fn member<'a>(&self, chunk: &'a ChunkRead, row: usize) -> MemberRead<'a> {
-        let BlockPlace { spindle, dbn } = chunk.first;
+        let SpindleBlock { spindle, dbn } = chunk.first;
         let holds = match chunk.first_lun_block {
             Some(first) => BlockContents::Lun(first + row as u64),
             None => BlockContents::Parity,
         };
         MemberRead {
-            place: BlockPlace { spindle, dbn: Dbn(dbn.0 + row as u64) },
+            place: SpindleBlock { spindle, dbn: Dbn(dbn.0 + row as u64) },
             holds,
-            // The last stripe of a LUN goes on behind its end.
+            // The last stripe of a LUN extends beyond its end.
             is_used: matches!(holds, BlockContents::Lun(block) if block < self.lun_blocks)
                 || holds == BlockContents::Parity,
             checksum: None,
@@ -114,15 +114,15 @@ impl InPlaceStripe {
     }
 }
 
-/// Calls members of a row bad that are not what the others say.
+/// Marks members of a row as bad if they are not what the others say.
 fn doubt(members: &mut [MemberRead<'_>]) {
-    let written: Vec<Option<Written>> =
-        members.iter().map(|one| Written::of(&one.state?)).collect();
+    let written: Vec<Option<WrittenBlock>> =
+        members.iter().map(|one| WrittenBlock::of(&one.state?)).collect();
     let Some((parity, data)) = written.split_last() else { return };
     for ((one, written), must_be) in
         members.iter_mut().zip(&written).zip(cross_check(data, *parity))
     {
-        if let Some(Written { crc: found, .. }) = *written
+        if let Some(WrittenBlock { crc: found, .. }) = *written
             && !must_be.allows(found)
         {
             one.state = Some(BlockState::Bad(BadBlock::Stale { found }));

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
-use strewn_live::check::{Problem, Report, check_array};
+use strewn_live::check::{CheckReport, Inconsistency, check_array};
 use strewn_live::starting::REMEDY_OF_LOST_LOG;
 
 use super::ArrayDirectory;
@@ -46,7 +46,8 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     if report.findings.is_empty() {
         Ok(Ending::Complete)
     } else {
-        let of_log = report.findings.iter().any(|problem| matches!(problem, Problem::Log { .. }));
+        let of_log =
+            report.findings.iter().any(|problem| matches!(problem, Inconsistency::Log { .. }));
         let help = if of_log {
             REMEDY_OF_LOST_LOG
         } else {
@@ -60,7 +61,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
 /// Largest number of findings that are listed one by one.
 const FINDINGS_SHOWN: usize = 100;
 
-fn lines(report: &Report) -> String {
+fn lines(report: &CheckReport) -> String {
     let mut text = String::new();
     for problem in report.findings.iter().take(FINDINGS_SHOWN) {
         text += &format!("{problem}\n");
@@ -69,7 +70,7 @@ fn lines(report: &Report) -> String {
         text += &format!("and {more} more, which --json has\n");
     }
     let mut by_spindle: BTreeMap<u16, usize> = BTreeMap::new();
-    for spindle in report.findings.iter().filter_map(Problem::spindle) {
+    for spindle in report.findings.iter().filter_map(Inconsistency::spindle) {
         *by_spindle.entry(spindle.0).or_default() += 1;
     }
     for (spindle, findings) in by_spindle {
@@ -96,7 +97,7 @@ fn lines(report: &Report) -> String {
     text
 }
 
-fn json_of(report: &Report) -> String {
+fn json_of(report: &CheckReport) -> String {
     let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
     let value = json!({
         "findings": findings,

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use strewn::scenario::Bytes;
 use strewn::terminal::{self, Ending, Failure};
-use strewn_live::assembly::{self, CreateOptions, Created, SpindleDevices};
-use strewn_live::configuration::{LayoutName, Request};
+use strewn_live::assembly::{self, CreateOptions, CreatedArray, SpindleDevices};
+use strewn_live::configuration::{ArraySpec, LayoutName};
 use strewn_live::device::Space;
 
 /// `strewn array create`.
@@ -71,7 +71,7 @@ impl CreateArguments {
         let of_given = of_given.map_or(0, |given| given.saturating_sub(parity));
         CreateOptions {
             directory: self.directory.clone(),
-            request: Request {
+            spec: ArraySpec {
                 layout: self.layout,
                 data_spindles: self.data_spindles.unwrap_or(of_given),
                 spindle_bytes: self.spindle_size.map_or(0, |size| size.0),
@@ -80,8 +80,8 @@ impl CreateArguments {
                 cache_bytes: self.cache.map(|size| size.0),
             },
             spindles: match &self.spindles {
-                Some(spindles) => SpindleDevices::Given(spindles.clone()),
-                None => SpindleDevices::Made,
+                Some(spindles) => SpindleDevices::Existing(spindles.clone()),
+                None => SpindleDevices::NewFiles,
             },
             log: self.log.clone(),
             space: if self.preallocate { Space::Preallocated } else { Space::Sparse },
@@ -90,7 +90,7 @@ impl CreateArguments {
     }
 }
 
-fn made(arguments: &CreateArguments, created: &Created) -> String {
+fn made(arguments: &CreateArguments, created: &CreatedArray) -> String {
     let configuration = &created.configuration;
     let mut text = format!(
         "Created array {} in {}: {} of {} spindles, a LUN of {}.\n",

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use strewn::terminal::{Ending, Failure};
-use strewn_live::assembly::{AssemblyError, ChangeError, Place};
+use strewn_live::assembly::{ArrayLocation, AssemblyError, ChangeError};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -91,8 +91,8 @@ struct ArrayDirectory {
 }
 
 impl ArrayDirectory {
-    fn place(&self) -> Place {
-        Place::Directory(self.directory.clone())
+    fn place(&self) -> ArrayLocation {
+        ArrayLocation::Directory(self.directory.clone())
     }
 }
 

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use strewn::terminal::{self, Failure};
-use strewn_live::assembly::{Assembled, OpenOptions, Place, open};
+use strewn_live::assembly::{ArrayLocation, AssembledArray, OpenOptions, open};
 use strewn_live::configuration::ArrayConfig;
-use strewn_live::device::{Engine, RealDevices, open_devices};
+use strewn_live::device::{IoBackend, RealDevices, open_devices};
 use strewn_live::format::Label;
-use strewn_live::starting::{StartError, Started, start};
+use strewn_live::starting::{StartError, StartedArray, start};
 
 use super::not_assembled;
 
@@ -25,7 +25,7 @@ pub(crate) enum Io {
     Threads,
 }
 
-impl From<Io> for Engine {
+impl From<Io> for IoBackend {
     fn from(io: Io) -> Self {
         match io {
             Io::Auto => Self::Auto,
@@ -36,29 +36,32 @@ impl From<Io> for Engine {
 }
 
 /// Opens the array in `directory`; what is wrong and does not keep it from starting is said.
-pub(crate) fn open_array(directory: &Path, options: OpenOptions) -> Result<Assembled, Failure> {
-    let assembled = open(&Place::Directory(directory.to_owned()), options)
+pub(crate) fn open_array(
+    directory: &Path,
+    options: OpenOptions,
+) -> Result<AssembledArray, Failure> {
+    let assembled = open(&ArrayLocation::Directory(directory.to_owned()), options)
         .map_err(|error| not_assembled(&error))?;
     say_problems(&assembled);
     Ok(assembled)
 }
 
 /// Says what is wrong with an array that is opened in spite of it.
-pub(crate) fn say_problems(assembled: &Assembled) {
+pub(crate) fn say_problems(assembled: &AssembledArray) {
     for problem in &assembled.problems {
         terminal::say(&format!("warning: {problem}"));
     }
 }
 
 /// How an array that was opened is made.
-pub(crate) fn config_of(assembled: &Assembled) -> Result<ArrayConfig, Failure> {
+pub(crate) fn config_of(assembled: &AssembledArray) -> Result<ArrayConfig, Failure> {
     let config = assembled.configuration.array();
     config.map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))
 }
 
 /// The devices of an array that is read while it does not run, and its label.
 pub(crate) fn devices_at_rest(
-    assembled: Assembled,
+    assembled: AssembledArray,
     io: Io,
 ) -> Result<(RealDevices, Label), Failure> {
     // The newest label may be the log's, which is of another size.
@@ -95,7 +98,7 @@ impl Tenths {
 }
 
 /// Starts what was opened.
-pub(crate) fn start_array(assembled: Assembled, io: Io) -> Result<Started, Failure> {
+pub(crate) fn start_array(assembled: AssembledArray, io: Io) -> Result<StartedArray, Failure> {
     start(assembled, io.into()).map_err(|error| not_started(&error))
 }
 

@@ -6,12 +6,12 @@ use std::str::FromStr;
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::{
-    AssemblyError, NewDevice, NewLog, OpenOptions, Place, free_name, look, name_device, open,
-    open_to_replace, prepare_replacement,
+    ArrayLocation, AssemblyError, NewLog, OpenOptions, ReplacementDevice, look, open,
+    open_to_replace, prepare_replacement, record_device_path, unused_path,
 };
 use strewn_live::device::Space;
 use strewn_live::restart::RestartError;
-use strewn_live::starting::{StartError, Started, start, start_with_lost_writes};
+use strewn_live::starting::{StartError, StartedArray, start, start_with_lost_writes};
 
 use super::opened::{Io, Tenths, not_started, say_problems, start_array};
 use super::{not_assembled, not_changed, spindle_number};
@@ -74,22 +74,23 @@ pub(crate) fn replace(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
 }
 
 impl ReplaceArguments {
-    fn place(&self) -> Place {
-        Place::Directory(self.directory.clone())
+    fn place(&self) -> ArrayLocation {
+        ArrayLocation::Directory(self.directory.clone())
     }
 
     /// What takes the place of the spindle at a position, or of the log as none.
-    fn new_device(&self, position: Option<u16>) -> NewDevice {
+    fn new_device(&self, position: Option<u16>) -> ReplacementDevice {
         match &self.with {
-            Some(path) => NewDevice::Given { path: path.clone(), force: self.force },
-            None => {
-                NewDevice::Made { path: free_name(&self.directory, position), space: Space::Sparse }
-            }
+            Some(path) => ReplacementDevice::Existing { path: path.clone(), force: self.force },
+            None => ReplacementDevice::NewFile {
+                path: unused_path(&self.directory, position),
+                space: Space::Sparse,
+            },
         }
     }
 
     fn name(&self, position: Option<u16>, path: &Path) -> Result<(), Failure> {
-        name_device(&self.directory, position, path)
+        record_device_path(&self.directory, position, path)
             .map_err(|error| Failure::failed(error.to_string()).with_help(error.remedy()))
     }
 }
@@ -111,7 +112,7 @@ fn replace_spindle(arguments: &ReplaceArguments, spindle: u16) -> Result<Ending,
 }
 
 /// Rebuilds what is rebuilding, and shuts the array down; whether all is whole then.
-fn rebuild(started: Started) -> Result<bool, Failure> {
+fn rebuild(started: StartedArray) -> Result<bool, Failure> {
     let stop = terminal::stop_when_interrupted();
     let mut rebuilt = Tenths::of("rebuilt");
     let is_whole = started
@@ -140,7 +141,7 @@ fn replace_the_log(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
     if !new.is_clean {
         bring_to_spindles(arguments, &place)?;
     }
-    if new.put_in_place(&place, arguments.lose_writes).map_err(|error| not_changed(&error))? {
+    if new.install(&place, arguments.lose_writes).map_err(|error| not_changed(&error))? {
         warn_of_lost_writes();
     }
     arguments.name(None, by.path())?;
@@ -156,7 +157,7 @@ fn warn_of_lost_writes() {
 
 /// Brings what the log has to the spindles, as far as it can be had. A log that is not there has nothing; one that cannot be used
 /// has nothing either where that is accepted.
-fn bring_to_spindles(arguments: &ReplaceArguments, place: &Place) -> Result<(), Failure> {
+fn bring_to_spindles(arguments: &ReplaceArguments, place: &ArrayLocation) -> Result<(), Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
     let log = look(place).ok().and_then(|status| status.log);
     let open_again = || match open(place, options) {

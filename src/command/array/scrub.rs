@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
-use strewn_live::scrub::{LostWrite, Scrubbed};
+use strewn_live::scrub::{LostWrite, ScrubReport};
 use strewn_live::starting::ScrubStage;
 
 use super::opened::{Io, Tenths, config_of, open_array, start_array};
@@ -62,7 +62,7 @@ pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
     }
 }
 
-fn lines(scrubbed: &Scrubbed) -> String {
+fn lines(scrubbed: &ScrubReport) -> String {
     let mut text = format!(
         "{} stripes read: {} bad blocks, {} of them repaired; parity repaired in {} stripes\n",
         scrubbed.stripes, scrubbed.bad_blocks, scrubbed.repaired_blocks, scrubbed.parity_repaired
@@ -83,7 +83,7 @@ fn lines(scrubbed: &Scrubbed) -> String {
     text
 }
 
-fn json_of(scrubbed: &Scrubbed) -> String {
+fn json_of(scrubbed: &ScrubReport) -> String {
     let lost_writes = scrubbed.lost_writes.iter().map(|LostWrite { parity, among }| {
         json!({ "spindle": parity.spindle.0, "block": parity.dbn.0, "among": among })
     });

@@ -10,7 +10,7 @@ use strewn_array::Counters;
 use strewn_live::assembly::OpenOptions;
 use strewn_live::format::{Label, MemberState};
 use strewn_live::nbd::{Limits, Server, ServerError};
-use strewn_live::serving::{Look, LunExport};
+use strewn_live::serving::{ArrayStatus, LunExport};
 
 use super::opened::{Io, open_array, start_array};
 
@@ -116,7 +116,7 @@ impl Health {
         Self { states: states(label), bad_blocks: 0, blocks_gone: 0 }
     }
 
-    fn say_what_is_new(&mut self, look: &Look) {
+    fn say_what_is_new(&mut self, look: &ArrayStatus) {
         let states = states(&look.label);
         for (position, (now, before)) in states.iter().zip(&self.states).enumerate() {
             match (before, now) {

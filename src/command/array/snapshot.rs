@@ -14,7 +14,7 @@ use strewn_live::configuration::ArrayConfig;
 use strewn_live::device::BLOCK_BYTES;
 use strewn_live::format::Snapshot;
 use strewn_live::snapshots::{SnapshotError, read_image};
-use strewn_live::starting::Started;
+use strewn_live::starting::StartedArray;
 
 use super::ArrayDirectory;
 use super::opened::{Io, config_of, devices_at_rest, open_array, start_array};
@@ -104,13 +104,13 @@ fn create(named: &Named) -> Result<Ending, Failure> {
 }
 
 fn delete(named: &Named) -> Result<Ending, Failure> {
-    change(named, "deleted", Started::delete_snapshot)
+    change(named, "deleted", StartedArray::delete_snapshot)
 }
 
 fn change(
     named: &Named,
     changed: &str,
-    action: impl FnOnce(Started, &str) -> Result<(), SnapshotError>,
+    action: impl FnOnce(StartedArray, &str) -> Result<(), SnapshotError>,
 ) -> Result<Ending, Failure> {
     let Named { array, name, degraded, io } = named;
     let options = OpenOptions { degraded: *degraded, read_only: false };

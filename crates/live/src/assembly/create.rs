@@ -1,24 +1,26 @@
-//! An array, made.
+//! A new array on new files or given devices.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::device_label::{self, blank_log, blank_spindle, new_identity, write_log};
+use super::directory::Directory;
+use super::error::{AssemblyError, ChangeError};
+use super::location::{ArrayFile, as_named};
+use super::names::{LOG_FILE, spindle_file};
+use super::supplied;
 use crate::Configuration;
-use crate::configuration::Request;
+use crate::configuration::ArraySpec;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
 use crate::format::{DeviceKind, FORMAT, Identity, Label, Member, MemberState};
-
-use super::directory::Directory;
-use super::place::{ArrayFile, LOG_FILE, as_named, spindle_file};
-use super::{AssemblyError, ChangeError, blank, device_label, given, random};
 
 /// What an array is made of.
 #[derive(Debug, Clone)]
 pub struct CreateOptions {
     /// The directory that holds its files, and `array.toml`. It is made if it is not there.
     pub directory: PathBuf,
-    /// How it is made. [`Request::spindle_bytes`] is the size of files that are made; where devices are given, the
+    /// How it is made. [`ArraySpec::spindle_bytes`] is the size of files that are made; where devices are given, the
     /// smallest counts instead.
-    pub request: Request,
+    pub spec: ArraySpec,
     /// What its spindles are.
     pub spindles: SpindleDevices,
     /// The device of its log; nothing: a file in the directory.
@@ -33,14 +35,14 @@ pub struct CreateOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpindleDevices {
     /// Files in the directory, that are made.
-    Made,
+    NewFiles,
     /// These files or block devices, by position.
-    Given(Vec<PathBuf>),
+    Existing(Vec<PathBuf>),
 }
 
 /// An array that was made.
 #[derive(Debug, Clone)]
-pub struct Created {
+pub struct CreatedArray {
     /// Its identity.
     pub array: Identity,
     /// How it is made.
@@ -58,30 +60,30 @@ pub struct Created {
 ///
 /// # Errors
 /// See [`ChangeError`]. Files that were made are gone again then. If it is cut off, what is left does not open as an array.
-pub fn create(options: &CreateOptions) -> Result<Created, ChangeError> {
+pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     let directory = Directory::check(&options.directory, options.force)?;
     let (given_spindles, given_log) = open_given(options)?;
-    let mut request = options.request.clone();
+    let mut spec = options.spec.clone();
     if let Some(smallest) = given_spindles.iter().map(DeviceFile::size_bytes).min() {
-        request.spindle_bytes = smallest;
+        spec.spindle_bytes = smallest;
     }
-    let configuration = request.plan()?;
+    let configuration = spec.plan()?;
     let log_blocks = configuration.log_layout().device_blocks();
     if let Some(log) = &given_log {
-        given::check_size(log, log_blocks)?;
+        supplied::check_size(log, log_blocks)?;
     }
     // What is made from here on is undone if this ends early.
     let mut directory = directory.prepare()?;
     for device in &given_spindles {
-        blank::blank_spindle(device, &configuration)?;
+        blank_spindle(device, &configuration)?;
     }
     if let Some(log) = &given_log {
-        blank::blank_log(log, configuration.log_layout())?;
+        blank_log(log, configuration.log_layout())?;
     }
     let wasted = wasted(&given_spindles, &configuration);
     let mut spindles = given_spindles;
-    if options.spindles == SpindleDevices::Made {
-        let bytes = request.spindle_bytes / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
+    if options.spindles == SpindleDevices::NewFiles {
+        let bytes = spec.spindle_bytes / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
         for position in 0..configuration.spindles() {
             spindles.push(directory.make(&spindle_file(position), bytes, options.space)?);
         }
@@ -90,7 +92,7 @@ pub fn create(options: &CreateOptions) -> Result<Created, ChangeError> {
         Some(log) => log,
         None => {
             let log = directory.make(LOG_FILE, log_blocks * BLOCK_BYTES as u64, options.space)?;
-            blank::write_log(&log, log_blocks)?;
+            write_log(&log, log_blocks)?;
             log
         }
     };
@@ -104,7 +106,7 @@ pub fn create(options: &CreateOptions) -> Result<Created, ChangeError> {
     })?;
     directory.keep();
     let path = |device: &DeviceFile| device.path().to_owned();
-    Ok(Created {
+    Ok(CreatedArray {
         array,
         configuration,
         spindles: spindles.iter().map(path).collect(),
@@ -118,9 +120,9 @@ fn open_given(
     options: &CreateOptions,
 ) -> Result<(Vec<DeviceFile>, Option<DeviceFile>), ChangeError> {
     let mut paths = match &options.spindles {
-        SpindleDevices::Made => Vec::new(),
-        SpindleDevices::Given(paths) => {
-            let needed = options.request.spindles();
+        SpindleDevices::NewFiles => Vec::new(),
+        SpindleDevices::Existing(paths) => {
+            let needed = options.spec.spindles();
             if paths.len() != usize::from(needed) {
                 return Err(ChangeError::Count { given: paths.len(), needed });
             }
@@ -128,7 +130,7 @@ fn open_given(
         }
     };
     paths.extend(options.log.clone());
-    let mut devices = given::open_all(&paths, options.force)?;
+    let mut devices = supplied::open_all(&paths, options.force)?;
     let log = options.log.as_ref().and_then(|_| devices.pop());
     Ok((devices, log))
 }
@@ -148,10 +150,10 @@ fn write_labels(
     log: &DeviceFile,
     name: impl FnOnce(Identity) -> Result<(), AssemblyError>,
 ) -> Result<Identity, ChangeError> {
-    let (array, log_identity) = (random::identity()?, random::identity()?);
+    let (array, log_identity) = (new_identity()?, new_identity()?);
     let mut members = Vec::new();
     for _ in spindles {
-        members.push(Member { identity: random::identity()?, state: MemberState::Present });
+        members.push(Member { identity: new_identity()?, state: MemberState::Present });
     }
     let layout = configuration.log_layout();
     let mut label = Label {
@@ -186,35 +188,4 @@ fn write_labels(
     };
     device_label::write(log, &log_label)?;
     Ok(array)
-}
-
-/// Whether a name in a directory is one that [`create`] gives to files.
-pub(super) fn is_created_name(name: &Path) -> bool {
-    let number = |name: &str| name.strip_prefix("spindle-").is_some_and(is_number);
-    name.to_str().is_some_and(|name| name == LOG_FILE || number(name))
-}
-
-/// Whether it is one of those, or one that [`free_name`] gives to files that take their place.
-pub(super) fn is_made_name(name: &Path) -> bool {
-    let taken_from = name.to_str().and_then(|name| name.rsplit_once('-'));
-    is_created_name(name)
-        || taken_from
-            .is_some_and(|(name, turn)| is_created_name(Path::new(name)) && is_number(turn))
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// A path in an array's directory for a file that takes the place of a spindle, or of the log as none: one where nothing is.
-#[must_use]
-pub fn free_name(directory: &Path, position: Option<u16>) -> PathBuf {
-    let first = position.map_or(LOG_FILE.to_owned(), spindle_file);
-    let mut path = directory.join(&first);
-    let mut turn = 0_u64;
-    while path.symlink_metadata().is_ok() {
-        turn += 1;
-        path = directory.join(format!("{first}-{turn}"));
-    }
-    path
 }

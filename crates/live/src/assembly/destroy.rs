@@ -1,21 +1,20 @@
-//! An array, given up.
+//! An array given up: labels wiped, files removed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::device_label::wipe_spindle;
+use super::diagnosis::Diagnosis;
+use super::error::{AssemblyError, ChangeError};
+use super::location::{ArrayFile, ArrayLocation};
+use super::names::{ARRAY_FILE, array_files_in, is_array_file_name};
+use super::probe::{DeviceKey, ProbeResult, open_device, probe_all};
 use crate::device::{DeviceFile, OpenDevice};
 use crate::format::Identity;
 
-use super::create::is_made_name;
-use super::diagnosis::Diagnosis;
-use super::find::open_device;
-use super::place::{ArrayFile, made_in};
-use super::seen::{DeviceKey, Sight, look_at};
-use super::{ARRAY_FILE, AssemblyError, ChangeError, Place, blank};
-
 /// What was done with an array's devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Destroyed {
+pub struct DestroyReport {
     /// Files that are gone.
     pub removed: Vec<PathBuf>,
     /// Devices that are no longer of an array, and are there.
@@ -30,8 +29,8 @@ pub struct Destroyed {
 ///
 /// # Errors
 /// If another process has a device, or one cannot be written.
-pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
-    let place = Place::Directory(directory.to_owned());
+pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
+    let place = ArrayLocation::Directory(directory.to_owned());
     let mut named = place.named().map_err(AssemblyError::from)?;
     let file = ArrayFile::read(directory).map_err(AssemblyError::from)?;
     let listed = if file.is_some() { named.paths.clone() } else { Vec::new() };
@@ -40,31 +39,31 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
         named.paths.extend(unlisted(directory, &listed)?);
     }
     let how = OpenDevice::new();
-    let sight = look_at(&named, |path| open_device(how, path), DeviceFile::file)?;
-    let Sight { seen, devices, problems } = sight;
+    let result = probe_all(&named, |path| open_device(how, path), DeviceFile::file)?;
+    let ProbeResult { probed, devices, problems } = result;
     // Devices that were put beside the array's are not to outvote them.
     let listed_array = file.as_ref().and_then(|file| file.array.parse::<Identity>().ok());
     let listed_array = listed_array.filter(|array| {
-        seen.iter().any(|seen| seen.label.as_ref().is_ok_and(|label| label.array == *array))
+        probed.iter().any(|probed| probed.label.as_ref().is_ok_and(|label| label.array == *array))
     });
-    let array = match Diagnosis::of(&seen, problems) {
+    let array = match Diagnosis::of(&probed, problems) {
         _ if listed_array.is_some() => listed_array,
-        Ok(diagnosis) => seen[diagnosis.newest].label.as_ref().ok().map(|label| label.array),
+        Ok(diagnosis) => probed[diagnosis.newest].label.as_ref().ok().map(|label| label.array),
         Err(problems) if file.is_none() => {
-            return Err(AssemblyError::NoArray { place: place.shown(), problems }.into());
+            return Err(AssemblyError::NoArray { place: place.display(), problems }.into());
         }
         Err(_) => None,
     };
-    let mut destroyed = Destroyed::default();
+    let mut destroyed = DestroyReport::default();
     let mut remaining = named.paths.clone();
-    for (seen, device) in seen.iter().zip(&devices) {
-        let is_labelled = matches!(&seen.label, Ok(label) if Some(label.array) == array);
+    for (probed, device) in probed.iter().zip(&devices) {
+        let is_labelled = matches!(&probed.label, Ok(label) if Some(label.array) == array);
         // Files that were made and never labelled; a file of that name alone may be anybody's.
-        let is_unlabelled = seen.label.is_err() && listed.contains(&seen.path);
+        let is_unlabelled = probed.label.is_err() && listed.contains(&probed.path);
         let is_made = device.path().parent() == Some(directory)
-            && device.path().file_name().is_some_and(|name| is_made_name(Path::new(name)));
+            && device.path().file_name().is_some_and(|name| is_array_file_name(Path::new(name)));
         if is_labelled {
-            blank::wipe_spindle(device)?;
+            wipe_spindle(device)?;
         }
         if is_made && !device.is_block_device() && (is_labelled || is_unlabelled) {
             remove(device.path())?;
@@ -88,7 +87,8 @@ pub fn destroy(directory: &Path) -> Result<Destroyed, ChangeError> {
 /// Files in the directory that were made for the array, or are named so, beside those that are `listed`.
 fn unlisted(directory: &Path, listed: &[PathBuf]) -> Result<Vec<PathBuf>, AssemblyError> {
     let keys: Vec<_> = listed.iter().filter_map(|path| DeviceKey::at(path)).collect();
-    let mut made = made_in(directory).map_err(AssemblyError::io(directory, "cannot read it"))?;
+    let mut made =
+        array_files_in(directory).map_err(AssemblyError::io(directory, "cannot read it"))?;
     made.retain(|path| DeviceKey::at(path).is_some_and(|key| !keys.contains(&key)));
     Ok(made)
 }

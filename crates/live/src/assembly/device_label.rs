@@ -1,28 +1,33 @@
-//! The label of one device, read and written.
+//! What makes a device one of an array, or none: labels and first superblocks, read, written and wiped.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
-use crate::device::{BLOCK_BYTES, Buffer, DeviceFile};
 use strewn_array::Root;
 
-use crate::format::{FormatError, Label, SUPERBLOCK_SLOTS, Superblock};
+use super::error::AssemblyError;
+use super::problem::DeviceProblemKind;
+use crate::Configuration;
+use crate::device::{BLOCK_BYTES, Buffer, DeviceFile};
+use crate::format::{
+    FIRST_ROW_BLOCK, FormatError, Identity, Label, LogLayout, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS,
+    Superblock, checksum_block,
+};
 use crate::log::LogStart;
-
-use super::{AssemblyError, ProblemKind};
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
 /// A device's label, and whether both copies of it are the same.
-pub(super) struct Read {
-    pub(super) label: Result<Label, ProblemKind>,
+pub(super) struct LabelRead {
+    pub(super) label: Result<Label, DeviceProblemKind>,
     pub(super) copies_differ: bool,
 }
 
 /// Reads both copies. Where the second one lies is known from the first; if that is no help it is looked for in the last
 /// block, and in those before which `ends` say a device ends, in blocks.
-pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> Read {
+pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> LabelRead {
     let first = read_block(file, 0);
     let first_label = first.as_ref().ok().map(|block| Label::decode(block.bytes()));
     let said = first_label.as_ref().and_then(|label| label.as_ref().ok());
@@ -41,10 +46,10 @@ pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> Read {
         Label::of_copies(&bytes(first.as_ref().ok()), &bytes(second.as_ref())).map_err(|error| {
             match (error, first.as_ref().err()) {
                 (FormatError::NotOurs { .. }, Some(unread)) => {
-                    ProblemKind::Unreadable(format!("its label cannot be read: {unread}"))
+                    DeviceProblemKind::Unreadable(format!("its label cannot be read: {unread}"))
                 }
-                (FormatError::NotOurs { .. }, None) => ProblemKind::NoLabel,
-                (error, _) => ProblemKind::BadLabel(error),
+                (FormatError::NotOurs { .. }, None) => DeviceProblemKind::NoLabel,
+                (error, _) => DeviceProblemKind::BadLabel(error),
             }
         });
     let copies_differ = label.is_ok()
@@ -52,7 +57,7 @@ pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> Read {
             (Some(Ok(first)), Some(Ok(second))) => first != second,
             _ => true,
         };
-    Read { label, copies_differ }
+    LabelRead { label, copies_differ }
 }
 
 /// The good superblocks in the slots of a spindle.
@@ -103,4 +108,99 @@ fn read_block(file: &File, offset: u64) -> io::Result<Buffer> {
     let mut block = Buffer::zeroed(1);
     file.read_exact_at(block.bytes_mut(), offset)?;
     Ok(block)
+}
+
+/// A new identity, from the system's own random numbers.
+pub(super) fn new_identity() -> Result<Identity, AssemblyError> {
+    let source = Path::new("/dev/urandom");
+    let mut bytes = [0; 16];
+    File::open(source)
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .map_err(AssemblyError::io(source, "cannot draw an identity"))?;
+    Ok(Identity::from_random(bytes))
+}
+
+/// Takes the labels off a device: what it belonged to is not found again. Durable when this returns.
+pub(super) fn wipe_label(device: &DeviceFile) -> Result<(), AssemblyError> {
+    let blocks = device.size_bytes() / BLOCK;
+    let mut block = Buffer::zeroed(1);
+    let first = device.file().read_exact_at(block.bytes_mut(), 0);
+    let copy = first.ok().and_then(|()| Label::decode(block.bytes()).ok());
+    let ends = [copy.map_or(blocks, |label| label.device_blocks), blocks];
+    let copies = ends.iter().filter(|end| (1..=blocks).contains(*end)).map(|end| end - 1);
+    // The second copy first: while the first is there, it says where the second one is.
+    let places: Vec<u64> = copies.chain([0]).collect();
+    blank(device, places.into_iter())
+}
+
+/// Takes labels and superblocks off a device, and what is reserved beside them.
+pub(super) fn wipe_spindle(device: &DeviceFile) -> Result<(), AssemblyError> {
+    wipe_label(device)?;
+    let blocks = device.size_bytes() / BLOCK;
+    blank(device, 0..FIRST_ROW_BLOCK.min(blocks))
+}
+
+/// Makes a device that may hold anything a blank spindle: all its blocks were never written.
+pub(super) fn blank_spindle(
+    device: &DeviceFile,
+    configuration: &Configuration,
+) -> Result<(), AssemblyError> {
+    wipe_spindle(device)?;
+    if device.is_block_device() && discard(device) {
+        return Ok(());
+    }
+    let rows = configuration.blocks_per_spindle / ROW_DATA_BLOCKS;
+    blank(device, (0..rows).map(checksum_block))
+}
+
+/// Makes a device that may hold anything a blank log: each part of it begins with no record.
+pub(super) fn blank_log(device: &DeviceFile, layout: LogLayout) -> Result<(), AssemblyError> {
+    wipe_label(device)?;
+    let parts = layout.redo_halves().into_iter().chain(layout.halves());
+    blank(device, [0, 1].into_iter().chain(parts.map(|byte| byte / BLOCK)))
+}
+
+/// Writes zeros over all of a log. Where a file system has only promised the space, or not even that, each group of records
+/// would wait until its own log has where they lie.
+pub(super) fn write_log(device: &DeviceFile, blocks: u64) -> Result<(), AssemblyError> {
+    let all = || -> io::Result<()> {
+        let zeros = Buffer::zeroed(256);
+        for at in (0..blocks).step_by(zeros.blocks()) {
+            let bytes = ((blocks - at) * BLOCK).min(zeros.bytes().len() as u64) as usize;
+            device.file().write_all_at(&zeros.bytes()[..bytes], at * BLOCK)?;
+        }
+        device.file().sync_all()
+    };
+    all().map_err(AssemblyError::io(device.path(), "cannot write zeros to it"))
+}
+
+/// Writes zeros over those of the blocks that are not zeros: a blank device is only read, a sparse file stays sparse.
+fn blank(device: &DeviceFile, blocks: impl Iterator<Item = u64>) -> Result<(), AssemblyError> {
+    let zeros = Buffer::zeroed(1);
+    let mut block = Buffer::zeroed(1);
+    let all = || -> io::Result<()> {
+        for at in blocks {
+            let read = device.file().read_exact_at(block.bytes_mut(), at * BLOCK);
+            if read.is_err() || block.bytes() != zeros.bytes() {
+                device.file().write_all_at(zeros.bytes(), at * BLOCK)?;
+            }
+        }
+        device.file().sync_all()
+    };
+    all().map_err(AssemblyError::io(device.path(), "cannot write zeros to it"))
+}
+
+/// Has a block device make all its blocks zeros by itself, if it can without writing them.
+#[cfg(target_os = "linux")]
+fn discard(device: &DeviceFile) -> bool {
+    use rustix::fs::{FallocateFlags, fallocate};
+
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    fallocate(device.file(), flags, 0, device.size_bytes()).is_ok()
+        && device.file().sync_all().is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn discard(_: &DeviceFile) -> bool {
+    false
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::format::{DeviceKind, Identity, Label, MemberState};
-
-use super::seen::Seen;
-use super::{Problem, ProblemKind};
+use super::error::AssemblyError;
+use super::location::ArrayLocation;
+use super::probe::ProbedDevice;
+use super::problem::{DeviceProblem, DeviceProblemKind};
+use crate::format::{DeviceKind, Identity, Label, MemberState, Superblock};
 
 /// Which of the devices that were seen are what.
 pub(super) struct Diagnosis {
@@ -19,13 +20,13 @@ pub(super) struct Diagnosis {
     /// membership that was cut off.
     pub(super) stale: Vec<Option<u16>>,
     /// All that is wrong.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<DeviceProblem>,
 }
 
 /// The array that most of the labels are of; nothing if there is no label.
-fn array_of(seen: &[Seen]) -> Option<Identity> {
+fn array_of(probed: &[ProbedDevice]) -> Option<Identity> {
     let mut counts: HashMap<Identity, usize> = HashMap::new();
-    for label in seen.iter().filter_map(|seen| seen.label.as_ref().ok()) {
+    for label in probed.iter().filter_map(|probed| probed.label.as_ref().ok()) {
         *counts.entry(label.array).or_default() += 1;
     }
     // Of as many the lower, so that the same is said each time.
@@ -38,19 +39,26 @@ fn array_of(seen: &[Seen]) -> Option<Identity> {
 impl Diagnosis {
     /// What the devices that were `seen` are; nothing if none has a label. The problems of those that could not be are
     /// known already.
-    pub(super) fn of(seen: &[Seen], known: Vec<Problem>) -> Result<Self, Vec<Problem>> {
-        let Some(array) = array_of(seen) else {
+    pub(super) fn of(
+        probed: &[ProbedDevice],
+        known: Vec<DeviceProblem>,
+    ) -> Result<Self, Vec<DeviceProblem>> {
+        let Some(array) = array_of(probed) else {
             let mut problems = known;
-            problems.extend(seen.iter().filter_map(|seen| {
-                let kind = seen.label.as_ref().err()?.clone();
-                Some(Problem { path: Some(seen.path.clone()), position: seen.named, kind })
+            problems.extend(probed.iter().filter_map(|probed| {
+                let kind = probed.label.as_ref().err()?.clone();
+                Some(DeviceProblem {
+                    path: Some(probed.path.clone()),
+                    position: probed.named,
+                    kind,
+                })
             }));
             return Err(problems);
         };
         let members = || {
-            let labels = seen.iter().enumerate();
+            let labels = probed.iter().enumerate();
             labels
-                .filter_map(|(at, seen)| Some((at, seen.label.as_ref().ok()?)))
+                .filter_map(|(at, probed)| Some((at, probed.label.as_ref().ok()?)))
                 .filter(|(_, label)| label.array == array)
         };
         // There is one, or there would be no array. Of those as new, the first.
@@ -60,8 +68,8 @@ impl Diagnosis {
             Self { newest, spindles: Vec::new(), log: None, stale: Vec::new(), problems: known };
         if let Some((_, label)) = members().find(|(at, _)| *at == newest) {
             diagnosis.spindles = vec![None; label.members.len()];
-            for (at, device) in seen.iter().enumerate() {
-                diagnosis.place(at, device, seen, label);
+            for (at, device) in probed.iter().enumerate() {
+                diagnosis.place(at, device, probed, label);
             }
             diagnosis.missing(label);
         }
@@ -69,17 +77,17 @@ impl Diagnosis {
     }
 
     /// Finds out what one device is.
-    fn place(&mut self, at: usize, device: &Seen, seen: &[Seen], newest: &Label) {
+    fn place(&mut self, at: usize, device: &ProbedDevice, probed: &[ProbedDevice], newest: &Label) {
         let mut position = device.named;
         let kind = match &device.label {
             Err(kind) => Some(kind.clone()),
             Ok(label) if label.array != newest.array => {
-                Some(ProblemKind::Foreign { array: label.array })
+                Some(DeviceProblemKind::Foreign { array: label.array })
             }
             Ok(label) => {
                 position = (label.kind == DeviceKind::Spindle).then_some(label.position);
-                let problem = other_with(at, label, seen)
-                    .map(|other| ProblemKind::Duplicate { of: other.path.clone() })
+                let problem = other_with(at, label, probed)
+                    .map(|other| DeviceProblemKind::Duplicate { of: other.path.clone() })
                     .or_else(|| unfit(device, label, newest));
                 if problem.is_none() {
                     self.take(at, device, label, newest);
@@ -88,29 +96,29 @@ impl Diagnosis {
             }
         };
         if let Some(kind) = kind {
-            self.problems.push(Problem { path: Some(device.path.clone()), position, kind });
+            self.problems.push(DeviceProblem { path: Some(device.path.clone()), position, kind });
         }
     }
 
     /// Takes a device for what its label says it is.
-    fn take(&mut self, at: usize, device: &Seen, label: &Label, newest: &Label) {
+    fn take(&mut self, at: usize, device: &ProbedDevice, label: &Label, newest: &Label) {
         let mut say = |position, kind| {
-            self.problems.push(Problem { path: Some(device.path.clone()), position, kind });
+            self.problems.push(DeviceProblem { path: Some(device.path.clone()), position, kind });
         };
         let position = (label.kind == DeviceKind::Spindle).then_some(label.position);
         if device.copies_differ {
-            say(position, ProblemKind::CopiesDiffer);
+            say(position, DeviceProblemKind::CopiesDiffer);
         }
         if label.sequence < newest.sequence {
-            say(position, ProblemKind::CutOff);
+            say(position, DeviceProblemKind::CutOff);
         }
         match position {
             Some(at_position) => {
                 if newest.members[usize::from(at_position)].state == MemberState::Rebuilding {
-                    say(position, ProblemKind::Rebuilding);
+                    say(position, DeviceProblemKind::Rebuilding);
                 }
                 if let Some(named) = device.named.filter(|named| *named != at_position) {
-                    say(position, ProblemKind::Swapped { named });
+                    say(position, DeviceProblemKind::Swapped { named });
                 }
                 self.spindles[usize::from(at_position)] = Some(at);
             }
@@ -130,20 +138,22 @@ impl Diagnosis {
             let explained = self.problems.iter().any(|problem| problem.position == Some(position));
             if !found && !explained {
                 let failed = newest.members[usize::from(position)].state == MemberState::Failed;
-                let kind = if failed { ProblemKind::Failed } else { ProblemKind::Missing };
-                self.problems.push(Problem { path: None, position: Some(position), kind });
+                let kind =
+                    if failed { DeviceProblemKind::Failed } else { DeviceProblemKind::Missing };
+                self.problems.push(DeviceProblem { path: None, position: Some(position), kind });
             }
         }
         if self.log.is_none() {
-            let kind = ProblemKind::LogMissing;
-            let missing = self.problems.iter_mut().filter(|one| one.kind == ProblemKind::Missing);
+            let kind = DeviceProblemKind::LogMissing;
+            let missing =
+                self.problems.iter_mut().filter(|one| one.kind == DeviceProblemKind::Missing);
             // Where a directory says that it is, there may be nothing. Of a list nobody knows what a path was to be, unless
             // nothing else is missing.
             let mut not_spindles: Vec<_> =
                 missing.filter(|one| one.position.is_none() || one.path.is_none()).collect();
             match &mut not_spindles[..] {
                 [one] if one.position.is_none() => one.kind = kind,
-                _ => self.problems.push(Problem { path: None, position: None, kind }),
+                _ => self.problems.push(DeviceProblem { path: None, position: None, kind }),
             }
         }
     }
@@ -157,8 +167,12 @@ impl Diagnosis {
 }
 
 /// Another device that says to be the same as the one numbered `at`.
-fn other_with<'a>(at: usize, label: &Label, seen: &'a [Seen]) -> Option<&'a Seen> {
-    let mut others = seen.iter().enumerate().filter(|(other, _)| *other != at);
+fn other_with<'a>(
+    at: usize,
+    label: &Label,
+    probed: &'a [ProbedDevice],
+) -> Option<&'a ProbedDevice> {
+    let mut others = probed.iter().enumerate().filter(|(other, _)| *other != at);
     let same = others.find(|(_, other)| {
         other.label.as_ref().is_ok_and(|other| other.array == label.array && other.own == label.own)
     });
@@ -166,14 +180,14 @@ fn other_with<'a>(at: usize, label: &Label, seen: &'a [Seen]) -> Option<&'a Seen
 }
 
 /// Why a device of the array cannot be relied upon.
-fn unfit(device: &Seen, label: &Label, newest: &Label) -> Option<ProblemKind> {
+fn unfit(device: &ProbedDevice, label: &Label, newest: &Label) -> Option<DeviceProblemKind> {
     let is_member = match label.kind {
         DeviceKind::Spindle => {
             let member = newest.members.get(usize::from(label.position));
             match member {
                 Some(member) if member.identity == label.own => {
                     if member.state == MemberState::Failed {
-                        return Some(ProblemKind::Failed);
+                        return Some(DeviceProblemKind::Failed);
                     }
                     true
                 }
@@ -183,13 +197,41 @@ fn unfit(device: &Seen, label: &Label, newest: &Label) -> Option<ProblemKind> {
         DeviceKind::Log => newest.log == Some(label.own),
     };
     if !is_member {
-        return Some(ProblemKind::Replaced);
+        return Some(DeviceProblemKind::Replaced);
     }
     // Nothing depends on a change before all that are present know of it: one that lacks the last alone was not yet told
     // when that was cut off, and nothing was written without it.
     if label.sequence.saturating_add(1) < newest.sequence {
-        return Some(ProblemKind::Older { sequence: label.sequence, newest: newest.sequence });
+        return Some(DeviceProblemKind::Older {
+            sequence: label.sequence,
+            newest: newest.sequence,
+        });
     }
     let needed_bytes = device.missing_bytes()?;
-    Some(ProblemKind::TooSmall { size_bytes: device.size_bytes, needed_bytes })
+    Some(DeviceProblemKind::TooSmall { size_bytes: device.size_bytes, needed_bytes })
+}
+
+/// The newest label.
+pub(super) fn newest_label(
+    probed: &[ProbedDevice],
+    diagnosis: &Diagnosis,
+    place: &ArrayLocation,
+) -> Result<Label, AssemblyError> {
+    let label = probed.get(diagnosis.newest).and_then(|probed| probed.label.as_ref().ok());
+    let none = || AssemblyError::NoArray { place: place.display(), problems: Vec::new() };
+    label.cloned().ok_or_else(none)
+}
+
+/// The newest superblock of the array on those of these spindles that are no longer being rebuilt.
+pub(super) fn newest_superblock(
+    probed: &[ProbedDevice],
+    spindles: &[Option<usize>],
+    label: &Label,
+) -> Option<Superblock> {
+    let members = spindles.iter().zip(&label.members);
+    let present = members.filter(|(_, member)| member.state == MemberState::Present);
+    let all = present.filter_map(|(at, _)| *at).flat_map(|at| probed[at].superblocks.iter());
+    all.filter(|superblock| superblock.array == label.array)
+        .max_by_key(|superblock| superblock.checkpoint)
+        .cloned()
 }

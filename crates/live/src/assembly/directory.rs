@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::error::{AssemblyError, ChangeError};
+use super::location::ArrayFile;
+use super::names::{ARRAY_FILE, is_array_file_name, is_created_name};
+use super::probe::is_of_an_array;
 use crate::device::{DeviceFile, Space};
-
-use super::create::{is_created_name, is_made_name};
-use super::place::ArrayFile;
-use super::{ARRAY_FILE, AssemblyError, ChangeError, is_of_an_array};
 
 /// A directory that was found fit for an array, with nothing written yet.
 pub(super) struct Directory {
@@ -46,7 +46,7 @@ impl Directory {
             let name = entry.map_err(|error| wrong(error.to_string()))?.file_name();
             let own = Path::new(&name);
             // A file that is only named like one that has taken another's place is somebody's.
-            let is_replacement = || is_made_name(own) && is_of_an_array(&path.join(own));
+            let is_replacement = || is_array_file_name(own) && is_of_an_array(&path.join(own));
             if is_created_name(own) || name == ARRAY_FILE || is_replacement() {
                 names.push(PathBuf::from(name));
             }
@@ -56,7 +56,7 @@ impl Directory {
             let (path, what) = (path.to_owned(), name.display().to_string());
             return Err(ChangeError::HoldsArray { path, what });
         }
-        let files = names.iter().filter(|name| is_made_name(name));
+        let files = names.iter().filter(|name| is_array_file_name(name));
         let before: Result<_, _> = files.map(|name| DeviceFile::open(path.join(name))).collect();
         Ok(Self { path: path.to_owned(), is_there: true, before: before? })
     }

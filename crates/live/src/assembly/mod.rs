@@ -1,36 +1,37 @@
-//! Which devices are an array: made, found again, and given up.
+//! Which devices are an array: created, opened, changed and destroyed.
 //!
-//! [`create`] makes files or takes devices and labels them; [`open`] finds an array's devices by their labels, says all
-//! that is wrong with them at once, and starts only with what is whole, or what redundancy makes good; [`look`] says the
-//! same without a lock. Nothing is written to a device that an array does not start with.
+//! [`create`] makes files or takes devices, and labels them. [`open`] finds an array's devices by their labels, reports
+//! everything that is wrong with them at once, and returns only devices that are whole, or whose loss redundancy makes
+//! good. [`look`] reports the same without taking a lock. No operation writes to a device that the array does not start
+//! with.
+//!
+//! The files build on each other in one direction: names and errors; labels on a device; probing of all named devices;
+//! their diagnosis; the operations.
 
 mod assembled;
-mod blank;
-mod change_error;
 mod create;
 mod destroy;
 mod device_label;
 mod diagnosis;
 mod directory;
-mod find;
-mod given;
-mod membership;
+mod error;
+mod location;
+mod names;
 mod open;
-mod place;
+mod probe;
 mod problem;
-mod random;
 mod replace;
-mod seen;
 mod status;
+mod supplied;
 
-pub use assembled::{Assembled, OpenOptions};
-pub use change_error::ChangeError;
-pub use create::{CreateOptions, Created, SpindleDevices, create, free_name};
-pub use destroy::{Destroyed, destroy};
-pub use membership::{mark_failed, name_device};
+pub use assembled::{AssembledArray, OpenOptions};
+pub use create::{CreateOptions, CreatedArray, SpindleDevices, create};
+pub use destroy::{DestroyReport, destroy};
+pub use error::{AssemblyError, ChangeError, LocationError};
+pub use location::{ArrayLocation, record_device_path};
+pub use names::{ARRAY_FILE, unused_path};
 pub use open::open;
-pub use place::{ARRAY_FILE, Place, PlaceError};
-pub use problem::{AssemblyError, Problem, ProblemKind};
-pub use replace::{NewDevice, NewLog, open_to_replace, prepare_replacement};
-pub use seen::is_of_an_array;
+pub use probe::is_of_an_array;
+pub use problem::{DeviceProblem, DeviceProblemKind};
+pub use replace::{NewLog, ReplacementDevice, mark_failed, open_to_replace, prepare_replacement};
 pub use status::{Condition, SpindleStatus, Status, look};

@@ -1,26 +1,50 @@
-//! Another device in the place of a spindle, or of the log.
+//! A spindle marked as failed; another device in the place of a spindle, or of the log.
 
 use std::path::{Path, PathBuf};
 
+use super::assembled::{AssembledArray, OpenOptions};
+use super::device_label::{blank_spindle, new_identity, write_log};
+use super::error::ChangeError;
+use super::location::ArrayLocation;
+use super::open::{FoundArray, FoundDevices, find, find_devices};
+use super::probe::DeviceKey;
+use super::supplied;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
-use crate::format::{LogLayout, Member, MemberState};
+use crate::format::{Label, LogLayout, Member, MemberState};
 
-use super::find::{Found, FoundDevices, find, find_devices};
-use super::seen::DeviceKey;
-use super::{Assembled, ChangeError, OpenOptions, Place, blank, given, random};
+/// Marks a spindle of an array that nobody has open as failed: what it has is not read again. Gives the new label.
+///
+/// # Errors
+/// If there is no such spindle, it is marked already, redundancy would not make it good, or the array cannot be opened;
+/// then nothing is written.
+pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, ChangeError> {
+    let options = OpenOptions { degraded: true, read_only: false };
+    let FoundArray { mut array, mut stale } = find(place, options)?;
+    array.check_redundancy_without(position)?;
+    // It may be for this that it fails: that it does not take its label.
+    stale.retain(|one| *one != Some(position));
+    if array.label.members[usize::from(position)].state == MemberState::Failed {
+        return Err(ChangeError::FailedAlready { position });
+    }
+    array.complete(&stale)?;
+    array.change_members(|members| {
+        members[usize::from(position)].state = MemberState::Failed;
+    })?;
+    Ok(array.label)
+}
 
 /// A device that is to take the place of a spindle, or of the log.
 #[derive(Debug, Clone)]
-pub enum NewDevice {
+pub enum ReplacementDevice {
     /// A file that is made, as large as the others need to be.
-    Made {
+    NewFile {
         /// Where; nothing may be there.
         path: PathBuf,
         /// What space it gets.
         space: Space,
     },
     /// A file or block device that is there.
-    Given {
+    Existing {
         /// It.
         path: PathBuf,
         /// Whether to write over what it holds.
@@ -28,12 +52,12 @@ pub enum NewDevice {
     },
 }
 
-impl NewDevice {
+impl ReplacementDevice {
     /// Where it is, or will be.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
-            Self::Made { path, .. } | Self::Given { path, .. } => path,
+            Self::NewFile { path, .. } | Self::Existing { path, .. } => path,
         }
     }
 
@@ -42,38 +66,38 @@ impl NewDevice {
         &self,
         blocks: u64,
         others: impl Iterator<Item = &'a DeviceFile>,
-    ) -> Result<Taken, ChangeError> {
+    ) -> Result<ClaimedDevice, ChangeError> {
         match self {
-            Self::Made { path, space } => {
+            Self::NewFile { path, space } => {
                 let device = DeviceFile::create(path, blocks * BLOCK_BYTES as u64, *space)?;
-                Ok(Taken { device, made: MadeFile(Some(path.clone())) })
+                Ok(ClaimedDevice { device, made: NewFileGuard(Some(path.clone())) })
             }
-            Self::Given { path, force } => {
-                check_not_of(others, path)?;
-                let device = given::open_one(path, *force)?;
-                given::check_size(&device, blocks)?;
-                Ok(Taken { device, made: MadeFile(None) })
+            Self::Existing { path, force } => {
+                check_not_a_member(others, path)?;
+                let device = supplied::open_one(path, *force)?;
+                supplied::check_size(&device, blocks)?;
+                Ok(ClaimedDevice { device, made: NewFileGuard(None) })
             }
         }
     }
 }
 
 /// A device that is to have a place in an array.
-struct Taken {
+struct ClaimedDevice {
     device: DeviceFile,
-    made: MadeFile,
+    made: NewFileGuard,
 }
 
 /// A file that was made for it, if it was. It goes again, unless it is kept.
-struct MadeFile(Option<PathBuf>);
+struct NewFileGuard(Option<PathBuf>);
 
-impl MadeFile {
+impl NewFileGuard {
     fn keep(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for MadeFile {
+impl Drop for NewFileGuard {
     fn drop(&mut self) {
         // The error that led here is the one to be told of.
         if let Some(path) = &self.0 {
@@ -88,17 +112,18 @@ impl Drop for MadeFile {
 /// # Errors
 /// If there is no such spindle, it is whole, redundancy would not make it good, or others are missing; nothing is written then.
 pub fn open_to_replace(
-    place: &Place,
+    place: &ArrayLocation,
     position: u16,
     degraded: bool,
-) -> Result<Assembled, ChangeError> {
-    let Found { mut array, stale } = find(place, OpenOptions { degraded: true, read_only: false })?;
-    array.spare(position)?;
+) -> Result<AssembledArray, ChangeError> {
+    let FoundArray { mut array, stale } =
+        find(place, OpenOptions { degraded: true, read_only: false })?;
+    array.check_redundancy_without(position)?;
     if !array.lost().contains(&position) {
         return Err(ChangeError::Whole { position });
     }
     if !degraded {
-        array.check_others_are_here(position)?;
+        array.check_others_present(position)?;
     }
     array.begin(&stale)?;
     Ok(array)
@@ -106,24 +131,24 @@ pub fn open_to_replace(
 
 /// Puts a new device, blank, into the place of the spindle at `position`: a member in state rebuilding, labels raised on
 /// all. The device that was there is let go, and not written. To rebuild it is the caller's; when that is done its state
-/// becomes present by [`Assembled::change_members`]. If a directory names the devices, [`name_device`](super::name_device)
+/// becomes present by [`AssembledArray::change_members`]. If a directory names the devices, [`record_device_path`](super::record_device_path)
 /// is the caller's too.
 ///
 /// # Errors
 /// If there is no such spindle, redundancy would not make it good, or the device does not suit; nothing is written then.
 pub fn prepare_replacement(
-    array: &mut Assembled,
+    array: &mut AssembledArray,
     position: u16,
-    by: &NewDevice,
+    by: &ReplacementDevice,
 ) -> Result<(), ChangeError> {
-    array.spare(position)?;
+    array.check_redundancy_without(position)?;
     let blocks = array.configuration.spindle_device_blocks();
     let others = array.spindles.iter().flatten().chain([&array.log]);
-    let Taken { device, made } = by.take(blocks, others)?;
-    if matches!(by, NewDevice::Given { .. }) {
-        blank::blank_spindle(&device, &array.configuration)?;
+    let ClaimedDevice { device, made } = by.take(blocks, others)?;
+    if matches!(by, ReplacementDevice::Existing { .. }) {
+        blank_spindle(&device, &array.configuration)?;
     }
-    let identity = random::identity()?;
+    let identity = new_identity()?;
     let at = usize::from(position);
     array.spindles[at] = Some(device);
     made.keep();
@@ -136,7 +161,7 @@ pub fn prepare_replacement(
 /// A device that is to be an array's log, found fit before anything is done to the array.
 pub struct NewLog {
     path: PathBuf,
-    made: MadeFile,
+    made: NewFileGuard,
     layout: LogLayout,
     degraded: bool,
     /// Whether the array was shut down: what the log has is on the spindles.
@@ -149,15 +174,19 @@ impl NewLog {
     ///
     /// # Errors
     /// If the device does not suit, or the spindles cannot be opened.
-    pub fn prepare(place: &Place, by: &NewDevice, degraded: bool) -> Result<Self, ChangeError> {
+    pub fn prepare(
+        place: &ArrayLocation,
+        by: &ReplacementDevice,
+        degraded: bool,
+    ) -> Result<Self, ChangeError> {
         let options = OpenOptions { degraded, read_only: true };
         let found = find_devices(place, options, false)?;
         let layout = found.configuration.log_layout();
         let others = found.spindles.iter().flatten().chain(&found.log);
-        let Taken { device, made } = by.take(layout.device_blocks(), others)?;
-        if matches!(by, NewDevice::Made { .. }) {
+        let ClaimedDevice { device, made } = by.take(layout.device_blocks(), others)?;
+        if matches!(by, ReplacementDevice::NewFile { .. }) {
             // Before anything is given up there is room for all of it.
-            blank::write_log(&device, layout.device_blocks())?;
+            write_log(&device, layout.device_blocks())?;
         }
         let is_clean = found.superblock.is_some_and(|superblock| superblock.clean);
         // It is not kept open: where it was made it may have the name of the log that is missing.
@@ -166,13 +195,13 @@ impl NewLog {
 
     /// Puts it into the place of the log of the array, blank, labels raised on all. The log that was there is not written. Gives
     /// whether writes may be lost by it: where the newest consistency point is not the one that the array was shut down with.
-    /// If a directory names the devices, [`name_device`](super::name_device) is the caller's too.
+    /// If a directory names the devices, [`record_device_path`](super::record_device_path) is the caller's too.
     ///
     /// # Errors
     /// If writes may be lost and that is not accepted, or the spindles cannot be opened; nothing is written then.
-    pub fn put_in_place(
+    pub fn install(
         self,
-        place: &Place,
+        place: &ArrayLocation,
         accept_lost_writes: bool,
     ) -> Result<bool, ChangeError> {
         let options = OpenOptions { degraded: self.degraded, read_only: false };
@@ -183,12 +212,13 @@ impl NewLog {
             let checkpoint = superblock.map_or(0, |superblock| superblock.checkpoint);
             return Err(ChangeError::LogNeeded { checkpoint });
         }
-        let identity = random::identity()?;
+        let identity = new_identity()?;
         let log = DeviceFile::open(&self.path)?;
         // All of it: records of this array would be taken for new ones.
-        blank::write_log(&log, self.layout.device_blocks())?;
+        write_log(&log, self.layout.device_blocks())?;
         self.made.keep();
-        let mut array = Assembled { label, configuration, spindles, log, superblock, problems };
+        let mut array =
+            AssembledArray { label, configuration, spindles, log, superblock, problems };
         // Who lacks the last change must not lack two.
         let stale: Vec<_> = stale.into_iter().filter(Option::is_some).collect();
         array.complete(&stale)?;
@@ -199,7 +229,7 @@ impl NewLog {
 }
 
 /// A device that the array has open would only be called in use, by ourselves.
-fn check_not_of<'a>(
+fn check_not_a_member<'a>(
     devices: impl Iterator<Item = &'a DeviceFile>,
     path: &Path,
 ) -> Result<(), ChangeError> {

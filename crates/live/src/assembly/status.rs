@@ -1,18 +1,18 @@
-//! How an array is, seen from outside.
+//! The state of an array, without opening it for use.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use super::diagnosis::{Diagnosis, newest_label, newest_superblock};
+use super::error::AssemblyError;
+use super::location::ArrayLocation;
+use super::probe::{ProbeResult, probe_all};
+use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::Configuration;
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenError};
 use crate::format::{Label, MemberState, Superblock};
-
-use super::diagnosis::Diagnosis;
-use super::find::{newest_label, newest_superblock};
-use super::seen::{Sight, look_at};
-use super::{AssemblyError, Place, Problem, ProblemKind};
 
 /// An array as its devices say it is.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct Status {
     /// The newest good superblock; that of an array that was never started has number 0.
     pub superblock: Option<Superblock>,
     /// All that is wrong.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<DeviceProblem>,
     /// Who has the array open, if somebody has: the device that was refused first, and the process, where that is known.
     pub in_use: Option<(PathBuf, Option<u32>)>,
 }
@@ -60,15 +60,15 @@ pub struct SpindleStatus {
 ///
 /// # Errors
 /// If there is no array, or its label cannot be understood.
-pub fn look(place: &Place) -> Result<Status, AssemblyError> {
+pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     let named = place.named()?;
     let open = |path: &Path| Ok::<_, AssemblyError>(open_to_read(path));
-    let Sight { seen, problems, devices: _ } = look_at(&named, open, |file: &File| file)?;
-    let diagnosis = Diagnosis::of(&seen, problems)
-        .map_err(|problems| AssemblyError::NoArray { place: place.shown(), problems })?;
-    let label = newest_label(&seen, &diagnosis, place)?;
+    let ProbeResult { probed, problems, devices: _ } = probe_all(&named, open, |file: &File| file)?;
+    let diagnosis = Diagnosis::of(&probed, problems)
+        .map_err(|problems| AssemblyError::NoArray { place: place.display(), problems })?;
+    let label = newest_label(&probed, &diagnosis, place)?;
     let configuration = Configuration::from_toml(&label.configuration).map_err(|source| {
-        AssemblyError::Configuration { path: seen[diagnosis.newest].path.clone(), source }
+        AssemblyError::Configuration { path: probed[diagnosis.newest].path.clone(), source }
     })?;
     let lost = diagnosis.lost(&label);
     let condition = match lost {
@@ -78,7 +78,7 @@ pub fn look(place: &Place) -> Result<Status, AssemblyError> {
         0 => Condition::Whole,
         _ => Condition::Degraded,
     };
-    let path = |at: usize| seen[at].path.clone();
+    let path = |at: usize| probed[at].path.clone();
     let spindles = diagnosis
         .spindles
         .iter()
@@ -90,31 +90,31 @@ pub fn look(place: &Place) -> Result<Status, AssemblyError> {
         condition,
         spindles,
         log: diagnosis.log.map(path),
-        superblock: newest_superblock(&seen, &diagnosis.spindles, &label),
-        in_use: ours.copied().find_map(|at| user_of(&seen[at].path)),
+        superblock: newest_superblock(&probed, &diagnosis.spindles, &label),
+        in_use: ours.copied().find_map(|at| user_of(&probed[at].path)),
         label,
         configuration,
         problems: diagnosis.problems,
     })
 }
 
-fn open_to_read(path: &Path) -> Result<File, ProblemKind> {
+fn open_to_read(path: &Path) -> Result<File, DeviceProblemKind> {
     let open = || {
         let kind = std::fs::metadata(path)?.file_type();
         // To open a pipe would wait for whoever writes to it.
         if !kind.is_file() && !kind.is_block_device() {
-            return Ok(Err(ProblemKind::not_storage()));
+            return Ok(Err(DeviceProblemKind::not_storage()));
         }
         let mut file = File::open(path)?;
         Ok(match file.seek(SeekFrom::End(0))? {
-            bytes if bytes < BLOCK_BYTES as u64 => Err(ProblemKind::not_blocks(bytes)),
+            bytes if bytes < BLOCK_BYTES as u64 => Err(DeviceProblemKind::not_blocks(bytes)),
             _ => Ok(file),
         })
     };
     open().unwrap_or_else(|error: std::io::Error| {
         Err(match error.kind() {
-            std::io::ErrorKind::NotFound => ProblemKind::Missing,
-            _ => ProblemKind::Unreadable(format!("cannot open it: {error}")),
+            std::io::ErrorKind::NotFound => DeviceProblemKind::Missing,
+            _ => DeviceProblemKind::Unreadable(format!("cannot open it: {error}")),
         })
     })
 }

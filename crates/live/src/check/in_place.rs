@@ -4,19 +4,19 @@ use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_raid::{MemberSet, StripeCodec, StripeShape, StripedLayout};
 
-use super::{Problem, Report, wrong};
+use super::{CheckReport, Inconsistency, wrong};
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::format::Superblock;
-use crate::offline::Offline;
+use crate::offline::OfflineArray;
 use crate::store::BlockState;
 use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
 
 /// A stripe at a time. What lies behind the LUN is of no use to anybody.
 pub(super) fn check<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &InPlaceConfig,
     superblock: &Superblock,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) {
     let shape = config.layout.shape();
     let Ok(codec) = StripeCodec::for_shape(shape, BLOCK_BYTES) else { return };
@@ -33,7 +33,7 @@ fn check_blocks(
     shape: StripeShape,
     members: &[MemberRead<'_>],
     superblock: &Superblock,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) {
     let mut unreadable = MemberSet::EMPTY;
     for (member, read) in shape.members().iter().zip(members) {
@@ -51,19 +51,19 @@ fn check_blocks(
         if let Some(why) = why {
             unreadable = unreadable.with(member);
             let (holds, place) = (read.holds, read.place);
-            report.findings.push(Problem::Block { holds, place, why });
+            report.findings.push(Inconsistency::Block { holds, place, why });
         }
     }
     for member in shape.gone(unreadable).iter() {
         let MemberRead { holds, place, is_used, .. } = members[member.index()];
         if is_used && holds != BlockContents::Parity {
-            report.findings.push(Problem::Gone { holds, place });
+            report.findings.push(Inconsistency::Lost { holds, place });
         }
     }
 }
 
 /// Holds parity against data that are all there and right by themselves.
-fn check_parity(codec: &StripeCodec, members: &[MemberRead<'_>], report: &mut Report) {
+fn check_parity(codec: &StripeCodec, members: &[MemberRead<'_>], report: &mut CheckReport) {
     let is_right = |one: &MemberRead<'_>| one.state.is_some_and(|state| !state.is_bad());
     if !members.iter().all(is_right) {
         return;
@@ -73,6 +73,6 @@ fn check_parity(codec: &StripeCodec, members: &[MemberRead<'_>], report: &mut Re
     let (data, [parity]) = members.split_at(codec.data_blocks()) else { return };
     if codec.check(&blocks).is_ok_and(|check| !check.holds()) {
         let of = unpointed_blocks(data);
-        report.findings.push(Problem::ParityInPlace { parity: parity.place, of });
+        report.findings.push(Inconsistency::ParityInPlace { parity: parity.place, of });
     }
 }

@@ -5,24 +5,24 @@ use std::collections::BTreeSet;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::{Dbn, SpindleIndex, StripeCodec};
 
-use super::{Problem, Reached, Report};
+use super::{CheckReport, Inconsistency, Reached};
 use crate::device::{BLOCK_BYTES, Devices};
-use crate::offline::{BlockPlace, Offline};
+use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::BlockState;
 
 /// Stripes whose spindles are all there. What is bad of blocks in use has been found on the way to them.
 pub(super) fn check<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     reached: &Reached,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) {
     let group = &config.group;
     let Ok(codec) = StripeCodec::for_shape(group.stripe_shape(), BLOCK_BYTES) else { return };
     let stripes: BTreeSet<u64> = reached.keys().map(|vbn| group.locate(*vbn).dbn.0).collect();
     for stripe in stripes {
-        let places: Vec<BlockPlace> = (0..group.spindles())
-            .map(|spindle| BlockPlace { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) })
+        let places: Vec<SpindleBlock> = (0..group.spindles())
+            .map(|spindle| SpindleBlock { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) })
             .collect();
         let read = offline.read_states(&places);
         if read.iter().any(|(_, state)| state.is_none()) {
@@ -37,14 +37,14 @@ pub(super) fn check<D: Devices>(
             if is_data && reached.contains_key(&group.vbn(place.spindle, place.dbn)) {
                 continue;
             }
-            report.findings.push(Problem::Beside { place, why: bad.to_string() });
+            report.findings.push(Inconsistency::UnusedBlock { place, why: bad.to_string() });
         }
         let blocks: Vec<Vec<u8>> = read.into_iter().map(|(bytes, _)| bytes).collect();
         if is_whole
             && let Ok(check) = codec.check(&blocks)
             && !check.holds()
         {
-            report.findings.push(Problem::Parity { stripe, check });
+            report.findings.push(Inconsistency::Parity { stripe, check });
         }
     }
 }

@@ -5,17 +5,17 @@ use strewn_array::write_anywhere::metadata::{Pointer, decode_pointers};
 use strewn_array::write_anywhere::{BlockKeys, WriteAnywhereConfig};
 use strewn_raid::Vbn;
 
-use super::{Problem, Reach, Reached, Report, wrong};
+use super::{CheckReport, Inconsistency, Reach, Reached, wrong};
 use crate::device::Devices;
 use crate::format::Superblock;
-use crate::offline::{BlockPlace, Offline};
+use crate::offline::{OfflineArray, SpindleBlock};
 
 /// A level of the tree at a time; gives the blocks that are reached.
 pub(super) fn check<D: Devices>(
-    offline: &mut Offline<'_, D>,
+    offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     superblock: &Superblock,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Reached {
     let keys = config.block_keys();
     let bitmap = vec![None; keys.aggregate_bitmap().len()];
@@ -44,9 +44,9 @@ impl Walk<'_> {
     /// Goes from a block to all that it leads to, but not twice to what several trees have in common.
     fn below<D: Devices>(
         &mut self,
-        offline: &mut Offline<'_, D>,
+        offline: &mut OfflineArray<'_, D>,
         top: Option<(u32, Pointer)>,
-        report: &mut Report,
+        report: &mut CheckReport,
     ) {
         let mut level: Vec<(u32, Pointer)> = top.into_iter().collect();
         while !level.is_empty() {
@@ -55,19 +55,19 @@ impl Walk<'_> {
     }
 
     /// Whether a block was not reached before.
-    fn is_new(&mut self, key: u32, pointer: Pointer, report: &mut Report) -> bool {
+    fn is_new(&mut self, key: u32, pointer: Pointer, report: &mut CheckReport) -> bool {
         let Pointer { vbn, checksum } = pointer;
         let reach = Reach { holds: self.keys.holds(key), checksum };
         let holds = reach.holds;
         if vbn.0 >= self.config.group.total_blocks() {
-            report.findings.push(Problem::Outside { holds, vbn });
+            report.findings.push(Inconsistency::OutOfRange { holds, vbn });
             return false;
         }
         match self.reached.insert(vbn, reach) {
             None => true,
             Some(before) if before == reach => false,
             Some(Reach { holds: one, .. }) => {
-                report.findings.push(Problem::Shared { vbn, one, other: holds });
+                report.findings.push(Inconsistency::SharedPlace { vbn, one, other: holds });
                 true
             }
         }
@@ -76,13 +76,14 @@ impl Walk<'_> {
     /// Looks at blocks; gives those that they lead to.
     fn level<D: Devices>(
         &mut self,
-        offline: &mut Offline<'_, D>,
+        offline: &mut OfflineArray<'_, D>,
         mut level: Vec<(u32, Pointer)>,
-        report: &mut Report,
+        report: &mut CheckReport,
     ) -> Vec<(u32, Pointer)> {
         level.retain(|(key, pointer)| self.is_new(*key, *pointer, report));
         let Self { config, keys, superblock, bitmap, .. } = self;
-        let places: Vec<BlockPlace> = level.iter().map(|(_, one)| place(config, one.vbn)).collect();
+        let places: Vec<SpindleBlock> =
+            level.iter().map(|(_, one)| place(config, one.vbn)).collect();
         let read = offline.read_states(&places);
         let mut next = Vec::new();
         for (((key, pointer), place), (bytes, state)) in level.iter().zip(places).zip(read) {
@@ -97,14 +98,14 @@ impl Walk<'_> {
             };
             let is_right = why.is_none() && state.is_some();
             if let Some(why) = why {
-                report.findings.push(Problem::Block { holds, place, why });
+                report.findings.push(Inconsistency::Block { holds, place, why });
             }
             let bytes = match is_right {
                 true => bytes,
                 false => match offline.compute(&config.group, place, pointer.checksum) {
                     Some(bytes) => bytes,
                     None => {
-                        report.findings.push(Problem::Gone { holds, place });
+                        report.findings.push(Inconsistency::Lost { holds, place });
                         continue;
                     }
                 },
@@ -121,7 +122,7 @@ impl Walk<'_> {
                     }
                     Err(error) => {
                         let why = error.to_string();
-                        report.findings.push(Problem::Block { holds, place, why });
+                        report.findings.push(Inconsistency::Block { holds, place, why });
                     }
                 }
             }
@@ -130,9 +131,9 @@ impl Walk<'_> {
     }
 }
 
-fn place(config: &WriteAnywhereConfig, vbn: Vbn) -> BlockPlace {
+fn place(config: &WriteAnywhereConfig, vbn: Vbn) -> SpindleBlock {
     let location = config.group.locate(vbn);
-    BlockPlace { spindle: location.spindle, dbn: location.dbn }
+    SpindleBlock { spindle: location.spindle, dbn: location.dbn }
 }
 
 fn check_bitmap(
@@ -140,7 +141,7 @@ fn check_bitmap(
     config: &WriteAnywhereConfig,
     superblock: &Superblock,
     reached: &Reached,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) {
     let in_use = |vbn: u64| {
         let block = bitmap.get((vbn / REGION_BLOCKS) as usize)?.as_ref()?;
@@ -149,7 +150,7 @@ fn check_bitmap(
     };
     for (&vbn, &Reach { holds, .. }) in reached {
         if in_use(vbn.0) == Some(false) {
-            report.findings.push(Problem::Free { vbn, holds });
+            report.findings.push(Inconsistency::MarkedFree { vbn, holds });
         }
     }
     // A block that was never written says nothing of its blocks.
@@ -162,6 +163,6 @@ fn check_bitmap(
     let (reached, held_back) =
         (reached.len() as u64 + for_superblock, superblock.root.held_back_blocks);
     if in_bitmap != reached + held_back {
-        report.findings.push(Problem::Count { in_bitmap, reached, held_back });
+        report.findings.push(Inconsistency::InUseCount { in_bitmap, reached, held_back });
     }
 }

@@ -5,7 +5,7 @@ use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhereConfig};
 use strewn_raid::{ParityGroup, SECTOR_BYTES};
 
-use super::{Configuration, ConfigurationError, InPlaceLayout, Layout, WriteAnywhereLayout};
+use super::{ArrayLayout, Configuration, ConfigurationError, InPlaceLayout, WriteAnywhereLayout};
 use crate::device::BLOCK_BYTES;
 use crate::format::LogLayout;
 
@@ -29,10 +29,10 @@ impl Configuration {
     pub fn array(&self) -> Result<ArrayConfig, ConfigurationError> {
         self.check()?;
         match &self.layout {
-            Layout::WriteAnywhere(layout) => {
+            ArrayLayout::WriteAnywhere(layout) => {
                 self.write_anywhere(layout).map(ArrayConfig::WriteAnywhere)
             }
-            Layout::InPlace(layout) => self.in_place(layout).map(ArrayConfig::InPlace),
+            ArrayLayout::InPlace(layout) => self.in_place(layout).map(ArrayConfig::InPlace),
         }
     }
 

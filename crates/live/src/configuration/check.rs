@@ -3,7 +3,7 @@
 use strewn_alloc::VirtualSpace;
 use strewn_raid::{ParityGroup, SECTOR_BYTES, VraidConfig};
 
-use super::{Configuration, InPlaceLayout, Layout, LayoutName, Size, WriteAnywhereLayout};
+use super::{ArrayLayout, Configuration, InPlaceLayout, LayoutName, Size, WriteAnywhereLayout};
 use crate::device::BLOCK_BYTES;
 use crate::format::{MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, ROW_DATA_BLOCKS};
 
@@ -155,8 +155,8 @@ impl Configuration {
             return Err(ConfigurationError::SpindlesTooSmall { layout, spindle_bytes: 0 });
         }
         match &self.layout {
-            Layout::WriteAnywhere(layout) => self.check_write_anywhere(layout),
-            Layout::InPlace(layout) => self.check_in_place(layout),
+            ArrayLayout::WriteAnywhere(layout) => self.check_write_anywhere(layout),
+            ArrayLayout::InPlace(layout) => self.check_in_place(layout),
         }
     }
 

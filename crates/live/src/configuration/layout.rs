@@ -92,7 +92,7 @@ impl FromStr for LayoutName {
 /// A layout with its sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Layout {
+pub enum ArrayLayout {
     /// Copy on write: `strewn_array::write_anywhere`.
     WriteAnywhere(WriteAnywhereLayout),
     /// Where it belongs: `strewn_array::in_place`.

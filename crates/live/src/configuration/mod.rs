@@ -1,6 +1,6 @@
 //! How an array is made: what its label keeps as TOML, and the arrays of `strewn-array` from it.
 //!
-//! [`Request::plan`] makes one from what a person says, with everything else filled in; from then on it is as it was
+//! [`ArraySpec::plan`] makes one from what a person says, with everything else filled in; from then on it is as it was
 //! written, whatever later programs would fill in. Sizes are in blocks of 4 KiB or in bytes.
 
 mod arrays;
@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 
 pub use arrays::ArrayConfig;
 pub use check::ConfigurationError;
-pub use layout::{InPlaceLayout, Layout, LayoutName, Stripes, UnknownLayout, WriteAnywhereLayout};
-pub use plan::Request;
+pub use layout::{
+    ArrayLayout, InPlaceLayout, LayoutName, Stripes, UnknownLayout, WriteAnywhereLayout,
+};
+pub use plan::ArraySpec;
 pub(crate) use size::Size;
 
 use crate::device::BLOCK_BYTES;
@@ -33,7 +35,7 @@ pub struct Configuration {
     /// The buffer cache (write-anywhere), or the write cache (in place), in bytes.
     pub cache_bytes: u64,
     /// Where blocks go.
-    pub layout: Layout,
+    pub layout: ArrayLayout,
 }
 
 impl Configuration {
@@ -65,11 +67,11 @@ impl Configuration {
     #[must_use]
     pub fn layout_name(&self) -> LayoutName {
         match &self.layout {
-            Layout::WriteAnywhere(layout) => match layout.parity {
+            ArrayLayout::WriteAnywhere(layout) => match layout.parity {
                 strewn_raid::Parity::Raid4 => LayoutName::Raid4,
                 strewn_raid::Parity::RaidDp => LayoutName::RaidDp,
             },
-            Layout::InPlace(layout) => layout.name(),
+            ArrayLayout::InPlace(layout) => layout.name(),
         }
     }
 
@@ -77,10 +79,10 @@ impl Configuration {
     #[must_use]
     pub fn spindles(&self) -> u16 {
         match &self.layout {
-            Layout::WriteAnywhere(layout) => {
+            ArrayLayout::WriteAnywhere(layout) => {
                 layout.data_spindles.saturating_add(layout.parity.spindles())
             }
-            Layout::InPlace(layout) => layout.spindles(),
+            ArrayLayout::InPlace(layout) => layout.spindles(),
         }
     }
 

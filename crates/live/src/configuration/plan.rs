@@ -5,7 +5,7 @@ use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::VraidConfig;
 
 use super::{
-    Configuration, ConfigurationError, InPlaceLayout, Layout, LayoutName, Stripes,
+    ArrayLayout, Configuration, ConfigurationError, InPlaceLayout, LayoutName, Stripes,
     WriteAnywhereLayout,
 };
 use crate::device::BLOCK_BYTES;
@@ -15,7 +15,7 @@ const MEBIBYTE: u64 = 1 << 20;
 
 /// What must be said of an array, and what may be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct ArraySpec {
     /// The layout.
     pub layout: LayoutName,
     /// Spindles without those of parity, or their worth of RAID-5; of VRAID-5 all of them.
@@ -30,7 +30,7 @@ pub struct Request {
     pub cache_bytes: Option<u64>,
 }
 
-impl Request {
+impl ArraySpec {
     /// All spindles, those of parity included.
     #[must_use]
     pub fn spindles(&self) -> u16 {
@@ -95,7 +95,7 @@ impl Request {
                 let delayed_free_blocks = lun_blocks / 100;
                 // A half of the log makes fewer than two blocks dirty for each 4 KiB of it.
                 let log_blocks = u32::try_from(2 * (log_half_bytes / block)).unwrap_or(u32::MAX);
-                Layout::WriteAnywhere(WriteAnywhereLayout {
+                ArrayLayout::WriteAnywhere(WriteAnywhereLayout {
                     parity,
                     data_spindles: self.data_spindles,
                     volume_blocks: WriteAnywhereConfig::volume_blocks_for(
@@ -124,7 +124,7 @@ impl Request {
                         (Stripes::Dealt, dealt.map_err(|_| error)?)
                     }
                 };
-                Layout::InPlace(InPlaceLayout {
+                ArrayLayout::InPlace(InPlaceLayout {
                     stripes,
                     redundancy_sets: vraid.redundancy_sets,
                     chunk_bytes: vraid.chunk_bytes,

@@ -1,7 +1,7 @@
 use super::*;
 
-fn request(layout: LayoutName) -> Request {
-    Request {
+fn request(layout: LayoutName) -> ArraySpec {
+    ArraySpec {
         layout,
         data_spindles: 6,
         spindle_bytes: 512 << 20,
@@ -56,7 +56,7 @@ fn what_is_planned_is_an_array_and_its_largest_lun_too() {
 
 #[test]
 fn what_cannot_be_is_said_with_the_value_and_what_can() {
-    let of = |change: &dyn Fn(&mut Request)| {
+    let of = |change: &dyn Fn(&mut ArraySpec)| {
         let mut request = request(LayoutName::RaidDp);
         change(&mut request);
         let error = request.plan().unwrap_err();

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::hashing::NumberMap;
+use rustc_hash::FxHashMap;
 
-use super::{DeviceIndex, Devices, Done, Io, IoId, Waker};
+use super::{DeviceIndex, Devices, Io, IoCompletion, IoId, Waker};
 
 /// Devices whose I/Os are counted and timed: two readings of the clock a call, and an entry of a map an I/O.
 ///
@@ -14,7 +14,7 @@ use super::{DeviceIndex, Devices, Done, Io, IoId, Waker};
 pub struct Measured<D> {
     devices: D,
     /// When each I/O that is under way was asked for, and of which device.
-    under_way: NumberMap<IoId, (u64, DeviceIndex)>,
+    under_way: FxHashMap<IoId, (u64, DeviceIndex)>,
     each: Vec<State>,
 }
 
@@ -78,7 +78,7 @@ impl<D: Devices> Measured<D> {
         let now_ns = devices.now_ns();
         let state = || State { counted_to_ns: now_ns, ..State::default() };
         let each = (0..devices.count()).map(|_| state()).collect();
-        Self { devices, under_way: NumberMap::default(), each }
+        Self { devices, under_way: FxHashMap::default(), each }
     }
 
     /// What each device did since the last call, by its number.
@@ -127,7 +127,7 @@ impl<D: Devices> Devices for Measured<D> {
         state.under_way += 1;
         if let Some((_, bytes)) = io.extent() {
             match io.request {
-                super::Request::Read { .. } => state.counted.read_bytes += bytes,
+                super::IoRequest::Read { .. } => state.counted.read_bytes += bytes,
                 _ => state.counted.written_bytes += bytes,
             }
         }
@@ -135,7 +135,7 @@ impl<D: Devices> Devices for Measured<D> {
         self.devices.submit(io);
     }
 
-    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>) {
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>) {
         let before = done.len();
         self.devices.wait(timeout, done);
         if done.len() == before {
@@ -167,7 +167,7 @@ impl<D: Devices> Devices for Measured<D> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BLOCK_BYTES, Buffer, Request, SimulatedDevices};
+    use super::super::{BLOCK_BYTES, Buffer, IoRequest, SimulatedDevices};
     use super::*;
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let mut done = Vec::new();
         let mut all = DeviceMeasures::default();
         for id in 0..200 {
-            let request = Request::Read { offset: 0, into: Buffer::zeroed(1) };
+            let request = IoRequest::Read { offset: 0, into: Buffer::zeroed(1) };
             devices.submit(Io { id: IoId(id), device: DeviceIndex(0), request });
             if id % 3 == 0 {
                 devices.wait(None, &mut done);

@@ -17,13 +17,13 @@ pub use measured::{DeviceMeasures, Measured};
 #[cfg(unix)]
 pub use probe::{Finding, probe};
 #[cfg(unix)]
-pub use real::{DeviceFile, Engine, OpenDevice, OpenError, RealDevices, Space, open_devices};
+pub use real::{DeviceFile, IoBackend, OpenDevice, OpenError, RealDevices, Space, open_devices};
 pub use simulated::{SimulatedDevices, SimulatedDisk};
 pub use waker::Waker;
 
 /// Devices that do what they are asked, in any order, while the caller goes on.
 ///
-/// One thread asks and waits. Every [`Io`] submitted comes back as exactly one [`Done`], with its buffer.
+/// One thread asks and waits. Every [`Io`] submitted comes back as exactly one [`IoCompletion`], with its buffer.
 pub trait Devices {
     /// What can take the place of a device that failed.
     type Replacement;
@@ -50,7 +50,7 @@ pub trait Devices {
 
     /// Sends what is queued, waits at most `timeout` (`None`: until something happens) for completions or a
     /// wake-up, and adds all that is done to `done`. It may come back with nothing.
-    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>);
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>);
 
     /// What makes a `wait` in progress return, or the next one if there is none.
     fn waker(&self) -> Waker;
@@ -79,12 +79,12 @@ pub struct Io {
     /// Who is to do it.
     pub device: DeviceIndex,
     /// What is to be done.
-    pub request: Request,
+    pub request: IoRequest,
 }
 
 /// What a device can do. Offsets and lengths are in bytes, and multiples of [`BLOCK_BYTES`].
 #[derive(Debug, Clone)]
-pub enum Request {
+pub enum IoRequest {
     /// Reads as much as `into` holds.
     Read {
         /// From where on.
@@ -107,7 +107,7 @@ pub enum Request {
 
 /// What became of an [`Io`].
 #[derive(Debug)]
-pub struct Done {
+pub struct IoCompletion {
     /// Its name.
     pub id: IoId,
     /// Who did it.
@@ -123,17 +123,17 @@ impl Io {
     #[must_use]
     pub fn extent(&self) -> Option<(u64, u64)> {
         match &self.request {
-            Request::Read { offset, into: buffer }
-            | Request::Write { offset, from: buffer, .. } => {
+            IoRequest::Read { offset, into: buffer }
+            | IoRequest::Write { offset, from: buffer, .. } => {
                 Some((*offset, buffer.bytes().len() as u64))
             }
-            Request::Flush => None,
+            IoRequest::Flush => None,
         }
     }
 
     /// It as it comes back when it could not even begin.
-    fn refused(self, error: IoError) -> Done {
-        Done {
+    fn refused(self, error: IoError) -> IoCompletion {
+        IoCompletion {
             id: self.id,
             device: self.device,
             buffer: self.request.into_buffer(),
@@ -154,7 +154,7 @@ impl Io {
     }
 }
 
-impl Request {
+impl IoRequest {
     fn into_buffer(self) -> Buffer {
         match self {
             Self::Read { into: buffer, .. } | Self::Write { from: buffer, .. } => buffer,

@@ -1,54 +1,53 @@
-//! Consistency points on their way to being safe: a flush, the labels, the superblock, in this order. And the flushes
-//! that redo records wait for.
+//! Commits: a flush, then the labels, then the superblock, in this order. And the flushes that free the redo log.
 
 use strewn_array::Root;
 use strewn_raid::SpindleIndex;
 
-use super::{Engine, FLUSH_FOR_REDO, FLUSH_FOR_SUPERBLOCK, LiveArray, SUPERBLOCK};
+use super::{FLUSH_FOR_REDO, FLUSH_FOR_SUPERBLOCK, LiveArray, LiveArrayEngine, SUPERBLOCK};
 use crate::format::Superblock;
 
-/// A consistency point whose blocks are all written, on its way to being safe.
-pub(super) struct Committing {
+/// A consistency point whose blocks are all written, on its way to a durable superblock.
+pub(super) struct PendingCommit {
     superblock: Superblock,
     stage: CommitStage,
-    /// Whether its flush is the one that the log knows of: a flush for redo records that ends while that of a superblock is
-    /// under way says nothing of what the latter will make safe.
+    /// Whether the log counts on this flush. A flush for redo records that is already in flight may end first, and
+    /// says nothing about what this one makes safe.
     flushes_redo: bool,
-    /// Whether the array waits for it.
-    of_array: bool,
-    /// Spindles that are present once it is safe.
+    /// Whether the array waits for this commit.
+    notifies_array: bool,
+    /// Spindles whose rebuild is safe with this superblock.
     pub(super) rebuilt: Vec<SpindleIndex>,
 }
 
-impl Committing {
-    pub(super) fn new(superblock: Superblock, of_array: bool) -> Self {
+impl PendingCommit {
+    pub(super) fn new(superblock: Superblock, notifies_array: bool) -> Self {
         let (stage, rebuilt) = (CommitStage::Waiting, Vec::new());
-        Self { superblock, stage, flushes_redo: false, of_array, rebuilt }
+        Self { superblock, stage, flushes_redo: false, notifies_array, rebuilt }
     }
 }
 
-/// How far it is.
+/// The stages of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommitStage {
-    /// Nothing has been asked for.
+    /// No I/O was issued yet.
     Waiting,
     /// The spindles are being flushed.
     Flushing,
-    /// They are; the superblock waits for the labels, should a spindle have been lost meanwhile.
+    /// The spindles are flushed. The superblock waits for the labels if a spindle was lost meanwhile.
     Flushed,
     /// The superblock is being written.
     Writing,
 }
 
-impl<A: LiveArray> Engine<A> {
-    /// Writes one more superblock, which says that nothing of the log is needed, and whether the array is left as it is.
-    /// Of use only when all [has caught up](Self::has_caught_up).
+impl<A: LiveArray> LiveArrayEngine<A> {
+    /// Writes one more superblock, which needs nothing of the log; `clean` says that the array is shut down with it.
+    /// The array must be [caught up](Self::is_caught_up).
     pub fn seal(&mut self, clean: bool) {
-        let log_start = self.world.log.next_sequence();
+        let log_start = self.driver.log.next_sequence();
         self.log_start = log_start;
         let superblock = Superblock { log_start, clean, ..self.superblock.next() };
-        self.committing = Some(Committing::new(superblock, true));
-        self.settle();
+        self.committing = Some(PendingCommit::new(superblock, true));
+        self.run_to_quiescence();
     }
 
     pub(super) fn begin_commit(&mut self, root: Root) {
@@ -57,16 +56,16 @@ impl<A: LiveArray> Engine<A> {
             return;
         }
         let superblock = Superblock {
-            checkpoint: self.world.checkpoint,
+            checkpoint: self.driver.checkpoint,
             log_start: if self.replaying { self.superblock.log_start } else { self.log_start },
             root,
             ..self.superblock.next()
         };
-        self.committing = Some(Committing::new(superblock, true));
+        self.committing = Some(PendingCommit::new(superblock, true));
     }
 
-    /// Writes the superblock of a consistency point when nothing is in its way: host records before it that are not durable
-    /// yet, which it covers, and labels that do not say yet which spindles it does without.
+    /// Advances the commit if nothing holds it up: host records that it covers must be durable, and the labels must
+    /// say which spindles it goes without.
     pub(super) fn commit_if_ready(&mut self) -> bool {
         let Some(committing) = &self.committing else { return false };
         let log_start = committing.superblock.log_start;
@@ -83,73 +82,84 @@ impl<A: LiveArray> Engine<A> {
     }
 
     fn flush_for_superblock(&mut self) {
-        let rebuilt = self.can_be_present();
+        let rebuilt = self.promotable();
         let Some(committing) = &mut self.committing else { return };
         committing.stage = CommitStage::Flushing;
         committing.rebuilt = rebuilt;
-        committing.superblock.redo_start = self.world.log.redo_start();
+        committing.superblock.redo_start = self.driver.log.redo_start();
         committing.flushes_redo = !self.flushing_for_redo;
         if committing.flushes_redo {
-            self.world.log.flush_started();
+            self.driver.log.flush_started();
         }
-        self.world.store.flush(FLUSH_FOR_SUPERBLOCK);
+        self.driver.store.flush(FLUSH_FOR_SUPERBLOCK);
     }
 
-    /// What is flushed is flushed on all spindles that the labels have as present.
+    /// Writes the superblock. The spindles that were flushed are those that the labels have as present.
     fn write_superblock(&mut self) {
         let Some(committing) = &mut self.committing else { return };
         committing.stage = CommitStage::Writing;
         committing.superblock.label_sequence = self.labels.label().sequence;
-        self.world.store.write_superblock(SUPERBLOCK, &committing.superblock);
+        self.driver.store.write_superblock(SUPERBLOCK, &committing.superblock);
     }
 
-    /// The spindles are flushed that a superblock leads to.
-    pub(super) fn flushed_for_superblock(&mut self) {
+    /// The spindles are flushed; the superblock may follow.
+    pub(super) fn on_superblock_flush(&mut self) {
         if let Some(committing) = &mut self.committing {
             committing.stage = CommitStage::Flushed;
         }
     }
 
-    pub(super) fn superblock_is_safe(&mut self) {
+    pub(super) fn on_superblock_durable(&mut self) {
         let Some(committing) = self.committing.take() else { return };
-        let Committing { superblock, flushes_redo, of_array, rebuilt, .. } = committing;
-        self.world.checkpoint = superblock.checkpoint + 1;
+        let PendingCommit { superblock, flushes_redo, notifies_array, rebuilt, .. } = committing;
+        self.assert_follows(&superblock);
+        self.driver.checkpoint = superblock.checkpoint + 1;
         self.superblock = superblock;
         if flushes_redo {
-            self.world.log.flush_finished();
+            self.driver.log.flush_finished();
         }
-        self.are_present(&rebuilt);
-        if of_array && !self.replaying {
-            self.world.log.release();
+        self.promote(&rebuilt);
+        if notifies_array && !self.replaying {
+            self.driver.log.release();
         }
-        let durable = self.world.log.durable();
-        self.world.redo_is_durable(durable.redo);
-        if of_array {
-            self.array.committed(self.world.now_ns, &mut self.world);
+        let durable = self.driver.log.durable();
+        self.driver.on_redo_durable(durable.redo);
+        if notifies_array {
+            self.array.committed(self.driver.now_ns, &mut self.driver);
         }
         if let Some(root) = self.next_root.take() {
             self.begin_commit(root);
         }
     }
 
-    /// The redo area is full: what its records protect is made safe, so that it can be used again.
+    /// A restart takes the superblock with the highest number, and the log from where that one says: a number that is
+    /// left out or repeated goes to the wrong slot, and a log that begins earlier has been overwritten.
+    fn assert_follows(&self, superblock: &Superblock) {
+        let last = &self.superblock;
+        assert_eq!(superblock.checkpoint, last.checkpoint + 1, "superblocks are numbered in order");
+        assert!(superblock.log_start >= last.log_start, "the start of the log never falls");
+        assert!(superblock.redo_start >= last.redo_start, "the start of the redo log never falls");
+        assert!(superblock.label_sequence >= last.label_sequence, "labels never fall");
+    }
+
+    /// If a half of the redo log is full, flushes the spindles so that it can be reused.
     pub(super) fn flush_for_redo(&mut self) -> bool {
         let is_flushing = self.flushing_for_redo
             || self.committing.as_ref().is_some_and(|committing| committing.flushes_redo);
-        if !is_flushing && self.labels.is_idle() && self.world.log.wants_flush() {
+        if !is_flushing && self.labels.is_idle() && self.driver.log.wants_flush() {
             self.flushing_for_redo = true;
-            self.world.log.flush_started();
-            self.world.store.flush(FLUSH_FOR_REDO);
+            self.driver.log.flush_started();
+            self.driver.store.flush(FLUSH_FOR_REDO);
         }
-        // A spindle that was lost meanwhile must be known to be before the records are gone that it has not.
+        // Records of a spindle that was lost meanwhile may be dropped only once the labels have it as failed.
         if !self.flushed_for_redo || !self.labels.is_idle() {
             return false;
         }
         self.flushed_for_redo = false;
         self.flushing_for_redo = false;
-        self.world.log.flush_finished();
-        let durable = self.world.log.durable();
-        self.world.redo_is_durable(durable.redo);
+        self.driver.log.flush_finished();
+        let durable = self.driver.log.durable();
+        self.driver.on_redo_durable(durable.redo);
         true
     }
 }

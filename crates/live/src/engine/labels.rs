@@ -1,33 +1,33 @@
-//! The labels while an array runs: which spindles it has, written to all that are there before it relies on it.
+//! The labels of a running array: who its members are, written to every device before the array relies on it.
 
 use strewn_raid::SpindleIndex;
 
-use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Done, Io, IoError, IoId, Request};
+use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Io, IoCompletion, IoError, IoId, IoRequest};
 use crate::format::{Label, Member, MemberState};
 
-/// Labels that are written when they change.
-pub(super) struct LabelWrites {
-    /// As the log has it.
+/// Writes labels when they change.
+pub(super) struct LabelWriter {
+    /// The label of the log device.
     label: Label,
     is_changed: bool,
-    /// The first copies, which are written when all second ones are: wherever the power goes, one of the two is whole.
+    /// First copies, written once all second copies are. At any moment one of a device's two copies is whole.
     first_copies: Vec<(DeviceIndex, Buffer)>,
-    under_way: usize,
+    in_flight: usize,
     next_io: u64,
 }
 
-impl LabelWrites {
+impl LabelWriter {
     pub(super) fn new(label: Label) -> Self {
-        Self { label, is_changed: false, first_copies: Vec::new(), under_way: 0, next_io: 0 }
+        Self { label, is_changed: false, first_copies: Vec::new(), in_flight: 0, next_io: 0 }
     }
 
     pub(super) fn label(&self) -> &Label {
         &self.label
     }
 
-    /// Whether all labels say what they should.
+    /// Whether all labels on all devices are up to date.
     pub(super) fn is_idle(&self) -> bool {
-        !self.is_changed && self.first_copies.is_empty() && self.under_way == 0
+        !self.is_changed && self.first_copies.is_empty() && self.in_flight == 0
     }
 
     /// The spindles that are being rebuilt.
@@ -36,7 +36,7 @@ impl LabelWrites {
         members.filter(|(_, one)| one.state == MemberState::Rebuilding).map(|(spindle, _)| spindle)
     }
 
-    /// Notes how a spindle is; whether that is new.
+    /// Sets the state of a spindle; false if it has that state already.
     pub(super) fn set_state(&mut self, spindle: SpindleIndex, state: MemberState) -> bool {
         let member: &mut Member = &mut self.label.members[spindle.index()];
         if member.state == state {
@@ -45,35 +45,37 @@ impl LabelWrites {
         member.state = state;
         self.is_changed = true;
         if state == MemberState::Failed {
-            // By the time that it would be written another device may be in its place.
+            // By the time it would be written, a replacement may be in the failed device's place.
             self.first_copies.retain(|(device, _)| device.0 != spindle.0);
         }
         true
     }
 
-    /// Notes that the array has what a program must know of to read it.
+    /// Sets a feature that a program must know to read the array.
     pub(super) fn set_feature(&mut self, feature: u64) {
         self.is_changed |= self.label.incompatible_features & feature == 0;
         self.label.incompatible_features |= feature;
     }
 
-    /// The writes of changed labels: both copies on every spindle that did not fail, and on the log, one after the other.
+    /// Appends the writes of changed labels: both copies, one after the other, on every spindle that did not fail and
+    /// on the log.
     pub(super) fn take_ios(&mut self, ios: &mut Vec<Io>) {
-        if self.under_way > 0 {
+        if self.in_flight > 0 {
             return;
         }
         for (device, copy) in std::mem::take(&mut self.first_copies) {
             self.write(device, 0, copy, ios);
         }
-        if !self.is_changed || self.under_way > 0 {
+        if !self.is_changed || self.in_flight > 0 {
             return;
         }
         self.is_changed = false;
-        // With every writing, and one at a time: a device that lacks more than the last is taken for one that was away.
+        // One change at a time, each with its own number: a device that lacks more than the last change is taken for
+        // one that was away.
         self.label.sequence += 1;
         for (device, label) in self.label.of_devices() {
             let device_blocks = label.device_blocks;
-            // One that cannot be encoded could not have been made.
+            // A label that cannot be encoded could not have been created.
             let Ok(from) = label.encode() else { continue };
             self.first_copies.push((device, from.clone()));
             self.write(device, device_blocks - 1, from, ios);
@@ -81,16 +83,17 @@ impl LabelWrites {
     }
 
     fn write(&mut self, device: DeviceIndex, block: u64, from: Buffer, ios: &mut Vec<Io>) {
-        let request = Request::Write { offset: block * BLOCK_BYTES as u64, from, durable: true };
+        let request = IoRequest::Write { offset: block * BLOCK_BYTES as u64, from, durable: true };
         let id = IoId(self.next_io);
         self.next_io += 1;
-        self.under_way += 1;
+        self.in_flight += 1;
         ios.push(Io { id, device, request });
     }
 
-    /// A label is written; or it is not, and then the spindle it was for is lost.
-    pub(super) fn done(&mut self, done: Done) -> Option<SpindleIndex> {
-        self.under_way -= 1;
+    /// A label write is complete. If it failed, gives the spindle, which is lost.
+    pub(super) fn done(&mut self, done: IoCompletion) -> Option<SpindleIndex> {
+        assert!(self.in_flight > 0, "a label write comes back once");
+        self.in_flight -= 1;
         let failed = matches!(done.result, Err(IoError::Gone(_) | IoError::NoSpace));
         let is_spindle = usize::from(done.device.0) < self.label.members.len();
         (failed && is_spindle).then_some(SpindleIndex(done.device.0))
@@ -102,10 +105,10 @@ mod tests {
     use super::*;
     use crate::format::{DeviceKind, FORMAT, Identity};
 
-    fn labels() -> LabelWrites {
+    fn labels() -> LabelWriter {
         let member =
             |number| Member { identity: Identity([number; 16]), state: MemberState::Present };
-        LabelWrites::new(Label {
+        LabelWriter::new(Label {
             version: FORMAT,
             incompatible_features: 0,
             compatible_features: 0,
@@ -124,13 +127,17 @@ mod tests {
     }
 
     /// Asks for writes, and has them done: their devices and extents.
-    fn written(labels: &mut LabelWrites) -> Vec<(u16, (u64, u64))> {
+    fn on_written(labels: &mut LabelWriter) -> Vec<(u16, (u64, u64))> {
         let mut ios = Vec::new();
         labels.take_ios(&mut ios);
         let extents = ios.iter().filter_map(|io| Some((io.device.0, io.extent()?))).collect();
         for io in ios {
-            let done =
-                Done { id: io.id, device: io.device, buffer: Buffer::default(), result: Ok(()) };
+            let done = IoCompletion {
+                id: io.id,
+                device: io.device,
+                buffer: Buffer::default(),
+                result: Ok(()),
+            };
             assert_eq!(labels.done(done), None);
         }
         extents
@@ -140,8 +147,8 @@ mod tests {
     fn a_first_copy_is_written_when_all_second_ones_are() {
         let mut labels = labels();
         labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
-        assert_eq!(written(&mut labels), [(0, (99 * 4096, 4096)), (1, (99 * 4096, 4096))]);
-        assert_eq!(written(&mut labels), [(0, (0, 4096)), (1, (0, 4096))]);
+        assert_eq!(on_written(&mut labels), [(0, (99 * 4096, 4096)), (1, (99 * 4096, 4096))]);
+        assert_eq!(on_written(&mut labels), [(0, (0, 4096)), (1, (0, 4096))]);
         assert!(labels.is_idle());
     }
 
@@ -149,11 +156,11 @@ mod tests {
     fn regression_what_takes_the_place_of_a_spindle_does_not_get_its_label() {
         let mut labels = labels();
         labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
-        written(&mut labels);
+        on_written(&mut labels);
         labels.set_state(SpindleIndex(1), MemberState::Failed);
         // The first copies of the label before, and the second ones of the next.
-        assert_eq!(written(&mut labels), [(0, (0, 4096))]);
-        assert_eq!(written(&mut labels), [(0, (99 * 4096, 4096))]);
+        assert_eq!(on_written(&mut labels), [(0, (0, 4096))]);
+        assert_eq!(on_written(&mut labels), [(0, (99 * 4096, 4096))]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a live array can do beyond what a simulated one can.
+//! What a controller must be able to do to run live, beyond what a simulation asks of it.
 
 use std::ops::Range;
 
@@ -10,43 +10,44 @@ use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
 
-/// Why an array does not hold its LUN.
+/// Why an array takes no snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSnapshot {
-    /// It writes over what it would have to hold.
+    /// The array overwrites blocks in place.
     InPlace,
-    /// There would not be room any more to write all of the LUN once again.
+    /// There would be too little room to overwrite the whole LUN once more.
     NoRoom {
-        /// Blocks that are lacking.
+        /// Blocks of 4 KiB that are missing.
         lacking_blocks: u64,
     },
 }
 
-/// An array that an [`Engine`](super::Engine) can run.
+/// A controller that a [`LiveArrayEngine`](super::LiveArrayEngine) can run.
 pub trait LiveArray: Array<Data> {
-    /// Has all that was acknowledged written to the spindles, if that is not under way already.
+    /// Starts to write everything that was acknowledged to the spindles, unless that is in progress.
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>);
 
-    /// Whether all that was acknowledged is on the spindles.
+    /// Whether everything that was acknowledged is on the spindles.
     fn is_clean(&self) -> bool;
 
-    /// Whether blocks can be given back.
-    const GIVES_BACK: bool;
+    /// Whether blocks can be unmapped.
+    const SUPPORTS_UNMAP: bool;
 
-    /// Whether it wants writes of whole blocks of 4 KiB: because it would write to its spindles what it is given, and what
-    /// these store has checksums by the block.
-    const WHOLE_BLOCKS: bool;
+    /// Whether writes must be of whole blocks of 4 KiB. An array that writes what it is given straight to its
+    /// spindles needs that, because they have a checksum per block.
+    const WHOLE_BLOCK_WRITES: bool;
 
-    /// Whether what it has its spindles write over is what the host reads after a loss of power. Then nothing of a write may
-    /// reach them before its record in the log is durable: it would be there in part.
-    const WRITES_OVER: bool;
+    /// Whether its spindle writes overwrite blocks that the host can read after a power loss. If so, no part of a
+    /// write may reach the spindles before the write's log record is durable: otherwise it would be there in part.
+    const OVERWRITES_IN_PLACE: bool;
 
-    /// The layout by which the parity of a stripe says what the blocks beside it must be, if that is how it is known.
-    /// Otherwise what leads to a block says it.
-    fn vouching_layout(&self) -> Option<&LunLayout>;
+    /// The layout, if the blocks of a stripe are checked against its parity. Otherwise the pointer to a block has its
+    /// checksum.
+    fn stripe_checked_layout(&self) -> Option<&LunLayout>;
 
-    /// The host gives blocks of 4 KiB back: as [`WriteAnywhere::unmap`]. Never asked of an array that cannot.
-    fn give_back(
+    /// The host unmaps blocks of 4 KiB: as [`WriteAnywhere::unmap`]. Never called if
+    /// [`SUPPORTS_UNMAP`](Self::SUPPORTS_UNMAP) is false.
+    fn unmap(
         &mut self,
         now_ns: u64,
         operation: OperationId,
@@ -54,30 +55,30 @@ pub trait LiveArray: Array<Data> {
         driver: &mut impl Driver<Data>,
     );
 
-    /// Whether a block of the LUN has a place of its own.
+    /// Whether a block of the LUN has a place on the spindles.
     fn is_allocated(&self, block: u64) -> bool;
 
-    /// Has snapshot `snapshot`, the highest number so far and one more, hold the LUN as it is on the spindles, where nothing is
-    /// under way; the LUN's inode.
+    /// Pins the LUN as it is on the spindles for snapshot `snapshot`, the next free number, and gives the LUN's
+    /// inode. Nothing may be in flight.
     ///
     /// # Errors
     /// If there is no room for it.
     fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, NoSnapshot>;
 
-    /// Has snapshot `snapshot` hold nothing any more, and those above it have the numbers one lower; how many blocks are in use
-    /// until the next consistency point that only it held.
+    /// Deletes snapshot `snapshot`, renumbers later ones, and gives how many blocks only it referenced. These stay in
+    /// use until the next consistency point.
     fn delete_snapshot(&mut self, snapshot: u32) -> u64;
 
-    /// A blank spindle has taken the place of one that is lost: what that held is to be written to it.
+    /// A blank spindle has replaced a lost one; its rebuild starts.
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>);
 }
 
 impl LiveArray for WriteAnywhere<Data> {
-    const GIVES_BACK: bool = true;
-    // It reads what a write leaves of a block by itself.
-    const WHOLE_BLOCKS: bool = false;
-    // What no superblock leads to nobody reads.
-    const WRITES_OVER: bool = false;
+    const SUPPORTS_UNMAP: bool = true;
+    // The controller itself reads the rest of a block that is written in part.
+    const WHOLE_BLOCK_WRITES: bool = false;
+    // Nobody reads a block before a superblock leads to it.
+    const OVERWRITES_IN_PLACE: bool = false;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
         WriteAnywhere::bring_to_spindles(self, now_ns, driver);
@@ -87,11 +88,11 @@ impl LiveArray for WriteAnywhere<Data> {
         WriteAnywhere::is_clean(self)
     }
 
-    fn vouching_layout(&self) -> Option<&LunLayout> {
+    fn stripe_checked_layout(&self) -> Option<&LunLayout> {
         None
     }
 
-    fn give_back(
+    fn unmap(
         &mut self,
         now_ns: u64,
         operation: OperationId,
@@ -120,9 +121,9 @@ impl LiveArray for WriteAnywhere<Data> {
 }
 
 impl LiveArray for InPlace<Data> {
-    const GIVES_BACK: bool = false;
-    const WHOLE_BLOCKS: bool = true;
-    const WRITES_OVER: bool = true;
+    const SUPPORTS_UNMAP: bool = false;
+    const WHOLE_BLOCK_WRITES: bool = true;
+    const OVERWRITES_IN_PLACE: bool = true;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
         self.begin_checkpoint(now_ns, driver);
@@ -132,11 +133,11 @@ impl LiveArray for InPlace<Data> {
         InPlace::is_clean(self)
     }
 
-    fn vouching_layout(&self) -> Option<&LunLayout> {
+    fn stripe_checked_layout(&self) -> Option<&LunLayout> {
         Some(self.lun_layout())
     }
 
-    fn give_back(
+    fn unmap(
         &mut self,
         _now_ns: u64,
         operation: OperationId,

@@ -1,96 +1,100 @@
-//! An array, its store and its log as one, without I/O and without a clock.
+//! A controller with its store and its log, without I/O and without a clock.
 //!
-//! An [`Engine`] is told of host requests, of I/Os that are done, and of the time; it says what devices are to do and
-//! which requests are answered. So it runs the same over real devices and over simulated ones that fail as a seed has it.
+//! A [`LiveArrayEngine`] is told of host requests, of completed I/Os and of the time. It says which I/Os the devices
+//! should do, and which requests are answered. The same engine therefore runs on real devices and on simulated ones
+//! that fail as a seed dictates.
 //!
-//! What it guarantees: a write that was answered is in the log or on the spindles, safe from a loss of power. A
-//! consistency point is on the spindles before its superblock is, and what it stops using is not written before that.
-//! Writes to stripes that keep blocks in use reach the spindles all or not at all. A spindle that is lost is marked in
-//! the labels of the others before a superblock is written without it.
-//! Nor is a stripe in use changed without it before, and it is marked as present again when what was rebuilt is safe.
+//! It guarantees that:
 //!
-//! Arrays that write in place are given whole blocks of 4 KiB. What a block must be is known for them too: from the rest of
-//! its stripe, where pointers say it otherwise.
+//! - a write that was answered is in the log or on the spindles, and survives a power loss;
+//! - a consistency point is on the spindles before its superblock is, and the blocks that it frees are not
+//!   overwritten before that;
+//! - writes to stripes whose other blocks are in use reach all their spindles or none (a redo record);
+//! - the labels mark a lost spindle as failed before any superblock or any stripe in use is written without it, and
+//!   mark it as present again only once everything rebuilt on it is safe.
+//!
+//! An array that updates in place is given whole blocks of 4 KiB. It has no pointers to check its blocks against, so
+//! the engine checks them against the rest of their stripe.
 
 mod commit;
-mod expected;
+mod driver;
+mod expected_blocks;
 mod labels;
 mod live_array;
-mod merge;
-mod rebuilt;
+mod partial_writes;
+mod rebuilt_spindles;
 mod requests;
 mod snapshots;
-mod world;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use slab::Slab;
 use strewn_array::{Direction, HostOperation, OperationId, Payload, Root, SpindleCommand};
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
-use crate::device::{Done, Io, IoId};
+use crate::device::{Io, IoCompletion, IoId};
 use crate::format::{Label, MemberState, Superblock};
-use crate::hashing::NumberMap;
 use crate::log::Log;
-use crate::store::{Failure, Finished, Store, Token};
+use crate::store::{Store, StoreError, StoreEvent, Token};
 
-use commit::Committing;
-use expected::Expected;
-use labels::LabelWrites;
+use commit::PendingCommit;
+use driver::{ArrayEvent, LiveDriver};
+use expected_blocks::ExpectedBlocks;
+use labels::LabelWriter;
 pub use live_array::{LiveArray, NoSnapshot};
-use merge::Merges;
-use rebuilt::Rebuilt;
+use partial_writes::PartialWrites;
+use rebuilt_spindles::RebuiltSpindle;
 pub use requests::{Answer, HostRequest, RequestError, RequestId};
-use requests::{Pending, Piece, piece_sectors};
-use world::{Said, World};
+use requests::{PendingRequest, Piece, piece_sectors};
 
-/// Tokens of the store from here on are the engine's own; below are slots of commands.
+/// Store tokens from here on are the engine's own. Smaller ones are indices of commands.
 const FLUSH_FOR_REDO: Token = Token(1 << 40);
 const SUPERBLOCK: Token = Token((1 << 40) + 1);
 const FLUSH_FOR_SUPERBLOCK: Token = Token((1 << 40) + 2);
 
-/// Who asked for an I/O is in the lowest bits of its name.
-const WHO_BITS: u32 = 2;
+/// The lowest bits of an I/O's id say who asked for it.
+const OWNER_BITS: u32 = 2;
 const STORE: u64 = 0;
 const LOG: u64 = 1;
 const LABELS: u64 = 2;
 
-/// An array that runs.
-pub struct Engine<A> {
+/// A running array.
+pub struct LiveArrayEngine<A> {
     array: A,
-    world: World,
+    driver: LiveDriver,
     lun_sectors: u64,
-    /// Sectors of the largest piece that a request is done in.
+    /// Sectors of the largest piece that a request is divided into.
     piece_sectors: u64,
-    labels: LabelWrites,
-    /// What the last safe superblock says.
+    labels: LabelWriter,
+    /// The last superblock that is durable.
     superblock: Superblock,
-    committing: Option<Committing>,
-    /// What the array wants committed, while a superblock of the engine's own is under way.
+    committing: Option<PendingCommit>,
+    /// The root that the array wants committed, while a superblock of the engine's own is being written.
     next_root: Option<Root>,
-    rebuilt: Vec<Rebuilt>,
+    rebuilt: Vec<RebuiltSpindle>,
     /// The first host record that the consistency point in progress does not cover.
     log_start: u64,
-    /// While what the log had is replayed nothing is logged, and superblocks keep what they say of the log.
+    /// While the log is replayed, nothing is logged, and superblocks keep their start of the log.
     replaying: bool,
-    pending: NumberMap<u64, Pending>,
+    pending: FxHashMap<u64, PendingRequest>,
     next_pending: u64,
-    merges: Merges,
+    merges: PartialWrites,
     operations: Slab<(u64, Piece)>,
-    /// Writes that wait for the log, by the number of their record.
+    /// Writes that wait for their log record, by its number.
     waiting_for_log: VecDeque<(u64, u64)>,
     answers: Vec<(RequestId, Result<Answer, RequestError>)>,
     stopped: Option<String>,
     flushing_for_redo: bool,
-    /// That flush is done, and waits for the labels.
+    /// The flush is done, and its consequences wait for the labels.
     flushed_for_redo: bool,
 }
 
-impl<A: LiveArray> Engine<A> {
-    /// `array` over `store` and `log`, whose newest superblock is `superblock` and whose labels say `label`. Spindles that
-    /// the label does not have as present are lost; of those that are rebuilding the rebuild begins anew.
+impl<A: LiveArray> LiveArrayEngine<A> {
+    /// Runs `array` on `store` and `log`, from the newest superblock and the newest label. Spindles that the label
+    /// does not have as present count as lost; rebuilds start over.
     pub fn new(
         array: A,
         store: Store,
@@ -102,23 +106,24 @@ impl<A: LiveArray> Engine<A> {
     ) -> Self {
         let log_start = log.next_sequence();
         let piece_sectors = piece_sectors(log.room());
-        let mut world = World::new(store, log, superblock.checkpoint + 1, A::WRITES_OVER, now_ns);
-        world.expected = array.vouching_layout().cloned().map(Expected::new);
+        let mut driver =
+            LiveDriver::new(store, log, superblock.checkpoint + 1, A::OVERWRITES_IN_PLACE, now_ns);
+        driver.expected = array.stripe_checked_layout().cloned().map(ExpectedBlocks::new);
         let mut engine = Self {
             array,
-            world,
+            driver,
             lun_sectors,
             piece_sectors,
-            labels: LabelWrites::new(label),
+            labels: LabelWriter::new(label),
             superblock,
             committing: None,
             next_root: None,
             rebuilt: Vec::new(),
             log_start,
             replaying: false,
-            pending: NumberMap::default(),
+            pending: FxHashMap::default(),
             next_pending: 0,
-            merges: Merges::default(),
+            merges: PartialWrites::default(),
             operations: Slab::new(),
             waiting_for_log: VecDeque::new(),
             answers: Vec::new(),
@@ -126,31 +131,31 @@ impl<A: LiveArray> Engine<A> {
             flushing_for_redo: false,
             flushed_for_redo: false,
         };
-        engine.array.start(now_ns, &mut engine.world);
+        engine.array.start(now_ns, &mut engine.driver);
         let members: Vec<MemberState> =
             engine.labels.label().members.iter().map(|member| member.state).collect();
         for (spindle, state) in (0..).map(SpindleIndex).zip(members) {
-            // With more gone than parity makes good there is nothing to rebuild from.
+            // If more spindles are lost than parity covers, there is nothing to rebuild from.
             if engine.stopped.is_some() {
                 break;
             }
             if state == MemberState::Present {
-                // The labels do not know yet that it is not there.
-                if !engine.world.store.is_present(spindle) {
-                    engine.lose(spindle);
+                // The labels do not have it as lost yet.
+                if !engine.driver.store.is_present(spindle) {
+                    engine.on_spindle_lost(spindle);
                 }
                 continue;
             }
-            engine.world.spindle_is_whole(spindle, false);
-            if let Err(loss) = engine.array.spindle_failed(now_ns, spindle, &mut engine.world) {
+            engine.driver.set_complete(spindle, false);
+            if let Err(loss) = engine.array.spindle_failed(now_ns, spindle, &mut engine.driver) {
                 engine.stop(&loss.to_string());
             } else if state == MemberState::Rebuilding {
-                engine.array.replaced(now_ns, spindle, &mut engine.world);
+                engine.array.replaced(now_ns, spindle, &mut engine.driver);
             } else {
-                engine.world.store.forget_spindle(spindle);
+                engine.driver.store.drop_spindle(spindle);
             }
         }
-        engine.settle();
+        engine.run_to_quiescence();
         engine
     }
 
@@ -164,7 +169,7 @@ impl<A: LiveArray> Engine<A> {
         &self.array
     }
 
-    /// What the labels say, once what is being written of them is.
+    /// The label as it is once all label writes in flight are done.
     #[must_use]
     pub fn label(&self) -> &Label {
         self.labels.label()
@@ -176,48 +181,49 @@ impl<A: LiveArray> Engine<A> {
         self.labels.rebuilding().collect()
     }
 
-    /// Whether there are any.
+    /// Whether a spindle is being rebuilt.
     #[must_use]
     pub fn is_rebuilding(&self) -> bool {
         self.labels.rebuilding().next().is_some()
     }
 
-    /// What the last safe superblock says.
+    /// The last superblock that is durable.
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
         &self.superblock
     }
 
-    /// Why the array has stopped, if it has: no request is done any more, and nothing is written.
+    /// Why the array has stopped, if it has. A stopped array refuses all requests and writes nothing.
     #[must_use]
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// Sectors of the LUN.
+    /// Sectors of the LUN, of 512 bytes.
     #[must_use]
     pub fn lun_sectors(&self) -> u64 {
         self.lun_sectors
     }
 
-    /// A write, and what is given back or zeroed, is done in pieces that end at multiples of so many sectors of the LUN. After
-    /// a loss of power each piece that was not answered is there or not.
+    /// The size in sectors of the pieces of a write, an unmap or a zeroing; pieces end at multiples of it. After a
+    /// power loss, each piece that was not answered is there in full or not at all.
     #[must_use]
     pub fn piece_sectors(&self) -> u64 {
         self.piece_sectors
     }
 
-    /// Begins or ends the replay of what the log had: meanwhile nothing that is written is logged, because it is in the log.
+    /// Starts or ends the replay of the log. During a replay writes are not logged, because they are in the log
+    /// already.
     pub fn set_replaying(&mut self, replaying: bool) {
         self.replaying = replaying;
     }
 
-    /// A host's request arrives.
+    /// Accepts a host's request. Its answer comes from [`take_answers`](Self::take_answers).
     pub fn submit(&mut self, now_ns: u64, id: RequestId, request: HostRequest) {
-        self.world.now_ns = now_ns;
+        self.driver.now_ns = now_ns;
         let sectors = match &request {
             HostRequest::Read(sectors)
-            | HostRequest::GiveBack(sectors)
+            | HostRequest::Unmap(sectors)
             | HostRequest::Zero(sectors)
             | HostRequest::Allocation(sectors) => sectors.clone(),
             HostRequest::Write { first_sector, data } => {
@@ -243,50 +249,51 @@ impl<A: LiveArray> Engine<A> {
         }
         let key = self.next_pending;
         self.next_pending += 1;
-        self.pending.insert(key, Pending::new(id, request, first..end, self.piece_sectors));
-        self.pump(key);
-        self.settle();
+        self.pending.insert(key, PendingRequest::new(id, request, first..end, self.piece_sectors));
+        self.issue_pieces(key);
+        self.run_to_quiescence();
     }
 
-    /// The answers since the last call, put behind what is in `answers`.
+    /// Appends the answers since the last call to `answers`.
     pub fn take_answers(&mut self, answers: &mut Vec<(RequestId, Result<Answer, RequestError>)>) {
         answers.append(&mut self.answers);
     }
 
-    /// When [`timer`](Self::timer) is to be called next.
+    /// When [`timer`](Self::timer) must be called next, in nanoseconds.
     #[must_use]
     pub fn timer_ns(&self) -> Option<u64> {
-        self.world.timer_ns.filter(|_| self.stopped.is_none())
+        self.driver.timer_ns.filter(|_| self.stopped.is_none())
     }
 
-    /// Time has passed.
+    /// Tells the array the time.
     pub fn timer(&mut self, now_ns: u64) {
-        self.world.now_ns = now_ns;
+        self.driver.now_ns = now_ns;
         if self.timer_ns().is_some_and(|at_ns| at_ns <= now_ns) {
-            self.world.timer_ns = None;
-            self.array.timer_fired(now_ns, &mut self.world);
-            self.settle();
+            self.driver.timer_ns = None;
+            self.array.timer_fired(now_ns, &mut self.driver);
+            self.run_to_quiescence();
         }
     }
 
-    /// Has everything that was acknowledged written to the spindles.
+    /// Starts to write everything that was acknowledged to the spindles.
     pub fn bring_to_spindles(&mut self, now_ns: u64) {
-        self.world.now_ns = now_ns;
+        self.driver.now_ns = now_ns;
         if self.stopped.is_none() {
-            self.array.bring_to_spindles(now_ns, &mut self.world);
-            self.settle();
+            self.array.bring_to_spindles(now_ns, &mut self.driver);
+            self.run_to_quiescence();
         }
     }
 
-    /// Whether nothing is under way and all that was acknowledged is on the spindles.
+    /// Whether nothing is in flight and everything that was acknowledged is safe on the spindles.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.has_caught_up() && self.world.is_idle()
+        self.is_caught_up() && self.driver.is_idle()
     }
 
-    /// Whether all that was acknowledged is safe on the spindles, and no superblock is on its way. A rebuild may be under way.
+    /// Whether everything that was acknowledged is safe on the spindles and no superblock is being written. A rebuild
+    /// may be in progress.
     #[must_use]
-    pub fn has_caught_up(&self) -> bool {
+    pub fn is_caught_up(&self) -> bool {
         self.array.is_clean()
             && self.pending.is_empty()
             && self.committing.is_none()
@@ -294,58 +301,58 @@ impl<A: LiveArray> Engine<A> {
             && self.labels.is_idle()
     }
 
-    /// A blank device has taken the place of a spindle that is lost.
+    /// Starts to rebuild a lost spindle on the blank device that replaced it.
     ///
     /// # Panics
     /// If the array has no such spindle.
     pub fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex) {
-        self.world.now_ns = now_ns;
-        self.world.store.take_spindle(spindle);
-        self.world.spindle_is_whole(spindle, false);
+        self.driver.now_ns = now_ns;
+        self.driver.store.admit_spindle(spindle);
+        self.driver.set_complete(spindle, false);
         self.labels.set_state(spindle, MemberState::Rebuilding);
-        self.array.replaced(now_ns, spindle, &mut self.world);
-        self.settle();
+        self.array.replaced(now_ns, spindle, &mut self.driver);
+        self.run_to_quiescence();
     }
 
-    /// What the devices are to do now, put behind what is in `ios`.
+    /// Appends the I/Os that the devices should do now to `ios`.
     pub fn take_ios(&mut self, ios: &mut Vec<Io>) {
         let mut from = |who: u64, mut theirs: Vec<Io>| {
             for io in &mut theirs {
-                io.id = IoId(io.id.0 << WHO_BITS | who);
+                io.id = IoId(io.id.0 << OWNER_BITS | who);
             }
             ios.append(&mut theirs);
         };
         let mut theirs = Vec::new();
-        self.world.store.take_ios(&mut theirs);
+        self.driver.store.take_ios(&mut theirs);
         from(STORE, std::mem::take(&mut theirs));
-        self.world.log.take_ios(&mut theirs);
+        self.driver.log.take_ios(&mut theirs);
         from(LOG, std::mem::take(&mut theirs));
         self.labels.take_ios(&mut theirs);
         from(LABELS, theirs);
     }
 
-    /// An I/O is done.
-    pub fn done(&mut self, now_ns: u64, done: Done) {
-        self.world.now_ns = now_ns;
-        let who = done.id.0 & ((1 << WHO_BITS) - 1);
-        let done = Done { id: IoId(done.id.0 >> WHO_BITS), ..done };
+    /// Tells the engine that an I/O is complete.
+    pub fn done(&mut self, now_ns: u64, done: IoCompletion) {
+        self.driver.now_ns = now_ns;
+        let who = done.id.0 & ((1 << OWNER_BITS) - 1);
+        let done = IoCompletion { id: IoId(done.id.0 >> OWNER_BITS), ..done };
         match who {
-            STORE => self.world.store.done(done),
-            LOG => match self.world.log.done(done) {
+            STORE => self.driver.store.done(done),
+            LOG => match self.driver.log.done(done) {
                 Ok(durable) => {
-                    self.world.redo_is_durable(durable.redo);
-                    self.log_is_durable(durable.host);
+                    self.driver.on_redo_durable(durable.redo);
+                    self.on_log_durable(durable.host);
                 }
                 Err(error) => self.stop(&format!("the NVRAM log does not take records: {error}")),
             },
             _ => {
                 if let Some(lost) = self.labels.done(done) {
-                    self.world.store.forget_spindle(lost);
-                    self.lose(lost);
+                    self.driver.store.drop_spindle(lost);
+                    self.on_spindle_lost(lost);
                 }
             }
         }
-        self.settle();
+        self.run_to_quiescence();
     }
 
     fn allocation(&self, sectors: Range<u64>) -> Answer {
@@ -363,17 +370,17 @@ impl<A: LiveArray> Engine<A> {
         Answer::Allocation(stretches)
     }
 
-    /// Gives the array as many pieces of a request as it may have.
-    fn pump(&mut self, key: u64) {
+    /// Gives the array as many pieces of a request as may be in flight.
+    fn issue_pieces(&mut self, key: u64) {
         while let Some(pending) = self.pending.get_mut(&key) {
-            if pending.failed.is_some() || pending.under_way >= pending.most_under_way() {
+            if pending.failed.is_some() || pending.in_flight >= pending.max_in_flight() {
                 break;
             }
-            let Some(piece) = pending.next_piece(A::GIVES_BACK) else { break };
-            pending.under_way += 1;
+            let Some(piece) = pending.next_piece(A::SUPPORTS_UNMAP) else { break };
+            pending.in_flight += 1;
             let piece = match piece {
-                Piece::Write(sectors) if A::WHOLE_BLOCKS => {
-                    self.write_whole_blocks(key, sectors);
+                Piece::Write(sectors) if A::WHOLE_BLOCK_WRITES => {
+                    self.write_when_unblocked(key, sectors);
                     continue;
                 }
                 piece => piece,
@@ -383,14 +390,14 @@ impl<A: LiveArray> Engine<A> {
                 _ => Data::default(),
             };
             let id = OperationId(self.operations.insert((key, piece.clone())) as u32);
-            let now_ns = self.world.now_ns;
+            let now_ns = self.driver.now_ns;
             let (direction, sectors) = match piece {
                 Piece::Read(sectors) => (Direction::Read, sectors),
                 Piece::Write(sectors) => (Direction::Write, sectors),
-                Piece::GiveBack(sectors) => {
+                Piece::Unmap(sectors) => {
                     let blocks = (sectors.start / 8) as u32..(sectors.end / 8) as u32;
-                    self.array.give_back(now_ns, id, blocks, &mut self.world);
-                    self.world.hand_on();
+                    self.array.unmap(now_ns, id, blocks, &mut self.driver);
+                    self.driver.dispatch();
                     continue;
                 }
                 Piece::Edge { .. } | Piece::Completed { .. } => {
@@ -404,107 +411,108 @@ impl<A: LiveArray> Engine<A> {
                 sectors: (sectors.end - sectors.start) as u32,
                 payload,
             };
-            self.array.host_operation(now_ns, operation, &mut self.world);
-            // What is asked for in one call belongs together, and not to the next.
-            self.world.hand_on();
+            self.array.host_operation(now_ns, operation, &mut self.driver);
+            // Commands of one call belong together, and not to those of the next.
+            self.driver.dispatch();
         }
         self.answer_if_done(key);
     }
 
     fn answer_if_done(&mut self, key: u64) {
-        if self.pending.get(&key).is_some_and(Pending::is_done)
+        if self.pending.get(&key).is_some_and(PendingRequest::is_done)
             && let Some(pending) = self.pending.remove(&key)
         {
             self.answers.push((pending.id, pending.answer()));
         }
     }
 
-    /// A piece has come to its end.
-    fn piece_is_done(&mut self, key: u64) {
+    /// A piece of a request has ended.
+    fn on_piece_done(&mut self, key: u64) {
         if let Some(pending) = self.pending.get_mut(&key) {
-            pending.under_way -= 1;
-            self.pump(key);
+            assert!(pending.in_flight > 0, "a piece ends once");
+            pending.in_flight -= 1;
+            self.issue_pieces(key);
         }
     }
 
-    /// Lets everything follow that follows from what has happened.
-    fn settle(&mut self) {
+    /// Handles everything that follows from what has happened, until nothing more does.
+    fn run_to_quiescence(&mut self) {
         loop {
-            self.world.labels_are(!self.labels.is_idle());
-            let mut any = self.world.hand_on();
-            for said in std::mem::take(&mut self.world.said) {
+            self.driver.set_labels_behind(!self.labels.is_idle());
+            let mut any = self.driver.dispatch();
+            for outbox in std::mem::take(&mut self.driver.outbox) {
                 any = true;
-                self.take_in(said);
+                self.handle(outbox);
             }
-            any |= self.world.go_on_with_waiting();
-            let mut finished = Vec::new();
-            self.world.store.take_finished(&mut finished);
-            any |= !finished.is_empty();
-            self.all_finished(finished);
+            any |= self.driver.retry_deferred();
+            let mut events = Vec::new();
+            self.driver.store.take_events(&mut events);
+            any |= !events.is_empty();
+            self.on_store_events(events);
             any |= self.commit_if_ready();
             any |= self.flush_for_redo();
-            any |= self.note_rebuilt();
+            any |= self.promote_rebuilt();
             if !any {
                 return;
             }
         }
     }
 
-    fn take_in(&mut self, said: Said) {
-        match said {
-            Said::Acknowledged(operation, data) => self.acknowledged(operation, data),
-            Said::Refused(operation) => {
+    fn handle(&mut self, outbox: ArrayEvent) {
+        match outbox {
+            ArrayEvent::Acknowledged(operation, data) => self.on_acknowledged(operation, data),
+            ArrayEvent::Refused(operation) => {
                 let (key, piece) = self.operations.remove(operation.0 as usize);
                 if let Piece::Edge { merge, block } = piece {
-                    return self.edge_came(merge, block, None);
+                    return self.on_edge_read(merge, block, None);
                 }
                 if let Some(pending) = self.pending.get_mut(&key) {
                     pending.failed = Some(RequestError::BlocksGone);
                 }
-                self.piece_is_done(key);
+                self.on_piece_done(key);
             }
-            Said::CheckpointBegins => {
+            ArrayEvent::CheckpointBegins => {
                 if !self.replaying {
-                    self.log_start = self.world.log.next_sequence();
-                    if let Err(error) = self.world.log.switch_half() {
+                    self.log_start = self.driver.log.next_sequence();
+                    if let Err(error) = self.driver.log.switch_half() {
                         self.stop(&error.to_string());
                     }
                 }
             }
-            Said::Commit(root) => self.begin_commit(root),
+            ArrayEvent::Commit(root) => self.begin_commit(root),
         }
     }
 
-    fn acknowledged(&mut self, operation: OperationId, data: Data) {
+    fn on_acknowledged(&mut self, operation: OperationId, data: Data) {
         let (key, piece) = self.operations.remove(operation.0 as usize);
         match &piece {
             Piece::Edge { merge, block } => {
-                return self.edge_came(*merge, *block, Some(data.bytes()));
+                return self.on_edge_read(*merge, *block, Some(data.bytes()));
             }
-            Piece::Write(sectors) | Piece::Completed { sectors, .. } if A::WHOLE_BLOCKS => {
-                self.blocks_are_written(sectors);
+            Piece::Write(sectors) | Piece::Completed { sectors, .. } if A::WHOLE_BLOCK_WRITES => {
+                self.release_blocks(sectors);
             }
             _ => {}
         }
         let Some(pending) = self.pending.get_mut(&key) else { return };
         let logged = match piece {
             Piece::Read(sectors) => {
-                pending.has_read(&sectors, data);
-                self.piece_is_done(key);
+                pending.add_read_data(&sectors, data);
+                self.on_piece_done(key);
                 return;
             }
             _ if self.replaying => {
-                self.piece_is_done(key);
+                self.on_piece_done(key);
                 return;
             }
             Piece::Write(sectors) => {
-                self.world.log.append_write(sectors.start, pending.data_of(&sectors).bytes())
+                self.driver.log.append_write(sectors.start, pending.data_of(&sectors).bytes())
             }
-            Piece::GiveBack(sectors) => {
-                self.world.log.append_punch(sectors.start, sectors.end - sectors.start)
+            Piece::Unmap(sectors) => {
+                self.driver.log.append_unmap(sectors.start, sectors.end - sectors.start)
             }
             Piece::Completed { sectors, bytes } => {
-                self.world.log.append_write(sectors.start, &bytes)
+                self.driver.log.append_write(sectors.start, &bytes)
             }
             Piece::Edge { .. } => return,
         };
@@ -514,109 +522,115 @@ impl<A: LiveArray> Engine<A> {
         }
     }
 
-    fn log_is_durable(&mut self, host: u64) {
+    fn on_log_durable(&mut self, host: u64) {
         while self.waiting_for_log.front().is_some_and(|(sequence, _)| *sequence <= host) {
             let Some((_, key)) = self.waiting_for_log.pop_front() else { break };
-            self.piece_is_done(key);
+            self.on_piece_done(key);
         }
     }
 
-    fn all_finished(&mut self, finished: Vec<Finished>) {
-        // The array hears of a lost spindle before it hears of what that did not do.
-        for one in &finished {
-            if let Finished::Lost(spindle) = one {
-                self.lose(*spindle);
+    fn on_store_events(&mut self, events: Vec<StoreEvent>) {
+        // The array learns of a lost spindle before it learns which commands that spindle failed.
+        for one in &events {
+            if let StoreEvent::SpindleLost(spindle) = one {
+                self.on_spindle_lost(*spindle);
             }
         }
-        for one in finished {
+        for one in events {
             if self.stopped.is_none() {
-                self.finished(one);
-                self.world.hand_on();
+                self.on_store_event(one);
+                self.driver.dispatch();
             }
         }
     }
 
-    fn finished(&mut self, finished: Finished) {
-        let now_ns = self.world.now_ns;
-        match finished {
-            Finished::Read { token, result: Ok(mut outcome) } => {
-                if !self.world.doubt(token, &mut outcome) {
+    fn on_store_event(&mut self, events: StoreEvent) {
+        let now_ns = self.driver.now_ns;
+        match events {
+            StoreEvent::Read { token, result: Ok(mut outcome) } => {
+                if !self.driver.flag_stale(token, &mut outcome) {
                     return;
                 }
-                let command = self.world.take(token);
+                let command = self.driver.take(token);
                 if outcome.any_bad() {
                     let bad = outcome.bad();
                     let payload = Data::from_bytes(outcome.bytes);
                     let command = SpindleCommand { payload, ..command };
-                    self.array.blocks_failed(now_ns, command, &bad, &mut self.world);
+                    self.array.blocks_failed(now_ns, command, &bad, &mut self.driver);
                 } else {
                     let data = Data::from_bytes(outcome.bytes);
-                    self.array.command_completed(now_ns, command.tag, data, &mut self.world);
+                    self.array.command_completed(now_ns, command.tag, data, &mut self.driver);
                 }
             }
-            Finished::Read { token, result: Err(failure) } => self.command_failed(token, &failure),
-            Finished::Looked { token, result } => self.world.looked(token, result.ok()),
-            Finished::Write { token, result: Ok(()) } => {
-                let tag = self.world.take(token).tag;
-                self.array.command_completed(now_ns, tag, Data::default(), &mut self.world);
+            StoreEvent::Read { token, result: Err(failure) } => {
+                self.on_command_failed(token, &failure)
             }
-            Finished::Write { token, result: Err(failure) } => self.command_failed(token, &failure),
-            Finished::Flush { token, result } => match (result, token) {
+            StoreEvent::ChecksumsRead { token, result } => {
+                self.driver.on_checksums_read(token, result.ok())
+            }
+            StoreEvent::Write { token, result: Ok(()) } => {
+                let tag = self.driver.take(token).tag;
+                self.array.command_completed(now_ns, tag, Data::default(), &mut self.driver);
+            }
+            StoreEvent::Write { token, result: Err(failure) } => {
+                self.on_command_failed(token, &failure)
+            }
+            StoreEvent::Flush { token, result } => match (result, token) {
                 (Ok(()), FLUSH_FOR_REDO) => self.flushed_for_redo = true,
-                (Ok(()), _) => self.flushed_for_superblock(),
+                (Ok(()), _) => self.on_superblock_flush(),
                 (Err(failure), _) => self.stop(&failure.to_string()),
             },
-            Finished::Superblock { result: Ok(()), .. } => self.superblock_is_safe(),
-            Finished::Superblock { result: Err(failure), .. } => {
+            StoreEvent::Superblock { result: Ok(()), .. } => self.on_superblock_durable(),
+            StoreEvent::Superblock { result: Err(failure), .. } => {
                 self.stop(&format!("a superblock cannot be written: {failure}"));
             }
-            Finished::Lost(_) => {}
+            StoreEvent::SpindleLost(_) => {}
         }
     }
 
-    fn command_failed(&mut self, token: Token, failure: &Failure) {
-        let command = self.world.take(token);
+    fn on_command_failed(&mut self, token: Token, failure: &StoreError) {
+        let command = self.driver.take(token);
         let spindle = command.spindle;
         match failure {
-            Failure::Gone => {}
-            // A spindle that does not take what is written to it is of no use.
-            Failure::Refused => {
-                self.world.store.forget_spindle(spindle);
-                self.lose(spindle);
+            StoreError::SpindleLost => {}
+            // A spindle that refuses a write can no longer be kept up to date.
+            StoreError::Refused => {
+                self.driver.store.drop_spindle(spindle);
+                self.on_spindle_lost(spindle);
             }
-            Failure::NoSpace | Failure::BadBlocks { .. } => {
+            StoreError::NoSpace | StoreError::BadBlocks { .. } => {
                 self.stop(&format!("{spindle} does not take a write: {failure}"));
                 return;
             }
         }
         if self.stopped.is_none() {
             let command = SpindleCommand { payload: Data::default(), ..command };
-            self.array.command_failed(self.world.now_ns, command, &mut self.world);
+            self.array.command_failed(self.driver.now_ns, command, &mut self.driver);
         }
     }
 
-    /// A spindle is lost.
-    fn lose(&mut self, spindle: SpindleIndex) {
+    /// Handles the loss of a spindle.
+    fn on_spindle_lost(&mut self, spindle: SpindleIndex) {
         if self.stopped.is_some() || !self.labels.set_state(spindle, MemberState::Failed) {
             return;
         }
-        self.world.labels_are(true);
-        self.world.spindle_is_whole(spindle, false);
-        self.is_not_rebuilt(spindle);
-        let lost = self.array.spindle_failed(self.world.now_ns, spindle, &mut self.world);
+        self.driver.set_labels_behind(true);
+        self.driver.set_complete(spindle, false);
+        self.cancel_promotion(spindle);
+        let lost = self.array.spindle_failed(self.driver.now_ns, spindle, &mut self.driver);
         if let Err(loss) = lost {
             self.stop(&loss.to_string());
         }
     }
 
-    /// Nothing more is done: what the array holds in memory is in the log, and what is on the devices is left as it is.
+    /// Stops the array. What it holds in memory is in the log; the devices are left as they are.
     fn stop(&mut self, why: &str) {
         if self.stopped.is_some() {
             return;
         }
         self.stopped = Some(why.to_owned());
         self.waiting_for_log.clear();
-        let mut pending: Vec<(u64, Pending)> = self.pending.drain().collect();
+        let mut pending: Vec<(u64, PendingRequest)> = self.pending.drain().collect();
         pending.sort_by_key(|(key, _)| *key);
         for (_, pending) in pending {
             self.answers.push((pending.id, Err(RequestError::Stopped(why.to_owned()))));

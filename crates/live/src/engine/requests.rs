@@ -1,4 +1,4 @@
-//! What a host asks of a live array, and how far it has come.
+//! Requests of a host, and their progress.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,114 +9,114 @@ use crate::data::Data;
 use crate::device::BLOCK_BYTES;
 use crate::format::LogLayout;
 
-/// What whoever asks calls a request; given back with the answer.
+/// The caller's name for a request; given back with the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
-/// What a host can ask. Sectors have 512 bytes.
+/// A request of the host. Sectors have 512 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostRequest {
-    /// The bytes of these sectors of the LUN.
+    /// Reads sectors of the LUN.
     Read(Range<u64>),
-    /// These bytes, whole sectors, from a sector of the LUN on. Answered when they are safe.
+    /// Writes whole sectors. Answered when they are safe.
     Write {
         /// The first sector.
         first_sector: u64,
-        /// The bytes.
+        /// The data: a multiple of 512 bytes.
         data: Vec<u8>,
     },
-    /// These sectors are of no use any more: what blocks they cover wholly are given back where the array can.
-    GiveBack(Range<u64>),
-    /// These sectors are to read as zeros, by giving blocks back where that is possible.
+    /// Discards sectors. Blocks that they cover fully are unmapped, if the array can.
+    Unmap(Range<u64>),
+    /// Makes sectors read as zeros, by unmapping blocks where that is possible.
     Zero(Range<u64>),
-    /// Everything that was answered is to be safe. It is already.
+    /// Makes everything that was answered safe; it is safe already.
     Flush,
-    /// Which blocks of these sectors have a place.
+    /// Asks which of these sectors are allocated.
     Allocation(Range<u64>),
 }
 
-/// What a request gets.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It is done.
+    /// The request is done.
     Done,
-    /// The bytes that were asked for.
+    /// The data that was read.
     Bytes(Vec<u8>),
-    /// Stretches of sectors, each with whether it has a place. Where not, it reads as zeros.
+    /// Runs of sectors: their lengths, and whether they are allocated. Sectors that are not read as zeros.
     Allocation(Vec<(u64, bool)>),
 }
 
 /// Why a request was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// It reaches beyond the LUN, or is empty.
+    /// The range is empty, or exceeds the LUN.
     #[error("sectors {first} to {end} are not all of the LUN, which has {lun_sectors}")]
     OutOfRange {
         /// The first sector.
         first: u64,
-        /// One more than the last.
+        /// The sector after the last.
         end: u64,
         /// Sectors of the LUN.
         lun_sectors: u64,
     },
-    /// Blocks that it needs can be neither read nor computed.
+    /// Blocks that the request needs can be neither read nor recomputed.
     #[error("blocks can be neither read nor computed from the rest of their stripes")]
     BlocksGone,
-    /// The array has stopped.
+    /// The array has stopped, for this reason.
     #[error("the array has stopped: {0}")]
     Stopped(String),
 }
 
-/// A piece of a request, as the array is asked for it.
+/// A piece of a request, as the array is given it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     Read(Range<u64>),
     Write(Range<u64>),
     /// Whole blocks.
-    GiveBack(Range<u64>),
-    /// A read of a block that a write has a part of: see [`merge`](super::merge).
+    Unmap(Range<u64>),
+    /// A read of a block that a write covers in part: see [`partial_writes`](super::partial_writes).
     Edge {
         merge: usize,
         block: u64,
     },
-    /// A write that was completed to whole blocks, and their bytes.
+    /// A write that was completed to whole blocks, with their bytes.
     Completed {
         sectors: Range<u64>,
         bytes: Vec<u8>,
     },
 }
 
-/// Sectors of a piece at most: 1 MiB.
+/// The largest piece, in sectors: 1 MiB.
 const MOST_PIECE_SECTORS: u64 = 2_048;
 
 /// Sectors of a block of 4 KiB.
 pub(super) const BLOCK_SECTORS: u64 = 8;
 
-/// Sectors of a piece at most, where an empty half of the log takes `room` accounted bytes: a power of two, as pieces end
-/// where the LUN has a multiple of it. A half must have room for a block.
+/// The size of pieces in sectors, if an empty half of the log has `room` accounted bytes. It is a power of two, so
+/// that pieces end at multiples of it. A half has room for at least one block.
 pub(super) fn piece_sectors(room: u64) -> u64 {
     let blocks = room.saturating_sub(LogLayout::ACCOUNTED_RECORD_BYTES) / BLOCK_BYTES as u64;
     let most = blocks.max(1) * BLOCK_SECTORS;
     1 << most.min(MOST_PIECE_SECTORS).ilog2()
 }
 
-/// A request that is under way.
-pub(super) struct Pending {
+/// A request in progress.
+pub(super) struct PendingRequest {
     pub(super) id: RequestId,
     request: HostRequest,
-    /// What a write writes.
+    /// The data of a write.
     data: Arc<Vec<u8>>,
-    /// The next sector that no piece was made of.
+    /// The first sector without a piece.
     next: u64,
     end: u64,
     piece_sectors: u64,
-    pub(super) under_way: usize,
+    pub(super) in_flight: usize,
     pub(super) failed: Option<RequestError>,
-    /// For a read, what is there.
+    /// What a read has read so far.
     pub(super) bytes: Vec<u8>,
 }
 
-impl Pending {
+impl PendingRequest {
     pub(super) fn new(
         id: RequestId,
         mut request: HostRequest,
@@ -135,22 +135,22 @@ impl Pending {
             next,
             end,
             piece_sectors,
-            under_way: 0,
+            in_flight: 0,
             failed: None,
             bytes: Vec::new(),
         }
     }
 
-    /// Pieces that may be under way at once: so many that spindles have enough to do, and so few that a request for much
-    /// does not take all memory.
-    pub(super) fn most_under_way(&self) -> usize {
+    /// How many pieces may be in flight: enough to keep the spindles busy, few enough that a huge request does not
+    /// take all memory.
+    pub(super) fn max_in_flight(&self) -> usize {
         match self.request {
             HostRequest::Read(_) | HostRequest::Write { .. } => 64,
             _ => 4,
         }
     }
 
-    /// What a piece of a write writes.
+    /// The data of a piece of a write.
     pub(super) fn data_of(&self, sectors: &Range<u64>) -> Data {
         let bytes = (sectors.end - sectors.start) as usize * 512;
         match &self.request {
@@ -162,8 +162,8 @@ impl Pending {
         }
     }
 
-    /// What a piece of a read has brought.
-    pub(super) fn has_read(&mut self, sectors: &Range<u64>, data: Data) {
+    /// Adds what a piece of a read has read.
+    pub(super) fn add_read_data(&mut self, sectors: &Range<u64>, data: Data) {
         let HostRequest::Read(all) = &self.request else { return };
         if sectors == all {
             self.bytes = data.into_bytes();
@@ -174,8 +174,8 @@ impl Pending {
         self.bytes[from..][..data.bytes().len()].copy_from_slice(data.bytes());
     }
 
-    /// The next piece; nothing when all have been made.
-    pub(super) fn next_piece(&mut self, gives_back: bool) -> Option<Piece> {
+    /// The next piece; `None` if there are no more.
+    pub(super) fn next_piece(&mut self, supports_unmap: bool) -> Option<Piece> {
         loop {
             if self.next >= self.end {
                 return None;
@@ -187,18 +187,18 @@ impl Pending {
             let (piece, next) = match &self.request {
                 HostRequest::Read(_) => (Some(Piece::Read(start..end)), end),
                 HostRequest::Write { .. } => (Some(Piece::Write(start..end)), end),
-                HostRequest::GiveBack(_) if !gives_back || blocks_start >= blocks_end => {
+                HostRequest::Unmap(_) if !supports_unmap || blocks_start >= blocks_end => {
                     (None, end)
                 }
-                HostRequest::Zero(_) if !gives_back || blocks_start >= blocks_end => {
+                HostRequest::Zero(_) if !supports_unmap || blocks_start >= blocks_end => {
                     (Some(Piece::Write(start..end)), end)
                 }
-                HostRequest::GiveBack(_) => (Some(Piece::GiveBack(blocks_start..blocks_end)), end),
+                HostRequest::Unmap(_) => (Some(Piece::Unmap(blocks_start..blocks_end)), end),
                 // What is not a whole block is written.
                 HostRequest::Zero(_) if start < blocks_start => {
                     (Some(Piece::Write(start..blocks_start)), blocks_start)
                 }
-                HostRequest::Zero(_) => (Some(Piece::GiveBack(start..blocks_end)), blocks_end),
+                HostRequest::Zero(_) => (Some(Piece::Unmap(start..blocks_end)), blocks_end),
                 HostRequest::Flush | HostRequest::Allocation(_) => (None, self.end),
             };
             self.next = next;
@@ -210,7 +210,7 @@ impl Pending {
 
     /// Whether nothing is left to do.
     pub(super) fn is_done(&self) -> bool {
-        self.under_way == 0 && (self.next >= self.end || self.failed.is_some())
+        self.in_flight == 0 && (self.next >= self.end || self.failed.is_some())
     }
 
     pub(super) fn answer(self) -> Result<Answer, RequestError> {
@@ -226,9 +226,9 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn pieces(request: HostRequest, sectors: Range<u64>, gives_back: bool) -> Vec<Piece> {
-        let mut pending = Pending::new(RequestId(0), request, sectors, MOST_PIECE_SECTORS);
-        std::iter::from_fn(|| pending.next_piece(gives_back)).collect()
+    fn pieces(request: HostRequest, sectors: Range<u64>, supports_unmap: bool) -> Vec<Piece> {
+        let mut pending = PendingRequest::new(RequestId(0), request, sectors, MOST_PIECE_SECTORS);
+        std::iter::from_fn(|| pending.next_piece(supports_unmap)).collect()
     }
 
     #[test]
@@ -248,8 +248,8 @@ mod tests {
             pieces(zero.clone(), 3..4_100, true),
             [
                 Piece::Write(3..8),
-                Piece::GiveBack(8..2_048),
-                Piece::GiveBack(2_048..4_096),
+                Piece::Unmap(8..2_048),
+                Piece::Unmap(2_048..4_096),
                 Piece::Write(4_096..4_100),
             ]
         );
@@ -257,8 +257,8 @@ mod tests {
             pieces(zero, 3..4_100, false),
             [Piece::Write(3..2_048), Piece::Write(2_048..4_096), Piece::Write(4_096..4_100)]
         );
-        let back = HostRequest::GiveBack(3..20);
-        assert_eq!(pieces(back.clone(), 3..20, true), [Piece::GiveBack(8..16)]);
+        let back = HostRequest::Unmap(3..20);
+        assert_eq!(pieces(back.clone(), 3..20, true), [Piece::Unmap(8..16)]);
         assert_eq!(pieces(back, 3..20, false), []);
     }
 

@@ -48,7 +48,7 @@ pub(super) const FIELDS: &[Field] = &[
 
 /// Where a block is: what its entry must say, or it was meant for another place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct BlockAddress {
     /// Of which array.
     pub tag: ArrayTag,
     /// On which spindle.
@@ -59,7 +59,7 @@ pub struct Place {
 
 /// What whoever writes a block has kept beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept {
+pub struct BlockTag {
     /// What it holds.
     pub holds: BlockContents,
     /// The number of the redo record that it was written with; 0 of what was written without one. Of parity in place that
@@ -69,13 +69,13 @@ pub struct Kept {
     pub stripe_sum: Option<StripeSum>,
 }
 
-impl From<BlockContents> for Kept {
+impl From<BlockContents> for BlockTag {
     fn from(holds: BlockContents) -> Self {
         Self { holds, redo: 0, stripe_sum: None }
     }
 }
 
-impl Kept {
+impl BlockTag {
     /// Kind, file, number, and whether the number is a stripe sum.
     pub(super) fn to_numbers(self) -> (u8, u32, u64, bool) {
         let (kind, file, number) = holds_to_numbers(self.holds);
@@ -99,9 +99,9 @@ pub struct ChecksumEntry {
     /// CRC-32C of its 4096 bytes.
     pub data_crc: u32,
     /// Where it is.
-    pub place: Place,
+    pub place: BlockAddress,
     /// What it holds, and more of that kind.
-    pub kept: Kept,
+    pub block_tag: BlockTag,
     /// The number of the consistency point that was the last when it was written.
     pub checkpoint: u64,
 }
@@ -150,7 +150,7 @@ impl ChecksumEntry {
     /// Its bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; ENTRY_BYTES] {
-        let (kind, file, number, has_sum) = self.kept.to_numbers();
+        let (kind, file, number, has_sum) = self.block_tag.to_numbers();
         let mut entry = [0; ENTRY_BYTES];
         DATA_CRC.put(&mut entry, &self.data_crc.to_le_bytes());
         SPINDLE.put(&mut entry, &self.place.spindle.0.to_le_bytes());
@@ -160,7 +160,7 @@ impl ChecksumEntry {
         NUMBER.put(&mut entry, &number.to_le_bytes());
         FILE.put(&mut entry, &file.to_le_bytes());
         SUM_PRESENT.put(&mut entry, &[u8::from(has_sum)]);
-        REDO.put(&mut entry, &self.kept.redo.to_le_bytes());
+        REDO.put(&mut entry, &self.block_tag.redo.to_le_bytes());
         CHECKPOINT.put(&mut entry, &self.checkpoint.to_le_bytes());
         TAG.put(&mut entry, &self.place.tag.0);
         let crc = crc32c(&entry[..CRC.offset]);
@@ -172,7 +172,10 @@ impl ChecksumEntry {
     ///
     /// # Errors
     /// Where the entry vouches for no block, or not for the one at `place`.
-    pub fn decode(entry: &[u8; ENTRY_BYTES], place: Place) -> Result<Option<Self>, BadEntry> {
+    pub fn decode(
+        entry: &[u8; ENTRY_BYTES],
+        place: BlockAddress,
+    ) -> Result<Option<Self>, BadEntry> {
         if entry == &[0; ENTRY_BYTES] {
             return Ok(None);
         }
@@ -188,11 +191,11 @@ impl ChecksumEntry {
         }
         let has_sum = SUM_PRESENT.u8(entry) != 0;
         let numbers = (KIND.u8(entry), FILE.u32(entry), NUMBER.u64(entry));
-        match Kept::of_numbers(numbers.0, numbers.1, numbers.2, has_sum) {
-            Some(kept) if VERSION.u8(entry) == ENTRY_VERSION => Ok(Some(Self {
+        match BlockTag::of_numbers(numbers.0, numbers.1, numbers.2, has_sum) {
+            Some(block_tag) if VERSION.u8(entry) == ENTRY_VERSION => Ok(Some(Self {
                 data_crc: DATA_CRC.u32(entry),
                 place,
-                kept: Kept { redo: REDO.u64(entry), ..kept },
+                block_tag: BlockTag { redo: REDO.u64(entry), ..block_tag },
                 checkpoint: CHECKPOINT.u64(entry),
             })),
             _ => Err(BadEntry::Unknown),

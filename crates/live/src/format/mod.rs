@@ -18,7 +18,7 @@ mod spindle_layout;
 mod stripe_sum;
 mod superblock;
 
-pub use checksum::{BadEntry, ChecksumEntry, ENTRY_BYTES, Kept, Place};
+pub use checksum::{BadEntry, BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES};
 pub use field::Field;
 pub use identity::{ArrayTag, Identity, NotAnIdentity};
 pub use label::{

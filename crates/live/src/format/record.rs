@@ -38,7 +38,7 @@ pub enum RecordKind {
         sectors: u64,
     },
     /// The host gave back a range of the LUN, which reads as zeros from then on. Without data.
-    Punch {
+    Unmap {
         /// The first sector (of 512 bytes) of the LUN.
         first_sector: u64,
         /// How many sectors.
@@ -78,10 +78,10 @@ impl RecordHeader {
     /// Its bytes, with the CRC-32C of itself and of `data`, of which it must have the length.
     #[must_use]
     pub fn encode(&self, tag: ArrayTag, data: &[u8]) -> [u8; RECORD_HEADER_BYTES] {
-        debug_assert_eq!(self.data_bytes as usize, data.len());
+        assert_eq!(self.data_bytes as usize, data.len());
         let (kind, first, second): (u16, u64, u64) = match self.kind {
             RecordKind::Write { first_sector, sectors } => (1, first_sector, sectors),
-            RecordKind::Punch { first_sector, sectors } => (2, first_sector, sectors),
+            RecordKind::Unmap { first_sector, sectors } => (2, first_sector, sectors),
             RecordKind::Redo { needed_from } => (3, 0, needed_from),
         };
         let mut header = [0; RECORD_HEADER_BYTES];
@@ -113,7 +113,7 @@ impl RecordHeader {
             1 if second.checked_mul(512) == Some(u64::from(data_bytes)) => {
                 RecordKind::Write { first_sector: first, sectors: second }
             }
-            2 if data_bytes == 0 => RecordKind::Punch { first_sector: first, sectors: second },
+            2 if data_bytes == 0 => RecordKind::Unmap { first_sector: first, sectors: second },
             3 if first == 0 => RecordKind::Redo { needed_from: second },
             _ => return None,
         };

@@ -2,7 +2,7 @@
 
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::{Field, Kept};
+use super::{BlockTag, Field};
 use crate::device::BLOCK_BYTES;
 
 /// Bytes that say what one block of a redo record is.
@@ -26,7 +26,7 @@ pub struct RedoWrite<'a> {
     /// The first block.
     pub first: Dbn,
     /// What is kept beside each block, but for the record, which is this one.
-    pub kept: &'a [Kept],
+    pub block_tags: &'a [BlockTag],
     /// Their bytes, as they lie: 4096 for each of `kept`.
     pub bytes: Vec<&'a [u8]>,
 }
@@ -39,7 +39,7 @@ pub struct RedoBlock {
     /// Which block of it.
     pub dbn: Dbn,
     /// What is kept beside it.
-    pub kept: Kept,
+    pub block_tag: BlockTag,
     /// Its 4096 bytes.
     pub bytes: Vec<u8>,
 }
@@ -53,8 +53,8 @@ pub const fn redo_data_bytes(blocks: usize) -> usize {
 /// Puts the data of a redo record behind what is in `into`.
 pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
     for write in writes {
-        for (dbn, kept) in (write.first.0..).zip(write.kept) {
-            let (kind, file, number, has_sum) = kept.to_numbers();
+        for (dbn, block_tag) in (write.first.0..).zip(write.block_tags) {
+            let (kind, file, number, has_sum) = block_tag.to_numbers();
             let mut descriptor = [0; REDO_DESCRIPTOR_BYTES];
             SPINDLE.put(&mut descriptor, &write.spindle.0.to_le_bytes());
             KIND.put(&mut descriptor, &[kind]);
@@ -68,7 +68,7 @@ pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
     for write in writes {
         let before = into.len();
         write.bytes.iter().for_each(|part| into.extend_from_slice(part));
-        debug_assert_eq!(into.len() - before, write.kept.len() * BLOCK_BYTES);
+        assert_eq!(into.len() - before, write.block_tags.len() * BLOCK_BYTES);
     }
 }
 
@@ -85,11 +85,11 @@ pub fn decode_redo(record: u64, data: &[u8]) -> Option<Vec<RedoBlock>> {
     let blocks = blocks.map(|(descriptor, bytes)| {
         let has_sum = SUM_PRESENT.u8(descriptor) != 0;
         let (kind, file) = (KIND.u8(descriptor), FILE.u32(descriptor));
-        let kept = Kept::of_numbers(kind, file, NUMBER.u64(descriptor), has_sum)?;
+        let block_tag = BlockTag::of_numbers(kind, file, NUMBER.u64(descriptor), has_sum)?;
         Some(RedoBlock {
             spindle: SpindleIndex(SPINDLE.u16(descriptor)),
             dbn: Dbn(DBN.u64(descriptor)),
-            kept: Kept { redo: record, ..kept },
+            block_tag: BlockTag { redo: record, ..block_tag },
             bytes: bytes.to_vec(),
         })
     });

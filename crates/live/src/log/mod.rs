@@ -1,52 +1,53 @@
-//! The NVRAM log on a device: what was acknowledged and is not yet on the spindles, and what must reach them as one.
+//! The NVRAM log on a device: what was acknowledged and is not on the spindles yet, and writes that must be atomic.
 //!
-//! A [`Log`] does no I/O: it says through [`Log::take_ios`] what is to be done and is told through [`Log::done`] what
-//! became of it. Host records and redo records are two streams, each with two halves of its own on the device:
+//! A [`Log`] does no I/O: it says through [`Log::take_ios`] which I/Os its device should do, and learns their outcome
+//! through [`Log::done`]. Host records and redo records are two streams, each with two halves of its own on the
+//! device:
 //!
-//! - A host write or punch is appended, and may be acknowledged once it is durable. When a consistency point begins,
-//!   the stream is switched to the other half ([`Log::switch_half`]); when its superblock is safe, the half before is
-//!   released ([`Log::release`]).
-//! - A redo record has to be durable before the first of its block writes is sent to a spindle. Its stream switches by
+//! - A host write or unmap is appended, and may be acknowledged once it is durable. When a consistency point begins,
+//!   the stream switches to the other half ([`Log::switch_half`]); when its superblock is durable, the previous half
+//!   is released ([`Log::release`]).
+//! - A redo record must be durable before the first of its block writes is sent to a spindle. This stream switches by
 //!   itself, and asks for a flush of all spindles ([`Log::wants_flush`]) to release a half.
 //!
-//! Records that are appended while others are being written go out together as the next group. Some groups are in flight
-//! at a time in each stream, all of them in one half. A record counts as durable when it and all before it are: a recovery
-//! finds no record behind one that is torn.
+//! Records that are appended while others are being written go out together as the next group. Several groups of a
+//! stream may be in flight, all of them in one half. A record counts as durable once it and all records before it
+//! are: recovery finds no record behind a torn one.
 //!
-//! [`read_log`] finds after a crash what the log has.
+//! [`read_log`] finds what the log holds after a crash.
 
 mod recovery;
 mod redo;
 mod scan;
 mod stream;
 
-use crate::device::{DeviceIndex, Done, Io, IoError};
+use crate::device::{DeviceIndex, Io, IoCompletion, IoError};
 use crate::format::{ArrayTag, LogLayout, RecordKind, RedoWrite};
 
 pub use recovery::{HostRecord, RecoveredLog, RedoRecord, read_log};
 use redo::RedoStream;
 use stream::{Area, Stream};
 
-/// Where the numbers of new records begin.
+/// The first numbers of new records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogStart {
-    /// Of the host records.
+    /// Host records.
     pub host: Numbering,
-    /// Of the redo records.
+    /// Redo records.
     pub redo: Numbering,
 }
 
-/// Where the numbers of a stream's new records begin.
+/// The first number of a stream's new records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbering {
     /// The number of the next record.
     pub next: u64,
-    /// The number of the record before it, of whatever is on the device; 0 where none was.
+    /// The number of the record before it on the device; 0 if there is none.
     pub last: u64,
 }
 
 impl LogStart {
-    /// A log that never had a record.
+    /// A log that never held a record.
     pub const NEW: Self = Self { host: Numbering::NEW, redo: Numbering::NEW };
 }
 
@@ -58,16 +59,16 @@ impl Numbering {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RedoToken(pub u64);
 
-/// How far the log is durable.
+/// How much of the log is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Durable {
-    /// All host records up to this number are; 0 where none is. Those of before a recovery count as durable.
+    /// All host records up to this number; 0 for none. Records from before a recovery count as durable.
     pub host: u64,
-    /// All redo records up to this one are.
+    /// All redo records up to this one.
     pub redo: RedoToken,
 }
 
-/// A half has no room for another record: it was given more than it is accounted for.
+/// A half has no room for another record, by its accounting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the log's half takes {capacity} accounted bytes, and the record would make it {needed}")]
 pub struct HalfFull {
@@ -82,7 +83,7 @@ pub struct HalfFull {
 #[error("the log's other half has records that no safe consistency point covers")]
 pub struct HalfInUse;
 
-/// The log of an array that is running.
+/// The log of a running array.
 #[derive(Debug)]
 pub struct Log {
     device: DeviceIndex,
@@ -92,15 +93,15 @@ pub struct Log {
     redo: RedoStream,
     /// Accounted bytes in the current half.
     accounted: u64,
-    /// Whether the half that is not current has records that are needed.
+    /// Whether records of the other half are needed.
     other_half_in_use: bool,
     ids: u64,
     failed: Option<IoError>,
 }
 
 impl Log {
-    /// The log on `device`. What [`read_log`] recovered must be covered by a superblock that is safe before anything is
-    /// appended: both halves are taken as free.
+    /// The log on `device`. Both halves count as free: a durable superblock must cover what [`read_log`] recovered
+    /// before anything is appended.
     #[must_use]
     pub fn new(device: DeviceIndex, layout: LogLayout, tag: ArrayTag, start: LogStart) -> Self {
         let host = layout.halves().map(|offset| Area { offset, bytes: layout.half_bytes() });
@@ -119,32 +120,32 @@ impl Log {
         }
     }
 
-    /// The device it is on; what it has done comes to [`Self::done`].
+    /// The device of the log. Its completions go to [`Self::done`].
     #[must_use]
     pub fn device(&self) -> DeviceIndex {
         self.device
     }
 
-    /// The number that the next host record gets: the `log_start` of a consistency point that begins now.
+    /// The number of the next host record: the `log_start` of a consistency point that begins now.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
         self.host.next_sequence()
     }
 
-    /// The number of the last host record, durable or not; 0 where none ever was.
+    /// The number of the last host record, durable or not; 0 if there never was one.
     #[must_use]
     pub fn last_sequence(&self) -> u64 {
         self.host.last_sequence()
     }
 
-    /// Why the log is of no use any more, if it is: it takes records, but none becomes durable.
+    /// Why the log has failed, if it has. A failed log accepts records, but none becomes durable.
     #[must_use]
     pub fn failed(&self) -> Option<&IoError> {
         self.failed.as_ref()
     }
 
-    /// Appends a host write of `data`, a multiple of 512 bytes, at sector `first_sector` of the LUN, and gives its
-    /// number. It may be acknowledged once [`Durable::host`] is as high.
+    /// Appends a host write of `data` at sector `first_sector` of the LUN, and gives its number. It may be
+    /// acknowledged once [`Durable::host`] reaches that.
     ///
     /// # Errors
     /// Where the half has no room by the rule of [`LogLayout::accounted_bytes`].
@@ -157,12 +158,12 @@ impl Log {
         self.append_host(RecordKind::Write { first_sector, sectors }, data)
     }
 
-    /// Appends that the host gave back `sectors` of the LUN from `first_sector` on, and gives its number.
+    /// Appends an unmap of `sectors` sectors of the LUN from `first_sector` on, and gives its number.
     ///
     /// # Errors
     /// As [`append_write`](Self::append_write).
-    pub fn append_punch(&mut self, first_sector: u64, sectors: u64) -> Result<u64, HalfFull> {
-        self.append_host(RecordKind::Punch { first_sector, sectors }, &[])
+    pub fn append_unmap(&mut self, first_sector: u64, sectors: u64) -> Result<u64, HalfFull> {
+        self.append_host(RecordKind::Unmap { first_sector, sectors }, &[])
     }
 
     fn append_host(&mut self, kind: RecordKind, data: &[u8]) -> Result<u64, HalfFull> {
@@ -175,19 +176,19 @@ impl Log {
         Ok(self.host.append(self.tag, kind, data))
     }
 
-    /// What a half takes, in accounted bytes.
+    /// The capacity of a half, in accounted bytes.
     #[must_use]
     pub fn half_bytes(&self) -> u64 {
         self.layout.half_bytes()
     }
 
-    /// What the current half still takes, in accounted bytes.
+    /// The room left in the current half, in accounted bytes.
     #[must_use]
     pub fn room(&self) -> u64 {
         self.layout.half_bytes() - self.accounted
     }
 
-    /// From now on host records go to the other half: a consistency point begins, which covers all before.
+    /// Switches to the other half, because a consistency point begins that covers everything before.
     ///
     /// # Errors
     /// Where the other half was not released.
@@ -201,13 +202,13 @@ impl Log {
         Ok(())
     }
 
-    /// The half before the last switch is needed no longer: a superblock is safe whose `log_start` is behind its records.
+    /// Releases the previous half: a superblock whose `log_start` is behind its records is durable.
     pub fn release(&mut self) {
         self.other_half_in_use = false;
     }
 
-    /// Appends a redo record of `writes`, none of which may be sent to its spindle before [`Durable::redo`] is as high
-    /// as what this gives. A recovery applies the record until a superblock is safe that has a higher `redo_start`.
+    /// Appends a redo record of `writes`. None of them may be sent to its spindle before [`Durable::redo`] reaches
+    /// what this gives. A recovery applies the record unless a durable superblock has a higher `redo_start`.
     ///
     /// # Panics
     /// Where the record has more blocks than 64 stripes of the spindles that the layout was made for.
@@ -215,44 +216,44 @@ impl Log {
         RedoToken(self.redo.append(self.tag, writes))
     }
 
-    /// All block writes of a redo record are done, or will never be: a flush now makes it safe.
+    /// All block writes of a redo record are complete, or will never be: a flush now makes them safe.
     pub fn redo_written(&mut self, token: RedoToken) {
         self.redo.written(token.0);
     }
 
-    /// The number of the first redo record whose block writes are not all done: the `redo_start` of a superblock that is
-    /// written after a flush which begins now.
+    /// The number of the first redo record whose block writes are not all complete: the `redo_start` of a superblock
+    /// that is written after a flush that begins now.
     #[must_use]
     pub fn redo_start(&self) -> u64 {
         self.redo.start()
     }
 
-    /// Whether a flush of all spindles would release a half of the redo area, now that it is full. The flush is
-    /// announced with [`flush_started`](Self::flush_started) before it is asked for, and
-    /// [`flush_finished`](Self::flush_finished) says that all spindles have done it.
+    /// Whether a flush of all spindles would release a full half of the redo log. Announce the flush with
+    /// [`flush_started`](Self::flush_started) before sending it, and its completion on all spindles with
+    /// [`flush_finished`](Self::flush_finished).
     #[must_use]
     pub fn wants_flush(&self) -> bool {
         self.redo.wants_flush()
     }
 
-    /// A flush of all spindles begins, for whatever reason: what is written by now will be safe when it is done. While
-    /// one is under way, another says nothing.
+    /// A flush of all spindles begins, for whatever reason: what is written by now is safe once it is complete. A
+    /// second flush while one is in progress is ignored.
     pub fn flush_started(&mut self) {
         self.redo.flush_started();
     }
 
-    /// The flush of [`flush_started`](Self::flush_started) is done.
+    /// The flush of [`flush_started`](Self::flush_started) is complete.
     pub fn flush_finished(&mut self) {
         self.redo.flush_finished(self.tag);
     }
 
-    /// How far the log is durable.
+    /// How much of the log is durable.
     #[must_use]
     pub fn durable(&self) -> Durable {
         Durable { host: self.host.durable(), redo: RedoToken(self.redo.stream.durable()) }
     }
 
-    /// What the device is to do now: the next groups, where not too many are in flight.
+    /// Appends the next groups to `ios`, unless too many are in flight.
     pub fn take_ios(&mut self, ios: &mut Vec<Io>) {
         if self.failed.is_some() {
             return;
@@ -262,11 +263,11 @@ impl Log {
         }
     }
 
-    /// Something is done; gives how far the log is durable now.
+    /// An I/O is complete. Gives how much of the log is durable now.
     ///
     /// # Errors
     /// What failed. Nothing becomes durable after that.
-    pub fn done(&mut self, done: Done) -> Result<Durable, IoError> {
+    pub fn done(&mut self, done: IoCompletion) -> Result<Durable, IoError> {
         if let Err(error) = &done.result {
             self.failed.get_or_insert_with(|| error.clone());
         }

@@ -1,6 +1,6 @@
-//! What the log has after a crash.
+//! What the log holds after a crash.
 
-use super::scan::{Found, Half, Scanned};
+use super::scan::{Half, ScannedHalf, ScannedRecord};
 use super::stream::Area;
 use super::{LogStart, Numbering};
 use crate::device::{BLOCK_BYTES, IoError};
@@ -8,33 +8,33 @@ use crate::format::{
     ArrayTag, LogLayout, RECORD_HEADER_BYTES, RecordKind, RedoBlock, Superblock, decode_redo,
 };
 
-/// A redo record that is to be applied, before any host record and in the order of the records: all its blocks are
-/// written to their places.
+/// A redo record to apply: all its blocks are written to their places. Redo records are applied in order, before any
+/// host record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedoRecord {
     /// Its number.
     pub sequence: u64,
-    /// What is written.
+    /// Its blocks.
     pub blocks: Vec<RedoBlock>,
 }
 
 /// A host record that the superblock does not cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostRecord {
-    /// The host wrote.
+    /// A write.
     Write {
         /// The record's number.
         sequence: u64,
-        /// The first sector (of 512 bytes) of the LUN.
+        /// The first sector of the LUN.
         first_sector: u64,
-        /// The bytes: whole sectors.
+        /// Whole sectors of 512 bytes.
         data: Vec<u8>,
     },
-    /// The host gave back a range, which reads as zeros from then on.
-    Punch {
+    /// An unmap: the range reads as zeros from then on.
+    Unmap {
         /// The record's number.
         sequence: u64,
-        /// The first sector (of 512 bytes) of the LUN.
+        /// The first sector of the LUN.
         first_sector: u64,
         /// How many sectors.
         sectors: u64,
@@ -46,31 +46,31 @@ impl HostRecord {
     #[must_use]
     pub fn sequence(&self) -> u64 {
         match self {
-            Self::Write { sequence, .. } | Self::Punch { sequence, .. } => *sequence,
+            Self::Write { sequence, .. } | Self::Unmap { sequence, .. } => *sequence,
         }
     }
 }
 
-/// What the log has that the spindles may not have.
+/// What the log holds and the spindles may lack.
 #[derive(Debug)]
 pub struct RecoveredLog {
     /// The redo records, in order.
     pub redo: Vec<RedoRecord>,
     /// The host records, in order.
     pub host: Vec<HostRecord>,
-    /// Where the numbers of new records begin: behind all that may be on the device, so that nothing of it is ever taken
-    /// for new. Also the `log_start` and `redo_start` of the superblock that covers what was recovered.
+    /// The first numbers of new records, beyond all that may be on the device, so that no old record can pass for a
+    /// new one. They are also the `log_start` and `redo_start` of the superblock that covers what was recovered.
     pub start: LogStart,
-    /// Whether host records are missing that were durable and are not covered: a later half goes on behind the end of the
-    /// one before it, or a record says so that was written later. A crash leaves no such log; a device that lost what it had
-    /// does. What the very last records alone knew is not missed.
+    /// Whether host records are missing that were durable and are not covered: the later half does not continue where
+    /// the earlier one ends, or a later record says that more was durable. A crash does not do this; a device that
+    /// lost writes does. The loss of the very last records is not noticed.
     pub breaks_off: bool,
-    /// Whether a block that could have had records could not be read.
+    /// Whether a block that may have held records is unreadable.
     pub unreadable: bool,
 }
 
-/// Reads the log of the array whose newest superblock is `superblock`. `read` gives so many bytes of the log device
-/// from an offset on, both multiples of 4096.
+/// Reads the log of the array whose newest superblock is `superblock`. `read(offset, bytes)` reads the log device;
+/// both are multiples of 4096.
 ///
 /// # Errors
 /// Those of `read`; but blocks that are [`IoError::Unreadable`] count as never written.
@@ -85,8 +85,8 @@ where
     let tag = superblock.array.tag();
     let half_bytes = layout.half_bytes();
     let redo_bytes = layout.redo_half_blocks * BLOCK_BYTES as u64;
-    // Behind what the array was shut down with nothing can be missing. Of redo records nothing could be said: a half that is free is
-    // known to be only when a record behind it is written.
+    // Nothing can be missing after a clean shutdown. For redo records nothing could be said: that a half is free is
+    // known only once a later record is written.
     let host = read_stream(layout.halves(), half_bytes, tag, !superblock.clean, read)?;
     let redo = read_stream(layout.redo_halves(), redo_bytes, tag, false, read)?;
 
@@ -108,9 +108,9 @@ where
 
 /// The records of both halves of a stream.
 struct Halves {
-    /// That with the earlier records first.
-    runs: Vec<Vec<Scanned>>,
-    /// The highest of either half: see [`Found::durable_beyond`].
+    /// The half with the earlier records first.
+    runs: Vec<Vec<ScannedRecord>>,
+    /// The highest of both halves: see [`ScannedHalf::durable_beyond`].
     durable_beyond: u64,
     unreadable: bool,
 }
@@ -128,7 +128,7 @@ where
     let mut halves = Halves { runs: Vec::new(), durable_beyond: 0, unreadable: false };
     for offset in offsets {
         let half = Half::new(Area { offset, bytes }, read);
-        let Found { records, durable_beyond, unreadable } = half.find(tag, look_beyond)?;
+        let ScannedHalf { records, durable_beyond, unreadable } = half.find(tag, look_beyond)?;
         halves.durable_beyond = halves.durable_beyond.max(durable_beyond);
         halves.unreadable |= unreadable;
         halves.runs.push(records);
@@ -139,8 +139,8 @@ where
 }
 
 impl Halves {
-    /// Numbers behind all that may be in a half of `half_bytes`: a torn group has at most as many records behind those
-    /// that are whole as have room.
+    /// Numbers beyond all that may be in a half of `half_bytes`: behind the whole records, a torn group has at most
+    /// as many as there is room for.
     fn numbering(&self, at_least: u64, half_bytes: u64) -> Numbering {
         let last =
             self.runs.iter().flatten().map(|record| record.header.sequence).max().unwrap_or(0);
@@ -148,14 +148,15 @@ impl Halves {
         Numbering { next: at_least.max(last + 1) + room, last }
     }
 
-    /// The records from number `from` on that follow each other without a gap, and whether others are missing that were durable.
-    fn chained(self, from: u64) -> (Vec<Scanned>, bool) {
-        let mut chained: Vec<Scanned> = Vec::new();
+    /// The records from number `from` on that follow each other without a gap, and whether durable ones are missing
+    /// behind them.
+    fn chained(self, from: u64) -> (Vec<ScannedRecord>, bool) {
+        let mut chained: Vec<ScannedRecord> = Vec::new();
         for record in self.runs.into_iter().flatten() {
             if record.header.sequence < from {
                 continue;
             }
-            // The first follows one that is covered.
+            // The first one follows a record that is covered.
             let follows = match chained.last() {
                 Some(last) => record.header.follows == last.header.sequence,
                 None => record.header.follows < from,
@@ -171,14 +172,14 @@ impl Halves {
     }
 }
 
-/// The redo records from number `from` on whose block writes were not known to be safe.
+/// The redo records from number `from` on whose block writes may not be safe.
 ///
-/// Unlike host records these are all applied: what is missing before them was released, as their stream goes on in a
-/// half only when it is.
+/// Unlike host records, all of them are applied: records missing before them were released, because the stream enters
+/// a half only once it is free.
 fn needed_redo(halves: Halves, from: u64) -> Vec<RedoRecord> {
     let mut redo = Vec::new();
     let mut needed = from;
-    for Scanned { header, data } in halves.runs.into_iter().flatten() {
+    for ScannedRecord { header, data } in halves.runs.into_iter().flatten() {
         if let RecordKind::Redo { needed_from } = header.kind {
             needed = needed.max(needed_from);
             if let Some(blocks) = decode_redo(header.sequence, &data) {
@@ -190,14 +191,14 @@ fn needed_redo(halves: Halves, from: u64) -> Vec<RedoRecord> {
     redo
 }
 
-fn host_record(record: Scanned) -> Option<HostRecord> {
+fn host_record(record: ScannedRecord) -> Option<HostRecord> {
     let sequence = record.header.sequence;
     match record.header.kind {
         RecordKind::Write { first_sector, .. } => {
             Some(HostRecord::Write { sequence, first_sector, data: record.data })
         }
-        RecordKind::Punch { first_sector, sectors } => {
-            Some(HostRecord::Punch { sequence, first_sector, sectors })
+        RecordKind::Unmap { first_sector, sectors } => {
+            Some(HostRecord::Unmap { sequence, first_sector, sectors })
         }
         RecordKind::Redo { .. } => None,
     }

@@ -1,4 +1,4 @@
-//! Redo records: which of the two halves has them, and when it is free.
+//! Redo records: which half holds them, and when it is free.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,25 +7,25 @@ use super::stream::{Area, Stream};
 use crate::device::BLOCK_BYTES;
 use crate::format::{ArrayTag, RecordHeader, RecordKind, RedoWrite, encode_redo, redo_data_bytes};
 
-/// A half's records.
+/// The records of a half.
 #[derive(Debug, Default)]
 struct Half {
-    /// The number of the first; nothing where the half is free.
+    /// The number of the first record; `None` if the half is free.
     first: Option<u64>,
-    /// The numbers of those whose block writes are not all done.
+    /// The records whose block writes are not all complete.
     unwritten: BTreeSet<u64>,
-    /// Bytes that they take at most.
+    /// The bytes that they take at most.
     used: u64,
 }
 
-/// The stream of redo records. It goes to the other half by itself when one is full.
+/// The stream of redo records. It switches halves by itself when one is full.
 #[derive(Debug)]
 pub(super) struct RedoStream {
     pub(super) stream: Stream,
     halves: [Half; 2],
-    /// Bytes that a half has.
+    /// Bytes of a half.
     capacity: u64,
-    /// Which halves the flush under way will release.
+    /// Which halves the flush in progress will release.
     flushing: Option<[bool; 2]>,
     /// Records that found no room, in order: their numbers and data.
     waiting: VecDeque<(u64, Vec<u8>)>,
@@ -51,7 +51,7 @@ impl RedoStream {
         let mut data = std::mem::take(&mut self.encoded);
         data.clear();
         encode_redo(writes, &mut data);
-        // Four of the largest that there can be have room: see `LogLayout::new`.
+        // A half has room for four of the largest records: see `LogLayout::new`.
         assert!(
             used_bytes(&data) <= self.capacity,
             "a redo record of {} blocks, where a half has {} bytes",
@@ -69,7 +69,7 @@ impl RedoStream {
         number
     }
 
-    /// Whether the current half has room, or the other one, to which the stream then goes, is free.
+    /// Whether there is room in the current half, or else in the other one, to which the stream then switches.
     fn make_room(&mut self, bytes: u64) -> bool {
         let current = self.stream.current();
         if self.halves[current].used + bytes <= self.capacity {
@@ -90,7 +90,10 @@ impl RedoStream {
         // One of the halves has this very record.
         let needed_from = self.halves.iter().filter_map(|half| half.first).min().unwrap_or(number);
         let appended = self.stream.append(tag, RecordKind::Redo { needed_from }, data);
-        debug_assert_eq!(appended, number);
+        assert_eq!(
+            appended, number,
+            "redo records are numbered in the order in which they are appended"
+        );
     }
 
     pub(super) fn written(&mut self, number: u64) {
@@ -99,14 +102,14 @@ impl RedoStream {
         }
     }
 
-    /// The number of the first record whose block writes are not all done.
+    /// The number of the first record whose block writes are not all complete.
     pub(super) fn start(&self) -> u64 {
         let unwritten = self.halves.iter().filter_map(|half| half.unwritten.first());
         let waiting = self.waiting.front().map(|(number, _)| number);
         unwritten.chain(waiting).min().copied().unwrap_or(self.next)
     }
 
-    /// Whether a flush that begins now would release the half that is full.
+    /// Whether a flush that begins now would release the full half.
     pub(super) fn wants_flush(&self) -> bool {
         let full = &self.halves[1 - self.stream.current()];
         self.flushing.is_none() && full.first.is_some() && full.unwritten.is_empty()
@@ -115,14 +118,18 @@ impl RedoStream {
     pub(super) fn flush_started(&mut self) {
         let full = 1 - self.stream.current();
         let mut released = [false; 2];
-        // One that is free may have records by the time the flush is done.
+        // A half that is free now may have records by the end of the flush.
         released[full] = self.wants_flush();
         self.flushing.get_or_insert(released);
     }
 
     pub(super) fn flush_finished(&mut self, tag: ArrayTag) {
         let Some(released) = self.flushing.take() else { return };
-        for (half, _) in self.halves.iter_mut().zip(released).filter(|(_, released)| *released) {
+        let current = self.stream.current();
+        for (at, half) in self.halves.iter_mut().enumerate().filter(|(at, _)| released[*at]) {
+            // Its records are overwritten next: a crash must need none of them.
+            assert!(at != current, "the half that records go to is not released");
+            assert!(half.unwritten.is_empty(), "a half is released once its block writes are done");
             *half = Half::default();
         }
         while let Some((number, data)) = self.waiting.pop_front() {
@@ -135,7 +142,7 @@ impl RedoStream {
     }
 }
 
-/// What a record takes of its half at most, padding of its group included.
+/// The bytes that a record takes at most, padding of its group included.
 fn used_bytes(data: &[u8]) -> u64 {
     RecordHeader::record_bytes(data.len()).next_multiple_of(BLOCK_BYTES) as u64
 }

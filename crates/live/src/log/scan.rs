@@ -1,15 +1,15 @@
-//! Reading the records of one half.
+//! Scans the records of one half.
 
 use super::stream::Area;
 use crate::device::{BLOCK_BYTES, IoError};
 use crate::format::{ArrayTag, RECORD_HEADER_BYTES, RecordHeader};
 
-/// Bytes that are read at once.
+/// Bytes read at once.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// A record that is whole, with its data.
+/// A whole record with its data.
 #[derive(Debug)]
-pub(super) struct Scanned {
+pub(super) struct ScannedRecord {
     pub(super) header: RecordHeader,
     pub(super) data: Vec<u8>,
 }
@@ -18,21 +18,22 @@ pub(super) struct Scanned {
 pub(super) struct Half<'r, R> {
     read: &'r mut R,
     area: Area,
-    /// Bytes of the half from `start` on; where blocks could not be read, `bytes` ends before.
+    /// Where the window begins in the half. `bytes` ends early if blocks are unreadable.
     start: u64,
     bytes: Vec<u8>,
-    /// Whether a block that was looked for could not be read.
+    /// Whether a block that was needed is unreadable.
     unreadable: bool,
 }
 
-/// What a half has.
-pub(super) struct Found {
-    /// All records from its start on that follow each other and are whole.
-    pub(super) records: Vec<Scanned>,
-    /// Up to which number records were durable, as whole records further on say: those of groups behind one that is torn, or
-    /// damaged, or of an earlier filling. 0 where there are none.
+/// The contents of a half.
+pub(super) struct ScannedHalf {
+    /// The whole records from its start on that follow each other.
+    pub(super) records: Vec<ScannedRecord>,
+    /// Up to which number records were durable, by what whole records further on say: those behind a torn or damaged
+    /// group, or of an earlier filling. 0 if there are none.
     pub(super) durable_beyond: u64,
-    /// Whether a block that could have had records could not be read; behind those that follow each other none is missed.
+    /// Whether a block that may have held records is unreadable. Behind the records that follow each other, that does
+    /// not count.
     pub(super) unreadable: bool,
 }
 
@@ -41,18 +42,18 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         Self { read, area, start: 0, bytes: Vec::new(), unreadable: false }
     }
 
-    /// What the half has. Behind the records that follow each other it is looked only where that is asked for. What follows a
-    /// record is either right behind it or, where a group ended, at the next block.
-    pub(super) fn find(mut self, tag: ArrayTag, look_beyond: bool) -> Result<Found, IoError> {
+    /// Scans the half; beyond the records that follow each other only if `look_beyond`. The next record begins right
+    /// behind the last or, if a group ended, at the next block.
+    pub(super) fn find(mut self, tag: ArrayTag, look_beyond: bool) -> Result<ScannedHalf, IoError> {
         let (records, end) = self.records(tag)?;
         let unreadable = self.unreadable;
         let durable_beyond = if look_beyond { self.durable_beyond(tag, end) } else { 0 };
-        Ok(Found { records, durable_beyond, unreadable })
+        Ok(ScannedHalf { records, durable_beyond, unreadable })
     }
 
     /// The records from the half's start on that follow each other, and where they end.
-    fn records(&mut self, tag: ArrayTag) -> Result<(Vec<Scanned>, u64), IoError> {
-        let mut records: Vec<Scanned> = Vec::new();
+    fn records(&mut self, tag: ArrayTag) -> Result<(Vec<ScannedRecord>, u64), IoError> {
+        let mut records: Vec<ScannedRecord> = Vec::new();
         let mut at = 0;
         loop {
             let last = records.last().map(|record| record.header.sequence);
@@ -69,7 +70,7 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         }
     }
 
-    /// Up to which number records were durable, as those say of groups that begin at `at`, a multiple of 4096, or behind it.
+    /// Up to which number records were durable, by what groups say that begin at `at`, a multiple of 4096, or later.
     fn durable_beyond(&mut self, tag: ArrayTag, mut at: u64) -> u64 {
         let block = BLOCK_BYTES as u64;
         let mut durable = 0;
@@ -89,13 +90,13 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         durable
     }
 
-    /// The record at `at`, if one is there that follows `last`.
+    /// The record at `at`, if there is one that follows `last`.
     fn record(
         &mut self,
         tag: ArrayTag,
         at: u64,
         last: Option<u64>,
-    ) -> Result<Option<Scanned>, IoError> {
+    ) -> Result<Option<ScannedRecord>, IoError> {
         let Some(bytes) = self.bytes_at(at, RECORD_HEADER_BYTES)? else { return Ok(None) };
         let mut header_bytes = [0; RECORD_HEADER_BYTES];
         header_bytes.copy_from_slice(bytes);
@@ -108,10 +109,10 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
             return Ok(None);
         };
         let whole = RecordHeader::is_whole(&header_bytes, data);
-        Ok(whole.then(|| Scanned { header, data: data.to_vec() }))
+        Ok(whole.then(|| ScannedRecord { header, data: data.to_vec() }))
     }
 
-    /// `length` bytes from `at` on; nothing where the half ends before, or they cannot be read.
+    /// `length` bytes from `at` on; `None` if the half ends before, or they are unreadable.
     fn bytes_at(&mut self, at: u64, length: usize) -> Result<Option<&[u8]>, IoError> {
         if length as u64 > self.area.bytes.saturating_sub(at) {
             return Ok(None);
@@ -126,7 +127,7 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         Ok(found)
     }
 
-    /// Reads the window anew, from the block of `at` on, with `length` bytes at least where they can be read.
+    /// Moves the window to the block of `at`, with at least `length` bytes if they are readable.
     fn fill(&mut self, at: u64, length: usize) -> Result<(), IoError> {
         let block = BLOCK_BYTES as u64;
         self.start = at / block * block;

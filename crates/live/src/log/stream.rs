@@ -1,18 +1,18 @@
-//! Records that follow each other in two areas of the log device, and go out in groups.
+//! Records that follow each other in two areas of the log device, written in groups.
 
 use std::collections::VecDeque;
 
 use super::Numbering;
-use crate::device::{Buffer, DeviceIndex, Io, IoId, Request};
+use crate::device::{Buffer, DeviceIndex, Io, IoId, IoRequest};
 use crate::format::{ArrayTag, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
 
-/// Bytes from which on a group takes no more records.
+/// A group of this many bytes takes no more records.
 const GROUP_BYTES: usize = 1 << 20;
 
-/// Groups that are being written at once. A device makes writes safe that come together at the price of one.
+/// Groups written at once. A device makes concurrent writes safe for the price of one.
 const GROUPS_IN_FLIGHT: usize = 8;
 
-/// Buffers kept for the groups to come.
+/// Buffers kept for later groups.
 const SPARE_BUFFERS: usize = GROUPS_IN_FLIGHT + 1;
 
 /// A half on the device, in bytes.
@@ -22,20 +22,20 @@ pub(super) struct Area {
     pub(super) bytes: u64,
 }
 
-/// A group that is not sent yet, and may take more records if it is the last.
+/// A group that was not sent yet. The last one takes more records.
 #[derive(Debug)]
 struct Pending {
     half: usize,
-    /// Which filling of a half it is of.
+    /// Which filling of a half it belongs to.
     filling: u64,
     /// Whole blocks.
     buffer: Buffer,
-    /// Bytes of it that records have.
+    /// Bytes that records take.
     used: usize,
     last: u64,
 }
 
-/// A group that is being written, or that is and waits for one before it.
+/// A group that is being written, or is written and waits for one before it.
 #[derive(Debug)]
 struct InFlight {
     id: IoId,
@@ -92,8 +92,8 @@ impl Stream {
         self.current
     }
 
-    /// From now on records go to the other half, from its start on. What it has is needed no longer; where some of it
-    /// was not even sent, it is as good as durable.
+    /// Switches to the start of the other half, whose records are no longer needed. Those that were not even sent
+    /// count as durable.
     pub(super) fn switch(&mut self) {
         self.current = 1 - self.current;
         self.filling += 1;
@@ -128,7 +128,8 @@ impl Stream {
 
     pub(super) fn take_ios(&mut self, device: DeviceIndex, ids: &mut u64, ios: &mut Vec<Io>) {
         while self.in_flight.len() < GROUPS_IN_FLIGHT {
-            // Records of a half follow those of the other: were these torn, and those whole, something would seem to be lost.
+            // Records of a half follow those of the other. If these were torn and those whole, acknowledged records
+            // would seem to be missing.
             let filling = self.in_flight.back().map(|group| group.filling);
             let may_go = |group: &Pending| filling.is_none_or(|one| one == group.filling);
             if !self.pending.front().is_some_and(may_go) {
@@ -138,7 +139,7 @@ impl Stream {
             let Pending { half, filling, buffer: from, last, .. } = group;
             let (area, at) = (self.halves[half], self.position[half]);
             let end = at + from.bytes().len() as u64;
-            // The rule of capacity, which whoever appends has checked: see `LogLayout::new`.
+            // The appender has checked the capacity: see `LogLayout::new`.
             assert!(
                 end <= area.bytes,
                 "a half of the log has {} bytes, and needs {end}",
@@ -148,12 +149,12 @@ impl Stream {
             let id = IoId(*ids);
             *ids += 1;
             self.in_flight.push_back(InFlight { id, is_done: false, filling, last });
-            let request = Request::Write { offset: area.offset + at, from, durable: true };
+            let request = IoRequest::Write { offset: area.offset + at, from, durable: true };
             ios.push(Io { id, device, request });
         }
     }
 
-    /// An I/O is done; gives its buffer back where it was not of this stream.
+    /// An I/O is complete. Gives its buffer back if it is not of this stream.
     pub(super) fn done(&mut self, id: IoId, mut buffer: Buffer) -> Option<Buffer> {
         let Some(group) = self.in_flight.iter_mut().find(|group| group.id == id) else {
             return Some(buffer);

@@ -30,7 +30,7 @@ pub(super) struct Budget {
 
 #[derive(Debug)]
 struct State {
-    held: Box<[Held]>,
+    held: Box<[SlotUsage]>,
     /// Bytes beyond the connections' own parts.
     shared_bytes: u64,
     /// Slots that wait for such bytes, the longest first. Nobody overtakes them, so that large requests have their turn.
@@ -40,7 +40,7 @@ struct State {
 
 /// What a connection holds.
 #[derive(Debug, Clone, Default)]
-struct Held {
+struct SlotUsage {
     /// Somebody's: until its [`Share`] and all of its [`Charge`]s are gone.
     taken: bool,
     /// Nothing more is to be admitted.
@@ -69,7 +69,7 @@ impl Budget {
     pub(super) fn new(limits: Limits) -> Self {
         let slots = limits.connections;
         let state = State {
-            held: vec![Held::default(); slots].into(),
+            held: vec![SlotUsage::default(); slots].into(),
             shared_bytes: 0,
             line: VecDeque::new(),
             usage: Usage::default(),
@@ -85,7 +85,7 @@ impl Budget {
     pub(super) fn open(self: &Arc<Self>) -> Option<Share> {
         let mut state = locked(&self.state);
         let slot = state.held.iter().position(|held| !held.taken)?;
-        state.held[slot] = Held { taken: true, ..Held::default() };
+        state.held[slot] = SlotUsage { taken: true, ..SlotUsage::default() };
         state.usage.connections += 1;
         Some(Share { budget: Arc::clone(self), slot })
     }

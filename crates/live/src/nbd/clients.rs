@@ -35,12 +35,12 @@ pub(super) struct Served {
 type Connections<'a> = MutexGuard<'a, BTreeMap<u64, Arc<Connection>>>;
 
 /// A connection's place among those that are served.
-struct Place {
+struct ConnectionEntry {
     served: Arc<Served>,
     number: u64,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionEntry {
     fn drop(&mut self) {
         locked(&self.served.connections).remove(&self.number);
         self.served.changed.notify_all();
@@ -85,10 +85,10 @@ pub(super) fn accept_until_told(
 
 fn serve(served: &Arc<Served>, number: u64, connection: Arc<Connection>) {
     locked(&served.connections).insert(number, Arc::clone(&connection));
-    let place = Place { served: Arc::clone(served), number };
+    let place = ConnectionEntry { served: Arc::clone(served), number };
     // Without a thread, the place and the connection go with what was to run in it.
     let thread = thread::Builder::new().name("nbd requests".into()).spawn(move || {
-        let Place { served, .. } = &place;
+        let ConnectionEntry { served, .. } = &place;
         connection.serve(&*served.export, &served.offer, &served.limits);
         // The place goes last: once it is gone, so is the connection, and its slot is free.
         drop(connection);

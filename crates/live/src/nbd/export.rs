@@ -152,11 +152,11 @@ pub enum ExportError {
     Shutdown,
 }
 
-type Told = Box<dyn FnOnce(Result<Answer, ExportError>) + Send>;
+type ReplyFn = Box<dyn FnOnce(Result<Answer, ExportError>) + Send>;
 
 /// To whom an answer goes. One that is dropped without an answer says that the request failed, so that no client waits
 /// for ever.
-pub struct Reply(Option<Told>);
+pub struct Reply(Option<ReplyFn>);
 
 impl Reply {
     /// Tells `told`, from whatever thread answers. Whoever tests an export, or serves it otherwise, makes these.

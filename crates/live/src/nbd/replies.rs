@@ -9,7 +9,7 @@ use super::budget::Charge;
 use super::export::{Answer, ExportError, Extent, Reply};
 use super::locked;
 use super::protocol::{Errno, allocation_flag};
-use super::requests::{Kind, Refusal};
+use super::requests::{Refusal, ReplyKind};
 use super::sender::Sender;
 use super::stream::Stream;
 
@@ -54,7 +54,7 @@ pub(super) enum Content {
 
 impl Outbox {
     /// To whom the export answers a request.
-    pub(super) fn expect(self: &Arc<Self>, cookie: u64, kind: Kind, charge: Charge) -> Reply {
+    pub(super) fn expect(self: &Arc<Self>, cookie: u64, kind: ReplyKind, charge: Charge) -> Reply {
         locked(&self.queue).outstanding += 1;
         let outbox = Arc::clone(self);
         Reply::new(move |outcome| {
@@ -135,13 +135,15 @@ impl Outbox {
 }
 
 /// What a reply says after this outcome.
-fn content(kind: Kind, outcome: Result<Answer, ExportError>) -> Content {
+fn content(kind: ReplyKind, outcome: Result<Answer, ExportError>) -> Content {
     match (kind, outcome) {
-        (Kind::Plain { .. }, Ok(Answer::Done)) => Content::Done,
-        (Kind::Read { offset, bytes }, Ok(Answer::Data(data))) if data.len() as u64 == bytes => {
+        (ReplyKind::Plain { .. }, Ok(Answer::Done)) => Content::Done,
+        (ReplyKind::Read { offset, bytes }, Ok(Answer::Data(data)))
+            if data.len() as u64 == bytes =>
+        {
             Content::Data { offset, data }
         }
-        (Kind::Allocation { bytes, extents }, Ok(Answer::Allocation(told))) => {
+        (ReplyKind::Allocation { bytes, extents }, Ok(Answer::Allocation(told))) => {
             Content::Allocation(descriptors(&told, bytes, extents))
         }
         (_, Ok(_)) => {
@@ -153,7 +155,7 @@ fn content(kind: Kind, outcome: Result<Answer, ExportError>) -> Content {
                 ExportError::NoSpace => Errno::NoSpace,
                 // Zeroes that need not be fast must not be refused as unsupported.
                 ExportError::NotSupported
-                    if kind == (Kind::Plain { may_be_unsupported: false }) =>
+                    if kind == (ReplyKind::Plain { may_be_unsupported: false }) =>
                 {
                     Errno::Invalid
                 }
@@ -217,8 +219,10 @@ mod tests {
 
     #[test]
     fn an_answer_to_something_else_is_an_error() {
-        let short = content(Kind::Read { offset: 0, bytes: 512 }, Ok(Answer::Data(vec![0; 511])));
-        let other = content(Kind::Plain { may_be_unsupported: true }, Ok(Answer::Data(Vec::new())));
+        let short =
+            content(ReplyKind::Read { offset: 0, bytes: 512 }, Ok(Answer::Data(vec![0; 511])));
+        let other =
+            content(ReplyKind::Plain { may_be_unsupported: true }, Ok(Answer::Data(Vec::new())));
         for content in [short, other] {
             assert!(matches!(content, Content::Error(Errno::Io, _)));
         }
@@ -227,7 +231,7 @@ mod tests {
     #[test]
     fn only_fast_zeroes_may_be_unsupported() {
         let errno = |may_be_unsupported| match content(
-            Kind::Plain { may_be_unsupported },
+            ReplyKind::Plain { may_be_unsupported },
             Err(ExportError::NotSupported),
         ) {
             Content::Error(errno, _) => errno,

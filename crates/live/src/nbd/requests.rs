@@ -6,22 +6,22 @@ use super::options::{Agreed, Offer};
 use super::protocol::{Errno, RequestHeader, command, command_flag as flag};
 
 /// A request that may be done, or why not.
-pub(super) type Examined = Result<Asked, Refusal>;
+pub(super) type Examined = Result<ExaminedRequest, Refusal>;
 
 /// A request that may be done.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ExaminedRequest {
     /// What the export is asked; a write's data is still to come.
     pub(super) request: Request,
     /// What the reply must know of it.
-    pub(super) kind: Kind,
+    pub(super) kind: ReplyKind,
     /// The bytes in flight that it is counted as.
     pub(super) charged_bytes: u64,
 }
 
 /// What a reply must know of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReplyKind {
     Read {
         offset: u64,
         bytes: u64,
@@ -64,19 +64,19 @@ pub(super) fn examine(
         if (offset, bytes) != (0, 0) {
             return refused(Errno::Invalid, "a flush has neither offset nor length");
         }
-        let kind = Kind::Plain { may_be_unsupported: true };
-        return Ok(Asked { request: Request::Flush, kind, charged_bytes: 0 });
+        let kind = ReplyKind::Plain { may_be_unsupported: true };
+        return Ok(ExaminedRequest { request: Request::Flush, kind, charged_bytes: 0 });
     }
     check_range(header, offer, limits)?;
-    let plain = |request, charged_bytes, may_be_unsupported| Asked {
+    let plain = |request, charged_bytes, may_be_unsupported| ExaminedRequest {
         request,
-        kind: Kind::Plain { may_be_unsupported },
+        kind: ReplyKind::Plain { may_be_unsupported },
         charged_bytes,
     };
     Ok(match header.command {
-        command::READ => Asked {
+        command::READ => ExaminedRequest {
             request: Request::Read { offset, bytes },
-            kind: Kind::Read { offset, bytes },
+            kind: ReplyKind::Read { offset, bytes },
             charged_bytes: bytes,
         },
         command::WRITE => plain(Request::Write { offset, data: Vec::new(), durable }, bytes, true),
@@ -91,13 +91,13 @@ pub(super) fn examine(
         }
         _ => {
             let extents = if has(flag::REQ_ONE) { 1 } else { limits.extents_per_answer };
-            Asked {
+            ExaminedRequest {
                 request: Request::Allocation {
                     offset,
                     bytes,
                     extents_at_most: limits.extents_per_answer,
                 },
-                kind: Kind::Allocation { bytes, extents },
+                kind: ReplyKind::Allocation { bytes, extents },
                 charged_bytes: limits.allocation_bytes(),
             }
         }

@@ -1,83 +1,83 @@
-//! What a store is asked and what it answers.
+//! Requests to a store, and its answers.
 
 use strewn_raid::SpindleIndex;
 
-use crate::format::{BadEntry, Kept};
+use crate::format::{BadEntry, BlockTag};
 
-/// What whoever asks calls a request; given back when it is finished. Requests under way have different ones.
+/// The caller's name for a request, given back with its result. Requests in flight have different tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub u64);
 
-/// Something that is finished.
+/// A request that is complete, or a spindle that was lost.
 #[derive(Debug)]
-pub enum Finished {
+pub enum StoreEvent {
     /// A read.
     Read {
-        /// Its name.
+        /// The request.
         token: Token,
-        /// What was read, with the blocks that are bad; an error only where the spindle is gone.
-        result: Result<ReadOutcome, Failure>,
+        /// What was read, with the state of each block. An error only if the spindle is lost.
+        result: Result<ReadOutcome, StoreError>,
     },
-    /// A look at what is kept beside blocks.
-    Looked {
-        /// Its name.
+    /// A read of checksum entries.
+    ChecksumsRead {
+        /// The request.
         token: Token,
-        /// What is known of each block, as if its bytes were what their checksum says; an error only where the spindle is gone.
-        result: Result<Vec<BlockState>, Failure>,
+        /// The state of each block, assuming that its bytes match its checksum. An error only if the spindle is lost.
+        result: Result<Vec<BlockState>, StoreError>,
     },
-    /// A write: its data and their checksums are written. Safe from a loss of power with the next flush.
+    /// A write: the data and the checksums are written. The next flush makes both safe from a power loss.
     Write {
-        /// Its name.
+        /// The request.
         token: Token,
-        /// Whether it was done. Where not, any part of it may be; blocks of which a part is are bad.
-        result: Result<(), Failure>,
+        /// Whether it was done. If not, any part of it may be; blocks that are written in part are bad.
+        result: Result<(), StoreError>,
     },
     /// A flush of all spindles that are present.
     Flush {
-        /// Its name.
+        /// The request.
         token: Token,
-        /// Whether it was done. Spindles that were lost meanwhile are no failure: they are [`Finished::Lost`].
-        result: Result<(), Failure>,
+        /// Whether it was done. A spindle lost meanwhile is not an error, but [`StoreEvent::SpindleLost`].
+        result: Result<(), StoreError>,
     },
-    /// A superblock is safe on all spindles that are present.
+    /// A superblock write to all spindles that are present.
     Superblock {
-        /// Its name.
+        /// The request.
         token: Token,
-        /// Whether it is; an error where one of the spindles had no room for it, or none is left.
-        result: Result<(), Failure>,
+        /// Whether it is safe. An error if a spindle had no room for it, or no spindle is left.
+        result: Result<(), StoreError>,
     },
-    /// A spindle no longer answers, said once. Everything under way on it fails with [`Failure::Gone`], and whatever it
-    /// is asked, until [`Store::take_spindle`](super::Store::take_spindle).
-    Lost(SpindleIndex),
+    /// A spindle no longer answers; reported once. Everything in flight on it fails with [`StoreError::SpindleLost`],
+    /// and so does every later request, until [`Store::admit_spindle`](super::Store::admit_spindle).
+    SpindleLost(SpindleIndex),
 }
 
-/// Why something was not done.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
-    /// No room is left under the device.
+pub enum StoreError {
+    /// There is no space left under the device.
     #[error("no space is left under the device")]
     NoSpace,
     /// The spindle is lost.
     #[error("the spindle is gone")]
-    Gone,
-    /// The device did not take what it was to write, and is there nonetheless.
+    SpindleLost,
+    /// The device refuses to write these blocks, but otherwise answers.
     #[error("the device does not write these blocks")]
     Refused,
-    /// A write of a part of a block, and the rest of the block is bad. Nothing was written. `bad` says so of each block
-    /// that the write touches: they are to be computed and written as a whole.
+    /// A write of a part of a block whose other part is bad. Nothing was written. The blocks that `bad` names must be
+    /// recomputed and written in full.
     #[error("a block that is written in part is bad")]
     BadBlocks {
-        /// One for each block that the write touches.
+        /// For each block of the write, whether it is bad.
         bad: Vec<bool>,
     },
 }
 
-/// What a read gives.
+/// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadOutcome {
-    /// 512 bytes for each sector; zeros for those of blocks that are bad or were never written.
+    /// 512 bytes for each sector: zeros for blocks that are bad or were never written.
     pub bytes: Vec<u8>,
-    /// What is known of each block of 4 KiB that was touched.
+    /// The state of each block of 4 KiB that the read touched.
     pub blocks: Vec<BlockState>,
 }
 
@@ -88,33 +88,33 @@ impl ReadOutcome {
         self.blocks.iter().any(BlockState::is_bad)
     }
 
-    /// For each block whether it is bad, as [`Array::blocks_failed`](strewn_array::Array::blocks_failed) wants it.
+    /// For each block, whether it is bad, as [`Array::blocks_failed`](strewn_array::Array::blocks_failed) expects it.
     #[must_use]
     pub fn bad(&self) -> Vec<bool> {
         self.blocks.iter().map(BlockState::is_bad).collect()
     }
 }
 
-/// What is known of a block that was read.
+/// The state of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockState {
-    /// It was never written since the spindle was blank, and reads as zeros.
+    /// It was not written since the spindle was blank, and reads as zeros.
     NeverWritten,
     /// It is what was written.
     Good {
-        /// What is kept beside it.
-        kept: Kept,
+        /// Its tag.
+        block_tag: BlockTag,
         /// The consistency point that it was written with.
         checkpoint: u64,
         /// CRC-32C of its 4096 bytes.
         crc: u32,
     },
-    /// It is not to be used.
+    /// It must not be used.
     Bad(BadBlock),
 }
 
 impl BlockState {
-    /// Whether it is not to be used.
+    /// Whether it must not be used.
     #[must_use]
     pub fn is_bad(&self) -> bool {
         matches!(self, Self::Bad(_))
@@ -130,10 +130,10 @@ pub enum BadBlock {
     /// The device cannot read its checksum block.
     #[error("the block's checksum cannot be read")]
     ChecksumUnreadable,
-    /// Its bytes are not those that were written.
+    /// Its bytes do not match its checksum.
     #[error("the block's bytes have CRC-32C {found:08x}, and were written with {written:08x}")]
     WrongChecksum {
-        /// CRC-32C of the bytes.
+        /// CRC-32C of its bytes.
         found: u32,
         /// CRC-32C of what was written.
         written: u32,
@@ -142,14 +142,15 @@ pub enum BadBlock {
     #[error(
         "the block is stale: it has CRC-32C {found:08x}, and the rest of its stripe is of another"
     )]
+    /// It is consistent in itself, but the rest of its stripe says that something else was written here last.
     Stale {
-        /// CRC-32C of what is here.
+        /// CRC-32C of its bytes.
         found: u32,
     },
-    /// What belongs here is lost for good, as whoever wrote it says.
+    /// Its contents are lost for good, as its tag says.
     #[error("what belongs here is lost for good")]
     Gone,
-    /// Its checksum entry does not vouch for it.
+    /// Its checksum entry is not valid for it.
     #[error(transparent)]
     BadEntry(#[from] BadEntry),
 }

@@ -1,41 +1,41 @@
-//! What became of I/Os.
+//! Completions of I/Os.
 
 use strewn_raid::SpindleIndex;
 
 use super::Store;
-use super::api::{Failure, Finished};
-use super::operation::{Kind, Part, Purpose, Sent};
+use super::api::{StoreError, StoreEvent};
+use super::operation::{IoPurpose, OperationKind, RowPart, SentIo};
 use super::rows::RowId;
-use crate::device::{BLOCK_BYTES, Done, IoError};
+use crate::device::{BLOCK_BYTES, IoCompletion, IoError};
 
 impl Store {
-    /// What became of something that a device was to do.
-    pub fn done(&mut self, done: Done) {
-        // What a spindle was asked before it was lost is of no interest.
-        let Some(Sent { spindle, purpose }) = self.sent.remove(&done.id) else {
-            self.pool.give_back(done.buffer);
+    /// Tells the store that an I/O is complete.
+    pub fn done(&mut self, done: IoCompletion) {
+        // I/Os of a spindle that was lost since are ignored.
+        let Some(SentIo { spindle, purpose }) = self.sent.remove(&done.id) else {
+            self.pool.recycle(done.buffer);
             return;
         };
         let result = match done.result {
             Ok(()) => Ok(()),
             Err(IoError::Gone(_)) => {
-                self.finished.push(Finished::Lost(spindle));
-                // Its operation is among those to be ended with the spindle.
-                self.sent.insert(done.id, Sent { spindle, purpose });
-                self.lose(spindle);
-                self.settle();
+                self.finished.push(StoreEvent::SpindleLost(spindle));
+                // Its operation is ended with all others of the spindle.
+                self.sent.insert(done.id, SentIo { spindle, purpose });
+                self.fail_spindle(spindle);
+                self.run_to_quiescence();
                 return;
             }
-            Err(IoError::NoSpace) => Err(Failure::NoSpace),
-            Err(IoError::Unreadable) => Err(Failure::Refused),
+            Err(IoError::NoSpace) => Err(StoreError::NoSpace),
+            Err(IoError::Unreadable) => Err(StoreError::Refused),
         };
         match purpose {
-            Purpose::ReadData(part) => match result {
+            IoPurpose::ReadData(part) => match result {
                 Ok(()) => self.data_arrived(part, done.buffer),
                 Err(_) => self.data_unreadable(part, false),
             },
-            Purpose::ReadDataAndChecksums(part) => {
-                let Part { row, count, .. } = self.parts[part];
+            IoPurpose::ReadDataAndChecksums(part) => {
+                let RowPart { row, count, .. } = self.parts[part];
                 self.rows.get_mut(row).loading = false;
                 match result {
                     Ok(()) => {
@@ -46,66 +46,66 @@ impl Store {
                     Err(_) => self.data_unreadable(part, true),
                 }
             }
-            Purpose::ReadChecksums(row) => {
+            IoPurpose::ReadChecksums(row) => {
                 self.rows.get_mut(row).loading = false;
                 self.checksums_arrived(row, result.is_ok().then(|| done.buffer.bytes()));
-                self.pool.give_back(done.buffer);
+                self.pool.recycle(done.buffer);
             }
-            Purpose::WriteData(part) => {
+            IoPurpose::WriteData(part) => {
                 self.data_written(part, result);
-                self.pool.give_back(done.buffer);
+                self.pool.recycle(done.buffer);
             }
-            Purpose::WriteChecksums(row) => {
+            IoPurpose::WriteChecksums(row) => {
                 self.checksums_written(row, result);
-                self.pool.give_back(done.buffer);
+                self.pool.recycle(done.buffer);
             }
-            Purpose::WriteRows(parts) => {
+            IoPurpose::WriteRows(parts) => {
                 for part in parts {
                     let row = self.parts[part].row;
                     self.data_written(part, result.clone());
                     self.checksums_written(row, result.clone());
                 }
-                self.pool.give_back(done.buffer);
+                self.pool.recycle(done.buffer);
             }
-            Purpose::Common(operation) => self.common_done(operation, result),
+            IoPurpose::AllSpindles(operation) => self.all_spindles_io_done(operation, result),
         }
-        self.settle();
+        self.run_to_quiescence();
     }
 
     fn checksums_arrived(&mut self, id: RowId, checksums: Option<&[u8]>) {
         let row = self.rows.get_mut(id);
-        // A write of the whole row may have come before it, and knows better.
+        // A write of the whole row may have replaced the checksums meanwhile.
         if !row.loaded {
             row.load(checksums);
-            row.doubt_if_damaged(self.tag);
+            row.distrust_if_damaged(self.tag);
         }
         self.apply_entries(id);
     }
 
-    /// A spindle has flushed, or has the superblock.
-    fn common_done(&mut self, id: usize, result: Result<(), Failure>) {
+    /// One spindle is flushed, or has the superblock.
+    fn all_spindles_io_done(&mut self, id: usize, result: Result<(), StoreError>) {
         let operation = &mut self.operations[id];
         match (result, &mut operation.kind) {
-            (Ok(()), Kind::Superblock { written }) => *written += 1,
+            (Ok(()), OperationKind::Superblock { written }) => *written += 1,
             (Ok(()), _) => {}
             (Err(failure), _) => {
                 operation.failure.get_or_insert(failure);
             }
         }
-        self.one_less(id);
+        self.part_done(id);
     }
 
-    /// Ends everything under way on a spindle, and asks nothing of it any more.
-    pub(super) fn lose(&mut self, spindle: SpindleIndex) {
+    /// Ends everything in flight on a spindle and sends it nothing more.
+    pub(super) fn fail_spindle(&mut self, spindle: SpindleIndex) {
         if let Some(present) = self.present.get_mut(spindle.index()) {
             *present = false;
         }
         self.ios.retain(|io| io.device.0 != spindle.0);
         let dropped = self.rows.drop_spindle(spindle);
         self.dirty.retain(|row| !dropped.contains(row));
-        self.agenda.retain(|row| !dropped.contains(row));
+        self.ready_rows.retain(|row| !dropped.contains(row));
 
-        let of_spindle = |kind: &Kind| kind.spindle() == Some(spindle);
+        let of_spindle = |kind: &OperationKind| kind.spindle() == Some(spindle);
         let operations =
             self.operations.iter().filter(|(_, operation)| of_spindle(&operation.kind));
         let ended: Vec<usize> = operations.map(|(id, _)| id).collect();
@@ -115,24 +115,30 @@ impl Store {
             self.parts.remove(part);
         }
         for id in ended {
-            let Some(operation) = self.operations.remove(id) else { continue };
-            let (token, gone) = (operation.token, Err(Failure::Gone));
+            let Some(operation) = self.operations.try_remove(id) else { continue };
+            let (token, gone) = (operation.token, Err(StoreError::SpindleLost));
             self.finished.push(match operation.kind {
-                Kind::Read { .. } => Finished::Read { token, result: Err(Failure::Gone) },
-                Kind::Look { .. } => Finished::Looked { token, result: Err(Failure::Gone) },
-                _ => Finished::Write { token, result: gone },
+                OperationKind::Read { .. } => {
+                    StoreEvent::Read { token, result: Err(StoreError::SpindleLost) }
+                }
+                OperationKind::ReadChecksums { .. } => {
+                    StoreEvent::ChecksumsRead { token, result: Err(StoreError::SpindleLost) }
+                }
+                _ => StoreEvent::Write { token, result: gone },
             });
         }
         // What all spindles do goes on without it.
         let mut common = Vec::new();
         self.sent.retain(|_, sent| {
-            if let (Purpose::Common(operation), true) = (&sent.purpose, sent.spindle == spindle) {
+            if let (IoPurpose::AllSpindles(operation), true) =
+                (&sent.purpose, sent.spindle == spindle)
+            {
                 common.push(*operation);
             }
             sent.spindle != spindle
         });
         for operation in common {
-            self.one_less(operation);
+            self.part_done(operation);
         }
     }
 }

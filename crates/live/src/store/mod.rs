@@ -1,56 +1,57 @@
-//! The spindles of an array as blocks that are checked: each has a CRC-32C, its address and what it holds beside it.
+//! The spindles of an array as verified blocks: each has a CRC-32C, its address and its contents' description beside
+//! it.
 //!
-//! A [`Store`] does no I/O. It is asked for reads, writes and flushes by token, says through [`Store::take_ios`] what
-//! devices are to do, is told through [`Store::done`] what became of it, and gives through [`Store::take_finished`] what
-//! is finished. The addresses are those of spindle commands: sectors of 512 bytes, of a spindle without its checksum
-//! blocks.
+//! A [`Store`] does no I/O. It accepts reads, writes and flushes by token, says through [`Store::take_ios`] which
+//! I/Os the devices should do, learns their outcome through [`Store::done`], and reports through
+//! [`Store::take_events`] what is complete. Addresses are those of spindle commands: sectors of 512 bytes, on a
+//! spindle without its checksum blocks.
 //!
 //! ```
 //! use strewn_array::BlockContents;
 //! use strewn_live::device::{Devices, SimulatedDevices};
-//! use strewn_live::format::{Identity, Kept};
-//! use strewn_live::store::{Finished, Store, Token};
+//! use strewn_live::format::{BlockTag, Identity};
+//! use strewn_live::store::{Store, StoreEvent, Token};
 //! use strewn_raid::SpindleIndex;
 //!
 //! let mut devices = SimulatedDevices::zeroed(1, 2, 1 << 20);
 //! let mut store = Store::new(Identity([7; 16]).tag(), 2, 1 << 20);
-//! let kept = [Kept::from(BlockContents::Lun(3))];
-//! store.write(Token(1), SpindleIndex(1), 80, &[&[5; 4096]], &kept, 0);
+//! let tags = [BlockTag::from(BlockContents::Lun(3))];
+//! store.write(Token(1), SpindleIndex(1), 80, &[&[5; 4096]], &tags, 0);
 //!
-//! let (mut ios, mut finished) = (Vec::new(), Vec::new());
-//! while finished.is_empty() {
+//! let (mut ios, mut events) = (Vec::new(), Vec::new());
+//! while events.is_empty() {
 //!     store.take_ios(&mut ios);
 //!     ios.drain(..).for_each(|io| devices.submit(io));
 //!     if let Some(done) = devices.step() {
 //!         store.done(done);
 //!     }
-//!     store.take_finished(&mut finished);
+//!     store.take_events(&mut events);
 //! }
-//! assert!(matches!(finished[0], Finished::Write { token: Token(1), result: Ok(()) }));
+//! assert!(matches!(events[0], StoreEvent::Write { token: Token(1), result: Ok(()) }));
 //! ```
 
+mod all_spindles;
 mod api;
-mod common;
 mod completion;
 mod operation;
 mod pool;
 mod reading;
 mod rows;
-mod slab;
 mod writing;
 
-pub use api::{BadBlock, BlockState, Failure, Finished, ReadOutcome, Token};
+pub use api::{BadBlock, BlockState, ReadOutcome, StoreError, StoreEvent, Token};
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
+use slab::Slab;
 use strewn_raid::{Dbn, SpindleIndex};
 
-use crate::device::{BLOCK_BYTES, DeviceIndex, Io, IoId, Request};
-use crate::format::{ArrayTag, Kept, Superblock};
-use operation::{Extent, Kind, Operation, Part, Purpose, SECTOR_BYTES, Sent, Work};
-use pool::Pool;
+use crate::device::{BLOCK_BYTES, DeviceIndex, Io, IoId, IoRequest};
+use crate::format::{ArrayTag, BlockTag, Superblock};
+use operation::{
+    Extent, IoPurpose, Operation, OperationKind, PartWork, RowPart, SECTOR_BYTES, SentIo,
+};
+use pool::BufferPool;
 use rows::{RowId, Rows};
-use slab::Slab;
 
 /// The spindles of an array; device `n` is spindle `n`.
 ///
@@ -66,24 +67,24 @@ pub struct Store {
     present: Vec<bool>,
     rows: Rows,
     operations: Slab<Operation>,
-    parts: Slab<Part>,
-    /// I/Os that were made and did not come back.
-    sent: HashMap<IoId, Sent>,
-    /// Those of them that nobody has taken yet.
+    parts: Slab<RowPart>,
+    /// I/Os that did not complete yet.
+    sent: FxHashMap<IoId, SentIo>,
+    /// I/Os that the devices were not given yet.
     ios: Vec<Io>,
     next_io: u64,
-    /// Rows with changed checksum blocks.
+    /// Rows whose checksum blocks have changed.
     dirty: Vec<RowId>,
-    /// Rows whose parts can perhaps go on.
-    agenda: Vec<RowId>,
-    /// Writes whose blocks at the ends have been read.
+    /// Rows whose parts may be able to go on.
+    ready_rows: Vec<RowId>,
+    /// Partial writes whose edge blocks were read.
     merged: Vec<Operation>,
-    finished: Vec<Finished>,
-    pool: Pool,
+    finished: Vec<StoreEvent>,
+    pool: BufferPool,
 }
 
 impl Store {
-    /// The store of the array `tag` over `spindles` spindles, all present, which keeps at most `cache_bytes` of checksum
+    /// The store of the array `tag` on `spindles` spindles, all present. It keeps up to `cache_bytes` of checksum
     /// blocks in memory beyond those in use.
     #[must_use]
     pub fn new(tag: ArrayTag, spindles: u16, cache_bytes: usize) -> Self {
@@ -93,55 +94,66 @@ impl Store {
             rows: Rows::new(cache_bytes),
             operations: Slab::new(),
             parts: Slab::new(),
-            sent: HashMap::new(),
+            sent: FxHashMap::default(),
             ios: Vec::new(),
             next_io: 0,
             dirty: Vec::new(),
-            agenda: Vec::new(),
+            ready_rows: Vec::new(),
             merged: Vec::new(),
             finished: Vec::new(),
-            pool: Pool::default(),
+            pool: BufferPool::default(),
         }
     }
 
-    /// Reads `sectors` sectors (of 512 bytes), at least one, of a spindle from `first_sector` on. Finished as
-    /// [`Finished::Read`].
+    /// Reads `sectors` sectors of 512 bytes, at least one, of a spindle from `first_sector` on. Completes as
+    /// [`StoreEvent::Read`].
     pub fn read(&mut self, token: Token, spindle: SpindleIndex, first_sector: u64, sectors: u32) {
         if !self.is_present(spindle) {
-            self.finished.push(Finished::Read { token, result: Err(Failure::Gone) });
+            self.finished.push(StoreEvent::Read { token, result: Err(StoreError::SpindleLost) });
             return;
         }
         let extent = Extent { spindle, first_sector, sectors: u64::from(sectors) };
         let operation = self.operations.insert(Operation {
             token,
-            kind: Kind::Read {
+            kind: OperationKind::Read {
                 extent,
                 bytes: vec![0; extent.bytes()],
                 blocks: vec![BlockState::NeverWritten; extent.blocks()],
             },
-            left: 0,
+            remaining: 0,
             failure: None,
         });
         self.read_blocks(operation, extent, 0, extent.blocks());
-        self.settle();
+        self.run_to_quiescence();
     }
 
-    /// Looks at what is kept beside `blocks` blocks, at least one, of a spindle from `first` on, and not at the blocks. No
-    /// write of them may be under way. Finished as [`Finished::Looked`].
-    pub fn look(&mut self, token: Token, spindle: SpindleIndex, first: Dbn, blocks: usize) {
+    /// Reads the checksum entries of `blocks` blocks, at least one, of a spindle from `first` on, without the blocks.
+    /// No write to them may be in flight. Completes as [`StoreEvent::ChecksumsRead`].
+    pub fn read_checksums(
+        &mut self,
+        token: Token,
+        spindle: SpindleIndex,
+        first: Dbn,
+        blocks: usize,
+    ) {
         if !self.is_present(spindle) {
-            self.finished.push(Finished::Looked { token, result: Err(Failure::Gone) });
+            self.finished
+                .push(StoreEvent::ChecksumsRead { token, result: Err(StoreError::SpindleLost) });
             return;
         }
-        let kind = Kind::Look { spindle, blocks: vec![BlockState::NeverWritten; blocks] };
-        let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
-        self.look_at_blocks(operation, spindle, first, blocks);
-        self.settle();
+        let kind = OperationKind::ReadChecksums {
+            spindle,
+            blocks: vec![BlockState::NeverWritten; blocks],
+        };
+        let operation =
+            self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
+        self.read_checksums_of(operation, spindle, first, blocks);
+        self.run_to_quiescence();
     }
 
     /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. They may lie in parts:
     /// of whole blocks if the write is of whole blocks, else of anything. `kept` is kept beside each block of 4 KiB that is
-    /// touched, and `checkpoint`. A block of which a part is written is read first. Finished as [`Finished::Write`].
+    /// touched, and `checkpoint`. A block of which a part is written is read first. Finished as [`StoreEvent::Write`].
     ///
     /// No other write that touches one of the blocks may be under way. Reads may: they see each block as it was or as
     /// it will be.
@@ -154,30 +166,31 @@ impl Store {
         spindle: SpindleIndex,
         first_sector: u64,
         bytes: &[&[u8]],
-        kept: &[Kept],
+        block_tag: &[BlockTag],
         checkpoint: u64,
     ) {
         let length: usize = bytes.iter().map(|part| part.len()).sum();
         assert!(length.is_multiple_of(SECTOR_BYTES), "a write has whole sectors");
         let extent = Extent { spindle, first_sector, sectors: (length / SECTOR_BYTES) as u64 };
-        assert_eq!(kept.len(), extent.blocks(), "a write says of each block what it holds");
+        assert_eq!(block_tag.len(), extent.blocks(), "a write says of each block what it holds");
         if !self.is_present(spindle) {
-            self.finished.push(Finished::Write { token, result: Err(Failure::Gone) });
+            self.finished.push(StoreEvent::Write { token, result: Err(StoreError::SpindleLost) });
             return;
         }
         let last = extent.blocks() - 1;
         let (first_whole, last_whole) = (extent.has_whole(0), extent.has_whole(last));
-        let kind = Kind::Write { spindle };
-        let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
+        let kind = OperationKind::Write { spindle };
+        let operation =
+            self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
         if first_whole && last_whole {
-            self.write_blocks(operation, extent, bytes, kept, checkpoint);
+            self.write_blocks(operation, extent, bytes, block_tag, checkpoint);
         } else {
             let mut whole = vec![0; extent.blocks() * BLOCK_BYTES];
             whole[extent.lead()..][..length].copy_from_slice(&bytes.concat());
             let bad = vec![false; extent.blocks()];
-            let kept = kept.to_vec();
+            let block_tag = block_tag.to_vec();
             self.operations[operation].kind =
-                Kind::Merge { extent, bytes: whole, kept, checkpoint, bad };
+                OperationKind::ReadModifyWrite { extent, bytes: whole, block_tag, checkpoint, bad };
             if !first_whole {
                 self.read_blocks(operation, extent, 0, 1);
             }
@@ -185,29 +198,29 @@ impl Store {
                 self.read_blocks(operation, extent, last, 1);
             }
         }
-        self.settle();
+        self.run_to_quiescence();
     }
 
-    /// Makes safe, on all spindles that are present, what was finished before. Finished as [`Finished::Flush`].
+    /// Makes everything that is complete safe, on all spindles that are present. Completes as [`StoreEvent::Flush`].
     pub fn flush(&mut self, token: Token) {
         self.send_flushes(token);
     }
 
-    /// Writes `superblock` to all spindles that are present, when a flush of them is finished that began after all that it
-    /// leads to was. Finished as [`Finished::Superblock`]. No other superblock may be under way.
+    /// Writes `superblock` to all spindles that are present. A flush that began after everything it leads to was
+    /// written must be complete. Completes as [`StoreEvent::Superblock`]. Only one superblock may be in flight.
     pub fn write_superblock(&mut self, token: Token, superblock: &Superblock) {
         self.send_superblock(token, superblock);
     }
 
-    /// A spindle is taken as lost: everything under way on it fails, and whatever it is asked. Nothing is reported.
-    pub fn forget_spindle(&mut self, spindle: SpindleIndex) {
-        self.lose(spindle);
-        self.settle();
+    /// Treats a spindle as lost: everything in flight on it fails, and so does every later request. Reports nothing.
+    pub fn drop_spindle(&mut self, spindle: SpindleIndex) {
+        self.fail_spindle(spindle);
+        self.run_to_quiescence();
     }
 
-    /// A replacement has taken a spindle's place. It must be blank: its checksum blocks zeros, or of another array.
-    pub fn take_spindle(&mut self, spindle: SpindleIndex) {
-        self.forget_spindle(spindle);
+    /// Admits the replacement of a spindle. It must be blank: its checksum blocks zeros, or another array's.
+    pub fn admit_spindle(&mut self, spindle: SpindleIndex) {
+        self.drop_spindle(spindle);
         if let Some(present) = self.present.get_mut(spindle.index()) {
             *present = true;
         }
@@ -219,15 +232,15 @@ impl Store {
         self.present.get(spindle.index()).is_some_and(|present| *present)
     }
 
-    /// What the devices are to do now, put behind what is in `ios`. Writes that were asked for since the last call share
-    /// the writes of their checksum blocks.
+    /// Appends the I/Os that the devices should do now to `ios`. Writes since the last call share the writes of their
+    /// checksum blocks.
     pub fn take_ios(&mut self, ios: &mut Vec<Io>) {
         self.write_checksums();
         ios.append(&mut self.ios);
     }
 
-    /// What is finished, put behind what is in `finished`.
-    pub fn take_finished(&mut self, finished: &mut Vec<Finished>) {
+    /// Appends what is complete to `finished`.
+    pub fn take_events(&mut self, finished: &mut Vec<StoreEvent>) {
         finished.append(&mut self.finished);
     }
 
@@ -239,17 +252,17 @@ impl Store {
             .collect()
     }
 
-    fn send(&mut self, spindle: SpindleIndex, purpose: Purpose, request: Request) {
+    fn send(&mut self, spindle: SpindleIndex, purpose: IoPurpose, request: IoRequest) {
         let id = IoId(self.next_io);
         self.next_io += 1;
-        self.sent.insert(id, Sent { spindle, purpose });
+        self.sent.insert(id, SentIo { spindle, purpose });
         self.ios.push(Io { id, device: DeviceIndex(spindle.0), request });
     }
 
-    /// Lets everything go on that can.
-    fn settle(&mut self) {
+    /// Advances everything that can advance.
+    fn run_to_quiescence(&mut self) {
         loop {
-            if let Some(row) = self.agenda.pop() {
+            if let Some(row) = self.ready_rows.pop() {
                 self.advance(row);
             } else if let Some(operation) = self.merged.pop() {
                 self.write_merged(operation);
@@ -260,60 +273,67 @@ impl Store {
     }
 
     fn advance(&mut self, row: RowId) {
-        // It may be on the agenda twice, and dropped since.
+        // A row may be listed twice, and dropped meanwhile.
         if !self.rows.contains(row) {
             return;
         }
         let mut parts = std::mem::take(&mut self.rows.get_mut(row).parts);
         parts.retain(|&part| match self.parts[part].work {
-            Work::Read(_) => !self.advance_read(part),
-            Work::Write(_) => !self.advance_write(part),
-            Work::Look(_) => !self.advance_look(part),
+            PartWork::Read(_) => !self.advance_read(part),
+            PartWork::Write(_) => !self.advance_write(part),
+            PartWork::ReadChecksums(_) => !self.advance_checksums(part),
         });
-        debug_assert!(self.rows.get(row).parts.is_empty(), "parts go on, and make no others");
+        assert!(self.rows.get(row).parts.is_empty(), "parts go on, and make no others");
         self.rows.get_mut(row).parts = parts;
         self.rows.drop_if_suspect(row);
     }
 
     fn write_merged(&mut self, operation: Operation) {
         let Operation { token, kind, .. } = operation;
-        let Kind::Merge { extent, bytes, kept, checkpoint, .. } = kind else { return };
-        let kind = Kind::Write { spindle: extent.spindle };
-        let operation = self.operations.insert(Operation { token, kind, left: 0, failure: None });
-        self.write_blocks(operation, extent, &[&bytes], &kept, checkpoint);
+        let OperationKind::ReadModifyWrite { extent, bytes, block_tag, checkpoint, .. } = kind
+        else {
+            return;
+        };
+        let kind = OperationKind::Write { spindle: extent.spindle };
+        let operation =
+            self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
+        self.write_blocks(operation, extent, &[&bytes], &block_tag, checkpoint);
     }
 
     /// A part is done, or an I/O of an operation without parts.
-    fn one_less(&mut self, operation: usize) {
-        self.operations[operation].left -= 1;
-        if self.operations[operation].left == 0 {
+    fn part_done(&mut self, operation: usize) {
+        let remaining = &mut self.operations[operation].remaining;
+        assert!(*remaining > 0, "an operation has no more parts than were added");
+        *remaining -= 1;
+        if self.operations[operation].remaining == 0 {
             self.finish(operation);
         }
     }
 
     fn finish(&mut self, id: usize) {
-        let Some(operation) = self.operations.remove(id) else { return };
+        let Some(operation) = self.operations.try_remove(id) else { return };
         let token = operation.token;
         let result = operation.failure.clone().map_or(Ok(()), Err);
         match operation.kind {
-            Kind::Read { bytes, blocks, .. } => {
+            OperationKind::Read { bytes, blocks, .. } => {
                 let result = result.map(|()| ReadOutcome { bytes, blocks });
-                self.finished.push(Finished::Read { token, result });
+                self.finished.push(StoreEvent::Read { token, result });
             }
-            Kind::Merge { bad, .. } if bad.contains(&true) => {
-                let result = Err(Failure::BadBlocks { bad });
-                self.finished.push(Finished::Write { token, result });
+            OperationKind::ReadModifyWrite { bad, .. } if bad.contains(&true) => {
+                let result = Err(StoreError::BadBlocks { bad });
+                self.finished.push(StoreEvent::Write { token, result });
             }
-            Kind::Merge { .. } => self.merged.push(operation),
-            Kind::Write { .. } => self.finished.push(Finished::Write { token, result }),
-            Kind::Look { blocks, .. } => {
+            OperationKind::ReadModifyWrite { .. } => self.merged.push(operation),
+            OperationKind::Write { .. } => self.finished.push(StoreEvent::Write { token, result }),
+            OperationKind::ReadChecksums { blocks, .. } => {
                 let result = result.map(|()| blocks);
-                self.finished.push(Finished::Looked { token, result });
+                self.finished.push(StoreEvent::ChecksumsRead { token, result });
             }
-            Kind::Flush => self.finished.push(Finished::Flush { token, result }),
-            Kind::Superblock { written } => {
-                let result = if written == 0 { result.and(Err(Failure::Gone)) } else { result };
-                self.finished.push(Finished::Superblock { token, result });
+            OperationKind::Flush => self.finished.push(StoreEvent::Flush { token, result }),
+            OperationKind::Superblock { written } => {
+                let result =
+                    if written == 0 { result.and(Err(StoreError::SpindleLost)) } else { result };
+                self.finished.push(StoreEvent::Superblock { token, result });
             }
         }
     }

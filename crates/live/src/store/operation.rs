@@ -1,11 +1,11 @@
-//! What is under way: operations, and the part that each has in a row.
+//! Operations in progress, and the part that each has in a row of blocks.
 
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::api::{BlockState, Failure, Token};
+use super::api::{BlockState, StoreError, Token};
 use super::rows::RowId;
 use crate::device::{BLOCK_BYTES, Buffer};
-use crate::format::{ENTRY_BYTES, Kept};
+use crate::format::{BlockTag, ENTRY_BYTES};
 
 /// Bytes of a sector.
 pub(super) const SECTOR_BYTES: usize = 512;
@@ -13,7 +13,7 @@ pub(super) const SECTOR_BYTES: usize = 512;
 /// Sectors of a block.
 pub(super) const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 
-/// Blocks of a spindle that hold sectors.
+/// Sectors of a spindle, and the blocks that they touch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     pub(super) spindle: SpindleIndex,
@@ -40,77 +40,79 @@ impl Extent {
         self.sectors as usize * SECTOR_BYTES
     }
 
-    /// Whether all of the `block`th block is in it.
+    /// Whether it covers block number `block` of it in full.
     pub(super) fn has_whole(self, block: usize) -> bool {
         let start = block * BLOCK_BYTES;
         start >= self.lead() && start + BLOCK_BYTES <= self.lead() + self.bytes()
     }
 }
 
-/// Something that was asked for.
+/// A request in progress.
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) token: Token,
-    pub(super) kind: Kind,
+    pub(super) kind: OperationKind,
     /// Parts, or I/Os of a flush or superblock, that are not done.
-    pub(super) left: usize,
-    pub(super) failure: Option<Failure>,
+    pub(super) remaining: usize,
+    pub(super) failure: Option<StoreError>,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum OperationKind {
     Read {
         extent: Extent,
         bytes: Vec<u8>,
         blocks: Vec<BlockState>,
     },
-    /// A write whose blocks at the ends are being read, because it has only a part of them.
-    Merge {
+    /// A write whose edge blocks are being read, because it covers them in part.
+    ReadModifyWrite {
         extent: Extent,
         /// Whole blocks.
         bytes: Vec<u8>,
-        kept: Vec<Kept>,
+        block_tag: Vec<BlockTag>,
         checkpoint: u64,
         bad: Vec<bool>,
     },
     Write {
         spindle: SpindleIndex,
     },
-    Look {
+    ReadChecksums {
         spindle: SpindleIndex,
         blocks: Vec<BlockState>,
     },
     Flush,
-    /// A superblock that is being written, and on how many spindles it is.
+    /// A superblock, and how many spindles have it.
     Superblock {
         written: usize,
     },
 }
 
-impl Kind {
+impl OperationKind {
     pub(super) fn spindle(&self) -> Option<SpindleIndex> {
         match self {
-            Self::Read { extent, .. } | Self::Merge { extent, .. } => Some(extent.spindle),
-            Self::Write { spindle } | Self::Look { spindle, .. } => Some(*spindle),
+            Self::Read { extent, .. } | Self::ReadModifyWrite { extent, .. } => {
+                Some(extent.spindle)
+            }
+            Self::Write { spindle } | Self::ReadChecksums { spindle, .. } => Some(*spindle),
             Self::Flush | Self::Superblock { .. } => None,
         }
     }
 }
 
-/// What an operation does in one row.
+/// The part of an operation in one row.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct RowPart {
     pub(super) operation: usize,
     pub(super) row: RowId,
-    /// The first block, in the row.
+    /// The first block within the row.
     pub(super) first: usize,
     /// How many blocks.
     pub(super) count: usize,
-    pub(super) work: Work,
+    pub(super) work: PartWork,
 }
 
-impl Part {
-    /// Its blocks, a bit each.
+impl RowPart {
+    /// Its blocks, one bit each.
     pub(super) fn mask(&self) -> u64 {
         mask(self.first, self.count)
     }
@@ -122,19 +124,19 @@ pub(super) fn mask(first: usize, count: usize) -> u64 {
 }
 
 #[derive(Debug)]
-pub(super) enum Work {
+pub(super) enum PartWork {
     Read(ReadPart),
     Write(WritePart),
-    /// Looks at checksums alone; its first block, in the operation.
-    Look(usize),
+    /// Reads only checksum entries. Its first block within the operation.
+    ReadChecksums(usize),
 }
 
 #[derive(Debug)]
 pub(super) struct ReadPart {
-    /// The first block, in the operation.
+    /// The first block within the operation.
     pub(super) at: usize,
     pub(super) state: ReadState,
-    /// Blocks whose writes began since it was sent: what was read may be older than its checksum, or a bit of both.
+    /// Blocks whose writes began since the read was sent: what was read may be older than its checksum, or a mixture.
     pub(super) overlapped: u64,
     /// Whether it is read without the checksum block behind it.
     pub(super) alone: bool,
@@ -142,43 +144,43 @@ pub(super) struct ReadPart {
 
 #[derive(Debug)]
 pub(super) enum ReadState {
-    /// It is not sent: a write of one of its blocks is under way.
+    /// Not sent yet, because one of its blocks is being written.
     Waiting,
-    /// It is sent.
+    /// In flight.
     Sent,
-    /// It came back, and waits for the checksums; nothing where it cannot be read.
+    /// Read, and waiting for the checksums. `None` if it is unreadable.
     Arrived(Option<Buffer>),
 }
 
 #[derive(Debug)]
 pub(super) struct WritePart {
-    /// Whether the device has done it.
+    /// Whether the device has written the data.
     pub(super) data_done: bool,
-    /// The entries of its blocks, until they are in the checksum block.
+    /// The checksum entries of its blocks, until they are in the checksum block.
     pub(super) entries: Vec<[u8; ENTRY_BYTES]>,
-    /// The version of the checksum block that has them first.
+    /// The first version of the checksum block that has them.
     pub(super) version: Option<u64>,
 }
 
-/// What an I/O is for.
+/// The purpose of an I/O.
 #[derive(Debug)]
-pub(super) enum Purpose {
-    /// Data of a part.
+pub(super) enum IoPurpose {
+    /// The data of a part.
     ReadData(usize),
-    /// Data of a part, with the checksum block behind them.
+    /// The data of a part and the checksum block behind it.
     ReadDataAndChecksums(usize),
     ReadChecksums(RowId),
     WriteData(usize),
     WriteChecksums(RowId),
     /// Whole rows: data and checksum blocks of these parts.
     WriteRows(Vec<usize>),
-    /// A flush or a superblock of an operation.
-    Common(usize),
+    /// A flush or a superblock.
+    AllSpindles(usize),
 }
 
-/// An I/O that is sent, or about to be.
+/// An I/O that is in flight, or about to be.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct SentIo {
     pub(super) spindle: SpindleIndex,
-    pub(super) purpose: Purpose,
+    pub(super) purpose: IoPurpose,
 }

@@ -1,21 +1,21 @@
-//! Buffers that are used again.
+//! Buffers for reuse.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::device::Buffer;
 
-/// Blocks that are kept: 16 MiB.
+/// Blocks kept at most: 16 MiB.
 const KEPT_BLOCKS: usize = 4096;
 
-/// Buffers that came back, by their sizes.
+/// Unused buffers, by size in blocks.
 #[derive(Debug, Default)]
-pub(super) struct Pool {
-    by_blocks: HashMap<usize, Vec<Buffer>>,
+pub(super) struct BufferPool {
+    by_blocks: FxHashMap<usize, Vec<Buffer>>,
     kept_blocks: usize,
 }
 
-impl Pool {
-    /// A buffer of so many blocks, with anything in it.
+impl BufferPool {
+    /// A buffer of this many blocks with arbitrary contents.
     pub(super) fn take(&mut self, blocks: usize) -> Buffer {
         match self.by_blocks.get_mut(&blocks).and_then(Vec::pop) {
             Some(buffer) => {
@@ -26,7 +26,7 @@ impl Pool {
         }
     }
 
-    pub(super) fn give_back(&mut self, buffer: Buffer) {
+    pub(super) fn recycle(&mut self, buffer: Buffer) {
         let blocks = buffer.blocks();
         if blocks > 0 && self.kept_blocks + blocks <= KEPT_BLOCKS {
             self.kept_blocks += blocks;

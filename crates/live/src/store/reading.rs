@@ -1,22 +1,23 @@
-//! Reads: blocks with their checksums.
+//! Reads: blocks verified by their checksums.
 
 use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::Store;
 use super::api::{BadBlock, BlockState};
-use super::operation::{Extent, Kind, Part, Purpose, ReadPart, ReadState, Work};
+use super::operation::{Extent, IoPurpose, OperationKind, PartWork, ReadPart, ReadState, RowPart};
 use super::rows::{Row, RowId, RowKey};
-use crate::device::{BLOCK_BYTES, Buffer, Request};
+use crate::device::{BLOCK_BYTES, Buffer, IoRequest};
 use crate::format::{
-    ArrayTag, ChecksumEntry, ENTRY_BYTES, Place, ROW_DATA_BLOCKS, checksum_block, device_block,
+    ArrayTag, BlockAddress, ChecksumEntry, ENTRY_BYTES, ROW_DATA_BLOCKS, checksum_block,
+    device_block,
 };
 
-/// Blocks of a row, to count in memory.
+/// Data blocks of a row.
 const ROW: usize = ROW_DATA_BLOCKS as usize;
 
 impl Store {
-    /// Reads blocks `from..to` of an operation's extent, a part for each row.
+    /// Reads `count` blocks of an operation's extent from number `from` on, one part per row.
     pub(super) fn read_blocks(
         &mut self,
         operation: usize,
@@ -29,7 +30,7 @@ impl Store {
             let dbn = Dbn(extent.first_block().0 + at as u64);
             let first = (dbn.0 % ROW_DATA_BLOCKS) as usize;
             let blocks = (ROW - first).min(from + count - at);
-            let row = self.rows.use_row(RowKey::of(extent.spindle, dbn));
+            let row = self.rows.touch(RowKey::of(extent.spindle, dbn));
             self.read_part(operation, row, first, blocks, at, false);
             at += blocks;
         }
@@ -45,19 +46,19 @@ impl Store {
         alone: bool,
     ) {
         let read = ReadPart { at, state: ReadState::Waiting, overlapped: 0, alone };
-        self.add_part(Part { operation, row, first, count, work: Work::Read(read) });
+        self.add_part(RowPart { operation, row, first, count, work: PartWork::Read(read) });
     }
 
-    fn add_part(&mut self, part: Part) {
+    fn add_part(&mut self, part: RowPart) {
         let (operation, row) = (part.operation, part.row);
         let part = self.parts.insert(part);
-        self.operations[operation].left += 1;
+        self.operations[operation].remaining += 1;
         self.rows.get_mut(row).parts.push(part);
-        self.agenda.push(row);
+        self.ready_rows.push(row);
     }
 
-    /// Looks at the checksums of `blocks` blocks from `first` on, a part for each row.
-    pub(super) fn look_at_blocks(
+    /// Reads the checksum entries of `blocks` blocks from `first` on, one part per row.
+    pub(super) fn read_checksums_of(
         &mut self,
         operation: usize,
         spindle: SpindleIndex,
@@ -69,40 +70,46 @@ impl Store {
             let dbn = Dbn(first.0 + at as u64);
             let in_row = (dbn.0 % ROW_DATA_BLOCKS) as usize;
             let count = (ROW - in_row).min(blocks - at);
-            let row = self.rows.use_row(RowKey::of(spindle, dbn));
-            self.add_part(Part { operation, row, first: in_row, count, work: Work::Look(at) });
+            let row = self.rows.touch(RowKey::of(spindle, dbn));
+            self.add_part(RowPart {
+                operation,
+                row,
+                first: in_row,
+                count,
+                work: PartWork::ReadChecksums(at),
+            });
             at += count;
         }
     }
 
-    /// Goes on with a look; whether it is done.
-    pub(super) fn advance_look(&mut self, id: usize) -> bool {
-        let Part { operation, row: row_id, first, count, .. } = self.parts[id];
-        let Work::Look(from) = self.parts[id].work else { return false };
+    /// Advances a read of checksum entries; true if it is done.
+    pub(super) fn advance_checksums(&mut self, id: usize) -> bool {
+        let RowPart { operation, row: row_id, first, count, .. } = self.parts[id];
+        let PartWork::ReadChecksums(from) = self.parts[id].work else { return false };
         let row = self.rows.get(row_id);
         if !row.loaded {
             self.load(row_id);
             return false;
         }
-        if let Kind::Look { blocks, .. } = &mut self.operations[operation].kind {
+        if let OperationKind::ReadChecksums { blocks, .. } = &mut self.operations[operation].kind {
             for (at, state) in blocks[from..from + count].iter_mut().enumerate() {
-                *state = look(row, self.tag, first + at);
+                *state = read_checksums(row, self.tag, first + at);
             }
         }
         self.parts.remove(id);
-        self.one_less(operation);
+        self.part_done(operation);
         true
     }
 
-    /// Goes on with a read as far as can be; whether it is done.
+    /// Advances a read as far as possible; true if it is done.
     pub(super) fn advance_read(&mut self, id: usize) -> bool {
         loop {
             let part = &mut self.parts[id];
             let mask = part.mask();
             let row = self.rows.get(part.row);
-            let Work::Read(read) = &mut part.work else { return false };
+            let PartWork::Read(read) = &mut part.work else { return false };
             match &read.state {
-                ReadState::Waiting if row.under_way & mask != 0 => return false,
+                ReadState::Waiting if row.writes_in_flight & mask != 0 => return false,
                 ReadState::Waiting => {
                     self.send_read(id);
                     return false;
@@ -115,7 +122,7 @@ impl Store {
                 }
                 ReadState::Arrived(_) => {}
             }
-            if self.judge_read(id) {
+            if self.verify_read(id) {
                 return true;
             }
         }
@@ -126,20 +133,23 @@ impl Store {
         let (row_id, first, count) = (part.row, part.first, part.count);
         let row = self.rows.get_mut(row_id);
         let key = row.key;
-        let Work::Read(read) = &mut part.work else { return };
+        let PartWork::Read(read) = &mut part.work else { return };
         read.state = ReadState::Sent;
         read.overlapped = 0;
         let with_checksums = !row.loaded && !row.loading && !read.alone && first + count == ROW;
         row.loading |= with_checksums;
         let into = self.pool.take(count + usize::from(with_checksums));
         let offset = device_block(key.dbn(first)) * BLOCK_BYTES as u64;
-        let purpose =
-            if with_checksums { Purpose::ReadDataAndChecksums(id) } else { Purpose::ReadData(id) };
-        self.send(key.spindle, purpose, Request::Read { offset, into });
+        let purpose = if with_checksums {
+            IoPurpose::ReadDataAndChecksums(id)
+        } else {
+            IoPurpose::ReadData(id)
+        };
+        self.send(key.spindle, purpose, IoRequest::Read { offset, into });
         self.load(row_id);
     }
 
-    /// Reads a row's checksum block, if it is not there and not coming.
+    /// Reads a row's checksum block, unless it is in memory or being read.
     pub(super) fn load(&mut self, id: RowId) {
         let row = self.rows.get_mut(id);
         if row.loaded || row.loading {
@@ -149,16 +159,16 @@ impl Store {
         let key = row.key;
         let offset = checksum_block(key.row) * BLOCK_BYTES as u64;
         let into = self.pool.take(1);
-        self.send(key.spindle, Purpose::ReadChecksums(id), Request::Read { offset, into });
+        self.send(key.spindle, IoPurpose::ReadChecksums(id), IoRequest::Read { offset, into });
     }
 
-    /// Holds what was read against the checksums, and gives it to its operation. Where that fails for a block whose write
-    /// began meanwhile, the part is to be read again, and this is false.
-    fn judge_read(&mut self, id: usize) -> bool {
+    /// Verifies what was read and delivers it to its operation. False if a block fails whose write began meanwhile:
+    /// the part must be read again.
+    fn verify_read(&mut self, id: usize) -> bool {
         let part = &mut self.parts[id];
         let (operation, first, count) = (part.operation, part.first, part.count);
         let row = self.rows.get(part.row);
-        let Work::Read(read) = &mut part.work else { return false };
+        let PartWork::Read(read) = &mut part.work else { return false };
         let ReadState::Arrived(data) = std::mem::replace(&mut read.state, ReadState::Waiting)
         else {
             return false;
@@ -166,9 +176,9 @@ impl Store {
         let block = |at: usize| data.as_ref().map(|data| block_of(data, at));
         let mut states = [BlockState::NeverWritten; ROW];
         for (at, state) in states[..count].iter_mut().enumerate() {
-            *state = judge(row, self.tag, first + at, block(at));
+            *state = verify(row, self.tag, first + at, block(at));
             if state.is_bad() && read.overlapped >> (first + at) & 1 == 1 {
-                self.pool.give_back(data.unwrap_or_default());
+                self.pool.recycle(data.unwrap_or_default());
                 return false;
             }
         }
@@ -180,28 +190,28 @@ impl Store {
             };
             deliver(&mut self.operations[operation].kind, from + at, *state, bytes);
         }
-        self.pool.give_back(data.unwrap_or_default());
+        self.pool.recycle(data.unwrap_or_default());
         self.parts.remove(id);
-        self.one_less(operation);
+        self.part_done(operation);
         true
     }
 
-    /// The data of a part came back; `buffer` may have the checksum block behind them.
+    /// The data of a part was read. The checksum block may follow it in `buffer`.
     pub(super) fn data_arrived(&mut self, id: usize, buffer: Buffer) {
         let part = &mut self.parts[id];
-        if let Work::Read(read) = &mut part.work {
+        if let PartWork::Read(read) = &mut part.work {
             read.state = ReadState::Arrived(Some(buffer));
         }
-        self.agenda.push(part.row);
+        self.ready_rows.push(part.row);
     }
 
-    /// The device cannot read the data of a part, or the checksum block that was to come with them. Finds out which block
-    /// it is by reading each alone.
+    /// The device cannot read the data of a part, or the checksum block behind it. Reads each block by itself to find
+    /// out which.
     pub(super) fn data_unreadable(&mut self, id: usize, with_checksums: bool) {
         let part = &mut self.parts[id];
         let (operation, row, first, count) = (part.operation, part.row, part.first, part.count);
-        self.agenda.push(row);
-        let Work::Read(read) = &mut part.work else { return };
+        self.ready_rows.push(row);
+        let PartWork::Read(read) = &mut part.work else { return };
         let from = read.at;
         if count == 1 {
             read.state = if with_checksums { ReadState::Waiting } else { ReadState::Arrived(None) };
@@ -213,7 +223,7 @@ impl Store {
         for at in 0..count {
             self.read_part(operation, row, first + at, 1, from + at, true);
         }
-        self.operations[operation].left -= 1;
+        self.operations[operation].remaining -= 1;
     }
 }
 
@@ -221,9 +231,9 @@ fn block_of(buffer: &Buffer, at: usize) -> &[u8] {
     &buffer.bytes()[at * BLOCK_BYTES..][..BLOCK_BYTES]
 }
 
-/// What is to be thought of a block of a row; it has no bytes where it cannot be read.
-fn judge(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> BlockState {
-    let state = look(row, tag, block);
+/// The state of a block of a row. `bytes` is `None` if the device cannot read it.
+fn verify(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> BlockState {
+    let state = read_checksums(row, tag, block);
     let written = match state {
         BlockState::Good { crc, .. } => crc,
         BlockState::NeverWritten | BlockState::Bad(_) => return state,
@@ -236,39 +246,39 @@ fn judge(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> BlockS
     }
 }
 
-/// What is to be thought of a block of a row by what is kept beside it.
-fn look(row: &Row, tag: ArrayTag, block: usize) -> BlockState {
+/// The state of a block of a row by its checksum entry alone.
+fn read_checksums(row: &Row, tag: ArrayTag, block: usize) -> BlockState {
     let entry: &[u8; ENTRY_BYTES] = row.entry(block);
     if Row::is_unreadable(entry) {
         return BlockState::Bad(BadBlock::ChecksumUnreadable);
     }
-    let place = Place { tag, spindle: row.key.spindle, dbn: row.key.dbn(block) };
+    let place = BlockAddress { tag, spindle: row.key.spindle, dbn: row.key.dbn(block) };
     match ChecksumEntry::decode(entry, place) {
         Ok(None) => BlockState::NeverWritten,
-        Ok(Some(entry)) if entry.kept.holds == BlockContents::Gone => {
+        Ok(Some(entry)) if entry.block_tag.holds == BlockContents::Gone => {
             BlockState::Bad(BadBlock::Gone)
         }
-        Ok(Some(ChecksumEntry { data_crc: crc, kept, checkpoint, .. })) => {
-            BlockState::Good { kept, checkpoint, crc }
+        Ok(Some(ChecksumEntry { data_crc: crc, block_tag, checkpoint, .. })) => {
+            BlockState::Good { block_tag, checkpoint, crc }
         }
         Err(error) => BlockState::Bad(error.into()),
     }
 }
 
-/// Gives an operation its block `at`: zeros where there are no bytes.
-fn deliver(kind: &mut Kind, at: usize, state: BlockState, block: Option<&[u8]>) {
+/// Gives an operation its block `at`: zeros if there are no bytes.
+fn deliver(kind: &mut OperationKind, at: usize, state: BlockState, block: Option<&[u8]>) {
     let start = at * BLOCK_BYTES;
     match kind {
-        Kind::Read { extent, bytes, blocks } => {
+        OperationKind::Read { extent, bytes, blocks } => {
             blocks[at] = state;
             let Some(block) = block else { return };
-            // The bytes of the extent begin within its first block and end within its last.
+            // The extent begins within its first block and ends within its last.
             let from = start.max(extent.lead());
             let to = (start + BLOCK_BYTES).min(extent.lead() + extent.bytes());
             bytes[from - extent.lead()..to - extent.lead()]
                 .copy_from_slice(&block[from - start..to - start]);
         }
-        Kind::Merge { extent, bytes, bad, .. } => {
+        OperationKind::ReadModifyWrite { extent, bytes, bad, .. } => {
             bad[at] = state.is_bad();
             let Some(block) = block else { return };
             let into = &mut bytes[start..start + BLOCK_BYTES];

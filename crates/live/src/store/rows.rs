@@ -1,26 +1,28 @@
-//! Rows of blocks, with their checksum blocks: those in use, and those used last.
+//! Rows of blocks with their checksum blocks in memory: those in use, and the most recently used.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
+use slab::Slab;
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::slab::Slab;
 use crate::device::{BLOCK_BYTES, Buffer};
-use crate::format::{ArrayTag, BadEntry, ChecksumEntry, ENTRY_BYTES, Place, ROW_DATA_BLOCKS};
+use crate::format::{
+    ArrayTag, BadEntry, BlockAddress, ChecksumEntry, ENTRY_BYTES, ROW_DATA_BLOCKS,
+};
 
-/// Memory of a row beside its checksum block, about.
+/// Memory of a row beyond its checksum block, approximately.
 const ROW_OVERHEAD_BYTES: usize = 256;
 
-/// What the entries of a checksum block are that the device cannot read. None has its CRC; written, they stay bad.
+/// The byte that fills the entries of an unreadable checksum block. Its CRC matches in none; written back, they stay
+/// bad.
 const UNREADABLE: u8 = 0xff;
 
-/// No row.
+/// The end of the list.
 const NONE: usize = usize::MAX;
 
-/// A row, by its number in [`Rows`]; good as long as the row is in use.
+/// The key of a row in [`Rows`], valid as long as the row is in use.
 pub(super) type RowId = usize;
 
-/// Which row of which spindle.
+/// A row of a spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct RowKey {
     pub(super) spindle: SpindleIndex,
@@ -37,30 +39,30 @@ impl RowKey {
     }
 }
 
-/// A row and what is under way in it.
+/// A row, and what is in progress in it.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) key: RowKey,
-    /// The checksum block as it is to be; of no meaning before it is loaded.
+    /// The checksum block as it should be; meaningless before it is loaded.
     entries: Buffer,
     /// Whether `entries` has the entries.
     pub(super) loaded: bool,
-    /// Whether they are being read.
+    /// Whether the entries are being read.
     pub(super) loading: bool,
-    /// How often the entries were changed: the version that they are at.
+    /// How often the entries were changed: their version.
     pub(super) changes: u64,
-    /// The version that is written, or was tried to be.
+    /// The version that was written, or failed to be.
     pub(super) written: u64,
     /// The version that is being written.
     pub(super) writing: Option<u64>,
-    /// Whether it is among those whose checksum blocks are to be written.
+    /// Whether its checksum block is queued for writing.
     pub(super) queued: bool,
-    /// Blocks whose data are being written, a bit each.
-    pub(super) under_way: u64,
-    /// What is under way, reads and writes.
+    /// Blocks whose data is being written, one bit each.
+    pub(super) writes_in_flight: u64,
+    /// Reads and writes in progress.
     pub(super) parts: Vec<usize>,
-    /// Whether what is on the device may be other than `entries`, which are dropped once they are not in use.
-    pub(super) suspect: bool,
+    /// Whether the device may hold something other than `entries`. They are dropped once they are not in use.
+    pub(super) is_suspect: bool,
     newer: usize,
     older: usize,
 }
@@ -83,26 +85,26 @@ impl Row {
         self.entries.bytes()
     }
 
-    /// The checksum block was read, or could not be.
+    /// The checksum block was read; `None` if it is unreadable.
     pub(super) fn load(&mut self, checksums: Option<&[u8]>) {
         match checksums {
             Some(checksums) => self.entries.bytes_mut().copy_from_slice(checksums),
             None => {
                 self.entries.bytes_mut().fill(UNREADABLE);
-                self.suspect = true;
+                self.is_suspect = true;
             }
         }
         self.loaded = true;
     }
 
-    /// Something else may have been written over the checksum block: a superblock, say, which is zeros for the most part. Where
-    /// an entry is neither what was written there nor what another array left, blocks without one are not known to be
-    /// without one.
-    pub(super) fn doubt_if_damaged(&mut self, tag: ArrayTag) {
+    /// Something else may have been written over the checksum block: a misdirected superblock, for example, is zeros
+    /// for the most part. If an entry is neither one that was written there nor another array's, then blocks without
+    /// an entry may have had one.
+    pub(super) fn distrust_if_damaged(&mut self, tag: ArrayTag) {
         let key = self.key;
         let (entries, _) = self.entries.bytes_mut().as_chunks_mut::<ENTRY_BYTES>();
         let is_damaged = entries.iter().enumerate().any(|(block, entry)| {
-            let place = Place { tag, spindle: key.spindle, dbn: key.dbn(block) };
+            let place = BlockAddress { tag, spindle: key.spindle, dbn: key.dbn(block) };
             let decoded = ChecksumEntry::decode(entry, place);
             matches!(decoded, Err(BadEntry::Damaged | BadEntry::OtherPlace(..)))
         });
@@ -117,11 +119,11 @@ impl Row {
     }
 }
 
-/// The rows in memory: all that are in use, and of the others those used last, up to a limit.
+/// The rows in memory: all that are in use, and the most recently used others, up to a limit.
 #[derive(Debug)]
 pub(super) struct Rows {
     rows: Slab<Row>,
-    by_key: HashMap<RowKey, RowId>,
+    by_key: FxHashMap<RowKey, RowId>,
     newest: RowId,
     oldest: RowId,
     limit: usize,
@@ -130,11 +132,11 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new(limit_bytes: usize) -> Self {
         let limit = limit_bytes / (BLOCK_BYTES + ROW_OVERHEAD_BYTES);
-        Self { rows: Slab::new(), by_key: HashMap::new(), newest: NONE, oldest: NONE, limit }
+        Self { rows: Slab::new(), by_key: FxHashMap::default(), newest: NONE, oldest: NONE, limit }
     }
 
-    /// The row of `key`, from now on the one used last.
-    pub(super) fn use_row(&mut self, key: RowKey) -> RowId {
+    /// The row of `key`, which becomes the most recently used.
+    pub(super) fn touch(&mut self, key: RowKey) -> RowId {
         if let Some(&id) = self.by_key.get(&key) {
             self.unlink(id);
             self.link_newest(id);
@@ -150,9 +152,9 @@ impl Rows {
             written: 0,
             writing: None,
             queued: false,
-            under_way: 0,
+            writes_in_flight: 0,
             parts: Vec::new(),
-            suspect: false,
+            is_suspect: false,
             newer: NONE,
             older: NONE,
         });
@@ -173,14 +175,14 @@ impl Rows {
         &mut self.rows[id]
     }
 
-    /// Drops a row that is not in use, should it not be as on the device.
+    /// Drops a row that is not in use, if it may differ from the device.
     pub(super) fn drop_if_suspect(&mut self, id: RowId) {
-        if self.rows[id].suspect && !self.rows[id].in_use() {
+        if self.rows[id].is_suspect && !self.rows[id].in_use() {
             self.remove(id);
         }
     }
 
-    /// Drops all rows of a spindle, in use or not; gives them.
+    /// Drops all rows of a spindle, in use or not, and gives them.
     pub(super) fn drop_spindle(&mut self, spindle: SpindleIndex) -> Vec<RowId> {
         let of_spindle = |(id, row): (RowId, &Row)| (row.key.spindle == spindle).then_some(id);
         let dropped: Vec<RowId> = self.rows.iter().filter_map(of_spindle).collect();
@@ -190,8 +192,8 @@ impl Rows {
         dropped
     }
 
-    /// Drops rows not in use, those used longest ago first, until there is room for another; gives memory for its
-    /// checksum block.
+    /// Drops unused rows, least recently used first, until there is room for another. Gives memory for its checksum
+    /// block.
     fn make_room(&mut self) -> Option<Buffer> {
         let mut memory = None;
         let mut id = self.oldest;
@@ -207,7 +209,7 @@ impl Rows {
 
     fn remove(&mut self, id: RowId) -> Option<Buffer> {
         self.unlink(id);
-        let row = self.rows.remove(id)?;
+        let row = self.rows.try_remove(id)?;
         self.by_key.remove(&row.key);
         Some(row.entries)
     }

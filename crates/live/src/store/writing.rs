@@ -4,27 +4,27 @@ use strewn_array::crc32c;
 use strewn_raid::Dbn;
 
 use super::Store;
-use super::api::Failure;
-use super::operation::{Extent, Part, Purpose, Work, WritePart, mask};
+use super::api::StoreError;
+use super::operation::{Extent, IoPurpose, PartWork, RowPart, WritePart, mask};
 use super::rows::{RowId, RowKey};
-use crate::device::{BLOCK_BYTES, Request};
+use crate::device::{BLOCK_BYTES, IoRequest};
 use crate::format::{
-    ChecksumEntry, ENTRY_BYTES, Kept, Place, ROW_BLOCKS, ROW_DATA_BLOCKS, checksum_block,
-    device_block,
+    BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES, ROW_BLOCKS, ROW_DATA_BLOCKS,
+    checksum_block, device_block,
 };
 
-/// Blocks of a row, to count in memory.
+/// Data blocks of a row.
 const ROW: usize = ROW_DATA_BLOCKS as usize;
 
-/// Rows that are written in full by one I/O, at most: 1 MiB of data.
+/// The most rows that one I/O writes in full: 1 MiB of data.
 const ROWS_AT_ONCE: usize = 4;
 
-/// The blocks of a write from some block on.
+/// The blocks of a write.
 struct Blocks<'a> {
     extent: Extent,
     /// Each of them.
     bytes: Vec<&'a [u8; BLOCK_BYTES]>,
-    kept: &'a [Kept],
+    block_tags: &'a [BlockTag],
     checkpoint: u64,
 }
 
@@ -39,29 +39,29 @@ impl Blocks<'_> {
 }
 
 impl Store {
-    /// Writes whole blocks, a part for each row.
+    /// Writes whole blocks, one part per row.
     pub(super) fn write_blocks(
         &mut self,
         operation: usize,
         extent: Extent,
         bytes: &[&[u8]],
-        kept: &[Kept],
+        block_tags: &[BlockTag],
         checkpoint: u64,
     ) {
         let bytes: Vec<_> = bytes.iter().flat_map(|part| part.as_chunks().0).collect();
-        assert_eq!(bytes.len(), kept.len(), "the parts of a write are of whole blocks");
-        let blocks = Blocks { extent, bytes, kept, checkpoint };
+        assert_eq!(bytes.len(), block_tags.len(), "the parts of a write are of whole blocks");
+        let blocks = Blocks { extent, bytes, block_tags, checkpoint };
         let mut at = 0;
-        while at < kept.len() {
+        while at < block_tags.len() {
             let first = (blocks.dbn(at).0 % ROW_DATA_BLOCKS) as usize;
-            let count = (ROW - first).min(kept.len() - at);
+            let count = (ROW - first).min(block_tags.len() - at);
             let mut rows = Vec::new();
-            // A checksum block that is being written cannot be written by another I/O.
+            // A checksum block that is being written must not be in a second write.
             while rows.len() < ROWS_AT_ONCE
                 && first == 0
-                && at + (rows.len() + 1) * ROW <= kept.len()
+                && at + (rows.len() + 1) * ROW <= block_tags.len()
             {
-                let row = self.rows.use_row(blocks.key(at + rows.len() * ROW));
+                let row = self.rows.touch(blocks.key(at + rows.len() * ROW));
                 if self.rows.get(row).writing.is_some() {
                     break;
                 }
@@ -87,15 +87,15 @@ impl Store {
         entries: Vec<[u8; ENTRY_BYTES]>,
     ) -> usize {
         let write = WritePart { data_done: false, entries, version: None };
-        let part = Part { operation, row, first, count, work: Work::Write(write) };
+        let part = RowPart { operation, row, first, count, work: PartWork::Write(write) };
         let part = self.parts.insert(part);
-        self.operations[operation].left += 1;
+        self.operations[operation].remaining += 1;
         let written = mask(first, count);
         let row = self.rows.get_mut(row);
-        debug_assert_eq!(row.under_way & written, 0, "two writes of a block are under way");
-        row.under_way |= written;
+        assert_eq!(row.writes_in_flight & written, 0, "two writes of a block are under way");
+        row.writes_in_flight |= written;
         for &other in &row.parts {
-            if let Work::Read(read) = &mut self.parts[other].work {
+            if let PartWork::Read(read) = &mut self.parts[other].work {
                 read.overlapped |= written;
             }
         }
@@ -103,16 +103,17 @@ impl Store {
         part
     }
 
-    /// Copies a block to where it will be written from; gives its entry.
+    /// Copies a block into the buffer that it is written from, and gives its checksum entry.
     fn copy(&self, blocks: &Blocks<'_>, at: usize, into: &mut [u8]) -> [u8; ENTRY_BYTES] {
         into.copy_from_slice(blocks.bytes[at]);
         let data_crc = crc32c(into);
-        let place = Place { tag: self.tag, spindle: blocks.extent.spindle, dbn: blocks.dbn(at) };
-        let (kept, checkpoint) = (blocks.kept[at], blocks.checkpoint);
-        ChecksumEntry { data_crc, place, kept, checkpoint }.encode()
+        let place =
+            BlockAddress { tag: self.tag, spindle: blocks.extent.spindle, dbn: blocks.dbn(at) };
+        let (block_tag, checkpoint) = (blocks.block_tags[at], blocks.checkpoint);
+        ChecksumEntry { data_crc, place, block_tag, checkpoint }.encode()
     }
 
-    /// Writes rows in full, data and checksum blocks in one.
+    /// Writes whole rows, data and checksum blocks in one I/O.
     fn write_rows(&mut self, blocks: &Blocks<'_>, from: usize, rows: &[(RowId, usize)]) {
         let mut buffer = self.pool.take(rows.len() * ROW_BLOCKS as usize);
         let into = buffer.bytes_mut().chunks_exact_mut(ROW_BLOCKS as usize * BLOCK_BYTES);
@@ -128,18 +129,18 @@ impl Store {
             row.load(Some(checksums));
             row.changes += 1;
             row.writing = Some(row.changes);
-            if let Work::Write(write) = &mut self.parts[part].work {
+            if let PartWork::Write(write) = &mut self.parts[part].work {
                 write.version = Some(row.changes);
             }
             parts.push(part);
         }
         let offset = device_block(blocks.dbn(from)) * BLOCK_BYTES as u64;
-        let request = Request::Write { offset, from: buffer, durable: false };
-        self.send(blocks.extent.spindle, Purpose::WriteRows(parts), request);
-        self.agenda.extend(rows.iter().map(|(row, _)| *row));
+        let request = IoRequest::Write { offset, from: buffer, durable: false };
+        self.send(blocks.extent.spindle, IoPurpose::WriteRows(parts), request);
+        self.ready_rows.extend(rows.iter().map(|(row, _)| *row));
     }
 
-    /// Writes blocks of one row, data and checksum block apart.
+    /// Writes blocks of one row; its checksum block is written separately.
     fn write_in_row(
         &mut self,
         operation: usize,
@@ -151,18 +152,18 @@ impl Store {
         let mut buffer = self.pool.take(count);
         let data = buffer.bytes_mut().chunks_exact_mut(BLOCK_BYTES);
         let entries = (at..).zip(data).map(|(at, data)| self.copy(blocks, at, data)).collect();
-        let row = self.rows.use_row(blocks.key(at));
+        let row = self.rows.touch(blocks.key(at));
         let part = self.write_part(operation, row, first, count, entries);
         let offset = device_block(blocks.dbn(at)) * BLOCK_BYTES as u64;
-        let request = Request::Write { offset, from: buffer, durable: false };
-        self.send(blocks.extent.spindle, Purpose::WriteData(part), request);
-        // All of its entries are new: none is needed from the device.
+        let request = IoRequest::Write { offset, from: buffer, durable: false };
+        self.send(blocks.extent.spindle, IoPurpose::WriteData(part), request);
+        // If all its entries are new, none is needed from the device.
         self.rows.get_mut(row).loaded |= count == ROW;
         self.load(row);
         self.apply_entries(row);
     }
 
-    /// Puts the entries of a row's writes into its checksum block, once that is there.
+    /// Puts the entries of a row's writes into its checksum block, once that is loaded.
     pub(super) fn apply_entries(&mut self, id: RowId) {
         let row = self.rows.get_mut(id);
         if !row.loaded {
@@ -171,7 +172,7 @@ impl Store {
         let mut changed = false;
         for at in 0..row.parts.len() {
             let part = &mut self.parts[row.parts[at]];
-            let Work::Write(write) = &mut part.work else { continue };
+            let PartWork::Write(write) = &mut part.work else { continue };
             if write.version.is_some() {
                 continue;
             }
@@ -183,10 +184,10 @@ impl Store {
         }
         row.changes += u64::from(changed);
         self.queue(id);
-        self.agenda.push(id);
+        self.ready_rows.push(id);
     }
 
-    /// Has a row's checksum block written with the next I/Os, if it has changed and is not being written.
+    /// Queues a row's checksum block for writing, if it has changed and is not being written.
     pub(super) fn queue(&mut self, id: RowId) {
         let row = self.rows.get_mut(id);
         if row.changes > row.written && row.writing.is_none() && !row.queued {
@@ -200,7 +201,7 @@ impl Store {
         for id in std::mem::take(&mut self.dirty) {
             let row = self.rows.get_mut(id);
             row.queued = false;
-            // A write of the whole row may have come since.
+            // A write of the whole row may have been sent meanwhile.
             if row.writing.is_some() || row.changes == row.written {
                 continue;
             }
@@ -209,37 +210,37 @@ impl Store {
             from.bytes_mut().copy_from_slice(row.entries());
             let key = row.key;
             let offset = checksum_block(key.row) * BLOCK_BYTES as u64;
-            let request = Request::Write { offset, from, durable: false };
-            self.send(key.spindle, Purpose::WriteChecksums(id), request);
+            let request = IoRequest::Write { offset, from, durable: false };
+            self.send(key.spindle, IoPurpose::WriteChecksums(id), request);
         }
     }
 
-    /// The data of a part are written, or not.
-    pub(super) fn data_written(&mut self, id: usize, result: Result<(), Failure>) {
+    /// The data of a part was written, or failed to be.
+    pub(super) fn data_written(&mut self, id: usize, result: Result<(), StoreError>) {
         let part = &mut self.parts[id];
         let written = part.mask();
-        if let Work::Write(write) = &mut part.work {
+        if let PartWork::Write(write) = &mut part.work {
             write.data_done = true;
         }
         let (operation, row) = (part.operation, part.row);
-        self.rows.get_mut(row).under_way &= !written;
-        self.agenda.push(row);
+        self.rows.get_mut(row).writes_in_flight &= !written;
+        self.ready_rows.push(row);
         if let Err(failure) = result {
             self.operations[operation].failure.get_or_insert(failure);
         }
     }
 
-    /// A row's checksum block is written, or not.
-    pub(super) fn checksums_written(&mut self, id: RowId, result: Result<(), Failure>) {
+    /// A row's checksum block was written, or failed to be.
+    pub(super) fn checksums_written(&mut self, id: RowId, result: Result<(), StoreError>) {
         let row = self.rows.get_mut(id);
         let Some(version) = row.writing.take() else { return };
         let before = std::mem::replace(&mut row.written, version);
-        self.agenda.push(id);
+        self.ready_rows.push(id);
         if let Err(failure) = result {
-            row.suspect = true;
+            row.is_suspect = true;
             for &part in &row.parts {
                 let part = &self.parts[part];
-                if let Work::Write(WritePart { version: Some(of_part), .. }) = part.work
+                if let PartWork::Write(WritePart { version: Some(of_part), .. }) = part.work
                     && (before + 1..=version).contains(&of_part)
                 {
                     self.operations[part.operation].failure.get_or_insert(failure.clone());
@@ -252,14 +253,14 @@ impl Store {
     /// Whether a write is done.
     pub(super) fn advance_write(&mut self, id: usize) -> bool {
         let part = &self.parts[id];
-        let Work::Write(write) = &part.work else { return false };
+        let PartWork::Write(write) = &part.work else { return false };
         let written = self.rows.get(part.row).written;
         let operation = part.operation;
         if !write.data_done || write.version.is_none_or(|version| version > written) {
             return false;
         }
         self.parts.remove(id);
-        self.one_less(operation);
+        self.part_done(operation);
         true
     }
 }

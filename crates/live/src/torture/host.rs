@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::draw::Draw;
-use super::shadow::{self, Shadow, Version, Written};
+use strewn_base::Rng;
+
+use super::rng::SpreadDraws;
+use super::shadow::{self, Shadow, Version, WrittenRange};
 use crate::engine::{Answer, HostRequest, RequestError, RequestId};
 
 /// Sectors of a block of 4 KiB.
@@ -16,9 +18,9 @@ enum Outstanding {
         sectors: Range<u64>,
         before: Vec<Version>,
         /// Writes that were under way at any time since: their versions are right as well.
-        also: Vec<Written>,
+        also: Vec<WrittenRange>,
     },
-    Write(Vec<Written>),
+    Write(Vec<WrittenRange>),
     Flush,
 }
 
@@ -31,19 +33,19 @@ pub(super) struct Host {
     /// As the engine says.
     pub(super) piece_sectors: u64,
     /// Whether blocks that are given back are zeros from then on; otherwise they stay as they are, and zeros are written.
-    pub(super) gives_back: bool,
+    pub(super) supports_unmap: bool,
     most_sectors: u64,
 }
 
 impl Host {
-    pub(super) fn new(draw: &mut Draw, lun_sectors: u64, most_sectors: u64) -> Self {
-        let hot = (0..6).map(|_| draw.from(0..lun_sectors)).collect();
+    pub(super) fn new(rng: &mut Rng, lun_sectors: u64, most_sectors: u64) -> Self {
+        let hot = (0..6).map(|_| rng.within(0..lun_sectors)).collect();
         Self {
             next_id: 0,
             outstanding: BTreeMap::new(),
             hot,
             piece_sectors: BLOCK,
-            gives_back: true,
+            supports_unmap: true,
             most_sectors,
         }
     }
@@ -55,11 +57,11 @@ impl Host {
     /// A request of any kind; nothing where it would get in the way of a write under way.
     pub(super) fn draw(
         &mut self,
-        draw: &mut Draw,
+        rng: &mut Rng,
         shadow: &mut Shadow,
     ) -> Option<(RequestId, HostRequest)> {
-        let sectors = self.draw_sectors(draw, shadow.acknowledged.len() as u64);
-        let kind = draw.from(0..100);
+        let sectors = self.draw_sectors(rng, shadow.acknowledged.len() as u64);
+        let kind = rng.within(0..100);
         if kind < 35 {
             return Some(self.read(sectors, shadow));
         }
@@ -81,7 +83,7 @@ impl Host {
                 let data = shadow::bytes_of(sectors.clone(), version);
                 (HostRequest::Write { first_sector: sectors.start, data }, version)
             }
-            85..91 => (HostRequest::GiveBack(sectors.clone()), 0),
+            85..91 => (HostRequest::Unmap(sectors.clone()), 0),
             _ => (HostRequest::Zero(sectors.clone()), 0),
         };
         let pieces = self.pieces(&request, sectors, version);
@@ -93,13 +95,13 @@ impl Host {
         Some(self.ask(request, Outstanding::Write(pieces)))
     }
 
-    fn draw_sectors(&self, draw: &mut Draw, lun_sectors: u64) -> Range<u64> {
-        let mut count = draw.spread(1..self.most_sectors + 1).min(lun_sectors);
-        let mut first = match draw.one_in(2) {
-            true => *draw.of(&self.hot),
-            false => draw.from(0..lun_sectors),
+    fn draw_sectors(&self, rng: &mut Rng, lun_sectors: u64) -> Range<u64> {
+        let mut count = rng.spread(1..self.most_sectors + 1).min(lun_sectors);
+        let mut first = match rng.one_in(2) {
+            true => *rng.pick(&self.hot),
+            false => rng.within(0..lun_sectors),
         };
-        if draw.one_in(2) {
+        if rng.one_in(2) {
             first -= first % BLOCK;
             count = count.next_multiple_of(BLOCK);
         }
@@ -131,7 +133,12 @@ impl Host {
     }
 
     /// What of a request is there or not as one.
-    fn pieces(&self, request: &HostRequest, sectors: Range<u64>, version: Version) -> Vec<Written> {
+    fn pieces(
+        &self,
+        request: &HostRequest,
+        sectors: Range<u64>,
+        version: Version,
+    ) -> Vec<WrittenRange> {
         let mut pieces = Vec::new();
         let mut start = sectors.start;
         while start < sectors.end {
@@ -139,22 +146,22 @@ impl Host {
             let end = next.min(sectors.end);
             let (inner_start, inner_end) = (start.next_multiple_of(BLOCK), end / BLOCK * BLOCK);
             let parts = match request {
-                HostRequest::GiveBack(_) if !self.gives_back || inner_start >= inner_end => vec![],
-                HostRequest::GiveBack(_) => std::iter::once(inner_start..inner_end).collect(),
-                HostRequest::Zero(_) if self.gives_back && inner_start < inner_end => {
+                HostRequest::Unmap(_) if !self.supports_unmap || inner_start >= inner_end => vec![],
+                HostRequest::Unmap(_) => std::iter::once(inner_start..inner_end).collect(),
+                HostRequest::Zero(_) if self.supports_unmap && inner_start < inner_end => {
                     vec![start..inner_start, inner_start..inner_end, inner_end..end]
                 }
                 _ => std::iter::once(start..end).collect(),
             };
             let parts = parts.into_iter().filter(|part| !part.is_empty());
-            pieces.extend(parts.map(|sectors| Written { sectors, version }));
+            pieces.extend(parts.map(|sectors| WrittenRange { sectors, version }));
             start = end;
         }
         pieces
     }
 
     /// An answer has come; the versions that a read has found.
-    pub(super) fn answered(
+    pub(super) fn on_answer(
         &mut self,
         id: RequestId,
         answer: Result<Answer, RequestError>,
@@ -180,7 +187,7 @@ impl Host {
                 let found = shadow::versions_of(sectors.start, &bytes)?;
                 for ((sector, found), before) in sectors.clone().zip(&found).zip(&before) {
                     let is_right =
-                        |one: &Written| one.version == *found && one.sectors.contains(&sector);
+                        |one: &WrittenRange| one.version == *found && one.sectors.contains(&sector);
                     if found != before && !also.iter().any(is_right) {
                         return Err(format!(
                             "a read of sectors {sectors:?} finds version {found} in sector {sector}; expected {before}"
@@ -195,7 +202,7 @@ impl Host {
     }
 
     /// Nobody answers any more: what was written is there or not.
-    pub(super) fn gives_up(&mut self, shadow: &mut Shadow) {
+    pub(super) fn abandon(&mut self, shadow: &mut Shadow) {
         for one in std::mem::take(&mut self.outstanding).into_values() {
             if let Outstanding::Write(pieces) = one {
                 shadow.unknown.extend(pieces);

@@ -3,7 +3,7 @@
 //! A schedule is an array of a few small spindles and several lives of it. In each the array is started from what the
 //! devices have, all of its LUN is held against what the host was told, and [`check`](crate::check) looks at what lies on
 //! the spindles, also at what the life before has left, with its redo records. Then a host reads and writes, and meanwhile
-//! happens what the [`Kind`] of the schedule says; until the power goes, or the array is shut down. All of it follows from
+//! happens what the [`ScheduleKind`] of the schedule says; until the power goes, or the array is shut down. All of it follows from
 //! one number, without threads and with a time of its own, so that what fails once fails again.
 //!
 //! Of arrays that write anywhere snapshots are taken and deleted when a life begins, and all there are read when it ends.
@@ -11,11 +11,11 @@
 //! What must hold: every write that was acknowledged is there. One that was not is there or not, piece by piece. No read
 //! brings what was not written there. Nothing is refused as long as there are no more faults than parity is made for.
 
-mod bench;
-mod draw;
+mod harness;
 mod host;
-mod life;
+mod incarnation;
 mod plan;
+mod rng;
 mod schedule;
 mod shadow;
 
@@ -26,7 +26,7 @@ use crate::configuration::LayoutName;
 
 /// What happens in a schedule, beside host requests and losses of power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ScheduleKind {
     /// Losses of power alone.
     Crashes,
     /// Spindles are lost and replaced; the power stays.
@@ -47,7 +47,7 @@ pub enum Kind {
     Everything,
 }
 
-impl Kind {
+impl ScheduleKind {
     /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Crashes,
@@ -83,7 +83,7 @@ impl Kind {
 /// The layout of a seed's array, if nothing else is asked for. Each kind of schedule has all of them.
 #[must_use]
 pub fn layout_of(seed: u64) -> LayoutName {
-    match seed / Kind::ALL.len() as u64 % 4 {
+    match seed / ScheduleKind::ALL.len() as u64 % 4 {
         0 => LayoutName::RaidDp,
         1 => LayoutName::Vraid5,
         2 => LayoutName::Raid4,
@@ -104,7 +104,7 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Lives, those that ended before the array had started among them.
-    pub lives: u64,
+    pub incarnations: u64,
     /// Losses of power.
     pub crashes: u64,
     /// Of them those before the array had started.
@@ -129,7 +129,7 @@ pub struct Summary {
 
 impl std::ops::AddAssign for Summary {
     fn add_assign(&mut self, other: Self) {
-        self.lives += other.lives;
+        self.incarnations += other.incarnations;
         self.crashes += other.crashes;
         self.crashes_at_start += other.crashes_at_start;
         self.requests += other.requests;
@@ -145,17 +145,17 @@ impl std::ops::AddAssign for Summary {
 
 /// A schedule in which something did not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct ScheduleFailure {
     /// The schedule.
     pub seed: u64,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: ScheduleKind,
     /// Its layout.
     pub layout: LayoutName,
     /// The array.
     pub array: String,
     /// In which life, from 0.
-    pub life: u64,
+    pub incarnation: u64,
     /// After how many I/Os of it.
     pub step: u64,
     /// What was expected, and what was found.
@@ -164,12 +164,12 @@ pub struct Failure {
     pub injected: Vec<String>,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ScheduleFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, kind, layout, array, life, step, what, injected } = self;
+        let Self { seed, kind, layout, array, incarnation, step, what, injected } = self;
         writeln!(
             formatter,
-            "seed {seed} ({kind:?}; {layout}: {array}), life {life}, after {step} I/Os: {what}"
+            "seed {seed} ({kind:?}; {layout}: {array}), incarnation {incarnation}, after {step} I/Os: {what}"
         )?;
         for one in injected {
             writeln!(formatter, "  injected: {one}")?;
@@ -181,14 +181,14 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for ScheduleFailure {}
 
 /// Runs the schedule of `seed`.
 ///
 /// # Errors
 /// What did not hold.
-pub fn run(seed: u64, options: Options) -> Result<Summary, Box<Failure>> {
-    let kind = Kind::of(seed);
+pub fn run(seed: u64, options: Options) -> Result<Summary, Box<ScheduleFailure>> {
+    let kind = ScheduleKind::of(seed);
     let layout = options.layout.unwrap_or_else(|| layout_of(seed));
     let mut schedule = None;
     let result = catch_unwind(AssertUnwindSafe(|| {
@@ -205,12 +205,12 @@ pub fn run(seed: u64, options: Options) -> Result<Summary, Box<Failure>> {
     };
     let failure = match &schedule {
         Some(schedule) => schedule.failure(what),
-        None => Failure {
+        None => ScheduleFailure {
             seed,
             kind,
             layout,
             array: String::new(),
-            life: 0,
+            incarnation: 0,
             step: 0,
             what,
             injected: Vec::new(),

@@ -6,8 +6,10 @@ use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfi
 use strewn_array::{ProcessorCosts, Root};
 use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
 
-use super::Kind;
-use super::draw::Draw;
+use strewn_base::Rng;
+
+use super::ScheduleKind;
+use super::rng::{SpreadDraws, stream};
 use crate::configuration::{ArrayConfig, LayoutName};
 use crate::data::Data;
 use crate::device::simulated::{FaultRates, Latency};
@@ -20,13 +22,13 @@ use crate::format::{
 /// A schedule's array, and its fate in outline.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    pub(super) kind: Kind,
+    pub(super) kind: ScheduleKind,
     pub(super) layout: LayoutName,
     pub(super) config: ArrayConfig,
     pub(super) label: Label,
     pub(super) log_device_blocks: u64,
     pub(super) latency: Latency,
-    pub(super) lives: u64,
+    pub(super) incarnations: u64,
     pub(super) operations: u64,
     pub(super) depth: u64,
     pub(super) most_sectors: u64,
@@ -39,17 +41,17 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn draw(seed: u64, kind: Kind, layout: LayoutName) -> Self {
-        let mut draw = Draw::new(seed, 0);
+    pub(super) fn draw(seed: u64, kind: ScheduleKind, layout: LayoutName) -> Self {
+        let mut rng = stream(seed, 0);
         let (config, log) = match layout.parity() {
             Some(parity) => {
-                let config = write_anywhere(&mut draw, parity);
+                let config = write_anywhere(&mut rng, parity);
                 let log = LogLayout::new(config.log_half_bytes, config.group.spindles());
                 (ArrayConfig::WriteAnywhere(config), log)
             }
             None => {
-                let config = in_place(&mut draw, layout);
-                let log = log_of_in_place(&mut draw, &config);
+                let config = in_place(&mut rng, layout);
+                let log = log_of_in_place(&mut rng, &config);
                 (ArrayConfig::InPlace(config), log)
             }
         };
@@ -57,35 +59,35 @@ impl Plan {
         let redundancy = usize::from(layout.redundancy());
         let is_silent = kind.is_silent();
         let losses = match kind {
-            Kind::Losses | Kind::LossesAndCrashes => redundancy,
-            Kind::Everything => redundancy - 1,
+            ScheduleKind::Losses | ScheduleKind::LossesAndCrashes => redundancy,
+            ScheduleKind::Everything => redundancy - 1,
             _ => 0,
         };
         let mut silent = Vec::new();
         while is_silent && silent.len() < redundancy - losses {
-            let spindle = draw.from(0..spindles.into()) as u16;
+            let spindle = rng.within(0..spindles.into()) as u16;
             if !silent.contains(&spindle) {
                 silent.push(spindle);
             }
             // Two at once is the exception.
-            if draw.one_in(2) {
+            if rng.one_in(2) {
                 break;
             }
         }
-        let rate = draw.spread(500..40_000) as u32;
-        let write_rate = draw.spread(500..20_000) as u32;
+        let rate = rng.spread(500..40_000) as u32;
+        let write_rate = rng.spread(500..20_000) as u32;
         let mut rates = FaultRates::default();
-        let all = kind == Kind::Everything;
-        if all || kind == Kind::ReadErrors {
+        let all = kind == ScheduleKind::Everything;
+        if all || kind == ScheduleKind::ReadErrors {
             rates.unreadable_per_million = rate;
         }
-        if all || kind == Kind::Corruption {
+        if all || kind == ScheduleKind::Corruption {
             rates.corrupted_per_million = rate;
         }
-        if all || kind == Kind::MisdirectedWrites {
+        if all || kind == ScheduleKind::MisdirectedWrites {
             rates.misdirected_per_million = write_rate;
         }
-        if all || kind == Kind::LostWrites {
+        if all || kind == ScheduleKind::LostWrites {
             rates.lost_per_million = write_rate;
             // A block and its checksum are written one behind the other, and would hardly ever be lost together else.
             rates.lost_in_a_row = 5;
@@ -95,15 +97,15 @@ impl Plan {
             layout,
             label: label(seed, &config, &log),
             log_device_blocks: log.device_blocks(),
-            latency: *draw.of(&[Latency::DISK, Latency::ANY_ORDER]),
-            lives: draw.from(2..5),
-            operations: draw.spread(20..300),
-            depth: draw.spread(1..24),
-            most_sectors: draw.spread(8..512),
+            latency: *rng.pick(&[Latency::DISK, Latency::ANY_ORDER]),
+            incarnations: rng.within(2..5),
+            operations: rng.spread(20..300),
+            depth: rng.spread(1..24),
+            most_sectors: rng.spread(8..512),
             silent,
             rates,
             losses,
-            full: kind == Kind::NoRoom,
+            full: kind == ScheduleKind::NoRoom,
             config,
         }
     }
@@ -216,18 +218,18 @@ fn blocks_per_spindle(config: &ArrayConfig) -> u64 {
     }
 }
 
-fn in_place(draw: &mut Draw, layout: LayoutName) -> InPlaceConfig {
-    let redundancy_sets = draw.of(&[vec![5], vec![6], vec![8], vec![6, 7], vec![5, 5]]).clone();
-    let chunk_blocks = *draw.of(&[1, 2, 2, 4, 16, 64]);
-    let segment_blocks = chunk_blocks * *draw.of(&[1, 2, 4, 8]);
+fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
+    let redundancy_sets = rng.pick(&[vec![5], vec![6], vec![8], vec![6, 7], vec![5, 5]]).clone();
+    let chunk_blocks = *rng.pick(&[1, 2, 2, 4, 16, 64]);
+    let segment_blocks = chunk_blocks * *rng.pick(&[1, 2, 4, 8]);
     // Five segments of a spindle are dealt at a time; some more may be left over.
-    let rounds = 1 + draw.from(0..160 / segment_blocks);
-    let spindle_blocks = 5 * rounds * segment_blocks + draw.from(0..40);
+    let rounds = 1 + rng.within(0..160 / segment_blocks);
+    let spindle_blocks = 5 * rounds * segment_blocks + rng.within(0..40);
     let [chunk_bytes, segment_bytes, spindle_bytes] =
         [chunk_blocks, segment_blocks, spindle_blocks].map(|blocks| blocks * BLOCK_BYTES as u64);
     let layout: LunLayout = match layout {
         LayoutName::Raid5 => {
-            let spindles = draw.from(3..10) as u16;
+            let spindles = rng.within(3..10) as u16;
             Raid5Layout::new(spindles, chunk_bytes, segment_bytes, spindle_bytes)
                 .expect("a small group can be made")
                 .into()
@@ -238,48 +240,48 @@ fn in_place(draw: &mut Draw, layout: LayoutName) -> InPlaceConfig {
         }
     };
     let most_blocks = layout.lun_capacity_sectors() / 8;
-    let lun_blocks = match draw.one_in(3) {
+    let lun_blocks = match rng.one_in(3) {
         true => most_blocks,
-        false => draw.spread(1..most_blocks.min(1_500) + 1),
+        false => rng.spread(1..most_blocks.min(1_500) + 1),
     };
-    let write_cache_sectors = draw.spread(40..4_000);
+    let write_cache_sectors = rng.spread(40..4_000);
     InPlaceConfig {
         layout,
         lun_sectors: lun_blocks * 8,
         file_sectors: lun_blocks * 8,
         spindle_sectors: spindle_blocks * 8,
         write_cache_sectors,
-        destage_low_sectors: draw.from(0..write_cache_sectors / 2),
-        destages_in_flight: draw.from(1..9) as u32,
+        destage_low_sectors: rng.within(0..write_cache_sectors / 2),
+        destages_in_flight: rng.within(1..9) as u32,
         processor: ProcessorCosts::default(),
     }
 }
 
 /// The smallest halves that do, and up to a MiB.
-fn log_of_in_place(draw: &mut Draw, config: &InPlaceConfig) -> LogLayout {
+fn log_of_in_place(rng: &mut Rng, config: &InPlaceConfig) -> LogLayout {
     let chunk_blocks = config.layout.unit_sectors() as usize / 8;
     let record_bytes = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks));
     let least_redo = record_bytes.div_ceil(BLOCK_BYTES) as u64;
     LogLayout {
-        half_blocks: draw.spread(3..256),
-        redo_half_blocks: least_redo + draw.spread(1..256) - 1,
+        half_blocks: rng.spread(3..256),
+        redo_half_blocks: least_redo + rng.spread(1..256) - 1,
     }
 }
 
-fn write_anywhere(draw: &mut Draw, parity: Parity) -> WriteAnywhereConfig {
-    let data_spindles = draw.from(2..7) as u16;
-    let file_blocks = draw.spread(256..2_000) as u32;
-    let cache_blocks = draw.spread(32..500) as u32;
-    let log_half_bytes = draw.spread(64 << 10..1 << 20) / 4096 * 4096;
-    let delayed_free_blocks = draw.from(0..200);
-    let area_stripes = *draw.of(&[64, 64, 128, 256]);
-    let tetris_stripes = *draw.of(&[64, 64, 16, 4]);
-    let chunk_blocks = *draw.of(&[64, 16, 4, 1]).min(&tetris_stripes);
-    let policy = *draw.of(&PolicyName::ALL);
-    let dirty_limit_blocks = draw.spread(4..u64::from(cache_blocks)) as u32;
-    let slack = draw.from(0..3) * draw.from(0..400);
-    let volume_slack = draw.from(0..2) * 1_000;
-    let tetrises_in_flight = draw.from(1..4) as u32;
+fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
+    let data_spindles = rng.within(2..7) as u16;
+    let file_blocks = rng.spread(256..2_000) as u32;
+    let cache_blocks = rng.spread(32..500) as u32;
+    let log_half_bytes = rng.spread(64 << 10..1 << 20) / 4096 * 4096;
+    let delayed_free_blocks = rng.within(0..200);
+    let area_stripes = *rng.pick(&[64, 64, 128, 256]);
+    let tetris_stripes = *rng.pick(&[64, 64, 16, 4]);
+    let chunk_blocks = *rng.pick(&[64, 16, 4, 1]).min(&tetris_stripes);
+    let policy = *rng.pick(&PolicyName::ALL);
+    let dirty_limit_blocks = rng.spread(4..u64::from(cache_blocks)) as u32;
+    let slack = rng.within(0..3) * rng.within(0..400);
+    let volume_slack = rng.within(0..2) * 1_000;
+    let tetrises_in_flight = rng.within(1..4) as u32;
     let group = |blocks| ParityGroup::new(parity, data_spindles, blocks);
     let of_blocks = |group| WriteAnywhereConfig {
         group,

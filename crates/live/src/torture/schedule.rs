@@ -5,18 +5,20 @@ use std::collections::BTreeSet;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::SpindleIndex;
 
-use super::bench::{Bench, Event};
-use super::draw::Draw;
-use super::life::{End, Life};
+use strewn_base::Rng;
+
+use super::harness::{Event, Harness};
+use super::incarnation::{End, Incarnation};
 use super::plan::Plan;
+use super::rng::{SpreadDraws, stream};
 use super::shadow::Shadow;
-use super::{Failure, Kind, Summary};
-use crate::check::{self, Problem};
+use super::{ScheduleFailure, ScheduleKind, Summary};
+use crate::check::{self, Inconsistency};
 use crate::configuration::{ArrayConfig, LayoutName};
 use crate::device::simulated::{Fault, Injected};
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS, Snapshot};
-use crate::offline::Offline;
+use crate::offline::OfflineArray;
 use crate::restart::RestartError;
 use crate::snapshots::read_image_of;
 
@@ -24,7 +26,7 @@ use crate::snapshots::read_image_of;
 pub(super) struct Schedule {
     seed: u64,
     pub(super) plan: Plan,
-    pub(super) draw: Draw,
+    pub(super) rng: Rng,
     pub(super) shadow: Shadow,
     pub(super) summary: Summary,
     pub(super) verbose: bool,
@@ -32,8 +34,8 @@ pub(super) struct Schedule {
     /// Devices that are not there when the next life begins.
     absent: BTreeSet<DeviceIndex>,
     injected: Vec<Injected>,
-    bench: Bench,
-    pub(super) life: u64,
+    harness: Harness,
+    pub(super) incarnation: u64,
     /// Stripes in which a spindle has done wrong silently.
     pub(super) injured: BTreeSet<u64>,
     /// Whether the array was shut down last.
@@ -41,42 +43,42 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(seed: u64, kind: Kind, layout: LayoutName, verbose: bool) -> Self {
+    pub(super) fn new(seed: u64, kind: ScheduleKind, layout: LayoutName, verbose: bool) -> Self {
         let plan = Plan::draw(seed, kind, layout);
         let disks = plan.disks();
         Self {
             seed,
             shadow: Shadow::new(plan.lun_sectors()),
-            draw: Draw::new(seed, 1),
+            rng: stream(seed, 1),
             summary: Summary::default(),
             verbose,
-            bench: Bench::new(SimulatedDevices::new(0, Vec::new()), 0, Vec::new()),
+            harness: Harness::new(SimulatedDevices::new(0, Vec::new()), 0, Vec::new()),
             disks,
             absent: BTreeSet::new(),
             injected: Vec::new(),
-            life: 0,
+            incarnation: 0,
             injured: BTreeSet::new(),
             was_shut_down: false,
             plan,
         }
     }
 
-    pub(super) fn tell(&self, what: impl FnOnce() -> String) {
+    pub(super) fn trace(&self, what: impl FnOnce() -> String) {
         if self.verbose {
-            eprintln!("life {}, step {}: {}", self.life, self.bench.steps, what());
+            eprintln!("life {}, step {}: {}", self.incarnation, self.harness.steps, what());
         }
     }
 
-    pub(super) fn failure(&self, what: String) -> Failure {
+    pub(super) fn failure(&self, what: String) -> ScheduleFailure {
         let mut injected = self.injected.clone();
-        injected.extend_from_slice(self.bench.devices.injected());
-        Failure {
+        injected.extend_from_slice(self.harness.devices.injected());
+        ScheduleFailure {
             seed: self.seed,
             kind: self.plan.kind,
             layout: self.plan.layout,
             array: self.plan.describe(),
-            life: self.life,
-            step: self.bench.steps,
+            incarnation: self.incarnation,
+            step: self.harness.steps,
             what,
             injected: injected.iter().map(|one| format!("{one:?}")).collect(),
         }
@@ -87,22 +89,22 @@ impl Schedule {
         if self.verbose {
             eprintln!("{}", self.failure(format!("{:?}", self.plan)));
         }
-        for life in 0..=self.plan.lives {
-            self.life = life;
-            let is_last = life == self.plan.lives;
+        for incarnation in 0..=self.plan.incarnations {
+            self.incarnation = incarnation;
+            let is_last = incarnation == self.plan.incarnations;
             self.begin(is_last);
-            self.tell(|| format!("life begins, power goes at {}", self.bench.cut_at));
-            let mut bench = std::mem::replace(
-                &mut self.bench,
-                Bench::new(SimulatedDevices::new(0, Vec::new()), 0, Vec::new()),
+            self.trace(|| format!("life begins, power goes at {}", self.harness.cut_at));
+            let mut harness = std::mem::replace(
+                &mut self.harness,
+                Harness::new(SimulatedDevices::new(0, Vec::new()), 0, Vec::new()),
             );
-            let end = Life::new(self, is_last).live(&mut bench);
-            self.bench = bench;
-            if let Some(why) = &self.bench.hung {
+            let end = Incarnation::new(self, is_last).run_all(&mut harness);
+            self.harness = harness;
+            if let Some(why) = &self.harness.hung {
                 return Err(format!("it hangs: {why}"));
             }
             let end = end?;
-            self.tell(|| format!("life ends: {end:?}"));
+            self.trace(|| format!("life ends: {end:?}"));
             self.end(end);
             self.check_what_is_left().map_err(|what| format!("what {end:?} has left: {what}"))?;
         }
@@ -111,17 +113,18 @@ impl Schedule {
 
     /// Draws what happens in the next life.
     fn begin(&mut self, is_last: bool) {
-        let draw = &mut self.draw;
-        let seed = self.seed ^ (self.life + 1) << 48;
+        let rng = &mut self.rng;
+        let seed = self.seed ^ (self.incarnation + 1) << 48;
         let mut devices = self.plan.devices(seed, std::mem::take(&mut self.disks));
         for device in &self.absent {
             devices.lose_device(*device, "absent");
         }
-        let crashes = !matches!(self.plan.kind, Kind::Losses | Kind::NoRoom) && !is_last;
-        let cut_at = match draw.from(0..8) {
+        let crashes =
+            !matches!(self.plan.kind, ScheduleKind::Losses | ScheduleKind::NoRoom) && !is_last;
+        let cut_at = match rng.within(0..8) {
             _ if !crashes => u64::MAX,
-            0 => draw.from(0..150),
-            1..=5 => draw.spread(20..2_500),
+            0 => rng.within(0..150),
+            1..=5 => rng.spread(20..2_500),
             _ => u64::MAX,
         };
         let mut events = Vec::new();
@@ -134,50 +137,50 @@ impl Schedule {
                 }));
             }
             for _ in 0..self.plan.losses {
-                let spindle = draw.from(0..spindles) as u16;
+                let spindle = rng.within(0..spindles) as u16;
                 // One that is being rebuilt may be lost again.
                 let is_one_too_many =
                     broken.len() >= self.plan.losses && !broken.contains(&spindle);
-                if is_one_too_many || draw.one_in(3) {
+                if is_one_too_many || rng.one_in(3) {
                     continue;
                 }
                 broken.insert(spindle);
-                let at = match draw.from(0..4) {
-                    0 => draw.from(0..200),
-                    _ => draw.spread(10..800),
+                let at = match rng.within(0..4) {
+                    0 => rng.within(0..200),
+                    _ => rng.spread(10..800),
                 };
                 events.push((at, Event::Lose(DeviceIndex(spindle))));
             }
             if self.plan.full {
-                let device = DeviceIndex(draw.from(0..spindles) as u16);
-                events.push((draw.spread(10..1_500), Event::Full(device)));
+                let device = DeviceIndex(rng.within(0..spindles) as u16);
+                events.push((rng.spread(10..1_500), Event::Full(device)));
             }
-            if draw.one_in(4) {
-                let device = DeviceIndex(draw.from(0..spindles + 1) as u16);
-                events.push((draw.spread(1..2_000), Event::Slow(device, draw.from(2..40) as u32)));
+            if rng.one_in(4) {
+                let device = DeviceIndex(rng.within(0..spindles + 1) as u16);
+                events.push((rng.spread(1..2_000), Event::Slow(device, rng.within(2..40) as u32)));
             }
         }
         events.sort_by_key(|(at, _)| *at);
-        self.bench = Bench::new(devices, cut_at, events);
-        self.bench.lost = self.absent.clone();
+        self.harness = Harness::new(devices, cut_at, events);
+        self.harness.lost = self.absent.clone();
     }
 
     fn end(&mut self, end: End) {
-        self.summary.lives += 1;
-        self.summary.ios += self.bench.steps;
+        self.summary.incarnations += 1;
+        self.summary.ios += self.harness.steps;
         self.summary.crashes += u64::from(matches!(end, End::Crash | End::CrashAtStart));
         self.summary.crashes_at_start += u64::from(end == End::CrashAtStart);
         self.summary.stops += u64::from(end == End::Stopped);
         self.was_shut_down = end == End::ShutDown;
-        let injected = self.bench.devices.injected().to_vec();
-        self.absent = std::mem::take(&mut self.bench.lost);
+        let injected = self.harness.devices.injected().to_vec();
+        self.absent = std::mem::take(&mut self.harness.lost);
 
         // One that was lost may be back with the power, as old as it is.
-        let draw = &mut self.draw;
-        self.absent.retain(|_| draw.one_in(2));
+        let rng = &mut self.rng;
+        self.absent.retain(|_| rng.one_in(2));
         // One that took another's place and has no label yet is nobody's: an array is put together without it.
         let spindles = (0..self.plan.spindles()).map(DeviceIndex);
-        self.disks = self.bench.devices.disks();
+        self.disks = self.harness.devices.disks();
         let is_nobodys = |one: &DeviceIndex| label_of(&self.disks[usize::from(one.0)]).is_none();
         self.absent.extend(spindles.filter(is_nobodys));
         let lost = injected.iter().filter(|one| matches!(one.fault, Fault::Gone { .. }));
@@ -212,26 +215,26 @@ impl Schedule {
     }
 
     /// Whether what a check has found follows from what was injected.
-    fn is_injury(&self, problem: &Problem) -> bool {
+    fn is_injury(&self, problem: &Inconsistency) -> bool {
         let is_silent = |spindle: SpindleIndex| self.plan.silent.contains(&spindle.0);
         match problem {
-            Problem::Label { device, .. } => is_silent(SpindleIndex(device.0)),
-            Problem::Superblock { spindle, .. } => is_silent(*spindle),
-            Problem::Block { place, .. } => {
+            Inconsistency::Label { device, .. } => is_silent(SpindleIndex(device.0)),
+            Inconsistency::Superblock { spindle, .. } => is_silent(*spindle),
+            Inconsistency::Block { place, .. } => {
                 is_silent(place.spindle) && self.injured.contains(&place.dbn.0)
             }
-            Problem::Beside { place, .. } => self.injured.contains(&place.dbn.0),
-            Problem::Parity { stripe, .. } => self.injured.contains(stripe),
+            Inconsistency::UnusedBlock { place, .. } => self.injured.contains(&place.dbn.0),
+            Inconsistency::Parity { stripe, .. } => self.injured.contains(stripe),
             _ => false,
         }
     }
 
     /// Looks at what lies on the devices of an array that has come to rest.
-    pub(super) fn check(&mut self, bench: &Bench, label: &Label) -> Result<(), String> {
-        let devices = &bench.devices;
+    pub(super) fn check(&mut self, harness: &Harness, label: &Label) -> Result<(), String> {
+        let devices = &harness.devices;
         let injected = devices.injected().to_vec();
         self.note_injuries(&injected);
-        self.check_disks(devices.disks(), &bench.lost, label, |_| true)
+        self.check_disks(devices.disks(), &harness.lost, label, |_| true)
     }
 
     /// Looks at what the end of a life has left, with what redo records have. Labels and superblocks may have been under way.
@@ -247,7 +250,7 @@ impl Schedule {
         let mut absent = self.absent.clone();
         absent.extend(failed.map(|(device, _)| device));
         self.check_disks(self.disks.clone(), &absent, &label, |problem| {
-            !matches!(problem, Problem::Label { .. } | Problem::Superblock { .. })
+            !matches!(problem, Inconsistency::Label { .. } | Inconsistency::Superblock { .. })
         })
     }
 
@@ -256,7 +259,7 @@ impl Schedule {
         disks: Vec<SimulatedDisk>,
         lost: &BTreeSet<DeviceIndex>,
         label: &Label,
-        counts: impl Fn(&Problem) -> bool,
+        counts: impl Fn(&Inconsistency) -> bool,
     ) -> Result<(), String> {
         let mut copy = SimulatedDevices::new(1, disks);
         for device in lost {
@@ -286,7 +289,7 @@ impl Schedule {
         label: &Label,
         config: &WriteAnywhereConfig,
     ) -> Result<(), String> {
-        let (mut offline, superblock) = match Offline::as_restarted(devices, label) {
+        let (mut offline, superblock) = match OfflineArray::as_restarted(devices, label) {
             Ok(restarted) => restarted,
             Err(RestartError::NoSuperblock) => return Ok(()),
             Err(error) => return Err(error.to_string()),
@@ -324,10 +327,10 @@ impl Schedule {
 }
 
 /// Whether a finding only says that a device is not there.
-fn is_of_lost(problem: &Problem, lost: &BTreeSet<DeviceIndex>) -> bool {
+fn is_of_lost(problem: &Inconsistency, lost: &BTreeSet<DeviceIndex>) -> bool {
     match problem {
-        Problem::Label { device, .. } => lost.contains(device),
-        Problem::Superblock { spindle, .. } => lost.contains(&DeviceIndex(spindle.0)),
+        Inconsistency::Label { device, .. } => lost.contains(device),
+        Inconsistency::Superblock { spindle, .. } => lost.contains(&DeviceIndex(spindle.0)),
         _ => false,
     }
 }

@@ -10,7 +10,7 @@ pub(super) type Version = u32;
 
 /// Sectors that are written as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct WrittenRange {
     pub(super) sectors: Range<u64>,
     pub(super) version: Version,
 }
@@ -21,7 +21,7 @@ pub(super) struct Shadow {
     /// The version of each sector that was acknowledged last.
     pub(super) acknowledged: Vec<Version>,
     /// What was asked for and never answered: each is there or not.
-    pub(super) unknown: Vec<Written>,
+    pub(super) unknown: Vec<WrittenRange>,
     versions: Version,
     /// What the LUN had when each snapshot was taken, by name.
     pub(super) snapshots: BTreeMap<String, Vec<Version>>,
@@ -45,15 +45,15 @@ impl Shadow {
         self.versions
     }
 
-    pub(super) fn acknowledge(&mut self, written: &Written) {
+    pub(super) fn acknowledge(&mut self, written: &WrittenRange) {
         let Range { start, end } = written.sectors;
         self.acknowledged[start as usize..end as usize].fill(written.version);
     }
 
     /// Holds the whole LUN, as it was read after a restart, against what it must be; what was not known is known then.
-    pub(super) fn settle(&mut self, found: &[Version]) -> Result<(), String> {
+    pub(super) fn reconcile(&mut self, found: &[Version]) -> Result<(), String> {
         let mut expected = self.acknowledged.clone();
-        for Written { sectors, version } in std::mem::take(&mut self.unknown) {
+        for WrittenRange { sectors, version } in std::mem::take(&mut self.unknown) {
             let range = sectors.start as usize..sectors.end as usize;
             let differs = |sector: &usize| expected[*sector] != version;
             // Where both are the same nothing can be told.
@@ -75,7 +75,7 @@ impl Shadow {
     }
 
     /// Holds the snapshots that there are after a restart against those that there must be.
-    pub(super) fn settle_snapshots(&mut self, names: &[&str]) -> Result<(), String> {
+    pub(super) fn reconcile_snapshots(&mut self, names: &[&str]) -> Result<(), String> {
         if let Some(changing) = self.changing.take()
             && !names.contains(&changing.as_str())
         {

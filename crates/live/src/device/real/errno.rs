@@ -4,31 +4,31 @@ use std::io;
 
 use rustix::io::Errno;
 
-use super::super::{IoError, Request};
+use super::super::{IoError, IoRequest};
 
 /// Why `request` was not done.
 ///
 /// A device that is gone may say EIO to each read too. A read alone cannot tell it from a bad block; whoever asks for
 /// many can.
-pub(super) fn error_of(request: &Request, error: &io::Error) -> IoError {
+pub(super) fn error_of(request: &IoRequest, error: &io::Error) -> IoError {
     let errno = Errno::from_io_error(error);
     match request {
         // EILSEQ and EBADMSG are checksums that do not match, ENODATA a medium that cannot be read.
-        Request::Read { .. }
+        IoRequest::Read { .. }
             if matches!(errno, Some(Errno::IO | Errno::ILSEQ | Errno::NODATA | Errno::BADMSG)) =>
         {
             IoError::Unreadable
         }
-        Request::Write { .. }
+        IoRequest::Write { .. }
             if matches!(errno, Some(Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) =>
         {
             IoError::NoSpace
         }
         // A drive that cannot write a block has no spare ones left. After a flush that failed the kernel takes what
         // it could not write for written: nothing that this device says later is worth anything.
-        Request::Read { .. } => IoError::Gone(format!("read: {error}")),
-        Request::Write { .. } => IoError::Gone(format!("write: {error}")),
-        Request::Flush => IoError::Gone(format!("flush: {error}")),
+        IoRequest::Read { .. } => IoError::Gone(format!("read: {error}")),
+        IoRequest::Write { .. } => IoError::Gone(format!("write: {error}")),
+        IoRequest::Flush => IoError::Gone(format!("flush: {error}")),
     }
 }
 
@@ -44,8 +44,8 @@ mod tests {
 
     #[test]
     fn errors_mean_what_they_mean_for_a_device() {
-        let read = Request::Read { offset: 0, into: Buffer::default() };
-        let write = Request::Write { offset: 0, from: Buffer::default(), durable: false };
+        let read = IoRequest::Read { offset: 0, into: Buffer::default() };
+        let write = IoRequest::Write { offset: 0, from: Buffer::default(), durable: false };
         let of = |request, errno: Errno| error_of(request, &errno.into());
         assert_eq!(of(&read, Errno::IO), IoError::Unreadable);
         assert_eq!(of(&read, Errno::NODATA), IoError::Unreadable);
@@ -53,6 +53,6 @@ mod tests {
         assert!(matches!(of(&write, Errno::IO), IoError::Gone(why) if why.starts_with("write: ")));
         assert!(matches!(of(&read, Errno::NXIO), IoError::Gone(_)));
         // Writes that were done are lost by this one.
-        assert!(matches!(of(&Request::Flush, Errno::NOSPC), IoError::Gone(_)));
+        assert!(matches!(of(&IoRequest::Flush, Errno::NOSPC), IoError::Gone(_)));
     }
 }

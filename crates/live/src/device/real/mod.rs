@@ -12,7 +12,7 @@ mod uring;
 use std::io;
 use std::time::Duration;
 
-use super::{DeviceIndex, Devices, Done, Io, IoError, Waker};
+use super::{DeviceIndex, Devices, Io, IoCompletion, IoError, Waker};
 pub use open::{DeviceFile, OpenDevice, OpenError, Space};
 pub use threads::ThreadDevices;
 #[cfg(target_os = "linux")]
@@ -24,7 +24,7 @@ const BACK_AT_ONCE: usize = 8;
 
 /// How files are read and written while the caller goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Engine {
+pub enum IoBackend {
     /// io_uring where the kernel has it and allows it, otherwise threads.
     #[default]
     Auto,
@@ -40,7 +40,7 @@ pub enum Engine {
 #[derive(Debug)]
 pub struct RealDevices {
     inner: Inner,
-    why_threads: Option<String>,
+    fallback_reason: Option<String>,
 }
 
 #[derive(Debug)]
@@ -57,48 +57,48 @@ enum Inner {
 /// Where io_uring is asked for by name and refused, and where threads cannot be started.
 pub fn open_devices(
     files: impl IntoIterator<Item = impl Into<Option<DeviceFile>>>,
-    engine: Engine,
+    backend: IoBackend,
 ) -> io::Result<RealDevices> {
     let files: Vec<Option<DeviceFile>> = files.into_iter().map(Into::into).collect();
-    let mut why_threads = None;
-    let inner = match engine {
-        Engine::Threads => Inner::Threads(ThreadDevices::on(files)?),
+    let mut fallback_reason = None;
+    let inner = match backend {
+        IoBackend::Threads => Inner::Threads(ThreadDevices::on(files)?),
         #[cfg(target_os = "linux")]
-        Engine::Uring => Inner::Uring(Box::new(UringDevices::on(uring::Ring::new()?, files))),
+        IoBackend::Uring => Inner::Uring(Box::new(UringDevices::on(uring::Ring::new()?, files))),
         #[cfg(not(target_os = "linux"))]
-        Engine::Uring => return Err(io::Error::from(io::ErrorKind::Unsupported)),
+        IoBackend::Uring => return Err(io::Error::from(io::ErrorKind::Unsupported)),
         #[cfg(target_os = "linux")]
-        Engine::Auto => match uring::Ring::new() {
+        IoBackend::Auto => match uring::Ring::new() {
             Ok(ring) => Inner::Uring(Box::new(UringDevices::on(ring, files))),
             Err(refusal) => {
-                why_threads = Some(refusal.to_string());
+                fallback_reason = Some(refusal.to_string());
                 Inner::Threads(ThreadDevices::on(files)?)
             }
         },
         #[cfg(not(target_os = "linux"))]
-        Engine::Auto => {
-            why_threads = Some("io_uring is Linux's".to_owned());
+        IoBackend::Auto => {
+            fallback_reason = Some("io_uring is Linux's".to_owned());
             Inner::Threads(ThreadDevices::on(files)?)
         }
     };
-    Ok(RealDevices { inner, why_threads })
+    Ok(RealDevices { inner, fallback_reason })
 }
 
 impl RealDevices {
-    /// Which it is: never [`Engine::Auto`].
+    /// Which it is: never [`IoBackend::Auto`].
     #[must_use]
-    pub fn engine(&self) -> Engine {
+    pub fn backend(&self) -> IoBackend {
         match &self.inner {
             #[cfg(target_os = "linux")]
-            Inner::Uring(_) => Engine::Uring,
-            Inner::Threads(_) => Engine::Threads,
+            Inner::Uring(_) => IoBackend::Uring,
+            Inner::Threads(_) => IoBackend::Threads,
         }
     }
 
-    /// Why [`Engine::Auto`] did not come to io_uring.
+    /// Why [`IoBackend::Auto`] did not come to io_uring.
     #[must_use]
-    pub fn why_threads(&self) -> Option<&str> {
-        self.why_threads.as_deref()
+    pub fn fallback_reason(&self) -> Option<&str> {
+        self.fallback_reason.as_deref()
     }
 }
 
@@ -131,7 +131,7 @@ impl Devices for RealDevices {
         each!(&mut self.inner, devices => devices.submit(io));
     }
 
-    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>) {
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>) {
         each!(&mut self.inner, devices => devices.wait(timeout, done));
     }
 

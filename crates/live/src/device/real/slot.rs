@@ -8,7 +8,7 @@ use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{opcode, squeue};
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::super::{Io, IoError, Request};
+use super::super::{Io, IoError, IoRequest};
 use super::DeviceFile;
 use super::errno::{ended, error_of};
 
@@ -48,13 +48,13 @@ impl Slot {
         }
         let done = self.done_bytes;
         match &mut self.io.request {
-            Request::Read { offset, into } => {
+            IoRequest::Read { offset, into } => {
                 let rest = &mut into.bytes_mut()[done..];
                 let bytes = rest.len().min(MOST_BYTES) as u32;
                 let read = opcode::Read::new(fd, rest.as_mut_ptr(), bytes);
                 read.offset(*offset + done as u64).build()
             }
-            Request::Write { offset, from, durable } => {
+            IoRequest::Write { offset, from, durable } => {
                 let rest = &from.bytes()[done..];
                 let bytes = rest.len().min(MOST_BYTES) as u32;
                 let at_once = *durable && self.file.writes_through();
@@ -63,18 +63,18 @@ impl Slot {
                 let write = write.rw_flags(flags.bits().cast_signed());
                 write.offset(*offset + done as u64).build()
             }
-            Request::Flush => unreachable!("seen to above"),
+            IoRequest::Flush => unreachable!("seen to above"),
         }
     }
 
     /// Whether all that is left of it is to flush the device.
     pub(super) fn is_flush(&self) -> bool {
         match &self.io.request {
-            Request::Read { .. } => false,
-            Request::Write { from, durable, .. } => {
+            IoRequest::Read { .. } => false,
+            IoRequest::Write { from, durable, .. } => {
                 *durable && self.done_bytes == from.bytes().len()
             }
-            Request::Flush => true,
+            IoRequest::Flush => true,
         }
     }
 
@@ -87,11 +87,11 @@ impl Slot {
     /// What the kernel says of the last entry: bytes done, or an error below zero.
     pub(super) fn came_back(&mut self, result: i32) -> Outcome {
         let (whole, at_end) = match &self.io.request {
-            Request::Read { into, .. } => (into.bytes().len(), ended()),
-            Request::Write { from, .. } => {
+            IoRequest::Read { into, .. } => (into.bytes().len(), ended()),
+            IoRequest::Write { from, .. } => {
                 (from.bytes().len(), IoError::Gone("it writes nothing".to_owned()))
             }
-            Request::Flush => (0, ended()),
+            IoRequest::Flush => (0, ended()),
         };
         let Ok(bytes) = usize::try_from(result) else {
             let error = io::Error::from_raw_os_error(-result);
@@ -106,7 +106,7 @@ impl Slot {
         if self.done_bytes >= whole {
             // Where the drive has to be flushed for it, the kernel does that later and with more delay if it is asked for
             // with the write.
-            let durable = matches!(self.io.request, Request::Write { durable: true, .. });
+            let durable = matches!(self.io.request, IoRequest::Write { durable: true, .. });
             let is_safe = !durable || was_whole || self.file.writes_through();
             if is_safe { Outcome::Over(Ok(())) } else { Outcome::Again }
         } else if bytes == 0 {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::super::{DeviceIndex, Devices, Done, Io, IoError, Request, Waker};
+use super::super::{DeviceIndex, Devices, Io, IoCompletion, IoError, IoRequest, Waker};
 use super::errno::{ended, error_of};
 use super::{BACK_AT_ONCE, DeviceFile, assert_countable, closed};
 
@@ -28,12 +28,12 @@ pub struct ThreadDevices {
 #[derive(Debug)]
 struct Device {
     size_bytes: u64,
-    crew: Option<Crew>,
+    workers: Option<Workers>,
 }
 
 /// The threads of a device.
 #[derive(Debug)]
-struct Crew {
+struct Workers {
     work: Arc<Work>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -60,7 +60,7 @@ struct Returns {
 
 #[derive(Debug, Default)]
 struct Returned {
-    done: Vec<Done>,
+    done: Vec<IoCompletion>,
     woken: bool,
 }
 
@@ -81,8 +81,8 @@ impl ThreadDevices {
             Self { devices: Vec::new(), returns, opened: Instant::now(), leaving: Vec::new() };
         for file in files {
             let size_bytes = file.as_ref().map_or(0, DeviceFile::size_bytes);
-            let crew = file.map(|file| Crew::start(file, &devices.returns)).transpose()?;
-            devices.devices.push(Device { size_bytes, crew });
+            let workers = file.map(|file| Workers::start(file, &devices.returns)).transpose()?;
+            devices.devices.push(Device { size_bytes, workers });
         }
         Ok(devices)
     }
@@ -105,17 +105,17 @@ impl Devices for ThreadDevices {
 
     fn submit(&mut self, io: Io) {
         let device = &self.devices[usize::from(io.device.0)];
-        match &device.crew {
-            Some(crew) => {
+        match &device.workers {
+            Some(workers) => {
                 io.assert_within(device.size_bytes);
-                held(&crew.work.queue).waiting.push_back(io);
-                crew.work.something.notify_one();
+                held(&workers.work.queue).waiting.push_back(io);
+                workers.work.something.notify_one();
             }
             None => self.returns.give(io.refused(closed())),
         }
     }
 
-    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>) {
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>) {
         let mut state = held(&self.returns.state);
         let nothing = |state: &mut Returned| state.done.is_empty() && !state.woken;
         state = match timeout {
@@ -146,28 +146,28 @@ impl Devices for ThreadDevices {
     }
 
     fn close(&mut self, device: DeviceIndex) {
-        let Some(crew) = self.devices[usize::from(device.0)].crew.take() else { return };
-        for io in crew.dismiss() {
+        let Some(workers) = self.devices[usize::from(device.0)].workers.take() else { return };
+        for io in workers.dismiss() {
             self.returns.give(io.refused(closed()));
         }
         self.leaving.retain(|thread| !thread.is_finished());
-        self.leaving.extend(crew.threads);
+        self.leaving.extend(workers.threads);
     }
 
     fn replace(&mut self, device: DeviceIndex, by: DeviceFile) {
         self.close(device);
         let size_bytes = by.size_bytes();
         // Without threads it is as good as closed.
-        let crew = Crew::start(by, &self.returns).ok();
-        self.devices[usize::from(device.0)] = Device { size_bytes, crew };
+        let workers = Workers::start(by, &self.returns).ok();
+        self.devices[usize::from(device.0)] = Device { size_bytes, workers };
     }
 }
 
 impl Drop for ThreadDevices {
     fn drop(&mut self) {
-        for crew in self.devices.iter_mut().filter_map(|device| device.crew.take()) {
-            crew.dismiss();
-            self.leaving.extend(crew.threads);
+        for workers in self.devices.iter_mut().filter_map(|device| device.workers.take()) {
+            workers.dismiss();
+            self.leaving.extend(workers.threads);
         }
         for thread in self.leaving.drain(..) {
             // One that panicked has said so.
@@ -176,21 +176,21 @@ impl Drop for ThreadDevices {
     }
 }
 
-impl Crew {
+impl Workers {
     fn start(file: DeviceFile, returns: &Arc<Returns>) -> io::Result<Self> {
         let work = Arc::new(Work { file, queue: Mutex::default(), something: Condvar::new() });
-        let mut crew = Self { work, threads: Vec::new() };
+        let mut workers = Self { work, threads: Vec::new() };
         for number in 0..THREADS_A_DEVICE {
-            let (work, returns) = (Arc::clone(&crew.work), Arc::clone(returns));
+            let (work, returns) = (Arc::clone(&workers.work), Arc::clone(returns));
             let name = format!("device {number}");
             match thread::Builder::new().name(name).spawn(move || work.run(&returns)) {
-                Ok(thread) => crew.threads.push(thread),
+                Ok(thread) => workers.threads.push(thread),
                 // With fewer it is slower.
                 Err(_) if number > 0 => break,
                 Err(error) => return Err(error),
             }
         }
-        Ok(crew)
+        Ok(workers)
     }
 
     /// Has the threads end after what they are at; gives back what they were not yet.
@@ -207,7 +207,7 @@ impl Work {
         while let Some(mut io) = self.next() {
             let result = perform(self.file.file(), &mut io.request);
             let buffer = io.request.into_buffer();
-            returns.give(Done { id: io.id, device: io.device, buffer, result });
+            returns.give(IoCompletion { id: io.id, device: io.device, buffer, result });
         }
     }
 
@@ -222,7 +222,7 @@ impl Work {
 }
 
 impl Returns {
-    fn give(&self, done: Done) {
+    fn give(&self, done: IoCompletion) {
         held(&self.state).done.push(done);
         self.something.notify_one();
     }
@@ -233,14 +233,16 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn perform(file: &File, request: &mut Request) -> Result<(), IoError> {
+fn perform(file: &File, request: &mut IoRequest) -> Result<(), IoError> {
     let result = match request {
-        Request::Read { offset, into } => file.read_exact_at(into.bytes_mut(), *offset),
-        Request::Write { offset, from, durable: true } => {
+        IoRequest::Read { offset, into } => file.read_exact_at(into.bytes_mut(), *offset),
+        IoRequest::Write { offset, from, durable: true } => {
             write_durably(file, from.bytes(), *offset)
         }
-        Request::Write { offset, from, durable: false } => file.write_all_at(from.bytes(), *offset),
-        Request::Flush => file.sync_data(),
+        IoRequest::Write { offset, from, durable: false } => {
+            file.write_all_at(from.bytes(), *offset)
+        }
+        IoRequest::Flush => file.sync_data(),
     };
     result.map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => ended(),

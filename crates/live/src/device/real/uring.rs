@@ -15,7 +15,7 @@ use io_uring::{IoUring, opcode, squeue};
 use rustix::event::EventfdFlags;
 use rustix::io::Errno;
 
-use super::super::{DeviceIndex, Devices, Done, Io, IoError, Waker};
+use super::super::{DeviceIndex, Devices, Io, IoCompletion, IoError, Waker};
 use super::slot::{Outcome, Slot};
 use super::{BACK_AT_ONCE, DeviceFile, assert_countable, closed};
 
@@ -66,7 +66,7 @@ pub struct UringDevices {
     queued: VecDeque<u32>,
     in_kernel: usize,
     // What came back without the kernel.
-    refused: Vec<Done>,
+    refused: Vec<IoCompletion>,
     wake: Arc<OwnedFd>,
     wake_is_armed: bool,
     woken: bool,
@@ -151,7 +151,7 @@ impl UringDevices {
     }
 
     /// Takes what the kernel has done, until there are `most` of it.
-    fn reap(&mut self, done: &mut Vec<Done>, most: usize) {
+    fn reap(&mut self, done: &mut Vec<IoCompletion>, most: usize) {
         while done.len() < most
             && let Some((name, result)) = self.ring.next_completion()
         {
@@ -162,16 +162,17 @@ impl UringDevices {
                 let _ = rustix::io::read(&*self.wake, &mut [0; 8]);
                 continue;
             }
+            assert!(self.in_kernel > 0, "an operation completes once");
             self.in_kernel -= 1;
             let index = name as u32;
             let slot = self.slots[index as usize].as_mut();
             let outcome = slot.map(|slot| slot.came_back(result));
-            done.extend(outcome.and_then(|outcome| self.take_in(index, outcome)));
+            done.extend(outcome.and_then(|outcome| self.on_outcome(index, outcome)));
         }
     }
 
     /// What an operation has come to is known: it is done, or there is more of it to ask for.
-    fn take_in(&mut self, index: u32, outcome: Outcome) -> Option<Done> {
+    fn on_outcome(&mut self, index: u32, outcome: Outcome) -> Option<IoCompletion> {
         match outcome {
             Outcome::Over(result) => self.finish(index, result),
             Outcome::Again => {
@@ -184,7 +185,7 @@ impl UringDevices {
 
     /// Flushes a device from this thread, if that is all there is to do or to wait for. The kernel has a flush done by a
     /// thread of its own, and the way there and back takes a tenth of what a write to the log with its flush does.
-    fn flush_alone(&mut self, done: &mut Vec<Done>) {
+    fn flush_alone(&mut self, done: &mut Vec<IoCompletion>) {
         let [index] = self.queued.make_contiguous() else { return };
         let index = *index;
         let Some(slot) = self.slots[index as usize].as_mut().filter(|slot| slot.is_flush()) else {
@@ -203,14 +204,19 @@ impl UringDevices {
         if began.elapsed() > QUICK_FLUSH {
             self.flushes_left = FLUSHES_LEFT_AFTER_A_SLOW_ONE;
         }
-        done.extend(self.take_in(index, outcome));
+        done.extend(self.on_outcome(index, outcome));
     }
 
     /// Frees the slot, which the kernel has nothing of any more.
-    fn finish(&mut self, index: u32, result: Result<(), IoError>) -> Option<Done> {
+    fn finish(&mut self, index: u32, result: Result<(), IoError>) -> Option<IoCompletion> {
         let io = self.slots[index as usize].take()?.io;
         self.free.push(index);
-        Some(Done { id: io.id, device: io.device, buffer: io.request.into_buffer(), result })
+        Some(IoCompletion {
+            id: io.id,
+            device: io.device,
+            buffer: io.request.into_buffer(),
+            result,
+        })
     }
 }
 
@@ -241,7 +247,7 @@ impl Devices for UringDevices {
         self.queued.push_back(index);
     }
 
-    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>) {
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>) {
         let before = done.len();
         done.append(&mut self.refused);
         let most = before + BACK_AT_ONCE;

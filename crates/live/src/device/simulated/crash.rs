@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use super::random::Random;
+use strewn_base::Rng;
 
 /// What became of the writes that were pending or under way when the power went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,11 +16,11 @@ pub struct CrashCounts {
 }
 
 impl CrashCounts {
-    pub(super) fn add(&mut self, fate: &Fate) {
+    pub(super) fn add(&mut self, fate: &WriteFate) {
         match fate {
-            Fate::Kept => self.kept += 1,
-            Fate::Lost => self.lost += 1,
-            Fate::Torn(_) => self.torn += 1,
+            WriteFate::Kept => self.kept += 1,
+            WriteFate::Lost => self.lost += 1,
+            WriteFate::Torn(_) => self.torn += 1,
         }
     }
 }
@@ -33,7 +33,7 @@ impl AddAssign for CrashCounts {
     }
 }
 
-pub(super) enum Fate {
+pub(super) enum WriteFate {
     Kept,
     Lost,
     Torn(Tear),
@@ -47,36 +47,36 @@ pub(super) enum Tear {
 }
 
 impl Tear {
-    pub(super) fn contains(&self, sector: u64, random: &mut Random) -> bool {
+    pub(super) fn contains(&self, sector: u64, rng: &mut Rng) -> bool {
         match self {
             Self::Before(end) => sector < *end,
             Self::From(start) => sector >= *start,
-            Self::Any => random.bits() >> 63 == 0,
+            Self::Any => rng.bits() >> 63 == 0,
         }
     }
 }
 
 /// How harsh one loss of power is. Were all alike, nearly all would lose some of many writes, and those that keep all
 /// but one, or one alone, would hardly ever be seen.
-pub(super) struct Temper {
+pub(super) struct CrashSeverity {
     kept_of_8: u64,
     torn_of_8: u64,
 }
 
-impl Temper {
-    pub(super) fn draw(random: &mut Random) -> Self {
-        Self { kept_of_8: random.below(9), torn_of_8: random.below(9) }
+impl CrashSeverity {
+    pub(super) fn draw(rng: &mut Rng) -> Self {
+        Self { kept_of_8: rng.below(9), torn_of_8: rng.below(9) }
     }
 
-    pub(super) fn fate(&self, sectors: u64, random: &mut Random) -> Fate {
-        if random.below(8) < self.kept_of_8 {
-            return Fate::Kept;
+    pub(super) fn fate(&self, sectors: u64, rng: &mut Rng) -> WriteFate {
+        if rng.below(8) < self.kept_of_8 {
+            return WriteFate::Kept;
         }
-        if random.below(8) >= self.torn_of_8 {
-            return Fate::Lost;
+        if rng.below(8) >= self.torn_of_8 {
+            return WriteFate::Lost;
         }
-        let cut = 1 + random.below(sectors - 1);
-        Fate::Torn(match random.below(4) {
+        let cut = 1 + rng.below(sectors - 1);
+        WriteFate::Torn(match rng.below(4) {
             0 => Tear::Before(cut),
             1 => Tear::From(cut),
             _ => Tear::Any,

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::super::{BLOCK_BYTES, IoError};
-use super::crash::{CrashCounts, Fate, Temper};
+use super::crash::{CrashCounts, CrashSeverity, WriteFate};
 use super::medium::{Extent, Medium, SECTOR_BYTES};
-use super::random::Random;
+use strewn_base::Rng;
 
 /// What happened to a disk, in order.
 #[derive(Debug, Clone)]
@@ -118,8 +118,8 @@ impl SimulatedDisk {
     }
 
     /// A block that holds something, drawn by chance.
-    pub(super) fn draw_written_block(&self, random: &mut Random) -> Option<u64> {
-        self.seen.written_block_near(random.below(self.size_bytes / BLOCK_BYTES as u64))
+    pub(super) fn draw_written_block(&self, rng: &mut Rng) -> Option<u64> {
+        self.seen.written_block_near(rng.below(self.size_bytes / BLOCK_BYTES as u64))
     }
 
     /// What a flush asked for now has to make safe: give it to [`Self::flush`].
@@ -139,18 +139,18 @@ impl SimulatedDisk {
     pub(super) fn crash<'a>(
         &mut self,
         under_way: impl Iterator<Item = (u64, &'a [u8])>,
-        random: &mut Random,
+        rng: &mut Rng,
     ) -> CrashCounts {
-        let temper = Temper::draw(random);
+        let severity = CrashSeverity::draw(rng);
         let mut counts = CrashCounts::default();
         let mut survive = |safe: &mut Medium, extent: &Extent| {
-            let fate = temper.fate(extent.sectors(), random);
+            let fate = severity.fate(extent.sectors(), rng);
             counts.add(&fate);
             match fate {
-                Fate::Kept => safe.write(extent),
-                Fate::Lost => {}
-                Fate::Torn(kept) => {
-                    safe.write_sectors(extent, |sector| kept.contains(sector, random))
+                WriteFate::Kept => safe.write(extent),
+                WriteFate::Lost => {}
+                WriteFate::Torn(kept) => {
+                    safe.write_sectors(extent, |sector| kept.contains(sector, rng))
                 }
             }
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::super::{DeviceIndex, Devices, Done, Io, Waker};
+use super::super::{DeviceIndex, Devices, Io, IoCompletion, Waker};
 use super::{Device, SimulatedDevices, SimulatedDisk, UnderWay};
 
 impl Devices for SimulatedDevices {
@@ -31,7 +31,7 @@ impl Devices for SimulatedDevices {
         } else {
             let service_ns = device.latency.draw(&io.request, &mut self.service);
             let service_ns = service_ns.saturating_mul(u64::from(device.factor));
-            device.places.occupy(device.latency.at_once, self.now_ns, service_ns)
+            device.service_slots.occupy(device.latency.at_once, self.now_ns, service_ns)
         };
         let (generation, flush_mark) = (device.generation, device.disk.flush_mark());
         self.submitted += 1;
@@ -41,7 +41,7 @@ impl Devices for SimulatedDevices {
 
     /// Lets time pass: to the next completion, or by `timeout` if none comes so soon. With nothing under way and no
     /// timeout it returns at once, where real devices would wait to be woken.
-    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<Done>) {
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>) {
         let nanoseconds = |timeout: Duration| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         let mut until_ns = timeout.map(|timeout| self.now_ns.saturating_add(nanoseconds(timeout)));
         if self.woken.swap(false, Ordering::AcqRel) {

@@ -1,8 +1,8 @@
 //! How faults come about: asked for, or by a rate.
 
-use super::super::{BLOCK_BYTES, DeviceIndex, Devices, Io, Request};
-use super::SimulatedDevices;
+use super::super::{BLOCK_BYTES, DeviceIndex, Devices, Io, IoRequest};
 use super::fault::{Fault, FaultRates, Injected};
+use super::{SimulatedDevices, happens};
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
@@ -81,12 +81,12 @@ impl SimulatedDevices {
         if io.extent().is_none() {
             return;
         }
-        if self.faults.happens(rates.unreadable_per_million)
+        if happens(&mut self.faults, rates.unreadable_per_million)
             && let Some(block) = self.draw_block(io)
         {
             self.make_unreadable(io.device, block * BLOCK, BLOCK);
         }
-        if self.faults.happens(rates.corrupted_per_million)
+        if happens(&mut self.faults, rates.corrupted_per_million)
             && let Some(block) = self.draw_block(io)
         {
             let byte = self.faults.below(BLOCK);
@@ -102,7 +102,7 @@ impl SimulatedDevices {
         let (rates, places) = (device.rates, (device.disk.size_bytes() - bytes) / BLOCK);
         let is_one_more = device.lose_next > 0;
         device.lose_next = device.lose_next.saturating_sub(1);
-        if is_one_more || self.faults.happens(rates.lost_per_million) {
+        if is_one_more || happens(&mut self.faults, rates.lost_per_million) {
             if !is_one_more && rates.lost_in_a_row > 0 {
                 let more = self.faults.below(u64::from(rates.lost_in_a_row) + 1);
                 device.lose_next = self.faults.below(2) * more;
@@ -112,7 +112,7 @@ impl SimulatedDevices {
         }
         // Where it fills the device it can land nowhere else.
         let misdirected = places > 0 && std::mem::take(&mut device.misdirect_next);
-        if misdirected || (places > 0 && self.faults.happens(rates.misdirected_per_million)) {
+        if misdirected || (places > 0 && happens(&mut self.faults, rates.misdirected_per_million)) {
             // One of the other places: those from the right one on count one more.
             let place = self.faults.below(places);
             let landed_at = (place + u64::from(place >= offset / BLOCK)) * BLOCK;
@@ -124,7 +124,7 @@ impl SimulatedDevices {
 
     /// A block of what is read, as often as any other that was written.
     fn draw_block(&mut self, io: &Io) -> Option<u64> {
-        if let Request::Read { offset, into } = &io.request
+        if let IoRequest::Read { offset, into } = &io.request
             && self.faults.below(2) == 0
         {
             return Some(offset / BLOCK + self.faults.below(into.blocks() as u64));

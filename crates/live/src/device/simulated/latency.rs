@@ -1,7 +1,7 @@
 //! How long a simulated device takes.
 
-use super::super::Request;
-use super::random::Random;
+use super::super::IoRequest;
+use strewn_base::Rng;
 
 /// The service times of a device, in nanoseconds of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,28 +49,28 @@ impl Latency {
         at_once: u16::MAX,
     };
 
-    pub(super) fn draw(&self, request: &Request, random: &mut Random) -> u64 {
+    pub(super) fn draw(&self, request: &IoRequest, rng: &mut Rng) -> u64 {
         let (base, blocks) = match request {
-            Request::Read { into, .. } => (self.read_ns, into.blocks()),
-            Request::Write { from, durable: true, .. } => (self.durable_ns, from.blocks()),
-            Request::Write { from, .. } => (self.write_ns, from.blocks()),
-            Request::Flush => (self.flush_ns, 0),
+            IoRequest::Read { into, .. } => (self.read_ns, into.blocks()),
+            IoRequest::Write { from, durable: true, .. } => (self.durable_ns, from.blocks()),
+            IoRequest::Write { from, .. } => (self.write_ns, from.blocks()),
+            IoRequest::Flush => (self.flush_ns, 0),
         };
-        let mean = base + self.block_ns * blocks as u64 + random.below(self.jitter_ns + 1);
+        let mean = base + self.block_ns * blocks as u64 + rng.below(self.jitter_ns + 1);
         // Never nothing: time goes on with every completion.
-        let slow = self.slow_one_in > 0 && random.below(u64::from(self.slow_one_in)) == 0;
+        let slow = self.slow_one_in > 0 && rng.below(u64::from(self.slow_one_in)) == 0;
         (if slow { mean * 10 } else { mean }).max(1)
     }
 }
 
 /// When the places that a device works at are free.
 #[derive(Debug, Clone)]
-pub(super) struct Places {
+pub(super) struct ServiceSlots {
     // Only those in use: the first to be free is found by looking at all, and few are.
     busy_until_ns: Vec<u64>,
 }
 
-impl Places {
+impl ServiceSlots {
     pub(super) fn new() -> Self {
         Self { busy_until_ns: Vec::new() }
     }

@@ -4,12 +4,12 @@
 //! A driver either uses them as any [`Devices`], or goes step by step and looks in between:
 //!
 //! ```
-//! use strewn_live::device::{Buffer, DeviceIndex, Devices, Io, IoId, Request, SimulatedDevices};
+//! use strewn_live::device::{Buffer, DeviceIndex, Devices, Io, IoId, IoRequest, SimulatedDevices};
 //!
 //! let mut devices = SimulatedDevices::zeroed(7, 2, 1 << 20);
 //! let mut from = Buffer::zeroed(1);
 //! from.bytes_mut().fill(1);
-//! let write = Request::Write { offset: 8192, from, durable: false };
+//! let write = IoRequest::Write { offset: 8192, from, durable: false };
 //! devices.submit(Io { id: IoId(1), device: DeviceIndex(0), request: write });
 //! assert!(devices.step().is_some_and(|done| done.result.is_ok()));
 //!
@@ -30,20 +30,20 @@ mod fault;
 mod inject;
 mod latency;
 mod medium;
-mod random;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::{DeviceIndex, Devices, Done, Io, IoError, IoId, Request};
+use strewn_base::Rng;
+
+use super::{DeviceIndex, Devices, Io, IoCompletion, IoError, IoId, IoRequest};
 pub use crash::CrashCounts;
 pub use disk::SimulatedDisk;
 pub use fault::{Fault, FaultRates, Injected};
 pub use latency::Latency;
-use latency::Places;
+use latency::ServiceSlots;
 pub use medium::SECTOR_BYTES;
-use random::Random;
 
 /// What is known of one device.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ struct Device {
     disk: SimulatedDisk,
     latency: Latency,
     factor: u32,
-    places: Places,
+    service_slots: ServiceSlots,
     rates: FaultRates,
     full: bool,
     gone: Option<String>,
@@ -68,7 +68,7 @@ impl Device {
             disk,
             latency: Latency::DISK,
             factor: 1,
-            places: Places::new(),
+            service_slots: ServiceSlots::new(),
             rates: FaultRates::default(),
             full: false,
             gone: None,
@@ -98,9 +98,9 @@ pub struct SimulatedDevices {
     under_way: BTreeMap<Turn, UnderWay>,
     submitted: u64,
     now_ns: u64,
-    service: Random,
-    faults: Random,
-    crashes: Random,
+    service: Rng,
+    faults: Rng,
+    crashes: Rng,
     injected: Vec<Injected>,
     woken: Arc<AtomicBool>,
 }
@@ -119,9 +119,9 @@ impl SimulatedDevices {
             under_way: BTreeMap::new(),
             submitted: 0,
             now_ns: 0,
-            service: Random::new(seed, 1),
-            faults: Random::new(seed, 2),
-            crashes: Random::new(seed, 3),
+            service: stream(seed, 1),
+            faults: stream(seed, 2),
+            crashes: stream(seed, 3),
             injected: Vec::new(),
             woken: Arc::default(),
         }
@@ -173,14 +173,14 @@ impl SimulatedDevices {
     }
 
     /// Lets time pass to the next completion, and does it; nothing if nothing is under way.
-    pub fn step(&mut self) -> Option<Done> {
+    pub fn step(&mut self) -> Option<IoCompletion> {
         let (turn, under_way) = self.under_way.pop_first()?;
         self.advance_to(turn.0);
         Some(self.finish(under_way))
     }
 
     /// Does this one now, before all others; nothing if it is not under way.
-    pub fn complete(&mut self, id: IoId) -> Option<Done> {
+    pub fn complete(&mut self, id: IoId) -> Option<IoCompletion> {
         let turn = *self.under_way.iter().find(|(_, under_way)| under_way.io.id == id)?.0;
         let under_way = self.under_way.remove(&turn)?;
         Some(self.finish(under_way))
@@ -196,7 +196,7 @@ impl SimulatedDevices {
             let device = DeviceIndex(index);
             let writes = self.lose_power(device);
             self.log(device, Fault::PowerLost { writes });
-            self.device_mut(device).places.clear();
+            self.device_mut(device).service_slots.clear();
             counts += writes;
         }
         self.under_way.clear();
@@ -212,7 +212,7 @@ impl SimulatedDevices {
         let generation = of_device.generation;
         let writes = self.under_way.values().filter_map(|under_way| match &under_way.io.request {
             // On a full device it would have failed, and one that was lost or replaced is no longer asked.
-            Request::Write { offset, from, .. }
+            IoRequest::Write { offset, from, .. }
                 if under_way.io.device == device
                     && under_way.generation == generation
                     && !of_device.full
@@ -231,7 +231,7 @@ impl SimulatedDevices {
         let of_device = self.device_mut(device);
         of_device.gone = Some(why.to_owned());
         of_device.generation += 1;
-        of_device.places.clear();
+        of_device.service_slots.clear();
         let turns: Vec<Turn> = self
             .under_way
             .iter()
@@ -245,7 +245,7 @@ impl SimulatedDevices {
         }
     }
 
-    fn finish(&mut self, under_way: UnderWay) -> Done {
+    fn finish(&mut self, under_way: UnderWay) -> IoCompletion {
         let UnderWay { mut io, generation, flush_mark } = under_way;
         let device = &self.devices[usize::from(io.device.0)];
         if let Some(why) = &device.gone {
@@ -255,32 +255,42 @@ impl SimulatedDevices {
         if device.generation != generation {
             return io.refused(IoError::Gone("another has its place".to_owned()));
         }
-        if device.full && matches!(io.request, Request::Write { .. }) {
+        if device.full && matches!(io.request, IoRequest::Write { .. }) {
             return io.refused(IoError::NoSpace);
         }
         self.decay(&io);
         let result = self.perform(&mut io, flush_mark);
-        Done { id: io.id, device: io.device, buffer: io.request.into_buffer(), result }
+        IoCompletion { id: io.id, device: io.device, buffer: io.request.into_buffer(), result }
     }
 
     fn perform(&mut self, io: &mut Io, flush_mark: u64) -> Result<(), IoError> {
         let landed_at = match io.request {
-            Request::Write { offset, .. } => self.divert(io, offset),
+            IoRequest::Write { offset, .. } => self.divert(io, offset),
             _ => None,
         };
         let disk = &mut self.devices[usize::from(io.device.0)].disk;
         match &mut io.request {
-            Request::Read { offset, into } => disk.read(*offset, into.bytes_mut()),
-            Request::Write { from, durable, .. } => {
+            IoRequest::Read { offset, into } => disk.read(*offset, into.bytes_mut()),
+            IoRequest::Write { from, durable, .. } => {
                 if let Some(offset) = landed_at {
                     disk.write_done(offset, from.bytes(), *durable);
                 }
                 Ok(())
             }
-            Request::Flush => {
+            IoRequest::Flush => {
                 disk.flush(flush_mark);
                 Ok(())
             }
         }
     }
+}
+
+/// The stream of a seed for one purpose, so that another draw for a fault leaves the service times alone.
+fn stream(seed: u64, purpose: u64) -> Rng {
+    Rng::new(seed.wrapping_add(purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+}
+
+/// Whether something happens this often. A rate of zero draws nothing, and so changes no other draw.
+fn happens(rng: &mut Rng, per_million: u32) -> bool {
+    rng.chance(per_million.into(), 1_000_000)
 }

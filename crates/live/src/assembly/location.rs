@@ -1,0 +1,146 @@
+//! Where an array's devices are: a directory with `array.toml`, or a list.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::{AssemblyError, LocationError};
+use super::names::{ARRAY_FILE, array_files_in};
+
+const HEADER: &str = "\
+# The devices of a Strewn array. Which is which, and how the array is made, is on the devices themselves.
+";
+
+/// Where an array's devices are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ArrayLocation {
+    /// A directory that `create` made an array in.
+    Directory(PathBuf),
+    /// The devices, the log among them, in any order.
+    Devices(Vec<PathBuf>),
+}
+
+/// What `array.toml` says. A convenience: what counts are the labels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ArrayFile {
+    /// The array's identity.
+    pub(super) array: String,
+    /// Devices of the spindles by position: relative to the directory, or absolute.
+    pub(super) spindles: Vec<PathBuf>,
+    /// The device of the log.
+    pub(super) log: PathBuf,
+}
+
+/// The devices that an array may consist of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NamedDevices {
+    /// By position, where the place says so; otherwise in the order given.
+    pub(super) paths: Vec<PathBuf>,
+    /// Whether the first of them are the spindles in order of position, as a directory says it, and the last is the log.
+    pub(super) in_order: bool,
+}
+
+impl ArrayLocation {
+    /// For messages.
+    pub(super) fn display(&self) -> String {
+        match self {
+            Self::Directory(directory) => directory.display().to_string(),
+            Self::Devices(paths) => {
+                let paths: Vec<String> =
+                    paths.iter().map(|path| path.display().to_string()).collect();
+                paths.join(", ")
+            }
+        }
+    }
+
+    /// The devices it names; those need not be there.
+    pub(super) fn named(&self) -> Result<NamedDevices, LocationError> {
+        match self {
+            Self::Devices(paths) => Ok(NamedDevices { paths: paths.clone(), in_order: false }),
+            Self::Directory(directory) => of_directory(directory),
+        }
+    }
+}
+
+fn of_directory(directory: &Path) -> Result<NamedDevices, LocationError> {
+    let made = array_files_in(directory)
+        .map_err(|source| LocationError::Directory { path: directory.to_owned(), source })?;
+    if let Some(file) = ArrayFile::read(directory)? {
+        let devices = file.spindles.iter().chain([&file.log]);
+        // An absolute path replaces the directory.
+        let paths = devices.map(|path| directory.join(path)).collect();
+        return Ok(NamedDevices { paths, in_order: true });
+    }
+    // Without it there are still the names that files were made by.
+    if made.is_empty() {
+        return Err(LocationError::Empty { path: directory.to_owned() });
+    }
+    Ok(NamedDevices { paths: made, in_order: false })
+}
+
+/// A path as `array.toml` has it: by name within the directory, absolute elsewhere.
+pub(super) fn as_named(directory: &Path, path: &Path) -> PathBuf {
+    match path.strip_prefix(directory) {
+        Ok(name) => name.to_owned(),
+        Err(_) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+    }
+}
+
+impl ArrayFile {
+    /// Puts it into the directory, whole or not at all, and durably.
+    pub(super) fn write(&self, directory: &Path) -> Result<(), AssemblyError> {
+        let path = directory.join(ARRAY_FILE);
+        let text = toml::to_string(self).map_err(|error| LocationError::File {
+            path: path.clone(),
+            message: error.to_string(),
+        })?;
+        let text = format!("{HEADER}{text}");
+        let temporary = directory.join(format!(".{ARRAY_FILE}.{}.tmp", std::process::id()));
+        let written = File::create(&temporary).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            std::fs::rename(&temporary, &path)?;
+            File::open(directory)?.sync_all()
+        });
+        written.map_err(|error| {
+            // The first error is the one to be told of.
+            let _ = std::fs::remove_file(&temporary);
+            AssemblyError::io(&path, "cannot write it")(error)
+        })
+    }
+
+    /// What the directory's says; nothing if it has none.
+    pub(super) fn read(directory: &Path) -> Result<Option<Self>, LocationError> {
+        let path = directory.join(ARRAY_FILE);
+        let wrong = |message: String| LocationError::File { path: path.clone(), message };
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                toml::from_str(&text).map(Some).map_err(|error| wrong(error.message().to_owned()))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(wrong(error.to_string())),
+        }
+    }
+}
+
+/// Puts `path` into the place of a spindle, or of the log as none, in a directory's `array.toml`, so that it is found by it.
+///
+/// # Errors
+/// If the file cannot be read or written.
+pub fn record_device_path(
+    directory: &Path,
+    position: Option<u16>,
+    path: &Path,
+) -> Result<(), AssemblyError> {
+    let Some(mut file) = ArrayFile::read(directory)? else { return Ok(()) };
+    let named = match position {
+        Some(position) => file.spindles.get_mut(usize::from(position)),
+        None => Some(&mut file.log),
+    };
+    let Some(named) = named else { return Ok(()) };
+    *named = as_named(directory, path);
+    file.write(directory)
+}

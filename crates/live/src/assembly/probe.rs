@@ -1,0 +1,184 @@
+//! What each named device is: opened, and its labels and superblocks read.
+
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::device_label;
+use super::location::{ArrayFile, NamedDevices};
+use super::names::ARRAY_FILE;
+use super::problem::{DeviceProblem, DeviceProblemKind};
+use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenError};
+use crate::format::{Label, Superblock};
+
+/// A device that was looked at.
+pub(super) struct ProbedDevice {
+    pub(super) path: PathBuf,
+    /// The position by its name, if it has one.
+    pub(super) named: Option<u16>,
+    pub(super) size_bytes: u64,
+    pub(super) label: Result<Label, DeviceProblemKind>,
+    pub(super) copies_differ: bool,
+    pub(super) superblocks: Vec<Superblock>,
+}
+
+/// All that were named: those that were looked at, with what they were opened as, and what is wrong with the others.
+pub(super) struct ProbeResult<D> {
+    pub(super) probed: Vec<ProbedDevice>,
+    pub(super) devices: Vec<D>,
+    pub(super) problems: Vec<DeviceProblem>,
+}
+
+/// What tells a device from another, whatever its name: a block device's number, or where a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DeviceKey(u64, u64);
+
+impl DeviceKey {
+    pub(super) fn of(status: &Metadata) -> Self {
+        if status.file_type().is_block_device() {
+            Self(u64::MAX, status.rdev())
+        } else {
+            Self(status.dev(), status.ino())
+        }
+    }
+
+    /// That of what is at `path`, symbolic links followed; nothing if nothing is there.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().map(|status| Self::of(&status))
+    }
+}
+
+/// Opens all that are named by `open`, which says what is wrong with one, and reads their labels.
+///
+/// # Errors
+/// If `open` fails altogether.
+pub(super) fn probe_all<D, E>(
+    named: &NamedDevices,
+    mut open: impl FnMut(&Path) -> Result<Result<D, DeviceProblemKind>, E>,
+    file: impl Fn(&D) -> &File,
+) -> Result<ProbeResult<D>, E> {
+    let mut result = ProbeResult { probed: Vec::new(), devices: Vec::new(), problems: Vec::new() };
+    let mut keys: Vec<(DeviceKey, &Path)> = Vec::new();
+    let spindles = named.paths.len().saturating_sub(usize::from(named.in_order));
+    for (at, path) in named.paths.iter().enumerate() {
+        let position = (named.in_order && at < spindles).then(|| u16::try_from(at).ok()).flatten();
+        let mut problem = |kind| {
+            result.problems.push(DeviceProblem { path: Some(path.clone()), position, kind });
+        };
+        if let Some(key) = DeviceKey::at(path) {
+            if let Some((_, of)) = keys.iter().find(|(other, _)| *other == key) {
+                problem(DeviceProblemKind::SameDevice { of: (*of).to_owned() });
+                continue;
+            }
+            keys.push((key, path));
+        }
+        let device = match open(path)? {
+            Ok(device) => device,
+            Err(kind) => {
+                problem(kind);
+                continue;
+            }
+        };
+        let size_bytes = match file(&device).seek(SeekFrom::End(0)) {
+            Ok(size_bytes) => size_bytes,
+            Err(error) => {
+                problem(DeviceProblemKind::Unreadable(format!(
+                    "its size cannot be found: {error}"
+                )));
+                continue;
+            }
+        };
+        let read = device_label::read(file(&device), size_bytes, &[]);
+        result.probed.push(ProbedDevice {
+            path: path.clone(),
+            named: position,
+            size_bytes,
+            label: read.label,
+            copies_differ: read.copies_differ,
+            superblocks: device_label::superblocks(file(&device)),
+        });
+        result.devices.push(device);
+    }
+    result.find_second_copies(file);
+    Ok(result)
+}
+
+/// Whether what is at `path` is a device of an array, this one or another, as its label says, or the directory that it is in
+/// has an `array.toml` and it is that or named by it.
+#[must_use]
+pub fn is_of_an_array(path: &Path) -> bool {
+    let labelled = || {
+        let mut file = File::open(path).ok()?;
+        let size_bytes = file.seek(SeekFrom::End(0)).ok()?;
+        let label = device_label::read(&file, size_bytes, &[]).label;
+        Some(!matches!(label, Err(DeviceProblemKind::NoLabel | DeviceProblemKind::Unreadable(_))))
+    };
+    let listed = || {
+        let directory = path.parent()?;
+        let key = DeviceKey::at(path)?;
+        let ArrayFile { spindles, log, .. } = ArrayFile::read(directory).ok()??;
+        let mut paths = spindles.into_iter().chain([log, ARRAY_FILE.into()]);
+        Some(paths.any(|path| DeviceKey::at(&directory.join(path)) == Some(key)))
+    };
+    // To open a pipe would wait for whoever writes to it.
+    let is_storage = std::fs::metadata(path)
+        .is_ok_and(|status| status.file_type().is_file() || status.file_type().is_block_device());
+    is_storage && (labelled().unwrap_or(false) || listed().unwrap_or(false))
+}
+
+impl<D> ProbeResult<D> {
+    /// A device may have more blocks than are in use, and then the first copy of its label alone says where the second
+    /// one is; but all spindles of an array have one size, and all labels know the log's.
+    fn find_second_copies(&mut self, file: impl Fn(&D) -> &File) {
+        let mut ends: Vec<u64> = Vec::new();
+        for label in self.probed.iter().filter_map(|probed| probed.label.as_ref().ok()) {
+            ends.extend([label.device_blocks, label.log_layout().device_blocks()]);
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        for (probed, device) in self.probed.iter_mut().zip(&self.devices) {
+            if probed.label.is_err() {
+                let read = device_label::read(file(device), probed.size_bytes, &ends);
+                (probed.label, probed.copies_differ) = (read.label, read.copies_differ);
+            }
+        }
+    }
+}
+
+impl ProbedDevice {
+    /// Bytes that its label says it has, if they are more than it has.
+    pub(super) fn missing_bytes(&self) -> Option<u64> {
+        let label = self.label.as_ref().ok()?;
+        let needed = label.device_blocks.saturating_mul(BLOCK_BYTES as u64);
+        (needed > self.size_bytes).then_some(needed)
+    }
+}
+
+/// Opens a device; what is wrong with it alone is a problem.
+///
+/// # Errors
+/// If another process has it, or if it is there for others than us: to go on without it would be a loss for nothing.
+pub(super) fn open_device(
+    how: OpenDevice,
+    path: &Path,
+) -> Result<Result<DeviceFile, DeviceProblemKind>, OpenError> {
+    let error = match how.open(path) {
+        Ok(device) => return Ok(Ok(device)),
+        Err(error) => error,
+    };
+    Ok(Err(match error {
+        OpenError::InUse { .. } => return Err(error),
+        OpenError::System { ref source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            return Err(error);
+        }
+        OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
+            DeviceProblemKind::Missing
+        }
+        OpenError::System { action, source, .. } => {
+            DeviceProblemKind::Unreadable(format!("cannot {action} it: {source}"))
+        }
+        OpenError::NotStorage { .. } => DeviceProblemKind::not_storage(),
+        OpenError::NotBlocks { size_bytes, .. } => DeviceProblemKind::not_blocks(size_bytes),
+    }))
+}

@@ -1,0 +1,379 @@
+//! Turns what a controller asks for into work for the store and the log.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use slab::Slab;
+use strewn_array::{
+    Acknowledge, BlockContents, Direction, Driver, OperationId, Payload, Root, SpindleCommand,
+};
+use strewn_raid::{Dbn, SpindleIndex};
+
+use crate::data::Data;
+use crate::device::BLOCK_BYTES;
+use crate::format::{BlockTag, RedoWrite};
+use crate::log::{Log, RedoToken};
+use crate::store::{BlockState, ReadOutcome, Store, Token};
+
+use super::expected_blocks::ExpectedBlocks;
+
+/// An event that the array reports while it is called.
+pub(super) enum ArrayEvent {
+    Acknowledged(OperationId, Data),
+    Refused(OperationId),
+    CheckpointBegins,
+    Commit(Root),
+}
+
+/// A spindle command in the store, or one that waits until its redo record is durable.
+pub(super) struct Command {
+    pub(super) command: SpindleCommand<Data>,
+    pub(super) redo: Option<RedoToken>,
+    /// For a write with a redo record, the tags of its blocks.
+    block_tag: Vec<BlockTag>,
+}
+
+impl Command {
+    fn new(command: SpindleCommand<Data>) -> Self {
+        Self { command, redo: None, block_tag: Vec::new() }
+    }
+}
+
+/// What the array sees as its driver, and the commands in flight.
+pub(super) struct LiveDriver {
+    pub(super) now_ns: u64,
+    pub(super) timer_ns: Option<u64>,
+    pub(super) store: Store,
+    pub(super) log: Log,
+    /// The number of the consistency point that blocks are written with.
+    pub(super) checkpoint: u64,
+    pub(super) outbox: Vec<ArrayEvent>,
+    /// Commands of the present call.
+    issued: Vec<SpindleCommand<Data>>,
+    /// Batches of the present call that must be atomic, each of other stripes than those after it.
+    closed_batches: Vec<Vec<SpindleCommand<Data>>>,
+    /// Whether a spindle was lost and the labels do not say so yet. A write to stripes in use that compensates for a
+    /// lost spindle makes that spindle stale. If the power failed then, a label that still has it as present would
+    /// make a restart trust it. Until the labels are written, no atomic batch may even enter the log.
+    labels_are_behind: bool,
+    /// Whether atomic batches wait for the host log: see
+    /// [`LiveArray::OVERWRITES_IN_PLACE`](super::LiveArray::OVERWRITES_IN_PLACE).
+    waits_for_log: bool,
+    /// Deferred atomic batches, in order, each with the host record that must be durable first. `None` until the
+    /// writes that the array acknowledged in the same call have their numbers.
+    waiting: VecDeque<(Option<u64>, Vec<SpindleCommand<Data>>)>,
+    /// The last redo record appended.
+    pub(super) last_redo: RedoToken,
+    pub(super) commands: Slab<Command>,
+    /// Commands that wait for their redo record to be durable, in the order of the records.
+    held: VecDeque<(RedoToken, Vec<usize>)>,
+    /// What blocks must contain, for an array whose stripes vouch for them.
+    pub(super) expected: Option<ExpectedBlocks>,
+    /// How many commands of each redo record are not complete.
+    unwritten: BTreeMap<RedoToken, usize>,
+}
+
+impl LiveDriver {
+    pub(super) fn new(
+        store: Store,
+        log: Log,
+        checkpoint: u64,
+        waits_for_log: bool,
+        now_ns: u64,
+    ) -> Self {
+        Self {
+            now_ns,
+            timer_ns: None,
+            store,
+            log,
+            checkpoint,
+            outbox: Vec::new(),
+            issued: Vec::new(),
+            closed_batches: Vec::new(),
+            labels_are_behind: false,
+            waits_for_log,
+            waiting: VecDeque::new(),
+            last_redo: RedoToken(0),
+            commands: Slab::new(),
+            held: VecDeque::new(),
+            expected: None,
+            unwritten: BTreeMap::new(),
+        }
+    }
+
+    /// Sends what the array asked for in one call; false if that was nothing. Atomic batches go through a redo
+    /// record.
+    pub(super) fn dispatch(&mut self) -> bool {
+        let mut issued = std::mem::take(&mut self.issued);
+        let is_any = !issued.is_empty() || !self.closed_batches.is_empty();
+        let mut together = std::mem::take(&mut self.closed_batches);
+        together.push(extract_bound(&mut issued));
+        for command in issued {
+            let slot = self.commands.insert(Command::new(command));
+            self.send(slot);
+        }
+        for bound in together.into_iter().filter(|bound| !bound.is_empty()) {
+            if self.labels_are_behind || self.waits_for_log {
+                self.waiting.push_back((None, bound));
+            } else {
+                self.log_batch(bound);
+            }
+        }
+        is_any
+    }
+
+    /// Appends an atomic batch to the redo log. Its commands are sent when the record is durable.
+    fn log_batch(&mut self, bound: Vec<SpindleCommand<Data>>) {
+        let mut block_tag: Vec<Vec<BlockTag>> = bound.iter().map(tags_of_payload).collect();
+        if let Some(expected) = &mut self.expected {
+            // The tag of parity is a checksum over the data written with it, so data comes first.
+            for of_parity in [false, true] {
+                for (command, block_tag) in bound.iter().zip(&mut block_tag) {
+                    expect_writes(expected, command, block_tag, of_parity);
+                }
+            }
+        }
+        let writes: Vec<RedoWrite<'_>> = bound
+            .iter()
+            .zip(&block_tag)
+            .map(|(one, block_tags)| RedoWrite {
+                spindle: one.spindle,
+                first: Dbn(blocks_of(one).start),
+                block_tags,
+                bytes: one.payload.parts().collect(),
+            })
+            .collect();
+        let redo = self.log.append_redo(&writes);
+        self.last_redo = redo;
+        self.unwritten.insert(redo, bound.len());
+        let commands = &mut self.commands;
+        let in_record = |block_tag: Vec<BlockTag>| {
+            block_tag.into_iter().map(|one| BlockTag { redo: redo.0, ..one })
+        };
+        let slots = bound
+            .into_iter()
+            .zip(block_tag)
+            .map(|(command, block_tag)| {
+                let block_tag = in_record(block_tag).collect();
+                commands.insert(Command { redo: Some(redo), block_tag, ..Command::new(command) })
+            })
+            .collect();
+        self.held.push_back((redo, slots));
+    }
+
+    /// Says whether the labels lack a spindle's loss.
+    pub(super) fn set_labels_behind(&mut self, behind: bool) {
+        self.labels_are_behind = behind;
+    }
+
+    /// Continues with batches that waited for the labels or the log; false if none could. Everything that the array
+    /// has acknowledged so far is in the log.
+    pub(super) fn retry_deferred(&mut self) -> bool {
+        let (last, durable) = (self.log.last_sequence(), self.log.durable().host);
+        for (needed, _) in &mut self.waiting {
+            needed.get_or_insert(last);
+        }
+        let mut is_any = false;
+        while let Some((needed, bound)) = self.waiting.pop_front() {
+            let log_is_behind = self.waits_for_log && needed > Some(durable);
+            if self.labels_are_behind || log_is_behind || !self.are_checked(&bound) {
+                self.waiting.push_front((needed, bound));
+                break;
+            }
+            self.log_batch(bound);
+            is_any = true;
+        }
+        is_any
+    }
+
+    /// Sends the commands whose redo records are durable now.
+    pub(super) fn on_redo_durable(&mut self, durable: RedoToken) {
+        while self.held.front().is_some_and(|(redo, _)| *redo <= durable) {
+            let Some((_, slots)) = self.held.pop_front() else { break };
+            for slot in slots {
+                self.send(slot);
+            }
+        }
+    }
+
+    /// Whether nothing is in flight.
+    pub(super) fn is_idle(&self) -> bool {
+        self.commands.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Whether the stripes of these commands are checked, if this array needs that. If not, their checks start.
+    fn are_checked(&mut self, commands: &[SpindleCommand<Data>]) -> bool {
+        let Some(expected) = &mut self.expected else { return true };
+        let mut all_known = true;
+        for command in commands {
+            let blocks = blocks_of(command);
+            all_known &=
+                expected.ensure_checked(&mut self.store, command.spindle, blocks).is_none();
+        }
+        all_known
+    }
+
+    fn send(&mut self, slot: usize) {
+        let Command { command, redo, block_tag } = &mut self.commands[slot];
+        let token = Token(slot as u64);
+        let &mut SpindleCommand { spindle, first_sector, sectors, .. } = command;
+        let blocks = blocks_of(command);
+        if let Some(expected) = &mut self.expected
+            && let Some(stripe) = expected.ensure_checked(&mut self.store, spindle, blocks.clone())
+        {
+            expected.wait(stripe, slot);
+            return;
+        }
+        match command.direction {
+            Direction::Read => {
+                if let Some(expected) = &mut self.expected {
+                    expected.read(slot, spindle, blocks);
+                }
+                self.store.read(token, spindle, first_sector, sectors);
+            }
+            Direction::Write => {
+                if redo.is_none() {
+                    *block_tag = tags_of_payload(command);
+                    if let Some(expected) = &mut self.expected {
+                        expect_writes(expected, command, block_tag, false);
+                        expect_writes(expected, command, block_tag, true);
+                        // Parity is as new as the data that it covers, which was all written with durable records.
+                        let durable = self.log.durable().redo.0;
+                        let parity =
+                            block_tag.iter_mut().filter(|one| one.holds == BlockContents::Parity);
+                        parity.for_each(|one| one.redo = durable);
+                    }
+                }
+                let bytes: Vec<&[u8]> = command.payload.parts().collect();
+                self.store.write(token, spindle, first_sector, &bytes, block_tag, self.checkpoint);
+            }
+        }
+    }
+
+    /// Says whether a spindle holds everything that was written to it.
+    pub(super) fn set_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
+        if let Some(expected) = &mut self.expected {
+            expected.is_complete(spindle, is_complete);
+        }
+    }
+
+    /// The checksum entries of a member of a stripe were read, or the member is gone. Sends the commands that waited
+    /// for the check.
+    pub(super) fn on_checksums_read(&mut self, token: Token, states: Option<Vec<BlockState>>) {
+        let Some(expected) = &mut self.expected else { return };
+        for slot in expected.on_checksums_read(token, states) {
+            self.send(slot);
+        }
+    }
+
+    /// Marks blocks of a read as bad if they are not what they must be. False if that cannot be decided: the read was
+    /// sent again.
+    pub(super) fn flag_stale(&mut self, token: Token, outcome: &mut ReadOutcome) -> bool {
+        let Some(expected) = &mut self.expected else { return true };
+        let slot = token.0 as usize;
+        let is_told = expected.flag_stale(slot, &mut outcome.blocks);
+        if !is_told {
+            self.send(slot);
+        }
+        is_told
+    }
+
+    /// Removes a command that is complete, or never will be.
+    pub(super) fn take(&mut self, token: Token) -> SpindleCommand<Data> {
+        let Command { command, redo, .. } = self.commands.remove(token.0 as usize);
+        if let Some(expected) = &mut self.expected {
+            match command.direction {
+                Direction::Read => expected.forget_read(token.0 as usize),
+                Direction::Write => expected.on_written(command.spindle, blocks_of(&command)),
+            }
+        }
+        if let Some(redo) = redo
+            && let Some(left) = self.unwritten.get_mut(&redo)
+        {
+            *left -= 1;
+            if *left == 0 {
+                self.unwritten.remove(&redo);
+                self.log.redo_written(redo);
+            }
+        }
+        command
+    }
+}
+
+/// Takes the writes that must be atomic out of `commands`.
+fn extract_bound(commands: &mut Vec<SpindleCommand<Data>>) -> Vec<SpindleCommand<Data>> {
+    let is_bound = |command: &mut SpindleCommand<Data>| {
+        command.all_or_none && command.direction == Direction::Write
+    };
+    commands.extract_if(.., is_bound).collect()
+}
+
+/// The blocks of 4 KiB that a command touches.
+fn blocks_of(command: &SpindleCommand<Data>) -> Range<u64> {
+    let first = command.first_sector / 8;
+    let end = (command.first_sector + u64::from(command.sectors)).div_ceil(8);
+    first..end
+}
+
+/// The tags that a write's payload gives its blocks.
+fn tags_of_payload(command: &SpindleCommand<Data>) -> Vec<BlockTag> {
+    let blocks = blocks_of(command);
+    let holds = command.payload.holds((blocks.end - blocks.start) as usize);
+    holds.into_iter().map(BlockTag::from).collect()
+}
+
+/// Records what the blocks of a write will contain, either its parity or everything else, and completes their tags.
+/// Arrays in place write whole blocks.
+fn expect_writes(
+    expected: &mut ExpectedBlocks,
+    command: &SpindleCommand<Data>,
+    block_tag: &mut [BlockTag],
+    of_parity: bool,
+) {
+    let bytes = command.payload.bytes().chunks(BLOCK_BYTES);
+    for ((dbn, block_tag), bytes) in blocks_of(command).zip(block_tag).zip(bytes) {
+        if (block_tag.holds == BlockContents::Parity) == of_parity {
+            *block_tag = expected.write(command.spindle, Dbn(dbn), *block_tag, bytes);
+        }
+    }
+}
+
+impl Driver<Data> for LiveDriver {
+    /// Real work costs real time; there is nothing to simulate.
+    fn processor(&mut self, _cost_ns: u64) {}
+
+    fn command(&mut self, command: SpindleCommand<Data>) {
+        self.issued.push(command);
+    }
+
+    fn all_or_none_ends(&mut self) {
+        let bound = extract_bound(&mut self.issued);
+        self.closed_batches.push(bound);
+    }
+
+    fn acknowledge(&mut self, operation: OperationId, _when: Acknowledge, payload: Data) {
+        self.outbox.push(ArrayEvent::Acknowledged(operation, payload));
+    }
+
+    fn set_timer(&mut self, at_ns: u64) {
+        self.timer_ns = Some(at_ns);
+    }
+
+    fn take_spare(&mut self, spindle: SpindleIndex) {
+        // Arrays are configured without spares. A replacement comes through `LiveArrayEngine::replaced`.
+        unreachable!("{spindle} has no spare");
+    }
+
+    fn checkpoint_begins(&mut self) {
+        self.outbox.push(ArrayEvent::CheckpointBegins);
+    }
+
+    fn commit(&mut self, root: Root) -> bool {
+        self.outbox.push(ArrayEvent::Commit(root));
+        true
+    }
+
+    fn refuse(&mut self, operation: OperationId) {
+        self.outbox.push(ArrayEvent::Refused(operation));
+    }
+}

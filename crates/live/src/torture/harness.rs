@@ -1,0 +1,192 @@
+//! Simulated devices whose power can go at any I/O, in the middle of whatever waits for them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::device::{
+    Buffer, DeviceIndex, Devices, Io, IoCompletion, IoError, IoId, IoRequest, SimulatedDevices,
+    SimulatedDisk, Waker,
+};
+
+/// I/Os of one life at most: with more, something goes round in circles.
+const MOST_STEPS: u64 = 2_000_000;
+
+/// Waits for nothing, one behind the other, at most.
+const MOST_IDLE_WAITS: u32 = 5_000;
+
+/// Something that happens to a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    Lose(DeviceIndex),
+    Full(DeviceIndex),
+    Slow(DeviceIndex, u32),
+}
+
+/// Devices that lose their power after so many I/Os. From then on nothing reaches them, and whatever they are asked comes
+/// back as gone: so everything that waits for them comes to an end.
+#[derive(Debug)]
+pub(super) struct Harness {
+    pub(super) devices: SimulatedDevices,
+    /// I/Os done.
+    pub(super) steps: u64,
+    /// After how many of them the power goes.
+    pub(super) cut_at: u64,
+    /// What happens after how many of them, in that order.
+    pub(super) events: Vec<(u64, Event)>,
+    pub(super) is_off: bool,
+    /// Why it looks as though this would never end, if it does.
+    pub(super) hung: Option<String>,
+    /// Devices that are lost, and not replaced.
+    pub(super) lost: BTreeSet<DeviceIndex>,
+    under_way: Vec<(IoId, DeviceIndex)>,
+    gone: Vec<IoCompletion>,
+    idle_waits: u32,
+}
+
+impl Harness {
+    pub(super) fn new(devices: SimulatedDevices, cut_at: u64, events: Vec<(u64, Event)>) -> Self {
+        Self {
+            devices,
+            steps: 0,
+            cut_at,
+            events,
+            is_off: false,
+            hung: None,
+            lost: BTreeSet::new(),
+            under_way: Vec::new(),
+            gone: Vec::new(),
+            idle_waits: 0,
+        }
+    }
+
+    /// The power goes, and comes back to devices that nobody asks for anything.
+    pub(super) fn cut(&mut self) {
+        if self.is_off {
+            return;
+        }
+        self.is_off = true;
+        self.devices.crash();
+        for (id, device) in std::mem::take(&mut self.under_way) {
+            self.gone.push(gone(id, device, Buffer::default()));
+        }
+    }
+
+    /// The program ends without another word, and what it had asked for is done.
+    pub(super) fn drain(&mut self) {
+        while !self.is_off && self.devices.step().is_some() {}
+        self.is_off = true;
+        for (id, device) in std::mem::take(&mut self.under_way) {
+            self.gone.push(gone(id, device, Buffer::default()));
+        }
+    }
+
+    fn hang(&mut self, why: String) {
+        self.hung = Some(why);
+        self.cut();
+    }
+
+    fn happen(&mut self) {
+        while let Some((at, event)) = self.events.first().copied()
+            && at <= self.steps
+        {
+            self.events.remove(0);
+            match event {
+                Event::Lose(device) => {
+                    self.lost.insert(device);
+                    self.devices.lose_device(device, "lost");
+                }
+                Event::Full(device) => self.devices.set_full(device, true),
+                Event::Slow(device, factor) => self.devices.set_slow(device, factor),
+            }
+        }
+    }
+}
+
+fn gone(id: IoId, device: DeviceIndex, buffer: Buffer) -> IoCompletion {
+    IoCompletion { id, device, buffer, result: Err(IoError::Gone("the power is off".to_owned())) }
+}
+
+/// A life has the devices; who looks at what is left on them afterwards has them again.
+impl Devices for &mut Harness {
+    type Replacement = SimulatedDisk;
+
+    fn count(&self) -> u16 {
+        self.devices.count()
+    }
+
+    fn size_bytes(&self, device: DeviceIndex) -> u64 {
+        self.devices.size_bytes(device)
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.devices.now_ns()
+    }
+
+    fn submit(&mut self, io: Io) {
+        if self.is_off {
+            let buffer = match io.request {
+                IoRequest::Read { into: buffer, .. } | IoRequest::Write { from: buffer, .. } => {
+                    buffer
+                }
+                IoRequest::Flush => Buffer::default(),
+            };
+            self.gone.push(gone(io.id, io.device, buffer));
+            return;
+        }
+        self.under_way.push((io.id, io.device));
+        self.devices.submit(io);
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>) {
+        if !self.is_off && self.steps >= self.cut_at {
+            self.cut();
+        }
+        if self.is_off {
+            done.append(&mut self.gone);
+            self.idle_waits += 1;
+            assert!(
+                self.idle_waits < 20 * MOST_IDLE_WAITS,
+                "something waits for ever for devices without power"
+            );
+            return;
+        }
+        self.happen();
+        let until_ns =
+            timeout.map(|timeout| self.devices.now_ns().saturating_add(timeout.as_nanos() as u64));
+        match self.devices.next_ns() {
+            Some(next_ns) if until_ns.is_none_or(|until_ns| next_ns <= until_ns) => {
+                self.idle_waits = 0;
+                self.steps += 1;
+                let one = self.devices.step();
+                if let Some(one) = &one {
+                    let this = (one.id, one.device);
+                    let at = self.under_way.iter().position(|other| *other == this);
+                    at.map(|at| self.under_way.swap_remove(at));
+                }
+                done.extend(one);
+            }
+            _ => {
+                self.devices.advance_to(until_ns.unwrap_or(0));
+                self.idle_waits += 1;
+            }
+        }
+        if self.idle_waits > MOST_IDLE_WAITS {
+            self.hang("nothing is under way, and something is waited for".to_owned());
+        } else if self.steps > MOST_STEPS {
+            self.hang(format!("{MOST_STEPS} I/Os, and still no end"));
+        }
+    }
+
+    fn waker(&self) -> Waker {
+        self.devices.waker()
+    }
+
+    fn close(&mut self, device: DeviceIndex) {
+        self.devices.close(device);
+    }
+
+    fn replace(&mut self, device: DeviceIndex, by: SimulatedDisk) {
+        self.lost.remove(&device);
+        self.devices.replace(device, by);
+    }
+}

@@ -1,0 +1,316 @@
+//! One life of an array: from its start to its end, whatever that is.
+
+use strewn_raid::SpindleIndex;
+
+use strewn_base::Rng;
+
+use super::harness::Harness;
+use super::host::Host;
+use super::rng::{SpreadDraws, stream};
+use super::schedule::Schedule;
+use super::shadow::Version;
+use crate::configuration::ArrayConfig;
+use crate::device::{DeviceIndex, Devices};
+use crate::engine::{HostRequest, LiveArray, RequestId};
+use crate::format::MemberState;
+use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
+use crate::running::RunningArray;
+use crate::snapshots::SnapshotError;
+
+/// Sectors that are read at once when all of the LUN is.
+const SCAN_SECTORS: u64 = 512;
+
+/// How a life ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The power went.
+    Crash,
+    /// The power went before the array had started.
+    CrashAtStart,
+    /// The array stopped for want of room.
+    Stopped,
+    /// It was shut down.
+    ShutDown,
+}
+
+/// The power went, or something does not hold.
+enum Stop {
+    Ended(End),
+    Wrong(String),
+}
+
+impl From<String> for Stop {
+    fn from(what: String) -> Self {
+        Self::Wrong(what)
+    }
+}
+
+type Array<'a, A> = RunningArray<&'a mut Harness, A>;
+
+/// A life.
+pub(super) struct Incarnation<'a> {
+    schedule: &'a mut Schedule,
+    rng: Rng,
+    host: Host,
+    /// The LUN as it is read, while it is.
+    scan: Option<Vec<Version>>,
+    is_last: bool,
+}
+
+impl<'a> Incarnation<'a> {
+    pub(super) fn new(schedule: &'a mut Schedule, is_last: bool) -> Self {
+        let mut rng = stream(schedule.rng.bits(), 2);
+        let plan = &schedule.plan;
+        let host = Host::new(&mut rng, plan.lun_sectors(), plan.most_sectors);
+        Self { schedule, rng, host, scan: None, is_last }
+    }
+
+    pub(super) fn run_all(self, harness: &mut Harness) -> Result<End, String> {
+        let Some(label) = self.schedule.label(&harness.devices)? else {
+            return Err("no device has a label".to_owned());
+        };
+        self.schedule.trace(|| format!("label {} {:?}", label.sequence, label.members));
+        let lun_sectors = self.schedule.plan.lun_sectors();
+        let beginning = RestartOptions { label, lun_sectors, accept_lost_writes: false };
+        match self.schedule.plan.config.clone() {
+            ArrayConfig::WriteAnywhere(config) => {
+                self.run_as(harness, |harness| restart_write_anywhere(harness, &beginning, &config))
+            }
+            ArrayConfig::InPlace(config) => {
+                self.run_as(harness, |harness| restart_in_place(harness, &beginning, &config))
+            }
+        }
+    }
+
+    fn run_as<A: LiveArray>(
+        mut self,
+        harness: &mut Harness,
+        start: impl FnOnce(&mut Harness) -> Result<Array<'_, A>, RestartError>,
+    ) -> Result<End, String> {
+        self.host.supports_unmap = A::SUPPORTS_UNMAP;
+        let array = match start(&mut *harness) {
+            Ok(array) => array,
+            Err(error) => {
+                let no_room = matches!(&error, RestartError::Stopped(why) if why.contains("space"))
+                    || error.to_string().contains("no space");
+                return match () {
+                    () if harness.hung.is_some() => Err(String::new()),
+                    () if harness.is_off => Ok(End::CrashAtStart),
+                    () if no_room && self.schedule.plan.full => {
+                        harness.drain();
+                        Ok(End::Stopped)
+                    }
+                    () => Err(format!("the array does not start: {error}")),
+                };
+            }
+        };
+        let end = match self.run(array) {
+            Ok(end) | Err(Stop::Ended(end)) => end,
+            Err(Stop::Wrong(what)) => return Err(what),
+        };
+        self.host.abandon(&mut self.schedule.shadow);
+        if end == End::Stopped {
+            match self.rng.one_in(2) {
+                true => harness.cut(),
+                false => harness.drain(),
+            }
+        }
+        Ok(end)
+    }
+
+    fn run<A: LiveArray>(&mut self, mut array: Array<'_, A>) -> Result<End, Stop> {
+        let before = array.engine().superblock().checkpoint;
+        self.host.piece_sectors = array.engine().piece_sectors();
+        self.scan(&mut array)?;
+        self.check(&mut array)?;
+        self.reconcile_snapshots(&array)?;
+        self.change_snapshots(&mut array)?;
+        let mut left = match self.is_last {
+            true => 0,
+            false => self.schedule.plan.operations,
+        };
+        let mut replace_in = self.rng.spread(1..400);
+        while left > 0 || self.host.outstanding() > 0 {
+            let depth = self.schedule.plan.depth as usize;
+            while left > 0 && self.host.outstanding() < depth {
+                left -= 1;
+                self.schedule.summary.requests += 1;
+                let drawn = self.host.draw(&mut self.rng, &mut self.schedule.shadow);
+                let Some((id, request)) = drawn else { break };
+                self.submit(&mut array, id, request);
+            }
+            if left > 0 && self.rng.one_in(200) {
+                let now_ns = array.now_ns();
+                array.engine_mut().bring_to_spindles(now_ns);
+            }
+            self.poll(&mut array)?;
+            replace_in = replace_in.saturating_sub(1);
+            if replace_in == 0 {
+                self.replace(&mut array);
+                replace_in = self.rng.spread(1..400);
+            }
+        }
+        self.schedule.summary.checkpoints += array.engine().superblock().checkpoint - before;
+        if self.is_last || self.rng.one_in(2) {
+            self.rebuild(&mut array)?;
+        }
+        if self.is_last {
+            self.scan(&mut array)?;
+        }
+        array.shut_down().map_err(|why| self.stopped(&mut array, &why))?;
+        self.check(&mut array)?;
+        Ok(End::ShutDown)
+    }
+
+    fn submit<A: LiveArray>(
+        &mut self,
+        array: &mut Array<'_, A>,
+        id: RequestId,
+        request: HostRequest,
+    ) {
+        self.schedule.trace(|| match &request {
+            HostRequest::Write { first_sector, data } => {
+                let end = first_sector + data.len() as u64 / 512;
+                format!("{} Write({first_sector}..{end})", id.0)
+            }
+            request => format!("{} {request:?}", id.0),
+        });
+        array.submit(id, request);
+    }
+
+    /// What it means that the array has stopped.
+    fn stopped<A: LiveArray>(&self, array: &mut Array<'_, A>, why: &str) -> Stop {
+        match () {
+            () if array.devices_mut().is_off => Stop::Ended(End::Crash),
+            () if self.schedule.plan.full && why.contains("space") => Stop::Ended(End::Stopped),
+            () => Stop::Wrong(format!("the array has stopped: {why}")),
+        }
+    }
+
+    fn poll<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
+        array.poll(None);
+        if array.devices_mut().is_off {
+            return Err(Stop::Ended(End::Crash));
+        }
+        let mut answers = Vec::new();
+        array.engine_mut().take_answers(&mut answers);
+        for (id, answer) in answers {
+            self.schedule.trace(|| match &answer {
+                Ok(_) => format!("{} done", id.0),
+                Err(error) => format!("{} {error}", id.0),
+            });
+            let found = self.host.on_answer(id, answer, &mut self.schedule.shadow)?;
+            if let (Some((first, found)), Some(scan)) = (found, &mut self.scan) {
+                scan[first as usize..][..found.len()].copy_from_slice(&found);
+            }
+        }
+        let stopped = array.engine().stopped().map(str::to_owned);
+        stopped.map_or(Ok(()), |why| Err(self.stopped(array, &why)))
+    }
+
+    /// Reads all of the LUN and holds it against what the host was told.
+    fn scan<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
+        let sectors = self.schedule.plan.lun_sectors();
+        self.scan = Some(vec![0; sectors as usize]);
+        let mut next = 0;
+        while next < sectors || self.host.outstanding() > 0 {
+            while next < sectors && self.host.outstanding() < 4 {
+                let end = (next + SCAN_SECTORS).min(sectors);
+                let (id, request) = self.host.read(next..end, &self.schedule.shadow);
+                array.submit(id, request);
+                next = end;
+            }
+            self.poll(array)?;
+        }
+        let scan = self.scan.take().unwrap_or_default();
+        self.schedule.shadow.reconcile(&scan)?;
+        Ok(())
+    }
+
+    fn reconcile_snapshots<A: LiveArray>(&mut self, array: &Array<'_, A>) -> Result<(), Stop> {
+        let snapshots = &array.engine().superblock().snapshots;
+        let names: Vec<&str> = snapshots.iter().map(|snapshot| snapshot.name.as_str()).collect();
+        Ok(self.schedule.shadow.reconcile_snapshots(&names)?)
+    }
+
+    /// Deletes a snapshot and takes one, or not. All that the LUN has is known and on the spindles.
+    fn change_snapshots<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
+        let (shadow, rng) = (&mut self.schedule.shadow, &mut self.rng);
+        let names: Vec<String> = shadow.snapshots.keys().cloned().collect();
+        if !names.is_empty() && rng.one_in(3) {
+            let name = rng.pick(&names).clone();
+            shadow.changing = Some(name.clone());
+            self.schedule.trace(|| format!("snapshot {name} is deleted"));
+            array.delete_snapshot(&name).map_err(|error| self.no_snapshot(array, error))?;
+            let shadow = &mut self.schedule.shadow;
+            shadow.changing = None;
+            shadow.snapshots.remove(&name);
+        }
+        if A::SUPPORTS_UNMAP && self.rng.one_in(2) {
+            let name = format!("life {}", self.schedule.incarnation);
+            self.schedule.trace(|| format!("snapshot {name} is taken"));
+            let shadow = &mut self.schedule.shadow;
+            shadow.changing = Some(name.clone());
+            shadow.snapshots.insert(name.clone(), shadow.acknowledged.clone());
+            match array.take_snapshot(&name, self.schedule.incarnation) {
+                Ok(()) => self.schedule.summary.snapshots += 1,
+                Err(SnapshotError::NoRoom { .. }) => {
+                    self.schedule.shadow.snapshots.remove(&name);
+                }
+                Err(error) => return Err(self.no_snapshot(array, error)),
+            }
+            self.schedule.shadow.changing = None;
+        }
+        Ok(())
+    }
+
+    fn no_snapshot<A: LiveArray>(&self, array: &mut Array<'_, A>, error: SnapshotError) -> Stop {
+        match error {
+            SnapshotError::Stopped(why) => self.stopped(array, &why),
+            error => Stop::Wrong(format!("a snapshot is not taken or deleted: {error}")),
+        }
+    }
+
+    /// Has what lies on the spindles checked, if nothing is on its way to them.
+    fn check<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
+        if !array.engine().is_clean() || array.is_waiting() {
+            return Ok(());
+        }
+        let label = array.engine().label().clone();
+        let harness: &Harness = array.devices_mut();
+        self.schedule.check(harness, &label)?;
+        Ok(())
+    }
+
+    /// A blank device takes the place of a spindle that the array knows to be lost.
+    fn replace<A: LiveArray>(&mut self, array: &mut Array<'_, A>) {
+        let members = &array.engine().label().members;
+        let failed = members.iter().position(|member| member.state == MemberState::Failed);
+        let Some(spindle) = failed else { return };
+        self.schedule.trace(|| format!("spindle {spindle} is replaced"));
+        let blank = self.schedule.plan.blank();
+        let device = DeviceIndex(spindle as u16);
+        let mut harness: &mut Harness = array.devices_mut();
+        Devices::replace(&mut harness, device, blank);
+        let now_ns = array.now_ns();
+        array.engine_mut().replaced(now_ns, SpindleIndex(spindle as u16));
+    }
+
+    /// Waits until all that is lost is replaced and rebuilt.
+    fn rebuild<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
+        let mut turns = 0u64;
+        loop {
+            self.replace(array);
+            let members = &array.engine().label().members;
+            if members.iter().all(|member| member.state == MemberState::Present) {
+                self.schedule.summary.rebuilds += u64::from(turns > 0);
+                return Ok(());
+            }
+            turns += 1;
+            if turns > 1_000_000 {
+                return Err(Stop::Wrong("a rebuild does not come to its end".to_owned()));
+            }
+            self.poll(array)?;
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The NBD server: by bytes, by hostile bytes, by many clients, and by other people's tools.
+
+mod client;
+mod commands;
+mod handshake;
+mod hostile;
+mod limits;
+mod many;
+mod memory;
+mod sockets;

@@ -1,0 +1,371 @@
+//! The codecs: round trips, damage, versions, and what `docs/format.md` says of them.
+
+use proptest::prelude::*;
+use strewn_array::write_anywhere::metadata::Pointer;
+use strewn_array::{BlockContents, Root};
+use strewn_live::device::BLOCK_BYTES;
+use strewn_live::format::*;
+use strewn_raid::{Dbn, SpindleIndex, Vbn};
+
+fn identity() -> impl Strategy<Value = Identity> {
+    any::<[u8; 16]>().prop_filter("of a device", |bytes| bytes != &[0; 16]).prop_map(Identity)
+}
+
+fn holds() -> impl Strategy<Value = BlockContents> {
+    prop_oneof![
+        Just(BlockContents::Nothing),
+        any::<u64>().prop_map(BlockContents::Lun),
+        any::<u32>().prop_map(BlockContents::Metadata),
+        Just(BlockContents::Parity),
+    ]
+}
+
+prop_compose! {
+    fn label()(
+        (array, own, log) in (identity(), identity(), proptest::option::of(identity())),
+        (sequence, device_blocks, compatible_features) in any::<(u64, u64, u64)>(),
+        (position, kind) in (any::<u16>(), prop_oneof![Just(DeviceKind::Spindle), Just(DeviceKind::Log)]),
+        (log_half_blocks, redo_half_blocks) in any::<(u64, u64)>(),
+        members in prop::collection::vec(
+            (identity(), prop_oneof![
+                Just(MemberState::Present),
+                Just(MemberState::Failed),
+                Just(MemberState::Rebuilding),
+            ]).prop_map(|(identity, state)| Member { identity, state }),
+            0..=MAXIMUM_MEMBERS,
+        ),
+        configuration in "[a-z=\" \n\u{e4}]{0,1000}",
+    ) -> Label {
+        Label {
+            version: FORMAT, incompatible_features: 0, compatible_features, array, own, position, kind,
+            sequence, device_blocks, log_half_blocks, redo_half_blocks, members, log, configuration,
+        }
+    }
+}
+
+prop_compose! {
+    fn snapshot()(
+        name in "[a-z0-9\u{e4} ]{1,20}",
+        (checkpoint, taken_unix_seconds) in any::<(u64, u64)>(),
+        inode in any::<Option<(u64, u32)>>(),
+    ) -> Snapshot {
+        let inode = inode.map(|(vbn, checksum)| Pointer { vbn: Vbn(vbn), checksum });
+        Snapshot { name, checkpoint, taken_unix_seconds, inode }
+    }
+}
+
+prop_compose! {
+    fn superblock()(
+        array in identity(),
+        (checkpoint, log_start, redo_start, held_back_blocks, label_sequence, clean)
+            in any::<(u64, u64, u64, u64, u64, bool)>(),
+        block in any::<Option<(u64, u32)>>(),
+        snapshots in prop::collection::vec(snapshot(), 0..=MAXIMUM_SNAPSHOTS),
+    ) -> Superblock {
+        let block = block.map(|(vbn, crc)| (Vbn(vbn), crc));
+        let root = Root { held_back_blocks, block };
+        Superblock { array, checkpoint, log_start, redo_start, label_sequence, clean, root, snapshots }
+    }
+}
+
+prop_compose! {
+    fn block_tag()(holds in holds(), sum in any::<Option<u64>>()) -> BlockTag {
+        let stripe_sum = sum.filter(|_| holds == BlockContents::Parity).map(StripeSum);
+        BlockTag { stripe_sum, ..holds.into() }
+    }
+}
+
+prop_compose! {
+    fn entry()(
+        (data_crc, spindle, dbn, checkpoint) in any::<(u32, u16, u64, u64)>(),
+        (tag, block_tag, redo) in (any::<[u8; 8]>(), block_tag(), any::<u64>()),
+    ) -> ChecksumEntry {
+        let place = BlockAddress { tag: ArrayTag(tag), spindle: SpindleIndex(spindle), dbn: Dbn(dbn) };
+        ChecksumEntry { data_crc, place, block_tag: BlockTag { redo, ..block_tag }, checkpoint }
+    }
+}
+
+fn flipped(bytes: &[u8], bit: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[bit / 8] ^= 1 << (bit % 8);
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_label_comes_back_and_every_flip_is_seen(label in label()) {
+        let block = label.encode().unwrap();
+        prop_assert_eq!(Label::decode(block.bytes()).unwrap(), label);
+        for bit in 0..BLOCK_BYTES * 8 {
+            prop_assert!(Label::decode(&flipped(block.bytes(), bit)).is_err(), "bit {}", bit);
+        }
+    }
+
+    #[test]
+    fn a_superblock_comes_back_and_every_flip_is_seen(superblock in superblock()) {
+        let block = superblock.encode();
+        prop_assert_eq!(Superblock::decode(block.bytes()).unwrap(), superblock);
+        for bit in 0..BLOCK_BYTES * 8 {
+            prop_assert!(Superblock::decode(&flipped(block.bytes(), bit)).is_err(), "bit {}", bit);
+        }
+    }
+
+    #[test]
+    fn an_entry_comes_back_and_every_flip_is_seen(entry in entry()) {
+        let bytes = entry.encode();
+        prop_assert_eq!(ChecksumEntry::decode(&bytes, entry.place), Ok(Some(entry)));
+        for bit in 0..ENTRY_BYTES * 8 {
+            let flipped = flipped(&bytes, bit).try_into().unwrap();
+            prop_assert_eq!(ChecksumEntry::decode(&flipped, entry.place), Err(BadEntry::Damaged));
+        }
+        let mut place = entry.place;
+        place.dbn.0 ^= 1;
+        let elsewhere = BadEntry::OtherPlace(entry.place.spindle, entry.place.dbn);
+        prop_assert_eq!(ChecksumEntry::decode(&bytes, place), Err(elsewhere));
+        place.tag.0[7] ^= 1;
+        prop_assert_eq!(ChecksumEntry::decode(&bytes, place), Err(BadEntry::OtherArray));
+    }
+
+    #[test]
+    fn a_record_comes_back_and_every_flip_is_seen(
+        (follows, first) in any::<(u32, u64)>(),
+        behind in 0..3_u64,
+        tag in any::<[u8; 8]>(),
+        data in prop::collection::vec(any::<u8>(), 512),
+        sectors in 0..2_usize,
+    ) {
+        let (data, tag) = (&data[..sectors * 512], ArrayTag(tag));
+        let kind = if sectors == 0 {
+            RecordKind::Unmap { first_sector: first, sectors: first }
+        } else {
+            RecordKind::Write { first_sector: first, sectors: 1 }
+        };
+        let (follows, data_bytes) = (u64::from(follows), data.len() as u32);
+        let durable = follows.saturating_sub(behind);
+        let header = RecordHeader { sequence: follows + 1, follows, durable, kind, data_bytes };
+        let bytes = header.encode(tag, data);
+        prop_assert_eq!(RecordHeader::decode(&bytes, tag), Some(header));
+        prop_assert!(RecordHeader::is_whole(&bytes, data));
+        let whole = [&bytes[..], data].concat();
+        for bit in 0..whole.len() * 8 {
+            let flipped = flipped(&whole, bit);
+            let (header, data) = flipped.split_at(RECORD_HEADER_BYTES);
+            prop_assert!(!RecordHeader::is_whole(header.try_into().unwrap(), data), "bit {}", bit);
+        }
+    }
+
+    #[test]
+    fn redo_data_come_back(
+        all in prop::collection::vec((any::<u16>(), any::<u32>(), block_tag(), any::<u8>()), 0..9),
+        redo in any::<u64>(),
+    ) {
+        let blocks: Vec<RedoBlock> = all.into_iter().map(|(spindle, dbn, block_tag, byte)| RedoBlock {
+            spindle: SpindleIndex(spindle),
+            dbn: Dbn(u64::from(dbn)),
+            block_tag: BlockTag { redo, ..block_tag },
+            bytes: vec![byte; BLOCK_BYTES],
+        }).collect();
+        let writes: Vec<RedoWrite<'_>> = blocks.iter().map(|block| RedoWrite {
+            spindle: block.spindle,
+            first: block.dbn,
+            block_tags: std::slice::from_ref(&block.block_tag),
+            bytes: vec![&block.bytes],
+        }).collect();
+        let mut data = Vec::new();
+        encode_redo(&writes, &mut data);
+        prop_assert_eq!(data.len(), redo_data_bytes(blocks.len()));
+        prop_assert_eq!(decode_redo(redo, &data), Some(blocks));
+    }
+
+    #[test]
+    fn every_block_has_a_place_of_its_own(rows in 1..40_u64, spare in 0..65_u64) {
+        let device = 16 + rows * 65 + 1 + spare;
+        prop_assert_eq!(data_blocks(device), rows * 64);
+        prop_assert_eq!(device_blocks_for(rows * 64), device - spare);
+        let data = (0..rows * 64).map(|dbn| device_block(Dbn(dbn)));
+        let mut places: Vec<u64> = data.chain((0..rows).map(checksum_block)).collect();
+        places.sort_unstable();
+        prop_assert_eq!(places, (16..16 + rows * 65).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_identity_is_a_uuid(bytes in any::<[u8; 16]>()) {
+        let identity = Identity::from_random(bytes);
+        let text = identity.to_string();
+        prop_assert_eq!(text.parse::<Identity>().unwrap(), identity);
+        prop_assert_eq!((text.len(), text.as_bytes()[14]), (36, b'4'));
+    }
+}
+
+fn sealed(mut block: Vec<u8>) -> Vec<u8> {
+    let crc = crc32c::crc32c(&block[..4092]);
+    block[4092..].copy_from_slice(&crc.to_le_bytes());
+    block
+}
+
+fn some_label(sequence: u64) -> Label {
+    Label {
+        version: FORMAT,
+        incompatible_features: 0,
+        compatible_features: 0,
+        array: Identity([1; 16]),
+        own: Identity([2; 16]),
+        position: 0,
+        kind: DeviceKind::Spindle,
+        sequence,
+        device_blocks: 82,
+        log_half_blocks: 0,
+        redo_half_blocks: 0,
+        members: vec![Member { identity: Identity([2; 16]), state: MemberState::Present }],
+        log: None,
+        configuration: String::new(),
+    }
+}
+
+#[test]
+fn other_versions_are_refused_by_name() {
+    let block = some_label(1).encode().unwrap().bytes().to_vec();
+    let with = |major: u16, minor: u16| {
+        let mut block = block.clone();
+        block[8..10].copy_from_slice(&major.to_le_bytes());
+        block[10..12].copy_from_slice(&minor.to_le_bytes());
+        Label::decode(&sealed(block))
+    };
+    assert_eq!(with(1, 7).unwrap().version, Version { major: 1, minor: 7 });
+    assert_eq!(
+        with(2, 3).unwrap_err().to_string(),
+        "the label is of format 2.3, newer than format 1.0 that this program reads: use a newer Strewn"
+    );
+    assert_eq!(
+        with(0, 9).unwrap_err().to_string(),
+        "the label is of format 0.9, older than format 1.0 that this program reads: use the Strewn of then"
+    );
+    let mut features = block.clone();
+    features[16] = 4;
+    assert_eq!(
+        Label::decode(&sealed(features)).unwrap_err(),
+        FormatError::UnknownFeatures { what: "label", unknown: 4 }
+    );
+    let mut newer = block.clone();
+    newer[8] = 2;
+    assert!(matches!(Label::of_copies(&block, &newer), Err(FormatError::Newer { .. })));
+}
+
+#[test]
+fn of_two_copies_the_newer_good_one_is_the_label() {
+    let [old, new] = [1, 2].map(|sequence| some_label(sequence).encode().unwrap().bytes().to_vec());
+    let torn = [&new[..512], &old[512..]].concat();
+    let zeros = vec![0; BLOCK_BYTES];
+    let sequence =
+        |first: &[u8], second: &[u8]| Label::of_copies(first, second).map(|of| of.sequence);
+    assert_eq!(sequence(&old, &new), Ok(2));
+    assert_eq!(sequence(&new, &old), Ok(2));
+    assert_eq!(sequence(&torn, &old), Ok(1));
+    assert_eq!(sequence(&zeros, &new), Ok(2));
+    assert!(matches!(sequence(&zeros, &torn), Err(FormatError::Damaged { .. })));
+    assert!(matches!(sequence(&zeros, &zeros), Err(FormatError::NotOurs { .. })));
+}
+
+#[test]
+fn what_has_no_room_is_refused() {
+    let mut label = some_label(1);
+    label.configuration = "x".repeat(MAXIMUM_CONFIGURATION_BYTES + 1);
+    assert!(label.encode().is_err());
+    label.configuration.pop();
+    assert!(label.encode().is_ok());
+    label.members = vec![label.members[0]; MAXIMUM_MEMBERS + 1];
+    assert!(label.encode().is_err());
+}
+
+#[test]
+fn the_newest_good_superblock_of_the_array_wins() {
+    let of = |array: u8, checkpoint| {
+        let root = Root { held_back_blocks: 0, block: Some((Vbn(1), 2)) };
+        let array = Identity([array; 16]);
+        Superblock {
+            array,
+            checkpoint,
+            log_start: 1,
+            redo_start: 1,
+            root,
+            label_sequence: 1,
+            clean: true,
+            snapshots: Vec::new(),
+        }
+        .encode()
+    };
+    let mut damaged = of(1, 9);
+    damaged.bytes_mut()[40] ^= 1;
+    let slots = [of(1, 4), of(1, 5), of(2, 8), damaged];
+    let newest = Superblock::newest(slots.iter().map(|slot| slot.bytes()), Identity([1; 16]));
+    assert_eq!(newest.map(|superblock| (superblock.checkpoint, superblock.slot())), Some((5, 2)));
+}
+
+/// Any mixture of the sectors of two checksum blocks has each entry of one of them.
+#[test]
+fn a_torn_checksum_block_has_each_entry_old_or_new() {
+    let place =
+        |block| BlockAddress { tag: ArrayTag([5; 8]), spindle: SpindleIndex(3), dbn: Dbn(block) };
+    let block = |checkpoint| -> Vec<u8> {
+        let entry = |block| {
+            let holds = BlockContents::Lun(block * checkpoint);
+            ChecksumEntry { data_crc: 7, place: place(block), block_tag: holds.into(), checkpoint }
+                .encode()
+        };
+        (0..64).flat_map(entry).collect()
+    };
+    let (old, new) = (block(1), block(2));
+    for sectors in 0..256_u32 {
+        let torn: Vec<u8> = (0..8)
+            .flat_map(|sector| {
+                let from = if sectors >> sector & 1 == 1 { &new } else { &old };
+                &from[sector * 512..][..512]
+            })
+            .copied()
+            .collect();
+        for (number, entry) in (0..).zip(torn.as_chunks::<64>().0) {
+            let found = ChecksumEntry::decode(entry, place(number)).unwrap().unwrap();
+            assert_eq!(found.block_tag.holds, BlockContents::Lun(number * found.checkpoint));
+        }
+    }
+}
+
+/// Offset, length and name of a field.
+type Row = (usize, usize, String);
+
+/// The tables of `docs/format.md`, by title.
+fn documented() -> Vec<(String, Vec<Row>)> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/format.md");
+    let mut tables: Vec<(String, Vec<Row>)> = Vec::new();
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            tables.push((title.to_owned(), Vec::new()));
+        }
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        if let [_, offset, bytes, name, ..] = cells[..]
+            && let (Ok(offset), Ok(bytes)) = (offset.parse(), bytes.parse())
+        {
+            tables.last_mut().unwrap().1.push((offset, bytes, name.to_owned()));
+        }
+    }
+    tables
+}
+
+#[test]
+fn the_documented_tables_are_those_of_the_codecs() {
+    let documented = documented();
+    for (title, bytes, fields) in TABLES {
+        let mut end = 0;
+        for field in *fields {
+            assert_eq!(field.offset, end, "{title}: {} follows without a gap", field.name);
+            end += field.bytes;
+        }
+        assert_eq!(end, *bytes, "{title}");
+        let fields: Vec<_> =
+            fields.iter().map(|of| (of.offset, of.bytes, of.name.to_owned())).collect();
+        let table = documented.iter().find(|(of, _)| of == title);
+        assert_eq!(table.map(|(_, fields)| fields), Some(&fields), "{title}");
+    }
+}
