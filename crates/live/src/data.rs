@@ -6,13 +6,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use strewn_array::{BlockContents, Contents, Payload};
-use strewn_raid::SECTOR_BYTES;
+use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 
 use crate::device::BLOCK_BYTES;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
-const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR) as u64;
-
 /// Whole sectors and, for a write, what each of its blocks of 4 KiB holds.
 #[derive(Debug, Clone, Default)]
 pub struct Data {

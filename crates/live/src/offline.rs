@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_array::{BlockContents, crc32c};
+use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
 
 use crate::device::{
@@ -148,8 +149,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     ) -> Vec<(Vec<u8>, Vec<BlockState>)> {
         let mut all = vec![(Vec::new(), Vec::new()); runs.len()];
         for ((spindle, blocks), token) in runs.iter().zip(0..) {
-            let sectors = ((blocks.end - blocks.start) * 8) as u32;
-            self.store.read(Token(token), *spindle, blocks.start * 8, sectors);
+            let sectors = ((blocks.end - blocks.start) * BLOCK_SECTORS) as u32;
+            self.store.read(Token(token), *spindle, blocks.start * BLOCK_SECTORS, sectors);
         }
         for finished in self.run_to_quiescence() {
             if let StoreEvent::Read { token, result: Ok(outcome) } = finished {
@@ -183,7 +184,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
             if !self.store.is_present(place.spindle) {
                 continue;
             }
-            let first_sector = place.dbn.0 * 8;
+            let first_sector = place.dbn.0 * BLOCK_SECTORS;
             self.store.write(
                 Token(0),
                 place.spindle,

@@ -3,6 +3,7 @@
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, WriteLog};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
 use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereConfig};
+use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::data::Data;
@@ -317,11 +318,11 @@ pub fn restart_in_place<D: Devices>(
     config: &InPlaceConfig,
 ) -> Result<RunningArray<D, InPlace<Data>>, RestartError> {
     let label = &beginning.label;
-    if !config.lun_sectors.is_multiple_of(8) {
+    if !config.lun_sectors.is_multiple_of(BLOCK_SECTORS) {
         return Err(RestartError::LunOfParts(config.lun_sectors));
     }
     // An extent lies within one chunk, and its parity is as long.
-    let chunk_blocks = config.layout.unit_sectors().div_ceil(8) as usize;
+    let chunk_blocks = config.layout.unit_sectors().div_ceil(BLOCK_SECTORS) as usize;
     let needed = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks)) as u64;
     let half_bytes = label.redo_half_blocks * BLOCK_BYTES as u64;
     if half_bytes < needed {

@@ -15,6 +15,7 @@ use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_array::{BlockContents, crc32c};
+use strewn_base::ROW_STRIPES;
 use strewn_raid::{
     Dbn, MemberSet, SpindleIndex, StripeBytes, StripeCodec, StripeShape, StripedLayout,
 };
@@ -25,9 +26,6 @@ use crate::format::{BlockTag, StripeSum};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::{BlockState, StoreError};
 use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
-
-/// Stripes read at a time: a row, with one checksum block per spindle.
-const STRIPES_AT_ONCE: u64 = 64;
 
 /// The result of a scrub.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,8 +85,8 @@ pub fn scrub<D: Devices>(
             .and_then(|vbn| in_use.get(&vbn).copied())
     };
     let mut scrubbed = ScrubReport::default();
-    for first in (0..group.stripes()).step_by(STRIPES_AT_ONCE as usize) {
-        let stripes = first..(first + STRIPES_AT_ONCE).min(group.stripes());
+    for first in (0..group.stripes()).step_by(ROW_STRIPES as usize) {
+        let stripes = first..(first + ROW_STRIPES).min(group.stripes());
         let runs: Vec<_> =
             (0..group.spindles()).map(|spindle| (SpindleIndex(spindle), stripes.clone())).collect();
         let read = offline.read_runs(&runs);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use strewn_array::{Counters, LayoutMeasures};
+use strewn_base::SECTOR_BYTES;
 
 use crate::device::{Devices, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
@@ -194,16 +195,17 @@ impl LunExport {
 
 impl nbd::Export for LunExport {
     fn size_bytes(&self) -> u64 {
-        self.lun_sectors * 512
+        self.lun_sectors * SECTOR_BYTES
     }
 
     fn submit(&self, request: nbd::Request, reply: nbd::Reply) {
-        let sectors = |offset: u64, bytes: u64| offset / 512..(offset + bytes) / 512;
+        let sectors =
+            |offset: u64, bytes: u64| offset / SECTOR_BYTES..(offset + bytes) / SECTOR_BYTES;
         let request = match request {
             nbd::Request::Read { offset, bytes } => HostRequest::Read(sectors(offset, bytes)),
             // Whatever is answered is safe, asked for or not.
             nbd::Request::Write { offset, data, .. } => {
-                HostRequest::Write { first_sector: offset / 512, data }
+                HostRequest::Write { first_sector: offset / SECTOR_BYTES, data }
             }
             nbd::Request::Flush => HostRequest::Flush,
             nbd::Request::Trim { offset, bytes, .. } => HostRequest::Unmap(sectors(offset, bytes)),
@@ -231,7 +233,7 @@ fn to_nbd(answer: Result<Answer, RequestError>) -> Result<nbd::Answer, nbd::Expo
             stretches
                 .into_iter()
                 .map(|(sectors, allocated)| nbd::Extent {
-                    bytes: sectors * 512,
+                    bytes: sectors * SECTOR_BYTES,
                     allocated,
                     zero: !allocated,
                 })

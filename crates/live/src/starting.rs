@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_base::BLOCK_SECTORS;
 use strewn_raid::SpindleIndex;
 
 use crate::assembly::AssembledArray;
@@ -276,7 +277,7 @@ fn start_with(
     let config = assembled.configuration.array()?;
     let beginning = RestartOptions {
         label: assembled.label_of(Some(0)),
-        lun_sectors: assembled.configuration.lun_blocks * 8,
+        lun_sectors: assembled.configuration.lun_blocks * BLOCK_SECTORS,
         accept_lost_writes,
     };
     let AssembledArray { spindles, log, .. } = assembled;

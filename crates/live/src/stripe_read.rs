@@ -2,15 +2,13 @@
 
 use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
-use strewn_raid::{Dbn, SECTOR_BYTES, StripedLayout};
+use strewn_base::BLOCK_SECTORS;
+use strewn_raid::{Dbn, StripedLayout};
 
 use crate::cross_check::{WrittenBlock, cross_check};
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::{BadBlock, BlockState};
-
-/// Sectors of a block of 4 KiB.
-const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
 
 /// A block of a stripe as read.
 pub(crate) struct MemberRead<'a> {

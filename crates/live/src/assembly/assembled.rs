@@ -10,35 +10,34 @@ use crate::format::{DeviceKind, Label, Member, MemberState, Superblock};
 /// How an array is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenOptions {
-    /// Whether to start without some of the spindles, as long as redundancy makes them good.
+    /// Whether to open it although spindles are missing, if redundancy makes them good.
     pub degraded: bool,
-    /// Whether the devices are only read: several may do so at a time, and nobody may write meanwhile.
+    /// Whether the devices are only read. Several processes may read at a time, but none may write meanwhile.
     pub read_only: bool,
 }
 
-/// An array's devices, open, locked, and found to belong together.
+/// An array's devices: open, locked, and found to belong together.
 #[derive(Debug)]
 pub struct AssembledArray {
-    /// The newest label of the array. What it says of a single device (`own`, `position`, `kind`, `device_blocks`) is
-    /// that of the device that it came from.
+    /// The newest label of the array. Its `own`, `position`, `kind` and `device_blocks` are those of the device that
+    /// it was read from.
     pub label: Label,
     /// How the array is made.
     pub configuration: Configuration,
-    /// The spindles by position. Nothing where there is none to start with: missing, failed, or not to be relied upon. One
-    /// that is rebuilding is here, and the label's state says so.
+    /// The spindles by position. `None` if a spindle is missing, failed or unreliable. A spindle that is being
+    /// rebuilt is present, and the label says so.
     pub spindles: Vec<Option<DeviceFile>>,
     /// The log device.
     pub log: DeviceFile,
-    /// The newest good superblock of the array, over all spindles that it starts with; that of an array that
-    /// was never started has number 0. Nothing only if all of them are damaged.
+    /// The newest valid superblock on these spindles; number 0 if the array was never started. `None` if all are
+    /// damaged.
     pub superblock: Option<Superblock>,
-    /// What is wrong, in spite of which it starts.
+    /// What is wrong, although the array can start.
     pub problems: Vec<DeviceProblem>,
 }
 
 impl AssembledArray {
-    /// Positions whose spindle is not there to be read: not open, or not to be read, as its state says. One that is
-    /// rebuilding is among them.
+    /// The positions whose spindles cannot be read: missing, failed, or being rebuilt.
     #[must_use]
     pub fn lost(&self) -> Vec<u16> {
         let is_lost = |position: &u16| {
@@ -46,13 +45,13 @@ impl AssembledArray {
             self.spindles[position].is_none()
                 || self.label.members[position].state != MemberState::Present
         };
-        // At most 64 spindles.
+        // There are at most 64 spindles.
         (0..self.spindles.len() as u16).filter(is_lost).collect()
     }
 }
 
 impl AssembledArray {
-    /// What the array's label says, as that of one of its devices: of the spindle at a position, or of the log.
+    /// The array's label as that of one device: of the spindle at a position, or of the log if that is `None`.
     #[must_use]
     pub fn label_of(&self, position: Option<u16>) -> Label {
         let label = self.label.clone();
@@ -74,13 +73,13 @@ impl AssembledArray {
         }
     }
 
-    /// Raises the label's sequence, with these states of members, and writes it to the log and to all spindles that are
-    /// open and not failed by it. Spindles that are not open are marked as failed: they do not learn of it, and are not to
-    /// be taken for whole when they come back. Durable when this returns.
+    /// Changes the states of members, raises the label's sequence, and writes the label durably to the log and to all
+    /// open spindles that did not fail. Spindles that are not open are marked as failed: they miss this change, and
+    /// must not be trusted when they return.
     ///
     /// # Errors
-    /// If a device cannot be written. If it is a spindle all others are written all the same: it is to be closed and
-    /// failed by another change. If it is the log nothing else is written.
+    /// If a device cannot be written. If that is a spindle, all others are written nevertheless; close it and mark it
+    /// as failed by another change. If it is the log, nothing else is written.
     pub fn change_members(
         &mut self,
         change: impl FnOnce(&mut [Member]),
@@ -97,7 +96,7 @@ impl AssembledArray {
             self.label = before;
             return Err(error);
         }
-        // A label that lacks two changes is not relied upon: each must be on all devices before the next one.
+        // A label that lacks two changes is not trusted, so each change must be on all devices before the next.
         let mut written = Ok(());
         for position in 0..self.spindles.len() as u16 {
             let this = self.write_label(position);
@@ -106,7 +105,7 @@ impl AssembledArray {
         written
     }
 
-    /// Writes the label as it is to a spindle, if that is open and not failed.
+    /// Writes the label to a spindle, if that is open and did not fail.
     fn write_label(&self, position: u16) -> Result<(), AssemblyError> {
         let at = usize::from(position);
         match &self.spindles[at] {
@@ -117,8 +116,8 @@ impl AssembledArray {
         }
     }
 
-    /// Completes a change of membership that was cut off: writes the label as it is to devices that lack it, spindles by
-    /// position and the log as none.
+    /// Completes a change of membership that was interrupted: writes the label to the devices that lack it, given as
+    /// spindle positions, or `None` for the log.
     pub(super) fn complete(&self, stale: &[Option<u16>]) -> Result<(), AssemblyError> {
         stale.iter().try_for_each(|device| match device {
             Some(position) => self.write_label(*position),
@@ -126,8 +125,8 @@ impl AssembledArray {
         })
     }
 
-    /// Has the labels say that the array is started with these devices: completes what was cut off, marks who is not there as
-    /// failed, and raises the sequence twice.
+    /// Makes the labels say that the array starts with these devices: completes an interrupted change, marks missing
+    /// spindles as failed, and raises the sequence twice.
     pub(super) fn begin(&mut self, stale: &[Option<u16>]) -> Result<(), AssemblyError> {
         self.complete(stale)?;
         for _ in 0..2 {
@@ -136,7 +135,7 @@ impl AssembledArray {
         Ok(())
     }
 
-    /// Refuses to go on without spindles of which the labels do not know yet that they are lost, but for one.
+    /// Refuses to go on if spindles other than `position` are missing that the labels do not have as failed.
     pub(super) fn check_others_present(&self, position: u16) -> Result<(), AssemblyError> {
         let members = (0..).zip(self.label.members.iter().zip(&self.spindles));
         let mut unknown = members.filter(|(at, (member, spindle))| {
@@ -151,7 +150,7 @@ impl AssembledArray {
         }
     }
 
-    /// Whether the array could do without the spindle at `position` as well.
+    /// Checks that the array can do without the spindle at `position` too.
     ///
     /// # Errors
     /// If there is no such spindle, or too many are lost already.

@@ -13,34 +13,34 @@ use crate::configuration::ArraySpec;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
 use crate::format::{DeviceKind, FORMAT, Identity, Label, Member, MemberState};
 
-/// What an array is made of.
+/// What to create an array from.
 #[derive(Debug, Clone)]
 pub struct CreateOptions {
-    /// The directory that holds its files, and `array.toml`. It is made if it is not there.
+    /// The directory for its files and `array.toml`. It is created if it does not exist.
     pub directory: PathBuf,
-    /// How it is made. [`ArraySpec::spindle_bytes`] is the size of files that are made; where devices are given, the
-    /// smallest counts instead.
+    /// What the array should be. [`ArraySpec::spindle_bytes`] is the size of new files; if devices are given, the
+    /// smallest one counts instead.
     pub spec: ArraySpec,
-    /// What its spindles are.
+    /// The devices of its spindles.
     pub spindles: SpindleDevices,
-    /// The device of its log; nothing: a file in the directory.
+    /// The device of its log; a file in the directory if `None`.
     pub log: Option<PathBuf>,
-    /// What space files that are made get; the log's is written in full.
+    /// Whether new files are sparse. The log is always written in full.
     pub space: Space,
-    /// Whether to write over what the directory and the devices hold.
+    /// Whether to overwrite what the directory and the devices hold.
     pub force: bool,
 }
 
-/// What an array's spindles are.
+/// The devices of an array's spindles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpindleDevices {
-    /// Files in the directory, that are made.
+    /// New files in the directory.
     NewFiles,
     /// These files or block devices, by position.
     Existing(Vec<PathBuf>),
 }
 
-/// An array that was made.
+/// A created array.
 #[derive(Debug, Clone)]
 pub struct CreatedArray {
     /// Its identity.
@@ -51,15 +51,16 @@ pub struct CreatedArray {
     pub spindles: Vec<PathBuf>,
     /// The device of its log.
     pub log: PathBuf,
-    /// Spindles that have more than the smallest, and how many bytes of each are of no use.
+    /// Spindles larger than the smallest, with the bytes of each that are unused.
     pub wasted: Vec<(PathBuf, u64)>,
 }
 
-/// Makes an array. All that can be refused is, before anything is written; then the devices are made blank, and labels
-/// written: the spindles' first and the log's last, which makes it an array. Durable when this returns.
+/// Creates an array. Everything is checked before anything is written. Then the devices are blanked and labelled:
+/// spindles first, and the log last, which makes it an array. Durable when this returns.
 ///
 /// # Errors
-/// See [`ChangeError`]. Files that were made are gone again then. If it is cut off, what is left does not open as an array.
+/// See [`ChangeError`]. Files that were created are removed again. If this is interrupted, what it leaves does not
+/// open as an array.
 pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     let directory = Directory::check(&options.directory, options.force)?;
     let (given_spindles, given_log) = open_given(options)?;
@@ -72,7 +73,7 @@ pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     if let Some(log) = &given_log {
         supplied::check_size(log, log_blocks)?;
     }
-    // What is made from here on is undone if this ends early.
+    // If this ends early, everything from here on is undone.
     let mut directory = directory.prepare()?;
     for device in &given_spindles {
         blank_spindle(device, &configuration)?;
@@ -115,7 +116,7 @@ pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     })
 }
 
-/// The spindles and the log that were given, open.
+/// Opens the spindles and the log that were given.
 fn open_given(
     options: &CreateOptions,
 ) -> Result<(Vec<DeviceFile>, Option<DeviceFile>), ChangeError> {
@@ -135,7 +136,7 @@ fn open_given(
     Ok((devices, log))
 }
 
-/// What of each device is behind the last block in use.
+/// The unused bytes behind the last block in use, of each device.
 fn wasted(spindles: &[DeviceFile], configuration: &Configuration) -> Vec<(PathBuf, u64)> {
     let smallest = spindles.iter().map(DeviceFile::size_bytes).min().unwrap_or(0);
     let used = configuration.spindle_device_blocks() * BLOCK_BYTES as u64;
@@ -143,7 +144,7 @@ fn wasted(spindles: &[DeviceFile], configuration: &Configuration) -> Vec<(PathBu
     larger.map(|device| (device.path().to_owned(), device.size_bytes() - used)).collect()
 }
 
-/// Writes all labels, and before them what `name` does with the array's identity.
+/// Calls `name` with the array's new identity, then writes all labels.
 fn write_labels(
     configuration: &Configuration,
     spindles: &[DeviceFile],

@@ -12,36 +12,36 @@ use super::probe::{DeviceKey, ProbeResult, open_device, probe_all};
 use crate::device::{DeviceFile, OpenDevice};
 use crate::format::Identity;
 
-/// What was done with an array's devices.
+/// What became of an array's devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DestroyReport {
-    /// Files that are gone.
+    /// Files that were removed.
     pub removed: Vec<PathBuf>,
-    /// Devices that are no longer of an array, and are there.
+    /// Devices that remain, but no longer belong to an array.
     pub wiped: Vec<PathBuf>,
-    /// Devices that were left as they are: they are not of the array, or cannot be opened.
+    /// Devices left alone: they belong to something else, or cannot be opened.
     pub left: Vec<PathBuf>,
 }
 
-/// Gives up the array in a directory: wipes the labels and superblocks of its devices, and removes the files that
-/// [`create`](super::create) made or that took the place of those, `array.toml`, and the directory if nothing else is in it.
-/// Devices that are not of the array are left. What is left of an array that was cut off as it was made goes as well.
+/// Destroys the array in a directory: wipes the labels and superblocks of its devices, and removes the files that
+/// [`create`](super::create) or a replacement made, `array.toml`, and the directory if nothing else is in it. Devices
+/// of something else are left alone. What an interrupted creation left is removed too.
 ///
 /// # Errors
-/// If another process has a device, or one cannot be written.
+/// If another process has a device open, or a device cannot be written.
 pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
     let place = ArrayLocation::Directory(directory.to_owned());
     let mut named = place.named().map_err(AssemblyError::from)?;
     let file = ArrayFile::read(directory).map_err(AssemblyError::from)?;
     let listed = if file.is_some() { named.paths.clone() } else { Vec::new() };
     if file.is_some() {
-        // Files of spindles and logs that others took the place of are in no list.
+        // Replaced spindles and logs are in no list.
         named.paths.extend(unlisted(directory, &listed)?);
     }
     let how = OpenDevice::new();
     let result = probe_all(&named, |path| open_device(how, path), DeviceFile::file)?;
     let ProbeResult { probed, devices, problems } = result;
-    // Devices that were put beside the array's are not to outvote them.
+    // Other devices put into the directory must not outvote the array's own.
     let listed_array = file.as_ref().and_then(|file| file.array.parse::<Identity>().ok());
     let listed_array = listed_array.filter(|array| {
         probed.iter().any(|probed| probed.label.as_ref().is_ok_and(|label| label.array == *array))
@@ -58,7 +58,7 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
     let mut remaining = named.paths.clone();
     for (probed, device) in probed.iter().zip(&devices) {
         let is_labelled = matches!(&probed.label, Ok(label) if Some(label.array) == array);
-        // Files that were made and never labelled; a file of that name alone may be anybody's.
+        // A file that was created and never labelled. Without a list, a file of such a name may be anybody's.
         let is_unlabelled = probed.label.is_err() && listed.contains(&probed.path);
         let is_made = device.path().parent() == Some(directory)
             && device.path().file_name().is_some_and(|name| is_array_file_name(Path::new(name)));
@@ -79,12 +79,12 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
     if file.is_some() {
         remove(&directory.join(ARRAY_FILE))?;
     }
-    // With anything else in it the directory stays.
+    // If anything else is in it, the directory stays.
     let _ = fs::remove_dir(directory);
     Ok(destroyed)
 }
 
-/// Files in the directory that were made for the array, or are named so, beside those that are `listed`.
+/// Files in the directory that are named like the array's, beyond those in `listed`.
 fn unlisted(directory: &Path, listed: &[PathBuf]) -> Result<Vec<PathBuf>, AssemblyError> {
     let keys: Vec<_> = listed.iter().filter_map(|path| DeviceKey::at(path)).collect();
     let mut made =

@@ -19,14 +19,14 @@ use crate::log::LogStart;
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
-/// A device's label, and whether both copies of it are the same.
+/// A device's label, and whether its two copies differ.
 pub(super) struct LabelRead {
     pub(super) label: Result<Label, DeviceProblemKind>,
     pub(super) copies_differ: bool,
 }
 
-/// Reads both copies. Where the second one lies is known from the first; if that is no help it is looked for in the last
-/// block, and in those before which `ends` say a device ends, in blocks.
+/// Reads both copies. The first one says where the second one is. If the first is damaged, the second is searched in
+/// the last block, and before each of `ends`, in blocks.
 pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> LabelRead {
     let first = read_block(file, 0);
     let first_label = first.as_ref().ok().map(|block| Label::decode(block.bytes()));
@@ -38,7 +38,7 @@ pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> LabelRead {
     };
     let within = candidates.iter().filter(|end| (2..=blocks).contains(*end));
     let copies = within.filter_map(|end| read_block(file, (end - 1) * BLOCK).ok());
-    // A block of anything else may lie where a copy was looked for.
+    // Where a copy was searched, something else may lie.
     let second = copies.into_iter().find(|block| Label::decode(block.bytes()) != not_ours());
     let nothing = Buffer::zeroed(1);
     let bytes = |block: Option<&Buffer>| block.unwrap_or(&nothing).bytes().to_vec();
@@ -60,13 +60,13 @@ pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> LabelRead {
     LabelRead { label, copies_differ }
 }
 
-/// The good superblocks in the slots of a spindle.
+/// The valid superblocks of a spindle.
 pub(super) fn superblocks(file: &File) -> Vec<Superblock> {
     let slots = SUPERBLOCK_SLOTS.iter().filter_map(|slot| read_block(file, slot * BLOCK).ok());
     slots.filter_map(|block| Superblock::decode(block.bytes()).ok()).collect()
 }
 
-/// Writes both copies, durably: the second one first, so that one of them is whole at any moment.
+/// Writes both copies durably, the second one first, so that one of them is valid at any moment.
 pub(super) fn write(device: &DeviceFile, label: &Label) -> Result<(), AssemblyError> {
     let block = label.encode()?;
     for at in [label.device_blocks - 1, 0] {
@@ -78,7 +78,7 @@ pub(super) fn write(device: &DeviceFile, label: &Label) -> Result<(), AssemblyEr
     Ok(())
 }
 
-/// Writes the superblock of an array that has nothing in it yet. Its label is written behind it.
+/// Writes the superblock of an empty array. Its label is written after it.
 pub(super) fn write_first_superblock(
     device: &DeviceFile,
     label: &Label,
@@ -110,7 +110,7 @@ fn read_block(file: &File, offset: u64) -> io::Result<Buffer> {
     Ok(block)
 }
 
-/// A new identity, from the system's own random numbers.
+/// A new identity, from the system's random numbers.
 pub(super) fn new_identity() -> Result<Identity, AssemblyError> {
     let source = Path::new("/dev/urandom");
     let mut bytes = [0; 16];
@@ -120,7 +120,7 @@ pub(super) fn new_identity() -> Result<Identity, AssemblyError> {
     Ok(Identity::from_random(bytes))
 }
 
-/// Takes the labels off a device: what it belonged to is not found again. Durable when this returns.
+/// Removes the labels of a device, durably.
 pub(super) fn wipe_label(device: &DeviceFile) -> Result<(), AssemblyError> {
     let blocks = device.size_bytes() / BLOCK;
     let mut block = Buffer::zeroed(1);
@@ -128,19 +128,19 @@ pub(super) fn wipe_label(device: &DeviceFile) -> Result<(), AssemblyError> {
     let copy = first.ok().and_then(|()| Label::decode(block.bytes()).ok());
     let ends = [copy.map_or(blocks, |label| label.device_blocks), blocks];
     let copies = ends.iter().filter(|end| (1..=blocks).contains(*end)).map(|end| end - 1);
-    // The second copy first: while the first is there, it says where the second one is.
+    // The second copy first: while the first exists, it says where the second one is.
     let places: Vec<u64> = copies.chain([0]).collect();
     blank(device, places.into_iter())
 }
 
-/// Takes labels and superblocks off a device, and what is reserved beside them.
+/// Removes the labels and superblocks of a device, and everything in the blocks reserved beside them.
 pub(super) fn wipe_spindle(device: &DeviceFile) -> Result<(), AssemblyError> {
     wipe_label(device)?;
     let blocks = device.size_bytes() / BLOCK;
     blank(device, 0..FIRST_ROW_BLOCK.min(blocks))
 }
 
-/// Makes a device that may hold anything a blank spindle: all its blocks were never written.
+/// Makes a device with arbitrary contents a blank spindle: none of its blocks was ever written.
 pub(super) fn blank_spindle(
     device: &DeviceFile,
     configuration: &Configuration,
@@ -153,15 +153,15 @@ pub(super) fn blank_spindle(
     blank(device, (0..rows).map(checksum_block))
 }
 
-/// Makes a device that may hold anything a blank log: each part of it begins with no record.
+/// Makes a device with arbitrary contents a blank log: no half of it begins with a record.
 pub(super) fn blank_log(device: &DeviceFile, layout: LogLayout) -> Result<(), AssemblyError> {
     wipe_label(device)?;
     let parts = layout.redo_halves().into_iter().chain(layout.halves());
     blank(device, [0, 1].into_iter().chain(parts.map(|byte| byte / BLOCK)))
 }
 
-/// Writes zeros over all of a log. Where a file system has only promised the space, or not even that, each group of records
-/// would wait until its own log has where they lie.
+/// Writes zeros to the whole log. If the file system had only promised the space, or not even that, each group of
+/// records would wait until the file system's own journal has its place.
 pub(super) fn write_log(device: &DeviceFile, blocks: u64) -> Result<(), AssemblyError> {
     let all = || -> io::Result<()> {
         let zeros = Buffer::zeroed(256);
@@ -174,7 +174,8 @@ pub(super) fn write_log(device: &DeviceFile, blocks: u64) -> Result<(), Assembly
     all().map_err(AssemblyError::io(device.path(), "cannot write zeros to it"))
 }
 
-/// Writes zeros over those of the blocks that are not zeros: a blank device is only read, a sparse file stays sparse.
+/// Writes zeros to those of the blocks that are not zeros. A blank device is only read, and a sparse file stays
+/// sparse.
 fn blank(device: &DeviceFile, blocks: impl Iterator<Item = u64>) -> Result<(), AssemblyError> {
     let zeros = Buffer::zeroed(1);
     let mut block = Buffer::zeroed(1);
@@ -190,7 +191,7 @@ fn blank(device: &DeviceFile, blocks: impl Iterator<Item = u64>) -> Result<(), A
     all().map_err(AssemblyError::io(device.path(), "cannot write zeros to it"))
 }
 
-/// Has a block device make all its blocks zeros by itself, if it can without writing them.
+/// Makes a block device zero all its blocks itself, if it can do that without writing them.
 #[cfg(target_os = "linux")]
 fn discard(device: &DeviceFile) -> bool {
     use rustix::fs::{FallocateFlags, fallocate};

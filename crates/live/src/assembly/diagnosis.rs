@@ -8,22 +8,22 @@ use super::probe::ProbedDevice;
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::format::{DeviceKind, Identity, Label, MemberState, Superblock};
 
-/// Which of the devices that were seen are what.
+/// Which of the probed devices are what.
 pub(super) struct Diagnosis {
     /// The device with the newest label of the array.
     pub(super) newest: usize,
-    /// The spindle of each position that can be relied upon, or is being rebuilt.
+    /// The spindle of each position, if it can be relied on or is being rebuilt.
     pub(super) spindles: Vec<Option<usize>>,
-    /// The log, if it can be relied upon.
+    /// The log, if it can be relied on.
     pub(super) log: Option<usize>,
-    /// Devices, spindles by position and the log as none, with a label that is to be written anew: one copy of it is, or all of it is from before a change of
-    /// membership that was cut off.
+    /// Devices whose label must be rewritten, as spindle positions or `None` for the log: one copy is damaged or old,
+    /// or both are from before an interrupted change of membership.
     pub(super) stale: Vec<Option<u16>>,
     /// All that is wrong.
     pub(super) problems: Vec<DeviceProblem>,
 }
 
-/// The array that most of the labels are of; nothing if there is no label.
+/// The array that most labels belong to; `None` if there is no label.
 fn array_of(probed: &[ProbedDevice]) -> Option<Identity> {
     let mut counts: HashMap<Identity, usize> = HashMap::new();
     for label in probed.iter().filter_map(|probed| probed.label.as_ref().ok()) {
@@ -37,8 +37,8 @@ fn array_of(probed: &[ProbedDevice]) -> Option<Identity> {
 }
 
 impl Diagnosis {
-    /// What the devices that were `seen` are; nothing if none has a label. The problems of those that could not be are
-    /// known already.
+    /// Diagnoses the probed devices. Fails with all problems if none has a label. `known` are the problems of devices
+    /// that could not be probed.
     pub(super) fn of(
         probed: &[ProbedDevice],
         known: Vec<DeviceProblem>,
@@ -61,7 +61,7 @@ impl Diagnosis {
                 .filter_map(|(at, probed)| Some((at, probed.label.as_ref().ok()?)))
                 .filter(|(_, label)| label.array == array)
         };
-        // There is one, or there would be no array. Of those as new, the first.
+        // There is a label, or there would be no array. The first one wins a tie.
         let newest =
             members().rev().max_by_key(|(_, label)| label.sequence).map_or(0, |(at, _)| at);
         let mut diagnosis =
@@ -100,7 +100,7 @@ impl Diagnosis {
         }
     }
 
-    /// Takes a device for what its label says it is.
+    /// Accepts a device as what its label says.
     fn take(&mut self, at: usize, device: &ProbedDevice, label: &Label, newest: &Label) {
         let mut say = |position, kind| {
             self.problems.push(DeviceProblem { path: Some(device.path.clone()), position, kind });
@@ -129,7 +129,7 @@ impl Diagnosis {
         }
     }
 
-    /// Says which members nothing was found of that would explain it.
+    /// Reports members that no device was found for, unless another problem explains that.
     fn missing(&mut self, newest: &Label) {
         for position in 0..newest.members.len() {
             let found = self.spindles[position].is_some();
@@ -158,7 +158,7 @@ impl Diagnosis {
         }
     }
 
-    /// Positions that the array would have to do without: those without a spindle, and those that are being rebuilt.
+    /// How many positions the array must do without: those without a spindle, and those being rebuilt.
     pub(super) fn lost(&self, newest: &Label) -> usize {
         let states = newest.members.iter().map(|member| member.state);
         let spindles = self.spindles.iter().zip(states);
@@ -166,7 +166,7 @@ impl Diagnosis {
     }
 }
 
-/// Another device that says to be the same as the one numbered `at`.
+/// Another device that claims to be the same as number `at`.
 fn other_with<'a>(
     at: usize,
     label: &Label,
@@ -179,7 +179,7 @@ fn other_with<'a>(
     same.map(|(_, other)| other)
 }
 
-/// Why a device of the array cannot be relied upon.
+/// Why a device of the array cannot be relied on.
 fn unfit(device: &ProbedDevice, label: &Label, newest: &Label) -> Option<DeviceProblemKind> {
     let is_member = match label.kind {
         DeviceKind::Spindle => {
@@ -199,8 +199,8 @@ fn unfit(device: &ProbedDevice, label: &Label, newest: &Label) -> Option<DeviceP
     if !is_member {
         return Some(DeviceProblemKind::Replaced);
     }
-    // Nothing depends on a change before all that are present know of it: one that lacks the last alone was not yet told
-    // when that was cut off, and nothing was written without it.
+    // Nothing depends on a change before all devices that are present have it. A device that lacks only the last
+    // change had not been told when that was interrupted, and nothing was written without it.
     if label.sequence.saturating_add(1) < newest.sequence {
         return Some(DeviceProblemKind::Older {
             sequence: label.sequence,

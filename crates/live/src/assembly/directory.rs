@@ -10,15 +10,15 @@ use super::names::{ARRAY_FILE, is_array_file_name, is_created_name};
 use super::probe::is_of_an_array;
 use crate::device::{DeviceFile, Space};
 
-/// A directory that was found fit for an array, with nothing written yet.
+/// A directory that suits a new array. Nothing was written to it yet.
 pub(super) struct Directory {
     path: PathBuf,
     is_there: bool,
-    /// Of an array before, which go; open, so that nobody else has them.
+    /// Files of a former array, to be removed. They are open, so that nobody else uses them.
     before: Vec<DeviceFile>,
 }
 
-/// A directory with a part of an array in it: what was made goes again unless it is [kept](Self::keep).
+/// A directory with a part of an array in it. What was created is removed again, unless it is [kept](Self::keep).
 pub(super) struct Prepared {
     path: PathBuf,
     made: Vec<PathBuf>,
@@ -45,7 +45,7 @@ impl Directory {
         for entry in entries {
             let name = entry.map_err(|error| wrong(error.to_string()))?.file_name();
             let own = Path::new(&name);
-            // A file that is only named like one that has taken another's place is somebody's.
+            // A file that is only named like a replacement belongs to somebody else.
             let is_replacement = || is_array_file_name(own) && is_of_an_array(&path.join(own));
             if is_created_name(own) || name == ARRAY_FILE || is_replacement() {
                 names.push(PathBuf::from(name));
@@ -61,7 +61,7 @@ impl Directory {
         Ok(Self { path: path.to_owned(), is_there: true, before: before? })
     }
 
-    /// Makes the directory, or takes out of it what an array before left.
+    /// Creates the directory, or removes a former array from it.
     pub(super) fn prepare(self) -> Result<Prepared, ChangeError> {
         if !self.is_there {
             let wrong = |error: io::Error| ChangeError::Directory {
@@ -85,7 +85,7 @@ impl Directory {
 }
 
 impl Prepared {
-    /// Makes a file of `bytes` for a device.
+    /// Creates a file of `bytes` bytes for a device.
     pub(super) fn make(
         &mut self,
         name: &str,
@@ -105,7 +105,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// The array is whole: nothing goes.
+    /// The array is complete: keeps everything.
     pub(super) fn keep(mut self) {
         self.made.clear();
         self.made_directory = false;

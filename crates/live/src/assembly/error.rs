@@ -9,10 +9,10 @@ use crate::configuration::{ConfigurationError, LayoutName, Size};
 use crate::device::{Finding, OpenError};
 use crate::format::FormatError;
 
-/// Why it cannot be found out where an array's devices are.
+/// Why it is unknown where an array's devices are.
 #[derive(Debug, thiserror::Error)]
 pub enum LocationError {
-    /// It is not there, or is no directory.
+    /// It does not exist, or is not a directory.
     #[error("{}: {source}", path.display())]
     Directory {
         /// The path that was given.
@@ -26,7 +26,7 @@ pub enum LocationError {
         /// The directory.
         path: PathBuf,
     },
-    /// What names the devices cannot be read.
+    /// `array.toml` cannot be read.
     #[error("{}: {message}", path.display())]
     File {
         /// The file.
@@ -37,7 +37,7 @@ pub enum LocationError {
 }
 
 impl LocationError {
-    /// What can be done about it.
+    /// What to do about it.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -45,7 +45,7 @@ impl LocationError {
                 "give the directory that the array was created in".to_owned()
             }
             Self::File { .. } => format!(
-                "correct it, or move it away: without {ARRAY_FILE} the files of the directory are looked at"
+                "correct it, or move it away: without {ARRAY_FILE} the devices are found by their files' names"
             ),
         }
     }
@@ -54,37 +54,37 @@ impl LocationError {
 /// Why an array is not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum AssemblyError {
-    /// Where its devices are cannot be found out.
+    /// It is unknown where its devices are.
     #[error(transparent)]
     Location(#[from] LocationError),
-    /// Another process has a device of it, or the system refused one.
+    /// Another process has a device, or permission was denied.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// No device has a label of an array that there is.
+    /// No device has the label of an array.
     #[error("there is no array in {place}{}", list(.problems))]
     NoArray {
-        /// Where it was looked for.
+        /// Where it was searched.
         place: String,
         /// What was found instead.
         problems: Vec<DeviceProblem>,
     },
-    /// Something is wrong that redundancy would make good.
-    #[error("the array is not whole: {} of its spindles can be relied upon{}", .usable, list(.problems))]
+    /// Spindles are missing that redundancy would cover.
+    #[error("the array is degraded: only {} of its spindles can be relied on{}", .usable, list(.problems))]
     Degraded {
-        /// Spindles that can.
+        /// Spindles that can be relied on.
         usable: usize,
         /// All that is wrong.
         problems: Vec<DeviceProblem>,
     },
-    /// Something is wrong that nothing makes good.
+    /// Something is missing that redundancy does not cover.
     #[error("the array cannot be started{}", list(.problems))]
     Unusable {
-        /// Whether it is that more spindles are lost than redundancy makes good.
+        /// Whether more spindles are lost than redundancy covers.
         too_many_lost: bool,
         /// All that is wrong.
         problems: Vec<DeviceProblem>,
     },
-    /// The label has a configuration that this program cannot make.
+    /// The configuration in the label is not one that this program supports.
     #[error("{}: {source}", .path.display())]
     Configuration {
         /// The device of the label.
@@ -102,13 +102,13 @@ pub enum AssemblyError {
         /// Why it failed.
         source: std::io::Error,
     },
-    /// A label cannot be made.
+    /// A label cannot be encoded.
     #[error(transparent)]
     Format(#[from] FormatError),
 }
 
 impl AssemblyError {
-    /// What can be done about it.
+    /// What to do about it.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -119,25 +119,23 @@ impl AssemblyError {
             }
             Self::Degraded { problems, .. } => {
                 format!(
-                    "{}; `strewn array replace DIR N` replaces, and --degraded starts without what is lost, which is computed from \
-                     the rest",
+                    "{}; `strewn array replace DIR N` replaces a spindle; --degraded starts without those that are lost",
                     remedies(problems)
                 )
             }
             Self::Unusable { problems, too_many_lost: false } => remedies(problems),
             Self::Unusable { problems, too_many_lost: true } => format!(
-                "{}; nothing can be replaced while more is lost than redundancy makes good",
+                "{}; nothing can be replaced while more spindles are lost than redundancy covers",
                 remedies(problems)
             ),
             Self::Configuration { source, .. } => source.remedy(),
-            Self::Io { .. } => "see what the system says of the device; a spindle that cannot be written is left out once it is marked \
-                               as failed, by `strewn array fail DIR N`"
+            Self::Io { .. } => "check the device in the system's log; mark a spindle that cannot be written as failed: `strewn array fail DIR N`"
                 .to_owned(),
             Self::Format(_) => "use fewer spindles".to_owned(),
         }
     }
 
-    /// All that is wrong with single devices.
+    /// Everything that is wrong with single devices.
     #[must_use]
     pub fn problems(&self) -> &[DeviceProblem] {
         match self {
@@ -154,17 +152,17 @@ impl AssemblyError {
     }
 }
 
-/// What can be done where a device cannot be opened.
+/// What to do about a device that cannot be opened.
 fn remedy_of_open(error: &OpenError) -> String {
     match error {
         OpenError::InUse { .. } => "end the program that has it, or give another".to_owned(),
         OpenError::NotStorage { .. } => "give a file or a block device".to_owned(),
         OpenError::NotBlocks { .. } => "give one of whole blocks".to_owned(),
         OpenError::System { source, .. } => match source.kind() {
-            std::io::ErrorKind::PermissionDenied => "have yourself given access to it".to_owned(),
-            std::io::ErrorKind::NotFound => "see that the path is right".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "get access to it".to_owned(),
+            std::io::ErrorKind::NotFound => "check the path".to_owned(),
             std::io::ErrorKind::StorageFull => "make room, or make it smaller".to_owned(),
-            _ => "see what the system says of the device".to_owned(),
+            _ => "check the device in the system's log".to_owned(),
         },
     }
 }
@@ -174,7 +172,7 @@ fn list(problems: &[DeviceProblem]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }
 
-/// The remedies, each once.
+/// The remedies of all problems that matter.
 fn remedies(problems: &[DeviceProblem]) -> String {
     let mut all: Vec<String> = Vec::new();
     for problem in problems.iter().filter(|problem| !problem.kind.is_harmless()) {
@@ -190,14 +188,14 @@ fn remedies(problems: &[DeviceProblem]) -> String {
     all.join("; ")
 }
 
-/// Why an array is not made, changed or given up. Unless it is [`ChangeError::Assembly`] from a device that could not be
-/// written, nothing was.
+/// Why an array is not created, changed or destroyed. Nothing was written, unless this is [`ChangeError::Assembly`]
+/// from a device that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The array cannot be opened, or a device cannot be written.
     #[error(transparent)]
     Assembly(#[from] AssemblyError),
-    /// There can be no such array.
+    /// The configuration is invalid.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
     /// A device cannot be opened.
@@ -227,7 +225,7 @@ pub enum ChangeError {
         /// What and where.
         finding: Finding,
     },
-    /// A device was named twice.
+    /// One device was named twice.
     #[error("{} and {} are the same device", first.display(), second.display())]
     SameDevice {
         /// One name.
@@ -235,7 +233,7 @@ pub enum ChangeError {
         /// The other.
         second: PathBuf,
     },
-    /// As many spindles were given as the layout does not take.
+    /// The number of devices does not match the layout.
     #[error("{given} devices were given for an array of {needed} spindles")]
     Count {
         /// Devices given.
@@ -267,19 +265,19 @@ pub enum ChangeError {
         /// The position.
         position: u16,
     },
-    /// The spindle is there, and can be relied upon.
-    #[error("spindle {position} is whole, and what it has would be given up")]
+    /// The spindle is present and reliable.
+    #[error("spindle {position} is whole: replacing it would discard its data")]
     Whole {
         /// The position.
         position: u16,
     },
     /// The log may have what the host was told is safe, and would be lost.
     #[error(
-        "the array was not shut down: the log has what the host wrote since consistency point {checkpoint}, and all of it would \
-         be lost"
+        "the array was not shut down: everything that the host wrote since consistency point {checkpoint} is in the log, and would be lost"
     )]
+    /// The log may hold acknowledged writes that would be lost.
     LogNeeded {
-        /// The newest consistency point; 0 where none is found.
+        /// The newest consistency point; 0 if none was found.
         checkpoint: u64,
     },
     /// Redundancy would not make good what would be lost.
@@ -288,6 +286,7 @@ pub enum ChangeError {
         how_many(layout.redundancy().into()),
         which(.lost)
     )]
+    /// Redundancy would not cover the loss.
     Redundancy {
         /// The position.
         position: u16,
@@ -299,27 +298,34 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// What can be done about it.
+    /// What to do about it.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
             Self::Assembly(error) => error.remedy(),
             Self::Configuration(error) => error.remedy(),
             // Making it is not for us: how large it is to be is the choice of who gives it.
-            Self::Open(OpenError::System { path, source, .. }) if source.kind() == ErrorKind::NotFound => {
+            Self::Open(OpenError::System { path, source, .. })
+                if source.kind() == ErrorKind::NotFound =>
+            {
                 let path = path.display();
-                format!("see that the path is right, or make a file there first: truncate --size SIZE {path}")
+                format!("check the path, or make a file there first: truncate --size SIZE {path}")
             }
             Self::Open(error) => remedy_of_open(error),
-            Self::Directory { .. } => "give a directory that can be written, on a disk with room, or a new name".to_owned(),
+            Self::Directory { .. } => {
+                "give a directory that can be written, on a disk with room, or a new name"
+                    .to_owned()
+            }
             Self::HoldsArray { what, .. } if what == ARRAY_FILE => {
-                "give another directory, destroy that array, or force it: all that it has is lost then".to_owned()
+                "give another directory, destroy that array, or overwrite it with --force"
+                    .to_owned()
             }
             Self::HoldsArray { .. } => {
-                "give another directory, move the file away, or force it: the file is lost then".to_owned()
+                "give another directory, move the file away, or overwrite it with --force"
+                    .to_owned()
             }
             Self::HoldsData { .. } => {
-                "give another device, or force it: all that the device has is lost then".to_owned()
+                "give another device, or overwrite it with --force".to_owned()
             }
             Self::SameDevice { .. } => "give each device once".to_owned(),
             Self::Count { given, needed } if *given > usize::from(*needed) => {
@@ -330,10 +336,11 @@ impl ChangeError {
             Self::NoSuchSpindle { .. } => "give one of those".to_owned(),
             Self::FailedAlready { .. } => "replace it".to_owned(),
             Self::Whole { position } => format!(
-                "if it is to go, mark it as failed first: `strewn array fail DIR {position}`"
+                "to replace it all the same, mark it as failed first: `strewn array fail DIR {position}`"
             ),
             Self::LogNeeded { .. } => {
-                "connect the log as it was; or give --lose-writes to go on without what it has".to_owned()
+                "reconnect the log; or give --lose-writes to continue without the writes in it"
+                    .to_owned()
             }
             Self::Redundancy { .. } => "replace the spindles that are lost first".to_owned(),
         }

@@ -16,19 +16,19 @@ const HEADER: &str = "\
 /// Where an array's devices are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArrayLocation {
-    /// A directory that `create` made an array in.
+    /// A directory in which `create` made an array.
     Directory(PathBuf),
     /// The devices, the log among them, in any order.
     Devices(Vec<PathBuf>),
 }
 
-/// What `array.toml` says. A convenience: what counts are the labels.
+/// The contents of `array.toml`. A convenience: the labels decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ArrayFile {
     /// The array's identity.
     pub(super) array: String,
-    /// Devices of the spindles by position: relative to the directory, or absolute.
+    /// The devices of the spindles by position, relative to the directory or absolute.
     pub(super) spindles: Vec<PathBuf>,
     /// The device of the log.
     pub(super) log: PathBuf,
@@ -37,9 +37,9 @@ pub(super) struct ArrayFile {
 /// The devices that an array may consist of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedDevices {
-    /// By position, where the place says so; otherwise in the order given.
+    /// By position if the location says so, otherwise in the order given.
     pub(super) paths: Vec<PathBuf>,
-    /// Whether the first of them are the spindles in order of position, as a directory says it, and the last is the log.
+    /// Whether these are the spindles in order of position, and then the log, as `array.toml` says.
     pub(super) in_order: bool,
 }
 
@@ -56,7 +56,7 @@ impl ArrayLocation {
         }
     }
 
-    /// The devices it names; those need not be there.
+    /// The devices at this location. They need not exist.
     pub(super) fn named(&self) -> Result<NamedDevices, LocationError> {
         match self {
             Self::Devices(paths) => Ok(NamedDevices { paths: paths.clone(), in_order: false }),
@@ -74,14 +74,14 @@ fn of_directory(directory: &Path) -> Result<NamedDevices, LocationError> {
         let paths = devices.map(|path| directory.join(path)).collect();
         return Ok(NamedDevices { paths, in_order: true });
     }
-    // Without it there are still the names that files were made by.
+    // Without `array.toml`, the files' names remain.
     if made.is_empty() {
         return Err(LocationError::Empty { path: directory.to_owned() });
     }
     Ok(NamedDevices { paths: made, in_order: false })
 }
 
-/// A path as `array.toml` has it: by name within the directory, absolute elsewhere.
+/// A path as `array.toml` has it: a name within the directory, absolute elsewhere.
 pub(super) fn as_named(directory: &Path, path: &Path) -> PathBuf {
     match path.strip_prefix(directory) {
         Ok(name) => name.to_owned(),
@@ -90,7 +90,7 @@ pub(super) fn as_named(directory: &Path, path: &Path) -> PathBuf {
 }
 
 impl ArrayFile {
-    /// Puts it into the directory, whole or not at all, and durably.
+    /// Replaces the file in the directory, atomically and durably.
     pub(super) fn write(&self, directory: &Path) -> Result<(), AssemblyError> {
         let path = directory.join(ARRAY_FILE);
         let text = toml::to_string(self).map_err(|error| LocationError::File {
@@ -112,7 +112,7 @@ impl ArrayFile {
         })
     }
 
-    /// What the directory's says; nothing if it has none.
+    /// Reads the file in the directory; `None` if there is none.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, LocationError> {
         let path = directory.join(ARRAY_FILE);
         let wrong = |message: String| LocationError::File { path: path.clone(), message };
@@ -126,7 +126,7 @@ impl ArrayFile {
     }
 }
 
-/// Puts `path` into the place of a spindle, or of the log as none, in a directory's `array.toml`, so that it is found by it.
+/// Records in `array.toml` that `path` is now the device of a spindle, or of the log if `position` is `None`.
 ///
 /// # Errors
 /// If the file cannot be read or written.

@@ -12,17 +12,17 @@ use crate::Configuration;
 use crate::device::{DeviceFile, OpenDevice};
 use crate::format::{Label, Superblock};
 
-/// Opens the devices of the array in `place`, locks them, and finds out which is which and what is wrong.
+/// Opens and locks the devices of the array at `location`, and finds out which is which and what is wrong.
 ///
-/// A device that the array does not start with is let go, and not written. Unless the array is only read, the labels of the
-/// others say when this returns who is lost: whoever is started without is marked as failed, and is not taken for whole
-/// when it comes back; and where a change of membership was cut off, it is completed. Labels are raised twice, whether anything
-/// has changed or not: a device that was away since, or a copy from before, is known by a label that lacks more than the
-/// one change that may have been cut off.
+/// Devices that the array does not start with are closed, and not written. Unless the array is only read, the labels
+/// of the others say which spindles are missing by the time this returns: these are marked as failed, and are not
+/// trusted when they return. An interrupted change of membership is completed. Labels are raised twice even if
+/// nothing has changed, so that a device which was away, or an old copy of one, lacks more than the one change that
+/// may have been interrupted.
 ///
 /// # Errors
-/// If another process has a device; if there is no array, if it is not whole and not to be started so, or if too much is
-/// missing: with all that is wrong, device by device.
+/// If another process has a device; if there is no array; if it is degraded and that was not allowed, or too much is
+/// missing: then with everything that is wrong, device by device.
 pub fn open(place: &ArrayLocation, options: OpenOptions) -> Result<AssembledArray, AssemblyError> {
     let FoundArray { mut array, stale } = find(place, options)?;
     if !options.read_only {
@@ -31,20 +31,20 @@ pub fn open(place: &ArrayLocation, options: OpenOptions) -> Result<AssembledArra
     Ok(array)
 }
 
-/// An array that could be started.
+/// An array that can be started.
 pub(super) struct FoundArray {
     pub(super) array: AssembledArray,
-    /// Devices that it would start with and whose labels are to be written anew: spindles by position, the log as none.
+    /// Devices that it starts with and whose labels must be rewritten: spindle positions, or `None` for the log.
     pub(super) stale: Vec<Option<u16>>,
 }
 
-/// The devices of an array, whether it could be started with them or not.
+/// The devices of an array, whether or not it can be started with them.
 pub(super) struct FoundDevices {
     pub(super) label: Label,
     pub(super) configuration: Configuration,
-    /// By position, those that can be relied upon or are being rebuilt.
+    /// By position, those that can be relied on or are being rebuilt.
     pub(super) spindles: Vec<Option<DeviceFile>>,
-    /// The log, if it can be relied upon.
+    /// The log, if it can be relied on.
     pub(super) log: Option<DeviceFile>,
     pub(super) superblock: Option<Superblock>,
     pub(super) problems: Vec<DeviceProblem>,
@@ -52,7 +52,7 @@ pub(super) struct FoundDevices {
     pub(super) stale: Vec<Option<u16>>,
 }
 
-/// Opens the devices of the array in `place`, locks them, and finds out which is which and what is wrong.
+/// Opens and locks the devices of an array that can be started.
 ///
 /// # Errors
 /// As [`open`](super::open).
@@ -69,7 +69,7 @@ pub(super) fn find(
     Ok(FoundArray { array, stale })
 }
 
-/// The same, of an array whose log may be missing if it is not needed.
+/// Opens and locks the devices of an array, whose log may be missing unless `needs_log`.
 ///
 /// # Errors
 /// As [`open`](super::open).
@@ -93,7 +93,8 @@ pub(super) fn find_devices(
     if too_many_lost || (needs_log && diagnosis.log.is_none()) {
         return Err(AssemblyError::Unusable { too_many_lost, problems: diagnosis.problems });
     }
-    // One that is being rebuilt is there: the array goes on with it, and is whole without anybody's doing.
+    // A spindle that is being rebuilt is there: the array continues with it, and becomes whole without anybody's
+    // help.
     if diagnosis.spindles.contains(&None) && !options.degraded {
         let usable = diagnosis.spindles.len() - lost;
         return Err(AssemblyError::Degraded { usable, problems: diagnosis.problems });

@@ -12,7 +12,7 @@ use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenError};
 use crate::format::{Label, Superblock};
 
-/// A device that was looked at.
+/// A device that was probed.
 pub(super) struct ProbedDevice {
     pub(super) path: PathBuf,
     /// The position by its name, if it has one.
@@ -23,14 +23,14 @@ pub(super) struct ProbedDevice {
     pub(super) superblocks: Vec<Superblock>,
 }
 
-/// All that were named: those that were looked at, with what they were opened as, and what is wrong with the others.
+/// All named devices: those that were probed, with their handles, and the problems of the others.
 pub(super) struct ProbeResult<D> {
     pub(super) probed: Vec<ProbedDevice>,
     pub(super) devices: Vec<D>,
     pub(super) problems: Vec<DeviceProblem>,
 }
 
-/// What tells a device from another, whatever its name: a block device's number, or where a file is.
+/// Identifies a device whatever its name: the number of a block device, or the inode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DeviceKey(u64, u64);
 
@@ -43,13 +43,13 @@ impl DeviceKey {
         }
     }
 
-    /// That of what is at `path`, symbolic links followed; nothing if nothing is there.
+    /// The key of what is at `path`, after symbolic links; `None` if nothing is there.
     pub(super) fn at(path: &Path) -> Option<Self> {
         std::fs::metadata(path).ok().map(|status| Self::of(&status))
     }
 }
 
-/// Opens all that are named by `open`, which says what is wrong with one, and reads their labels.
+/// Opens all named devices by `open`, which reports what is wrong with one, and reads their labels.
 ///
 /// # Errors
 /// If `open` fails altogether.
@@ -104,8 +104,8 @@ pub(super) fn probe_all<D, E>(
     Ok(result)
 }
 
-/// Whether what is at `path` is a device of an array, this one or another, as its label says, or the directory that it is in
-/// has an `array.toml` and it is that or named by it.
+/// Whether what is at `path` is a device of an array by its label, or the `array.toml` of its directory, or named in
+/// that.
 #[must_use]
 pub fn is_of_an_array(path: &Path) -> bool {
     let labelled = || {
@@ -121,15 +121,15 @@ pub fn is_of_an_array(path: &Path) -> bool {
         let mut paths = spindles.into_iter().chain([log, ARRAY_FILE.into()]);
         Some(paths.any(|path| DeviceKey::at(&directory.join(path)) == Some(key)))
     };
-    // To open a pipe would wait for whoever writes to it.
+    // Opening a pipe would wait for its writer.
     let is_storage = std::fs::metadata(path)
         .is_ok_and(|status| status.file_type().is_file() || status.file_type().is_block_device());
     is_storage && (labelled().unwrap_or(false) || listed().unwrap_or(false))
 }
 
 impl<D> ProbeResult<D> {
-    /// A device may have more blocks than are in use, and then the first copy of its label alone says where the second
-    /// one is; but all spindles of an array have one size, and all labels know the log's.
+    /// A device may have more blocks than are in use, so only the first copy of its label says where the second one
+    /// is. But all spindles of an array have one size, and every label knows the log's.
     fn find_second_copies(&mut self, file: impl Fn(&D) -> &File) {
         let mut ends: Vec<u64> = Vec::new();
         for label in self.probed.iter().filter_map(|probed| probed.label.as_ref().ok()) {
@@ -147,7 +147,7 @@ impl<D> ProbeResult<D> {
 }
 
 impl ProbedDevice {
-    /// Bytes that its label says it has, if they are more than it has.
+    /// The bytes that its label says it has, if it has fewer.
     pub(super) fn missing_bytes(&self) -> Option<u64> {
         let label = self.label.as_ref().ok()?;
         let needed = label.device_blocks.saturating_mul(BLOCK_BYTES as u64);
@@ -155,10 +155,10 @@ impl ProbedDevice {
     }
 }
 
-/// Opens a device; what is wrong with it alone is a problem.
+/// Opens a device; a problem of this device alone is returned as such.
 ///
 /// # Errors
-/// If another process has it, or if it is there for others than us: to go on without it would be a loss for nothing.
+/// If another process has it, or permission is denied: starting without the device would lose redundancy for nothing.
 pub(super) fn open_device(
     how: OpenDevice,
     path: &Path,

@@ -9,9 +9,9 @@ use crate::format::{FormatError, Identity};
 /// Something that is wrong with one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceProblem {
-    /// The device, where there is one; otherwise where it was last, as far as that is known.
+    /// The device or, if it is missing, where it was last, if that is known.
     pub path: Option<PathBuf>,
-    /// The spindle's position, if it is known; nothing for the log.
+    /// The spindle's position, if it is known; `None` for the log.
     pub position: Option<u16>,
     /// What it is.
     pub kind: DeviceProblemKind,
@@ -24,34 +24,34 @@ pub enum DeviceProblemKind {
     Missing,
     /// No device has the label of the log.
     LogMissing,
-    /// It cannot be opened or read.
+    /// The device cannot be opened or read.
     Unreadable(String),
-    /// It has no label.
+    /// The device has no label.
     NoLabel,
-    /// It has a label that this program does not take: another version, features that are not known, or damage.
+    /// Its label cannot be used: another version, unknown features, or damage.
     BadLabel(FormatError),
-    /// It belongs to another array.
+    /// The device belongs to another array.
     Foreign {
-        /// That array.
+        /// The other array.
         array: Identity,
     },
-    /// It says to be what another device is, too.
+    /// Another device claims to be the same.
     Duplicate {
         /// The other device.
         of: PathBuf,
     },
-    /// Another device took its place, or it was never a member.
+    /// Another device replaced it, or it was never a member.
     Replaced,
-    /// The array went on without it: its label is older than a change that marked it as failed.
+    /// The array continued without it: its label is older than the change that marked it as failed.
     Failed,
-    /// Its label is older than the array's, though it was not marked as failed.
+    /// Its label is older than the array's, although it was not marked as failed.
     Older {
         /// The sequence of its label.
         sequence: u64,
         /// The newest.
         newest: u64,
     },
-    /// It has a part of what it should.
+    /// It holds only a part of what it should.
     Rebuilding,
     /// It is smaller than its label says.
     TooSmall {
@@ -60,16 +60,16 @@ pub enum DeviceProblemKind {
         /// Bytes it should have.
         needed_bytes: u64,
     },
-    /// One copy of its label is damaged, or older than the other.
+    /// One copy of its label is damaged or old.
     CopiesDiffer,
-    /// Its label is from before a change of membership that was cut off before anything depended on it.
+    /// Its label is from before a change of membership that was interrupted before anything depended on it.
     CutOff,
-    /// It is a device that was named before.
+    /// It was named before, by another name.
     SameDevice {
         /// The other name.
         of: PathBuf,
     },
-    /// It was given in the place of another spindle; its label counts.
+    /// It was named as another spindle. The label decides.
     Swapped {
         /// The position by its name.
         named: u16,
@@ -85,7 +85,7 @@ impl DeviceProblemKind {
         Self::Unreadable(format!("it has {size_bytes} B, not whole blocks of 4 KiB"))
     }
 
-    /// Whether the spindle can be relied upon in spite of it.
+    /// Whether the spindle can be relied on nevertheless.
     #[must_use]
     pub fn is_harmless(&self) -> bool {
         matches!(
@@ -96,15 +96,15 @@ impl DeviceProblemKind {
 }
 
 impl DeviceProblem {
-    /// What can be done about it.
+    /// What to do about it.
     #[must_use]
     pub fn remedy(&self) -> String {
         match &self.kind {
             DeviceProblemKind::Missing => {
-                "connect it, or replace it".to_owned()
+                "reconnect it, or replace it".to_owned()
             }
             DeviceProblemKind::LogMissing => {
-                "connect it, as it may have writes that the host was told are safe; or replace it, by `strewn array replace DIR log`"
+                "reconnect it: it may hold writes that the host was told are safe; or replace it: `strewn array replace DIR log`"
                     .to_owned()
             }
             DeviceProblemKind::Unreadable(_) => "make it readable, or replace it".to_owned(),
@@ -115,21 +115,21 @@ impl DeviceProblem {
             DeviceProblemKind::BadLabel(_) => "give the right device, or replace it".to_owned(),
             DeviceProblemKind::Foreign { .. } => "give the device of this array".to_owned(),
             DeviceProblemKind::Duplicate { .. } => {
-                "take away the one that is a copy: written to both, neither is right".to_owned()
+                "remove the copy: with both in use, neither would stay right".to_owned()
             }
-            DeviceProblemKind::Replaced => "leave it out: it is no longer of the array".to_owned(),
-            DeviceProblemKind::Failed => "replace it: what it has is out of date".to_owned(),
+            DeviceProblemKind::Replaced => "leave it out: it no longer belongs to the array".to_owned(),
+            DeviceProblemKind::Failed => "replace it: its data is out of date".to_owned(),
             DeviceProblemKind::Older { .. } => {
-                "replace it: it may lack what was written since".to_owned()
+                "replace it: it may lack later writes".to_owned()
             }
-            DeviceProblemKind::Rebuilding => "nothing: the array begins anew with it when it is started".to_owned(),
+            DeviceProblemKind::Rebuilding => "nothing: its rebuild starts over when the array is started".to_owned(),
             DeviceProblemKind::TooSmall { .. } => {
-                "give the whole device back, or replace the spindle".to_owned()
+                "restore the device's size, or replace the spindle".to_owned()
             }
-            DeviceProblemKind::CopiesDiffer => "nothing: both are written when the array is opened".to_owned(),
-            DeviceProblemKind::CutOff => "nothing: it is written when the array is opened".to_owned(),
+            DeviceProblemKind::CopiesDiffer => "nothing: opening the array rewrites both".to_owned(),
+            DeviceProblemKind::CutOff => "nothing: opening the array rewrites it".to_owned(),
             DeviceProblemKind::SameDevice { .. } => "name each device once".to_owned(),
-            DeviceProblemKind::Swapped { .. } => "nothing: the label counts".to_owned(),
+            DeviceProblemKind::Swapped { .. } => "nothing: the label decides".to_owned(),
         }
     }
 }
@@ -155,7 +155,7 @@ impl fmt::Display for DeviceProblem {
                 write!(formatter, "it belongs to another array, {array}")
             }
             DeviceProblemKind::Duplicate { of } => {
-                write!(formatter, "it has the label that {} has too", of.display())
+                write!(formatter, "it has the same label as {}", of.display())
             }
             DeviceProblemKind::Replaced => {
                 formatter.write_str("another device has taken its place")
@@ -163,8 +163,7 @@ impl fmt::Display for DeviceProblem {
             DeviceProblemKind::Failed => formatter.write_str("it is marked as failed"),
             DeviceProblemKind::Older { sequence, newest } => write!(
                 formatter,
-                "it is older than the array: its label is number {sequence}, and not {newest}, so that it was away, or \
-                 is a copy from before"
+                "it is stale: its label is number {sequence}, the array's is {newest}; it was away, or is an old copy"
             ),
             DeviceProblemKind::Rebuilding => formatter.write_str("it is being rebuilt"),
             DeviceProblemKind::TooSmall { size_bytes, needed_bytes } => write!(
@@ -177,12 +176,12 @@ impl fmt::Display for DeviceProblem {
                 formatter.write_str("one of the two copies of its label is damaged or older")
             }
             DeviceProblemKind::CutOff => formatter
-                .write_str("its label lacks the last change of membership, which was cut off"),
+                .write_str("its label lacks the last change of membership, which was interrupted"),
             DeviceProblemKind::SameDevice { of } => {
                 write!(formatter, "it is the same device as {}", of.display())
             }
             DeviceProblemKind::Swapped { named } => {
-                write!(formatter, "it was given in the place of spindle {named}")
+                write!(formatter, "it was named as spindle {named}")
             }
         }
     }

@@ -12,16 +12,16 @@ use super::supplied;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
 use crate::format::{Label, LogLayout, Member, MemberState};
 
-/// Marks a spindle of an array that nobody has open as failed: what it has is not read again. Gives the new label.
+/// Marks a spindle of an array that nobody has open as failed: its contents are not read again. Gives the new label.
 ///
 /// # Errors
-/// If there is no such spindle, it is marked already, redundancy would not make it good, or the array cannot be opened;
+/// If there is no such spindle, it is marked already, redundancy does not cover it, or the array cannot be opened;
 /// then nothing is written.
 pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, ChangeError> {
     let options = OpenOptions { degraded: true, read_only: false };
     let FoundArray { mut array, mut stale } = find(place, options)?;
     array.check_redundancy_without(position)?;
-    // It may be for this that it fails: that it does not take its label.
+    // It may be marked because it cannot be written.
     stale.retain(|one| *one != Some(position));
     if array.label.members[usize::from(position)].state == MemberState::Failed {
         return Err(ChangeError::FailedAlready { position });
@@ -33,27 +33,27 @@ pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, Change
     Ok(array.label)
 }
 
-/// A device that is to take the place of a spindle, or of the log.
+/// A device that replaces a spindle or the log.
 #[derive(Debug, Clone)]
 pub enum ReplacementDevice {
-    /// A file that is made, as large as the others need to be.
+    /// A new file of the size that is needed.
     NewFile {
-        /// Where; nothing may be there.
+        /// Its path; nothing may be there.
         path: PathBuf,
         /// What space it gets.
         space: Space,
     },
-    /// A file or block device that is there.
+    /// An existing file or block device.
     Existing {
-        /// It.
+        /// Its path.
         path: PathBuf,
-        /// Whether to write over what it holds.
+        /// Whether to overwrite what it holds.
         force: bool,
     },
 }
 
 impl ReplacementDevice {
-    /// Where it is, or will be.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -61,7 +61,8 @@ impl ReplacementDevice {
         }
     }
 
-    /// Has it, of `blocks` blocks of 4 KiB at least, and not one of `others`. Of what a given one holds nothing is written over.
+    /// Opens or creates it, with at least `blocks` blocks of 4 KiB. It must not be one of `others`. The contents of
+    /// an existing device are not changed.
     fn take<'a>(
         &self,
         blocks: u64,
@@ -82,13 +83,13 @@ impl ReplacementDevice {
     }
 }
 
-/// A device that is to have a place in an array.
+/// A device that is to join an array.
 struct ClaimedDevice {
     device: DeviceFile,
     made: NewFileGuard,
 }
 
-/// A file that was made for it, if it was. It goes again, unless it is kept.
+/// A file that was created for it, if any. It is removed again unless it is kept.
 struct NewFileGuard(Option<PathBuf>);
 
 impl NewFileGuard {
@@ -106,11 +107,12 @@ impl Drop for NewFileGuard {
     }
 }
 
-/// Opens an array whose spindle at `position` is to be replaced, as [`open`](super::open) does: it need not be there. Spindles
-/// beside it that are missing are marked as failed only if the array is to start `degraded`.
+/// Opens an array whose spindle at `position` is to be replaced, like [`open`](super::open); that spindle may be
+/// missing. Other missing spindles are marked as failed only if the array may start `degraded`.
 ///
 /// # Errors
-/// If there is no such spindle, it is whole, redundancy would not make it good, or others are missing; nothing is written then.
+/// If there is no such spindle, it is whole, redundancy does not cover it, or other spindles are missing; then
+/// nothing is written.
 pub fn open_to_replace(
     place: &ArrayLocation,
     position: u16,
@@ -129,13 +131,12 @@ pub fn open_to_replace(
     Ok(array)
 }
 
-/// Puts a new device, blank, into the place of the spindle at `position`: a member in state rebuilding, labels raised on
-/// all. The device that was there is let go, and not written. To rebuild it is the caller's; when that is done its state
-/// becomes present by [`AssembledArray::change_members`]. If a directory names the devices, [`record_device_path`](super::record_device_path)
-/// is the caller's too.
+/// Replaces the spindle at `position` by a new, blank device: a member that is being rebuilt, with the labels raised
+/// on all devices. The former device is closed, and not written. The caller rebuilds it. If a directory names the
+/// devices, the caller also calls [`record_device_path`](super::record_device_path).
 ///
 /// # Errors
-/// If there is no such spindle, redundancy would not make it good, or the device does not suit; nothing is written then.
+/// If there is no such spindle, redundancy does not cover it, or the device does not suit; then nothing is written.
 pub fn prepare_replacement(
     array: &mut AssembledArray,
     position: u16,
@@ -158,19 +159,19 @@ pub fn prepare_replacement(
     Ok(())
 }
 
-/// A device that is to be an array's log, found fit before anything is done to the array.
+/// A device that suits as an array's new log. Nothing of the array has changed yet.
 pub struct NewLog {
     path: PathBuf,
     made: NewFileGuard,
     layout: LogLayout,
     degraded: bool,
-    /// Whether the array was shut down: what the log has is on the spindles.
+    /// Whether the array was shut down: then everything in the log is on the spindles.
     pub is_clean: bool,
 }
 
 impl NewLog {
-    /// Has the device `by` for the log of an array that nobody has open. Nothing of the array is written, nor of a device that is
-    /// given. Spindles may be missing if `degraded`.
+    /// Prepares the device `by` as the log of an array that nobody has open. Nothing is written to the array, nor to
+    /// an existing device. Spindles may be missing if `degraded`.
     ///
     /// # Errors
     /// If the device does not suit, or the spindles cannot be opened.
@@ -185,20 +186,20 @@ impl NewLog {
         let others = found.spindles.iter().flatten().chain(&found.log);
         let ClaimedDevice { device, made } = by.take(layout.device_blocks(), others)?;
         if matches!(by, ReplacementDevice::NewFile { .. }) {
-            // Before anything is given up there is room for all of it.
+            // There is room for all of it before anything is given up.
             write_log(&device, layout.device_blocks())?;
         }
         let is_clean = found.superblock.is_some_and(|superblock| superblock.clean);
-        // It is not kept open: where it was made it may have the name of the log that is missing.
+        // It is not kept open: a new file may have the name of the log that is missing.
         Ok(Self { path: device.path().to_owned(), made, layout, degraded, is_clean })
     }
 
-    /// Puts it into the place of the log of the array, blank, labels raised on all. The log that was there is not written. Gives
-    /// whether writes may be lost by it: where the newest consistency point is not the one that the array was shut down with.
-    /// If a directory names the devices, [`record_device_path`](super::record_device_path) is the caller's too.
+    /// Makes it the array's log: blank, with the labels raised on all devices. The former log is not written. Gives
+    /// whether writes may be lost, which is so unless the array was shut down. If a directory names the devices, the
+    /// caller also calls [`record_device_path`](super::record_device_path).
     ///
     /// # Errors
-    /// If writes may be lost and that is not accepted, or the spindles cannot be opened; nothing is written then.
+    /// If writes may be lost and that is not accepted, or the spindles cannot be opened; then nothing is written.
     pub fn install(
         self,
         place: &ArrayLocation,
@@ -214,12 +215,12 @@ impl NewLog {
         }
         let identity = new_identity()?;
         let log = DeviceFile::open(&self.path)?;
-        // All of it: records of this array would be taken for new ones.
+        // All of it: old records of this array would be taken for new ones.
         write_log(&log, self.layout.device_blocks())?;
         self.made.keep();
         let mut array =
             AssembledArray { label, configuration, spindles, log, superblock, problems };
-        // Who lacks the last change must not lack two.
+        // A device that lacks the last change must not come to lack two.
         let stale: Vec<_> = stale.into_iter().filter(Option::is_some).collect();
         array.complete(&stale)?;
         array.label.log = Some(identity);
@@ -228,7 +229,7 @@ impl NewLog {
     }
 }
 
-/// A device that the array has open would only be called in use, by ourselves.
+/// A device that the array has open would only be reported as in use, by this very process.
 fn check_not_a_member<'a>(
     devices: impl Iterator<Item = &'a DeviceFile>,
     path: &Path,

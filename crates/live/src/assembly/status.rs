@@ -14,7 +14,7 @@ use crate::Configuration;
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenError};
 use crate::format::{Label, MemberState, Superblock};
 
-/// An array as its devices say it is.
+/// The state of an array, by its devices.
 #[derive(Debug, Clone)]
 pub struct Status {
     /// The newest label.
@@ -27,36 +27,36 @@ pub struct Status {
     pub spindles: Vec<SpindleStatus>,
     /// The device of its log, if it was found.
     pub log: Option<PathBuf>,
-    /// The newest good superblock; that of an array that was never started has number 0.
+    /// The newest valid superblock; number 0 if the array was never started.
     pub superblock: Option<Superblock>,
     /// All that is wrong.
     pub problems: Vec<DeviceProblem>,
-    /// Who has the array open, if somebody has: the device that was refused first, and the process, where that is known.
+    /// If another process has the array open: the device that was refused, and the process if it is known.
     pub in_use: Option<(PathBuf, Option<u32>)>,
 }
 
-/// Whether an array could be started.
+/// Whether an array can be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
-    /// Nothing is lost.
+    /// Nothing is missing.
     Whole,
-    /// Redundancy makes good what is lost.
+    /// Redundancy covers what is missing.
     Degraded,
-    /// Too much is lost.
+    /// Too much is missing.
     Unusable,
 }
 
 /// A spindle of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpindleStatus {
-    /// The device, if one was found that can be relied upon, or is being rebuilt.
+    /// Its device, if one was found that can be relied on or is being rebuilt.
     pub path: Option<PathBuf>,
-    /// Its state, as the newest label has it.
+    /// Its state in the newest label.
     pub state: MemberState,
 }
 
-/// Looks at the array in `place`: nothing is written, and nobody is kept from it while it is looked at but for the moment
-/// in which is found out whether it is in use. What another process is changing may be seen in between.
+/// Inspects the array at a location. Nothing is written, and no lock is held except for the moment that tells whether
+/// the array is in use. If another process is changing the array, the result may mix old and new.
 ///
 /// # Errors
 /// If there is no array, or its label cannot be understood.
@@ -119,7 +119,7 @@ fn open_to_read(path: &Path) -> Result<File, DeviceProblemKind> {
     })
 }
 
-/// Who keeps us out of a device.
+/// Which process has a device open.
 fn user_of(path: &Path) -> Option<(PathBuf, Option<u32>)> {
     match OpenDevice::new().writable(false).open(path) {
         Err(OpenError::InUse { path, holder }) => Some((path, holder)),

@@ -9,7 +9,7 @@ use crate::device::{DeviceFile, probe};
 /// The first eight bytes of a label.
 const LABEL_MAGIC: &[u8] = b"STREWNLB";
 
-/// Opens devices to be written over, none of which may be another one of them, or, without `force`, hold anything.
+/// Opens devices that will be overwritten. No two may be the same device, and without `force` none may hold anything.
 pub(super) fn open_all(paths: &[PathBuf], force: bool) -> Result<Vec<DeviceFile>, ChangeError> {
     let mut keys: Vec<(DeviceKey, &Path)> = Vec::new();
     for path in paths {
@@ -30,7 +30,7 @@ pub(super) fn open_all(paths: &[PathBuf], force: bool) -> Result<Vec<DeviceFile>
     Ok(devices)
 }
 
-/// Opens one device, as [`open_all`] does.
+/// Opens one device that will be overwritten, like [`open_all`].
 pub(super) fn open_one(path: &Path, force: bool) -> Result<DeviceFile, ChangeError> {
     let device = DeviceFile::open(path)?;
     if !force {
@@ -39,7 +39,7 @@ pub(super) fn open_one(path: &Path, force: bool) -> Result<DeviceFile, ChangeErr
     Ok(device)
 }
 
-/// Whether a device holds nothing, as far as [`probe`] can tell.
+/// Checks that a device holds nothing, as far as [`probe`] can tell.
 fn check_empty(device: &DeviceFile) -> Result<(), ChangeError> {
     let findings = probe(device, LABEL_MAGIC)
         .map_err(AssemblyError::io(device.path(), "cannot see what it holds"))?;
@@ -49,7 +49,7 @@ fn check_empty(device: &DeviceFile) -> Result<(), ChangeError> {
     }
 }
 
-/// Whether a device has room for `blocks` blocks of 4 KiB.
+/// Checks that a device has room for `blocks` blocks of 4 KiB.
 pub(super) fn check_size(device: &DeviceFile, blocks: u64) -> Result<(), ChangeError> {
     let needed_bytes = blocks.saturating_mul(crate::device::BLOCK_BYTES as u64);
     let size_bytes = device.size_bytes();

@@ -3,14 +3,12 @@
 use strewn_array::ProcessorCosts;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhereConfig};
-use strewn_raid::{ParityGroup, SECTOR_BYTES};
+use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
+use strewn_raid::ParityGroup;
 
 use super::{ArrayLayout, Configuration, ConfigurationError, InPlaceLayout, WriteAnywhereLayout};
 use crate::device::BLOCK_BYTES;
 use crate::format::LogLayout;
-
-/// Sectors of 512 bytes in a block of 4 KiB.
-const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / SECTOR_BYTES;
 
 /// What a controller of either kind is made of.
 #[derive(Debug, Clone)]

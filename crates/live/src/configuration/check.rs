@@ -1,28 +1,30 @@
-//! What cannot be, with what can.
+//! Which configurations are possible.
 
 use strewn_alloc::VirtualSpace;
-use strewn_raid::{ParityGroup, SECTOR_BYTES, VraidConfig};
+use strewn_base::SECTOR_BYTES;
+use strewn_raid::{ParityGroup, VraidConfig};
 
 use super::{ArrayLayout, Configuration, InPlaceLayout, LayoutName, Size, WriteAnywhereLayout};
 use crate::device::BLOCK_BYTES;
 use crate::format::{MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, ROW_DATA_BLOCKS};
 
-/// The least half of a log: what a host may write at once must fit.
+/// The smallest half of a log: a host's largest piece of a write must fit.
 const LEAST_LOG_HALF_BYTES: u64 = 1 << 20;
 
-/// The least cache.
+/// The smallest cache.
 const LEAST_CACHE_BYTES: u64 = 1 << 20;
 
 /// Why there is no such array. The message has the value; [`remedy`](Self::remedy) says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigurationError {
-    /// The text of a label is not a configuration.
+    /// The text is not a configuration.
     #[error("the configuration cannot be read: {0}")]
     Text(String),
     /// The text has no room in a label.
     #[error(
         "the configuration takes {0} bytes of a label, which has {MAXIMUM_CONFIGURATION_BYTES}"
     )]
+    /// The text does not fit in a label.
     TooLong(usize),
     /// Too few spindles, or too many.
     #[error("a {layout} array cannot have {spindles} spindles")]
@@ -32,7 +34,7 @@ pub enum ConfigurationError {
         /// All spindles, those of parity included.
         spindles: u16,
     },
-    /// Spindles of which no LUN can be made.
+    /// The spindles are too small for any LUN.
     #[error("spindles of {} are too small for a {layout} array", Size(*.spindle_bytes))]
     SpindlesTooSmall {
         /// The layout.
@@ -40,7 +42,7 @@ pub enum ConfigurationError {
         /// What the device of the smallest spindle holds.
         spindle_bytes: u64,
     },
-    /// A LUN of no bytes.
+    /// The LUN has no bytes.
     #[error("a LUN of 0 B")]
     NoLun,
     /// The LUN does not fit the spindles.
@@ -50,16 +52,16 @@ pub enum ConfigurationError {
         layout: LayoutName,
         /// Bytes of the LUN.
         lun_bytes: u64,
-        /// The largest that fits, as far as that is known; else 0.
+        /// The largest LUN that fits, if it is known; otherwise 0.
         largest_bytes: u64,
     },
-    /// The LUN is larger than any array's.
+    /// The LUN is too large for any array.
     #[error("a LUN of {} with its metadata: an array maps less than 16 TiB", Size(*.lun_bytes))]
     LunTooLargeAtAll {
         /// Bytes of the LUN.
         lun_bytes: u64,
     },
-    /// The log takes too little.
+    /// The log is too small.
     #[error("half a log of {}", Size(*.log_half_bytes))]
     LogTooSmall {
         /// Bytes of a half.
@@ -71,13 +73,13 @@ pub enum ConfigurationError {
         /// Bytes of the cache.
         cache_bytes: u64,
     },
-    /// Sizes that `strewn-array` refuses, and no plan of ours has.
+    /// Sizes that `strewn-array` refuses.
     #[error("{0}")]
     Impossible(String),
 }
 
 impl ConfigurationError {
-    /// What can be done about it.
+    /// What to do about it.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -125,10 +127,10 @@ impl ConfigurationError {
 }
 
 impl Configuration {
-    /// Whether there can be such an array.
+    /// Checks that there can be such an array.
     ///
     /// # Errors
-    /// The first thing that cannot be.
+    /// The first impossibility.
     pub fn check(&self) -> Result<(), ConfigurationError> {
         let (layout, spindles) = (self.layout_name(), self.spindles());
         if self.lun_blocks == 0 {

@@ -1,7 +1,7 @@
-//! How an array is made: what its label keeps as TOML, and the arrays of `strewn-array` from it.
+//! How an array is configured: stored in its label as TOML, and translated for `strewn-array`.
 //!
-//! [`ArraySpec::plan`] makes one from what a person says, with everything else filled in; from then on it is as it was
-//! written, whatever later programs would fill in. Sizes are in blocks of 4 KiB or in bytes.
+//! [`ArraySpec::plan`] completes what a person specifies. The result is stored, so that later defaults do not change
+//! existing arrays. Sizes are in blocks of 4 KiB or in bytes.
 
 mod arrays;
 mod check;
@@ -22,7 +22,7 @@ pub(crate) use size::Size;
 use crate::device::BLOCK_BYTES;
 use crate::format::{LogLayout, MAXIMUM_CONFIGURATION_BYTES, device_blocks_for};
 
-/// How an array is made.
+/// The configuration of an array.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
@@ -30,16 +30,16 @@ pub struct Configuration {
     pub lun_blocks: u64,
     /// Blocks of each spindle that hold data or parity: whole rows of 64.
     pub blocks_per_spindle: u64,
-    /// One half of the NVRAM log, in bytes, as records are accounted.
+    /// One half of the NVRAM log, in accounted bytes.
     pub log_half_bytes: u64,
     /// The buffer cache (write-anywhere), or the write cache (in place), in bytes.
     pub cache_bytes: u64,
-    /// Where blocks go.
+    /// The layout, with its sizes.
     pub layout: ArrayLayout,
 }
 
 impl Configuration {
-    /// The configuration in the text that a label keeps; it is checked.
+    /// Parses and checks the text in a label.
     ///
     /// # Errors
     /// If it is not TOML, has keys that are not known, or cannot be.
@@ -75,7 +75,7 @@ impl Configuration {
         }
     }
 
-    /// All spindles, those of parity included; 65535 of more.
+    /// All spindles, including parity; saturates at 65535.
     #[must_use]
     pub fn spindles(&self) -> u16 {
         match &self.layout {
@@ -86,7 +86,7 @@ impl Configuration {
         }
     }
 
-    /// How many spindles may be lost at once.
+    /// How many spindles may be lost at a time.
     #[must_use]
     pub fn redundancy(&self) -> u16 {
         self.layout_name().redundancy()
@@ -98,13 +98,13 @@ impl Configuration {
         self.lun_blocks.saturating_mul(BLOCK_BYTES as u64)
     }
 
-    /// Where things lie on the log device.
+    /// The layout of the log device.
     #[must_use]
     pub fn log_layout(&self) -> LogLayout {
         LogLayout::new(self.log_half_bytes, self.spindles())
     }
 
-    /// The fewest blocks of a device that can be one of its spindles, both copies of the label included.
+    /// The fewest blocks of a spindle's device, including both copies of the label.
     #[must_use]
     pub fn spindle_device_blocks(&self) -> u64 {
         device_blocks_for(self.blocks_per_spindle)

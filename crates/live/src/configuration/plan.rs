@@ -1,4 +1,4 @@
-//! From what a person says to a whole configuration.
+//! From what a person specifies to a complete configuration.
 
 use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::write_anywhere::WriteAnywhereConfig;
@@ -13,20 +13,20 @@ use crate::format::data_blocks;
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// What must be said of an array, and what may be.
+/// What a person specifies for an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArraySpec {
     /// The layout.
     pub layout: LayoutName,
-    /// Spindles without those of parity, or their worth of RAID-5; of VRAID-5 all of them.
+    /// Spindles without parity, or their equivalent for RAID-5; all spindles for VRAID-5.
     pub data_spindles: u16,
     /// Bytes of the smallest spindle's device.
     pub spindle_bytes: u64,
-    /// Bytes of the LUN; they are rounded up to whole blocks.
+    /// Bytes of the LUN, rounded up to whole blocks.
     pub lun_bytes: u64,
-    /// One half of the NVRAM log, in bytes; nothing: a sixteenth of the LUN, 1 MiB to 64 MiB.
+    /// One half of the NVRAM log, in bytes. Default: a sixteenth of the LUN, 1 MiB to 64 MiB.
     pub log_half_bytes: Option<u64>,
-    /// The cache, in bytes; nothing: a quarter of the LUN, 4 MiB to 512 MiB.
+    /// The cache, in bytes. Default: a quarter of the LUN, 4 MiB to 512 MiB.
     pub cache_bytes: Option<u64>,
 }
 
@@ -37,10 +37,10 @@ impl ArraySpec {
         self.data_spindles.saturating_add(self.layout.parity_spindles())
     }
 
-    /// The configuration of such an array, checked.
+    /// The complete, checked configuration.
     ///
     /// # Errors
-    /// If there can be none: with the largest LUN that fits, where it is too large.
+    /// If there is no such array. If the LUN is too large, the error has the largest that fits.
     pub fn plan(&self) -> Result<Configuration, ConfigurationError> {
         let configuration = self.of_lun(self.lun_bytes)?;
         match configuration.check() {
@@ -52,7 +52,7 @@ impl ArraySpec {
                 }
                 Err(ConfigurationError::LunTooLarge { lun_bytes, largest_bytes, layout })
             }
-            // It counts whole rows; a person knows what the device has.
+            // The check counts whole rows; a person knows the device's size.
             Err(ConfigurationError::SpindlesTooSmall { layout, .. }) => {
                 let spindle_bytes = self.spindle_bytes;
                 Err(ConfigurationError::SpindlesTooSmall { layout, spindle_bytes })
@@ -61,7 +61,7 @@ impl ArraySpec {
         }
     }
 
-    /// The largest LUN that fits, in bytes, to a MiB; 0 if none does.
+    /// The largest LUN that fits, in bytes, rounded down to MiB; 0 if none does.
     #[must_use]
     pub fn largest_lun_bytes(&self) -> u64 {
         let fits = |mebibytes: u64| {

@@ -1,17 +1,17 @@
-//! Memory that a device can read from and write to directly.
+//! Memory that a device can access directly.
 
 use std::fmt;
 
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-/// Bytes of a block: what devices are asked for is a multiple of it.
-pub const BLOCK_BYTES: usize = 4096;
+/// Bytes of a block: every I/O is a multiple of it.
+pub const BLOCK_BYTES: usize = strewn_base::BLOCK_BYTES as usize;
 
 #[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(4096))]
 struct Block([u8; BLOCK_BYTES]);
 
-/// Whole blocks of memory, aligned as direct I/O wants them.
+/// Whole blocks of memory, aligned for direct I/O.
 #[derive(Clone, Default)]
 pub struct Buffer {
     blocks: Vec<Block>,
@@ -27,8 +27,8 @@ impl Buffer {
         Self { blocks }
     }
 
-    /// Puts `bytes` at offset `at`, which is not behind its end. It grows by as many blocks as that takes: what they have
-    /// behind `bytes` is zeros.
+    /// Writes `bytes` at offset `at`, at most the buffer's end. The buffer grows by as many blocks as needed, padded
+    /// with zeros.
     ///
     /// # Panics
     /// If `at` is behind its end.
@@ -36,7 +36,7 @@ impl Buffer {
         let room = self.blocks.len() * BLOCK_BYTES - at;
         let (inside, behind) = bytes.split_at(bytes.len().min(room));
         self.bytes_mut()[at..at + inside.len()].copy_from_slice(inside);
-        // Not made of zeros first.
+        // Not filled with zeros first.
         let (whole, rest) = behind.as_chunks();
         self.blocks.extend(whole.iter().map(|block| Block(*block)));
         if !rest.is_empty() {
@@ -46,12 +46,12 @@ impl Buffer {
         }
     }
 
-    /// Takes all blocks from it; their memory is used for what it takes next.
+    /// Removes all blocks. Their memory is reused.
     pub fn clear(&mut self) {
         self.blocks.clear();
     }
 
-    /// How many blocks it holds.
+    /// The number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.blocks.len()
@@ -63,7 +63,7 @@ impl Buffer {
         self.blocks.as_bytes()
     }
 
-    /// All bytes, to be changed.
+    /// All bytes, mutably.
     #[must_use]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.blocks.as_mut_bytes()

@@ -1,4 +1,4 @@
-//! Devices, and how much of the time they were busy.
+//! Devices, and how much of the time they are busy.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use rustc_hash::FxHashMap;
 
 use super::{DeviceIndex, Devices, Io, IoCompletion, IoId, Waker};
 
-/// Devices whose I/Os are counted and timed: two readings of the clock a call, and an entry of a map an I/O.
+/// Counts and times the I/Os of devices, at the cost of two clock readings per call and one map entry per I/O.
 ///
-/// What every I/O took, from [`submit`](Devices::submit) to the `wait` that gave it back, and how many were under way over
-/// time are kept apart, so that one can be checked against the other by Little's law.
+/// The duration of each I/O, from [`submit`](Devices::submit) to the `wait` that returned it, and the number in
+/// flight over time are recorded separately, so that Little's law can check one against the other.
 #[derive(Debug)]
 pub struct Measured<D> {
     devices: D,
@@ -18,30 +18,30 @@ pub struct Measured<D> {
     each: Vec<State>,
 }
 
-/// What a device did between two looks. Times are in nanoseconds.
+/// What a device did between two samples. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeviceMeasures {
-    /// I/Os that came back: reads, writes and flushes.
+    /// Completed I/Os: reads, writes and flushes.
     pub ios: u64,
     /// Bytes of those that were read.
     pub read_bytes: u64,
     /// Bytes of those that were written.
     pub written_bytes: u64,
-    /// Time in which at least one I/O was under way.
+    /// Time with at least one I/O in flight.
     pub busy_ns: u64,
-    /// How long those that came back took, from being asked for to coming back, summed.
+    /// The durations of the completed I/Os, summed.
     pub residence_ns: u64,
     /// How long those under way at the look before had taken by then, summed.
     pub under_way_before_ns: u64,
     /// How long those under way at this look have taken by now, summed.
     pub under_way_after_ns: u64,
-    /// The number under way over time, counted apart from how long each one took.
+    /// The number in flight, integrated over time.
     pub depth_ns: u64,
 }
 
 impl DeviceMeasures {
-    /// By how much of itself the number under way over time is off from how long the I/Os took, in the time between the
-    /// two looks: Little's law. 0 but for a fault of the counting.
+    /// The relative difference between the number in flight over time and the durations of the I/Os, between two
+    /// samples: Little's law. 0 unless the counting is wrong.
     #[must_use]
     pub fn littles_law_error(&self) -> f64 {
         if self.depth_ns == 0 {
@@ -73,7 +73,7 @@ impl State {
 }
 
 impl<D: Devices> Measured<D> {
-    /// Measures what `devices` are asked for from now on.
+    /// Measures `devices` from now on.
     pub fn new(devices: D) -> Self {
         let now_ns = devices.now_ns();
         let state = || State { counted_to_ns: now_ns, ..State::default() };

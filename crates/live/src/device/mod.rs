@@ -1,4 +1,4 @@
-//! Devices: files and block devices, and simulated ones that fail.
+//! Devices: files and block devices, and simulated devices that fail.
 
 mod buffer;
 mod measured;
@@ -21,14 +21,14 @@ pub use real::{DeviceFile, IoBackend, OpenDevice, OpenError, RealDevices, Space,
 pub use simulated::{SimulatedDevices, SimulatedDisk};
 pub use waker::Waker;
 
-/// Devices that do what they are asked, in any order, while the caller goes on.
+/// Devices that execute I/Os in any order while the caller goes on.
 ///
-/// One thread asks and waits. Every [`Io`] submitted comes back as exactly one [`IoCompletion`], with its buffer.
+/// One thread submits and waits. Every [`Io`] submitted completes as exactly one [`IoCompletion`], with its buffer.
 pub trait Devices {
-    /// What can take the place of a device that failed.
+    /// What can replace a device that failed.
     type Replacement;
 
-    /// How many devices there are, closed ones included.
+    /// The number of devices, including closed ones.
     fn count(&self) -> u16;
 
     /// How many bytes a device holds: whole blocks.
@@ -38,88 +38,88 @@ pub trait Devices {
     /// If there is no such device, as everything here that names one.
     fn size_bytes(&self, device: DeviceIndex) -> u64;
 
-    /// Nanoseconds since the devices were opened: real ones, or those of a simulation.
+    /// Nanoseconds since the devices were opened, real or simulated.
     fn now_ns(&self) -> u64;
 
-    /// Queues `io`; never blocks for long. An `Io` for a closed device comes back as [`IoError::Gone`].
+    /// Queues an I/O, without blocking for long. An I/O for a closed device completes as [`IoError::Gone`].
     ///
     /// # Panics
     ///
-    /// If `io` is not of whole blocks within the device, or empty: a fault of the caller's, not of a device's.
+    /// If the I/O is empty or is not of whole blocks within the device: a bug of the caller.
     fn submit(&mut self, io: Io);
 
-    /// Sends what is queued, waits at most `timeout` (`None`: until something happens) for completions or a
-    /// wake-up, and adds all that is done to `done`. It may come back with nothing.
+    /// Starts what is queued, waits up to `timeout` (without limit if `None`) for completions or a wake-up, and
+    /// appends the completions to `done`. It may return none.
     fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>);
 
-    /// What makes a `wait` in progress return, or the next one if there is none.
+    /// Makes a `wait` in progress return, or else the next one.
     fn waker(&self) -> Waker;
 
-    /// Gives a device up: what it was asked for comes back, done or as [`IoError::Gone`], and its file is let
-    /// go once the last of it has.
+    /// Closes a device: its I/Os complete, done or as [`IoError::Gone`], and its file is closed after the last of
+    /// them.
     fn close(&mut self, device: DeviceIndex);
 
-    /// Puts another in the place of a device, which is closed first.
+    /// Replaces a device, which is closed first.
     fn replace(&mut self, device: DeviceIndex, by: Self::Replacement);
 }
 
-/// A device of an array, by its number: the spindles from 0 on, the NVRAM log behind them.
+/// A device of an array by number: the spindles from 0 on, then the NVRAM log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceIndex(pub u16);
 
-/// What whoever asks calls an [`Io`]; given back with what became of it.
+/// The caller's name for an [`Io`]; given back on completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IoId(pub u64);
 
-/// Something to be done by a device. Those that are under way together are done in any order.
+/// An I/O for a device. I/Os in flight together complete in any order.
 #[derive(Debug, Clone)]
 pub struct Io {
     /// Its name.
     pub id: IoId,
-    /// Who is to do it.
+    /// The device.
     pub device: DeviceIndex,
-    /// What is to be done.
+    /// The operation.
     pub request: IoRequest,
 }
 
-/// What a device can do. Offsets and lengths are in bytes, and multiples of [`BLOCK_BYTES`].
+/// The operation of an I/O. Offsets and lengths are in bytes, and multiples of [`BLOCK_BYTES`].
 #[derive(Debug, Clone)]
 pub enum IoRequest {
-    /// Reads as much as `into` holds.
+    /// Reads as many bytes as `into` holds.
     Read {
-        /// From where on.
+        /// Where to read.
         offset: u64,
-        /// What the bytes are read into.
+        /// The buffer to read into.
         into: Buffer,
     },
-    /// Writes all of `from`. Done, it may still be lost with the power, unless it is durable.
+    /// Writes all of `from`. Unless it is durable, a completed write may still be lost in a power loss.
     Write {
-        /// Where to.
+        /// Where to write.
         offset: u64,
         /// What to write.
         from: Buffer,
-        /// Whether it is to be safe from a loss of power when it is done. Says nothing of other writes.
+        /// Whether the write is safe from a power loss once complete. Says nothing about other writes.
         durable: bool,
     },
-    /// Makes every write safe that was done before this was asked for.
+    /// Makes every write safe that was complete before the flush was submitted.
     Flush,
 }
 
-/// What became of an [`Io`].
+/// The completion of an [`Io`].
 #[derive(Debug)]
 pub struct IoCompletion {
     /// Its name.
     pub id: IoId,
-    /// Who did it.
+    /// The device.
     pub device: DeviceIndex,
-    /// The buffer that came with it; empty for a flush. What a failed read's holds is of no meaning.
+    /// The I/O's buffer; empty for a flush. Undefined after a failed read.
     pub buffer: Buffer,
     /// Whether it was done.
     pub result: Result<(), IoError>,
 }
 
 impl Io {
-    /// Where it lies and how long it is, in bytes; nothing for a flush.
+    /// Its offset and length in bytes; `None` for a flush.
     #[must_use]
     pub fn extent(&self) -> Option<(u64, u64)> {
         match &self.request {
@@ -131,7 +131,7 @@ impl Io {
         }
     }
 
-    /// It as it comes back when it could not even begin.
+    /// Its completion if it could not even start.
     fn refused(self, error: IoError) -> IoCompletion {
         IoCompletion {
             id: self.id,
@@ -141,7 +141,7 @@ impl Io {
         }
     }
 
-    /// Whoever asks for half a block or beyond the end would damage what is not its own.
+    /// Half a block, or a block beyond the end, would damage what belongs to others.
     fn assert_within(&self, size_bytes: u64) {
         let Some((offset, bytes)) = self.extent() else { return };
         assert!(
@@ -163,17 +163,17 @@ impl IoRequest {
     }
 }
 
-/// Why an [`Io`] was not done.
+/// Why an I/O failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IoError {
-    /// What lies there cannot be read; the rest of the device can.
+    /// These blocks are unreadable; the rest of the device is not.
     #[error("these blocks cannot be read")]
     Unreadable,
-    /// The device has no room: a sparse file on a full file system.
+    /// There is no space left: a sparse file on a full file system.
     #[error("no space is left under the device")]
     NoSpace,
-    /// The device is gone, no longer answers, or cannot be relied upon: it failed a write, or a flush, after which
-    /// nobody knows which writes that were done are lost. Whoever is told closes it.
+    /// The device is gone, does not answer, or cannot be relied on: it failed a write, or a flush, after which nobody
+    /// knows which completed writes are lost. The caller must close it.
     #[error("the device is gone: {0}")]
     Gone(String),
 }

@@ -1,9 +1,10 @@
-//! What ends a wait from another thread.
+//! Ends a wait from another thread.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Makes a [`wait`](super::Devices::wait) in progress, or the next one, return. Several wake-ups before a wait are one.
+/// Makes a [`wait`](super::Devices::wait) in progress, or else the next one, return. Several wake-ups before a wait
+/// count as one.
 #[derive(Clone)]
 pub struct Waker {
     wake: Arc<dyn Fn() + Send + Sync>,

@@ -7,6 +7,7 @@ use slab::Slab;
 use strewn_array::{
     Acknowledge, BlockContents, Direction, Driver, OperationId, Payload, Root, SpindleCommand,
 };
+use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Dbn, SpindleIndex};
 
 use crate::data::Data;
@@ -310,8 +311,8 @@ fn extract_bound(commands: &mut Vec<SpindleCommand<Data>>) -> Vec<SpindleCommand
 
 /// The blocks of 4 KiB that a command touches.
 fn blocks_of(command: &SpindleCommand<Data>) -> Range<u64> {
-    let first = command.first_sector / 8;
-    let end = (command.first_sector + u64::from(command.sectors)).div_ceil(8);
+    let first = command.first_sector / BLOCK_SECTORS;
+    let end = (command.first_sector + u64::from(command.sectors)).div_ceil(BLOCK_SECTORS);
     first..end
 }
 

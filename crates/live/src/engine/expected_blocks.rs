@@ -12,15 +12,12 @@ use rustc_hash::FxHashMap;
 use strewn_alloc::SummaryBitmap;
 use strewn_array::in_place::LunLayout;
 use strewn_array::{BlockContents, crc32c};
+use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Dbn, SpindleIndex, StripedLayout};
 
 use crate::cross_check::{ExpectedBlock, WrittenBlock, cross_check, sum_of};
-use crate::device::BLOCK_BYTES;
 use crate::format::{BlockTag, StripeSum};
 use crate::store::{BadBlock, BlockState, Store, Token};
-
-/// Sectors of a block of 4 KiB.
-const BLOCK_SECTORS: u64 = BLOCK_BYTES as u64 / strewn_raid::SECTOR_BYTES;
 
 /// Two values of the CRC are reserved. A block whose CRC happens to be one of them is not checked.
 const ANYTHING: u32 = 0;

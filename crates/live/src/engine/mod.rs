@@ -32,6 +32,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use strewn_array::{Direction, HostOperation, OperationId, Payload, Root, SpindleCommand};
+use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
@@ -227,7 +228,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             | HostRequest::Zero(sectors)
             | HostRequest::Allocation(sectors) => sectors.clone(),
             HostRequest::Write { first_sector, data } => {
-                *first_sector..first_sector.saturating_add(data.len() as u64 / 512)
+                *first_sector..first_sector.saturating_add(data.len() as u64 / SECTOR_BYTES)
             }
             HostRequest::Flush => 0..0,
         };
@@ -359,8 +360,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let mut stretches: Vec<(u64, bool)> = Vec::new();
         let mut at = sectors.start;
         while at < sectors.end {
-            let end = (at / 8 * 8 + 8).min(sectors.end);
-            let allocated = self.array.is_allocated(at / 8);
+            let end = ((at / BLOCK_SECTORS + 1) * BLOCK_SECTORS).min(sectors.end);
+            let allocated = self.array.is_allocated(at / BLOCK_SECTORS);
             match stretches.last_mut() {
                 Some((length, same)) if *same == allocated => *length += end - at,
                 _ => stretches.push((end - at, allocated)),
@@ -395,7 +396,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 Piece::Read(sectors) => (Direction::Read, sectors),
                 Piece::Write(sectors) => (Direction::Write, sectors),
                 Piece::Unmap(sectors) => {
-                    let blocks = (sectors.start / 8) as u32..(sectors.end / 8) as u32;
+                    let blocks = (sectors.start / BLOCK_SECTORS) as u32
+                        ..(sectors.end / BLOCK_SECTORS) as u32;
                     self.array.unmap(now_ns, id, blocks, &mut self.driver);
                     self.driver.dispatch();
                     continue;

@@ -11,12 +11,13 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_array::{Direction, HostOperation, OperationId, Payload};
+use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 
-use super::requests::{BLOCK_SECTORS, Piece, RequestError};
+use super::requests::{Piece, RequestError};
 use super::{LiveArray, LiveArrayEngine};
 use crate::data::Data;
 
-const SECTOR_BYTES: usize = strewn_raid::SECTOR_BYTES as usize;
+const SECTOR: usize = SECTOR_BYTES as usize;
 
 /// The writes of an array that needs whole blocks.
 #[derive(Default)]
@@ -105,9 +106,9 @@ impl PartialWrite {
         let first = blocks_of(&self.sectors).start;
         for at in 0..BLOCK_SECTORS {
             if !self.sectors.contains(&(block * BLOCK_SECTORS + at)) {
-                let to = ((block - first) * BLOCK_SECTORS + at) as usize * SECTOR_BYTES;
-                let from = at as usize * SECTOR_BYTES;
-                self.bytes[to..to + SECTOR_BYTES].copy_from_slice(&read[from..from + SECTOR_BYTES]);
+                let to = ((block - first) * BLOCK_SECTORS + at) as usize * SECTOR;
+                let from = at as usize * SECTOR;
+                self.bytes[to..to + SECTOR].copy_from_slice(&read[from..from + SECTOR]);
             }
         }
     }
@@ -133,8 +134,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let blocks = blocks_of(&sectors);
         let first_sector = blocks.start * BLOCK_SECTORS;
         let in_all = (blocks.end - blocks.start) * BLOCK_SECTORS;
-        let mut bytes = vec![0; in_all as usize * SECTOR_BYTES];
-        let from = (sectors.start - first_sector) as usize * SECTOR_BYTES;
+        let mut bytes = vec![0; in_all as usize * SECTOR];
+        let from = (sectors.start - first_sector) as usize * SECTOR;
         bytes[from..from + data.len()].copy_from_slice(&data);
         let merge =
             PartialWrite { key, sectors, bytes, pending_edges: edges.len(), is_lost: false };

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use strewn_array::Payload;
+use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 
 use crate::data::Data;
 use crate::device::BLOCK_BYTES;
@@ -89,9 +90,6 @@ pub(super) enum Piece {
 /// The largest piece, in sectors: 1 MiB.
 const MOST_PIECE_SECTORS: u64 = 2_048;
 
-/// Sectors of a block of 4 KiB.
-pub(super) const BLOCK_SECTORS: u64 = 8;
-
 /// The size of pieces in sectors, if an empty half of the log has `room` accounted bytes. It is a power of two, so
 /// that pieces end at multiples of it. A half has room for at least one block.
 pub(super) fn piece_sectors(room: u64) -> u64 {
@@ -152,10 +150,10 @@ impl PendingRequest {
 
     /// The data of a piece of a write.
     pub(super) fn data_of(&self, sectors: &Range<u64>) -> Data {
-        let bytes = (sectors.end - sectors.start) as usize * 512;
+        let bytes = (sectors.end - sectors.start) as usize * SECTOR_BYTES as usize;
         match &self.request {
             HostRequest::Write { first_sector, .. } => {
-                let from = (sectors.start - first_sector) as usize * 512;
+                let from = (sectors.start - first_sector) as usize * SECTOR_BYTES as usize;
                 Data::part(&self.data, from..from + bytes)
             }
             _ => Data::from_bytes(vec![0; bytes]),
@@ -169,8 +167,8 @@ impl PendingRequest {
             self.bytes = data.into_bytes();
             return;
         }
-        self.bytes.resize((all.end - all.start) as usize * 512, 0);
-        let from = (sectors.start - all.start) as usize * 512;
+        self.bytes.resize((all.end - all.start) as usize * SECTOR_BYTES as usize, 0);
+        let from = (sectors.start - all.start) as usize * SECTOR_BYTES as usize;
         self.bytes[from..][..data.bytes().len()].copy_from_slice(data.bytes());
     }
 
@@ -236,7 +234,10 @@ mod tests {
         for half_bytes in [64 << 10, 100 << 10, 1 << 20, 64 << 20] {
             let sectors = piece_sectors(half_bytes);
             assert!(sectors.is_multiple_of(BLOCK_SECTORS) && sectors <= MOST_PIECE_SECTORS);
-            assert!(LogLayout::accounted_bytes(sectors * 512) <= half_bytes, "{half_bytes}");
+            assert!(
+                LogLayout::accounted_bytes(sectors * SECTOR_BYTES) <= half_bytes,
+                "{half_bytes}"
+            );
         }
         assert_eq!(piece_sectors(64 << 20), MOST_PIECE_SECTORS);
     }
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!(piece_sectors(3 * 4_096), 8);
         for half_blocks in 3..600 {
             let room = half_blocks * 4_096;
-            assert!(LogLayout::accounted_bytes(piece_sectors(room) * 512) <= room);
+            assert!(LogLayout::accounted_bytes(piece_sectors(room) * SECTOR_BYTES) <= room);
         }
     }
 }

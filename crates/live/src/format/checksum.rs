@@ -1,11 +1,11 @@
-//! The entry of a checksum block: what the bytes of a data block are, and whose.
+//! The entry of a checksum block: what identifies and verifies a data block.
 
 use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::{ArrayTag, Field, StripeSum};
 
-/// Bytes of an entry. Eight are in a sector and none in two, so that a torn checksum block has each entry old or new.
+/// Bytes of an entry. Eight entries fill a sector, so that in a torn checksum block each entry is old or new.
 pub const ENTRY_BYTES: usize = 64;
 
 /// The version of the entry's layout; a new one comes with an incompatible feature or a new major version.
@@ -46,26 +46,26 @@ pub(super) const FIELDS: &[Field] = &[
     CRC,
 ];
 
-/// Where a block is: what its entry must say, or it was meant for another place.
+/// Where a block belongs. If its entry says otherwise, it was meant for another place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockAddress {
-    /// Of which array.
+    /// The array.
     pub tag: ArrayTag,
-    /// On which spindle.
+    /// The spindle.
     pub spindle: SpindleIndex,
-    /// Which block of it.
+    /// The block of the spindle.
     pub dbn: Dbn,
 }
 
-/// What whoever writes a block has kept beside it.
+/// What a writer stores with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockTag {
     /// What it holds.
     pub holds: BlockContents,
-    /// The number of the redo record that it was written with; 0 of what was written without one. Of parity in place that
-    /// was written without one it is that of a record which is at least as new as all that it covers.
+    /// The number of the redo record that it was written with; 0 if there was none. For in-place parity that was
+    /// written without one, the number of a record at least as new as everything that the parity covers.
     pub redo: u64,
-    /// Of parity in place the sum of its stripe; nothing where that is not known.
+    /// For in-place parity, the sum of its stripe, if it is known.
     pub stripe_sum: Option<StripeSum>,
 }
 
@@ -93,32 +93,32 @@ impl BlockTag {
     }
 }
 
-/// What is known of a data block beside its bytes.
+/// What is stored about a data block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChecksumEntry {
     /// CRC-32C of its 4096 bytes.
     pub data_crc: u32,
-    /// Where it is.
+    /// Where it belongs.
     pub place: BlockAddress,
-    /// What it holds, and more of that kind.
+    /// What its writer stored with it.
     pub block_tag: BlockTag,
-    /// The number of the consistency point that was the last when it was written.
+    /// The newest consistency point when it was written.
     pub checkpoint: u64,
 }
 
-/// Why an entry vouches for no block.
+/// Why an entry is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadEntry {
-    /// Its own CRC-32C is not that of its bytes.
+    /// Its CRC-32C does not match.
     #[error("the checksum entry is damaged")]
     Damaged,
-    /// It is of another array.
+    /// It belongs to another array.
     #[error("the block is of another array")]
     OtherArray,
-    /// It is of another place of this array.
+    /// It belongs to another place of this array.
     #[error("the block belongs elsewhere: {0}, {1}")]
     OtherPlace(SpindleIndex, Dbn),
-    /// Its CRC is right, but it has a version or kind that is not known.
+    /// Its version or kind is unknown.
     #[error("the checksum entry is of a kind that is not known")]
     Unknown,
 }
@@ -168,7 +168,7 @@ impl ChecksumEntry {
         entry
     }
 
-    /// The entry of the block at `place`; nothing where it is all zeros, which says that the block was never written.
+    /// The entry of the block at `place`; `None` if it is all zeros, which means that the block was never written.
     ///
     /// # Errors
     /// Where the entry vouches for no block, or not for the one at `place`.

@@ -1,4 +1,4 @@
-//! The label: which array a device belongs to, and who else does.
+//! The label: which array a device belongs to, and the other members.
 
 use strewn_array::crc32c;
 
@@ -69,7 +69,7 @@ pub(super) const FIELDS: &[Field] = &[
     CRC,
 ];
 
-/// What a device is to its array.
+/// The role of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceKind {
     /// A spindle.
@@ -78,14 +78,14 @@ pub enum DeviceKind {
     Log,
 }
 
-/// How a member is.
+/// The state of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberState {
-    /// It has what it should.
+    /// It holds everything that it should.
     Present,
-    /// It failed or is missing: what it has is not to be read, should it come back.
+    /// It failed or is missing. If it returns, it must not be read.
     Failed,
-    /// It took the place of one that failed, and has a part of what it should.
+    /// It replaced a failed member, and holds a part of what it should.
     Rebuilding,
 }
 
@@ -98,8 +98,7 @@ pub struct Member {
     pub state: MemberState,
 }
 
-/// A label. Every device of an array has one, with the same in it but for `own`, `position`, `kind` and
-/// `device_blocks`.
+/// A label. All devices of an array have the same label, except `own`, `position`, `kind` and `device_blocks`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     /// The version of the format that wrote it; one that is encoded gets [`FORMAT`].
@@ -116,9 +115,9 @@ pub struct Label {
     pub position: u16,
     /// What the device is.
     pub kind: DeviceKind,
-    /// Raised at every change of membership: of labels that differ, the highest is right.
+    /// Raised by every change of membership: of labels that differ, the one with the highest sequence is right.
     pub sequence: u64,
-    /// Blocks of 4 KiB of this device that are in use, second copy of the label included; the copy is the last of them.
+    /// Blocks of 4 KiB of this device that are in use, including the label's second copy, which is the last of them.
     pub device_blocks: u64,
     /// Blocks of each half of the log; 0 without one.
     pub log_half_blocks: u64,
@@ -133,7 +132,7 @@ pub struct Label {
 }
 
 impl Label {
-    /// The block with it.
+    /// Encodes it as a block.
     ///
     /// # Errors
     /// Where the label has no room for members or configuration.
@@ -193,8 +192,8 @@ impl Label {
         LogLayout { redo_half_blocks: self.redo_half_blocks, half_blocks: self.log_half_blocks }
     }
 
-    /// It as every device has it that is there: the spindles that did not fail, by position, and the log behind them. It must
-    /// be a spindle's, for the size of the others.
+    /// The label of each device that is present: the spindles that did not fail, by position, then the log. This
+    /// label must be a spindle's, for the size of the others.
     #[must_use]
     pub fn of_devices(&self) -> Vec<(DeviceIndex, Self)> {
         let mut all = Vec::new();
@@ -267,11 +266,11 @@ impl Label {
         })
     }
 
-    /// The label of a device, from both its copies: that with the higher sequence, where both are good.
+    /// The label of a device from its two copies: the one with the higher sequence, if both are valid.
     ///
     /// # Errors
-    /// Where neither is good: what is wrong with the first copy; but another version or unknown features of either copy
-    /// are never passed over.
+    /// If neither is valid: what is wrong with the first copy. But a copy of another version or with unknown features
+    /// is never ignored.
     pub fn of_copies(first: &[u8], second: &[u8]) -> Result<Self, FormatError> {
         match (Self::decode(first), Self::decode(second)) {
             (Ok(first), Ok(second)) if second.sequence > first.sequence => Ok(second),

@@ -1,5 +1,7 @@
 //! Where things lie on the log device.
 
+use strewn_base::{ROW_STRIPES, SECTOR_BYTES};
+
 use super::{RecordHeader, redo_data_bytes};
 use crate::device::BLOCK_BYTES;
 
@@ -8,9 +10,6 @@ const FIRST_AREA_BLOCK: u64 = 2;
 
 /// The last block in use has the label's second copy.
 const SECOND_LABEL_BLOCKS: u64 = 1;
-
-/// Stripes of a tetris: what is written to the spindles together.
-const TETRIS_STRIPES: usize = 64;
 
 /// The sizes of a log device's areas, in blocks of 4 KiB: two halves for redo records, then two for host records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +27,7 @@ impl LogLayout {
     /// What a record with `data_bytes` counts against the capacity of a half.
     #[must_use]
     pub fn accounted_bytes(data_bytes: u64) -> u64 {
-        Self::ACCOUNTED_RECORD_BYTES + data_bytes.next_multiple_of(512)
+        Self::ACCOUNTED_RECORD_BYTES + data_bytes.next_multiple_of(SECTOR_BYTES)
     }
 
     /// A log whose halves each take records that are accounted with `half_bytes` in sum, however they fall into groups,
@@ -43,8 +42,9 @@ impl LogLayout {
     /// A half of the redo area takes four of the largest redo records: a tetris of 64 stripes on all spindles.
     #[must_use]
     pub fn new(half_bytes: u64, spindles: u16) -> Self {
-        let largest =
-            RecordHeader::record_bytes(redo_data_bytes(TETRIS_STRIPES * usize::from(spindles)));
+        let largest = RecordHeader::record_bytes(redo_data_bytes(
+            ROW_STRIPES as usize * usize::from(spindles),
+        ));
         Self {
             redo_half_blocks: 4 * largest.div_ceil(BLOCK_BYTES) as u64,
             half_blocks: half_bytes.div_ceil(BLOCK_BYTES as u64),

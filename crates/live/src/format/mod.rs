@@ -1,8 +1,8 @@
-//! What lies where on the devices of an array: codecs without I/O.
+//! The on-disk format of an array's devices: codecs without I/O.
 //!
-//! `docs/format.md` has the same as tables, and why it is so; a test compares them with [`TABLES`]. All numbers are
-//! little endian. Every structure begins with a magic number and a version and has a CRC-32C over itself, but for a
-//! checksum entry, which has 64 bytes and is told by its array's tag.
+//! `docs/format.md` has the same as tables, with the reasons; a test compares them with [`TABLES`]. All numbers are
+//! little endian. Every structure begins with a magic number and a version and has a CRC-32C over itself, except a
+//! checksum entry, which has 64 bytes and carries its array's tag.
 
 use strewn_array::crc32c;
 
@@ -42,18 +42,19 @@ use std::fmt;
 /// The version of the format that this program writes.
 pub const FORMAT: Version = Version { major: 1, minor: 0 };
 
-/// The incompatible feature of an array that has, or had, snapshots: who does not know of them would take their blocks for free.
+/// The incompatible feature of an array that has, or had, snapshots: a program that ignored them would treat their
+/// blocks as free.
 pub const FEATURE_SNAPSHOTS: u64 = 1;
 
 /// The incompatible features that this program knows.
 pub const KNOWN_INCOMPATIBLE_FEATURES: u64 = FEATURE_SNAPSHOTS;
 
-/// A version of the format. A program reads those of its own major number.
+/// A version of the format. A program reads the versions of its own major number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
-    /// Changes with what a program that does not know it would misread.
+    /// Changes if a program that does not know the change would misread the array.
     pub major: u16,
-    /// Changes with what a program that does not know it can ignore.
+    /// Changes if a program that does not know the change can ignore it.
     pub minor: u16,
 }
 
@@ -75,10 +76,10 @@ impl Version {
     }
 }
 
-/// Why bytes are not taken for what they should be, or a value cannot be written.
+/// Why bytes are not a valid structure, or a value cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// The magic number is another one.
+    /// The magic number is different.
     #[error("there is no {what} of a Strewn array here")]
     NotOurs {
         /// The structure.
@@ -88,6 +89,7 @@ pub enum FormatError {
     #[error(
         "the {what} is of format {found}, older than format {FORMAT} that this program reads: use the Strewn of then"
     )]
+    /// An older program wrote it.
     Older {
         /// The structure.
         what: &'static str,
@@ -98,6 +100,7 @@ pub enum FormatError {
     #[error(
         "the {what} is of format {found}, newer than format {FORMAT} that this program reads: use a newer Strewn"
     )]
+    /// A newer program wrote it.
     Newer {
         /// The structure.
         what: &'static str,
@@ -124,7 +127,7 @@ pub enum FormatError {
         /// The CRC-32C of its bytes.
         computed: u32,
     },
-    /// A field has a value that no version of this major number writes, or that it has no room for.
+    /// A field has a value that no version of this major number writes, or that does not fit.
     #[error("the {what} has a {field} that cannot be: {value}")]
     Invalid {
         /// The structure.

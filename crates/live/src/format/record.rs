@@ -1,13 +1,14 @@
 //! Records of the log.
 
 use strewn_array::crc32c_of_parts;
+use strewn_base::SECTOR_BYTES;
 
 use super::{ArrayTag, FORMAT, Field};
 
 /// Bytes of a record's header; its data follows.
 pub const RECORD_HEADER_BYTES: usize = 64;
 
-/// Records begin at multiples of this many bytes; what lies between is zeros.
+/// Records begin at multiples of this many bytes, with zeros in between.
 pub const RECORD_ALIGNMENT: usize = 64;
 
 const MAGIC_BYTES: &[u8; 4] = b"SLOG";
@@ -27,27 +28,26 @@ const CRC: Field = Field::new("CRC-32C", 60, 4);
 pub(super) const FIELDS: &[Field] =
     &[MAGIC, MAJOR, KIND, TAG, SEQUENCE, FOLLOWS, FIRST, SECOND, LENGTH, DURABLE, CRC];
 
-/// What a record is about.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordKind {
-    /// The host wrote; the data are the bytes.
+    /// A host write. Its data follows.
     Write {
         /// The first sector (of 512 bytes) of the LUN.
         first_sector: u64,
         /// How many sectors.
         sectors: u64,
     },
-    /// The host gave back a range of the LUN, which reads as zeros from then on. Without data.
+    /// An unmap of a range of the LUN, which reads as zeros from then on. It has no data.
     Unmap {
         /// The first sector (of 512 bytes) of the LUN.
         first_sector: u64,
         /// How many sectors.
         sectors: u64,
     },
-    /// Block writes that must all reach their spindles or none; the data are what
-    /// [`encode_redo`](super::encode_redo) makes.
+    /// Block writes that must be atomic. The data is encoded by [`encode_redo`](super::encode_redo).
     Redo {
-        /// The sequence number of the first redo record that is still needed: what those before wrote is safe.
+        /// The first redo record that is still needed: what earlier ones wrote is safe.
         needed_from: u64,
     },
 }
@@ -55,11 +55,11 @@ pub enum RecordKind {
 /// The header of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// Its number, of those of its stream (host records, redo records): from 1, rising, never used twice.
+    /// Its number in its stream (host records or redo records): from 1, rising, never reused.
     pub sequence: u64,
-    /// The number of the record before it in its stream, which is one less but where a recovery lies between.
+    /// The number of the previous record of its stream: one less, unless a recovery lies between.
     pub follows: u64,
-    /// All records of its stream up to this number were durable when it was made: where one of them is missing that no
+    /// All records of its stream up to this number were durable when it was made. If one of them is missing that no
     /// superblock covers, the device has lost it.
     pub durable: u64,
     /// What it is about.
@@ -110,7 +110,7 @@ impl RecordHeader {
         let (first, second) = (FIRST.u64(header), SECOND.u64(header));
         let data_bytes = LENGTH.u32(header);
         let kind = match KIND.u16(header) {
-            1 if second.checked_mul(512) == Some(u64::from(data_bytes)) => {
+            1 if second.checked_mul(SECTOR_BYTES) == Some(u64::from(data_bytes)) => {
                 RecordKind::Write { first_sector: first, sectors: second }
             }
             2 if data_bytes == 0 => RecordKind::Unmap { first_sector: first, sectors: second },
@@ -123,7 +123,7 @@ impl RecordHeader {
         (is_ours && in_order).then_some(Self { sequence, follows, durable, kind, data_bytes })
     }
 
-    /// Whether `header` has the CRC-32C of itself and `data`: whether all of the record was written.
+    /// Whether `header` has the CRC-32C of itself and `data`, so that the whole record was written.
     #[must_use]
     pub fn is_whole(header: &[u8; RECORD_HEADER_BYTES], data: &[u8]) -> bool {
         CRC.u32(header) == crc32c_of_parts([&header[..CRC.offset], data])

@@ -1,8 +1,8 @@
-//! Where a spindle's blocks lie on its device. Everything is counted in blocks of 4 KiB.
+//! Where a spindle's blocks are on its device, in blocks of 4 KiB.
 
 use strewn_raid::Dbn;
 
-/// The device block of the first row; before it are label, superblocks and what is reserved.
+/// The device block of the first row. Before it are the label, the superblocks and reserved blocks.
 pub const FIRST_ROW_BLOCK: u64 = 16;
 
 /// Data blocks in a row; one checksum block has an entry for each.
@@ -29,14 +29,14 @@ pub fn checksum_block(row: u64) -> u64 {
     FIRST_ROW_BLOCK + ROW_BLOCKS * row + ROW_DATA_BLOCKS
 }
 
-/// How many blocks a spindle has whose device has `device_blocks`: those of whole rows.
+/// The blocks of a spindle whose device has `device_blocks`: those of whole rows.
 #[must_use]
 pub fn data_blocks(device_blocks: u64) -> u64 {
     device_blocks.saturating_sub(FIRST_ROW_BLOCK + SECOND_LABEL_BLOCKS) / ROW_BLOCKS
         * ROW_DATA_BLOCKS
 }
 
-/// The fewest blocks of a device whose spindle has `data_blocks` or, to fill the last row, a few more.
+/// The fewest device blocks for a spindle of at least `data_blocks` blocks, rounded up to whole rows.
 #[must_use]
 pub fn device_blocks_for(data_blocks: u64) -> u64 {
     FIRST_ROW_BLOCK + data_blocks.div_ceil(ROW_DATA_BLOCKS) * ROW_BLOCKS + SECOND_LABEL_BLOCKS

@@ -1,4 +1,4 @@
-//! The superblock: the last consistency point that is safe.
+//! The superblock: the last durable consistency point.
 
 use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::{Root, crc32c};
@@ -56,20 +56,20 @@ pub(super) const FIELDS: &[Field] = &[
     CRC,
 ];
 
-/// A superblock. Every spindle that is present has it.
+/// A superblock. Every spindle that is present has the same one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
     /// The array.
     pub array: Identity,
-    /// The number of the consistency point, raised by one each; its parity says which slot it goes to.
+    /// The number of the consistency point: one more than the last. Its parity selects the slot.
     pub checkpoint: u64,
-    /// The sequence number of the first host record of the log that it does not cover.
+    /// The first host record of the log that it does not cover.
     pub log_start: u64,
-    /// The sequence number of the first redo record of the log whose block writes it may not cover.
+    /// The first redo record of the log whose block writes it may not cover.
     pub redo_start: u64,
-    /// What leads to everything else.
+    /// Leads to everything else.
     pub root: Root,
-    /// The sequence of the labels that were right when it was written.
+    /// The sequence of the labels when it was written.
     pub label_sequence: u64,
     /// Whether the array was shut down with it: nothing was written after it.
     pub clean: bool,
@@ -78,7 +78,7 @@ pub struct Superblock {
 }
 
 impl Superblock {
-    /// One that is to follow this one, and says the same of an array that runs.
+    /// The superblock after this one, with the same contents, of an array that is running.
     #[must_use]
     pub fn next(&self) -> Self {
         Self { checkpoint: self.checkpoint + 1, clean: false, ..self.clone() }
@@ -154,7 +154,7 @@ impl Superblock {
         })
     }
 
-    /// The newest good one of `array` among the slots of its spindles, if any is good.
+    /// The newest valid superblock of `array` in the slots of its spindles.
     pub fn newest<'a>(slots: impl IntoIterator<Item = &'a [u8]>, array: Identity) -> Option<Self> {
         let good = slots.into_iter().filter_map(|slot| Self::decode(slot).ok());
         good.filter(|superblock| superblock.array == array)

@@ -21,6 +21,8 @@ mod redo;
 mod scan;
 mod stream;
 
+use strewn_base::SECTOR_BYTES;
+
 use crate::device::{DeviceIndex, Io, IoCompletion, IoError};
 use crate::format::{ArrayTag, LogLayout, RecordKind, RedoWrite};
 
@@ -153,8 +155,8 @@ impl Log {
     /// # Panics
     /// Where `data` is no multiple of 512 bytes, or has 4 GiB.
     pub fn append_write(&mut self, first_sector: u64, data: &[u8]) -> Result<u64, HalfFull> {
-        assert!(data.len().is_multiple_of(512), "a host writes whole sectors");
-        let sectors = (data.len() / 512) as u64;
+        assert!(data.len().is_multiple_of(SECTOR_BYTES as usize), "a host writes whole sectors");
+        let sectors = data.len() as u64 / SECTOR_BYTES;
         self.append_host(RecordKind::Write { first_sector, sectors }, data)
     }
 

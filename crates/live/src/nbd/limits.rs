@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// The bytes that a sector has: the least that a client may ask for.
-pub(super) const SECTOR_BYTES: u64 = 512;
+use strewn_base::SECTOR_BYTES;
+
 /// The protocol wants unfragmented reads of this size to be possible.
 const UNFRAGMENTED_BYTES: u32 = 64 << 10;
 

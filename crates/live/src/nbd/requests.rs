@@ -1,7 +1,9 @@
 //! What a request's head asks for, and whether it may.
 
+use strewn_base::SECTOR_BYTES;
+
 use super::export::Request;
-use super::limits::{Limits, SECTOR_BYTES};
+use super::limits::Limits;
 use super::options::{Agreed, Offer};
 use super::protocol::{Errno, RequestHeader, command, command_flag as flag};
 

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use strewn_base::SECTOR_BYTES;
+
 use super::budget::{Budget, Usage};
 use super::clients::{Served, accept_until_told};
 use super::export::Export;
-use super::limits::{Limits, LimitsError, SECTOR_BYTES};
+use super::limits::{Limits, LimitsError};
 use super::listener::{Address, Listener};
 use super::options::Offer;
 use super::protocol::STRING_BYTES;

@@ -47,9 +47,7 @@ use strewn_raid::{Dbn, SpindleIndex};
 
 use crate::device::{BLOCK_BYTES, DeviceIndex, Io, IoId, IoRequest};
 use crate::format::{ArrayTag, BlockTag, Superblock};
-use operation::{
-    Extent, IoPurpose, Operation, OperationKind, PartWork, RowPart, SECTOR_BYTES, SentIo,
-};
+use operation::{Extent, IoPurpose, Operation, OperationKind, PartWork, RowPart, SECTOR, SentIo};
 use pool::BufferPool;
 use rows::{RowId, Rows};
 
@@ -170,8 +168,8 @@ impl Store {
         checkpoint: u64,
     ) {
         let length: usize = bytes.iter().map(|part| part.len()).sum();
-        assert!(length.is_multiple_of(SECTOR_BYTES), "a write has whole sectors");
-        let extent = Extent { spindle, first_sector, sectors: (length / SECTOR_BYTES) as u64 };
+        assert!(length.is_multiple_of(SECTOR), "a write has whole sectors");
+        let extent = Extent { spindle, first_sector, sectors: (length / SECTOR) as u64 };
         assert_eq!(block_tag.len(), extent.blocks(), "a write says of each block what it holds");
         if !self.is_present(spindle) {
             self.finished.push(StoreEvent::Write { token, result: Err(StoreError::SpindleLost) });

@@ -1,5 +1,6 @@
 //! Operations in progress, and the part that each has in a row of blocks.
 
+use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::api::{BlockState, StoreError, Token};
@@ -8,10 +9,7 @@ use crate::device::{BLOCK_BYTES, Buffer};
 use crate::format::{BlockTag, ENTRY_BYTES};
 
 /// Bytes of a sector.
-pub(super) const SECTOR_BYTES: usize = 512;
-
-/// Sectors of a block.
-pub(super) const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
+pub(super) const SECTOR: usize = SECTOR_BYTES as usize;
 
 /// Sectors of a spindle, and the blocks that they touch.
 #[derive(Debug, Clone, Copy)]
@@ -33,11 +31,11 @@ impl Extent {
 
     /// Bytes of the first block before the first sector.
     pub(super) fn lead(self) -> usize {
-        (self.first_sector % BLOCK_SECTORS) as usize * SECTOR_BYTES
+        (self.first_sector % BLOCK_SECTORS) as usize * SECTOR
     }
 
     pub(super) fn bytes(self) -> usize {
-        self.sectors as usize * SECTOR_BYTES
+        self.sectors as usize * SECTOR
     }
 
     /// Whether it covers block number `block` of it in full.

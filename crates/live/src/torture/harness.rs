@@ -1,4 +1,4 @@
-//! Simulated devices whose power can go at any I/O, in the middle of whatever waits for them.
+//! Simulated devices whose power can fail at any I/O, whatever waits for them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use crate::device::{
     SimulatedDisk, Waker,
 };
 
-/// I/Os of one life at most: with more, something goes round in circles.
+/// The most I/Os of one incarnation. With more, something loops.
 const MOST_STEPS: u64 = 2_000_000;
 
-/// Waits for nothing, one behind the other, at most.
+/// The most consecutive waits for nothing.
 const MOST_IDLE_WAITS: u32 = 5_000;
 
-/// Something that happens to a device.
+/// An event of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     Lose(DeviceIndex),
@@ -22,21 +22,21 @@ pub(super) enum Event {
     Slow(DeviceIndex, u32),
 }
 
-/// Devices that lose their power after so many I/Os. From then on nothing reaches them, and whatever they are asked comes
-/// back as gone: so everything that waits for them comes to an end.
+/// Devices that lose power after a number of I/Os. From then on every I/O completes as gone, so that everything that
+/// waits for them ends.
 #[derive(Debug)]
 pub(super) struct Harness {
     pub(super) devices: SimulatedDevices,
-    /// I/Os done.
+    /// I/Os completed.
     pub(super) steps: u64,
-    /// After how many of them the power goes.
+    /// After how many of them the power fails.
     pub(super) cut_at: u64,
-    /// What happens after how many of them, in that order.
+    /// Events, in the order of the number of I/Os that they happen after.
     pub(super) events: Vec<(u64, Event)>,
     pub(super) is_off: bool,
-    /// Why it looks as though this would never end, if it does.
+    /// If it seems that this would never end, why.
     pub(super) hung: Option<String>,
-    /// Devices that are lost, and not replaced.
+    /// Devices that are lost and not replaced.
     pub(super) lost: BTreeSet<DeviceIndex>,
     under_way: Vec<(IoId, DeviceIndex)>,
     gone: Vec<IoCompletion>,
@@ -59,7 +59,7 @@ impl Harness {
         }
     }
 
-    /// The power goes, and comes back to devices that nobody asks for anything.
+    /// The power fails, and returns to devices that nobody uses.
     pub(super) fn cut(&mut self) {
         if self.is_off {
             return;
@@ -71,7 +71,7 @@ impl Harness {
         }
     }
 
-    /// The program ends without another word, and what it had asked for is done.
+    /// The program ends abruptly, and the I/Os that it had issued complete.
     pub(super) fn drain(&mut self) {
         while !self.is_off && self.devices.step().is_some() {}
         self.is_off = true;

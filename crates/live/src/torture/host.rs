@@ -1,23 +1,20 @@
-//! What the host asks for, and what it must be answered.
+//! The host: its requests, and the answers that it must get.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use strewn_base::Rng;
+use strewn_base::{BLOCK_SECTORS, Rng, SECTOR_BYTES};
 
 use super::rng::SpreadDraws;
 use super::shadow::{self, Shadow, Version, WrittenRange};
 use crate::engine::{Answer, HostRequest, RequestError, RequestId};
 
-/// Sectors of a block of 4 KiB.
-const BLOCK: u64 = 8;
-
-/// A request that is not answered.
+/// A request that was not answered yet.
 enum Outstanding {
     Read {
         sectors: Range<u64>,
         before: Vec<Version>,
-        /// Writes that were under way at any time since: their versions are right as well.
+        /// Writes in flight at any time since: their versions are right too.
         also: Vec<WrittenRange>,
     },
     Write(Vec<WrittenRange>),
@@ -28,11 +25,11 @@ enum Outstanding {
 pub(super) struct Host {
     next_id: u64,
     outstanding: BTreeMap<u64, Outstanding>,
-    /// Sectors of the LUN that are written more often than others.
+    /// Sectors that are written more often than others.
     hot: Vec<u64>,
-    /// As the engine says.
+    /// As the engine reports it.
     pub(super) piece_sectors: u64,
-    /// Whether blocks that are given back are zeros from then on; otherwise they stay as they are, and zeros are written.
+    /// Whether unmapped blocks read as zeros; otherwise they keep their contents, and zeros are written.
     pub(super) supports_unmap: bool,
     most_sectors: u64,
 }
@@ -44,7 +41,7 @@ impl Host {
             next_id: 0,
             outstanding: BTreeMap::new(),
             hot,
-            piece_sectors: BLOCK,
+            piece_sectors: BLOCK_SECTORS,
             supports_unmap: true,
             most_sectors,
         }
@@ -54,7 +51,7 @@ impl Host {
         self.outstanding.len()
     }
 
-    /// A request of any kind; nothing where it would get in the way of a write under way.
+    /// A request of any kind; `None` if it would overlap a write in flight.
     pub(super) fn draw(
         &mut self,
         rng: &mut Rng,
@@ -102,8 +99,8 @@ impl Host {
             false => rng.within(0..lun_sectors),
         };
         if rng.one_in(2) {
-            first -= first % BLOCK;
-            count = count.next_multiple_of(BLOCK);
+            first -= first % BLOCK_SECTORS;
+            count = count.next_multiple_of(BLOCK_SECTORS);
         }
         let first = first.min(lun_sectors - count.min(lun_sectors));
         first..(first + count).min(lun_sectors)
@@ -132,7 +129,7 @@ impl Host {
         (RequestId(self.next_id), request)
     }
 
-    /// What of a request is there or not as one.
+    /// The parts of a request that are each atomic.
     fn pieces(
         &self,
         request: &HostRequest,
@@ -144,7 +141,8 @@ impl Host {
         while start < sectors.end {
             let next = (start / self.piece_sectors + 1) * self.piece_sectors;
             let end = next.min(sectors.end);
-            let (inner_start, inner_end) = (start.next_multiple_of(BLOCK), end / BLOCK * BLOCK);
+            let (inner_start, inner_end) =
+                (start.next_multiple_of(BLOCK_SECTORS), end / BLOCK_SECTORS * BLOCK_SECTORS);
             let parts = match request {
                 HostRequest::Unmap(_) if !self.supports_unmap || inner_start >= inner_end => vec![],
                 HostRequest::Unmap(_) => std::iter::once(inner_start..inner_end).collect(),
@@ -160,7 +158,7 @@ impl Host {
         pieces
     }
 
-    /// An answer has come; the versions that a read has found.
+    /// Verifies an answer; gives the versions that a read found.
     pub(super) fn on_answer(
         &mut self,
         id: RequestId,
@@ -181,7 +179,7 @@ impl Host {
             }
             (Outstanding::Flush, Ok(Answer::Done)) => {}
             (Outstanding::Read { sectors, before, also }, Ok(Answer::Bytes(bytes))) => {
-                if bytes.len() as u64 != (sectors.end - sectors.start) * 512 {
+                if bytes.len() as u64 != (sectors.end - sectors.start) * SECTOR_BYTES {
                     return Err(format!("a read of sectors {sectors:?} has {} bytes", bytes.len()));
                 }
                 let found = shadow::versions_of(sectors.start, &bytes)?;
@@ -201,7 +199,7 @@ impl Host {
         Ok(None)
     }
 
-    /// Nobody answers any more: what was written is there or not.
+    /// No more answers come: each unanswered write is there or not.
     pub(super) fn abandon(&mut self, shadow: &mut Shadow) {
         for one in std::mem::take(&mut self.outstanding).into_values() {
             if let Outstanding::Write(pieces) = one {

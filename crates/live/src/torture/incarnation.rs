@@ -1,8 +1,8 @@
-//! One life of an array: from its start to its end, whatever that is.
+//! One incarnation of an array, from its start to its end.
 
 use strewn_raid::SpindleIndex;
 
-use strewn_base::Rng;
+use strewn_base::{Rng, SECTOR_BYTES};
 
 use super::harness::Harness;
 use super::host::Host;
@@ -17,23 +17,23 @@ use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_wri
 use crate::running::RunningArray;
 use crate::snapshots::SnapshotError;
 
-/// Sectors that are read at once when all of the LUN is.
+/// Sectors per read when the whole LUN is read.
 const SCAN_SECTORS: u64 = 512;
 
-/// How a life ended.
+/// How an incarnation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The power went.
+    /// The power failed.
     Crash,
-    /// The power went before the array had started.
+    /// The power failed before the array had started.
     CrashAtStart,
-    /// The array stopped for want of room.
+    /// The array stopped for lack of space.
     Stopped,
     /// It was shut down.
     ShutDown,
 }
 
-/// The power went, or something does not hold.
+/// The power failed, or something does not hold.
 enum Stop {
     Ended(End),
     Wrong(String),
@@ -47,12 +47,12 @@ impl From<String> for Stop {
 
 type Array<'a, A> = RunningArray<&'a mut Harness, A>;
 
-/// A life.
+/// A running incarnation.
 pub(super) struct Incarnation<'a> {
     schedule: &'a mut Schedule,
     rng: Rng,
     host: Host,
-    /// The LUN as it is read, while it is.
+    /// What was read of the LUN, during a scan.
     scan: Option<Vec<Version>>,
     is_last: bool,
 }
@@ -170,7 +170,7 @@ impl<'a> Incarnation<'a> {
     ) {
         self.schedule.trace(|| match &request {
             HostRequest::Write { first_sector, data } => {
-                let end = first_sector + data.len() as u64 / 512;
+                let end = first_sector + data.len() as u64 / SECTOR_BYTES;
                 format!("{} Write({first_sector}..{end})", id.0)
             }
             request => format!("{} {request:?}", id.0),
@@ -208,7 +208,7 @@ impl<'a> Incarnation<'a> {
         stopped.map_or(Ok(()), |why| Err(self.stopped(array, &why)))
     }
 
-    /// Reads all of the LUN and holds it against what the host was told.
+    /// Reads the whole LUN and compares it with what the host was told.
     fn scan<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         let sectors = self.schedule.plan.lun_sectors();
         self.scan = Some(vec![0; sectors as usize]);
@@ -233,7 +233,7 @@ impl<'a> Incarnation<'a> {
         Ok(self.schedule.shadow.reconcile_snapshots(&names)?)
     }
 
-    /// Deletes a snapshot and takes one, or not. All that the LUN has is known and on the spindles.
+    /// May delete a snapshot, and may take one. The whole LUN is known and on the spindles.
     fn change_snapshots<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         let (shadow, rng) = (&mut self.schedule.shadow, &mut self.rng);
         let names: Vec<String> = shadow.snapshots.keys().cloned().collect();
@@ -271,7 +271,7 @@ impl<'a> Incarnation<'a> {
         }
     }
 
-    /// Has what lies on the spindles checked, if nothing is on its way to them.
+    /// Checks the spindles, if nothing is in flight to them.
     fn check<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         if !array.engine().is_clean() || array.is_waiting() {
             return Ok(());
@@ -282,7 +282,7 @@ impl<'a> Incarnation<'a> {
         Ok(())
     }
 
-    /// A blank device takes the place of a spindle that the array knows to be lost.
+    /// Replaces a spindle that the array has as lost by a blank device.
     fn replace<A: LiveArray>(&mut self, array: &mut Array<'_, A>) {
         let members = &array.engine().label().members;
         let failed = members.iter().position(|member| member.state == MemberState::Failed);
@@ -296,7 +296,7 @@ impl<'a> Incarnation<'a> {
         array.engine_mut().replaced(now_ns, SpindleIndex(spindle as u16));
     }
 
-    /// Waits until all that is lost is replaced and rebuilt.
+    /// Waits until everything that is lost is replaced and rebuilt.
     fn rebuild<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         let mut turns = 0u64;
         loop {

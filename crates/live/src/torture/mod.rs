@@ -1,15 +1,16 @@
-//! Whole arrays under faults: schedules drawn from seeds, over simulated devices, with everything checked.
+//! Whole arrays under faults: schedules drawn from seeds, on simulated devices, with everything verified.
 //!
-//! A schedule is an array of a few small spindles and several lives of it. In each the array is started from what the
-//! devices have, all of its LUN is held against what the host was told, and [`check`](crate::check) looks at what lies on
-//! the spindles, also at what the life before has left, with its redo records. Then a host reads and writes, and meanwhile
-//! happens what the [`ScheduleKind`] of the schedule says; until the power goes, or the array is shut down. All of it follows from
-//! one number, without threads and with a time of its own, so that what fails once fails again.
+//! A schedule is an array of a few small spindles and several incarnations of it. Each incarnation restarts the array
+//! from what is on the devices, compares its whole LUN with what the host was told, and runs [`check`](crate::check)
+//! on the spindles, which also verifies what the previous incarnation left, redo records included. Then a host reads
+//! and writes while faults of the schedule's [`ScheduleKind`] happen, until the power fails or the array is shut
+//! down. Everything follows from one number, without threads and with a clock of its own, so that a failure repeats.
 //!
-//! Of arrays that write anywhere snapshots are taken and deleted when a life begins, and all there are read when it ends.
+//! In write-anywhere arrays, snapshots are taken and deleted when an incarnation begins, and all of them are read
+//! when it ends.
 //!
-//! What must hold: every write that was acknowledged is there. One that was not is there or not, piece by piece. No read
-//! brings what was not written there. Nothing is refused as long as there are no more faults than parity is made for.
+//! What must hold: every acknowledged write is there. An unacknowledged write is there or not, piece by piece. No
+//! read returns what was not written there. Nothing is refused unless faults exceed what parity covers.
 
 mod harness;
 mod host;
@@ -24,31 +25,31 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::configuration::LayoutName;
 
-/// What happens in a schedule, beside host requests and losses of power.
+/// The faults of a schedule, besides power losses during host requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ScheduleKind {
-    /// Losses of power alone.
+    /// Only power losses.
     Crashes,
-    /// Spindles are lost and replaced; the power stays.
+    /// Spindles are lost and replaced. The power stays on.
     Losses,
-    /// Spindles are lost and replaced, and the power goes. A spindle that was lost may be back with the power.
+    /// Spindles are lost and replaced, and the power fails. A lost spindle may return with the power.
     LossesAndCrashes,
-    /// Blocks that cannot be read.
+    /// Unreadable blocks.
     ReadErrors,
-    /// Bits that flip at rest.
+    /// Bit flips at rest.
     Corruption,
     /// Writes that land elsewhere.
     MisdirectedWrites,
-    /// Writes that are reported done and never happen.
+    /// Writes that are reported as done and never happen.
     LostWrites,
-    /// No room under a device.
+    /// A device without space.
     NoRoom,
-    /// All of it.
+    /// All of these.
     Everything,
 }
 
 impl ScheduleKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 9] = [
         Self::Crashes,
         Self::Losses,
@@ -67,7 +68,7 @@ impl ScheduleKind {
         Self::ALL[(seed % Self::ALL.len() as u64) as usize]
     }
 
-    /// Whether spindles do wrong without saying so.
+    /// Whether spindles have faults that they do not report.
     pub(crate) fn is_silent(self) -> bool {
         matches!(
             self,
@@ -80,7 +81,7 @@ impl ScheduleKind {
     }
 }
 
-/// The layout of a seed's array, if nothing else is asked for. Each kind of schedule has all of them.
+/// The layout of a seed's array, unless one is asked for. Every kind of schedule gets every layout.
 #[must_use]
 pub fn layout_of(seed: u64) -> LayoutName {
     match seed / ScheduleKind::ALL.len() as u64 % 4 {
@@ -91,33 +92,33 @@ pub fn layout_of(seed: u64) -> LayoutName {
     }
 }
 
-/// Which schedules, and how much is told of them.
+/// Which schedules to run, and how verbosely.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Only arrays of this layout; nothing: [`layout_of`] each seed.
+    /// Only arrays of this layout; by default, [`layout_of`] each seed.
     pub layout: Option<LayoutName>,
-    /// Whether every step is written to standard error.
+    /// Whether to write every step to standard error.
     pub verbose: bool,
 }
 
-/// What a schedule has been through.
+/// What happened in a schedule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Lives, those that ended before the array had started among them.
+    /// Incarnations, including those that ended before the array had started.
     pub incarnations: u64,
-    /// Losses of power.
+    /// Power losses.
     pub crashes: u64,
-    /// Of them those before the array had started.
+    /// Power losses before the array had started.
     pub crashes_at_start: u64,
     /// Host requests.
     pub requests: u64,
     /// Spindles lost.
     pub losses: u64,
-    /// Rebuilds that came to their ends.
+    /// Completed rebuilds.
     pub rebuilds: u64,
     /// Silent faults and read errors.
     pub silent_faults: u64,
-    /// Times that the array stopped for want of room.
+    /// Times that the array stopped for lack of space.
     pub stops: u64,
     /// I/Os of devices.
     pub ios: u64,
@@ -146,7 +147,7 @@ impl std::ops::AddAssign for Summary {
 /// A schedule in which something did not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleFailure {
-    /// The schedule.
+    /// The schedule's seed.
     pub seed: u64,
     /// Its kind.
     pub kind: ScheduleKind,
@@ -154,9 +155,9 @@ pub struct ScheduleFailure {
     pub layout: LayoutName,
     /// The array.
     pub array: String,
-    /// In which life, from 0.
+    /// The incarnation, from 0.
     pub incarnation: u64,
-    /// After how many I/Os of it.
+    /// The I/Os completed in it.
     pub step: u64,
     /// What was expected, and what was found.
     pub what: String,

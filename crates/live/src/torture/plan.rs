@@ -1,4 +1,4 @@
-//! What is drawn for a schedule: the array, and what is done to it.
+//! What is drawn for a schedule: the array, and its faults.
 
 use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::in_place::{InPlaceConfig, LunLayout, Raid5Layout};
@@ -6,7 +6,7 @@ use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfi
 use strewn_array::{ProcessorCosts, Root};
 use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
 
-use strewn_base::Rng;
+use strewn_base::{BLOCK_SECTORS, Rng};
 
 use super::ScheduleKind;
 use super::rng::{SpreadDraws, stream};
@@ -19,7 +19,7 @@ use crate::format::{
     SUPERBLOCK_SLOTS, Superblock, device_blocks_for, redo_data_bytes,
 };
 
-/// A schedule's array, and its fate in outline.
+/// A schedule's array and the outline of its fate.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) kind: ScheduleKind,
@@ -32,10 +32,10 @@ pub(super) struct Plan {
     pub(super) operations: u64,
     pub(super) depth: u64,
     pub(super) most_sectors: u64,
-    /// Spindles that do wrong silently, and how often.
+    /// Spindles with silent faults.
     pub(super) silent: Vec<u16>,
     pub(super) rates: FaultRates,
-    /// Spindles that may be lost and not yet rebuilt at once.
+    /// How many spindles may be lost, and not yet rebuilt, at a time.
     pub(super) losses: usize,
     pub(super) full: bool,
 }
@@ -89,7 +89,8 @@ impl Plan {
         }
         if all || kind == ScheduleKind::LostWrites {
             rates.lost_per_million = write_rate;
-            // A block and its checksum are written one behind the other, and would hardly ever be lost together else.
+            // A block and its checksum are written one after the other, and would otherwise hardly ever be lost
+            // together.
             rates.lost_in_a_row = 5;
         }
         Self {
@@ -112,7 +113,7 @@ impl Plan {
 
     pub(super) fn lun_sectors(&self) -> u64 {
         match &self.config {
-            ArrayConfig::WriteAnywhere(config) => u64::from(config.file_blocks) * 8,
+            ArrayConfig::WriteAnywhere(config) => u64::from(config.file_blocks) * BLOCK_SECTORS,
             ArrayConfig::InPlace(config) => config.lun_sectors,
         }
     }
@@ -121,7 +122,7 @@ impl Plan {
         spindles_of(&self.config)
     }
 
-    /// The array in a line.
+    /// The array in one line.
     pub(super) fn describe(&self) -> String {
         let log_kib = self.label.log_half_blocks * 4;
         match &self.config {
@@ -137,17 +138,17 @@ impl Plan {
             ArrayConfig::InPlace(config) => format!(
                 "{} spindles of {} blocks, chunks of {}, segments of {}, LUN of {} blocks, cache of {}, log halves of {log_kib} KiB, redo halves of {} KiB",
                 config.layout.spindles(),
-                config.spindle_sectors / 8,
-                config.layout.unit_sectors() / 8,
-                config.layout.segment_sectors() / 8,
-                config.lun_sectors / 8,
-                config.write_cache_sectors / 8,
+                config.spindle_sectors / BLOCK_SECTORS,
+                config.layout.unit_sectors() / BLOCK_SECTORS,
+                config.layout.segment_sectors() / BLOCK_SECTORS,
+                config.lun_sectors / BLOCK_SECTORS,
+                config.write_cache_sectors / BLOCK_SECTORS,
                 self.label.redo_half_blocks * 4,
             ),
         }
     }
 
-    /// The disks of an array that was just made: labels and a superblock without a root, and nothing else.
+    /// The disks of a new array: labels and a superblock without a root.
     pub(super) fn disks(&self) -> Vec<SimulatedDisk> {
         let superblock = Superblock {
             array: self.label.array,
@@ -186,7 +187,7 @@ impl Plan {
         devices.collect()
     }
 
-    /// Devices with these disks, sound but for what goes wrong by itself.
+    /// Devices with these disks, without faults except silent ones.
     pub(super) fn devices(&self, seed: u64, disks: Vec<SimulatedDisk>) -> SimulatedDevices {
         let mut devices = SimulatedDevices::new(seed, disks);
         for device in 0..=self.spindles() {
@@ -198,7 +199,7 @@ impl Plan {
         devices
     }
 
-    /// A disk to take the place of one that is lost.
+    /// A blank disk to replace a lost one.
     pub(super) fn blank(&self) -> SimulatedDisk {
         SimulatedDisk::zeroed(self.label.device_blocks * BLOCK_BYTES as u64)
     }
@@ -214,7 +215,7 @@ fn spindles_of(config: &ArrayConfig) -> u16 {
 fn blocks_per_spindle(config: &ArrayConfig) -> u64 {
     match config {
         ArrayConfig::WriteAnywhere(config) => config.group.blocks_per_spindle(),
-        ArrayConfig::InPlace(config) => config.spindle_sectors / 8,
+        ArrayConfig::InPlace(config) => config.spindle_sectors / BLOCK_SECTORS,
     }
 }
 
@@ -222,7 +223,7 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
     let redundancy_sets = rng.pick(&[vec![5], vec![6], vec![8], vec![6, 7], vec![5, 5]]).clone();
     let chunk_blocks = *rng.pick(&[1, 2, 2, 4, 16, 64]);
     let segment_blocks = chunk_blocks * *rng.pick(&[1, 2, 4, 8]);
-    // Five segments of a spindle are dealt at a time; some more may be left over.
+    // Segments are dealt in rounds of five per spindle; some may be left over.
     let rounds = 1 + rng.within(0..160 / segment_blocks);
     let spindle_blocks = 5 * rounds * segment_blocks + rng.within(0..40);
     let [chunk_bytes, segment_bytes, spindle_bytes] =
@@ -239,7 +240,7 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
             VraidLayout::new(vraid, spindle_bytes).expect("a small disk group can be made").into()
         }
     };
-    let most_blocks = layout.lun_capacity_sectors() / 8;
+    let most_blocks = layout.lun_capacity_sectors() / BLOCK_SECTORS;
     let lun_blocks = match rng.one_in(3) {
         true => most_blocks,
         false => rng.spread(1..most_blocks.min(1_500) + 1),
@@ -247,9 +248,9 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
     let write_cache_sectors = rng.spread(40..4_000);
     InPlaceConfig {
         layout,
-        lun_sectors: lun_blocks * 8,
-        file_sectors: lun_blocks * 8,
-        spindle_sectors: spindle_blocks * 8,
+        lun_sectors: lun_blocks * BLOCK_SECTORS,
+        file_sectors: lun_blocks * BLOCK_SECTORS,
+        spindle_sectors: spindle_blocks * BLOCK_SECTORS,
         write_cache_sectors,
         destage_low_sectors: rng.within(0..write_cache_sectors / 2),
         destages_in_flight: rng.within(1..9) as u32,
@@ -257,9 +258,9 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
     }
 }
 
-/// The smallest halves that do, and up to a MiB.
+/// The smallest halves that suffice, and up to 1 MiB more.
 fn log_of_in_place(rng: &mut Rng, config: &InPlaceConfig) -> LogLayout {
-    let chunk_blocks = config.layout.unit_sectors() as usize / 8;
+    let chunk_blocks = config.layout.unit_sectors() as usize / BLOCK_SECTORS as usize;
     let record_bytes = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks));
     let least_redo = record_bytes.div_ceil(BLOCK_BYTES) as u64;
     LogLayout {
@@ -305,7 +306,7 @@ fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
         cache_start: CacheStart::Empty,
         processor: ProcessorCosts::default(),
     };
-    // The fewest areas that take it, and a few more.
+    // The fewest areas that suffice, and a few more.
     let mut blocks = area_stripes.max(64);
     loop {
         let config = of_blocks(group(blocks).expect("a small group can be made"));

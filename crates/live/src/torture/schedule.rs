@@ -1,4 +1,4 @@
-//! A schedule from its first life to its last.
+//! A schedule from its first incarnation to its last.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::offline::OfflineArray;
 use crate::restart::RestartError;
 use crate::snapshots::read_image_of;
 
-/// What a schedule knows between its lives.
+/// What a schedule carries from one incarnation to the next.
 pub(super) struct Schedule {
     seed: u64,
     pub(super) plan: Plan,
@@ -31,14 +31,14 @@ pub(super) struct Schedule {
     pub(super) summary: Summary,
     pub(super) verbose: bool,
     disks: Vec<SimulatedDisk>,
-    /// Devices that are not there when the next life begins.
+    /// Devices that are missing when the next incarnation begins.
     absent: BTreeSet<DeviceIndex>,
     injected: Vec<Injected>,
     harness: Harness,
     pub(super) incarnation: u64,
-    /// Stripes in which a spindle has done wrong silently.
+    /// Stripes in which a spindle had a silent fault.
     pub(super) injured: BTreeSet<u64>,
-    /// Whether the array was shut down last.
+    /// Whether the last incarnation was shut down.
     pub(super) was_shut_down: bool,
 }
 
@@ -84,7 +84,7 @@ impl Schedule {
         }
     }
 
-    /// Life after life, and one more in which nothing goes wrong.
+    /// Runs all incarnations, and then one in which nothing fails.
     pub(super) fn run(&mut self) -> Result<Summary, String> {
         if self.verbose {
             eprintln!("{}", self.failure(format!("{:?}", self.plan)));
@@ -111,7 +111,7 @@ impl Schedule {
         Ok(self.summary)
     }
 
-    /// Draws what happens in the next life.
+    /// Draws the events of the next incarnation.
     fn begin(&mut self, is_last: bool) {
         let rng = &mut self.rng;
         let seed = self.seed ^ (self.incarnation + 1) << 48;
@@ -138,7 +138,7 @@ impl Schedule {
             }
             for _ in 0..self.plan.losses {
                 let spindle = rng.within(0..spindles) as u16;
-                // One that is being rebuilt may be lost again.
+                // A spindle that is being rebuilt may be lost again.
                 let is_one_too_many =
                     broken.len() >= self.plan.losses && !broken.contains(&spindle);
                 if is_one_too_many || rng.one_in(3) {
@@ -175,10 +175,10 @@ impl Schedule {
         let injected = self.harness.devices.injected().to_vec();
         self.absent = std::mem::take(&mut self.harness.lost);
 
-        // One that was lost may be back with the power, as old as it is.
+        // A lost spindle may return with the power, as stale as it is.
         let rng = &mut self.rng;
         self.absent.retain(|_| rng.one_in(2));
-        // One that took another's place and has no label yet is nobody's: an array is put together without it.
+        // A replacement without a label yet belongs to nobody: the array is assembled without it.
         let spindles = (0..self.plan.spindles()).map(DeviceIndex);
         self.disks = self.harness.devices.disks();
         let is_nobodys = |one: &DeviceIndex| label_of(&self.disks[usize::from(one.0)]).is_none();
@@ -191,7 +191,7 @@ impl Schedule {
         self.injected.extend(injected);
     }
 
-    /// Notes in which stripes a fault may have left something wrong.
+    /// Records the stripes in which faults may have left something wrong.
     pub(super) fn note_injuries(&mut self, injected: &[Injected]) {
         for one in injected {
             for (offset, bytes) in place_of(&one.fault).into_iter().flatten() {
@@ -214,7 +214,7 @@ impl Schedule {
         }
     }
 
-    /// Whether what a check has found follows from what was injected.
+    /// Whether an inconsistency follows from an injected fault.
     fn is_injury(&self, problem: &Inconsistency) -> bool {
         let is_silent = |spindle: SpindleIndex| self.plan.silent.contains(&spindle.0);
         match problem {
@@ -229,7 +229,7 @@ impl Schedule {
         }
     }
 
-    /// Looks at what lies on the devices of an array that has come to rest.
+    /// Checks the devices of an array at rest.
     pub(super) fn check(&mut self, harness: &Harness, label: &Label) -> Result<(), String> {
         let devices = &harness.devices;
         let injected = devices.injected().to_vec();
@@ -237,14 +237,14 @@ impl Schedule {
         self.check_disks(devices.disks(), &harness.lost, label, |_| true)
     }
 
-    /// Looks at what the end of a life has left, with what redo records have. Labels and superblocks may have been under way.
+    /// Checks what an incarnation left, with its redo records. Labels and superblocks may have been in flight.
     fn check_what_is_left(&mut self) -> Result<(), String> {
         let mut devices = SimulatedDevices::new(1, self.disks.clone());
         for device in &self.absent {
             devices.close(*device);
         }
         let Some(label) = self.label(&devices)? else { return Ok(()) };
-        // A spindle that has come back and is marked as failed is not the array's any more.
+        // A spindle that returned and is marked as failed no longer belongs to the array.
         let failed = (0..).map(DeviceIndex).zip(&label.members);
         let failed = failed.filter(|(_, member)| member.state == MemberState::Failed);
         let mut absent = self.absent.clone();
@@ -282,7 +282,7 @@ impl Schedule {
         }
     }
 
-    /// Reads all snapshots that there are and holds them against what they must have.
+    /// Reads all snapshots and compares them with what they must hold.
     fn check_snapshots(
         &self,
         devices: &mut SimulatedDevices,
@@ -318,7 +318,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// The newest label on the devices that are there.
+    /// The newest label on the devices that are present.
     pub(super) fn label(&self, devices: &SimulatedDevices) -> Result<Option<Label>, String> {
         let device_blocks = self.plan.label.device_blocks;
         let label = newest_label(devices, &self.absent)?;
@@ -326,7 +326,7 @@ impl Schedule {
     }
 }
 
-/// Whether a finding only says that a device is not there.
+/// Whether a finding only says that a device is missing.
 fn is_of_lost(problem: &Inconsistency, lost: &BTreeSet<DeviceIndex>) -> bool {
     match problem {
         Inconsistency::Label { device, .. } => lost.contains(device),
@@ -335,7 +335,7 @@ fn is_of_lost(problem: &Inconsistency, lost: &BTreeSet<DeviceIndex>) -> bool {
     }
 }
 
-/// Where a fault has left something wrong: offsets and lengths.
+/// Where a fault left something wrong: offsets and lengths.
 fn place_of(fault: &Fault) -> Option<Vec<(u64, u64)>> {
     match *fault {
         Fault::Unreadable { offset, bytes } | Fault::LostWrite { offset, bytes, .. } => {
@@ -349,12 +349,12 @@ fn place_of(fault: &Fault) -> Option<Vec<(u64, u64)>> {
     }
 }
 
-/// The label of a device, by either copy.
+/// The label of a device, from either copy.
 fn label_of(disk: &SimulatedDisk) -> Option<Label> {
     let last = disk.size_bytes() - BLOCK_BYTES as u64;
     let copies = [0, last].map(|offset| {
         let mut bytes = vec![0; BLOCK_BYTES];
-        // What cannot be read is no label.
+        // An unreadable copy is none.
         if disk.read(offset, &mut bytes).is_err() {
             bytes.fill(0);
         }
@@ -363,7 +363,7 @@ fn label_of(disk: &SimulatedDisk) -> Option<Label> {
     Label::of_copies(&copies[0], &copies[1]).ok()
 }
 
-/// Of the labels of all devices the newest; of those that are as new, one whose device none of them calls failed.
+/// The newest label on all devices; of equally new ones, one whose device no other label has as failed.
 fn newest_label(
     devices: &SimulatedDevices,
     absent: &BTreeSet<DeviceIndex>,

@@ -1,14 +1,16 @@
-//! What the host knows of the LUN, sector by sector.
+//! What the host knows about the LUN, sector by sector.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-const SECTOR: usize = 512;
+use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 
-/// Names what a sector was written with; 0 is zeros.
+const SECTOR: usize = SECTOR_BYTES as usize;
+
+/// Names the contents of a sector; 0 is zeros.
 pub(super) type Version = u32;
 
-/// Sectors that are written as one.
+/// Sectors that are written atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WrittenRange {
     pub(super) sectors: Range<u64>,
@@ -18,14 +20,14 @@ pub(super) struct WrittenRange {
 /// The LUN as it must be.
 #[derive(Debug)]
 pub(super) struct Shadow {
-    /// The version of each sector that was acknowledged last.
+    /// The last acknowledged version of each sector.
     pub(super) acknowledged: Vec<Version>,
-    /// What was asked for and never answered: each is there or not.
+    /// Writes that were never answered: each is there or not.
     pub(super) unknown: Vec<WrittenRange>,
     versions: Version,
-    /// What the LUN had when each snapshot was taken, by name.
+    /// The LUN at the time of each snapshot, by name.
     pub(super) snapshots: BTreeMap<String, Vec<Version>>,
-    /// The one that was being taken, or deleted, when the power went: it is there or not.
+    /// The snapshot that was being taken or deleted when the power failed: it is there or not.
     pub(super) changing: Option<String>,
 }
 
@@ -50,13 +52,13 @@ impl Shadow {
         self.acknowledged[start as usize..end as usize].fill(written.version);
     }
 
-    /// Holds the whole LUN, as it was read after a restart, against what it must be; what was not known is known then.
+    /// Compares the whole LUN, as read after a restart, with what it must be. What was unknown is known from then on.
     pub(super) fn reconcile(&mut self, found: &[Version]) -> Result<(), String> {
         let mut expected = self.acknowledged.clone();
         for WrittenRange { sectors, version } in std::mem::take(&mut self.unknown) {
             let range = sectors.start as usize..sectors.end as usize;
             let differs = |sector: &usize| expected[*sector] != version;
-            // Where both are the same nothing can be told.
+            // Where both versions are the same, nothing can be told.
             let there = range.clone().filter(differs).find(|at| found[*at] == version);
             if there.is_some() {
                 expected[range].fill(version);
@@ -74,7 +76,7 @@ impl Shadow {
         Ok(())
     }
 
-    /// Holds the snapshots that there are after a restart against those that there must be.
+    /// Compares the snapshots after a restart with those that must exist.
     pub(super) fn reconcile_snapshots(&mut self, names: &[&str]) -> Result<(), String> {
         if let Some(changing) = self.changing.take()
             && !names.contains(&changing.as_str())
@@ -90,19 +92,19 @@ impl Shadow {
         }
     }
 
-    /// Holds a block of a snapshot, or that it has none, against what it must have.
+    /// Compares a block of a snapshot, or its absence, with what it must hold.
     pub(super) fn check_snapshot(
         &self,
         name: &str,
         block: u64,
         bytes: Option<&[u8]>,
     ) -> Result<(), String> {
-        let first = block * 8;
+        let first = block * BLOCK_SECTORS;
         let Some(expected) = self.snapshots.get(name) else { return Ok(()) };
-        let expected = &expected[first as usize..first as usize + 8];
+        let expected = &expected[first as usize..first as usize + BLOCK_SECTORS as usize];
         let found = match bytes {
             Some(bytes) => versions_of(first, bytes)?,
-            None => vec![0; 8],
+            None => vec![0; BLOCK_SECTORS as usize],
         };
         match found == expected {
             true => Ok(()),
@@ -111,7 +113,7 @@ impl Shadow {
     }
 }
 
-/// What `sector` has when it was written with `version`.
+/// The bytes of `sector` when written with `version`.
 pub(super) fn contents(sector: u64, version: Version, into: &mut [u8]) {
     if version == 0 {
         into.fill(0);
@@ -123,7 +125,7 @@ pub(super) fn contents(sector: u64, version: Version, into: &mut [u8]) {
     }
 }
 
-/// The version that `sector` has, or what is wrong with its bytes.
+/// The version of `sector`, or what is wrong with its bytes.
 pub(super) fn version_of(sector: u64, bytes: &[u8]) -> Result<Version, String> {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[..8]);

@@ -1,7 +1,8 @@
-//! What does a device hold? Whoever is about to write over it should know.
+//! What a device holds, before it is overwritten.
 //!
-//! It is told by the marks that file systems, partition tables, volume managers and arrays leave near both ends, and
-//! for want of one by anything that is not zero there. What lies only in the middle is not seen.
+//! The probe recognizes the signatures that file systems, partition tables, volume managers and arrays leave near
+//! both ends of a device, and otherwise anything there that is not zero. It does not see what lies only in the
+//! middle.
 
 mod contents;
 mod marks;
@@ -15,14 +16,14 @@ use marks::{MARKS, Mark};
 /// Something that a device holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Where, in bytes from the beginning.
+    /// Where, in bytes.
     pub offset: u64,
-    /// What, for a person: "an ext4 file system".
+    /// A description, such as "an ext4 file system".
     pub what: String,
 }
 
-/// What `device` holds, in the order in which it lies there; nothing if all that was looked at is zeros. A device of
-/// ours is known by `label_magic` at the beginning of a block.
+/// What `device` holds, in order of offset; empty if everything that was read is zeros. `label_magic` at the start of
+/// a block marks a device of ours.
 ///
 /// # Errors
 ///

@@ -6,10 +6,10 @@ use rustix::io::Errno;
 
 use super::super::{IoError, IoRequest};
 
-/// Why `request` was not done.
+/// Why a request failed.
 ///
-/// A device that is gone may say EIO to each read too. A read alone cannot tell it from a bad block; whoever asks for
-/// many can.
+/// A device that is gone may fail each read with EIO too. A single read cannot tell that from a bad block; a caller
+/// of many reads can.
 pub(super) fn error_of(request: &IoRequest, error: &io::Error) -> IoError {
     let errno = Errno::from_io_error(error);
     match request {
@@ -32,7 +32,7 @@ pub(super) fn error_of(request: &IoRequest, error: &io::Error) -> IoError {
     }
 }
 
-/// What lies there is beyond the end: the file or device has shrunk.
+/// The blocks are beyond the end: the file or device has shrunk.
 pub(super) fn ended() -> IoError {
     IoError::Gone("it has become shorter".to_owned())
 }

@@ -1,21 +1,21 @@
-//! A device is one process's alone.
+//! Locks: a device belongs to one process.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Why a file is not ours.
+/// Why a file was not locked.
 pub(super) enum Refused {
     InUse,
     Failed(io::Error),
 }
 
-/// How long it is waited between two attempts.
+/// Time between two attempts.
 const STEP: Duration = Duration::from_millis(20);
 
-/// Takes the advisory lock of `file`, for as long as it is open. It belongs to the open file, so that the same process
-/// is refused as well.
+/// Takes the advisory lock of `file` for as long as it is open. The lock belongs to the open file, so a second
+/// opening by the same process is refused too.
 pub(super) fn lock(file: &File, exclusive: bool, is_block_device: bool) -> Result<(), Refused> {
     let mut waited = 0;
     loop {
@@ -32,26 +32,26 @@ pub(super) fn lock(file: &File, exclusive: bool, is_block_device: bool) -> Resul
     }
 }
 
-/// How many steps it is waited at most for whoever has the lock.
+/// How many attempts to wait for the lock's holder.
 fn patience(file: &File, is_block_device: bool) -> u32 {
     let holder = file.metadata().ok().and_then(|status| holder(&status));
     if holder.is_none_or(is_dead) {
-        // A process that was killed has its locks until the kernel has ended what it had asked for. Or they have just been
-        // let go of.
+        // A killed process keeps its locks until the kernel has completed its I/Os. Or the lock was released just
+        // now.
         100
     } else if is_block_device {
-        // udev holds the lock of a block device for a moment whenever it looks at it, which is after each write to it.
+        // udev briefly locks a block device whenever it inspects it, which is after each write to it.
         25
     } else {
         0
     }
 }
 
-/// Whether a process has ended, and perhaps nobody has asked for its exit code.
+/// Whether a process has ended, even if nobody has collected its exit code.
 #[cfg(target_os = "linux")]
 fn is_dead(process: u32) -> bool {
     let Ok(status) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
-    // The state is behind the name, which may have anything in it.
+    // The state follows the name, which may contain anything.
     let state = status.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
     matches!(state, Some('Z' | 'X'))
 }
@@ -61,7 +61,7 @@ fn is_dead(_: u32) -> bool {
     false
 }
 
-/// Which process holds the lock of the file with this status, if the kernel says so.
+/// The process that holds the lock of the file with this status, if the kernel says so.
 #[cfg(target_os = "linux")]
 pub(super) fn holder(status: &std::fs::Metadata) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
@@ -81,7 +81,7 @@ pub(super) fn holder(_: &std::fs::Metadata) -> Option<u32> {
 fn held_by(locks: &str, inode: &str) -> Option<u32> {
     locks.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip(1);
-        // Those who wait for it have an arrow instead.
+        // Waiting processes have an arrow here instead.
         let kind = words.next()?;
         let process = words.nth(2)?;
         (kind == "FLOCK" && words.next()? == inode).then(|| process.parse().ok())?

@@ -18,25 +18,25 @@ pub use threads::ThreadDevices;
 #[cfg(target_os = "linux")]
 pub use uring::UringDevices;
 
-/// How many operations come back from one wait at most. Completions come in bunches, and what follows from the first of
-/// them is for the devices to do while the rest are seen to.
+/// The most completions returned by one wait. They arrive in bursts, and the devices can work on what follows from
+/// the first while the rest are handled.
 const BACK_AT_ONCE: usize = 8;
 
-/// How files are read and written while the caller goes on.
+/// How files are accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IoBackend {
-    /// io_uring where the kernel has it and allows it, otherwise threads.
+    /// io_uring if the kernel allows it, otherwise threads.
     #[default]
     Auto,
-    /// Linux's io_uring: one thread asks for everything.
+    /// Linux's io_uring: one thread submits everything.
     Uring,
-    /// Some threads a device, each with one operation at a time.
+    /// Several threads per device, each with one operation at a time.
     Threads,
 }
 
 /// Files and block devices as the devices of an array.
 ///
-/// What is in flight when they are dropped is waited for; what is queued and was not yet begun does not happen.
+/// Dropping them waits for I/Os in flight; queued I/Os are never started.
 #[derive(Debug)]
 pub struct RealDevices {
     inner: Inner,
@@ -50,7 +50,7 @@ enum Inner {
     Threads(ThreadDevices),
 }
 
-/// Runs `files` as devices, in this order. Where there is none, the device is closed.
+/// Runs `files` as devices, in this order. `None` is a closed device.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub fn open_devices(
 }
 
 impl RealDevices {
-    /// Which it is: never [`IoBackend::Auto`].
+    /// The backend in use: never [`IoBackend::Auto`].
     #[must_use]
     pub fn backend(&self) -> IoBackend {
         match &self.inner {
@@ -95,7 +95,7 @@ impl RealDevices {
         }
     }
 
-    /// Why [`IoBackend::Auto`] did not come to io_uring.
+    /// Why [`IoBackend::Auto`] did not choose io_uring.
     #[must_use]
     pub fn fallback_reason(&self) -> Option<&str> {
         self.fallback_reason.as_deref()

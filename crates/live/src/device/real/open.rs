@@ -1,4 +1,4 @@
-//! Files and block devices, opened for an array.
+//! Opens files and block devices for an array.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -11,29 +11,29 @@ use rustix::io::Errno;
 use super::super::BLOCK_BYTES;
 use super::lock::{self, Refused};
 
-/// Why a file or block device cannot be a device.
+/// Why a file or block device cannot be opened as a device.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Somebody else has it: another process of ours, a file system, a volume manager.
+    /// It is in use by another process of ours, a file system or a volume manager.
     #[error("{} is in use{}", path.display(), holder.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
     InUse {
         /// The device.
         path: PathBuf,
-        /// The process that has it, where that is known.
+        /// The process that has it, if that is known.
         holder: Option<u32>,
     },
     /// It is neither a file nor a block device.
     #[error("{} is neither a file nor a block device", path.display())]
     NotStorage {
-        /// What was to be opened.
+        /// The path.
         path: PathBuf,
     },
-    /// It is too small, or a file that does not end with a block.
+    /// It is too small, or a file that does not end on a block boundary.
     #[error("{} holds {size_bytes} bytes; it must hold whole blocks of {BLOCK_BYTES} bytes", path.display())]
     NotBlocks {
         /// The device.
         path: PathBuf,
-        /// What it holds.
+        /// Its size.
         size_bytes: u64,
     },
     /// The system refused.
@@ -41,24 +41,24 @@ pub enum OpenError {
     System {
         /// The device.
         path: PathBuf,
-        /// What was tried.
+        /// What was attempted.
         action: &'static str,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What space a new file is given.
+/// How space is allocated for a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Space {
-    /// None until it is written: the file system may run full under it.
+    /// On write: the file system may fill up below it.
     #[default]
     Sparse,
-    /// All of it at once.
+    /// All at once.
     Preallocated,
 }
 
-/// How a device is opened: [`DeviceFile::open`] is what an array wants.
+/// How a device is opened: arrays use [`DeviceFile::open`].
 #[derive(Debug, Clone, Copy)]
 pub struct OpenDevice {
     direct: bool,
@@ -72,25 +72,25 @@ impl Default for OpenDevice {
 }
 
 impl OpenDevice {
-    /// Past the kernel's cache where the file system can, to be read and written, alone.
+    /// Bypassing the kernel's cache if the file system can, for reading and writing, exclusively.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether to try to go past the kernel's cache.
+    /// Whether to bypass the kernel's cache if possible.
     #[must_use]
     pub fn direct(self, direct: bool) -> Self {
         Self { direct, ..self }
     }
 
-    /// Whether it is to be written. What is only read can be opened by several.
+    /// Whether it will be written. A device that is only read can be opened by several processes.
     #[must_use]
     pub fn writable(self, writable: bool) -> Self {
         Self { writable, ..self }
     }
 
-    /// Opens the file or block device at `path`, and keeps others out of it while it is open.
+    /// Opens the file or block device at `path` and locks it.
     ///
     /// # Errors
     ///
@@ -122,13 +122,13 @@ impl OpenDevice {
         Ok(DeviceFile { file, path, size_bytes, direct, is_block_device, writes_through })
     }
 
-    /// Makes a file of `size_bytes` at `path`, where nothing may be yet, and opens it. It is safe from a loss of power
-    /// when this returns, its name included.
+    /// Creates a file of `size_bytes` at `path`, where nothing may exist, and opens it. The file and its name survive
+    /// a power loss once this returns.
     ///
     /// # Errors
     ///
-    /// If there is something, the size is not whole blocks, there is no space, or as [`Self::open`]. Nothing is left
-    /// behind then.
+    /// If something exists there, the size is not of whole blocks, there is no space, or as [`Self::open`]. Then
+    /// nothing is left behind.
     pub fn create(
         &self,
         path: impl AsRef<Path>,
@@ -153,7 +153,7 @@ impl OpenDevice {
         made
     }
 
-    /// The open file, and whether it goes past the kernel's cache.
+    /// The open file, and whether it bypasses the kernel's cache.
     fn open_as(
         &self,
         path: &Path,
@@ -167,7 +167,7 @@ impl OpenDevice {
                 flags |= OFlags::DIRECT;
             }
             if is_block_device && self.writable {
-                // Without O_CREAT: not while a file system or another of us has it.
+                // Without O_CREAT, this fails while a file system or another process of ours has the device.
                 flags |= OFlags::EXCL;
             }
             // std opens with O_CLOEXEC.
@@ -193,7 +193,7 @@ impl OpenDevice {
     }
 }
 
-/// A file or block device, open and ours alone.
+/// A file or block device, open and locked.
 #[derive(Debug)]
 pub struct DeviceFile {
     file: File,
@@ -227,19 +227,19 @@ impl DeviceFile {
         OpenDevice::new().create(path, size_bytes, space)
     }
 
-    /// The path that it was opened by.
+    /// The path by which it was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whole blocks that it holds, in bytes.
+    /// Its whole blocks, in bytes.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// Whether it goes past the kernel's cache.
+    /// Whether it bypasses the kernel's cache.
     #[must_use]
     pub fn direct(&self) -> bool {
         self.direct
@@ -251,7 +251,7 @@ impl DeviceFile {
         self.is_block_device
     }
 
-    /// Whether the drive makes a single write safe without writing out all that its cache has.
+    /// Whether the drive makes a single write safe without emptying its cache.
     #[must_use]
     pub fn writes_through(&self) -> bool {
         self.writes_through
@@ -266,13 +266,13 @@ impl DeviceFile {
 
 impl Drop for DeviceFile {
     fn drop(&mut self) {
-        // Closing it would do, but for a child that another thread is just starting: until it runs its program it has
-        // the file as well, and with it the lock.
+        // Closing would suffice, except that a child process which another thread is starting has the file, and with
+        // it the lock, until it executes its program.
         let _ = self.file.unlock();
     }
 }
 
-/// Some file systems let a file be opened so, and refuse to read it.
+/// Some file systems accept the flag when opening, and refuse to read.
 fn try_direct(file: &File) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
 
@@ -309,8 +309,8 @@ fn preallocate(_: &File, _: u64) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Whether the drive under a file, or a block device, has no cache that is lost with the power, or knows FUA ("force unit
-/// access"), as far as the kernel says.
+/// Whether, by what the kernel says, the drive under a file or block device has no volatile cache, or supports FUA
+/// ("force unit access").
 #[cfg(target_os = "linux")]
 fn writes_through(status: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::super::{BLOCK_BYTES, IoError};
 use super::crash::{CrashCounts, CrashSeverity, WriteFate};
-use super::medium::{Extent, Medium, SECTOR_BYTES};
-use strewn_base::Rng;
+use super::medium::{Extent, Medium};
+use strewn_base::{Rng, SECTOR_BYTES};
 
 /// What happened to a disk, in order.
 #[derive(Debug, Clone)]
@@ -108,8 +108,7 @@ impl SimulatedDisk {
     }
 
     pub(super) fn make_unreadable(&mut self, bytes: Range<u64>) {
-        let sector = SECTOR_BYTES as u64;
-        let sectors = bytes.start / sector..bytes.end.div_ceil(sector);
+        let sectors = bytes.start / SECTOR_BYTES..bytes.end.div_ceil(SECTOR_BYTES);
         self.change(Change::Unreadable { sectors });
     }
 

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
+
 use super::super::{BLOCK_BYTES, IoError};
 
-/// Bytes of a sector: what a loss of power leaves whole.
-pub const SECTOR_BYTES: usize = 512;
-
-/// Sectors of a block.
-pub(super) const BLOCK_SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
+/// A sector is what a power loss leaves whole.
+const SECTOR: usize = SECTOR_BYTES as usize;
 
 pub(super) type Page = [u8; BLOCK_BYTES];
 
@@ -51,8 +50,7 @@ pub(super) struct Medium {
 
 impl Medium {
     pub(super) fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), IoError> {
-        let sectors =
-            offset / SECTOR_BYTES as u64..(offset + into.len() as u64) / SECTOR_BYTES as u64;
+        let sectors = offset / SECTOR_BYTES..(offset + into.len() as u64) / SECTOR_BYTES;
         if self.unreadable.range(sectors).next().is_some() {
             return Err(IoError::Unreadable);
         }
@@ -82,7 +80,7 @@ impl Medium {
                 if !kept(index * BLOCK_SECTORS + sector) {
                     continue;
                 }
-                let bytes = sector as usize * SECTOR_BYTES..(sector as usize + 1) * SECTOR_BYTES;
+                let bytes = sector as usize * SECTOR..(sector as usize + 1) * SECTOR;
                 self.page_mut(block)[bytes.clone()].copy_from_slice(&page[bytes]);
                 self.unreadable.remove(&(block * BLOCK_SECTORS + sector));
             }

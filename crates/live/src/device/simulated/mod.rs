@@ -43,7 +43,6 @@ pub use disk::SimulatedDisk;
 pub use fault::{Fault, FaultRates, Injected};
 pub use latency::Latency;
 use latency::ServiceSlots;
-pub use medium::SECTOR_BYTES;
 
 /// What is known of one device.
 #[derive(Debug, Clone)]

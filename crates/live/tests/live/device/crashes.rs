@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use proptest::prelude::*;
-use strewn_live::device::simulated::{CrashCounts, Latency, SECTOR_BYTES};
+use strewn_live::device::simulated::{CrashCounts, Latency};
 use strewn_live::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, Io, IoCompletion, IoRequest};
 use strewn_live::device::{SimulatedDevices, SimulatedDisk};
 
@@ -11,7 +11,8 @@ use super::support::*;
 
 const DEVICES: u16 = 2;
 const BLOCKS: u64 = 12;
-const SECTORS: usize = BLOCKS as usize * BLOCK_BYTES / SECTOR_BYTES;
+const SECTOR: usize = strewn_base::SECTOR_BYTES as usize;
+const SECTORS: usize = BLOCKS as usize * BLOCK_BYTES / SECTOR;
 
 #[derive(Debug, Clone)]
 enum Act {
@@ -81,7 +82,7 @@ impl Shadow {
                 }
             }
             Asked::Read { device, first } => {
-                for (index, bytes) in done.buffer.bytes().chunks_exact(SECTOR_BYTES).enumerate() {
+                for (index, bytes) in done.buffer.bytes().chunks_exact(SECTOR).enumerate() {
                     let sector = &self.sectors[usize::from(device)][first + index];
                     let last = sector.later.last().map_or(sector.safe, |later| later.1);
                     assert_eq!(value(bytes), last, "sector {} as last written", first + index);
@@ -102,7 +103,7 @@ impl Shadow {
         let mut bytes = vec![0; BLOCKS as usize * BLOCK_BYTES];
         disk.read(0, &mut bytes).unwrap();
         assert_eq!(disk.pending_writes(), 0);
-        for (index, bytes) in bytes.chunks_exact(SECTOR_BYTES).enumerate() {
+        for (index, bytes) in bytes.chunks_exact(SECTOR).enumerate() {
             let sector = &mut self.sectors[usize::from(device)][index];
             let mut allowed: BTreeSet<u64> = sector.later.iter().map(|later| later.1).collect();
             allowed.insert(sector.safe);
@@ -140,7 +141,7 @@ fn run(seed: u64, acts: &[Act]) -> (Vec<SimulatedDisk>, CrashCounts, u64) {
     let mut shadow = Shadow::new();
     let mut counts = CrashCounts::default();
     for (id, act) in (1..).zip(acts) {
-        let first = |block: u64| block as usize * (BLOCK_BYTES / SECTOR_BYTES);
+        let first = |block: u64| block as usize * (BLOCK_BYTES / SECTOR);
         let mut submit = |asked: Asked, to: Io| {
             shadow.under_way.insert(id, asked);
             devices.submit(to);
@@ -242,8 +243,7 @@ fn every_fate_of_two_writes_is_met() {
         let mut found = vec![0; 2 * BLOCK_BYTES];
         devices.disk(DeviceIndex(0)).read(0, &mut found).unwrap();
         fates.insert((found[0], found[BLOCK_BYTES]));
-        let written: Vec<bool> =
-            found.chunks_exact(SECTOR_BYTES).map(|sector| sector[0] > 0).collect();
+        let written: Vec<bool> = found.chunks_exact(SECTOR).map(|sector| sector[0] > 0).collect();
         // Neither a beginning nor an end of it.
         holes += u32::from(written.windows(2).filter(|pair| pair[0] != pair[1]).count() > 1);
     }
