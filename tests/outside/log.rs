@@ -89,7 +89,7 @@ pub fn regression_a_log_from_before_is_known() -> Result<(), Missing> {
         let log = array.path("log");
         fs::rename(&log, array.folder().join("log")).unwrap();
         fs::copy(array.folder().join("log before"), &log).unwrap();
-        array.refused(&["serve", "aged", "--socket", "no.sock"], &["aged/log", "older"]);
+        array.refused(&["serve", "aged", "--socket", "no.sock"], &["aged/log", "stale"]);
         array.refused(&["replace", "aged", "log"], &["not shut down", "--lose-writes"]);
         fs::rename(array.folder().join("log"), &log).unwrap();
         let served = array.serve(&[]);

@@ -2,29 +2,48 @@
 
 use std::fmt;
 
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
-
 /// Bytes of a block: every I/O is a multiple of it.
 pub const BLOCK_BYTES: usize = strewn_base::BLOCK_BYTES as usize;
 
-#[derive(Clone, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C, align(4096))]
-struct Block([u8; BLOCK_BYTES]);
-
 /// Whole blocks of memory, aligned for direct I/O.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Buffer {
-    blocks: Vec<Block>,
+    /// The blocks, after as many bytes as align them: a vector of bytes may begin anywhere.
+    memory: Vec<u8>,
+    first: usize,
 }
 
 impl Buffer {
     /// `blocks` blocks of zeros.
     #[must_use]
     pub fn zeroed(blocks: usize) -> Self {
+        if blocks == 0 {
+            return Self::default();
+        }
         // An allocation of zeros costs nothing until it is used.
-        let blocks = Block::new_vec_zeroed(blocks)
-            .unwrap_or_else(|_| std::alloc::handle_alloc_error(std::alloc::Layout::new::<Block>()));
-        Self { blocks }
+        let mut memory = vec![0; (blocks + 1) * BLOCK_BYTES];
+        let first = memory.as_ptr().align_offset(BLOCK_BYTES);
+        memory.truncate(first + blocks * BLOCK_BYTES);
+        Self { memory, first }
+    }
+
+    /// No blocks, with room for `blocks` that are already where they will stay.
+    fn with_room(blocks: usize) -> Self {
+        let mut memory: Vec<u8> = Vec::with_capacity((blocks + 1) * BLOCK_BYTES);
+        let first = memory.as_ptr().align_offset(BLOCK_BYTES);
+        memory.resize(first, 0);
+        Self { memory, first }
+    }
+
+    /// Makes room for `bytes` more without filling it. A vector that grows by itself would move its bytes to an
+    /// address of another alignment.
+    fn reserve(&mut self, bytes: usize) {
+        if self.memory.capacity() - self.memory.len() < bytes {
+            let blocks = (self.bytes().len() + bytes).div_ceil(BLOCK_BYTES);
+            let mut larger = Self::with_room(blocks.max(2 * self.blocks()));
+            larger.memory.extend_from_slice(self.bytes());
+            *self = larger;
+        }
     }
 
     /// Writes `bytes` at offset `at`, at most the buffer's end. The buffer grows by as many blocks as needed, padded
@@ -33,40 +52,46 @@ impl Buffer {
     /// # Panics
     /// If `at` is behind its end.
     pub fn put(&mut self, at: usize, bytes: &[u8]) {
-        let room = self.blocks.len() * BLOCK_BYTES - at;
+        let room = self.bytes().len() - at;
         let (inside, behind) = bytes.split_at(bytes.len().min(room));
         self.bytes_mut()[at..at + inside.len()].copy_from_slice(inside);
-        // Not filled with zeros first.
-        let (whole, rest) = behind.as_chunks();
-        self.blocks.extend(whole.iter().map(|block| Block(*block)));
-        if !rest.is_empty() {
-            let mut last = Block([0; BLOCK_BYTES]);
-            last.0[..rest.len()].copy_from_slice(rest);
-            self.blocks.push(last);
+        if !behind.is_empty() {
+            let grown = behind.len().next_multiple_of(BLOCK_BYTES);
+            self.reserve(grown);
+            self.memory.extend_from_slice(behind);
+            self.memory.resize(self.memory.len() + grown - behind.len(), 0);
         }
     }
 
     /// Removes all blocks. Their memory is reused.
     pub fn clear(&mut self) {
-        self.blocks.clear();
+        self.memory.truncate(self.first);
     }
 
     /// The number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
-        self.blocks.len()
+        self.bytes().len() / BLOCK_BYTES
     }
 
     /// All bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        self.blocks.as_bytes()
+        &self.memory[self.first..]
     }
 
     /// All bytes, mutably.
     #[must_use]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        self.blocks.as_mut_bytes()
+        &mut self.memory[self.first..]
+    }
+}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Self {
+        let mut copy = Self::with_room(self.blocks());
+        copy.memory.extend_from_slice(self.bytes());
+        copy
     }
 }
 
@@ -102,5 +127,22 @@ mod tests {
         assert!(buffer.bytes().iter().all(|byte| *byte == 0));
         buffer.bytes_mut()[BLOCK_BYTES] = 7;
         assert_eq!(buffer.bytes()[BLOCK_BYTES], 7);
+    }
+
+    #[test]
+    fn a_buffer_stays_aligned_as_it_grows_and_is_copied() {
+        let is_aligned = |buffer: &Buffer| buffer.bytes().as_ptr() as usize % BLOCK_BYTES == 0;
+        let mut buffer = Buffer::default();
+        for blocks in 1..200 {
+            buffer.put(buffer.bytes().len(), &[blocks as u8; BLOCK_BYTES]);
+            assert_eq!(buffer.blocks(), blocks);
+            assert!(is_aligned(&buffer) && is_aligned(&buffer.clone()));
+        }
+        for (block, bytes) in buffer.bytes().chunks(BLOCK_BYTES).enumerate() {
+            assert_eq!(bytes, [block as u8 + 1; BLOCK_BYTES]);
+        }
+        assert_eq!(buffer.clone().bytes(), buffer.bytes());
+        buffer.clear();
+        assert_eq!(buffer.blocks(), 0);
     }
 }

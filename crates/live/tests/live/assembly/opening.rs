@@ -119,7 +119,7 @@ fn a_spindle_that_cannot_be_relied_upon_is_done_without_if_that_is_allowed() {
                 }
             },
             |kind| *kind == DeviceProblemKind::Older { sequence: 1, newest: 3 },
-            "older than the array",
+            "it is stale",
         ),
         (
             "cut short",
