@@ -163,7 +163,7 @@ fn a_spindle_that_cannot_be_relied_upon_is_done_without_if_that_is_allowed() {
                 fs::copy(folder.spindle(1), folder.spindle(2)).unwrap();
             },
             |kind| matches!(kind, DeviceProblemKind::Duplicate { .. } | DeviceProblemKind::Missing),
-            "has too",
+            "the same label",
         ),
         (
             "the same as another",
