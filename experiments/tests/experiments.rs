@@ -1,5 +1,7 @@
 //! The experiments as programs.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_buffer_stays_aligned_as_it_grows_and_is_copied() {
-        let is_aligned = |buffer: &Buffer| buffer.bytes().as_ptr() as usize % BLOCK_BYTES == 0;
+        let is_aligned =
+            |buffer: &Buffer| (buffer.bytes().as_ptr() as usize).is_multiple_of(BLOCK_BYTES);
         let mut buffer = Buffer::default();
         for blocks in 1..200 {
             buffer.put(buffer.bytes().len(), &[blocks as u8; BLOCK_BYTES]);
