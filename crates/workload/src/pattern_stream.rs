@@ -16,7 +16,7 @@ pub struct PacedAccess {
 
 /// An endless, repeatable stream of accesses drawn from a [`Pattern`].
 ///
-/// A pattern made from an [`AccessSpecification`] gives the same accesses as its
+/// A pattern made from an [`AccessSpecification`](crate::AccessSpecification) gives the same accesses as its
 /// [`AccessStream`](crate::AccessStream), seed for seed.
 #[derive(Clone, Debug)]
 pub struct PatternStream {
