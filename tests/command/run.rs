@@ -158,7 +158,7 @@ fn a_quick_run_says_what_it_made_smaller() {
     folder.write("long.toml", &crate::common::SMALL.replace("\"60 s\"", "\"8 min\""));
     let tables = folder.strewn(&["run", "long.toml", "--quick"]).succeeded();
     let second = tables.lines().nth(1).unwrap();
-    assert!(second.contains("of full scale") && tables.contains("  file "), "{tables}");
+    assert!(second.contains("At 1/8 of full scale.") && tables.contains("  file "), "{tables}");
 
     let read = results(&folder.strewn(&["run", "long.toml", "--quick", "--json"]).succeeded());
     assert_eq!(read.scaled.unwrap().by, 8);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use strewn_testing::Missing;
 
-use crate::array::{Array, MIB, PATIENCE};
+use crate::array::{Array, MIB};
 use crate::client::Random;
 use crate::model::Model;
 
@@ -56,7 +56,7 @@ pub fn asked_to_end_it_leaves_everything_on_the_spindles() -> Result<(), Missing
         let (said, took) = served.end(signal);
         println!("{signal}: ended within {took:?}");
         assert!(said.contains("everything is on the spindles"), "{said}");
-        assert!(took < PATIENCE, "{took:?}");
+        assert!(took.as_secs() < 20, "{took:?}");
         let status = array.status();
         assert_eq!(status["clean"], true);
         assert_eq!(status["in_use"], false);
@@ -67,7 +67,7 @@ pub fn asked_to_end_it_leaves_everything_on_the_spindles() -> Result<(), Missing
         let began = Instant::now();
         let served = array.serve(&[]);
         println!("started again within {:?}", began.elapsed());
-        assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
+        assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
         model.check(&served);
         served.terminate();
     }
@@ -114,7 +114,7 @@ pub fn asked_to_end_under_load_it_answers_what_it_took() -> Result<(), Missing> 
             std::thread::sleep(std::time::Duration::from_millis(moment));
             let (said, took) = served.terminate();
             assert!(said.contains("everything is on the spindles"), "{said}");
-            assert!(took < PATIENCE, "{took:?}");
+            assert!(took.as_secs() < 20, "{took:?}");
         });
         assert_eq!(array.status()["clean"], true);
         let served = array.serve(&[]);
