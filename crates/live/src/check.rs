@@ -51,6 +51,8 @@ pub enum Inconsistency {
     },
     /// No spindle has a superblock.
     NoSuperblock,
+    /// No spindle has an initialization map.
+    NoInitializationMap,
     /// A spindle does not have the newest superblock.
     Superblock {
         /// The spindle.
@@ -263,7 +265,14 @@ fn check<D: Devices>(
     };
     check_superblocks(devices, label, &superblock, &mut report);
     let redo = check_log(devices, label, &superblock, &mut report);
-    let mut offline = OfflineArray::new(devices, store_of(label));
+    let store = match store_of(devices, label) {
+        Ok(store) => store,
+        Err(_) => {
+            report.findings.push(Inconsistency::NoInitializationMap);
+            return report;
+        }
+    };
+    let mut offline = OfflineArray::new(devices, store);
     for record in redo {
         report.redo_blocks += record.blocks.len() as u64;
         offline.overlay_redo(record, superblock.checkpoint + 1);

@@ -10,8 +10,8 @@ use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
 use crate::engine::{HostRequest, LiveArray, LiveArrayEngine, RequestId};
 use crate::format::{
-    DeviceKind, Label, LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Snapshot,
-    Superblock, redo_data_bytes,
+    DeviceKind, FEATURE_INITIALIZATION_MAP, INITIALIZATION_MAP_SLOTS, InitializationMap, Label,
+    LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Snapshot, Superblock, redo_data_bytes,
 };
 use crate::log::{HostRecord, Log, RecoveredLog, read_log};
 use crate::offline::{OfflineArray, SpindleBlock};
@@ -27,6 +27,9 @@ pub enum RestartError {
     /// No spindle has a superblock of the array.
     #[error("no spindle has a superblock that is whole")]
     NoSuperblock,
+    /// No spindle has a valid initialization map.
+    #[error("no spindle has an initialization map that is whole")]
+    NoInitializationMap,
     /// The newest label is the log's, and no spindle has one, which would give the size of spindles.
     #[error("no spindle has a label of the array")]
     NoLabel,
@@ -71,18 +74,44 @@ pub enum RestartError {
 
 /// The newest superblock of the array of `label`, over all its spindles.
 pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<Superblock> {
-    let mut slots = Vec::new();
+    let slots = blocks_of_spindles(devices, label, SUPERBLOCK_SLOTS);
+    Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
+}
+
+/// The initialization map of the array of `label`, from all its spindles; `None` if the array has none.
+///
+/// # Errors
+/// [`RestartError::NoInitializationMap`] if every copy is gone.
+pub fn initialization_map_of<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+) -> Result<Option<InitializationMap>, RestartError> {
+    if label.incompatible_features & FEATURE_INITIALIZATION_MAP == 0 {
+        return Ok(None);
+    }
+    let slots = blocks_of_spindles(devices, label, INITIALIZATION_MAP_SLOTS);
+    let map = InitializationMap::union(slots.iter().map(Vec::as_slice), label.array);
+    map.map(Some).ok_or(RestartError::NoInitializationMap)
+}
+
+/// These blocks of every spindle that is present, if they can be read.
+fn blocks_of_spindles<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    blocks: [u64; 2],
+) -> Vec<Vec<u8>> {
+    let mut read = Vec::new();
     for (position, member) in (0u16..).zip(&label.members) {
         if member.state != MemberState::Present {
             continue;
         }
-        for block in SUPERBLOCK_SLOTS {
+        for block in blocks {
             let offset = block * BLOCK_BYTES as u64;
             let device = DeviceIndex(position);
-            slots.extend(OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES).ok());
+            read.extend(OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES).ok());
         }
     }
-    Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
+    read
 }
 
 /// `label` as a spindle has it. The newest label may be the log's, which has another size; the place of a second
@@ -107,13 +136,14 @@ fn is_gone<D: Devices>(devices: &mut D, spindle: SpindleIndex) -> bool {
     matches!(read, Err(IoError::Gone(_)))
 }
 
-/// Writes the newest label and the newest superblock to every device that lacks them. When the power failed, they may
-/// have been on some devices only, and those may be lost next; but from now on, blocks that only older ones need are
-/// overwritten.
+/// Writes the newest label, the newest superblock and the initialization map to every device that lacks them. When the
+/// power failed, they may have been on some devices only, and those may be lost next; but from now on, blocks that only
+/// older ones need are overwritten.
 fn propagate_newest<D: Devices>(
     devices: &mut D,
     label: &Label,
     superblock: &Superblock,
+    map: Option<&InitializationMap>,
 ) -> Result<(), RestartError> {
     let mut write_missing = |device: DeviceIndex, block: u64, wanted: Buffer| {
         let offset = block * BLOCK_BYTES as u64;
@@ -138,6 +168,9 @@ fn propagate_newest<D: Devices>(
     for (position, member) in (0..).zip(&label.members) {
         if member.state == MemberState::Present {
             write_missing(DeviceIndex(position), superblock.slot(), superblock.encode())?;
+            if let Some(map) = map {
+                write_missing(DeviceIndex(position), map.slot(), map.encode())?;
+            }
         }
     }
     Ok(())
@@ -168,7 +201,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     ) -> Result<(Self, Superblock), RestartError> {
         let superblock = newest_superblock(devices, label).ok_or(RestartError::NoSuperblock)?;
         let redo = log_of(devices, label, &superblock).map_err(RestartError::Log)?.redo;
-        let mut offline = Self::new(devices, store_of(label));
+        let store = store_of(devices, label)?;
+        let mut offline = Self::new(devices, store);
         for record in redo {
             offline.overlay_redo(record, superblock.checkpoint + 1);
         }
@@ -247,9 +281,18 @@ fn read_below<D: Devices>(
 }
 
 /// The store of the array of `label`. Spindles that failed or are being rebuilt are not present in it.
-#[must_use]
-pub fn store_of(label: &Label) -> Store {
+///
+/// # Errors
+/// [`RestartError::NoInitializationMap`].
+pub fn store_of<D: Devices>(devices: &mut D, label: &Label) -> Result<Store, RestartError> {
+    Ok(store_with(label, initialization_map_of(devices, label)?))
+}
+
+fn store_with(label: &Label, map: Option<InitializationMap>) -> Store {
     let mut store = Store::new(label.array.tag(), label.members.len() as u16, CHECKSUM_CACHE_BYTES);
+    if let Some(map) = map {
+        store = store.with_initialization_map(map);
+    }
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         if member.state != MemberState::Present {
             store.drop_spindle(position);
@@ -363,9 +406,10 @@ pub fn restart<D: Devices, A: LiveArray>(
         return Err(RestartError::LogBreaksOff(last));
     }
 
-    propagate_newest(&mut devices, label, &superblock)?;
+    let map = initialization_map_of(&mut devices, label)?;
+    propagate_newest(&mut devices, label, &superblock, map.as_ref())?;
     let tag = label.array.tag();
-    let mut store = store_of(label);
+    let mut store = store_with(label, map);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         // A device may be closed although the labels have it as present.
         if member.state == MemberState::Present && is_gone(&mut devices, position) {

@@ -210,7 +210,8 @@ fn scrub_stopped<D: Devices, A: LiveArray>(
     let label = running.engine().label().clone();
     let mut devices = running.into_devices();
     let superblock = newest_superblock(&mut devices, &label).ok_or(RestartError::NoSuperblock)?;
-    let mut offline = OfflineArray::new(&mut devices, store_of(&label));
+    let store = store_of(&mut devices, &label)?;
+    let mut offline = OfflineArray::new(&mut devices, store);
     scrub(&mut offline, &superblock, &mut |done| progress(ScrubStage::Scrub, done))
 }
 

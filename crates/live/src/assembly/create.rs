@@ -11,7 +11,7 @@ use super::supplied;
 use crate::Configuration;
 use crate::configuration::ArraySpec;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
-use crate::format::{DeviceKind, FORMAT, Identity, Label, Member, MemberState};
+use crate::format::{DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, Label, Member, MemberState};
 
 /// What to create an array from.
 #[derive(Debug, Clone)]
@@ -159,7 +159,7 @@ fn write_labels(
     let layout = configuration.log_layout();
     let mut label = Label {
         version: FORMAT,
-        incompatible_features: 0,
+        incompatible_features: FEATURE_INITIALIZATION_MAP,
         compatible_features: 0,
         array,
         own: log_identity,
@@ -178,6 +178,7 @@ fn write_labels(
         label.position = position;
         label.own = label.members[usize::from(position)].identity;
         device_label::write_first_superblock(device, &label)?;
+        device_label::write_first_map(device, &label)?;
         device_label::write(device, &label)?;
     }
     let log_label = Label {

@@ -12,8 +12,8 @@ use super::problem::DeviceProblemKind;
 use crate::Configuration;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceFile};
 use crate::format::{
-    FIRST_ROW_BLOCK, FormatError, Identity, Label, LogLayout, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS,
-    Superblock, checksum_block,
+    FIRST_ROW_BLOCK, FormatError, Identity, InitializationMap, Label, LogLayout, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS,
+    Superblock, checksum_block, rows_of,
 };
 use crate::log::LogStart;
 
@@ -98,6 +98,15 @@ pub(super) fn write_first_superblock(
         .file()
         .write_all_at(superblock.encode().bytes(), offset)
         .map_err(AssemblyError::io(device.path(), "cannot write its superblock"))
+}
+
+/// Writes the initialization map of an array in which nothing was written. Its label is written after it.
+pub(super) fn write_first_map(device: &DeviceFile, label: &Label) -> Result<(), AssemblyError> {
+    let map = InitializationMap::new(label.array, rows_of(label.device_blocks));
+    device
+        .file()
+        .write_all_at(map.encode().bytes(), map.slot() * BLOCK)
+        .map_err(AssemblyError::io(device.path(), "cannot write its initialization map"))
 }
 
 fn not_ours() -> Result<Label, FormatError> {

@@ -11,6 +11,9 @@ pub const ENTRY_BYTES: usize = 64;
 /// The version of the entry's layout; a new one comes with an incompatible feature or a new major version.
 const ENTRY_VERSION: u8 = 1;
 
+/// The kind of an entry whose block was never written, in an initialized zone.
+const NEVER_WRITTEN: u8 = 6;
+
 /// The file that the LUN is.
 const LUN_FILE: u32 = 1;
 
@@ -106,6 +109,17 @@ pub struct ChecksumEntry {
     pub checkpoint: u64,
 }
 
+/// A valid entry, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryRead {
+    /// All zeros: the block was never written or, in an initialized zone, its entry was erased.
+    Zeros,
+    /// The block was never written, says an entry.
+    NeverWritten,
+    /// The block was written.
+    Written(ChecksumEntry),
+}
+
 /// Why an entry is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadEntry {
@@ -147,6 +161,20 @@ fn holds_of_numbers(kind: u8, file: u32, number: u64) -> Option<BlockContents> {
 }
 
 impl ChecksumEntry {
+    /// The bytes of the entry of a block in an initialized zone that was never written.
+    #[must_use]
+    pub fn never_written(place: BlockAddress) -> [u8; ENTRY_BYTES] {
+        let mut entry = [0; ENTRY_BYTES];
+        SPINDLE.put(&mut entry, &place.spindle.0.to_le_bytes());
+        KIND.put(&mut entry, &[NEVER_WRITTEN]);
+        VERSION.put(&mut entry, &[ENTRY_VERSION]);
+        DBN.put(&mut entry, &place.dbn.0.to_le_bytes());
+        TAG.put(&mut entry, &place.tag.0);
+        let crc = crc32c(&entry[..CRC.offset]);
+        CRC.put(&mut entry, &crc.to_le_bytes());
+        entry
+    }
+
     /// Its bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; ENTRY_BYTES] {
@@ -168,16 +196,16 @@ impl ChecksumEntry {
         entry
     }
 
-    /// The entry of the block at `place`; `None` if it is all zeros, which means that the block was never written.
+    /// The entry of the block at `place`.
     ///
     /// # Errors
     /// Where the entry vouches for no block, or not for the one at `place`.
     pub fn decode(
         entry: &[u8; ENTRY_BYTES],
         place: BlockAddress,
-    ) -> Result<Option<Self>, BadEntry> {
+    ) -> Result<EntryRead, BadEntry> {
         if entry == &[0; ENTRY_BYTES] {
-            return Ok(None);
+            return Ok(EntryRead::Zeros);
         }
         if CRC.u32(entry) != crc32c(&entry[..CRC.offset]) {
             return Err(BadEntry::Damaged);
@@ -189,10 +217,13 @@ impl ChecksumEntry {
         if (spindle, dbn) != (place.spindle, place.dbn) {
             return Err(BadEntry::OtherPlace(spindle, dbn));
         }
+        if (KIND.u8(entry), VERSION.u8(entry)) == (NEVER_WRITTEN, ENTRY_VERSION) {
+            return Ok(EntryRead::NeverWritten);
+        }
         let has_sum = SUM_PRESENT.u8(entry) != 0;
         let numbers = (KIND.u8(entry), FILE.u32(entry), NUMBER.u64(entry));
         match BlockTag::of_numbers(numbers.0, numbers.1, numbers.2, has_sum) {
-            Some(block_tag) if VERSION.u8(entry) == ENTRY_VERSION => Ok(Some(Self {
+            Some(block_tag) if VERSION.u8(entry) == ENTRY_VERSION => Ok(EntryRead::Written(Self {
                 data_crc: DATA_CRC.u32(entry),
                 place,
                 block_tag: BlockTag { redo: REDO.u64(entry), ..block_tag },

@@ -9,6 +9,7 @@ use strewn_array::crc32c;
 mod checksum;
 mod field;
 mod identity;
+mod initialization;
 mod label;
 mod log_layout;
 mod record;
@@ -18,9 +19,10 @@ mod spindle_layout;
 mod stripe_sum;
 mod superblock;
 
-pub use checksum::{BadEntry, BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES};
+pub use checksum::{BadEntry, BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES, EntryRead};
 pub use field::Field;
 pub use identity::{ArrayTag, Identity, NotAnIdentity};
+pub use initialization::{INITIALIZATION_MAP_SLOTS, InitializationMap, MAXIMUM_ZONES};
 pub use label::{
     DeviceKind, Label, MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, Member, MemberState,
 };
@@ -32,7 +34,7 @@ pub use redo::{
 pub use snapshot::{MAXIMUM_SNAPSHOT_NAME_BYTES, MAXIMUM_SNAPSHOTS, Snapshot};
 pub use spindle_layout::{
     FIRST_ROW_BLOCK, ROW_BLOCKS, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, checksum_block, data_blocks,
-    device_block, device_blocks_for,
+    device_block, device_blocks_for, rows_of,
 };
 pub use stripe_sum::StripeSum;
 pub use superblock::Superblock;
@@ -46,8 +48,12 @@ pub const FORMAT: Version = Version { major: 1, minor: 0 };
 /// blocks as free.
 pub const FEATURE_SNAPSHOTS: u64 = 1;
 
+/// The incompatible feature of an array with an [initialization map](InitializationMap): a program that ignored it
+/// would write to zones that are not initialized.
+pub const FEATURE_INITIALIZATION_MAP: u64 = 2;
+
 /// The incompatible features that this program knows.
-pub const KNOWN_INCOMPATIBLE_FEATURES: u64 = FEATURE_SNAPSHOTS;
+pub const KNOWN_INCOMPATIBLE_FEATURES: u64 = FEATURE_SNAPSHOTS | FEATURE_INITIALIZATION_MAP;
 
 /// A version of the format. A program reads the versions of its own major number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +149,7 @@ pub enum FormatError {
 pub const TABLES: &[(&str, usize, &[Field])] = &[
     ("Label", crate::device::BLOCK_BYTES, label::FIELDS),
     ("Superblock", crate::device::BLOCK_BYTES, superblock::FIELDS),
+    ("Initialization map", crate::device::BLOCK_BYTES, initialization::FIELDS),
     ("Snapshot entry", snapshot::ENTRY_BYTES, snapshot::FIELDS),
     ("Checksum entry", ENTRY_BYTES, checksum::FIELDS),
     ("Log record header", RECORD_HEADER_BYTES, record::FIELDS),

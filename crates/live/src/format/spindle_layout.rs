@@ -32,8 +32,13 @@ pub fn checksum_block(row: u64) -> u64 {
 /// The blocks of a spindle whose device has `device_blocks`: those of whole rows.
 #[must_use]
 pub fn data_blocks(device_blocks: u64) -> u64 {
+    rows_of(device_blocks) * ROW_DATA_BLOCKS
+}
+
+/// The rows of a spindle whose device has `device_blocks`.
+#[must_use]
+pub fn rows_of(device_blocks: u64) -> u64 {
     device_blocks.saturating_sub(FIRST_ROW_BLOCK + SECOND_LABEL_BLOCKS) / ROW_BLOCKS
-        * ROW_DATA_BLOCKS
 }
 
 /// The fewest device blocks for a spindle of at least `data_blocks` blocks, rounded up to whole rows.

@@ -98,7 +98,7 @@ impl ReadOutcome {
 /// The state of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockState {
-    /// It was not written since the spindle was blank, and reads as zeros.
+    /// It was never written, and reads as zeros.
     NeverWritten,
     /// It is what was written.
     Good {
@@ -150,6 +150,9 @@ pub enum BadBlock {
     /// Its contents are lost for good, as its tag says.
     #[error("what belongs here is lost for good")]
     Gone,
+    /// Its checksum entry is zeros in a zone where every entry was written once.
+    #[error("the checksum entry was erased")]
+    Erased,
     /// Its checksum entry is not valid for it.
     #[error(transparent)]
     BadEntry(#[from] BadEntry),

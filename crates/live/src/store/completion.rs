@@ -67,7 +67,10 @@ impl Store {
                 }
                 self.pool.recycle(done.buffer);
             }
-            IoPurpose::AllSpindles(operation) => self.all_spindles_io_done(operation, result),
+            IoPurpose::AllSpindles(operation) => {
+                self.all_spindles_io_done(operation, spindle, result);
+                self.pool.recycle(done.buffer);
+            }
         }
         self.run_to_quiescence();
     }
@@ -82,12 +85,24 @@ impl Store {
         self.apply_entries(id);
     }
 
-    /// One spindle is flushed, or has the superblock.
-    fn all_spindles_io_done(&mut self, id: usize, result: Result<(), StoreError>) {
+    /// One spindle has done an I/O of an operation on all spindles.
+    fn all_spindles_io_done(
+        &mut self,
+        id: usize,
+        spindle: SpindleIndex,
+        result: Result<(), StoreError>,
+    ) {
         let operation = &mut self.operations[id];
         match (result, &mut operation.kind) {
             (Ok(()), OperationKind::Superblock { written }) => *written += 1,
             (Ok(()), _) => {}
+            // Zones must be initialized on every spindle that is present.
+            (Err(StoreError::Refused), OperationKind::Initialize(_)) => {
+                if self.is_present(spindle) {
+                    self.finished.push(StoreEvent::SpindleLost(spindle));
+                    self.fail_spindle(spindle);
+                }
+            }
             (Err(failure), _) => {
                 operation.failure.get_or_insert(failure);
             }

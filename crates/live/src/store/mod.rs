@@ -33,6 +33,7 @@
 mod all_spindles;
 mod api;
 mod completion;
+mod initialization;
 mod operation;
 mod pool;
 mod reading;
@@ -47,6 +48,7 @@ use strewn_raid::{Dbn, SpindleIndex};
 
 use crate::device::{BLOCK_BYTES, DeviceIndex, Io, IoId, IoRequest};
 use crate::format::{ArrayTag, BlockTag, Superblock};
+use initialization::Zones;
 use operation::{Extent, IoPurpose, Operation, OperationKind, PartWork, RowPart, SECTOR, SentIo};
 use pool::BufferPool;
 use rows::{RowId, Rows};
@@ -79,6 +81,8 @@ pub struct Store {
     merged: Vec<Operation>,
     finished: Vec<StoreEvent>,
     pool: BufferPool,
+    /// `None` for an array without an initialization map.
+    zones: Option<Zones>,
 }
 
 impl Store {
@@ -100,6 +104,7 @@ impl Store {
             merged: Vec::new(),
             finished: Vec::new(),
             pool: BufferPool::default(),
+            zones: None,
         }
     }
 
@@ -181,7 +186,7 @@ impl Store {
         let operation =
             self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
         if first_whole && last_whole {
-            self.write_blocks(operation, extent, bytes, block_tag, checkpoint);
+            self.begin_write(operation, extent, bytes, block_tag, checkpoint);
         } else {
             let mut whole = vec![0; extent.blocks() * BLOCK_BYTES];
             whole[extent.lead()..][..length].copy_from_slice(&bytes.concat());
@@ -216,12 +221,14 @@ impl Store {
         self.run_to_quiescence();
     }
 
-    /// Admits the replacement of a spindle. It must be blank: its checksum blocks zeros, or another array's.
+    /// Admits the replacement of a spindle. It must be blank: its checksum blocks zeros, or another array's. It gets the
+    /// initialization map. Blocks that are not written while it is rebuilt are bad, if their zones are initialized.
     pub fn admit_spindle(&mut self, spindle: SpindleIndex) {
         self.drop_spindle(spindle);
         if let Some(present) = self.present.get_mut(spindle.index()) {
             *present = true;
         }
+        self.map_is_missing();
     }
 
     /// Whether a spindle is present.
@@ -295,7 +302,7 @@ impl Store {
         let kind = OperationKind::Write { spindle: extent.spindle };
         let operation =
             self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
-        self.write_blocks(operation, extent, &[&bytes], &block_tag, checkpoint);
+        self.begin_write(operation, extent, &[&bytes], &block_tag, checkpoint);
     }
 
     /// A part is done, or an I/O of an operation without parts.
@@ -322,6 +329,8 @@ impl Store {
                 self.finished.push(StoreEvent::Write { token, result });
             }
             OperationKind::ReadModifyWrite { .. } => self.merged.push(operation),
+            OperationKind::Deferred(_) => unreachable!("a deferred write has no parts"),
+            OperationKind::Initialize(step) => self.on_step_done(step, operation.failure),
             OperationKind::Write { .. } => self.finished.push(StoreEvent::Write { token, result }),
             OperationKind::ReadChecksums { blocks, .. } => {
                 let result = result.map(|()| blocks);

@@ -74,10 +74,14 @@ pub(super) enum OperationKind {
     Write {
         spindle: SpindleIndex,
     },
+    /// A write that waits until its zones are initialized.
+    Deferred(DeferredWrite),
     ReadChecksums {
         spindle: SpindleIndex,
         blocks: Vec<BlockState>,
     },
+    /// A step of initializing zones.
+    Initialize(InitializationStep),
     Flush,
     /// A superblock, and how many spindles have it.
     Superblock {
@@ -91,10 +95,31 @@ impl OperationKind {
             Self::Read { extent, .. } | Self::ReadModifyWrite { extent, .. } => {
                 Some(extent.spindle)
             }
+            Self::Deferred(write) => Some(write.extent.spindle),
             Self::Write { spindle } | Self::ReadChecksums { spindle, .. } => Some(*spindle),
-            Self::Flush | Self::Superblock { .. } => None,
+            Self::Initialize(_) | Self::Flush | Self::Superblock { .. } => None,
         }
     }
+}
+
+/// A write of whole blocks.
+#[derive(Debug)]
+pub(super) struct DeferredWrite {
+    pub(super) extent: Extent,
+    pub(super) bytes: Vec<u8>,
+    pub(super) block_tags: Vec<BlockTag>,
+    pub(super) checkpoint: u64,
+}
+
+/// What is done on all spindles to initialize a zone, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum InitializationStep {
+    /// Its checksum blocks are written.
+    WriteChecksums(u64),
+    /// They are flushed.
+    Flush(u64),
+    /// The map is written, with the bits of these zones.
+    WriteMap(Vec<u64>),
 }
 
 /// The part of an operation in one row.
@@ -172,7 +197,7 @@ pub(super) enum IoPurpose {
     WriteChecksums(RowId),
     /// Whole rows: data and checksum blocks of these parts.
     WriteRows(Vec<usize>),
-    /// A flush or a superblock.
+    /// A flush, a superblock, or a step of initializing zones.
     AllSpindles(usize),
 }
 

@@ -5,11 +5,12 @@ use strewn_raid::{Dbn, SpindleIndex};
 
 use super::Store;
 use super::api::{BadBlock, BlockState};
+use super::initialization::{is_initialized, state_of_zeros};
 use super::operation::{Extent, IoPurpose, OperationKind, PartWork, ReadPart, ReadState, RowPart};
 use super::rows::{Row, RowId, RowKey};
 use crate::device::{BLOCK_BYTES, Buffer, IoRequest};
 use crate::format::{
-    ArrayTag, BlockAddress, ChecksumEntry, ENTRY_BYTES, ROW_DATA_BLOCKS, checksum_block,
+    ArrayTag, BlockAddress, ChecksumEntry, ENTRY_BYTES, EntryRead, ROW_DATA_BLOCKS, checksum_block,
     device_block,
 };
 
@@ -91,9 +92,10 @@ impl Store {
             self.load(row_id);
             return false;
         }
+        let zeros = state_of_zeros(self.zones.as_ref(), row.key.row);
         if let OperationKind::ReadChecksums { blocks, .. } = &mut self.operations[operation].kind {
             for (at, state) in blocks[from..from + count].iter_mut().enumerate() {
-                *state = read_checksums(row, self.tag, first + at);
+                *state = read_checksums(row, self.tag, first + at, zeros);
             }
         }
         self.parts.remove(id);
@@ -110,6 +112,10 @@ impl Store {
             let PartWork::Read(read) = &mut part.work else { return false };
             match &read.state {
                 ReadState::Waiting if row.writes_in_flight & mask != 0 => return false,
+                ReadState::Waiting if !is_initialized(&self.zones, row.key.row) => {
+                    // Whatever the device holds there, nothing was ever written.
+                    read.state = ReadState::Arrived(None);
+                }
                 ReadState::Waiting => {
                     self.send_read(id);
                     return false;
@@ -155,6 +161,11 @@ impl Store {
         if row.loaded || row.loading {
             return;
         }
+        if !is_initialized(&self.zones, row.key.row) {
+            row.load(Some(&[0; BLOCK_BYTES]));
+            self.ready_rows.push(id);
+            return;
+        }
         row.loading = true;
         let key = row.key;
         let offset = checksum_block(key.row) * BLOCK_BYTES as u64;
@@ -174,9 +185,10 @@ impl Store {
             return false;
         };
         let block = |at: usize| data.as_ref().map(|data| block_of(data, at));
+        let zeros = state_of_zeros(self.zones.as_ref(), row.key.row);
         let mut states = [BlockState::NeverWritten; ROW];
         for (at, state) in states[..count].iter_mut().enumerate() {
-            *state = verify(row, self.tag, first + at, block(at));
+            *state = verify(row, self.tag, first + at, block(at), zeros);
             if state.is_bad() && read.overlapped >> (first + at) & 1 == 1 {
                 self.pool.recycle(data.unwrap_or_default());
                 return false;
@@ -231,9 +243,16 @@ fn block_of(buffer: &Buffer, at: usize) -> &[u8] {
     &buffer.bytes()[at * BLOCK_BYTES..][..BLOCK_BYTES]
 }
 
-/// The state of a block of a row. `bytes` is `None` if the device cannot read it.
-fn verify(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> BlockState {
-    let state = read_checksums(row, tag, block);
+/// The state of a block of a row. `bytes` is `None` if the device cannot read it, and `zeros` is the state of a block
+/// whose entry is zeros.
+fn verify(
+    row: &Row,
+    tag: ArrayTag,
+    block: usize,
+    bytes: Option<&[u8]>,
+    zeros: BlockState,
+) -> BlockState {
+    let state = read_checksums(row, tag, block, zeros);
     let written = match state {
         BlockState::Good { crc, .. } => crc,
         BlockState::NeverWritten | BlockState::Bad(_) => return state,
@@ -247,18 +266,19 @@ fn verify(row: &Row, tag: ArrayTag, block: usize, bytes: Option<&[u8]>) -> Block
 }
 
 /// The state of a block of a row by its checksum entry alone.
-fn read_checksums(row: &Row, tag: ArrayTag, block: usize) -> BlockState {
+fn read_checksums(row: &Row, tag: ArrayTag, block: usize, zeros: BlockState) -> BlockState {
     let entry: &[u8; ENTRY_BYTES] = row.entry(block);
     if Row::is_unreadable(entry) {
         return BlockState::Bad(BadBlock::ChecksumUnreadable);
     }
     let place = BlockAddress { tag, spindle: row.key.spindle, dbn: row.key.dbn(block) };
     match ChecksumEntry::decode(entry, place) {
-        Ok(None) => BlockState::NeverWritten,
-        Ok(Some(entry)) if entry.block_tag.holds == BlockContents::Gone => {
+        Ok(EntryRead::Zeros) => zeros,
+        Ok(EntryRead::NeverWritten) => BlockState::NeverWritten,
+        Ok(EntryRead::Written(entry)) if entry.block_tag.holds == BlockContents::Gone => {
             BlockState::Bad(BadBlock::Gone)
         }
-        Ok(Some(ChecksumEntry { data_crc: crc, block_tag, checkpoint, .. })) => {
+        Ok(EntryRead::Written(ChecksumEntry { data_crc: crc, block_tag, checkpoint, .. })) => {
             BlockState::Good { block_tag, checkpoint, crc }
         }
         Err(error) => BlockState::Bad(error.into()),

@@ -163,6 +163,11 @@ impl Rows {
         id
     }
 
+    /// The row of `key`, if it is in memory.
+    pub(super) fn find(&self, key: RowKey) -> Option<RowId> {
+        self.by_key.get(&key).copied()
+    }
+
     pub(super) fn contains(&self, id: RowId) -> bool {
         self.rows.get(id).is_some()
     }

@@ -15,8 +15,8 @@ use crate::data::Data;
 use crate::device::simulated::{FaultRates, Latency};
 use crate::device::{BLOCK_BYTES, DeviceIndex, SimulatedDevices, SimulatedDisk};
 use crate::format::{
-    DeviceKind, FORMAT, Identity, Label, LogLayout, Member, MemberState, RecordHeader,
-    SUPERBLOCK_SLOTS, Superblock, device_blocks_for, redo_data_bytes,
+    DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, InitializationMap, Label, LogLayout, Member, MemberState, RecordHeader,
+    SUPERBLOCK_SLOTS, Superblock, device_blocks_for, redo_data_bytes, rows_of,
 };
 
 /// A schedule's array and the outline of its fate.
@@ -38,6 +38,8 @@ pub(super) struct Plan {
     /// How many spindles may be lost, and not yet rebuilt, at a time.
     pub(super) losses: usize,
     pub(super) full: bool,
+    /// Rows of a zone that is initialized at once.
+    pub(super) zone_rows: u64,
 }
 
 impl Plan {
@@ -107,6 +109,7 @@ impl Plan {
             rates,
             losses,
             full: kind == ScheduleKind::NoRoom,
+            zone_rows: *rng.pick(&[1, 1, 2, 16]),
             config,
         }
     }
@@ -160,6 +163,8 @@ impl Plan {
             clean: true,
             snapshots: Vec::new(),
         };
+        let rows = rows_of(self.label.device_blocks);
+        let map = InitializationMap::with_zones_of(self.label.array, rows, self.zone_rows);
         let spindles = self.spindles();
         let devices = (0..=spindles).map(|position| {
             let is_log = position == spindles;
@@ -181,6 +186,7 @@ impl Plan {
             if !is_log {
                 let offset = SUPERBLOCK_SLOTS[0] * BLOCK_BYTES as u64;
                 disk.write(offset, superblock.encode().bytes());
+                disk.write(map.slot() * BLOCK_BYTES as u64, map.encode().bytes());
             }
             disk
         });
@@ -331,7 +337,7 @@ fn label(seed: u64, config: &ArrayConfig, layout: &LogLayout) -> Label {
     });
     Label {
         version: FORMAT,
-        incompatible_features: 0,
+        incompatible_features: FEATURE_INITIALIZATION_MAP,
         compatible_features: 0,
         array: identity(1),
         own: identity(100),

@@ -1,0 +1,279 @@
+//! Initialization of zones before their first write, so that an erased checksum entry is not taken for one that was
+//! never written.
+//!
+//! The first write to a zone waits until every checksum block of the zone is written on every spindle that is present,
+//! those are flushed, and the [map](InitializationMap) says so durably on all of them. From then on each entry of the
+//! zone says of its block that it was never written, or what was; zeros are a fault.
+
+use std::collections::BTreeMap;
+
+use super::Store;
+use super::api::{BadBlock, BlockState, StoreError, StoreEvent};
+use super::operation::{
+    DeferredWrite, Extent, InitializationStep, IoPurpose, Operation, OperationKind,
+};
+use super::rows::RowKey;
+use crate::device::{BLOCK_BYTES, Buffer, IoRequest};
+use crate::format::{
+    BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES, InitializationMap, ROW_DATA_BLOCKS,
+    checksum_block,
+};
+use crate::store::Token;
+
+/// The zones of an array.
+#[derive(Debug)]
+pub(super) struct Zones {
+    /// As it is durable.
+    map: InitializationMap,
+    /// Zones that are being initialized, each with the operations that wait for it.
+    in_progress: BTreeMap<u64, Vec<usize>>,
+    /// Those whose checksum blocks are flushed: the next map has them.
+    flushed: Vec<u64>,
+    is_map_in_flight: bool,
+    /// Whether a spindle lacks the map.
+    is_map_missing: bool,
+}
+
+/// Whether a row's checksum blocks hold what was written there, if anything was.
+pub(super) fn is_initialized(zones: &Option<Zones>, row: u64) -> bool {
+    zones.as_ref().is_none_or(|zones| zones.map.is_initialized(zones.map.zone_of(row)))
+}
+
+/// The state of a block of a row whose checksum entry is zeros.
+pub(super) fn state_of_zeros(zones: Option<&Zones>, row: u64) -> BlockState {
+    match zones {
+        Some(zones) if zones.map.is_initialized(zones.map.zone_of(row)) => {
+            BlockState::Bad(BadBlock::Erased)
+        }
+        _ => BlockState::NeverWritten,
+    }
+}
+
+impl Store {
+    /// The store of an array with an initialization map, which every spindle that is present must have.
+    #[must_use]
+    pub fn with_initialization_map(self, map: InitializationMap) -> Self {
+        let zones = Zones {
+            map,
+            in_progress: BTreeMap::new(),
+            flushed: Vec::new(),
+            is_map_in_flight: false,
+            is_map_missing: false,
+        };
+        Self { zones: Some(zones), ..self }
+    }
+
+    /// Writes whole blocks, once their zones are initialized.
+    pub(super) fn begin_write(
+        &mut self,
+        operation: usize,
+        extent: Extent,
+        bytes: &[&[u8]],
+        block_tags: &[BlockTag],
+        checkpoint: u64,
+    ) {
+        let blank = self.blank_zones(extent);
+        if blank.is_empty() {
+            self.write_blocks(operation, extent, bytes, block_tags, checkpoint);
+            return;
+        }
+        self.operations[operation].kind = OperationKind::Deferred(DeferredWrite {
+            extent,
+            bytes: bytes.concat(),
+            block_tags: block_tags.to_vec(),
+            checkpoint,
+        });
+        for zone in blank {
+            let Some(zones) = &mut self.zones else { return };
+            let waiting = zones.in_progress.get_mut(&zone);
+            match waiting {
+                Some(waiting) => waiting.push(operation),
+                None => {
+                    zones.in_progress.insert(zone, vec![operation]);
+                    self.initialize(zone);
+                }
+            }
+        }
+    }
+
+    /// The zones of an extent that are not initialized.
+    fn blank_zones(&self, extent: Extent) -> Vec<u64> {
+        let Some(Zones { map, .. }) = &self.zones else { return Vec::new() };
+        let first = extent.first_block().0 / ROW_DATA_BLOCKS;
+        let last = (extent.first_block().0 + extent.blocks() as u64 - 1) / ROW_DATA_BLOCKS;
+        let zones = map.zone_of(first)..=map.zone_of(last);
+        zones.filter(|zone| !map.is_initialized(*zone)).collect()
+    }
+
+    /// Writes the checksum blocks of a zone.
+    fn initialize(&mut self, zone: u64) {
+        let Some(zones) = &self.zones else { return };
+        let rows = zones.map.rows_of(zone);
+        let spindles = self.spindles_present();
+        let operation = self.add_step(
+            InitializationStep::WriteChecksums(zone),
+            spindles.len() * (rows.end - rows.start) as usize,
+        );
+        for &spindle in &spindles {
+            for row in rows.clone() {
+                let from = self.never_written(RowKey { spindle, row });
+                let offset = checksum_block(row) * BLOCK_BYTES as u64;
+                let request = IoRequest::Write { offset, from, durable: false };
+                self.send(spindle, IoPurpose::AllSpindles(operation), request);
+            }
+        }
+        self.finish_if_empty(operation);
+    }
+
+    /// The checksum block of a row in which nothing was written yet.
+    fn never_written(&mut self, key: RowKey) -> Buffer {
+        let mut buffer = self.pool.take(1);
+        let (entries, _) = buffer.bytes_mut().as_chunks_mut::<ENTRY_BYTES>();
+        for (block, entry) in entries.iter_mut().enumerate() {
+            let place = BlockAddress { tag: self.tag, spindle: key.spindle, dbn: key.dbn(block) };
+            *entry = ChecksumEntry::never_written(place);
+        }
+        buffer
+    }
+
+    /// An operation for `ios` I/Os.
+    fn add_step(&mut self, step: InitializationStep, ios: usize) -> usize {
+        let (token, kind) = (Token(0), OperationKind::Initialize(step));
+        self.operations.insert(Operation { token, kind, remaining: ios, failure: None })
+    }
+
+    /// If no spindle is present, nothing else ends a step.
+    fn finish_if_empty(&mut self, operation: usize) {
+        if self.operations[operation].remaining == 0 {
+            self.finish(operation);
+        }
+    }
+
+    /// A step is done on all spindles that are present.
+    pub(super) fn on_step_done(&mut self, step: InitializationStep, failure: Option<StoreError>) {
+        let zones = match &step {
+            InitializationStep::WriteChecksums(zone) | InitializationStep::Flush(zone) => {
+                vec![*zone]
+            }
+            InitializationStep::WriteMap(zones) => zones.clone(),
+        };
+        if let InitializationStep::WriteMap(_) = step
+            && let Some(zones) = &mut self.zones
+        {
+            zones.is_map_in_flight = false;
+        }
+        if let Some(failure) = failure {
+            self.initialization_failed(&zones, &failure);
+            self.write_map();
+            return;
+        }
+        match step {
+            InitializationStep::WriteChecksums(zone) => {
+                let spindles = self.spindles_present();
+                let operation = self.add_step(InitializationStep::Flush(zone), spindles.len());
+                for &spindle in &spindles {
+                    self.send(spindle, IoPurpose::AllSpindles(operation), IoRequest::Flush);
+                }
+                self.finish_if_empty(operation);
+            }
+            InitializationStep::Flush(zone) => {
+                if let Some(zones) = &mut self.zones {
+                    zones.flushed.push(zone);
+                    zones.is_map_missing = true;
+                }
+                self.write_map();
+            }
+            InitializationStep::WriteMap(initialized) => {
+                if let Some(zones) = &mut self.zones {
+                    zones.map.sequence += 1;
+                }
+                for zone in initialized {
+                    self.is_initialized_now(zone);
+                }
+                self.write_map();
+            }
+        }
+    }
+
+    /// A spindle was admitted that lacks the map.
+    pub(super) fn map_is_missing(&mut self) {
+        if let Some(zones) = &mut self.zones {
+            zones.is_map_missing = true;
+        }
+        self.write_map();
+    }
+
+    /// Writes the map to all spindles that are present, if one lacks it and none is being written.
+    fn write_map(&mut self) {
+        let Some(zones) = &mut self.zones else { return };
+        if !zones.is_map_missing || zones.is_map_in_flight {
+            return;
+        }
+        (zones.is_map_missing, zones.is_map_in_flight) = (false, true);
+        let flushed = std::mem::take(&mut zones.flushed);
+        // If this fails, the next one goes to the same slot: the other slot has the last whole map.
+        let mut map = zones.map.clone();
+        map.sequence += 1;
+        flushed.iter().for_each(|zone| map.set_initialized(*zone));
+        let spindles = self.spindles_present();
+        let operation = self.add_step(InitializationStep::WriteMap(flushed), spindles.len());
+        for &spindle in &spindles {
+            let offset = map.slot() * BLOCK_BYTES as u64;
+            let request = IoRequest::Write { offset, from: map.encode(), durable: true };
+            self.send(spindle, IoPurpose::AllSpindles(operation), request);
+        }
+        self.finish_if_empty(operation);
+    }
+
+    /// The map durably has a zone as initialized: what waited for it goes on.
+    fn is_initialized_now(&mut self, zone: u64) {
+        let Some(zones) = &mut self.zones else { return };
+        zones.map.set_initialized(zone);
+        let rows = zones.map.rows_of(zone);
+        let waiting = zones.in_progress.remove(&zone).unwrap_or_default();
+        for spindle in self.spindles_present() {
+            for row in rows.clone() {
+                let key = RowKey { spindle, row };
+                let Some(id) = self.rows.find(key) else { continue };
+                let entries = self.never_written(key);
+                self.rows.get_mut(id).load(Some(entries.bytes()));
+                self.pool.recycle(entries);
+            }
+        }
+        for operation in waiting {
+            let is_ready = self.operations.get(operation).is_some_and(|one| match &one.kind {
+                OperationKind::Deferred(write) => self.blank_zones(write.extent).is_empty(),
+                // It ended with its spindle, and another one has its number.
+                _ => false,
+            });
+            if !is_ready {
+                continue;
+            }
+            let kind = &mut self.operations[operation].kind;
+            if let OperationKind::Deferred(DeferredWrite { extent, .. }) = *kind
+                && let write = OperationKind::Write { spindle: extent.spindle }
+                && let OperationKind::Deferred(write) = std::mem::replace(kind, write)
+            {
+                let DeferredWrite { extent, bytes, block_tags, checkpoint } = write;
+                self.write_blocks(operation, extent, &[&bytes], &block_tags, checkpoint);
+            }
+        }
+    }
+
+    /// Zones could not be initialized: what waited for them fails.
+    fn initialization_failed(&mut self, failed: &[u64], failure: &StoreError) {
+        for zone in failed {
+            let waiting = self.zones.as_mut().and_then(|zones| zones.in_progress.remove(zone));
+            for id in waiting.unwrap_or_default() {
+                let is_deferred = self
+                    .operations
+                    .get(id)
+                    .is_some_and(|one| matches!(one.kind, OperationKind::Deferred(_)));
+                if is_deferred && let Some(operation) = self.operations.try_remove(id) {
+                    let (token, result) = (operation.token, Err(failure.clone()));
+                    self.finished.push(StoreEvent::Write { token, result });
+                }
+            }
+        }
+    }
+}
