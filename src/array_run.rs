@@ -1,4 +1,4 @@
-//! What one array did in a run: the input of its results.
+//! What one array did in a run, from which its results are made.
 
 use strewn_array::{DataLost, FailedSpindle};
 use strewn_report::ArrayMap;

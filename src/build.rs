@@ -1,4 +1,4 @@
-//! From a scenario's words to arrays and spindles.
+//! Builds the arrays and spindles that a scenario describes.
 
 use std::sync::Arc;
 
@@ -16,50 +16,50 @@ use strewn_spindle::{Drive, ParseSchedulerError, Profile, ProfileError, Schedule
 use strewn_workload::{AccessStream, RegionError, SpecificationError};
 use thiserror::Error;
 
-/// Why a scenario's array cannot be set up, though its file reads well.
+/// Why a scenario's array cannot be set up, although the file itself is valid.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// The parity group is impossible.
+    /// The parity group is invalid.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// The VRAID layout is impossible.
+    /// The VRAID layout is invalid.
     #[error(transparent)]
     Vraid(#[from] VraidError),
-    /// The write-anywhere array refused its sizes.
+    /// The write-anywhere array rejects its sizes.
     #[error(transparent)]
     WriteAnywhere(#[from] WriteAnywhereError),
-    /// The in-place array refused its sizes.
+    /// The in-place array rejects its sizes.
     #[error(transparent)]
     InPlace(#[from] InPlaceError),
-    /// There is no such shipped drive profile.
+    /// No drive profile of this name is shipped.
     #[error("no drive profile named \"{0}\" is shipped")]
     UnknownProfile(String),
-    /// A drive profile is wrong.
+    /// A drive profile is invalid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// There is no such scheduler.
+    /// No scheduler has this name.
     #[error(transparent)]
     Scheduler(#[from] ParseSchedulerError),
-    /// The access specification is impossible.
+    /// The access specification is invalid.
     #[error(transparent)]
     Specification(#[from] SpecificationError),
     /// The file is too small for the accesses.
     #[error(transparent)]
     Region(#[from] RegionError),
-    /// A file that the block map cannot hold.
+    /// The file is larger than the block map can address.
     #[error("a file of {0} bytes: a write-anywhere array maps at most 16 TiB of 4 KiB blocks")]
     FileTooLarge(u64),
 }
 
-/// An array of either kind, ready to run.
+/// A write-anywhere or in-place array, ready to run.
 pub(crate) enum BuiltArray {
     /// Copy on write.
     WriteAnywhere(Box<WriteAnywhere<()>>),
-    /// Where it belongs.
+    /// Update in place.
     InPlace(Box<InPlace<()>>),
 }
 
-/// Sets up one array of a scenario.
+/// Builds one array of a scenario.
 pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, BuildError> {
     let processor = processor_costs(&array.processor);
     let steps_in_flight = array.rebuild_steps_in_flight;
@@ -139,14 +139,14 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 destages_in_flight: (in_flight.round() as u32).max(1),
                 processor,
             })?;
-            // Two drives' worth are kept for each failure.
+            // The array reserves two drives' capacity per failure.
             let spares = layout.protection_level.reserved_drives() / 2;
             BuiltArray::InPlace(Box::new(built.with_rebuild(Rebuild { spares, steps_in_flight })))
         }
     })
 }
 
-/// The spindles that an array runs on.
+/// Returns the spindles that an array runs on.
 pub(crate) fn spindles(scenario: &Scenario, array: &Array) -> Result<Spindles, BuildError> {
     Ok(Spindles {
         drive: Arc::new(drive(&array.spindle)?),
@@ -156,19 +156,19 @@ pub(crate) fn spindles(scenario: &Scenario, array: &Array) -> Result<Spindles, B
     })
 }
 
-/// What the host of the array numbered `index` draws from. Every array has a stream of its own.
+/// Returns the seed of the host of array number `index`. Every array has its own random stream.
 pub(crate) fn seed(scenario: &Scenario, index: usize) -> u64 {
     scenario.seed.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// The accesses that the host of the array numbered `index` draws.
+/// Returns the access stream of the host of array number `index`.
 pub(crate) fn accesses(scenario: &Scenario, index: usize) -> Result<AccessStream, BuildError> {
     let specification = scenario.workload.specification()?;
     let sectors = scenario.workload.file_bytes / SECTOR_BYTES;
     Ok(AccessStream::new(&specification, 0, sectors, seed(scenario, index))?)
 }
 
-/// What one spindle of an array holds, in bytes; 0 if its profile cannot be read.
+/// Returns the capacity of one spindle of an array, in bytes, or 0 if its profile cannot be read.
 pub(crate) fn capacity_bytes(array: &Array) -> u64 {
     drive(&array.spindle).map_or(0, |drive| drive.capacity_sectors() * SECTOR_BYTES)
 }
@@ -187,7 +187,7 @@ fn processor_costs(processor: &Processor) -> ProcessorCosts {
     ProcessorCosts {
         host_operation_ns: processor.host_operation_ns.round() as u64,
         spindle_command_ns: processor.spindle_command_ns.round() as u64,
-        // Two sectors to a KiB, a thousand picoseconds to a nanosecond.
+        // A KiB has two sectors, and a nanosecond a thousand picoseconds.
         per_sector_ps: (processor.per_kib_ns * 500.0).round() as u64,
     }
 }

@@ -1,4 +1,4 @@
-//! Fitting: the few numbers of a scenario that are declared as fitted, to the published segments they may look at.
+//! Fits the parameters that a scenario declares as fitted to the published segments that it declares for them.
 
 use rayon::prelude::*;
 use strewn_array::DataLost;
@@ -9,64 +9,64 @@ use thiserror::Error;
 use crate::memory;
 use crate::run::{self, Observer, RunError, RunOptions};
 
-/// Simulations of one array at the most; a fit that is not done by then is as good as it gets.
+/// Most simulations of one array; a fit that has not converged by then ends there.
 const MOST_SIMULATIONS: u32 = 16;
-/// A fit is done when no fitted segment is off by more than this share.
+/// A fit has converged when no fitted segment is off by more than this fraction.
 const CLOSE_ENOUGH: f64 = 0.000_2;
-/// How far a parameter is moved to see what it does, as a share of its value.
+/// How far a parameter is moved to find its effect, as a fraction of its value.
 const PROBE: f64 = 0.05;
-/// A count is fitted when so many of its neighbours on each side are worse.
+/// A count is fitted when this many neighbours on each side are worse.
 const LOOK_AHEAD: f64 = 2.0;
 /// A step changes a parameter by at most this factor, up or down.
 const LARGEST_STEP: f64 = 2.0;
 
-/// What was fitted for one array.
+/// The fit of one array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     /// The array.
     pub array: String,
-    /// Its fitted numbers.
+    /// The fitted parameters.
     pub parameters: Vec<FittedParameter>,
-    /// The published segments they were fitted to.
+    /// The published segments that they were fitted to.
     pub segments: Vec<FittedSegment>,
-    /// How many simulations it took.
+    /// Number of simulations that the fit took.
     pub simulations: u32,
 }
 
-/// One fitted number.
+/// One fitted parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FittedParameter {
     /// Its name in the scenario.
     pub name: String,
-    /// What it counts.
+    /// Its unit.
     pub unit: ParameterUnit,
-    /// What the scenario said.
+    /// The value in the scenario before the fit.
     pub before: f64,
-    /// What fits.
+    /// The fitted value.
     pub after: f64,
 }
 
-/// One segment that was fitted to.
+/// One segment that the parameters were fitted to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FittedSegment {
-    /// Counted from 1.
+    /// Number of the segment, counted from 1.
     pub index: u32,
     /// Published IOPS.
     pub published: f64,
-    /// Simulated IOPS with the fitted numbers.
+    /// Simulated IOPS with the fitted parameters.
     pub simulated: f64,
 }
 
 /// Why a scenario cannot be calibrated.
 #[derive(Debug, Error)]
 pub enum CalibrateError {
-    /// Nothing in the scenario is declared as fitted.
+    /// The scenario declares no parameter as fitted.
     #[error("no array of the scenario has an [array.fitted] table: there is nothing to fit")]
     NothingFitted,
     /// The scenario names no published figures.
     #[error("the scenario names no published figures to fit to")]
     NoPublished,
-    /// The published figures lack a segment that the scenario wants to fit to.
+    /// The published figures lack a segment that the scenario fits to.
     #[error("the published figures have no IOPS of \"{array}\" for segment {segment}")]
     NoFigure {
         /// The array.
@@ -74,7 +74,7 @@ pub enum CalibrateError {
         /// The segment.
         segment: u32,
     },
-    /// A parameter cannot take a value that was tried.
+    /// A parameter cannot take a value that the fit tried.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// A simulation failed.
@@ -85,19 +85,19 @@ pub enum CalibrateError {
     DataLost {
         /// The array.
         array: String,
-        /// What it lost.
+        /// The loss.
         lost: DataLost,
     },
-    /// The observer stopped it.
+    /// The observer stopped the fit.
     #[error("stopped before the fit was done")]
     Stopped,
 }
 
-/// Fits what `scenario` declares as fitted to the published IOPS of the segments it declares, and to nothing else.
-/// Arrays are fitted in parallel on `jobs` threads (0 for as many as there are cores).
+/// Fits the parameters that `scenario` declares as fitted to the published IOPS of the segments that it declares, and
+/// to nothing else. Arrays are fitted in parallel on `jobs` threads (0 for one per core).
 ///
-/// Continuous numbers are fitted by Newton's method with Broyden's updates, one that counts things by trying its
-/// neighbours. Only as many segments are simulated as are looked at.
+/// Continuous parameters are fitted by Newton's method with Broyden's updates, a count by trying its neighbours. Only
+/// the segments up to the last fitted one are simulated.
 ///
 /// # Errors
 /// See [`CalibrateError`].
@@ -188,7 +188,7 @@ impl<'a> Fit<'a> {
         parameters.map(|name| self.scenario.parameter(array, name)).collect()
     }
 
-    /// Simulated IOPS of the fitted segments with the fitted numbers at `values`.
+    /// Returns the simulated IOPS of the fitted segments, with the fitted parameters at `values`.
     fn simulate(&mut self, values: &[f64]) -> Result<Vec<f64>, CalibrateError> {
         let array = self.scenario.arrays[self.index].name.clone();
         for (name, value) in self.fitted.parameters.iter().zip(values) {
@@ -211,7 +211,7 @@ impl<'a> Fit<'a> {
         Ok(self.fitted.segments.iter().map(iops).collect())
     }
 
-    /// How far each fitted segment is off, as a share of what was published.
+    /// Returns the error of each fitted segment, as a fraction of its published figure.
     fn errors(&self, simulated: &[f64]) -> Vec<f64> {
         simulated
             .iter()
@@ -220,8 +220,8 @@ impl<'a> Fit<'a> {
             .collect()
     }
 
-    /// Newton's method on the errors, least squares where there are more segments than numbers. The first
-    /// derivatives come from moving each number a little, later ones from what each step did (Broyden).
+    /// Runs Newton's method on the errors, with least squares if there are more segments than parameters. The first
+    /// derivatives come from moving each parameter a little, later ones from the effect of each step (Broyden).
     fn newton(&mut self, start: &[f64]) -> Result<(Vec<f64>, Vec<f64>), CalibrateError> {
         let mut values = start.to_vec();
         let mut simulated = self.simulate(&values)?;
@@ -259,7 +259,8 @@ impl<'a> Fit<'a> {
         Ok((best.1, best.2))
     }
 
-    /// Walks from `start` to the count whose neighbours are worse, two on each side: one worse neighbour may be chance.
+    /// Walks from `start` to the count that is better than two neighbours on each side: one worse neighbour may be
+    /// chance.
     fn try_neighbours(&mut self, start: f64) -> Result<(Vec<f64>, Vec<f64>), CalibrateError> {
         let mut best = (start, self.simulate(&[start])?);
         for direction in [1.0, -1.0] {
@@ -290,8 +291,9 @@ fn largest(errors: &[f64]) -> f64 {
     errors.iter().fold(0.0, |largest, error| error.abs().max(largest))
 }
 
-/// The step that brings the linearised errors closest to zero, for one or two numbers: the normal equations, solved
-/// by Cramer's rule. `slopes[number][segment]`. Nothing if the numbers' effects cannot be told apart.
+/// Returns the step that brings the linearised errors closest to zero, for one or two parameters: the normal
+/// equations, solved by Cramer's rule. `slopes[number][segment]`. Returns `None` if the parameters' effects cannot be
+/// told apart.
 fn least_squares_step(slopes: &[Vec<f64>], errors: &[f64]) -> Option<Vec<f64>> {
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     match slopes {
@@ -310,7 +312,7 @@ fn least_squares_step(slopes: &[Vec<f64>], errors: &[f64]) -> Option<Vec<f64>> {
     }
 }
 
-/// Broyden's rank-one update: the slopes closest to the old ones that explain what the step did.
+/// Applies Broyden's rank-one update: the slopes closest to the old ones that explain the effect of the step.
 fn broyden_update(slopes: &mut [Vec<f64>], step: &[f64], before: &[f64], after: &[f64]) {
     let square: f64 = step.iter().map(|step| step * step).sum();
     if square == 0.0 {

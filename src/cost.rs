@@ -1,4 +1,4 @@
-//! What a scenario costs to simulate, found out by simulating a few seconds of it.
+//! Measures what a scenario costs to simulate, by simulating a few seconds of it.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -14,18 +14,18 @@ use crate::layout_map::Mapped;
 use crate::memory;
 use crate::run::{RunError, WithSimulation, simulate};
 
-/// How often the part at work is looked at. A few thousand looks a second tell shares to a percent, and cost the core
-/// that they are done on next to nothing.
+/// Sampling interval of the component at work. A few thousand samples a second give shares to a percent, and cost the
+/// core that takes them almost nothing.
 const LOOK: Duration = Duration::from_micros(200);
 
-/// Significant digits of what is measured; there are not that many to trust.
+/// Significant digits of the measurements; no more are reliable.
 const DIGITS: usize = 4;
 
-/// Simulates the array numbered `index` of `scenario` for about `wall`, alone and on one thread, and says what it
-/// costs. The beginning is what is measured: an array that ages takes more spindle commands for each operation later.
+/// Simulates array number `index` of `scenario` for about `wall`, alone and on one thread, and returns its cost. The
+/// beginning of the run is measured: as an array ages, each operation takes more spindle commands.
 ///
 /// # Errors
-/// As [`run`](crate::run()), but that published figures are not read and laws not checked.
+/// As [`run`](crate::run()), except that published figures are not read and operational laws not checked.
 pub fn measure_cost(
     scenario: &Scenario,
     index: usize,
@@ -75,10 +75,10 @@ pub fn measure_cost(
     })
 }
 
-/// The wall time that `virtual_time` takes, if `simulated` of it took `wall`.
+/// Extrapolates the wall time of `virtual_time`, given that `simulated` took `wall`.
 pub(crate) fn wall_for(virtual_time: Duration, simulated: Duration, wall: Duration) -> Duration {
     let ratio = wall.as_secs_f64() / simulated.as_secs_f64().max(1e-9);
-    // Beyond what a duration can say nobody waits.
+    // Saturate: no run waits longer than a duration can hold.
     Duration::try_from_secs_f64(virtual_time.as_secs_f64() * ratio).unwrap_or(Duration::MAX)
 }
 

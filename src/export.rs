@@ -1,4 +1,4 @@
-//! What was measured, in the shapes of other tools.
+//! Measurements in the formats of other tools.
 
 use strewn_formats::fio::{DirectionResult, JobResult, LatencyBins, Output};
 use strewn_formats::iometer::{
@@ -11,11 +11,11 @@ use strewn_sim::{DirectionMeasures, Segment};
 
 const NS_PER_MS: f64 = 1e6;
 
-/// The segments of each array as fio's JSON, a job for each: its group is the array.
+/// Returns the segments of each array as fio's JSON: a job per segment, a group per array.
 ///
-/// Segments must have been measured by direction ([`RunOptions::by_direction`](crate::RunOptions::by_direction)); others
-/// are left out. Latencies are within 0.1 %, as fio's are within 1.6 %. Times are virtual: a run begins in 1970, so that the
-/// same run gives the same bytes.
+/// Segments must be measured by direction ([`RunOptions::by_direction`](crate::RunOptions::by_direction)); others are
+/// left out. Latencies are within 0.1 %, where fio's are within 1.6 %. Times are virtual: a run begins in 1970, so
+/// that the same run gives the same bytes.
 #[must_use]
 pub fn fio_output(results: &Results, segments: &[Vec<Segment>]) -> Output {
     let mut jobs = Vec::new();
@@ -56,7 +56,7 @@ fn direction(measures: &DirectionMeasures, runtime_ms: u64) -> DirectionResult {
     let answered = measures.answered;
     let mut result = DirectionResult::new(answered.count, answered.sectors * 512, runtime_ms)
         .with_latency(&latencies(measures));
-    // These are known exactly.
+    // Unlike the histogram, these are exact.
     for latency in [&mut result.clat_ns, &mut result.lat_ns] {
         (latency.min, latency.max) = (measures.least_ns, measures.most_ns);
         latency.mean = mean_ns(&[measures]);
@@ -70,10 +70,10 @@ fn mean_ns(measures: &[&DirectionMeasures]) -> f64 {
     if count == 0 { 0.0 } else { sum as f64 / count as f64 }
 }
 
-/// The segments of each array as Iometer's results: a series for each array, a test for each segment.
+/// Returns the segments of each array as Iometer's results: a series per array, a test per segment.
 ///
-/// Segments must have been measured by direction ([`RunOptions::by_direction`](crate::RunOptions::by_direction)); others
-/// are left out. Times are virtual, as in [`fio_output`].
+/// Segments must be measured by direction ([`RunOptions::by_direction`](crate::RunOptions::by_direction)); others are
+/// left out. Times are virtual, as in [`fio_output`].
 #[must_use]
 pub fn iometer_results(
     scenario: &Scenario,
@@ -115,7 +115,7 @@ pub fn iometer_results(
     results.arrays.iter().zip(segments).map(series).collect()
 }
 
-/// The scenario's own specification in Iometer's terms.
+/// Returns the scenario's own specification in Iometer's terms.
 fn specification(scenario: &Scenario) -> Option<AccessSpecification> {
     let own = scenario.workload.specification().ok()?;
     let line = |line: &strewn_workload::AccessLine| AccessLine {
@@ -177,7 +177,7 @@ fn row(
     })
 }
 
-/// A time of a run as Iometer writes times, the run beginning with 1970.
+/// Formats a time of a run as Iometer does; the run begins with 1970.
 fn virtual_time(ms: u64) -> String {
     let (seconds, ms) = (ms / 1000, ms % 1000);
     let (days, of_day) = (seconds / 86_400, seconds % 86_400);

@@ -1,4 +1,4 @@
-//! Looking at where a file lies: one pass over its blocks, and one over the free map.
+//! Records the layout of a file: one pass over its blocks, and one over the free map.
 
 use std::ops::Range;
 
@@ -11,19 +11,19 @@ use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, StripedLayout, Vbn};
 use strewn_report::{ArrayMap, MapPicture};
 use strewn_scenario::{Array, Scenario};
 
-/// Stripes to a word of a free map.
+/// Stripes per word of a free map.
 const WORD_STRIPES: u64 = 64;
 
-/// An array that a picture can be taken of.
+/// An array whose layout can be recorded.
 pub trait Mapped {
-    /// A map without pictures so far.
+    /// Returns a map without pictures.
     fn empty_map(&self, scenario: &Scenario, array: &Array) -> ArrayMap;
 
-    /// How the first `file_blocks` blocks of the LUN lie, and what is free.
+    /// Records where the first `file_blocks` blocks of the LUN lie, and which blocks are free.
     fn picture(&self, map: &ArrayMap, file_blocks: u64) -> MapPicture;
 }
 
-/// Blocks of a scenario's file.
+/// Returns the number of blocks in a scenario's file.
 pub(crate) fn file_blocks(scenario: &Scenario) -> u64 {
     scenario.workload.file_bytes.div_ceil(BLOCK_BYTES)
 }
@@ -42,7 +42,7 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
             add_blocks(&mut picture, block_map, &group, blocks);
             picture
         };
-        // A file of 100 GiB takes a tenth of a second and more, after every segment: two go through it.
+        // After every segment, a file of 100 GiB takes a tenth of a second and more: two threads share it.
         let mut picture = std::thread::scope(|scope| {
             let later = scope.spawn(|| part(blocks / 2..blocks));
             let mut picture = part(0..blocks / 2);
@@ -90,10 +90,10 @@ impl<P: Payload> Mapped for InPlace<P> {
     }
 }
 
-/// Adds a part of a file, as what lies before it goes on.
+/// Adds a range of a file's blocks, continuing the run of the block before the range.
 fn add_blocks(picture: &mut MapPicture, map: &BlockMap, group: &ParityGroup, blocks: Range<u32>) {
     let end_of_spindle_of = |vbn: Vbn, place: BlockLocation| {
-        // The aggregate's numbers go through one spindle after the other.
+        // The aggregate numbers the blocks of one spindle after those of another.
         vbn.0 - place.dbn.0 + group.blocks_per_spindle()
     };
     let mut run = Run::default();
@@ -122,7 +122,7 @@ fn add_blocks(picture: &mut MapPicture, map: &BlockMap, group: &ParityGroup, blo
     run.add_to(picture);
 }
 
-/// Blocks that follow each other in the file and on a spindle, and how far the first is from its predecessor's end.
+/// Blocks contiguous both in the file and on a spindle, and the distance of the first from its predecessor's end.
 #[derive(Default)]
 struct Run {
     spindle: u16,
@@ -149,7 +149,7 @@ mod tests {
         let group = ParityGroup::new(Parity::Raid4, 3, 1_024).unwrap();
         let blocks = 300;
         let mut map = BlockMap::new(blocks.into(), group.total_blocks()).unwrap();
-        // Runs of all lengths, one of them over the end of a spindle, and blocks that lie nowhere.
+        // Runs of all lengths, one of them across the end of a spindle, and blocks without a location.
         let mut at = 1_000;
         for block in (0..blocks).filter(|block| block % 37 != 5) {
             at = if block % 23 == 0 { u64::from(block) * 7 + 3 } else { at + 1 };

@@ -1,13 +1,13 @@
-//! Whether a run fits the machine's memory, found out before it starts.
+//! Checks before a run that it fits the machine's memory.
 
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_scenario::{Array, ArrayLayout, Scenario};
 use thiserror::Error;
 
-/// What the program needs beside its arrays, in bytes: code, drive tables, results.
+/// Memory that the program needs besides its arrays, in bytes: code, drive tables, results.
 const BASE_BYTES: u64 = 32 << 20;
 
-/// The run would need more memory than the machine has left.
+/// The run needs more memory than the machine has available.
 #[derive(Debug, Error)]
 #[error(
     "the run needs about {} MiB of memory and the machine has {} MiB available; a smaller file or fewer arrays take \
@@ -16,19 +16,19 @@ const BASE_BYTES: u64 = 32 << 20;
     available_bytes >> 20
 )]
 pub struct NotEnoughMemory {
-    /// What the run needs, in bytes.
+    /// Memory that the run needs, in bytes.
     pub needed_bytes: u64,
-    /// What the machine has available, in bytes.
+    /// Memory that the machine has available, in bytes.
     pub available_bytes: u64,
 }
 
-/// About what a run of `scenario` needs at its peak, in bytes, all arrays at once.
+/// Returns about how much memory a run of `scenario` needs at its peak, in bytes, for all arrays at once.
 #[must_use]
 pub fn needed_bytes(scenario: &Scenario) -> u64 {
     BASE_BYTES + scenario.arrays.iter().map(|array| array_bytes(scenario, array)).sum::<u64>()
 }
 
-/// What one array of it needs, in bytes.
+/// Returns the memory that one array needs, in bytes.
 pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
     let file_bytes = scenario.workload.file_bytes;
     match &array.layout {
@@ -37,8 +37,8 @@ pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
             let volume_blocks = array.lun_bytes / BLOCK_BYTES;
             let group_blocks =
                 u64::from(layout.data_spindles) * layout.right_sized_bytes / BLOCK_BYTES;
-            // Block map and regions, dirty and rewritten and resident bits; the free map; delayed frees; buffers with the
-            // queues of their uses.
+            // Block map and regions; dirty, rewritten and resident bits; the free map; delayed frees; buffers with
+            // the queues of their uses.
             file_blocks * 6
                 + file_blocks * 3 / 8
                 + group_blocks / 8
@@ -60,7 +60,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), NotEnoughMemory> {
     }
 }
 
-/// What Linux says is available; nothing where there is no such file, and then nothing is refused.
+/// Returns the available memory that Linux reports, or `None` without `/proc/meminfo`; then no run is refused.
 fn available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;

@@ -1,4 +1,4 @@
-//! The operations of a run as fio's log of I/O.
+//! Logs the operations of a run as a fio iolog.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -11,10 +11,10 @@ use strewn_formats::fio::{IologAction, IologVersion, IologWriter};
 use strewn_sim::Watch;
 use thiserror::Error;
 
-/// What a log calls the LUN.
+/// The log's name for the LUN.
 const LUN: &str = "lun";
 
-/// A log of I/O cannot be written.
+/// A log of operations cannot be written.
 #[derive(Debug, Error)]
 #[error("cannot write the log of operations {}: {source}", .path.display())]
 pub struct RecordError {
@@ -22,18 +22,18 @@ pub struct RecordError {
     source: WriteError,
 }
 
-/// The log of an array's operations: written beside its place, and put there when it is complete.
+/// The log of an array's operations: written to a temporary file, and renamed when complete.
 pub(crate) struct Recording {
     path: PathBuf,
     temporary: PathBuf,
     state: Arc<Mutex<State>>,
 }
 
-/// Until the first failure.
+/// The writer, or the first failure.
 type State = Result<IologWriter<BufWriter<File>>, WriteError>;
 
-/// Where [`RunOptions::record_iolog`](crate::RunOptions::record_iolog) has the operations of the array called `name`:
-/// in `path` if it is the only one.
+/// Returns the file that [`RunOptions::record_iolog`](crate::RunOptions::record_iolog) uses for the array called
+/// `name`: `path` itself if it is the only one.
 ///
 /// ```
 /// use std::path::Path;
@@ -46,7 +46,7 @@ pub fn iolog_of_array(path: &Path, name: &str, arrays: usize) -> PathBuf {
     if arrays == 1 {
         return path.to_owned();
     }
-    // A name may be anything.
+    // A name may contain any character.
     let name = name.replace(['/', '\\', '\0'], "-");
     let mut file = path.file_stem().unwrap_or_default().to_owned();
     file.push(format!(".{name}"));
@@ -72,7 +72,7 @@ impl Recording {
         }
     }
 
-    /// What is to be told of each operation.
+    /// Returns the callback that logs each operation.
     pub(crate) fn watch(&self) -> Watch {
         let state = Arc::clone(&self.state);
         Box::new(move |now_ns, operation: &HostOperation<()>| {
@@ -91,7 +91,7 @@ impl Recording {
         })
     }
 
-    /// Puts the log in its place.
+    /// Renames the complete log into place.
     pub(crate) fn finish(self) -> Result<(), RecordError> {
         let placeholder = Err(WriteError::Io(io::Error::other("taken")));
         let state = std::mem::replace(
@@ -108,7 +108,7 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        // Gone already if it is in its place.
+        // After a rename there is nothing to remove.
         let _ = fs::remove_file(&self.temporary);
     }
 }

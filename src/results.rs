@@ -1,4 +1,4 @@
-//! From what a simulation measured to what a report says.
+//! Converts the measurements of a simulation to results.
 
 use strewn_array::FailedSpindle;
 use strewn_report::{
@@ -19,7 +19,7 @@ const MIB: f64 = (1 << 20) as f64;
 /// Blocks of 4 KiB in a GiB.
 const BLOCKS_PER_GIB: f64 = (1 << 18) as f64;
 
-/// What one array did, as results.
+/// Returns the results of one array.
 pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> ArrayResults {
     let bought = scenario.overhead.as_ref().and_then(|overhead| {
         overhead.configurations.iter().find(|one| one.array == array.name && one.used_by_results)
@@ -32,7 +32,7 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         ),
         ArrayLayout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles), 0),
     };
-    // What is bought may say more than what the array has at hand.
+    // The purchased configuration may include more spares than the array has.
     let at_hand = match &array.layout {
         ArrayLayout::WriteAnywhere(layout) => u32::from(layout.spares),
         ArrayLayout::InPlace(_) => 0,
@@ -57,7 +57,7 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
     }
 }
 
-/// The load of a scenario's own workload, or the file under load of another.
+/// Describes the load: the scenario's own workload, or the file under load of another.
 pub(crate) fn load(scenario: &Scenario, is_own: bool) -> HostLoad {
     let workload = &scenario.workload;
     let own = workload.specification().ok().filter(|_| is_own);
@@ -92,7 +92,8 @@ fn of_failure(failure: &FailedSpindle) -> SpindleFailure {
     .rounded(SIGNIFICANT_DIGITS)
 }
 
-/// What was lost by the end of a segment and what was done about it; nothing as long as no spindle has failed.
+/// Returns the lost spindles at the end of a segment and the work of their rebuilds, or `None` as long as none has
+/// failed.
 fn redundancy(segment: &Segment) -> Option<Redundancy> {
     let (failures, counters) = (&segment.failures, &segment.counters);
     let rebuilt: f64 = failures.iter().map(|failure| failure.rebuilt).sum();
@@ -106,7 +107,7 @@ fn redundancy(segment: &Segment) -> Option<Redundancy> {
     })
 }
 
-/// What the host saw of reads and writes, if it kept them apart.
+/// Returns the host's figures of reads and writes, if it measured them apart.
 fn host(segment: &Segment) -> Option<HostFigures> {
     let [reads, writes] = &**segment.by_direction.as_ref()?;
     let figures = |measures: &DirectionMeasures| {
@@ -132,7 +133,7 @@ fn host(segment: &Segment) -> Option<HostFigures> {
     })
 }
 
-/// Every number that the array was configured with; those that were fitted say so.
+/// Returns every parameter of the array, with those that were fitted marked.
 fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
     let named = array.parameter_names().into_iter();
     named
@@ -145,7 +146,7 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
             Some(Parameter {
                 name: name.to_owned(),
                 unit: unit.to_string(),
-                // What was set, to the last digit: nothing here was measured.
+                // Not rounded: this was set, not measured.
                 value,
                 fitted: fitted.is_some(),
                 fitted_to_segments: fitted
@@ -211,7 +212,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
             score: free_space.score,
             largest_run_blocks: free_space.largest_run_blocks,
         }),
-        // An array that allocates does so in consistency points.
+        // Only a write-anywhere array has consistency points.
         consistency_points: layout.free_space.map(|_| ConsistencyPoints {
             count: counters.checkpoints,
             back_to_back: counters.back_to_back_checkpoints,
@@ -228,7 +229,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
     .rounded(SIGNIFICANT_DIGITS)
 }
 
-/// What must be bought for each array, by each configuration of the scenario.
+/// Returns the purchases for each array, by configuration of the scenario.
 pub(crate) fn overhead(
     scenario: &Scenario,
     arrays: &[ArrayResults],

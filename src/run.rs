@@ -41,7 +41,7 @@ pub trait Observer: Sync {
         let _ = (array, segment);
     }
 
-    /// Whether to stop. Complete segments are kept.
+    /// Returns whether to stop. Complete segments are kept.
     fn stop(&self) -> bool {
         false
     }
@@ -74,7 +74,7 @@ pub enum RunError {
     Build {
         /// The array.
         array: String,
-        /// Why not.
+        /// The error.
         source: BuildError,
     },
     /// The simulation of an array failed.
@@ -82,7 +82,7 @@ pub enum RunError {
     Simulation {
         /// The array.
         array: String,
-        /// Why.
+        /// The error.
         source: SimulationError,
     },
     /// A segment violates an operational law, so its figures cannot be trusted.
@@ -111,7 +111,7 @@ pub enum RunError {
     PublishedFile {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: std::io::Error,
     },
     /// The published figures are wrong.
@@ -230,7 +230,7 @@ fn run_and_look(
     Ok((results, map))
 }
 
-/// The published figures that a scenario names.
+/// Reads the published figures that a scenario names.
 pub(crate) fn read_published(scenario: &Scenario) -> Result<Option<Published>, RunError> {
     let Some(path) = &scenario.published else { return Ok(None) };
     let text = std::fs::read_to_string(path)
@@ -315,7 +315,7 @@ pub(crate) fn run_array(
     Ok(done)
 }
 
-/// The plain closed loop of the scenario's own workload.
+/// Builds the plain closed loop of the scenario's own workload.
 pub(crate) fn closed_loop(scenario: &Scenario, index: usize) -> Result<ClosedLoop, RunError> {
     let array = &scenario.arrays[index];
     let accesses = build::accesses(scenario, index)
@@ -323,23 +323,23 @@ pub(crate) fn closed_loop(scenario: &Scenario, index: usize) -> Result<ClosedLoo
     Ok(ClosedLoop::new(accesses, array.outstanding))
 }
 
-/// What is done with the simulation of an array, of whichever kind that is. For [`simulate`].
+/// An action on the simulation of an array of either kind, for [`simulate`].
 pub trait WithSimulation {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
-    /// Does it.
+    /// Acts on `simulation`.
     ///
     /// # Errors
-    /// Whatever goes wrong.
+    /// Any error of the action.
     fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
         self,
         simulation: Simulation<A, H>,
     ) -> Result<Self::Output, RunError>;
 }
 
-/// Sets up the array numbered `index` of `scenario`, with the failures that it is to meet, and gives its simulation to
-/// `with`: for a program that would step through it itself. [`run`] is for whole runs.
+/// Sets up array number `index` of `scenario`, with its scheduled failures, and passes its simulation to `with`. This
+/// is for programs that step through a simulation themselves; [`run`] is for whole runs.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -373,7 +373,7 @@ pub trait WithSimulation {
 /// ```
 ///
 /// # Errors
-/// [`RunError::Build`] and [`RunError::Simulation`] if the array cannot be set up, and what `with` gives.
+/// [`RunError::Build`] and [`RunError::Simulation`] if the array cannot be set up, and any error of `with`.
 ///
 /// # Panics
 /// If the scenario has no such array.
@@ -395,7 +395,7 @@ fn simulate_host<H: Host, W: WithSimulation>(
     let failed = |source| RunError::Build { array: array.name.clone(), source };
     let spindles = build::spindles(scenario, array).map_err(failed)?;
     let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
-    // One loop for each kind of array: the compiler sees through to the spindles in both.
+    // One loop per kind of array lets the compiler inline down to the spindles in both.
     macro_rules! simulate {
         ($built:expr) => {{
             let simulation = Simulation::with_host(*$built, &spindles, host);
@@ -412,7 +412,7 @@ fn simulate_host<H: Host, W: WithSimulation>(
     }
 }
 
-/// All segments of a scenario, for the array numbered `index`.
+/// All segments of a scenario, for array number `index`.
 struct Segments<'a> {
     scenario: &'a Scenario,
     index: usize,

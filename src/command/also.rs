@@ -1,4 +1,4 @@
-//! Results in the shapes of other tools.
+//! Results in the formats of other tools.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use super::arguments::Shape;
 use super::out_directory::OutFile;
 
 impl Shape {
-    /// The name of its file.
+    /// Returns the name of the file.
     pub(crate) fn file_name(self) -> &'static str {
         match self {
             Self::Fio => "fio.json",
@@ -21,7 +21,7 @@ impl Shape {
     }
 }
 
-/// Passes on what a run tells, and keeps its segments if they are asked for.
+/// Forwards a run's events to its observer, and keeps the segments if they are needed.
 pub(crate) struct Collecting<'a> {
     observer: &'a dyn Observer,
     segments: Option<Mutex<Vec<Vec<Segment>>>>,
@@ -32,7 +32,7 @@ impl<'a> Collecting<'a> {
         Self { observer, segments: keep.then(|| Mutex::new(vec![Vec::new(); arrays])) }
     }
 
-    /// The segments of each array; none if they were not kept.
+    /// Returns the segments of each array; empty if they were not kept.
     pub(crate) fn into_segments(self) -> Vec<Vec<Segment>> {
         let segments = self.segments.map(Mutex::into_inner);
         segments.map(|all| all.unwrap_or_else(PoisonError::into_inner)).unwrap_or_default()
@@ -57,7 +57,7 @@ impl Observer for Collecting<'_> {
     }
 }
 
-/// The files of these shapes.
+/// Returns the files in these formats.
 pub(crate) fn files(
     shapes: &[Shape],
     scenario: &Scenario,

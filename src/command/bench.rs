@@ -8,7 +8,7 @@ use strewn::terminal::{self, Ending, Failure};
 use super::arguments::BenchArguments;
 use super::scenario_file;
 
-/// Simulates each array for a while and prints what it costs.
+/// Simulates each array for a while, and prints its cost.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<Ending, Failure> {
     let scenario = scenario_file::load(&arguments.scenario)?;
     let names = || scenario.arrays.iter().map(|array| array.name.as_str());

@@ -12,7 +12,7 @@ use super::arguments::CalibrateArguments;
 use super::replace_file::Replacement;
 use super::scenario_file;
 
-/// Fits, prints what fits, and writes it into the scenario's file.
+/// Fits the parameters, prints the fit, and writes it into the scenario's file.
 pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failure> {
     let path = &arguments.scenario;
     if path == Path::new("-") && !arguments.dry_run {
@@ -24,7 +24,7 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failur
     let scenario = scenario_file::load(path)?;
     let terminal = Terminal::of_calibration(&scenario);
     let calibrations = strewn::calibrate(&scenario, arguments.jobs.unwrap_or_default(), &terminal);
-    // Its bars are gone before anything is said.
+    // Clear the progress bars before anything is printed.
     drop(terminal);
     let calibrations = calibrations?;
 
@@ -32,7 +32,7 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failur
     for calibration in &calibrations {
         text.push_str(&described(calibration));
     }
-    // Said before it is written: what was found is not lost if the file cannot be.
+    // Print first: the fit must not be lost if the file cannot be written.
     terminal::print(&text)?;
     if arguments.dry_run {
         terminal::print(&format!("{} is unchanged.\n", path.display()))?;
@@ -43,14 +43,14 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failur
     Ok(Ending::Complete)
 }
 
-/// Writes every fitted number into the scenario's file, of which all else stays as it is now: somebody may have
-/// edited it meanwhile.
+/// Writes every fitted number into the scenario's file. The file is read again first, because it may have been edited
+/// meanwhile.
 fn record(path: &Path, calibrations: &[Calibration]) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::failed(format!("cannot write what was fitted into {}: {error}", path.display()))
             .with_help("the numbers above can be entered by hand")
     };
-    // Through a symbolic link, so that the file is replaced and not the link.
+    // Resolve a symbolic link, so that the file is replaced and not the link.
     let file = path.canonicalize().map_err(|error| failed(&error))?;
     let mut text = fs::read_to_string(&file).map_err(|error| failed(&error))?;
     for calibration in calibrations {
@@ -64,7 +64,7 @@ fn record(path: &Path, calibrations: &[Calibration]) -> Result<(), Failure> {
     replacement.and_then(Replacement::put_in_place).map_err(|error| failed(&error))
 }
 
-/// What was fitted for one array, for a person.
+/// Formats the fit of one array.
 fn described(calibration: &Calibration) -> String {
     let mut text = format!("{}, {} simulations\n\n", calibration.array, calibration.simulations);
     let rows: Vec<[String; 3]> = calibration.parameters.iter().map(row).collect();
@@ -91,10 +91,10 @@ fn row(parameter: &FittedParameter) -> [String; 3] {
     [parameter.name.clone(), shown(parameter.before), shown(parameter.after)]
 }
 
-/// A value as a person would write it.
+/// Formats a value with its unit.
 fn quantity(value: f64, unit: ParameterUnit) -> String {
     match unit {
-        // Of a controller's costs, which are some tens of them.
+        // Nanoseconds are costs of a controller, some tens of microseconds.
         ParameterUnit::Nanoseconds => format!("{} us", value.round() / 1e3),
         ParameterUnit::Bytes => Bytes(value.round() as u64).to_string(),
         ParameterUnit::Percent => format!("{value:.2} %"),

@@ -15,7 +15,7 @@ const CSV: &str = "comparison.csv";
 /// The charts, by the stem of their files.
 const CHARTS: [(&str, Metric); 2] = [("iops", Metric::Iops), ("response", Metric::ResponseMs)];
 
-/// Lays runs side by side.
+/// Compares runs side by side.
 pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
     arguments.pictures.check_against(arguments.out.as_deref())?;
     let all: Vec<Results> = arguments
@@ -53,7 +53,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
     Ok(Ending::Complete)
 }
 
-/// What runs are called: the last part of their path that tells them apart from all others, or the whole path.
+/// Returns a name for each run: the last part of its path if no other run shares it, or the whole path.
 fn names(paths: &[impl AsRef<Path>]) -> Vec<String> {
     let short = |path: &Path| {
         let path = if path.file_name().is_some_and(|name| name == "results.json") {
@@ -69,7 +69,7 @@ fn names(paths: &[impl AsRef<Path>]) -> Vec<String> {
         let alone = shorts.iter().filter(|other| *other == short).count() == 1;
         let name = short.clone().filter(|_| alone);
         let name = name.unwrap_or_else(|| path.as_ref().display().to_string());
-        // The same run given twice is two runs all the same.
+        // A run given twice is compared as two runs.
         let again = (2..).map(|number| format!("{name} ({number})"));
         let mut tries = std::iter::once(name.clone()).chain(again);
         names.extend(tries.find(|name| !names.contains(name)));

@@ -1,4 +1,4 @@
-//! What is printed for other programs: the schema of scenarios, completions, the manual.
+//! Output for other programs: the schema of scenarios, completions, the manual.
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
@@ -21,7 +21,7 @@ pub(crate) fn completions(shell: Shell) -> Result<Ending, Failure> {
     print(&text)
 }
 
-/// Prints the manual: of the command, then of each verb, with those that have verbs of their own before those.
+/// Prints the manual page of the command, then one per subcommand; a subcommand precedes its own subcommands.
 pub(crate) fn man() -> Result<Ending, Failure> {
     let mut command = Arguments::command();
     command.build();

@@ -1,4 +1,4 @@
-//! The workload that a person names in place of the scenario's.
+//! The workload given on the command line in place of the scenario's.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use strewn::{Load, LoadError, TraceLoop, TraceOptions};
 
 use super::arguments::{LoadArguments, MOST_SEGMENTS};
 
-/// Why a workload is not there.
+/// Why there is no workload.
 pub(crate) enum NotRead {
     Load(LoadError),
     Stopped,
@@ -30,7 +30,7 @@ impl From<NotRead> for Failure {
     }
 }
 
-/// Reads it, and says what of it is ignored; none if the scenario's own is to be run.
+/// Reads the workload, and prints what is ignored. Returns `None` if the scenario's own workload is to run.
 pub(crate) fn read(
     arguments: &LoadArguments,
     scenario: &Scenario,
@@ -76,13 +76,13 @@ fn trace(path: &Path, arguments: &LoadArguments, scenario: &Scenario) -> Result<
     }
 }
 
-/// How many segments a workload takes that says so itself; many for one that ends by itself.
+/// Returns the number of segments that a workload sets; the maximum for one that ends by itself.
 pub(crate) fn segments(load: &Load, segment_ns: u64) -> Option<u32> {
     let most = u64::from(MOST_SEGMENTS).min(u64::MAX / segment_ns.max(1));
     load.segments().or(load.ends_by_itself().then_some(most as u32))
 }
 
-/// `FILE` or `FILE:NAME`. A colon may be part of either: the shortest that is there is the file.
+/// Splits `FILE` or `FILE:NAME`. Either may contain colons: the shortest prefix that exists is the file.
 fn file_and_name(text: &str) -> (PathBuf, Option<&str>) {
     if Path::new(text).exists() {
         return (text.into(), None);

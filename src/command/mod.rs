@@ -1,4 +1,4 @@
-//! What the words on the command line do.
+//! The commands of the command line.
 
 mod also;
 mod arguments;
@@ -28,12 +28,12 @@ use strewn::terminal;
 
 use arguments::Action;
 
-/// Does what the command line says; the exit codes are in `--help`.
+/// Runs the command line; the exit codes are in `--help`.
 pub(crate) fn main() -> ExitCode {
     let arguments = match arguments::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version come this way too; nothing is left to do if nobody listens.
+            // Help and version arrive here too; a closed pipe is not an error.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }

@@ -1,4 +1,4 @@
-//! The directory that results are written into.
+//! The directory that results are written to.
 
 use std::fs;
 use std::io;
@@ -8,18 +8,18 @@ use strewn::terminal::Failure;
 
 use super::replace_file::Replacement;
 
-/// A directory that was found fit for results before the run, so that no run is lost to it.
+/// A directory that was checked before the run, so that no run is lost to an unwritable one.
 #[derive(Debug)]
 pub(crate) struct OutDirectory {
     path: PathBuf,
     names: Vec<String>,
 }
 
-/// A file to be written: its name and what is in it.
+/// A file to write: its name and contents.
 pub(crate) type OutFile = (String, Vec<u8>);
 
 impl OutDirectory {
-    /// Checks that files of these names can be written into the directory at `path`, which need not be there yet.
+    /// Checks that files of these names can be written to the directory at `path`, which need not exist yet.
     pub(crate) fn check(path: &Path, force: bool, names: Vec<String>) -> Result<Self, Failure> {
         let shown = path.display();
         if path.is_dir() {
@@ -49,13 +49,13 @@ impl OutDirectory {
         Ok(Self { path: path.to_owned(), names })
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes files of the names that were checked: all of them beside their places first, then each into its place.
-    /// Those of the names that are not among them are of other results, and go.
+    /// Writes files whose names were checked: first each beside its target, then renamed into place. Checked names
+    /// that are not among `files` belong to other results, and are removed.
     pub(crate) fn write(&self, files: &[OutFile]) -> Result<(), Failure> {
         let failed = |error: io::Error| {
             Failure::failed(format!("cannot write results into {}: {error}", self.path.display()))
@@ -78,8 +78,8 @@ impl OutDirectory {
     }
 }
 
-/// Whether something can be made where results will be: in the directory, or in the nearest above it that is there.
-/// A mode says too little of that: file systems are mounted read-only, and directories have access lists.
+/// Tests by trial whether results can be written: in the directory, or in its nearest existing ancestor. Permission
+/// bits do not tell: file systems are mounted read-only, and directories have access control lists.
 fn try_to_write(path: &Path) -> io::Result<()> {
     let nearest = path.ancestors().map(in_words).find(|path| path.exists());
     let trial =
@@ -88,7 +88,7 @@ fn try_to_write(path: &Path) -> io::Result<()> {
     fs::remove_dir(&trial)
 }
 
-/// A path's last ancestor is an empty one, which means where we are.
+/// Replaces the empty path, the last ancestor of a relative one, by the current directory.
 fn in_words(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }

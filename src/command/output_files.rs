@@ -1,4 +1,4 @@
-//! The files that a run and a report write, made in memory.
+//! The files of a run or a report, built in memory.
 
 use strewn::report::{self, ChartError, LayoutMap, RESULTS_CHARTS, Report, Results};
 use strewn::terminal::Failure;
@@ -13,7 +13,7 @@ const SEGMENTS: &str = "segments.csv";
 const SEGMENTS_PARQUET: &str = "segments.parquet";
 const REPORT: &str = "report.html";
 
-/// What files are made from.
+/// What the files are built from.
 pub(crate) struct Shown<'a> {
     pub(crate) results: &'a Results,
     pub(crate) map: Option<&'a LayoutMap>,
@@ -21,7 +21,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) scenario: Option<&'a str>,
 }
 
-/// Names of all files that any run may have written: those of another run are not to lie beside this one's.
+/// Returns the names of all files that any run may write, so that files of an earlier run are not left beside this
+/// one's.
 pub(crate) fn names_of_run() -> Vec<String> {
     let own = [RESULTS, MAP, SCENARIO].map(str::to_owned);
     let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
@@ -30,7 +31,7 @@ pub(crate) fn names_of_run() -> Vec<String> {
     own.into_iter().chain(made).chain(pictures).collect()
 }
 
-/// Names of all files that a report may write.
+/// Returns the names of all files that a report may write.
 pub(crate) fn names_of_report(pictures: &PictureArguments, format: TableFormat) -> Vec<String> {
     let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
     let segments = match format {
@@ -41,13 +42,13 @@ pub(crate) fn names_of_report(pictures: &PictureArguments, format: TableFormat) 
     own.into_iter().chain(charts.flat_map(|stem| picture_names(stem, pictures))).collect()
 }
 
-/// The files of a chart.
+/// Returns the names of a chart's files.
 pub(crate) fn picture_names(stem: &str, pictures: &PictureArguments) -> Vec<String> {
     let endings: &[&str] = if pictures.png { &["svg", "png"] } else { &["svg"] };
     endings.iter().map(|ending| format!("{stem}.{ending}")).collect()
 }
 
-/// What a run measured, as files; `json` is the text of its results.
+/// Builds the files of a run; `json` is the text of its results.
 pub(crate) fn of_run(shown: &Shown<'_>, json: &str) -> Result<Vec<OutFile>, Failure> {
     let mut files = vec![(RESULTS.to_owned(), json.as_bytes().to_vec())];
     if let Some(map) = shown.map {
@@ -59,7 +60,7 @@ pub(crate) fn of_run(shown: &Shown<'_>, json: &str) -> Result<Vec<OutFile>, Fail
     Ok(files)
 }
 
-/// Everything that is made from results.
+/// Builds every file that is derived from results.
 pub(crate) fn of_report(
     shown: &Shown<'_>,
     pictures: &PictureArguments,
@@ -79,7 +80,8 @@ pub(crate) fn of_report(
     Ok(files)
 }
 
-/// Writes what a run measured, and what was made of it. A run is not lost to a picture that cannot be drawn.
+/// Writes the measurements of a run and the files derived from them. A chart that cannot be drawn does not lose the
+/// run.
 pub(crate) fn write(
     out: OutDirectory,
     mut measured: Vec<OutFile>,
@@ -109,14 +111,14 @@ fn segments(results: &Results, format: TableFormat) -> Result<OutFile, Failure> 
             report::write_segments_parquet(results, &mut bytes).map_err(failed)?;
             SEGMENTS_PARQUET
         }
-        // Refused with the other arguments, before anything ran.
+        // The argument checks refused this before anything ran.
         #[cfg(not(feature = "parquet"))]
         TableFormat::Parquet => return Err(Failure::failed("built without Parquet")),
     };
     Ok((name.to_owned(), bytes))
 }
 
-/// The files of a chart that has been drawn.
+/// Returns the files of a rendered chart.
 pub(crate) fn picture(
     stem: &str,
     svg: String,
@@ -124,7 +126,7 @@ pub(crate) fn picture(
 ) -> Result<Vec<OutFile>, Failure> {
     #[cfg(feature = "png")]
     let png = pictures.png.then(|| report::png(&svg)).transpose().map_err(failed)?;
-    // Refused with the other arguments, before anything ran.
+    // The argument checks refused this before anything ran.
     #[cfg(not(feature = "png"))]
     let png: Option<Vec<u8>> = None;
     let contents = [Some(svg.into_bytes()), png].into_iter().flatten();

@@ -1,10 +1,10 @@
-//! Files that are there whole or not at all.
+//! Files that are replaced atomically: complete or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Contents written beside the file they are for, under another name. Removed again if it is dropped before
+/// Contents written to a temporary file beside their target. Removed if dropped before
 /// [`put_in_place`](Self::put_in_place).
 pub(crate) struct Replacement {
     temporary: PathBuf,
@@ -17,13 +17,13 @@ impl Replacement {
         Self::write_with(file, |written| written.write_all(contents))
     }
 
-    /// The same, where `contents` writes them.
+    /// Does the same as [`write`](Self::write), but `contents` writes the file.
     pub(crate) fn write_with<E: From<io::Error>>(
         file: &Path,
         contents: impl FnOnce(&mut File) -> Result<(), E>,
     ) -> Result<Self, E> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        // Hidden, in the same directory so that a rename replaces, and of this process alone.
+        // The file is hidden, in the same directory so that a rename replaces the target, and unique to this process.
         let temporary = file.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
         let replacement = Self { temporary, file: file.to_owned() };
         let mut written = File::create(&replacement.temporary)?;
@@ -31,12 +31,12 @@ impl Replacement {
         if let Ok(present) = fs::metadata(file) {
             written.set_permissions(present.permissions())?;
         }
-        // A rename may reach the disk before what it names does.
+        // Sync first: a rename may reach the disk before the contents do.
         written.sync_all()?;
         Ok(replacement)
     }
 
-    /// Renames it to the file it is for, which it replaces.
+    /// Renames the temporary file over its target.
     pub(crate) fn put_in_place(self) -> io::Result<()> {
         fs::rename(&self.temporary, &self.file)
     }
@@ -44,7 +44,7 @@ impl Replacement {
 
 impl Drop for Replacement {
     fn drop(&mut self) {
-        // Gone already if it is in its place.
+        // After a rename there is nothing to remove.
         let _ = fs::remove_file(&self.temporary);
     }
 }

@@ -7,7 +7,7 @@ use super::out_directory::OutDirectory;
 use super::output_files::{self, Shown};
 use super::results_directory::{self, ResultsDirectory};
 
-/// Draws everything that is made from the results in a directory.
+/// Rebuilds every file that is derived from the results in a directory.
 pub(crate) fn report(arguments: &ReportArguments) -> Result<Ending, Failure> {
     let ResultsDirectory { results, map, scenario } = results_directory::read(&arguments.results)?;
     let into = arguments.out.as_deref().unwrap_or(&arguments.results);
@@ -16,7 +16,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<Ending, Failure> {
     let names = output_files::names_of_report(&arguments.pictures, format);
     let out = match &arguments.out {
         Some(out) => OutDirectory::check(out, arguments.force, names)?,
-        // What a report is made from is not among the names: it stays.
+        // The inputs of the report are not among the names, so they stay.
         None => OutDirectory::check(&arguments.results, true, names)?,
     };
     let shown = Shown { results: &results, map: map.as_ref(), scenario: scenario.as_deref() };

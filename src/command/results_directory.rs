@@ -1,4 +1,4 @@
-//! Reading what a run wrote.
+//! Reading the results of a run.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,14 +9,14 @@ use strewn::terminal::Failure;
 
 use super::output_files::{MAP, RESULTS, SCENARIO};
 
-/// What a run wrote and a report is made from.
+/// The files of a run that a report is built from.
 pub(crate) struct ResultsDirectory {
     pub(crate) results: Results,
     pub(crate) map: Option<LayoutMap>,
     pub(crate) scenario: Option<String>,
 }
 
-/// Reads the directory of a run; map and scenario are missing in those of older versions.
+/// Reads the directory of a run; older versions wrote no map and no scenario.
 pub(crate) fn read(directory: &Path) -> Result<ResultsDirectory, Failure> {
     if directory.is_file() {
         return Err(Failure::bad_input(
@@ -40,7 +40,7 @@ pub(crate) fn read(directory: &Path) -> Result<ResultsDirectory, Failure> {
     Ok(ResultsDirectory { results, map, scenario: text(&directory.join(SCENARIO))? })
 }
 
-/// Reads the results in a directory, or in a file.
+/// Reads the results in a directory or a file.
 pub(crate) fn results(path: &Path) -> Result<Results, Failure> {
     let file = if path.is_dir() { path.join(RESULTS) } else { path.to_owned() };
     let Some(text) = text(&file)? else {
@@ -62,7 +62,7 @@ pub(crate) fn results(path: &Path) -> Result<Results, Failure> {
     Results::from_json(&text).map_err(|error| unreadable(&file, &error))
 }
 
-/// The text of a file; none if there is no such file.
+/// Reads a file; returns `None` if it does not exist.
 fn text(path: &Path) -> Result<Option<String>, Failure> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -88,7 +88,7 @@ fn unreadable(path: &Path, error: &ResultsError) -> Failure {
     Failure::bad_input(format!("{}: {error}", path.display()), help)
 }
 
-/// A directory below `path` that has results.
+/// Returns a subdirectory of `path` that contains results.
 fn in_a_subdirectory(path: &Path) -> Option<PathBuf> {
     let mut below: Vec<PathBuf> = path
         .read_dir()

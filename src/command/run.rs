@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         None => strewn::run(&scenario, &options, &observer).map(|results| (results, None)),
     };
     let segments = observer.into_segments();
-    // Its bars are gone before anything is said.
+    // Clear the progress bars before anything is printed.
     drop(terminal);
     let (results, map) = ran?;
     let nothing_to_show =
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     Ok(Ending::of(&results))
 }
 
-/// That the logs of operations can be written where nothing is yet.
+/// Checks that the logs of operations can be written, and that none exists yet.
 fn check_log(log: &Path, scenario: &Scenario) -> Result<(), Failure> {
     let shown = log.display();
     let folder = log.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! Finding and loading the scenario that a person means.
+//! Finding and loading the scenario named on the command line.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use strewn::scenario::Scenario;
 use strewn::terminal::Failure;
 
-/// Where the scenarios that ship are, from the root of the project.
+/// Directory of the shipped scenarios, relative to the root of the project.
 const SHIPPED: &str = "scenarios";
 const EXTENSION: &str = "toml";
-/// How the names of files of published figures end; they are TOML too and lie beside scenarios.
+/// Suffix of files of published figures, which are TOML too and lie beside scenarios.
 const PUBLISHED_ENDING: &str = ".published.toml";
 
-/// In the place of a path: standard input.
+/// The path that stands for standard input.
 const STANDARD_INPUT: &str = "-";
-/// What standard input is called where something is wrong with it. What it names is looked for from where one is.
+/// Name of standard input in error messages. Paths in such a scenario are relative to the current directory.
 const STANDARD_INPUT_NAME: &str = "standard input";
 
 /// Loads the scenario in the file at `path`, or on standard input.
@@ -38,7 +38,7 @@ pub(crate) fn load(path: &Path) -> Result<Scenario, Failure> {
     Ok(Scenario::load(path)?)
 }
 
-/// Longest scenario that is read from standard input; the longest that ships is some kilobytes.
+/// Longest scenario read from standard input; the longest shipped one is some kilobytes.
 const LONGEST_BYTES: u64 = 16 << 20;
 
 fn standard_input() -> Result<String, Failure> {
@@ -64,7 +64,7 @@ pub(crate) fn load_with_text(path: &Path) -> Result<(Scenario, String), Failure>
         return Ok((Scenario::parse(&text, STANDARD_INPUT_NAME)?, text));
     }
     let scenario = load(path)?;
-    // Read again: the loader keeps no text, and says better than we could what is wrong with a file.
+    // The loader keeps no text, and its errors are better than ours, so the file is read a second time.
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::failed(format!("cannot read {}: {error}", path.display())))?;
     Ok((scenario, text))
@@ -96,7 +96,7 @@ fn missing(path: &Path) -> Failure {
     Failure::bad_input(format!("there is no scenario {}", path.display()), help)
 }
 
-/// A file that is there and only lacks its ending or its directory in `path`.
+/// Returns an existing file if `path` lacks only its extension or its directory.
 fn meant(path: &Path) -> Option<PathBuf> {
     let mut with_ending = path.as_os_str().to_owned();
     with_ending.push(".");
@@ -106,7 +106,7 @@ fn meant(path: &Path) -> Option<PathBuf> {
     names.iter().cloned().chain(shipped).find(|file| file.is_file())
 }
 
-/// The scenarios in a directory, by path and in order; none if it cannot be read.
+/// Returns the scenarios in a directory, sorted by path; empty if it cannot be read.
 fn scenarios_in(directory: &Path) -> Vec<String> {
     let Ok(entries) = directory.read_dir() else { return Vec::new() };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));

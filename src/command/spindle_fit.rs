@@ -1,16 +1,16 @@
-//! `strewn spindle --fit`: a drive measured by reading alone.
+//! `strewn spindle --fit`: fits a profile to a drive, using reads only.
 
 use std::path::{Path, PathBuf};
 
 use strewn::terminal::Failure;
 
-/// What the name of a profile's file ends in: by that it is told from the name of a shipped one.
+/// Extension of a profile's file, which tells it from the name of a shipped profile.
 const EXTENSION: &str = "toml";
 
 #[cfg(unix)]
 pub(crate) use measured::fit;
 
-/// Measuring wants reads at an offset and past the page cache, as Unix has them.
+/// Refuses: measuring needs positioned reads that bypass the page cache, which only Unix provides.
 #[cfg(not(unix))]
 pub(crate) fn fit(
     _device: &Path,
@@ -21,8 +21,8 @@ pub(crate) fn fit(
     Err(Failure::bad_input("drives can be measured on Unix only", "use --fit there"))
 }
 
-/// The file that a profile may be written to, through a symbolic link if `out` is one. Only a plain file is ever
-/// replaced: the drive under measurement, or any other, is none.
+/// Returns the file that a profile may be written to, following a symbolic link at `out`. Only a regular file is ever
+/// replaced, never the drive under measurement or any other device.
 fn profile_file(out: &Path, force: bool) -> Result<PathBuf, Failure> {
     let shown = out.display();
     let unusable =
@@ -63,8 +63,8 @@ mod measured {
     use super::profile_file;
     use crate::command::replace_file::Replacement;
 
-    /// Measures the drive at `device` and writes its profile to `out`, which is replaced only by `force`. The device
-    /// is opened for reading alone; Ctrl-C ends the program, and leaves nothing behind.
+    /// Measures the drive at `device` and writes its profile to `out`, which is replaced only with `force`. The
+    /// device is opened read-only; Ctrl-C ends the program, and leaves nothing behind.
     pub(crate) fn fit(device: &Path, out: &Path, force: bool) -> Result<Ending, Failure> {
         let file = profile_file(out, force)?;
         if device.canonicalize().is_ok_and(|device| device == file) {
@@ -90,15 +90,15 @@ mod measured {
         Ok(Ending::Complete)
     }
 
-    /// Measures `drive`, which is `what`, and writes its profile to `file`, which a person knows as `out`. Returns
-    /// what was found, for that person.
+    /// Measures `drive`, described as `what`, and writes its profile to `file`, which the user named as `out`.
+    /// Returns a description of the fit.
     pub(super) fn measure_into<D: MeasuredDrive>(
         drive: &mut D,
         what: &str,
         file: &Path,
         out: &Path,
     ) -> Result<String, Failure> {
-        // Found out before minutes of measuring, not after.
+        // Test before minutes of measuring, not after.
         let temporary = Replacement::write(file, b"").map_err(|error| {
             let help = "give a file in a directory that can be written to";
             Failure::bad_input(format!("--out {}: {error}", out.display()), help)
@@ -114,7 +114,7 @@ mod measured {
     }
 
     fn measure<D: MeasuredDrive>(drive: &mut D, what: &str, name: &str) -> Result<Fit, FitError> {
-        // Drawn on standard error, and only if that is a terminal.
+        // Drawn on standard error, if that is a terminal.
         let bar = ProgressBar::new(1000);
         let style = ProgressStyle::with_template("{prefix} [{bar:24}] {msg}, {elapsed}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
@@ -153,7 +153,7 @@ mod measured {
         }
     }
 
-    /// What was found, for a person.
+    /// Describes the fit.
     fn described(found: &Fit, drive: &impl MeasuredDrive, out: &Path) -> String {
         let Fit { profile, reads, drive_ns, .. } = found;
         let Profile { rpm, zones, seek, overhead_ms, .. } = profile;
@@ -224,7 +224,7 @@ mod tests {
         let profile = crate::command::spindle::load(out.to_str().unwrap()).unwrap();
         assert_eq!((profile.name.as_str(), profile.rpm), ("measured", 15_000));
         assert!(profile.credit.contains("a box"), "{}", profile.credit);
-        // Nothing beside it.
+        // No temporary file is left.
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
@@ -233,7 +233,7 @@ mod tests {
     fn what_does_not_rotate_leaves_no_file() {
         let directory = tempfile::tempdir().unwrap();
         let image = directory.path().join("image");
-        // Sparse: 1 GiB that takes no room.
+        // A sparse file of 1 GiB takes no space.
         fs::File::create(&image).unwrap().set_len(1 << 30).unwrap();
         let out = directory.path().join("drive.toml");
         let failure = fit(&image, &out, false).err().unwrap();

@@ -9,10 +9,10 @@ use strewn_live::torture::{self, Options, Summary};
 
 use super::arguments::TortureArguments;
 
-/// Failures that are printed; more are counted.
+/// Most failures that are printed; the others are counted.
 const MOST_FAILURES: usize = 20;
 
-/// Runs schedules of faults, and says which did not hold.
+/// Runs schedules of faults, and prints those that failed.
 pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
     let options = Options { layout: arguments.layout, verbose: arguments.verbose };
     let (first, count) = match arguments.replay {

@@ -1,4 +1,4 @@
-//! The loop: a host's operations as requests of an array, in real time.
+//! The measurement loop: issues a host's operations to an array in real time.
 
 use std::time::Duration;
 
@@ -16,29 +16,29 @@ use crate::array_run::ArrayRun;
 use crate::layout_map::{self, Mapped};
 use crate::run::Observer;
 
-/// So often it is looked whether to stop, and said how far it has come.
+/// Interval between checks for a stop and reports of progress.
 const LOOK_NS: u64 = 100_000_000;
 
-/// An array under the operations of a host.
+/// An array under a host's load.
 pub(super) struct Drive<'a, A> {
     running: LiveRunning<A>,
     host: Box<dyn Host>,
     scenario: &'a Scenario,
     observer: &'a dyn Observer,
-    /// When the host began, by the clock of the devices.
+    /// When the host began, on the devices' clock.
     began_ns: u64,
     meter: Meter,
     payload: Payload,
-    /// The sectors of the operations that are under way, by number.
+    /// The sectors of the outstanding operations, by number.
     sectors: Vec<(u64, u64)>,
     answers: Vec<(RequestId, Result<Answer, RequestError>)>,
     answered: u64,
     looked_ns: u64,
 }
 
-/// Why a segment is not complete.
+/// Why a segment is incomplete.
 enum Cut {
-    /// The observer wanted no more.
+    /// The observer stopped the run.
     Stopped,
     Failed(LiveError),
 }
@@ -65,12 +65,12 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
         }
     }
 
-    /// Every segment, up to the one that something goes wrong in, or the host or the user ends; pictures go into `map`.
+    /// Runs every segment until one fails, or until the host or the user ends the run; pictures go into `map`.
     pub(super) fn run(&mut self, mut map: Option<ArrayMap>) -> (ArrayRun, Option<LiveError>) {
         self.look_at_file(&mut map, 0);
         let mut segments = Vec::new();
         let mut problem = None;
-        // What came before is nobody's segment.
+        // Activity up to here belongs to no segment.
         self.running.devices_mut().look();
         self.meter = Meter::new(self.running.engine().array().counters());
         self.began_ns = self.running.now_ns();
@@ -83,7 +83,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
                 break;
             }
             self.host.begin_segment(start_ns, index);
-            // What it reads of the clock once a segment's end is over belongs to the next.
+            // A clock read after the end of a segment belongs to the next.
             match self.run_until(start_ns + self.scenario.segment_ns) {
                 Ok(()) => {}
                 Err(Cut::Stopped) => break,
@@ -125,18 +125,19 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
         (ArrayRun { segments, failures, data_loss: None, host_is_done, map }, problem)
     }
 
-    /// What the log's device did, segment by segment.
+    /// Returns the figures of the log's device, one entry per segment.
     pub(super) fn log_figures(&self) -> Vec<LogFigures> {
         self.meter.log.iter().map(|one| one.rounded()).collect()
     }
 
-    /// Waits for what is under way, brings everything to the spindles, and says so on them.
+    /// Waits for outstanding operations, writes everything to the spindles, and records there that the array is
+    /// clean.
     pub(super) fn shut_down(&mut self) -> Result<(), LiveError> {
         while !self.meter.outstanding.is_none() && self.running.engine().stopped().is_none() {
             self.running.poll(Some(Duration::from_nanos(LOOK_NS)));
             let now_ns = self.now_ns();
             self.running.engine_mut().take_answers(&mut self.answers);
-            // Nobody measures them any more.
+            // These answers are not measured.
             for _ in self.answers.drain(..) {
                 self.meter.outstanding.answered(now_ns);
             }
@@ -156,7 +157,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
         }
     }
 
-    /// Gives the array an operation of the host's.
+    /// Issues an operation of the host to the array.
     fn give(&mut self, now_ns: u64, operation: HostOperation<()>) {
         let HostOperation { id, direction, first_sector, sectors, payload: () } = operation;
         let end = first_sector + u64::from(sectors);
@@ -176,7 +177,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
         self.running.submit(RequestId(id.0.into()), request);
     }
 
-    /// Lets things happen until it is `end_ns`, or the host is done. All that it is told of happens before `end_ns`.
+    /// Runs until `end_ns` or until the host is done. The host sees only events before `end_ns`.
     fn run_until(&mut self, end_ns: u64) -> Result<(), Cut> {
         loop {
             let now_ns = self.now_ns();
@@ -196,13 +197,13 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
                 }
             }
             let next_ns = end_ns.min(self.host.next_issue_ns()).min(now_ns + LOOK_NS);
-            // What is answered from memory alone must not keep the spindles waiting.
+            // Answers from memory alone must not delay the spindles.
             let wait_ns = if any { 0 } else { next_ns.saturating_sub(now_ns) };
             self.running.poll(Some(Duration::from_nanos(wait_ns)));
         }
     }
 
-    /// What the host issues by the clock.
+    /// Issues the operations that the host starts by the clock.
     fn issue(&mut self, now_ns: u64) -> Result<(), Cut> {
         while self.host.next_issue_ns() <= now_ns {
             let due_ns = self.host.next_issue_ns();
@@ -216,7 +217,8 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
         Ok(())
     }
 
-    /// The host hears of what was answered, and issues as much anew; whether that was anything.
+    /// Passes answers to the host and issues the operations it starts in return. Returns whether there were any
+    /// answers.
     fn answer(&mut self, now_ns: u64) -> Result<bool, Cut> {
         let mut answers = std::mem::take(&mut self.answers);
         self.running.engine_mut().take_answers(&mut answers);
@@ -229,7 +231,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
                 return Err(Cut::Failed(LiveError::Refused { first_sector, end, why }));
             }
             self.answered += 1;
-            // The host's own numbers, which it counts from 0.
+            // These are the host's own numbers, which count from 0.
             if let Some(operation) = self.host.answered(now_ns, OperationId(id as u32)) {
                 self.give(now_ns, operation);
             }

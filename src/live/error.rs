@@ -1,4 +1,4 @@
-//! Why an array of real spindles is not run to the end.
+//! Why a run on real spindles fails.
 
 use strewn_live::assembly::AssemblyError;
 use strewn_live::starting::StartError;
@@ -8,30 +8,30 @@ use thiserror::Error;
 use crate::load::LoadError;
 use crate::run::RunError;
 
-/// Why a run is not begun, or ends before its time.
+/// Why a run cannot start, or ends early.
 #[derive(Debug, Error)]
 pub enum LiveError {
-    /// The array's devices are not fit.
+    /// The array cannot be assembled from its devices.
     #[error(transparent)]
     Assembly(#[from] AssemblyError),
-    /// It cannot be started on them.
+    /// The array cannot be started on its devices.
     #[error("the array does not start: {0}")]
     Start(#[from] StartError),
     /// The file is longer than the LUN.
     #[error("a file of {} does not fit the LUN of {}", Bytes(*file_bytes), Bytes(*lun_bytes))]
     FileTooLong {
-        /// What was asked for.
+        /// The length asked for.
         file_bytes: u64,
-        /// What there is.
+        /// The length of the LUN.
         lun_bytes: u64,
     },
     /// The workload cannot be run.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The host cannot be made.
+    /// The host cannot be built.
     #[error(transparent)]
     Host(#[from] RunError),
-    /// The host's next access cannot be had.
+    /// The host's next access cannot be produced.
     #[error("the host cannot go on: {0}")]
     Accesses(String),
     /// The array has stopped.
@@ -42,12 +42,12 @@ pub enum LiveError {
     Refused {
         /// The first sector of the operation.
         first_sector: u64,
-        /// One more than its last.
+        /// The end of the operation, exclusive.
         end: u64,
-        /// What the array says.
+        /// The array's error.
         why: String,
     },
-    /// The user wanted no more before there was anything to measure.
+    /// The user stopped the run before there was anything to measure.
     #[error("stopped before the file was written")]
     Interrupted,
     /// A segment violates an operational law.
@@ -60,13 +60,13 @@ pub enum LiveError {
         segment: u32,
         /// How far Little's law is off for the host, in percent.
         host_percent: f64,
-        /// How far for the spindles.
+        /// How far it is off for the spindles, in percent.
         spindles_percent: f64,
     },
 }
 
 impl LiveError {
-    /// What can be done about it; empty where nothing is known.
+    /// Returns the remedy; empty if none is known.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -87,7 +87,7 @@ impl LiveError {
         }
     }
 
-    /// Whether what was asked for cannot be done and nothing was; otherwise it went wrong on the way.
+    /// Returns whether the request is invalid and nothing was done; otherwise the run failed on the way.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
         matches!(self, Self::Assembly(_) | Self::FileTooLong { .. } | Self::Load(_))

@@ -1,4 +1,4 @@
-//! Writing a file in full before anything is measured: what a full reallocation leaves in a simulation.
+//! Writes a file in full before the first segment, as a full reallocation leaves it in a simulation.
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,13 @@ use crate::run::Observer;
 /// Sectors of one write: 1 MiB.
 const WRITE_SECTORS: u64 = 2_048;
 
-/// Writes under way at once.
+/// Writes in flight.
 const AT_ONCE: u64 = 16;
 
-/// So often it is looked whether to stop.
+/// Interval between checks for a stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How a file was written.
+/// What the fill wrote, and how long it took.
 pub(super) struct Fill {
     bytes: u64,
     took: Duration,
@@ -32,7 +32,7 @@ impl Fill {
     }
 }
 
-/// Writes the scenario's file in full, if the options have it so.
+/// Writes the scenario's file in full, if the options ask for it.
 pub(super) fn fill<A: LiveArray>(
     running: &mut LiveRunning<A>,
     scenario: &Scenario,
@@ -81,7 +81,7 @@ fn write<A: LiveArray>(
             looked = Instant::now();
             observer.filling(0, written * SECTOR_BYTES, bytes);
             if observer.stop() {
-                // What is under way is waited for by whoever shuts the array down.
+                // The caller shuts the array down, which waits for the outstanding writes.
                 return Err(LiveError::Interrupted);
             }
         }

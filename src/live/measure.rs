@@ -1,4 +1,4 @@
-//! A segment of real time, measured.
+//! Measurements of one segment of real time.
 
 use rustix::time::{ClockId, clock_gettime};
 use strewn_array::Counters;
@@ -9,7 +9,7 @@ use strewn_sim::{HostMeasures, Laws, Segment, SpindleGroup};
 
 use super::Counted;
 
-/// How many operations the array has, over time: counted here, apart from the host's response times.
+/// Integrates the array's outstanding operations over time, independently of the host's response times.
 #[derive(Default)]
 pub(super) struct Outstanding {
     now: u64,
@@ -43,7 +43,7 @@ impl Outstanding {
     }
 }
 
-/// What is kept from one segment to the next.
+/// State carried from one segment to the next.
 pub(super) struct Meter {
     pub(super) outstanding: Outstanding,
     counted: Counted,
@@ -52,17 +52,17 @@ pub(super) struct Meter {
     pub(super) log: Vec<LogFigures>,
 }
 
-/// What was seen in a segment.
+/// The measurements of a segment.
 pub(super) struct ProbedDevice {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) host: HostMeasures,
-    /// The spindles by number, and the log.
+    /// The spindles by number, then the log.
     pub(super) devices: Vec<DeviceMeasures>,
 }
 
 impl Meter {
-    /// Measures from now on what the calling thread and the array do.
+    /// Measures the calling thread and the array from now on.
     pub(super) fn new(counters: &Counters) -> Self {
         let mut counted = Counted::default();
         counted.since(counters);
@@ -101,7 +101,7 @@ impl Meter {
             utilization: log.busy_ns.min(length_ns) as f64 / length_ns.max(1) as f64,
         });
 
-        // What stands in for the utilization law: see `spindles_law`.
+        // This error takes the place of the utilization law's: see `spindles_law`.
         let law = spindles_law(&devices);
         let laws = Laws {
             utilization_law_error: law,
@@ -127,14 +127,15 @@ impl Meter {
     }
 }
 
-/// How far the devices are from Little's law, the worst of them. A real spindle does not say when it begins with a command,
-/// so that its service time is its busy time over its commands, and the utilization law says nothing. What can be
-/// compared is how long the single I/Os were there with how many were there over time.
+/// Returns the largest error of Little's law over the devices. A real spindle does not report when it starts a
+/// command, so its service time is its busy time divided by its commands, and the utilization law is trivially true.
+/// What can be compared is the residence time of the single I/Os with the number outstanding over time.
 fn spindles_law(devices: &[DeviceMeasures]) -> f64 {
     devices.iter().map(DeviceMeasures::littles_law_error).fold(0.0, f64::max)
 }
 
-/// The devices are looked at some microseconds after a segment's end: of a segment no more than all can be busy.
+/// Adds one device to a group. Devices are probed some microseconds after a segment's end, so busy time is capped at
+/// the segment's length.
 fn add(group: &mut SpindleGroup, one: &DeviceMeasures, length_ns: u64) {
     let busy_ns = one.busy_ns.min(length_ns);
     group.spindles += 1;
@@ -144,7 +145,7 @@ fn add(group: &mut SpindleGroup, one: &DeviceMeasures, length_ns: u64) {
     group.residence_ns += one.residence_ns;
 }
 
-/// For how long the calling thread was on a processor since it began, in the kernel too.
+/// Returns the processor time of the calling thread since it started, including the kernel's.
 fn thread_processor_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

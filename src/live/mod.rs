@@ -1,8 +1,8 @@
 //! Workloads on arrays of real spindles, in real time, with the results of a simulation.
 //!
-//! [`LiveRun::open`] opens an array that is in a directory; [`LiveRun::scenario`] describes it as a scenario's array, so
-//! that a host is made and results are written by the code that simulations use; [`LiveRun::run`] runs it and leaves it
-//! shut down. An array runs on the caller's thread: what it and the host spend is that thread's time.
+//! [`LiveRun::open`] opens the array in a directory. [`LiveRun::scenario`] describes it as a scenario's array, so
+//! that the host and the results come from the code that simulations use. [`LiveRun::run`] runs the array and leaves
+//! it shut down. An array runs on the caller's thread: its processor time and the host's are that thread's.
 
 mod drive;
 mod error;
@@ -36,46 +36,46 @@ pub use scenario::LivePlan;
 use drive::Drive;
 use fill::Fill;
 
-/// An array on its devices as this module runs it.
+/// An array running on measured devices.
 type LiveRunning<A> = RunningArray<Measured<RealDevices>, A>;
 
-/// Whether the file is written in full before the first segment.
+/// When to write the file in full before the first segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FillFile {
-    /// If no block of it was ever written.
+    /// If none of its blocks was ever written.
     #[default]
     IfBlank,
-    /// In any case.
+    /// Always.
     Always,
-    /// Not at all: blocks that were never written read as zeros, without a spindle.
+    /// Never: unwritten blocks read as zeros, without spindle I/O.
     Never,
 }
 
-/// How an array is run.
+/// Options of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LiveOptions {
-    /// Whether to start without some of the spindles, as long as redundancy makes them good.
+    /// Whether to start degraded, as long as redundancy covers the missing spindles.
     pub degraded: bool,
-    /// How its devices are asked.
+    /// The I/O backend of the devices.
     pub io: IoBackend,
-    /// Whether the file is written in full first.
+    /// When to write the file in full first.
     pub fill: FillFile,
-    /// Whether to look where the file lies before the first segment and after each.
+    /// Whether to record the file's layout before the first segment and after each.
     pub with_map: bool,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct LiveOutcome {
-    /// What was measured; segments that were not completed are missing.
+    /// The measurements; incomplete segments are left out.
     pub results: Results,
-    /// Where the file lay; without pictures unless that was asked for.
+    /// The layout of the file; without pictures unless they were asked for.
     pub map: LayoutMap,
-    /// What ended the run before its time, or kept the array from being shut down as it should.
+    /// What ended the run early, or kept the array from shutting down cleanly.
     pub problem: Option<LiveError>,
 }
 
-/// An array that is open, to be run once.
+/// An open array, to be run once.
 #[derive(Debug)]
 pub struct LiveRun {
     assembled: AssembledArray,
@@ -84,10 +84,10 @@ pub struct LiveRun {
 }
 
 impl LiveRun {
-    /// Opens the array in `directory`, and keeps others out of its devices.
+    /// Opens the array in `directory`, and locks its devices.
     ///
     /// # Errors
-    /// If there is none, it is in use, or it is not fit to run.
+    /// If there is no array, it is in use, or it cannot run.
     pub fn open(directory: &Path, options: LiveOptions) -> Result<Self, LiveError> {
         let place = ArrayLocation::Directory(directory.to_owned());
         let opening = OpenOptions { degraded: options.degraded, read_only: false };
@@ -98,8 +98,8 @@ impl LiveRun {
         Ok(Self { assembled, name, options })
     }
 
-    /// The array and what it is to do as a scenario, for [`Load`]s and for results. What it says of a drive's mechanics and
-    /// of a processor's costs is of no meaning.
+    /// Returns the array and its load as a scenario, for [`Load`]s and for results. Its drive mechanics and processor
+    /// costs are meaningless.
     ///
     /// # Errors
     /// If the LUN is too small for the file or the accesses.
@@ -107,25 +107,25 @@ impl LiveRun {
         scenario::of(&self.assembled.configuration, &self.name, plan)
     }
 
-    /// What is wrong with its devices, in spite of which it runs.
+    /// Returns the problems of the array's devices that do not keep it from running.
     #[must_use]
     pub fn problems(&self) -> &[DeviceProblem] {
         &self.assembled.problems
     }
 
-    /// The array's configuration, as its labels have it.
+    /// Returns the array's configuration, as its labels record it.
     #[must_use]
     pub fn configuration(&self) -> &str {
         &self.assembled.label.configuration
     }
 
-    /// Has a host do what `scenario`, or `load` in place of its workload, says, and shuts the array down.
+    /// Runs the workload of `scenario`, or `load` in its place, and shuts the array down.
     ///
     /// # Errors
-    /// If the array cannot be started, or nothing was measured before something went wrong.
+    /// If the array cannot start, or something failed before the first measurement.
     ///
     /// # Panics
-    /// If `scenario` is not out of [`Self::scenario`] of the same array, or its file was made longer.
+    /// If `scenario` does not come from [`Self::scenario`] of the same array, or its file was made longer.
     pub fn run(
         self,
         scenario: &Scenario,
@@ -167,7 +167,7 @@ impl LiveRun {
     }
 }
 
-/// What is run on an array, whichever kind it is.
+/// A run on an array of either kind.
 struct Whole<'a> {
     scenario: &'a Scenario,
     options: LiveOptions,
@@ -176,7 +176,7 @@ struct Whole<'a> {
     observer: &'a dyn Observer,
 }
 
-/// What a run came to, the array shut down.
+/// The outcome of a run, with the array shut down.
 struct Done {
     run: ArrayRun,
     log: Vec<strewn_report::LogFigures>,
@@ -185,14 +185,14 @@ struct Done {
 }
 
 impl Whole<'_> {
-    /// Shuts the array down in every case.
+    /// Runs the array, and shuts it down in every case.
     fn run<A: LiveArray + Mapped>(self, mut running: LiveRunning<A>) -> Result<Done, LiveError> {
         let Self { scenario, options, blocks_per_spindle, host, observer } = self;
         let filled = fill::fill(&mut running, scenario, options, observer);
         let fill = match filled {
             Ok(fill) => fill,
             Err(error) => {
-                // What went wrong first is what counts.
+                // The first error is the one to report.
                 let _ = running.shut_down();
                 return Err(error);
             }
@@ -210,7 +210,7 @@ impl Whole<'_> {
     }
 }
 
-/// What the devices are; how they are asked is filled in later.
+/// Describes the devices; the I/O backend is filled in later.
 fn real_spindles<'f>(files: impl Iterator<Item = &'f DeviceFile> + Clone) -> RealSpindles {
     let kinds: Vec<bool> = files.clone().map(DeviceFile::is_block_device).collect();
     let devices = match (kinds.contains(&true), kinds.contains(&false)) {
@@ -239,7 +239,7 @@ fn outcome(
 ) -> Result<(Results, LayoutMap), LiveError> {
     let array = &scenario.arrays[0];
     let mut of_array = results::of_array(scenario, array, &run);
-    // What a simulation would need and nothing here has.
+    // Only a simulation has these parameters.
     of_array.parameters.retain(|parameter| {
         !parameter.name.starts_with("processor.") && parameter.name != "commands_per_spindle"
     });
@@ -279,7 +279,7 @@ fn outcome(
     Ok((results, map))
 }
 
-/// What an array has counted, kept apart from the next segment's.
+/// The array's counters at the end of the last segment.
 #[derive(Default)]
 struct Counted(Counters);
 

@@ -1,15 +1,15 @@
-//! Bytes to write: different in each block, and cheap to make.
+//! Data to write: different in each block, and cheap to produce.
 
 use strewn_base::{BLOCK_BYTES, Rng, SECTOR_BYTES};
 
-/// Random bytes, drawn once: enough that a device which removes duplicates finds none.
+/// Size of the pool of random bytes, drawn once: large enough that a deduplicating device finds no duplicates.
 const POOL_BYTES: usize = 4 << 20;
-/// Each operation begins this far after the one before it in the pool. The number of sectors is odd, so every place in
-/// the pool has its turn.
+/// Distance in the pool between the starts of successive operations. It is an odd number of sectors, so that every
+/// place in the pool is used.
 const STEP_BYTES: usize = 2_053 * SECTOR_BYTES as usize;
 
-/// The bytes of one operation after another. Each operation begins somewhere else in the same random bytes, and each of
-/// its blocks carries the operation's number, so that no two blocks are alike.
+/// The data of successive operations. Each operation starts at a different place in the same random bytes, and each
+/// of its blocks carries the operation's number, so that no two blocks are equal.
 pub(super) struct Payload {
     pool: Vec<u8>,
     operations: u64,
@@ -22,7 +22,7 @@ impl Payload {
         Self { pool, operations: 0 }
     }
 
-    /// The next operation's `bytes` bytes.
+    /// Returns the next operation's data, of `bytes` bytes.
     pub(super) fn next(&mut self, bytes: usize) -> Vec<u8> {
         self.operations += 1;
         let mut at = (self.operations as usize).wrapping_mul(STEP_BYTES) % POOL_BYTES;
@@ -34,7 +34,7 @@ impl Payload {
         }
         for (block, chunk) in data.chunks_mut(BLOCK_BYTES as usize).enumerate() {
             let number = (self.operations << 20) + block as u64;
-            // There is room for it: the smallest write is a sector.
+            // The number fits: the smallest write is a sector.
             chunk[..8].copy_from_slice(&number.to_le_bytes());
         }
         data

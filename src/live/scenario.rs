@@ -1,4 +1,4 @@
-//! An array of real spindles and what it is to do, as a scenario.
+//! Describes an array of real spindles and its load as a scenario.
 
 use strewn_base::BLOCK_BYTES;
 use strewn_live::configuration::{
@@ -12,26 +12,26 @@ use strewn_scenario::{
 
 use super::LiveError;
 
-/// What an array is to do.
+/// The load of an array.
 #[derive(Debug, Clone)]
 pub struct LivePlan {
     /// Operations outstanding.
     pub outstanding: u32,
-    /// Length of the file under load, in the lowest addresses of the LUN; nothing: all of the LUN.
+    /// Length of the file under load, in the lowest addresses of the LUN; `None` for the whole LUN.
     pub file_bytes: Option<u64>,
     /// The mix of operations.
     pub accesses: AccessSpecificationChoice,
     /// Offsets of random operations are multiples of this, in bytes.
     pub alignment_bytes: u32,
-    /// Segments, each measured on its own.
+    /// Number of segments, each measured on its own.
     pub segments: u32,
-    /// Their length in nanoseconds.
+    /// Length of a segment, in nanoseconds.
     pub segment_ns: u64,
-    /// What every random choice of the host follows from.
+    /// Seed of the host's random choices.
     pub seed: u64,
 }
 
-/// What is there where a scenario names a drive: no profile has that name.
+/// Stands where a scenario names a drive profile; no profile has this name.
 const NO_PROFILE: &str = "a real spindle";
 
 pub(super) fn of(

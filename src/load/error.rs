@@ -21,18 +21,19 @@ impl LoadError {
         Self { message: message.into(), help: help.into(), wants_larger_file: false }
     }
 
-    /// Something lies beyond the file under load. `or` is another remedy, worded to follow "enlarge the file".
+    /// Returns the error for a workload that exceeds the file under load. `or` is another remedy, worded to follow
+    /// "enlarge the file".
     pub(crate) fn beyond_the_file(message: impl Into<String>, or: impl Into<String>) -> Self {
         Self { wants_larger_file: true, ..Self::new(message, or) }
     }
 
-    /// The remedy, for a workload that runs in a scenario.
+    /// Returns the remedy, for a workload that runs in a scenario.
     #[must_use]
     pub fn help(&self) -> String {
         self.help_with(OF_A_SCENARIO)
     }
 
-    /// The remedy. `larger_file` says how to enlarge the file under load.
+    /// Returns the remedy. `larger_file` says how to enlarge the file under load.
     #[must_use]
     pub fn help_with(&self, larger_file: &str) -> String {
         let before = if self.wants_larger_file { larger_file } else { "" };

@@ -13,17 +13,17 @@ use strewn_workload::{Distribution, ExponentialGaps, Pattern, PatternLine, Seque
 use super::error::LoadError;
 use super::region::{Region, listed, seed_of_worker, stream};
 
-/// More sizes of a range than this are refused, each being a line of a pattern.
+/// Most sizes in a range; each becomes a line of a pattern.
 const MOST_SIZES: u64 = 65_536;
 
-/// A job, checked.
+/// A checked job.
 #[derive(Debug, Clone)]
 pub(super) struct JobPlan {
     job: Job,
     group: u32,
 }
 
-/// The jobs of the file at `path`, or the one that is called `name`, and what is ignored.
+/// Reads the jobs of the file at `path`, or the one called `name`, and the options that are ignored.
 pub(super) fn read(
     path: &Path,
     name: Option<&str>,
@@ -44,10 +44,10 @@ pub(super) fn read(
                 format!("there are {all}"),
             ));
         }
-        // Nobody is left to wait for.
+        // There are no other jobs to wait for.
         jobs.iter_mut().for_each(|plan| plan.group = 0);
     }
-    // What another job asks for is no concern of this one.
+    // Ignore the options of other jobs.
     let concerns = |note: &&OptionNote| {
         let own = jobs.iter().any(|plan| plan.job.name == note.section);
         name.is_none() || own || note.section == "global"
@@ -87,7 +87,7 @@ pub(super) fn read(
     Ok((jobs, ignored))
 }
 
-/// Refuses by name what is not honoured.
+/// Rejects unsupported options, by name.
 fn check(job: &Job, file: &str) -> Result<(), LoadError> {
     let refused = |what: &str, help: &str| {
         let place = format!("{file}:{}: job \"{}\"", job.line, job.name);
@@ -120,7 +120,7 @@ fn check(job: &Job, file: &str) -> Result<(), LoadError> {
             0 => (&job.block_sizes.read, job.alignment_bytes.read),
             _ => (&job.block_sizes.write, job.alignment_bytes.write),
         };
-        // The sizes of a range are multiples of its least.
+        // The sizes of a range are multiples of its least size.
         let given = match sizes {
             BlockSizes::Range { least_bytes, .. } => vec![(*least_bytes, 1)],
             sizes => sizes_of(sizes),
@@ -151,12 +151,12 @@ fn limit_bytes(job: &Job, direction: usize) -> bool {
     of(&job.rate_bytes, direction).is_some()
 }
 
-/// Of reads (0) or writes (1).
+/// Returns the value for reads (0) or writes (1).
 fn of<T: Copy>(each: &strewn_formats::fio::PerDirection<T>, direction: usize) -> T {
     if direction == 0 { each.read } else { each.write }
 }
 
-/// Which of reads (0) and writes (1) a job makes.
+/// Returns whether a job reads (0), writes (1), or both.
 fn directions(job: &Job) -> Vec<usize> {
     match job.pattern.direction {
         PatternDirection::Read => vec![0],
@@ -165,7 +165,7 @@ fn directions(job: &Job) -> Vec<usize> {
     }
 }
 
-/// Sizes and how often each comes up among 100 or among themselves.
+/// Returns sizes with their weights: percent of 100, or equal weights in a range.
 fn sizes_of(sizes: &BlockSizes) -> Vec<(u64, u32)> {
     match sizes {
         BlockSizes::Fixed(bytes) => vec![(*bytes, 100)],
@@ -222,7 +222,7 @@ fn pattern(job: &Job, region: Region) -> Pattern {
             if job.pattern.random { of(&job.random_percent, direction) } else { 0 };
         let sizes = sizes_of(sizes);
         let all: u32 = sizes.iter().map(|(_, weight)| weight).sum();
-        // As many as the other direction has in all, or the shares would be of different wholes.
+        // Scale by the other direction's total weight, so that shares of both directions refer to the same whole.
         let other = if direction == 0 { &job.block_sizes.write } else { &job.block_sizes.read };
         let whole: u32 = if directions(job).len() == 2 {
             sizes_of(other).iter().map(|(_, weight)| weight).sum()
@@ -235,7 +235,7 @@ fn pattern(job: &Job, region: Region) -> Pattern {
             weight: share * weight * whole,
             read_percent: if direction == 0 { 100 } else { 0 },
             random_percent,
-            // Sequential accesses of fio follow each other, whatever they are aligned to.
+            // fio's sequential accesses follow each other whatever their alignment.
             alignment_bytes: if random_percent == 0 {
                 512
             } else {
@@ -256,14 +256,14 @@ fn pattern(job: &Job, region: Region) -> Pattern {
     }
 }
 
-/// What a clone of a job accesses.
+/// Returns the region that a clone of a job accesses.
 fn region(job: &Job, clone: u32, file: &str, file_bytes: u64) -> Result<Region, LoadError> {
     let increment = job.offset_increment.bytes_of(file_bytes).saturating_mul(clone.into());
     let first_byte = job.offset.bytes_of(file_bytes).saturating_add(increment) / 512 * 512;
     let rest = file_bytes.saturating_sub(first_byte);
     let bytes = match job.size {
         None => rest,
-        // A percentage is of the device, and ends with it.
+        // A percentage refers to the device, and ends with it.
         Some(Extent::Percent(_)) => {
             job.size.map_or(rest, |size| size.bytes_of(file_bytes).min(rest))
         }
@@ -273,7 +273,7 @@ fn region(job: &Job, clone: u32, file: &str, file_bytes: u64) -> Result<Region, 
     Region { first_byte, bytes: bytes / 512 * 512 }.within(file_bytes, &what)
 }
 
-/// A worker for each clone of each job.
+/// Builds a worker for each clone of each job.
 pub(super) fn workers(
     jobs: &[JobPlan],
     file: &str,
@@ -342,14 +342,14 @@ pub(super) fn described(
     Ok(described)
 }
 
-/// Accesses outstanding at a time, at the most.
+/// Returns the largest number of accesses outstanding at a time.
 pub(super) fn outstanding(jobs: &[JobPlan]) -> u32 {
     let groups = jobs.chunk_by(|one, next| one.group == next.group);
     let of = |plan: &JobPlan| plan.job.outstanding().saturating_mul(plan.job.clones);
     groups.map(|group| group.iter().map(of).sum()).max().unwrap_or(0)
 }
 
-/// How long the jobs take at the most; none if some end by what they have done alone.
+/// Returns the longest time that the jobs can take, or `None` if the amount of work alone ends some.
 pub(super) fn about_ns(jobs: &[JobPlan]) -> Option<u64> {
     let groups = jobs.chunk_by(|one, next| one.group == next.group);
     groups

@@ -14,7 +14,7 @@ pub(crate) enum BuiltHost {
 }
 
 impl BuiltHost {
-    /// The same host, measuring reads and writes apart and reporting each operation to `watch`.
+    /// Returns the same host, measuring reads and writes apart and reporting each operation to `watch`.
     pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
         Self::Other(match self {
             Self::ClosedLoop(host) => Box::new(Watched::new(*host, watch)),

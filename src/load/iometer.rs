@@ -13,14 +13,14 @@ use super::error::LoadError;
 use super::host::{BuiltHost, MOST_OUTSTANDING};
 use super::region::{Region, listed, plain, seed_of_worker, stream};
 
-/// What Iometer calls having nothing to do.
+/// Iometer's name for an idle assignment.
 const IDLE: &str = "Idle";
 
-/// What is run of a configuration.
+/// The part of a configuration that runs.
 #[derive(Debug, Clone)]
 pub(super) struct Specifications {
     workers: Vec<WorkerPlan>,
-    /// Outstanding operations of each worker, segment after segment; none where they do not change.
+    /// Outstanding operations of each worker, segment by segment; empty if they do not change.
     pub(super) depths: Vec<u32>,
 }
 
@@ -28,14 +28,14 @@ pub(super) struct Specifications {
 struct WorkerPlan {
     name: String,
     pattern: Pattern,
-    /// None where the scenario says.
+    /// `None` for the scenario's number.
     outstanding: Option<u32>,
     starting_sector: u64,
-    /// 0 for all there is.
+    /// 0 for the whole file.
     maximum_size_sectors: u64,
 }
 
-/// The configuration at `path`: what of it is run, what that is called, and what is ignored.
+/// Reads the configuration at `path`: returns what runs, its name, and what is ignored.
 pub(super) fn read(
     path: &Path,
     name: Option<&str>,
@@ -66,7 +66,7 @@ pub(super) fn read(
         )
     };
 
-    // Each worker with its specification; one that is not in the file if there is none.
+    // Pair each worker with its specification; without active workers, run one that is not in the file.
     let mut chosen: Vec<(Option<&Worker>, String, &AccessSpecification)> = Vec::new();
     for (manager, worker) in &active {
         let assigned = worker.assigned_specifications.as_deref().unwrap_or_default();
@@ -127,7 +127,7 @@ pub(super) fn read(
     Ok((Specifications { workers, depths }, same, ignored))
 }
 
-/// Workers of disks with targets; all workers of disks where nobody has a target yet. Each with its manager's name.
+/// Returns the disk workers with targets, or all disk workers if none has a target yet, each with its manager's name.
 fn active_workers(configuration: &Configuration) -> Vec<(&str, &Worker)> {
     let has_target = |worker: &Worker| worker.targets.as_ref().is_some_and(|all| !all.is_empty());
     let some_target = configuration.workers().any(|(_, worker)| has_target(worker));
@@ -138,7 +138,7 @@ fn active_workers(configuration: &Configuration) -> Vec<(&str, &Worker)> {
         .collect()
 }
 
-/// Refuses by name what is not honoured.
+/// Rejects unsupported features, by name.
 fn refuse(
     file: &str,
     configuration: &Configuration,
@@ -155,7 +155,7 @@ fn refuse(
                 Feature::PartialSectors => "make the size a multiple of 512 bytes",
                 Feature::ByteAlignment => "align to a multiple of 512 bytes, or to 0 for sectors",
                 Feature::Reply => "set the reply to 0: replies are for networks",
-                // Delays, bursts and alignment are honoured.
+                // Delays, bursts and alignment are supported.
                 _ => continue,
             };
             return refused(&format!("{by} asks for {feature}"), help);
@@ -194,7 +194,7 @@ fn refuse(
     Ok(())
 }
 
-/// What changes nothing that is simulated.
+/// Returns the settings that do not affect the simulation.
 fn ignored(file: &str, configuration: &Configuration, active: &[(&str, &Worker)]) -> Vec<Ignored> {
     let mut ignored = Vec::new();
     let mut add = |name: &str, place: String, reason: &str| {
@@ -232,7 +232,7 @@ fn pattern(specification: &AccessSpecification) -> Pattern {
         delay_ns: u64::from(line.delay_ms) * 1_000_000,
     };
     let mut lines: Vec<PatternLine> = specification.lines.iter().map(line).collect();
-    // A burst keeps its line; where there is one line alone, and no delay, there is nothing to keep.
+    // A burst repeats its line; a single line without a delay has nothing to repeat.
     if let [only] = lines.as_mut_slice()
         && only.delay_ns == 0
     {
@@ -295,7 +295,7 @@ impl Specifications {
         Ok(BuiltHost::Other(Box::new(host.with_depths(self.depths.clone()))))
     }
 
-    /// Operations outstanding at a time, at the most.
+    /// Returns the largest number of operations outstanding at a time.
     pub(super) fn outstanding(&self, of_scenario: u32) -> u32 {
         match self.depths.iter().max() {
             Some(depth) => depth * self.workers.len() as u32,

@@ -1,4 +1,4 @@
-//! Workloads of people's files, run in place of a scenario's own.
+//! Workloads from users' files, run in place of a scenario's own.
 //!
 //! ```
 //! use strewn::{Load, RunOptions, run};
@@ -45,10 +45,10 @@ pub use error::LoadError;
 pub(crate) use host::{BuiltHost, MOST_OUTSTANDING};
 pub use trace::{TraceLoop, TraceOptions};
 
-/// A workload out of a file of Iometer, fio, or a trace: read, and checked as far as it can be without a scenario.
+/// A workload from an Iometer or fio file or a trace: read, and checked as far as possible without a scenario.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// The file, as it was given.
+    /// The file, as given.
     file: String,
     name: Option<String>,
     ignored: Vec<Ignored>,
@@ -63,11 +63,11 @@ enum Kind {
 }
 
 impl Load {
-    /// An access specification of the Iometer configuration at `path`: the one called `name`, or what the file's
-    /// workers are assigned, or the only one there is.
+    /// Loads an access specification from the Iometer configuration at `path`: the one called `name`, or the ones
+    /// that the file's workers are assigned, or the only one.
     ///
     /// # Errors
-    /// If the file cannot be read, there is no such specification, or it asks for what is not honoured.
+    /// If the file cannot be read, there is no such specification, or it uses an unsupported feature.
     pub fn access_specification(
         path: impl AsRef<Path>,
         name: Option<&str>,
@@ -77,10 +77,10 @@ impl Load {
         Ok(Self { file, name, ignored, kind: Kind::AccessSpecification(specifications) })
     }
 
-    /// A job of the fio job file at `path`, or all of its jobs.
+    /// Loads one job of the fio job file at `path`, or all of its jobs.
     ///
     /// # Errors
-    /// If the file cannot be read, there is no such job, or it asks for what is not honoured.
+    /// If the file cannot be read, there is no such job, or it uses an unsupported feature.
     pub fn fio_job(path: impl AsRef<Path>, job: Option<&str>) -> Result<Self, LoadError> {
         let file = plain_file(path.as_ref(), "a job file of fio")?;
         let (jobs, ignored) = fio::read(path.as_ref(), job)?;
@@ -88,13 +88,13 @@ impl Load {
         Ok(Self { file, name, ignored, kind: Kind::FioJobs(jobs) })
     }
 
-    /// The trace at `path`. It is read once from beginning to end, to find what is wrong with it before anything is
-    /// run, with one line in memory; `progress` is told now and then how many bytes of how many are read, and may stop
-    /// it by `false`.
+    /// Loads the trace at `path`. The trace is read once in full, one line in memory at a time, to find its errors
+    /// before anything runs. `progress` is called now and then with the bytes read and the total; returning `false`
+    /// stops the reading.
     ///
     /// # Errors
-    /// If the file cannot be read, a line of it is wrong, or a record lies beyond the scenario's file and is not to be
-    /// wrapped.
+    /// If the file cannot be read, a line is invalid, or a record lies beyond the scenario's file and wrapping is
+    /// off.
     pub fn trace(
         path: impl AsRef<Path>,
         options: &TraceOptions,
@@ -108,19 +108,19 @@ impl Load {
         Ok(Self { file, name: None, ignored: Vec::new(), kind })
     }
 
-    /// What of the file changes nothing that is simulated and was passed over, by name.
+    /// Returns the settings of the file that were ignored because they do not affect the simulation.
     #[must_use]
     pub fn ignored(&self) -> &[Ignored] {
         &self.ignored
     }
 
-    /// Whether it comes to an end of its own; if not, it goes on for as long as the scenario says.
+    /// Returns whether the workload ends by itself; if not, it runs as long as the scenario says.
     #[must_use]
     pub fn ends_by_itself(&self) -> bool {
         !matches!(self.kind, Kind::AccessSpecification(_))
     }
 
-    /// How many segments it sets by itself: as many as there are depths to go through.
+    /// Returns the number of segments that the workload sets: one per queue depth in its cycle.
     #[must_use]
     pub fn segments(&self) -> Option<u32> {
         match &self.kind {
@@ -131,7 +131,8 @@ impl Load {
         }
     }
 
-    /// About how long it takes, in nanoseconds of virtual time; none if that depends on the array.
+    /// Returns about how long the workload takes, in nanoseconds of virtual time, or `None` if that depends on the
+    /// array.
     #[must_use]
     pub fn about_ns(&self) -> Option<u64> {
         match &self.kind {
@@ -141,7 +142,7 @@ impl Load {
         }
     }
 
-    /// Checks what can be checked of it before `scenario` is run.
+    /// Checks what can be checked before `scenario` runs.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), LoadError> {
         for index in 0..scenario.arrays.len() {
             self.host(scenario, index, scenario.seed)?;
@@ -149,7 +150,7 @@ impl Load {
         Ok(())
     }
 
-    /// Operations outstanding at the array numbered `index`; 0 where they arrive by the clock.
+    /// Returns the operations outstanding at array number `index`; 0 if they arrive by the clock.
     pub(crate) fn outstanding(&self, scenario: &Scenario, index: usize) -> u32 {
         let of_scenario = scenario.arrays[index].outstanding;
         match &self.kind {
@@ -160,7 +161,7 @@ impl Load {
         }
     }
 
-    /// The host of the array numbered `index`.
+    /// Builds the host of array number `index`.
     pub(crate) fn host(
         &self,
         scenario: &Scenario,
@@ -203,7 +204,7 @@ impl Load {
         }
     }
 
-    /// What results say of it. `ended` is whether it came to its end on every array.
+    /// Describes the workload for the results. `ended` is whether it ended by itself on every array.
     pub(crate) fn described(
         &self,
         scenario: &Scenario,
@@ -230,7 +231,7 @@ impl Load {
     }
 }
 
-/// That there is a file to be read more than once.
+/// Checks that `path` is a regular file, which can be read more than once.
 fn plain_file(path: &Path, what: &str) -> Result<String, LoadError> {
     let shown = path.display().to_string();
     let metadata = std::fs::metadata(path).map_err(|error| {

@@ -7,7 +7,7 @@ use strewn_workload::{AccessStream, Pattern, PatternStream};
 
 use super::error::LoadError;
 
-/// Separates the seeds of workers; arrays use another constant.
+/// Separates the seeds of workers; arrays use a different constant.
 const SEED_OF_WORKER: u64 = 0xD1B5_4A32_D192_ED03;
 
 /// A part of the scenario's file that a worker accesses.
@@ -26,7 +26,7 @@ impl Region {
         self.bytes / SECTOR_BYTES
     }
 
-    /// The region, if it lies within a file of `file_bytes`. `what` names its user in the error.
+    /// Returns the region if it lies within a file of `file_bytes`. `what` names its user in the error.
     pub(super) fn within(self, file_bytes: u64, what: &str) -> Result<Self, LoadError> {
         if self.first_byte.checked_add(self.bytes).is_some_and(|end| end <= file_bytes)
             && self.bytes >= SECTOR_BYTES
@@ -45,7 +45,7 @@ impl Region {
     }
 }
 
-/// A stream of `pattern` over a region. `what` names its user in the error.
+/// Builds a stream of `pattern` over a region. `what` names its user in the error.
 pub(super) fn stream(
     pattern: &Pattern,
     region: Region,
@@ -56,7 +56,7 @@ pub(super) fn stream(
     stream.map_err(|error| LoadError::new(format!("{what}: {error}"), "change it, or the region"))
 }
 
-/// The plain closed loop of `pattern`, if it is one.
+/// Returns the plain closed loop of `pattern`, if it is one.
 pub(super) fn plain(
     pattern: &Pattern,
     region: Region,
@@ -73,7 +73,7 @@ pub(super) fn seed_of_worker(seed: u64, worker: usize) -> u64 {
     seed.wrapping_add((worker as u64).wrapping_mul(SEED_OF_WORKER))
 }
 
-/// Names in quotes, separated by commas.
+/// Lists names in quotes, separated by commas.
 pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! Traces as arrivals.
+//! Replays traces.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,36 +15,37 @@ use strewn_workload::{Access, Direction};
 use super::error::LoadError;
 use super::host::MOST_OUTSTANDING;
 
-/// Records between two looks at whether to go on reading.
+/// Records between two calls of `progress`.
 const RECORDS_PER_LOOK: u64 = 1 << 16;
 
 /// Sectors of the largest access: 1 GiB.
 const MOST_SECTORS: u64 = 1 << 21;
 
-/// How many devices of a trace an error lists.
+/// Most devices of a trace that an error lists.
 const DEVICES_LISTED: usize = 20;
 
 /// How a trace is replayed.
 #[derive(Debug, Clone, Default)]
 pub struct TraceOptions {
-    /// Its format; recognised by its first line when not given.
+    /// Format of the trace; recognised by its first line if `None`.
     pub format: Option<TraceFormat>,
-    /// By its timestamps or not.
+    /// Whether to replay by timestamps.
     pub replay: TraceLoop,
-    /// Whether records beyond the scenario's file are wrapped into it; else they are errors.
+    /// Whether to wrap records beyond the end of the scenario's file; otherwise they are errors.
     pub wrap: bool,
-    /// Whether records that are earlier than the one ahead arrive together with it; else they are errors.
+    /// Whether to delay a record that is earlier than the one before it until that one arrives; otherwise it is an
+    /// error.
     pub hold_back: bool,
-    /// The only device of the trace whose records are replayed.
+    /// Replays only this device's records.
     pub device: Option<u32>,
 }
 
 /// When the operations of a trace are issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceLoop {
-    /// By their timestamps, so many times as fast, whatever was answered by then: an open loop.
+    /// By their timestamps, sped up by this factor, whether or not earlier ones were answered: an open loop.
     Open(SpeedUp),
-    /// One after the other, as many outstanding as the scenario says; timestamps do not matter.
+    /// In order, with as many outstanding as the scenario says; timestamps are ignored.
     Closed,
 }
 
@@ -54,7 +55,7 @@ impl Default for TraceLoop {
     }
 }
 
-/// A trace that was read through once.
+/// A trace that was read once and checked.
 #[derive(Debug, Clone)]
 pub(super) struct Trace {
     path: PathBuf,
@@ -70,7 +71,7 @@ pub(super) struct Trace {
     skipped: u64,
 }
 
-/// Records of a file as accesses of a LUN.
+/// The records of a file as accesses to a LUN.
 struct TraceAccesses {
     reader: TraceReader<BufReader<File>>,
     name: String,
@@ -103,7 +104,7 @@ impl TraceAccesses {
         Ok(Self {
             reader,
             name: path.display().to_string(),
-            // Whole sectors, so that a record at the end can be widened.
+            // Round down to whole sectors, so that a record at the end can be widened.
             lun: Lun { bytes: lun_bytes / 512 * 512, beyond },
             replay: options.replay,
             wrapped: 0,
@@ -111,7 +112,7 @@ impl TraceAccesses {
         })
     }
 
-    /// The next record as it is replayed, and as it stands.
+    /// Returns the next record, as replayed and as recorded.
     fn next(&mut self) -> Result<Option<(TimedAccess, TraceRecord)>, LoadError> {
         let record = match self.reader.next() {
             None => return Ok(None),
@@ -176,7 +177,7 @@ impl Accesses for TraceAccesses {
 }
 
 impl Trace {
-    /// Reads the trace through, so that what is wrong with it is known before anything is run.
+    /// Reads the trace in full, so that its errors are found before anything runs.
     pub(super) fn check(
         path: &Path,
         options: &TraceOptions,
@@ -253,7 +254,7 @@ impl Trace {
         self.replays_by_the_clock().then_some(self.last_arrival_ns)
     }
 
-    /// The worker that replays it, which reads the file anew.
+    /// Returns the worker that replays the trace; it reads the file again.
     pub(super) fn worker(&self, file_bytes: u64, outstanding: u32) -> Result<Worker, LoadError> {
         let accesses = TraceAccesses::open(&self.path, &self.options, file_bytes)?;
         let mut worker = Worker::closed_loop(Box::new(accesses), outstanding);

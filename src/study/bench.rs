@@ -1,4 +1,4 @@
-//! Closed loops of random commands, by queue depth, span and size.
+//! Closed loops of random commands, by queue depth, span and command size.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::curves::figure;
 use super::load::{RandomLoad, warm_up_commands};
 use super::{StudyError, Watched};
 
-/// The rules that a study compares.
+/// The schedulers that a study compares.
 const SCHEDULERS: [Scheduler; 5] = [
     Scheduler::Fcfs,
     Scheduler::Sstf,
@@ -22,15 +22,15 @@ const SCHEDULERS: [Scheduler; 5] = [
 ];
 const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const SPANS_PERCENT: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
-/// By span and by size: one command alone, which leaves nothing to choose, and as many as hosts keep at a drive, under
-/// each rule.
+/// Loads of the curves by span and by size: one command at a time, which leaves the scheduler no choice, and as many
+/// as hosts keep at a drive (`QUEUE`), under each scheduler.
 const ALONE: (Scheduler, u32) = (Scheduler::Fcfs, 1);
 const QUEUE: u32 = 16;
-/// Of the commands whose size is not what is studied.
+/// Command size in the curves that do not vary it.
 pub(super) const BLOCK_BYTES: u32 = 4096;
-/// Sizes of command: a sector, and doubled until they hold this.
+/// Largest command size; sizes double from one sector up to this.
 pub(super) const LARGEST_BLOCK_BYTES: u32 = 4 << 20;
-/// Measured at each point: the mean of so many is within 1 % of that of many more.
+/// Commands measured at each point: their mean is within 1 % of that of many more.
 const COMMANDS: u32 = 30_000;
 
 /// A drive under closed loops.
@@ -41,7 +41,7 @@ pub(super) struct Bench<'a> {
     pub(super) watched: &'a Watched<'a>,
 }
 
-/// What a closed loop is to be.
+/// The settings of a closed loop.
 #[derive(Clone, Copy)]
 struct Loop {
     operation: Direction,
@@ -52,7 +52,7 @@ struct Loop {
 }
 
 impl Bench<'_> {
-    /// Closed loops that a drive is put through.
+    /// Returns the number of closed loops that a drive is measured with.
     pub(super) fn loops(drive: &Drive) -> usize {
         let loads = loads().count();
         let sizes = sizes(drive).count();
@@ -142,7 +142,7 @@ impl Bench<'_> {
         })
     }
 
-    /// The first address past the outermost `percent` of the stroke.
+    /// Returns the first address past the outermost `percent` of the stroke.
     fn span_end(&self, percent: u32) -> u64 {
         let drive = &self.drive;
         let capacity_sectors = drive.capacity_sectors();
@@ -150,7 +150,8 @@ impl Bench<'_> {
             return capacity_sectors;
         }
         let cylinders = (u64::from(drive.cylinders()) * u64::from(percent)).div_ceil(100);
-        // Addresses go inward, but for the bands' serpentines, which are small beside a hundredth of a stroke.
+        // Addresses increase inward, except in the bands' serpentines, which are small beside a hundredth of a
+        // stroke.
         let (mut low, mut high) = (0, capacity_sectors);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -172,7 +173,7 @@ fn loads() -> impl Iterator<Item = (Scheduler, u32)> {
     [ALONE].into_iter().chain(SCHEDULERS.map(|scheduler| (scheduler, QUEUE)))
 }
 
-/// Sectors of commands of every size.
+/// Returns the command sizes, in sectors.
 fn sizes(drive: &Drive) -> impl Iterator<Item = u32> {
     let largest = LARGEST_BLOCK_BYTES / drive.sector_bytes();
     (0..u32::BITS).map(|doubling| 1 << doubling).take_while(move |sectors| *sectors <= largest)

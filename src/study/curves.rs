@@ -1,18 +1,18 @@
-//! What a drive does by distance and by place: of its tables, not under load.
+//! A drive's properties by distance and by place: from its tables, not under load.
 
 use strewn_report::{SIGNIFICANT_DIGITS, SeekPoint, TransferPoint, rounded};
 use strewn_spindle::{Command, CommandError, Direction, Drive, Track};
 
-/// Points of a seek curve, and of a transfer rate.
+/// Number of points in a seek curve, and in a transfer rate curve.
 const SEEK_POINTS: u32 = 200;
 const TRANSFER_POINTS: u64 = 100;
 
-/// As many digits as results have.
+/// Rounds to the significant digits of results.
 pub(super) fn figure(value: f64) -> f64 {
     rounded(value, SIGNIFICANT_DIGITS)
 }
 
-/// The seek curve at distances that lie closer where it bends: at the short ones.
+/// Returns the seek curve, with points denser at short distances, where it bends.
 pub(super) fn seek_curve(drive: &Drive) -> Vec<SeekPoint> {
     let longest = drive.cylinders().saturating_sub(1);
     let mut distances: Vec<u32> = (1..=SEEK_POINTS)
@@ -31,8 +31,8 @@ pub(super) fn seek_curve(drive: &Drive) -> Vec<SeekPoint> {
     distances.into_iter().map(point).collect()
 }
 
-/// What reading a hundredth of the drive in order comes to, for each hundredth. Track and cylinder switches are in it,
-/// and the bus if that is slower.
+/// Returns the rate of reading each hundredth of the drive in order, including track and cylinder switches, and
+/// limited by the bus if that is slower.
 pub(super) fn transfer_rates(
     drive: &Drive,
     bus_mb_per_s: Option<f64>,

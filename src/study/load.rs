@@ -5,7 +5,7 @@ use std::ops::Range;
 use strewn_base::Rng;
 use strewn_spindle::{Command, Direction};
 
-/// At least this many commands are not measured, because the queue is filling.
+/// Least number of commands left out of the measurement while the queue fills.
 const WARM_UP_COMMANDS: u32 = 1_000;
 
 /// Commands anywhere in a range, each aligned to its size from the start of the range.
@@ -20,8 +20,8 @@ pub struct RandomLoad {
 }
 
 impl RandomLoad {
-    /// Commands of `sectors` sectors each within `lbas`: `reads_percent` of them are reads, the others are writes.
-    /// `None` if the range cannot hold one command.
+    /// Returns a load of commands of `sectors` sectors each within `lbas`: `reads_percent` of them are reads, the
+    /// others are writes. Returns `None` if the range cannot hold one command.
     #[must_use]
     pub fn new(lbas: &Range<u64>, sectors: u32, reads_percent: f64, seed: u64) -> Option<Self> {
         let places = lbas.end.checked_sub(lbas.start)?.checked_div(sectors.into())?;
@@ -30,7 +30,7 @@ impl RandomLoad {
         (places > 0).then_some(load)
     }
 
-    /// The next command.
+    /// Draws the next command.
     pub fn command(&mut self) -> Command {
         let place = self.rng.below(self.places);
         let is_read = 100.0 * self.rng.unit() < self.reads_percent;
@@ -42,8 +42,8 @@ impl RandomLoad {
     }
 }
 
-/// The number of commands at the start of a closed loop that its figures leave out, because the queue starts full of
-/// new commands.
+/// Returns the number of commands at the start of a closed loop that its figures leave out, because the queue starts
+/// full of new commands.
 #[must_use]
 pub fn warm_up_commands(outstanding: u32) -> u32 {
     WARM_UP_COMMANDS.max(outstanding.saturating_mul(4))

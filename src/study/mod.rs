@@ -1,7 +1,7 @@
-//! What a drive does: by distance, by place, by load and by size of command.
+//! Studies drives: by seek distance, by place, by load and by command size.
 //!
-//! Everything but the seek curve and the sequential rate is measured on the simulated drive, as one would measure a
-//! real one: closed loops of commands at random.
+//! Everything but the seek curve and the sequential rate is measured on the simulated drive as on a real one: by
+//! closed loops of random commands.
 //!
 //! ```
 //! use strewn::spindle::Profile;
@@ -31,15 +31,15 @@ use curves::{figure, seek_curve, transfer_rates};
 
 pub use load::{RandomLoad, warm_up_commands};
 
-/// Fewer sectors than this are no drive of which to measure hundredths.
+/// A drive with fewer sectors is too small to measure in hundredths.
 const FEWEST_SECTORS: u64 = 10_000;
 
-/// How drives are studied.
+/// Options of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StudyOptions {
-    /// Random commands are drawn from this.
+    /// Seed of the random commands.
     pub seed: u64,
-    /// Whether the drives' own caches are in use.
+    /// Whether to turn the drives' own caches on.
     pub cache: bool,
 }
 
@@ -52,10 +52,10 @@ impl Default for StudyOptions {
 
 /// Watches a study from the threads that it runs on; `()` watches nothing.
 pub trait StudyObserver: Sync {
-    /// So many closed loops are done, of so many.
+    /// `_done` of `_of` closed loops are done.
     fn progress(&self, _done: usize, _of: usize) {}
 
-    /// Whether to stop before the next closed loop, of a fraction of a second each.
+    /// Returns whether to stop before the next closed loop; each takes a fraction of a second.
     fn stop(&self) -> bool {
         false
     }
@@ -72,7 +72,7 @@ pub enum StudyError {
     /// A spindle cannot be set up.
     #[error(transparent)]
     Spindle(#[from] SpindleError),
-    /// The cache is to be in use, and there is none.
+    /// The cache is to be on, but the drive has none.
     #[error("{profile}: the drive has no cache")]
     NoCache {
         /// Name of the profile.
@@ -81,7 +81,7 @@ pub enum StudyError {
     /// The drive refuses a command.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The drive is too small for commands that anybody would give it.
+    /// The drive is too small for realistic commands.
     #[error("{profile}: {sectors} sectors are too few to study")]
     TooSmall {
         /// Name of the profile.
@@ -100,7 +100,7 @@ impl StudyError {
     }
 }
 
-/// A study as its observer sees it.
+/// A study's progress, reported to its observer.
 struct Watched<'a> {
     observer: &'a dyn StudyObserver,
     done: AtomicUsize,
@@ -117,10 +117,10 @@ impl Watched<'_> {
     }
 }
 
-/// Studies drives, on as many threads as there are cores; the figures depend on the profiles and the options alone.
+/// Studies drives, on one thread per core; the figures depend only on the profiles and the options.
 ///
 /// # Errors
-/// See [`StudyError`]. Everything but [`StudyError::Stopped`] is known before the first closed loop.
+/// See [`StudyError`]. Every error but [`StudyError::Stopped`] is found before the first closed loop.
 pub fn study(
     profiles: &[Profile],
     options: &StudyOptions,
@@ -144,7 +144,7 @@ pub fn study(
     })
 }
 
-/// The drive of a profile, if it can be studied.
+/// Returns the drive of a profile, if it can be studied.
 fn checked(profile: &Profile, options: &StudyOptions) -> Result<Arc<Drive>, StudyError> {
     let drive = Drive::new(profile)?;
     let fewest = u64::from(2 * LARGEST_BLOCK_BYTES / drive.sector_bytes()).max(FEWEST_SECTORS);

@@ -1,4 +1,4 @@
-//! How a program ends: what it printed, and its exit code.
+//! How a program ends: its last messages and its exit code.
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// How the run of these results ended.
+    /// Returns how the run of these results ended.
     #[must_use]
     pub fn of(results: &Results) -> Self {
         let lost: Vec<String> =
@@ -38,7 +38,7 @@ impl Ending {
     }
 }
 
-/// The exit code for the way a program ended. Prints a failure on standard error first.
+/// Returns the exit code for the way a program ended. Prints a failure on standard error first.
 #[must_use]
 pub fn exit_code(ended: Result<Ending, Failure>) -> ExitCode {
     match ended {

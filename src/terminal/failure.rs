@@ -1,4 +1,4 @@
-//! Why a program ends without having done what it was asked to.
+//! Why a program failed.
 
 use std::error::Error;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::load::LoadError;
 use crate::run::RunError;
 use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
 
-/// What ends a program early: a message for a person, what can be done about it, and the exit code.
+/// A failure that ends a program: a message, a remedy, and the exit code.
 #[derive(Debug)]
 pub struct Failure {
     message: String,
@@ -27,25 +27,26 @@ const FAILED: u8 = 1;
 const BAD_INPUT: u8 = 2;
 
 impl Failure {
-    /// A request that cannot be carried out, with what would be right: exit code 2. Nothing was written.
+    /// Returns the failure for a request that cannot be carried out, with its remedy: exit code 2. Nothing was
+    /// written.
     #[must_use]
     pub fn bad_input(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::new(BAD_INPUT, message.into(), Some(help.into()))
     }
 
-    /// Work that failed on the way: exit code 1.
+    /// Returns the failure for work that failed on the way: exit code 1.
     #[must_use]
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(FAILED, message.into(), None)
     }
 
-    /// Stopped by a signal before there was anything to show: exit code 130.
+    /// Returns the failure for a stop by a signal before there was anything to show: exit code 130.
     #[must_use]
     pub fn stopped(message: impl Into<String>) -> Self {
         Self::new(INTERRUPTED_EXIT_CODE, message.into(), Some("nothing was written".to_owned()))
     }
 
-    /// The same, with what can be done about it.
+    /// Adds a remedy.
     #[must_use]
     pub fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
@@ -55,25 +56,25 @@ impl Failure {
         Self { message, help, exit_code, scenario: None }
     }
 
-    /// What went wrong, in one line.
+    /// Returns what went wrong, in one line.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What can be done about it.
+    /// Returns the remedy.
     #[must_use]
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
 
-    /// The exit code of the program.
+    /// Returns the exit code of the program.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         self.exit_code
     }
 
-    /// The problems of a scenario, each with its place in the text, if they are what ends the program.
+    /// Returns the problems of a scenario, each with its place in the text, if they caused the failure.
     #[must_use]
     pub fn scenario(&self) -> Option<&ScenarioError> {
         self.scenario.as_ref()
@@ -117,7 +118,7 @@ impl From<RunError> for Failure {
             RunError::PublishedFile { .. } | RunError::Published(_) => {
                 (BAD_INPUT, Some("correct the file of published figures that the scenario names"))
             }
-            // Its message ends in what takes less.
+            // The message itself ends with the remedy.
             RunError::Memory(_) => (BAD_INPUT, None),
             RunError::LawBroken { .. } => (
                 FAILED,
@@ -177,7 +178,7 @@ impl From<CalibrateError> for Failure {
     }
 }
 
-/// An error and its causes, on one line. A cause is left out if the error's message contains it.
+/// Formats an error and its causes on one line. A cause is left out if the error's message contains it.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

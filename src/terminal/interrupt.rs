@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::terminal::ending::say;
 
-/// What a shell makes of a program that SIGINT ended: 128 and the signal's number.
+/// Exit code that a shell reports for a program ended by SIGINT: 128 plus the signal's number.
 pub(crate) const INTERRUPTED_EXIT_CODE: u8 = 130;
 
-/// What is said once the run was asked to stop.
+/// Printed when the run is asked to stop.
 pub(crate) const STOPPING: &str = "stopping; once more to end at once";
 
-/// Of the whole process, as signals are.
+/// Process-wide, as signals are.
 static ASKED_TO_STOP: AtomicBool = AtomicBool::new(false);
 static WATCH: Once = Once::new();
 
@@ -23,19 +23,19 @@ pub(crate) fn watch() {
             if ASKED_TO_STOP.swap(true, Ordering::Relaxed) {
                 std::process::exit(INTERRUPTED_EXIT_CODE.into());
             }
-            // Progress bars say so themselves; a line among them would leave them on the screen.
+            // Progress bars show the message themselves; a printed line would leave bars on the screen.
             if !io::stderr().is_terminal() {
                 say(STOPPING);
             }
         });
         if let Err(error) = watched {
-            // A run that cannot be stopped halfway is still a run.
+            // A run that cannot be stopped halfway is still worth running.
             say(&format!("Ctrl-C will lose what is complete: {error}"));
         }
     });
 }
 
-/// Whether the run was asked to stop.
+/// Returns whether the run was asked to stop.
 pub(crate) fn asked_to_stop() -> bool {
     ASKED_TO_STOP.load(Ordering::Relaxed)
 }

@@ -5,26 +5,26 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work that is done by then shows no bar.
+/// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A bar on standard error, if that is a terminal. It is gone when it is dropped.
+/// A bar on standard error, if that is a terminal. Dropping it removes it.
 pub(super) struct LateBar {
     bar: ProgressBar,
     began: Instant,
 }
 
 impl LateBar {
-    /// A bar for work that begins now, drawn by a template of `indicatif`.
+    /// Creates a bar for work that begins now, drawn by an `indicatif` template.
     pub(super) fn new(template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        // Templates are constants that tests try; the plain style stands in for one that is refused.
+        // Templates are constants covered by tests; the plain style replaces an invalid one.
         let style = ProgressStyle::with_template(template);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         Self { bar, began: Instant::now() }
     }
 
-    /// `done` of `all` is done; `message` stands where the template has one.
+    /// Shows that `done` of `all` is done; `message` fills the template's message field.
     pub(super) fn show(&self, done: u64, all: u64, message: &str) {
         if self.began.elapsed() < PATIENCE || !io::stderr().is_terminal() {
             return;

@@ -39,8 +39,8 @@ pub use reading::ReadingTerminal;
 pub use report::color_messages;
 pub use study_progress::StudyTerminal;
 
-/// Watches for Ctrl-C from now on. The function returned tells whether there was one. A second Ctrl-C ends the program
-/// at once.
+/// Watches for Ctrl-C from now on. The returned function tells whether there was one. A second Ctrl-C ends the
+/// program at once.
 #[must_use]
 pub fn stop_when_interrupted() -> fn() -> bool {
     interrupt::watch();

@@ -1,4 +1,4 @@
-//! How far a run has come, a bar for each array, when standard error is a terminal.
+//! Progress of a run, a bar per array, when standard error is a terminal.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -17,16 +17,16 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 const TEMPLATE: &str = "{prefix} [{bar:24}] {msg}";
 
-/// An [`Observer`] for programs on a terminal: it shows a bar for each array, and stops the run on Ctrl-C. The bars
-/// are gone when it is dropped; do that before printing results.
+/// An [`Observer`] for programs on a terminal: it shows a bar for each array, and stops the run on Ctrl-C. Dropping
+/// it removes the bars; drop it before printing results.
 ///
-/// While there is one, a first Ctrl-C (or SIGTERM) asks the run to stop, and a second ends the program at once.
+/// While one exists, a first Ctrl-C (or SIGTERM) asks the run to stop, and a second ends the program at once.
 pub struct Terminal {
     bars: Vec<Bar>,
 }
 
 impl Terminal {
-    /// For [`run`](crate::run) with the same scenario and options.
+    /// Shows [`run`](crate::run) with the same scenario and options.
     #[must_use]
     pub fn of_run(scenario: &Scenario, options: &RunOptions) -> Self {
         let scaled;
@@ -38,7 +38,7 @@ impl Terminal {
         };
         let about_ns = options.load.as_ref().and_then(|load| load.about_ns());
         let ends = options.load.as_ref().is_some_and(|load| load.ends_by_itself());
-        // At most as many as are set; where nobody knows how many there will be, the bar has no length.
+        // A workload may end before the scenario's segments do; if its length is unknown, the bar has none.
         let segments = match about_ns.map(|ns| ns / scenario.segment_ns.max(1) + 1) {
             Some(segments) => {
                 Some(scenario.segments.min(u32::try_from(segments).unwrap_or(u32::MAX)))
@@ -49,7 +49,7 @@ impl Terminal {
         Self::new(scenario, |_| Some(Plan { segments, again: false }))
     }
 
-    /// For [`calibrate`](crate::calibrate()) with the same scenario.
+    /// Shows [`calibrate`](crate::calibrate()) with the same scenario.
     #[must_use]
     pub fn of_calibration(scenario: &Scenario) -> Self {
         Self::new(scenario, |array| {
@@ -101,15 +101,15 @@ impl Drop for Terminal {
     }
 }
 
-/// What is simulated of an array.
+/// What is simulated for an array.
 struct Plan {
-    /// None if that is not known.
+    /// `None` if unknown.
     segments: Option<u32>,
-    /// Whether it is simulated again and again, as calibration does.
+    /// Whether it is simulated repeatedly, as calibration does.
     again: bool,
 }
 
-/// One array's bar, as long as its simulated time.
+/// One array's bar; its length is the simulated time.
 struct Bar {
     bar: ProgressBar,
     segment_ns: u64,
@@ -117,7 +117,7 @@ struct Bar {
     simulation: Mutex<CurrentSimulation>,
 }
 
-/// Which simulation of an array is under way.
+/// The current simulation of an array.
 struct CurrentSimulation {
     number: u32,
     since: Instant,
@@ -133,12 +133,12 @@ impl Bar {
             Some(None) => all.add(ProgressBar::no_length()),
             None => ProgressBar::hidden(),
         };
-        // The template is a constant that the tests try; the plain style stands in for one that is refused.
+        // The template is a constant covered by tests; the plain style replaces an invalid one.
         let style = ProgressStyle::with_template(TEMPLATE);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         bar.set_prefix(name);
         bar.set_message("starting");
-        // Nothing else draws it while an array is set up.
+        // Nothing else redraws the bar while the array is set up.
         bar.tick();
         let simulation = CurrentSimulation { number: 1, since: Instant::now(), now_ns: 0 };
         Self { bar, segment_ns, plan, simulation: Mutex::new(simulation) }
@@ -164,7 +164,7 @@ impl Bar {
         if plan.again {
             let _ = write!(message, "simulation {}, ", current.number);
         }
-        // At the very end of a segment it is still that one.
+        // The very end of a segment still counts as that segment.
         let segment = progress.now_ns.saturating_sub(1) / self.segment_ns.max(1) + 1;
         let spent = current.since.elapsed();
         let rate = progress.operations as f64 / spent.as_secs_f64().max(1e-9);
@@ -189,7 +189,7 @@ impl Bar {
     }
 }
 
-/// Virtual time as hours, minutes and seconds.
+/// Formats virtual time as hours, minutes and seconds.
 fn simulated(now_ns: u64) -> impl std::fmt::Display {
     indicatif::FormattedDuration(Duration::from_nanos(now_ns))
 }

@@ -5,25 +5,25 @@ use crate::terminal::late_bar::LateBar;
 
 const TEMPLATE: &str = "reading [{bar:24}] {bytes} of {total_bytes}, {eta} left";
 
-/// Shows a bar if a file takes longer than a second to read, and stops the reading on Ctrl-C. The bar is gone when this
-/// is dropped.
+/// Shows a bar if a file takes longer than a second to read, and stops the reading on Ctrl-C. Dropping it removes the
+/// bar.
 pub struct ReadingTerminal(LateBar);
 
 impl ReadingTerminal {
-    /// From now on, until it is dropped.
+    /// Watches from now until dropped.
     #[must_use]
     pub fn watch() -> Self {
         interrupt::watch();
         Self(LateBar::new(TEMPLATE))
     }
 
-    /// `read` bytes of `length` are read. Returns whether to continue.
+    /// Shows that `read` bytes of `length` are read. Returns whether to continue.
     pub fn progress(&self, read: u64, length: u64) -> bool {
         self.0.show(read, length, "");
         !interrupt::asked_to_stop()
     }
 
-    /// Whether the reading was stopped.
+    /// Returns whether the reading was stopped.
     #[must_use]
     pub fn was_stopped(&self) -> bool {
         interrupt::asked_to_stop()

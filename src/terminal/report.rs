@@ -1,4 +1,4 @@
-//! A failure as a person sees it: what is wrong, each place in question with its source line, and what would be right.
+//! Renders a failure: what is wrong, each place with its source line, and the remedy.
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -13,7 +13,7 @@ use strewn_scenario::{Problem, ScenarioError};
 
 use crate::terminal::Failure;
 
-/// A log is searched for whole lines, so nothing is cut off there.
+/// Logs are searched for whole lines, so nothing is truncated there.
 const LOG_COLUMNS: usize = usize::MAX / 2;
 
 /// Whether messages are coloured, if the program has decided it.
@@ -29,7 +29,7 @@ pub fn color_messages(color: Option<bool>) {
     }
 }
 
-/// The failure as it belongs on standard error.
+/// Renders a failure for standard error.
 pub(crate) fn on_standard_error(failure: &Failure) -> String {
     let is_terminal = io::stderr().is_terminal();
     let is_colored = COLOR.get().copied().unwrap_or_else(|| allows_color(is_terminal));
@@ -40,7 +40,8 @@ pub(crate) fn on_standard_error(failure: &Failure) -> String {
     )
 }
 
-/// What the environment says of colours, as <https://bixense.com/clicolors/> and <https://no-color.org> define it.
+/// Returns whether the environment allows colours, as <https://bixense.com/clicolors/> and <https://no-color.org>
+/// define it.
 fn allows_color(is_terminal: bool) -> bool {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let is = |name: &str, value: &str| env::var_os(name).is_some_and(|is| is == value);
@@ -55,7 +56,7 @@ fn allows_color(is_terminal: bool) -> bool {
     is_terminal && takes_escapes && !is("CLICOLOR", "0") && !is("TERM", "dumb")
 }
 
-/// The failure, by a renderer that knows colours and width. No line end follows the last line.
+/// Renders a failure with this renderer's colours and width. No line end follows the last line.
 fn rendered(failure: &Failure, renderer: &Renderer) -> String {
     let Some((error, text)) =
         failure.scenario().and_then(|error| Some((error, error.source_text()?)))
@@ -71,7 +72,7 @@ fn rendered(failure: &Failure, renderer: &Renderer) -> String {
     reports.join("\n\n")
 }
 
-/// A message without a place.
+/// Renders a message without a place.
 fn message(message: &str, help: Option<&str>, renderer: &Renderer) -> String {
     let error = renderer.render(&[Group::with_title(Level::ERROR.primary_title(message))]);
     match help {
@@ -83,7 +84,7 @@ fn message(message: &str, help: Option<&str>, renderer: &Renderer) -> String {
     }
 }
 
-/// A problem with the lines of the text that it marks.
+/// Renders a problem with the source lines that it marks.
 fn located(error: &ScenarioError, text: &str, problem: &Problem, renderer: &Renderer) -> String {
     let path = error.path().display().to_string();
     let title = Level::ERROR.primary_title(problem.to_string());
@@ -92,7 +93,7 @@ fn located(error: &ScenarioError, text: &str, problem: &Problem, renderer: &Rend
     let span = problem.span().start - lines.start..problem.span().end - lines.start;
     let shown = &text[lines];
     if shown.is_empty() {
-        // Nothing can be marked in an empty line.
+        // An empty line has nothing to mark.
         let place = Origin::path(path).line(problem.line()).char_column(problem.column());
         return renderer.render(&[title.element(place).element(help)]);
     }
@@ -101,7 +102,7 @@ fn located(error: &ScenarioError, text: &str, problem: &Problem, renderer: &Rend
     renderer.render(&[title.element(snippet).element(help)])
 }
 
-/// The whole lines of a text that a span touches, without the last one's end.
+/// Returns the whole lines of a text that a span touches, without the last line end.
 fn lines_of(text: &str, span: &Range<usize>) -> Range<usize> {
     let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at);
@@ -117,14 +118,14 @@ mod tests {
 
     const PUBLISHED: &str = "published = \"small.published.toml\"";
 
-    /// A good scenario, with a comment in the place of the line that names a file.
+    /// Returns a valid scenario, with a comment in place of the line that names a file.
     fn good() -> String {
         let text = include_str!("../../tests/command/scenarios/small.toml");
         assert!(text.contains(PUBLISHED));
         text.replace(PUBLISHED, "# No published figures.")
     }
 
-    /// The good scenario with each text, which must be there, changed to another.
+    /// Returns the valid scenario with each text, which must occur, replaced by another.
     fn changed(changes: &[(&str, &str)]) -> String {
         changes.iter().fold(good(), |text, (from, to)| {
             assert!(text.contains(from), "no {from:?}");
@@ -209,7 +210,7 @@ error: 2 problems in bad.toml";
         assert!(rendered(&failure, &Renderer::styled()).contains("\u{1b}["));
     }
 
-    /// One of a few changes to a text, at a place of the generator's choice.
+    /// Makes one of a few changes to a text, at a random place.
     fn damage(text: &mut Vec<char>, rng: &mut Rng) {
         let Some(at) = rng.below(text.len() as u64 + 1).checked_sub(1) else { return };
         let at = at as usize;
@@ -225,7 +226,7 @@ error: 2 problems in bad.toml";
         }
     }
 
-    /// However a text is damaged, its problems can be shown, and at the places that they give.
+    /// Problems of a damaged text are shown at the places that they report, whatever the damage.
     #[test]
     fn problems_of_damaged_texts_are_shown_at_their_places() {
         let good: Vec<char> = good().chars().collect();

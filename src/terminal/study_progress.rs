@@ -7,13 +7,13 @@ use crate::terminal::late_bar::LateBar;
 const TEMPLATE: &str = "[{bar:24}] {pos} of {len} closed loops{msg}, {eta} left";
 
 /// A [`StudyObserver`] for programs on a terminal: it shows a bar if the study takes longer than a second, and stops
-/// the study on Ctrl-C. Drop it before printing figures: the bar goes with it.
+/// the study on Ctrl-C. Dropping it removes the bar; drop it before printing figures.
 ///
-/// While there is one, a first Ctrl-C (or SIGTERM) asks the study to stop, and a second ends the program at once.
+/// While one exists, a first Ctrl-C (or SIGTERM) asks the study to stop, and a second ends the program at once.
 pub struct StudyTerminal(LateBar);
 
 impl StudyTerminal {
-    /// From now on, until it is dropped.
+    /// Watches from now until dropped.
     #[must_use]
     pub fn watch() -> Self {
         interrupt::watch();

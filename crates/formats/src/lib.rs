@@ -1,8 +1,9 @@
 //! The files of Iometer, fio and block traces.
 //!
-//! Storage engineers keep their workloads in the files of the tools they use, and read results with tools that know those
-//! files. This crate reads and writes those files, and nothing else. Its types hold a file's contents in bytes, nanoseconds
-//! and percent. Settings that a simulation may not honour have names in the types, so that a caller can refuse them.
+//! Storage engineers keep their workloads in the files of the tools they use, and read results with tools that know
+//! those files. This crate reads and writes those files, and nothing else. Its types hold a file's contents in bytes,
+//! nanoseconds and percent. Settings that a simulation may not honour have names in the types, so that a caller can
+//! refuse them.
 //!
 //! | module | files |
 //! |---|---|
@@ -26,8 +27,9 @@
 //!
 //! # Bad files
 //!
-//! Every reader accepts any bytes and returns an error, never a panic. Limits on the length of a line and of a file bound its
-//! memory. A [`FormatError`] names the file (if the caller gave it a name), line and column, and suggests a remedy:
+//! Every reader accepts any bytes and returns an error, never a panic. Limits on the length of a line and of a file
+//! bound its memory. A [`FormatError`] names the file (if the caller gave it a name), line and column, and suggests a
+//! remedy:
 //!
 //! ```
 //! use strewn_formats::trace::{TraceOptions, TraceReader};
@@ -42,8 +44,8 @@
 //! # Ok::<(), strewn_formats::FormatError>(())
 //! ```
 //!
-//! Text is UTF-8, with or without a byte order mark, with line ends of either kind. Readers recognise gzip and decompress
-//! it.
+//! Text is UTF-8, with or without a byte order mark, with line ends of either kind. Readers recognise gzip and
+//! decompress it.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -53,7 +55,7 @@ pub mod iometer;
 mod text;
 pub mod trace;
 
-/// The example of the README is one that compiles.
+/// The example of the README, compiled with the documentation's.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! Verifies what lies on the devices of an array that is not running.
+//! Verifies the devices of an array that is not running.
 
 mod in_place;
 mod parity;
@@ -26,7 +26,7 @@ use strewn_raid::SpindleIndex;
 pub struct CheckReport {
     /// Everything that is inconsistent.
     pub findings: Vec<Inconsistency>,
-    /// Blocks that the root and the snapshots lead to. For an in-place array, all blocks written in the stripes of
+    /// Blocks reachable from the root and the snapshots. For an in-place array, all blocks written in the stripes of
     /// its LUN, parity included.
     pub blocks: u64,
     /// Blocks in use that could not be read because their spindles are missing.
@@ -37,7 +37,7 @@ pub struct CheckReport {
     pub redo_blocks: u64,
 }
 
-/// Something inconsistent, with its place.
+/// An inconsistency, with its place.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Inconsistency {
     /// A label is damaged, or not the newest.
@@ -65,20 +65,20 @@ pub enum Inconsistency {
         /// What is wrong.
         why: String,
     },
-    /// A block is not what its pointer says or, in place, not what belongs there.
+    /// A block does not match its pointer or, in place, its address.
     Block {
-        /// What it should hold.
+        /// The contents expected there.
         holds: BlockContents,
-        /// Where it should be.
+        /// Its place.
         place: SpindleBlock,
         /// What is wrong with it.
         why: String,
     },
     /// A block can be neither read nor recomputed from its stripe.
     Lost {
-        /// What it should hold.
+        /// The contents expected there.
         holds: BlockContents,
-        /// Where it should be.
+        /// Its place.
         place: SpindleBlock,
     },
     /// Two blocks have the same place.
@@ -92,25 +92,25 @@ pub enum Inconsistency {
     },
     /// A pointer leads out of the aggregate.
     OutOfRange {
-        /// The block.
+        /// The contents of the block.
         holds: BlockContents,
         /// Where the pointer leads.
         vbn: Vbn,
     },
-    /// The aggregate's bitmap has a block in use as free.
+    /// The aggregate's bitmap marks a block in use as free.
     MarkedFree {
         /// Its place.
         vbn: Vbn,
-        /// What it holds.
+        /// Its contents.
         holds: BlockContents,
     },
-    /// The aggregate's bitmap has another number of blocks in use than there are.
+    /// The aggregate's bitmap counts a different number of blocks in use than there are.
     InUseCount {
-        /// Blocks that the bitmap has in use.
+        /// Blocks that the bitmap marks as in use.
         in_bitmap: u64,
-        /// Blocks that the root leads to, and those of the superblock.
+        /// Blocks reachable from the root, and those of the superblock.
         reached: u64,
-        /// Blocks whose frees are held back, by the superblock.
+        /// Blocks whose frees are held back, according to the superblock.
         held_back: u64,
     },
     /// The parity of a stripe with blocks in use does not match its blocks.
@@ -121,14 +121,14 @@ pub enum Inconsistency {
         check: ParityCheck,
     },
     /// The parity of a stripe of an in-place array does not match its blocks. Each block is consistent in itself, and
-    /// nothing stored would tell which one is stale.
+    /// no metadata tells which one is stale.
     ParityInPlace {
         /// The parity block.
         parity: SpindleBlock,
-        /// The blocks of the LUN.
+        /// The LUN blocks that it covers.
         of: Vec<u64>,
     },
-    /// An unused block in a stripe with blocks in use is bad, so the stripe's parity cannot be relied on.
+    /// An unused block in a stripe with blocks in use is bad, so the stripe's parity is unreliable.
     UnusedBlock {
         /// The block.
         place: SpindleBlock,
@@ -138,7 +138,7 @@ pub enum Inconsistency {
 }
 
 impl Inconsistency {
-    /// The spindle that the inconsistency is on; `None` if it is between several, or on the log.
+    /// Returns the spindle that the inconsistency is on, or `None` if it spans several, or is on the log.
     #[must_use]
     pub fn spindle(&self) -> Option<SpindleIndex> {
         match self {
@@ -209,10 +209,10 @@ impl fmt::Display for Inconsistency {
     }
 }
 
-/// Checks a write-anywhere array that is not running: labels, superblocks, every block that the root leads to, the
+/// Checks a write-anywhere array that is not running: labels, superblocks, every block reachable from the root, the
 /// aggregate's bitmap, and the parity of every stripe with such a block. Devices are the spindles by position, closed
 /// if missing, then the log; `label` is the newest label. Writes of redo records that the newest superblock may not
-/// cover count as done, because a restart would do them.
+/// cover count as done, because a restart would apply them.
 pub fn check_write_anywhere<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -227,8 +227,8 @@ pub fn check_write_anywhere<D: Devices>(
 /// Checks an in-place array that is not running: labels, superblocks, every block of the stripes of its LUN, and
 /// their parity. Otherwise like [`check_write_anywhere`].
 ///
-/// A write that a drive reported as done and never did is found by parity that does not match, except in a stripe
-/// that has lost a spindle.
+/// Parity that does not match reveals a write that a drive reported as done but never did, except in a stripe that
+/// has lost a spindle.
 pub fn check_in_place<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -251,7 +251,7 @@ pub fn check_array<D: Devices>(
     }
 }
 
-/// Checks what all arrays have in common, then the rest by `blocks`.
+/// Checks what all arrays have in common, then the rest with `blocks`.
 fn check<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -281,7 +281,7 @@ fn check<D: Devices>(
     report
 }
 
-/// Reads the log and gives the redo records that a restart would apply.
+/// Reads the log, and returns the redo records that a restart would apply.
 fn check_log<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -316,7 +316,7 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut CheckR
         for block in [0, last] {
             let offset = block * BLOCK_BYTES as u64;
             let read = OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES);
-            // The blocks in use on a spindle that is gone are counted as missing.
+            // Blocks in use on a missing spindle are counted as missing.
             if matches!(read, Err(IoError::Gone(_))) && position < spindles {
                 continue;
             }
@@ -368,8 +368,8 @@ fn check_superblocks<D: Devices>(
     }
 }
 
-/// What is wrong with a block that was read, if anything. `crc` is the checksum in the pointer to it; in place there
-/// is none, and a block may never have been written.
+/// Returns what is wrong with a block that was read, if anything. `crc` is the checksum in the pointer to it; an
+/// in-place array has none, and a block of it may never have been written.
 fn wrong(
     state: &BlockState,
     expected: BlockContents,
@@ -393,12 +393,12 @@ fn wrong(
     }
 }
 
-/// A block that a pointer leads to.
+/// A block that a pointer references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reach {
     holds: BlockContents,
     checksum: u32,
 }
 
-/// The blocks that the root and the snapshots lead to, by place.
+/// The blocks reachable from the root and the snapshots, by place.
 type Reached = BTreeMap<Vbn, Reach>;

@@ -1,4 +1,4 @@
-//! Which blocks of a row of an in-place stripe are stale, by what is stored with each of them.
+//! Finds stale blocks in a row of an in-place stripe, from the metadata stored with each of its blocks.
 //!
 //! A drive that reports a write as done and never does it leaves a stale block that is consistent in itself. An
 //! in-place array has no pointer to the block that would contradict it. But each write of data also writes parity, on
@@ -6,21 +6,21 @@
 //! redo record of the write:
 //!
 //! - If a block of data has a higher record number than parity, parity is stale.
-//! - Otherwise parity and its sum are right. If the CRCs of the data do not add up to those of parity and sum, one
+//! - Otherwise parity and its sum are good. If the CRCs of the data do not add up to those of parity and sum, one
 //!   block of data is stale; the two sums together tell which one, and what its CRC must be.
 //! - With a spindle lost, parity tells what the CRC of the lost block must be, and the sum whether all others are
-//!   right.
+//!   good.
 //!
-//! This covers one spindle of a stripe, which is the redundancy. If more is wrong, that is normally detected too, and
-//! then no block of the row is trusted.
+//! This covers one spindle of a stripe, as its redundancy does. Larger damage is normally detected too; then no block
+//! of the row is trusted.
 
 use crate::format::StripeSum;
 use crate::store::BlockState;
 
-/// CRC-32C of a block of zeros, as which a block reads that was never written.
+/// CRC-32C of a block of zeros, which is how a never-written block reads.
 const ZEROS_CRC: u32 = 0x98f9_4189;
 
-/// What is stored with a block, as far as it concerns the other blocks of its row.
+/// The metadata stored with a block that bears on the other blocks of its row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WrittenBlock {
     pub(crate) crc: u32,
@@ -29,7 +29,7 @@ pub(crate) struct WrittenBlock {
 }
 
 impl WrittenBlock {
-    /// From a block's checksum entry; `None` if there is none to trust.
+    /// Converts a block's checksum entry; returns `None` if none can be trusted.
     pub(crate) fn of(state: &BlockState) -> Option<Self> {
         match *state {
             BlockState::NeverWritten => Some(Self { crc: ZEROS_CRC, redo: 0, stripe_sum: None }),
@@ -44,16 +44,16 @@ impl WrittenBlock {
 /// What a block must contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExpectedBlock {
-    /// Nothing is known of it.
+    /// Its contents are unknown.
     Unknown,
     /// It has this CRC-32C.
     Crc(u32),
-    /// It must not be trusted, whatever it contains.
+    /// It must not be trusted, whatever its contents.
     Untrusted,
 }
 
 impl ExpectedBlock {
-    /// Whether a block with this CRC can be trusted.
+    /// Returns whether a block with this CRC can be trusted.
     pub(crate) fn allows(self, crc: u32) -> bool {
         match self {
             Self::Unknown => true,
@@ -76,15 +76,15 @@ impl From<Option<u32>> for ExpectedBlock {
     }
 }
 
-/// By how much the CRC of parity differs from the one it has over data with these CRCs; 0 if it matches.
+/// Returns the exclusive or of parity's CRC and the CRC that parity over data with these CRCs has; 0 if they match.
 fn difference(data: impl IntoIterator<Item = u32>, parity: u32) -> u32 {
-    // CRCs are linear but for a constant, the CRC of zeros.
+    // CRCs are linear except for a constant, the CRC of zeros.
     data.into_iter().fold(parity ^ ZEROS_CRC, |sum, crc| sum ^ crc ^ ZEROS_CRC)
 }
 
-/// What the blocks of a row must contain, given what is stored with its data blocks, in the order of the stripe's
-/// members, and with its parity. The result is in the same order, parity last. Blocks of which nothing is known are
-/// not readable, or no entry says anything about them.
+/// Returns what the blocks of a row must contain, given the metadata stored with its data blocks, in the order of the
+/// stripe's members, and with its parity. The result is in the same order, parity last. A block is unknown if it is
+/// unreadable, or no entry says anything about it.
 pub(crate) fn cross_check(
     data: &[Option<WrittenBlock>],
     parity: Option<WrittenBlock>,
@@ -108,9 +108,9 @@ pub(crate) fn cross_check(
     row.data
 }
 
-/// The sum of a stripe whose data is as expected and whose parity has the CRC `parity`. `may_differ` says which
-/// members parity may have changed without their being written, because their spindles are missing; for at most one
-/// such member, this finds out what it must be now. `None` if that is impossible.
+/// Returns the sum of a stripe whose data is as expected and whose parity has the CRC `parity`. `may_differ` says
+/// which members parity may have changed without a write to them, because their spindles are missing; for at most one
+/// such member, this computes its new CRC. Returns `None` if that is impossible.
 pub(crate) fn sum_of(
     data: &mut [ExpectedBlock],
     parity: u32,
@@ -131,7 +131,7 @@ pub(crate) fn sum_of(
     (difference(crcs.iter().copied(), parity) == 0).then(|| StripeSum::of(crcs))
 }
 
-/// A row, as far as it is known.
+/// A row, with what is known of it.
 struct Row {
     data: Vec<ExpectedBlock>,
     parity: ExpectedBlock,
@@ -142,7 +142,7 @@ impl Row {
         self.data.iter().filter_map(|one| one.crc())
     }
 
-    /// What parity must be if the data is right.
+    /// Returns what parity must be if the data is good.
     fn parity_of_data(&self) -> ExpectedBlock {
         match self.crcs().count() == self.data.len() {
             true => ExpectedBlock::Crc(difference(self.crcs(), ZEROS_CRC) ^ ZEROS_CRC),
@@ -161,7 +161,7 @@ impl Row {
         }
     }
 
-    /// Finds what the single unknown block must be.
+    /// Computes what the single unknown block must be.
     fn compute(&mut self, lost: usize, parity: WrittenBlock) {
         let crc = difference(self.crcs(), parity.crc) ^ ZEROS_CRC;
         self.data[lost] = ExpectedBlock::Crc(crc);
@@ -221,7 +221,7 @@ mod tests {
         WrittenBlock { stripe_sum, ..written(&sum, redo) }
     }
 
-    /// A stripe of `width` blocks of data; then one of them is written once more.
+    /// A stripe of `width` data blocks, one of which is then written once more.
     struct Stripe {
         before: Vec<Vec<u8>>,
         after: Vec<Vec<u8>>,
@@ -292,7 +292,7 @@ mod tests {
         ];
         for parity in stale {
             assert_eq!(cross_check(&stripe.data(), parity), stripe.right());
-            // Nothing can be computed from it.
+            // Nothing can be computed from untrusted blocks.
             let mut data = stripe.data();
             data[0] = None;
             assert_eq!(cross_check(&data, parity).last(), Some(&ExpectedBlock::Untrusted));

@@ -1,4 +1,4 @@
-//! The payload of live arrays: bytes, and what their blocks hold.
+//! The payload of live arrays: bytes, and tags for their blocks.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use crate::device::BLOCK_BYTES;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
-/// Whole sectors and, for a write, what each of its blocks of 4 KiB holds.
+/// Whole sectors and, for a write, the contents tag of each of its blocks of 4 KiB.
 #[derive(Debug, Clone, Default)]
 pub struct Data {
     bytes: Bytes,
@@ -23,9 +23,9 @@ pub struct Data {
 enum Bytes {
     Own(Vec<u8>),
     Shared(Arc<Vec<u8>>, Range<usize>),
-    /// All of a shared block.
+    /// A whole shared block.
     Block(Arc<[u8]>),
-    /// Consecutive blocks that lie apart in memory, because a write does not need them together; and a contiguous
+    /// Consecutive blocks that are apart in memory, because a write does not need them contiguous; and a contiguous
     /// copy, once one was needed.
     Blocks(Vec<Bytes>, OnceCell<Vec<u8>>),
 }
@@ -59,7 +59,7 @@ impl Bytes {
         }
     }
 
-    /// The bytes in order, in the parts in which they lie in memory.
+    /// Returns the bytes in order, in the parts in which they are stored.
     fn parts(&self) -> impl Iterator<Item = &[u8]> {
         let (one, many) = match self {
             Self::Blocks(blocks, _) => (None, &blocks[..]),
@@ -78,13 +78,13 @@ impl PartialEq for Data {
 impl Eq for Data {}
 
 impl Data {
-    /// A part of `of`, as a range of bytes, without a copy.
+    /// Returns a part of `of`, as a range of bytes, without a copy.
     #[must_use]
     pub fn part(of: &Arc<Vec<u8>>, part: Range<usize>) -> Self {
         Self { bytes: Bytes::Shared(Arc::clone(of), part), holds: Vec::new() }
     }
 
-    /// What each of its blocks holds: nothing, unless it was said.
+    /// Returns the contents tags of its blocks; empty unless they were set.
     #[must_use]
     pub fn holds(&self, blocks: usize) -> Vec<BlockContents> {
         let mut holds = self.holds.clone();
@@ -92,7 +92,7 @@ impl Data {
         holds
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         match self.bytes {
@@ -101,8 +101,8 @@ impl Data {
         }
     }
 
-    /// The bytes in the parts in which they lie in memory, each of whole sectors; each a block, in a payload made of
-    /// blocks.
+    /// Returns the bytes in the parts in which they are stored, each of whole sectors; in a payload made of blocks,
+    /// each part is a block.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.parts()
     }
@@ -157,24 +157,24 @@ impl Payload for Data {
 /// The blocks that an array has in memory.
 #[derive(Debug, Default)]
 pub struct CachedBlocks {
-    /// Consecutive blocks lie together: most are accessed in order, and each lookup costs a wait for memory.
+    /// Consecutive blocks are stored together: most are accessed in order, and each lookup costs a wait for memory.
     groups: FxHashMap<u64, Box<Group>>,
 }
 
 /// Blocks of a group.
 const GROUP_BLOCKS: u64 = 16;
 
-/// Blocks from a multiple of [`GROUP_BLOCKS`] on, if they are in memory.
+/// The blocks from a multiple of [`GROUP_BLOCKS`] on that are in memory.
 #[derive(Debug, Default)]
 struct Group {
     blocks: [Option<CachedBlock>; GROUP_BLOCKS as usize],
-    /// How many of them are in memory.
+    /// Number of blocks in memory.
     count: u32,
 }
 
 #[derive(Debug)]
 struct CachedBlock {
-    /// The whole block. Payloads loaded from it share it until it is changed.
+    /// The whole block. Payloads loaded from it share it until it changes.
     bytes: Arc<[u8]>,
     /// The sectors in memory, one bit each.
     there: u8,
@@ -192,8 +192,8 @@ fn slot_of(block: u64) -> usize {
     (block % GROUP_BLOCKS) as usize
 }
 
-/// Divides `sectors` by blocks: the block, the offset of the part in it and in `sectors`, and the length of the part,
-/// in bytes.
+/// Divides `sectors` by blocks: returns the block, the offset of the part in it and in `sectors`, and the length of
+/// the part, in bytes.
 fn by_block(first_sector: u64, sectors: u32) -> impl Iterator<Item = (u64, usize, usize, usize)> {
     let end = first_sector + u64::from(sectors);
     let mut at = first_sector;
@@ -232,7 +232,7 @@ impl Contents<Data> for CachedBlocks {
                     }
                 }
                 empty => {
-                    // Most blocks arrive whole, and are not filled with zeros first.
+                    // Most blocks arrive whole, and need not be filled with zeros first.
                     let whole = match bytes {
                         BLOCK_BYTES => part.into(),
                         _ => {
@@ -299,7 +299,7 @@ mod tests {
             (shared, BlockContents::Lun(3)),
         ]);
         assert_eq!(all.holds(2), [BlockContents::Parity, BlockContents::Lun(3)]);
-        // What is written over later is another block.
+        // An overwritten block is a different one.
         contents.store(24, 8, &block(9));
         let bytes = [vec![1; BLOCK_BYTES], vec![2; BLOCK_BYTES]].concat();
         assert_eq!(all.parts().collect::<Vec<_>>().concat(), bytes);

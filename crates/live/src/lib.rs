@@ -8,15 +8,15 @@
 //!
 //! | layer | modules | job |
 //! |---|---|---|
-//! | who belongs to an array | [`assembly`], [`configuration`], [`format`](mod@format) | create, open, replace and destroy arrays; labels; the on-disk format |
-//! | an array that runs | [`starting`], [`restart`], [`running`], [`serving`], [`nbd`] | restart from the newest superblock and the log; a thread of its own; network block device |
+//! | membership | [`assembly`], [`configuration`], [`format`](mod@format) | create, open, replace and destroy arrays; labels; the on-disk format |
+//! | a running array | [`starting`], [`restart`], [`running`], [`serving`], [`nbd`] | restart from the newest superblock and the log; a thread of its own; network block device |
 //! | [`engine`] | | one controller, its store and its log: turns what the controller asks for into I/Os, in an order that survives a crash |
 //! | [`store`], [`log`](mod@log) | | blocks with checksums on spindles; host records and redo records on the log device |
 //! | [`device`] | | files and block devices by io_uring or threads, and simulated devices that lose power and fail |
 //! | an array at rest | [`check`](mod@check), [`scrub`](mod@scrub), [`snapshots`], [`offline`] | verify everything on the devices; repair from redundancy; read a snapshot |
 //! | [`torture`] | | whole arrays under fault schedules drawn from seeds |
 //!
-//! Engine, store and log do no I/O and read no clock: each says what its devices should do, and is told the outcome. The
+//! Engine, store and log do no I/O and read no clock: each decides what its devices do, and is told the outcome. The
 //! same engine therefore runs on files and on simulated devices, where one seed repeats a whole fault schedule.
 //!
 //! # What a live array guarantees

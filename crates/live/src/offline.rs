@@ -22,7 +22,7 @@ const READS_AT_ONCE: usize = 64;
 pub struct OfflineArray<'a, D> {
     devices: &'a mut D,
     store: Store,
-    /// Blocks that read as though they were written.
+    /// Blocks that read as if they were written.
     overlay: BTreeMap<SpindleBlock, (BlockState, Vec<u8>)>,
 }
 
@@ -36,12 +36,12 @@ pub struct SpindleBlock {
 }
 
 impl<'a, D: Devices> OfflineArray<'a, D> {
-    /// Accesses `store` on `devices`.
+    /// Returns access to `store` on `devices`.
     pub fn new(devices: &'a mut D, store: Store) -> Self {
         Self { devices, store, overlay: BTreeMap::new() }
     }
 
-    /// Makes the blocks of a redo record read as though they were written, with consistency point `checkpoint`, as a
+    /// Makes the blocks of a redo record read as if they were written with consistency point `checkpoint`, as a
     /// restart would write them. Later records take precedence.
     pub fn overlay_redo(&mut self, record: RedoRecord, checkpoint: u64) {
         for block in record.blocks {
@@ -55,7 +55,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         }
     }
 
-    /// The store in its present state.
+    /// Returns the store in its present state.
     #[must_use]
     pub fn into_store(self) -> Store {
         self.store
@@ -64,7 +64,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     /// Reads `bytes` bytes of a device from `offset` on, bypassing the store.
     ///
     /// # Errors
-    /// Those of the device.
+    /// The errors of the device.
     pub fn read_raw(
         devices: &mut D,
         device: DeviceIndex,
@@ -80,7 +80,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     /// Writes a block of a device durably, bypassing the store.
     ///
     /// # Errors
-    /// Those of the device.
+    /// The errors of the device.
     pub fn write_raw(
         devices: &mut D,
         device: DeviceIndex,
@@ -96,7 +96,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         wait_for_one(devices).result
     }
 
-    /// Runs until nothing is in flight; gives what is complete.
+    /// Runs until nothing is in flight, and returns the completed requests.
     fn run_to_quiescence(&mut self) -> Vec<StoreEvent> {
         let mut finished = Vec::new();
         let mut under_way = 0usize;
@@ -120,7 +120,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         }
     }
 
-    /// Reads blocks; `None` for each that is bad or on a lost spindle.
+    /// Reads blocks; returns `None` for each that is bad or on a lost spindle.
     pub fn read_blocks(&mut self, places: &[SpindleBlock]) -> Vec<Option<Vec<u8>>> {
         self.read_states(places)
             .into_iter()
@@ -128,7 +128,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
             .collect()
     }
 
-    /// Reads blocks, with the state of each; `None` on a lost spindle.
+    /// Reads blocks, with the state of each; the state is `None` on a lost spindle.
     pub fn read_states(&mut self, places: &[SpindleBlock]) -> Vec<(Vec<u8>, Option<BlockState>)> {
         let mut all = vec![(Vec::new(), None); places.len()];
         for (chunk, all) in places.chunks(READS_AT_ONCE).zip(all.chunks_mut(READS_AT_ONCE)) {
@@ -141,8 +141,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         all
     }
 
-    /// Reads runs of blocks, all at once: few, and not long. Gives the bytes of each run and the state of each block;
-    /// nothing from a lost spindle.
+    /// Reads runs of blocks, all at once: they must be few and short. Returns the bytes of each run and the state of
+    /// each block; nothing from a lost spindle.
     pub fn read_runs(
         &mut self,
         runs: &[(SpindleIndex, Range<u64>)],
@@ -171,10 +171,10 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         all
     }
 
-    /// Writes blocks one after the other and makes them safe. Blocks of lost spindles are left out.
+    /// Writes blocks one after the other and makes them durable. Blocks of lost spindles are left out.
     ///
     /// # Errors
-    /// What a spindle that is there does not take.
+    /// If a spindle that is present refuses a write.
     pub fn write_blocks(
         &mut self,
         blocks: &[(SpindleBlock, BlockTag, Vec<u8>)],
@@ -210,7 +210,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         Ok(())
     }
 
-    /// The blocks that `pointers` lead to, as they were written: read, or recomputed from their stripes if they are
+    /// Reads the blocks that `pointers` lead to, as they were written; recomputes those from their stripes that are
     /// unreadable or do not match.
     pub fn read_pointed(
         &mut self,
@@ -234,7 +234,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         all
     }
 
-    /// Recomputes a block from the rest of its stripe; `None` unless the result has the checksum `expected`.
+    /// Recomputes a block from the rest of its stripe; returns `None` unless the result has the checksum `expected`.
     pub fn compute(
         &mut self,
         group: &ParityGroup,
@@ -252,7 +252,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
             .filter(|member| read[member.index()].is_none())
             .collect::<MemberSet>()
             .union(wanted);
-        // A block of one spindle may be stale without anything that contradicts it: each spindle in turn is left out.
+        // A block on one spindle may be stale with nothing to contradict it, so leave out each spindle in turn.
         let doubted = (0..group.spindles() as u8).map(|one| MemberSet::single(Member(one)));
         for doubted in std::iter::once(MemberSet::EMPTY).chain(doubted) {
             let Ok(plan) = shape.plan_read(wanted, bad.union(doubted)) else { continue };

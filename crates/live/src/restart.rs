@@ -18,10 +18,10 @@ use crate::offline::{OfflineArray, SpindleBlock};
 use crate::running::RunningArray;
 use crate::store::{Store, StoreError};
 
-/// Checksum blocks that a store keeps in memory, in bytes.
+/// Size of the cache of checksum blocks in a store, in bytes.
 const CHECKSUM_CACHE_BYTES: usize = 64 << 20;
 
-/// Why an array does not start.
+/// Why an array cannot start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RestartError {
     /// No spindle has a superblock of the array.
@@ -30,7 +30,7 @@ pub enum RestartError {
     /// No spindle has a valid initialization map.
     #[error("no spindle has an initialization map that is whole")]
     NoInitializationMap,
-    /// The newest label is the log's, and no spindle has one, which would give the size of spindles.
+    /// The newest label is the log's, and no spindle has one, so the size of spindles is unknown.
     #[error("no spindle has a label of the array")]
     NoLabel,
     /// The log cannot be read.
@@ -45,13 +45,13 @@ pub enum RestartError {
     /// A metadata block can be neither read nor recomputed.
     #[error("block {0} of metadata can be neither read nor computed from the rest of its stripe")]
     MetadataGone(u32),
-    /// A metadata block is not what it should be.
+    /// A metadata block does not have its expected contents.
     #[error(transparent)]
     Metadata(#[from] MetadataError),
     /// The array cannot be restored from what was read.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// The configuration is not one of an in-place array.
+    /// The configuration does not fit an in-place array.
     #[error(transparent)]
     InPlace(#[from] InPlaceError),
     /// The LUN of an in-place array is not a whole number of 4 KiB blocks.
@@ -60,11 +60,11 @@ pub enum RestartError {
     /// A half of the log is too small for the largest record.
     #[error("a half of the NVRAM log's {what} has {half_bytes} bytes, and needs at least {needed}")]
     LogTooSmall {
-        /// Which halves.
+        /// The kind of halves.
         what: &'static str,
-        /// Bytes of a half.
+        /// Size of a half, in bytes.
         half_bytes: u64,
-        /// Bytes that it needs.
+        /// Size needed, in bytes.
         needed: u64,
     },
     /// The array stopped while it replayed its log.
@@ -72,7 +72,7 @@ pub enum RestartError {
     Stopped(String),
 }
 
-/// The newest superblock of the array of `label`, over all its spindles.
+/// Returns the newest superblock of the array of `label`, over all its spindles.
 pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<Superblock> {
     let slots = blocks_of_spindles(devices, label, SUPERBLOCK_SLOTS);
     Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
@@ -114,8 +114,8 @@ fn blocks_of_spindles<D: Devices>(
     read
 }
 
-/// `label` as a spindle has it. The newest label may be the log's, which has another size; the place of a second
-/// label copy follows from the size.
+/// Returns `label` as a spindle has it. The newest label may be the log's, which has a different device size; the
+/// place of a second label copy follows from the size.
 fn label_of_spindles<D: Devices>(devices: &mut D, label: &Label) -> Option<Label> {
     if label.kind == DeviceKind::Spindle {
         return Some(label.clone());
@@ -129,7 +129,7 @@ fn label_of_spindles<D: Devices>(devices: &mut D, label: &Label) -> Option<Label
     Some(Label { own, position, kind, device_blocks, ..label.clone() })
 }
 
-/// Whether a spindle does not answer.
+/// Returns whether a spindle does not answer.
 fn is_gone<D: Devices>(devices: &mut D, spindle: SpindleIndex) -> bool {
     let offset = SUPERBLOCK_SLOTS[0] * BLOCK_BYTES as u64;
     let read = OfflineArray::read_raw(devices, DeviceIndex(spindle.0), offset, BLOCK_BYTES);
@@ -153,7 +153,7 @@ fn propagate_newest<D: Devices>(
             return Ok(());
         }
         match OfflineArray::write_raw(devices, device, block, wanted) {
-            // A device that is gone is noticed by whatever needs it.
+            // A missing device is noticed by the first operation that needs it.
             Ok(()) | Err(IoError::Gone(_) | IoError::Unreadable) => Ok(()),
             Err(IoError::NoSpace) => Err(RestartError::Redo(StoreError::NoSpace)),
         }
@@ -176,7 +176,7 @@ fn propagate_newest<D: Devices>(
     Ok(())
 }
 
-/// What the log device holds for a restart from `superblock`.
+/// Returns what the log device holds for a restart from `superblock`.
 pub(crate) fn log_of<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -189,9 +189,9 @@ pub(crate) fn log_of<D: Devices>(
 }
 
 impl<'a, D: Devices> OfflineArray<'a, D> {
-    /// The devices of an array that is not running, as a restart would see them: with the redo records that the
-    /// newest superblock may not cover, and that superblock. Devices are the spindles by position, closed if missing,
-    /// then the log; `label` is the newest label, as a spindle has it. Nothing is written.
+    /// Returns the devices of an array that is not running, as a restart would see them: with the redo records that
+    /// the newest superblock may not cover, and that superblock. Devices are the spindles by position, closed if
+    /// missing, then the log; `label` is the newest label, as a spindle has it. Nothing is written.
     ///
     /// # Errors
     /// If there is no superblock, or the log cannot be read.
@@ -210,10 +210,10 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     }
 }
 
-/// Every block of a write-anywhere array that its root leads to, by key.
+/// Reads every block of a write-anywhere array that its root leads to, by key.
 ///
 /// # Errors
-/// If a block of metadata is not there, or not what it should be.
+/// If a metadata block is missing, or does not have its expected contents.
 pub fn read_tree<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
@@ -225,10 +225,10 @@ pub fn read_tree<D: Devices>(
     }
 }
 
-/// For each snapshot, every block that it references, by key.
+/// Reads, for each snapshot, every block that it references, by key.
 ///
 /// # Errors
-/// If a block of metadata is not there, or not what it should be.
+/// If a metadata block is missing, or does not have its expected contents.
 pub fn read_snapshots<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
@@ -237,10 +237,10 @@ pub fn read_snapshots<D: Devices>(
     snapshots.iter().map(|snapshot| read_snapshot(offline, config, snapshot)).collect()
 }
 
-/// Every block that a snapshot references, by key.
+/// Reads every block that a snapshot references, by key.
 ///
 /// # Errors
-/// If a block of metadata is not there, or not what it should be.
+/// If a metadata block is missing, or does not have its expected contents.
 pub fn read_snapshot<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
@@ -280,7 +280,7 @@ fn read_below<D: Devices>(
     Ok(blocks)
 }
 
-/// The store of the array of `label`. Spindles that failed or are being rebuilt are not present in it.
+/// Returns the store of the array of `label`. Spindles that failed or are being rebuilt are not present in it.
 ///
 /// # Errors
 /// [`RestartError::NoInitializationMap`].
@@ -301,11 +301,11 @@ fn store_with(label: &Label, map: Option<InitializationMap>) -> Store {
     store
 }
 
-/// What an array is started from.
+/// The parameters of a restart.
 pub struct RestartOptions {
     /// The newest label.
     pub label: Label,
-    /// Sectors of the LUN.
+    /// Size of the LUN, in sectors.
     pub lun_sectors: u64,
     /// Whether to start even if the log has lost durable records, with the records before them.
     pub accept_lost_writes: bool,
@@ -315,7 +315,7 @@ pub struct RestartOptions {
 /// the log. A new array has a superblock without a root.
 ///
 /// # Errors
-/// If it cannot run; nothing is lost then.
+/// If the array cannot run; no data is lost then.
 pub fn restart_write_anywhere<D: Devices>(
     devices: D,
     beginning: &RestartOptions,
@@ -328,7 +328,7 @@ pub fn restart_write_anywhere<D: Devices>(
         let bitmap: Vec<(u32, Pointer)> =
             blocks.iter().filter(|(key, _)| keys.contains(key)).copied().collect();
         let mut array = WriteAnywhere::restored(config.clone(), blocks, &held)?;
-        // Blocks that were held back are free now, but the bitmap on the spindles has them in use.
+        // Held-back blocks are free now, but the bitmap on the spindles marks them as in use.
         if superblock.root.held_back_blocks > 0 {
             let pointers: Vec<Pointer> = bitmap.iter().map(|(_, pointer)| *pointer).collect();
             let read = offline.read_pointed(&config.group, &pointers);
@@ -340,21 +340,21 @@ pub fn restart_write_anywhere<D: Devices>(
     })
 }
 
-/// Starts an in-place array and replays its log. Devices are those of [`restart_write_anywhere`]. The halves of the
-/// log are those of the log device.
+/// Starts an in-place array and replays its log. Devices are those of [`restart_write_anywhere`]. The log's halves
+/// are those of the log device.
 ///
-/// The layout gives every block its place, so the superblock has no root: it says where the log begins. Data and
+/// The layout gives every block its place, so the superblock has no root: it records where the log begins. Data and
 /// parity of a stripe go to their spindles under a redo record, which a restart applies again. A lost spindle stays
-/// lost until it is replaced: the distributed reserve is not used, because nothing on the spindles would say what
-/// lies there.
+/// lost until it is replaced: the distributed reserve is not used, because no metadata on the spindles would record
+/// its contents.
 ///
-/// No pointer says what a block must contain. Its stripe does: the tag of parity holds the
+/// No pointer tells what a block must contain. Its stripe does: the tag of parity holds the
 /// [sum](crate::format::StripeSum) of the data's checksums and the number of the redo record of the write. A write
 /// that a drive reported as done and never did is therefore detected when the block is read, however long ago that
 /// was.
 ///
 /// # Errors
-/// If it cannot run; nothing is lost then.
+/// If the array cannot run; no data is lost then.
 pub fn restart_in_place<D: Devices>(
     devices: D,
     beginning: &RestartOptions,
@@ -378,7 +378,7 @@ pub fn restart_in_place<D: Devices>(
     restart(devices, beginning, |_, _| Ok(InPlace::new(config.clone())?.with_log(log)))
 }
 
-/// Starts the array that `make` builds from what a superblock leads to, like [`restart_write_anywhere`].
+/// Starts the array that `make` builds from the contents of a superblock, like [`restart_write_anywhere`].
 ///
 /// # Errors
 /// As [`restart_write_anywhere`].
@@ -411,7 +411,7 @@ pub fn restart<D: Devices, A: LiveArray>(
     let tag = label.array.tag();
     let mut store = store_with(label, map);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
-        // A device may be closed although the labels have it as present.
+        // A device may be closed although the labels mark it as present.
         if member.state == MemberState::Present && is_gone(&mut devices, position) {
             store.drop_spindle(position);
         }
@@ -444,8 +444,8 @@ pub fn restart<D: Devices, A: LiveArray>(
     engine.set_replaying(true);
     let mut running = RunningArray::new(devices, engine);
     if any_redo {
-        // New records overwrite the old ones, and may be torn where those were whole. If some of the old records were
-        // then applied again and others not, stripes would be left in a state that they never had.
+        // New records overwrite the old ones, and may be torn where those were whole. If only some of the old records
+        // were then applied again, stripes would be left in a state that they never had.
         running.rewrite_superblock().map_err(RestartError::Stopped)?;
     }
     for record in host {

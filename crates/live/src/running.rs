@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::device::{Devices, Io, IoCompletion, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, LiveArrayEngine, RequestError, RequestId};
 
-/// An array that runs on devices.
+/// An array running on devices.
 pub struct RunningArray<D, A> {
     devices: D,
     engine: LiveArrayEngine<A>,
@@ -20,29 +20,29 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         Self { devices, engine, ios: Vec::new(), done: Vec::new(), in_flight: 0 }
     }
 
-    /// The devices.
+    /// Returns the devices.
     #[must_use]
     pub fn devices(&self) -> &D {
         &self.devices
     }
 
-    /// The devices, mutably.
+    /// Returns the devices, mutably.
     pub fn devices_mut(&mut self) -> &mut D {
         &mut self.devices
     }
 
-    /// The engine.
+    /// Returns the engine.
     #[must_use]
     pub fn engine(&self) -> &LiveArrayEngine<A> {
         &self.engine
     }
 
-    /// The engine, mutably.
+    /// Returns the engine, mutably.
     pub fn engine_mut(&mut self) -> &mut LiveArrayEngine<A> {
         &mut self.engine
     }
 
-    /// The same array on devices that `make` wraps, for example to measure them. Nothing may be in flight.
+    /// Returns the same array on devices that `make` wraps, for example to measure them. Nothing may be in flight.
     #[must_use]
     pub fn map_devices<E: Devices>(self, make: impl FnOnce(D) -> E) -> RunningArray<E, A> {
         let Self { devices, engine, ios, done, in_flight } = self;
@@ -50,25 +50,25 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         RunningArray { devices: make(devices), engine, ios, done, in_flight }
     }
 
-    /// Ends a wait in [`poll`](Self::poll) from another thread.
+    /// Returns a waker that ends a wait in [`poll`](Self::poll) from another thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
         self.devices.waker()
     }
 
-    /// Nanoseconds since the devices were opened.
+    /// Returns nanoseconds since the devices were opened.
     #[must_use]
     pub fn now_ns(&self) -> u64 {
         self.devices.now_ns()
     }
 
-    /// The devices, after the array was shut down.
+    /// Returns the devices, after the array was shut down.
     #[must_use]
     pub fn into_devices(self) -> D {
         self.devices
     }
 
-    /// Whether an I/O is in flight.
+    /// Returns whether an I/O is in flight.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.in_flight > 0
@@ -89,7 +89,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         }
     }
 
-    /// Waits for a completion, the array's timer, a wake-up or `most`, and handles what came.
+    /// Waits for a completion, the array's timer, a wake-up or at most `most`, and handles the events.
     pub fn poll(&mut self, most: Option<Duration>) {
         self.send();
         let now_ns = self.devices.now_ns();
@@ -113,7 +113,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     /// Executes one request and waits for its answer. No other request may be in flight.
     ///
     /// # Errors
-    /// As the request is answered.
+    /// The error that the request is answered with.
     pub fn ask(&mut self, id: RequestId, request: HostRequest) -> Result<Answer, RequestError> {
         self.submit(id, request);
         let mut answers = Vec::new();
@@ -126,7 +126,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         }
     }
 
-    /// Brings everything to the spindles and waits for everything in flight, including a rebuild.
+    /// Writes everything to the spindles and waits for all I/O in flight, including a rebuild.
     ///
     /// # Errors
     /// Why the array stopped.
@@ -134,7 +134,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         self.bring_to_spindles_until(Self::is_clean)
     }
 
-    /// Like [`clean`](Self::clean), but does not wait for a rebuild to end.
+    /// Does the same as [`clean`](Self::clean), but does not wait for a rebuild to end.
     ///
     /// # Errors
     /// Why the array stopped.
@@ -164,7 +164,8 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         }
     }
 
-    /// Writes a superblock that needs nothing of the log: see [`LiveArrayEngine::seal`]. The array must be caught up.
+    /// Writes a superblock that needs nothing from the log: see [`LiveArrayEngine::seal`]. The array must be caught
+    /// up.
     ///
     /// # Errors
     /// Why the array stopped.
@@ -192,14 +193,14 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         }
     }
 
-    /// Shuts the array down: brings everything to the spindles and marks it as clean. Does not wait for a rebuild to
+    /// Shuts the array down: writes everything to the spindles and marks it as clean. Does not wait for a rebuild to
     /// end; the next start begins it again.
     ///
     /// # Errors
     /// Why the array stopped.
     pub fn shut_down(&mut self) -> Result<(), String> {
         self.catch_up()?;
-        // What a rebuild has in flight may be in the log only.
+        // A rebuild's I/Os in flight may be in the log only.
         let clean = self.is_clean();
         self.seal(clean)?;
         while self.in_flight > 0 {

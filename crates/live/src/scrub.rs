@@ -1,12 +1,12 @@
-//! Reads every stripe of an array, and repairs from redundancy what is wrong.
+//! Reads every stripe of an array, and repairs errors from redundancy.
 //!
 //! Three things tell what a block should contain: the checksum stored with it; for a block in use of a write-anywhere
 //! array, the checksum in the pointer to it; and the parity of its stripe. A block that fails one of the first two is
-//! recomputed from its stripe and rewritten. If all data is right and parity is not, parity is rewritten.
+//! recomputed from its stripe and rewritten. If all data is good and parity does not match, parity is rewritten.
 //!
-//! An in-place array has no pointers. What is stored with parity tells which block is stale, unless parity was
-//! written when a block of its stripe was unknown. If such parity does not match, the scrub makes it match what is
-//! there, so that another lost block is not recomputed wrongly from it, and reports the place in
+//! An in-place array has no pointers. The metadata stored with parity tells which block is stale, unless parity was
+//! written when a block of its stripe was unknown. If such parity does not match, the scrub rewrites it to match the
+//! data, so that another lost block is not recomputed wrongly from it, and reports the place in
 //! [`ScrubReport::lost_writes`].
 
 use std::collections::HashMap;
@@ -30,34 +30,34 @@ use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_bl
 /// The result of a scrub.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScrubReport {
-    /// Stripes, of one block per spindle, with any block in use; of an in-place array, with any block written.
+    /// Stripes, of one block per spindle, with any block in use; for an in-place array, with any block written.
     pub stripes: u64,
-    /// Blocks that were unreadable or not what was written.
+    /// Blocks that were unreadable or did not have the contents last written.
     pub bad_blocks: u64,
     /// Bad blocks that were recomputed and rewritten.
     pub repaired_blocks: u64,
-    /// Stripes whose data was right and whose parity was rewritten.
+    /// Stripes whose data was good and whose parity was rewritten.
     pub parity_repaired: u64,
     /// Blocks in use that cannot be recomputed, with their places.
     pub gone: Vec<(BlockContents, SpindleBlock)>,
-    /// Whether all stripes were read, because nobody ended the scrub early.
+    /// Whether all stripes were read, because the scrub was not ended early.
     pub is_whole: bool,
-    /// Stripes of an in-place array whose parity was rewritten although a block of data may be the one that is wrong.
+    /// Stripes of an in-place array whose parity was rewritten although a block of data may be the stale one.
     pub lost_writes: Vec<LostWrite>,
 }
 
-/// A stripe whose parity did not match its data, and where nothing stored tells why: a write of a block of data, or
-/// of parity, was reported as done and never happened.
+/// A stripe whose parity did not match its data, without metadata that tells why: a write of a data block, or of
+/// parity, was reported as done and never happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostWrite {
     /// The parity block.
     pub parity: SpindleBlock,
-    /// The blocks of the LUN.
+    /// The LUN blocks that it covers.
     pub among: Vec<u64>,
 }
 
 impl ScrubReport {
-    /// Whether everything was read and nothing was wrong.
+    /// Returns whether everything was read and nothing was wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.is_whole && self.bad_blocks == 0 && self.parity_repaired == 0 && self.gone.is_empty()
@@ -65,10 +65,10 @@ impl ScrubReport {
 }
 
 /// Scrubs the spindles of a write-anywhere array whose blocks in use are `blocks`. `progress` is called with the
-/// share done, 0 to 1, and ends the scrub by returning false.
+/// fraction done, 0 to 1, and ends the scrub by returning false.
 ///
 /// # Errors
-/// If a spindle does not take what is to be written to it.
+/// If a spindle refuses a write.
 pub fn scrub<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
@@ -111,7 +111,7 @@ pub fn scrub<D: Devices>(
                 }
             });
             let members: Vec<MemberRead<'_>> = members.collect();
-            // In a stripe without blocks in use, a crash may leave anything; nothing is read there before it is
+            // In a stripe without blocks in use, a crash may leave anything; nothing there is read before it is
             // written.
             if !members.iter().any(|one| one.is_used) {
                 continue;
@@ -127,11 +127,11 @@ pub fn scrub<D: Devices>(
     Ok(scrubbed)
 }
 
-/// Scrubs the spindles of an in-place array. `progress` is called with the share done, 0 to 1, and ends the scrub by
-/// returning false.
+/// Scrubs the spindles of an in-place array. `progress` is called with the fraction done, 0 to 1, and ends the scrub
+/// by returning false.
 ///
 /// # Errors
-/// If a spindle does not take what is to be written to it.
+/// If a spindle refuses a write.
 pub fn scrub_in_place<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &InPlaceConfig,
@@ -182,7 +182,7 @@ fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(SpindleBlock, BlockTag, 
     }
 }
 
-/// Finds what is wrong in a stripe, and what to write to repair it.
+/// Finds the errors in a stripe, and the writes that repair it.
 fn scrub_stripe(
     shape: StripeShape,
     members: &[MemberRead<'_>],
@@ -225,13 +225,13 @@ fn scrub_stripe(
             None if read.is_used && read.holds != BlockContents::Parity => {
                 scrubbed.gone.push((read.holds, read.place));
             }
-            // Nobody refers to it, and what is written there next makes it right.
+            // Nothing refers to it, and the next write to it repairs it.
             None => {}
         }
     }
 }
 
-/// Whether a block is wrong by what is stored with it and in the pointer to it.
+/// Returns whether a block is bad, according to the metadata stored with it and the pointer to it.
 fn is_wrong(read: &MemberRead<'_>) -> bool {
     let differs = match (read.checksum, read.bytes) {
         (Some(sum), Some(bytes)) => checksum(bytes) != sum,

@@ -25,9 +25,9 @@ enum Message {
 /// The state of a running array.
 #[derive(Debug, Clone)]
 pub struct ArrayStatus {
-    /// What it has done since it started.
+    /// Its counters since it started.
     pub counters: Counters,
-    /// How data and free space lie.
+    /// The layout of data and free space.
     pub layout: LayoutMeasures,
     /// Its members and their states.
     pub label: Label,
@@ -48,7 +48,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Sectors of 512 bytes of the LUN.
+    /// Returns the size of the LUN, in sectors of 512 bytes.
     #[must_use]
     pub fn lun_sectors(&self) -> u64 {
         self.lun_sectors
@@ -64,7 +64,7 @@ impl Client {
         self.waker.wake();
     }
 
-    /// The state of the array; `None` if it was shut down.
+    /// Returns the state of the array, or `None` if it was shut down.
     #[must_use]
     pub fn look(&self) -> Option<ArrayStatus> {
         let (sender, receiver) = channel();
@@ -84,7 +84,7 @@ impl ArrayThread {
     /// Starts the thread.
     ///
     /// # Errors
-    /// If the system has none.
+    /// If the system has no thread left.
     pub fn start<D, A>(running: RunningArray<D, A>) -> std::io::Result<Self>
     where
         D: Devices + Send + 'static,
@@ -102,7 +102,7 @@ impl ArrayThread {
         Ok(Self { client, thread })
     }
 
-    /// A client of the array.
+    /// Returns a client of the array.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -111,16 +111,16 @@ impl ArrayThread {
     /// Waits for the requests in flight, shuts the array down and ends the thread.
     ///
     /// # Errors
-    /// Why the array stopped before.
+    /// Why the array had already stopped.
     pub fn shut_down(self) -> Result<(), String> {
-        // If the thread has ended, it says why below.
+        // If the thread has ended, its error is returned below.
         let _ = self.client.messages.send(Message::ShutDown);
         self.client.waker.wake();
         self.thread.join().unwrap_or_else(|_| Err("its thread panicked".to_owned()))
     }
 }
 
-/// Messages handled before the devices get their turn.
+/// Most messages handled before the devices get their turn.
 const MESSAGES_AT_ONCE: usize = 256;
 
 fn serve<D: Devices, A: LiveArray>(
@@ -142,7 +142,7 @@ fn serve<D: Devices, A: LiveArray>(
                     running.submit(id, request);
                 }
                 Message::ArrayStatus(sender) => {
-                    // Nobody need be waiting any more.
+                    // The requester may have stopped waiting.
                     let _ = sender.send(look(&running));
                 }
                 Message::ShutDown => is_ending = true,
@@ -185,7 +185,7 @@ pub struct LunExport {
 }
 
 impl LunExport {
-    /// The LUN behind `client`.
+    /// Returns the LUN behind `client`.
     #[must_use]
     pub fn new(client: Client, description: String) -> Arc<Self> {
         let lun_sectors = client.lun_sectors();
@@ -203,7 +203,7 @@ impl nbd::Export for LunExport {
             |offset: u64, bytes: u64| offset / SECTOR_BYTES..(offset + bytes) / SECTOR_BYTES;
         let request = match request {
             nbd::Request::Read { offset, bytes } => HostRequest::Read(sectors(offset, bytes)),
-            // Whatever is answered is safe, asked for or not.
+            // Every answered write is durable, whether or not that was requested.
             nbd::Request::Write { offset, data, .. } => {
                 HostRequest::Write { first_sector: offset / SECTOR_BYTES, data }
             }

@@ -1,8 +1,9 @@
 //! Snapshots of a write-anywhere array: taken, deleted and read.
 //!
 //! A snapshot is the LUN's inode at a consistency point, recorded in the superblock. Its blocks stay in use when the
-//! LUN is overwritten: a snapshot costs nothing to take, and later one block for each block that the LUN overwrites.
-//! A snapshot is taken only if the whole LUN can still be overwritten once more, so that an array never fills up.
+//! LUN is overwritten: a snapshot costs nothing to take, and later one block for each block of the LUN that is
+//! overwritten. A snapshot is taken only if the whole LUN can still be overwritten once more, so that an array never
+//! fills up.
 
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::Pointer;
@@ -15,31 +16,29 @@ use crate::offline::OfflineArray;
 use crate::restart::{RestartError, read_snapshot};
 use crate::running::RunningArray;
 
-/// Blocks of an image read at a time.
+/// Blocks of an image per read.
 const BLOCKS_AT_ONCE: usize = 1024;
 
-/// Why a snapshot is not taken, deleted or read.
+/// Why a snapshot cannot be taken, deleted or read.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// In-place arrays overwrite what a snapshot would reference.
     #[error("an array in place has no snapshots")]
     InPlace,
-    /// The name has no room in a superblock, or is none.
     #[error(
         "{0:?} is no name for a snapshot: it takes 1 to {MAXIMUM_SNAPSHOT_NAME_BYTES} bytes and no control characters"
     )]
     /// The name is empty, too long for a superblock, or has control characters.
     Name(String),
-    /// There is one of that name.
+    /// A snapshot of this name exists.
     #[error("there is a snapshot {0:?} already")]
     Exists(String),
-    /// There is none of that name.
+    /// No snapshot has this name.
     #[error("there is no snapshot {0:?}")]
     NoSuchSnapshot(String),
-    /// A superblock has no room for more.
+    /// The superblock has no room for another snapshot.
     #[error("the array has {MAXIMUM_SNAPSHOTS} snapshots, the most there can be")]
     TooMany,
-    /// There would be no room to write all of the LUN once more.
     #[error(
         "with this snapshot all of the LUN could not be written over any more: {} are lacking",
         Size(*lacking_blocks * BLOCK_BYTES as u64)
@@ -64,7 +63,7 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
-    /// What can be done about it.
+    /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
@@ -86,7 +85,7 @@ impl SnapshotError {
 }
 
 impl<D: Devices, A: LiveArray> RunningArray<D, A> {
-    /// Takes a snapshot of everything that was acknowledged. No request may be in flight.
+    /// Takes a snapshot of all acknowledged data. No request may be in flight.
     ///
     /// # Errors
     /// See [`SnapshotError`]; the array goes on, unless it has stopped.
@@ -142,11 +141,11 @@ fn position(snapshots: &[Snapshot], name: &str) -> Result<usize, SnapshotError> 
     at.ok_or_else(|| SnapshotError::NoSuchSnapshot(name.to_owned()))
 }
 
-/// Reads a snapshot's image of the LUN, of an array that is not running. `block` is called for each block that was
+/// Reads the LUN image of a snapshot of an array that is not running. `block` is called for each block that was
 /// written, in order, with its number and bytes; all other blocks are zeros.
 ///
 /// # Errors
-/// If there is no such snapshot, or a block of it is gone, and what `block` returns.
+/// If there is no such snapshot, a block of it is lost, or `block` fails.
 pub fn read_image<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -159,7 +158,7 @@ pub fn read_image<D: Devices>(
     read_image_of(&mut offline, config, snapshot, block)
 }
 
-/// What [`read_image`] does, of a snapshot that was found.
+/// Reads an image as [`read_image`] does, for a snapshot that was already found.
 pub(crate) fn read_image_of<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,

@@ -1,4 +1,4 @@
-//! From opened devices to a running array.
+//! Starts an array on its opened devices.
 
 use std::io;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use crate::serving::ArrayThread;
 use crate::snapshots::SnapshotError;
 use crate::store::StoreError;
 
-/// How often the progress of a rebuild is reported, at least.
+/// Longest interval between progress reports of a rebuild.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Why an array does not start, or stops.
+/// Why an array cannot start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The configuration is invalid.
@@ -37,7 +37,7 @@ pub enum StartError {
     /// The chosen backend cannot run its devices.
     #[error("its devices cannot be run: {0}")]
     Devices(io::Error),
-    /// It cannot restart from what is on its devices.
+    /// It cannot restart from the contents of its devices.
     #[error(transparent)]
     Restart(#[from] RestartError),
     /// It stopped, for this reason.
@@ -46,7 +46,7 @@ pub enum StartError {
     /// A spindle refused a repair.
     #[error("a spindle does not take what is to be written again: {0}")]
     Scrub(StoreError),
-    /// The configuration is of the other kind of array.
+    /// The configuration is for the other kind of array.
     #[error("the configuration is of another kind of array")]
     OtherConfiguration,
     /// No thread can be started.
@@ -54,11 +54,11 @@ pub enum StartError {
     Thread(io::Error),
 }
 
-/// What to do if the log has lost acknowledged writes.
+/// The remedy if the log has lost acknowledged writes.
 pub const REMEDY_OF_LOST_LOG: &str = "connect the log as it was; or replace it, and lose what it alone had: `strewn array replace DIR log --lose-writes`";
 
 impl StartError {
-    /// What can be done about it.
+    /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -73,7 +73,7 @@ impl StartError {
     }
 }
 
-/// An array that runs on real devices.
+/// An array running on real devices.
 pub enum StartedArray {
     /// A write-anywhere (copy-on-write) array.
     WriteAnywhere(Box<RunningArray<RealDevices, WriteAnywhere<Data>>>),
@@ -82,7 +82,7 @@ pub enum StartedArray {
 }
 
 impl StartedArray {
-    /// How its devices are accessed: never [`IoBackend::Auto`].
+    /// Returns the I/O backend of its devices: never [`IoBackend::Auto`].
     #[must_use]
     pub fn backend(&self) -> IoBackend {
         match self {
@@ -91,9 +91,9 @@ impl StartedArray {
         }
     }
 
-    /// Rebuilds the spindles that are being rebuilt, then shuts the array down. Gives whether all of them are whole.
-    /// `progress` is called from time to time with the share done, 0 to 1; if it returns false, the next start begins
-    /// the rebuild again.
+    /// Finishes the rebuilds in progress, then shuts the array down. Returns whether all rebuilt spindles are whole.
+    /// `progress` is called from time to time with the fraction done, 0 to 1; if it returns false, the next start
+    /// begins the rebuild again.
     ///
     /// # Errors
     /// If the array stops.
@@ -139,11 +139,11 @@ impl StartedArray {
         }
     }
 
-    /// Finishes a rebuild, shuts the array down, then reads every stripe and repairs what is wrong. `progress` is
-    /// called with the share done of the stage, 0 to 1, and ends the stage by returning false.
+    /// Finishes a rebuild, shuts the array down, then reads every stripe and repairs errors. `progress` is called
+    /// with the fraction done of the stage, 0 to 1, and ends the stage by returning false.
     ///
     /// # Errors
-    /// If the array stops, cannot be read, or does not take what is written again.
+    /// If the array stops, cannot be read, or refuses a repair.
     pub fn scrub(
         self,
         config: &ArrayConfig,
@@ -172,7 +172,7 @@ impl StartedArray {
     /// Moves the array to a thread of its own.
     ///
     /// # Errors
-    /// If there is none.
+    /// If no thread can be started.
     pub fn serve(self) -> Result<ArrayThread, StartError> {
         match self {
             Self::WriteAnywhere(running) => {
@@ -186,9 +186,9 @@ impl StartedArray {
 /// The stages of a scrub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScrubStage {
-    /// A rebuild is finished first.
+    /// Finishing a rebuild.
     Rebuild,
-    /// The stripes are read.
+    /// Reading the stripes.
     Scrub,
 }
 
@@ -221,7 +221,7 @@ fn rebuild<D: Devices, A: LiveArray>(
 ) -> Result<bool, StartError> {
     let rebuilding = running.engine().rebuilding();
     finish_rebuild(&mut running, progress)?;
-    // One of them may have failed again.
+    // A rebuilt spindle may have failed again.
     let members = &running.engine().label().members;
     let is_whole = |spindle: &SpindleIndex| members[spindle.index()].state == MemberState::Present;
     let is_done = rebuilding.iter().all(is_whole);
@@ -229,7 +229,7 @@ fn rebuild<D: Devices, A: LiveArray>(
     Ok(is_done)
 }
 
-/// Waits until no rebuild is in progress; false if `progress` ended the wait.
+/// Waits until no rebuild is in progress; returns false if `progress` ended the wait.
 fn finish_rebuild<D: Devices, A: LiveArray>(
     running: &mut RunningArray<D, A>,
     mut progress: impl FnMut(f64) -> bool,
@@ -254,12 +254,13 @@ fn finish_rebuild<D: Devices, A: LiveArray>(
 /// Starts an array on its devices and replays its log.
 ///
 /// # Errors
-/// See [`StartError`]. What is on the devices is as it was, or further on the way to what was acknowledged.
+/// See [`StartError`]. The devices are unchanged, or closer to the acknowledged state.
 pub fn start(assembled: AssembledArray, backend: IoBackend) -> Result<StartedArray, StartError> {
     start_with(assembled, backend, false)
 }
 
-/// Like [`start`], but even if the log has lost acknowledged writes: the array then has everything from before those.
+/// Starts an array as [`start`] does, even if the log has lost acknowledged writes: the array then has all data from
+/// before those.
 ///
 /// # Errors
 /// As [`start`].

@@ -1,4 +1,4 @@
-//! A stripe as read from its devices, with what each block should hold: the input of scrub and check.
+//! A stripe as read from its devices, with the expected contents of each block: the input of scrub and check.
 
 use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
@@ -13,18 +13,18 @@ use crate::store::{BadBlock, BlockState};
 /// A block of a stripe as read.
 pub(crate) struct MemberRead<'a> {
     pub(crate) place: SpindleBlock,
-    /// What it should hold.
+    /// The expected contents.
     pub(crate) holds: BlockContents,
-    /// Whether something refers to it, so that it must hold that.
+    /// Whether the block is referenced, so that its contents matter.
     pub(crate) is_used: bool,
-    /// The checksum in the pointer to it, if there is a pointer.
+    /// The checksum in the pointer to it, if there is one.
     pub(crate) checksum: Option<u32>,
     /// `None` if its spindle is lost.
     pub(crate) bytes: Option<&'a [u8]>,
     pub(crate) state: Option<BlockState>,
 }
 
-/// The blocks of the LUN among `data` that no pointer leads to.
+/// Returns the blocks of the LUN among `data` that no pointer leads to.
 pub(crate) fn unpointed_blocks(data: &[MemberRead<'_>]) -> Vec<u64> {
     let lun_block = |one: &MemberRead<'_>| match one.holds {
         BlockContents::Lun(block) if one.is_used && one.checksum.is_none() => Some(block),
@@ -33,7 +33,7 @@ pub(crate) fn unpointed_blocks(data: &[MemberRead<'_>]) -> Vec<u64> {
     data.iter().filter_map(lun_block).collect()
 }
 
-/// How many stripes of an in-place array its LUN occupies. Later stripes hold nothing.
+/// Returns how many stripes of an in-place array its LUN occupies. Later stripes hold nothing.
 pub(crate) fn stripes_of_lun(config: &InPlaceConfig) -> u64 {
     let data = u64::from(config.layout.shape().data_blocks());
     config.lun_sectors.div_ceil(data * config.layout.unit_sectors())
@@ -81,8 +81,8 @@ impl InPlaceStripe {
         Self { lun_blocks: config.lun_sectors / BLOCK_SECTORS, chunks: chunks.collect() }
     }
 
-    /// Its rows: one block of each chunk, data before parity. Blocks that are consistent in themselves but stale by
-    /// what the others say count as bad.
+    /// Returns its rows: one block of each chunk, data before parity. Blocks that are consistent in themselves but
+    /// stale according to the others count as bad.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Vec<MemberRead<'_>>> {
         let blocks = self.chunks.iter().map(|chunk| chunk.states.len()).max().unwrap_or(0);
         (0..blocks).map(|row| {
@@ -112,7 +112,7 @@ impl InPlaceStripe {
     }
 }
 
-/// Marks members of a row as bad if they are not what the others say.
+/// Marks members of a row as bad if they contradict the others.
 fn doubt(members: &mut [MemberRead<'_>]) {
     let written: Vec<Option<WrittenBlock>> =
         members.iter().map(|one| WrittenBlock::of(&one.state?)).collect();

@@ -1,4 +1,4 @@
-//! One array: its controller, its spindles, and how it lays out what it is given.
+//! One array: its controller, its spindles and its layout.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::layout::ArrayLayout;
 use crate::section::Section;
 use crate::value;
 
-/// Rebuild steps in flight, unless the scenario gives a number.
+/// Rebuild steps in flight if the scenario does not set them.
 const DEFAULT_REBUILD_STEPS: u32 = 2;
 
 /// An array under test.
@@ -22,9 +22,9 @@ pub struct Array {
     pub name: String,
     /// Host operations kept outstanding against it.
     pub outstanding: u32,
-    /// Length of the LUN the workload's file is in, in bytes.
+    /// Length of the LUN that holds the workload's file, in bytes.
     pub lun_bytes: u64,
-    /// The drive that its spindles are.
+    /// The drive used for its spindles.
     pub spindle: SpindleChoice,
     /// Length of a drive's queue, from which it chooses the next command, up to
     /// [`strewn_spindle::MAX_DEPTH`]. One more command is in service; the rest wait in the
@@ -45,7 +45,7 @@ pub struct Array {
     pub rebuild_steps_in_flight: u32,
 }
 
-/// Which drive an array's spindles are.
+/// The drive used for an array's spindles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpindleChoice {
     /// A profile that ships with `strewn-spindle`, by name.
@@ -66,12 +66,12 @@ pub struct Processor {
 }
 
 impl Array {
-    /// Why a file of `file_bytes` and the array's other data do not fit together, with a remedy;
-    /// `None` if they do.
+    /// Returns why a file of `file_bytes` and the array's other data do not fit together, with a
+    /// remedy; `None` if they do.
     pub(crate) fn other_data_problem(&self, file_bytes: u64) -> Option<(String, String)> {
         let ArrayLayout::WriteAnywhere(layout) = &self.layout else { return None };
         let other = layout.other_data?;
-        // Most metadata is indirect blocks, one to 510 blocks. A hundredth is five times that.
+        // Most metadata is indirect blocks, one per 510 blocks. A hundredth is five times that.
         let metadata_bytes = file_bytes as f64 / 100.0;
         let usable = layout.usable().0 as f64;
         let filled_percent = 100.0 * (file_bytes as f64 + metadata_bytes) / usable;
@@ -101,9 +101,9 @@ impl Array {
     }
 }
 
-/// What reading an array needs to know of the rest of the scenario.
+/// What reading an array must know about the rest of the scenario.
 pub(crate) struct Context<'c> {
-    /// The folder that paths in the scenario start from.
+    /// The folder from which paths in the scenario start.
     pub(crate) folder: &'c Path,
     /// The scenario's segments, if they are known.
     pub(crate) segments: Option<u32>,
@@ -167,11 +167,11 @@ fn read_scheduler(section: &mut Section<'_>) -> Option<String> {
 }
 
 impl SpindleChoice {
-    /// The profile chosen, read and checked.
+    /// Returns the chosen profile, read and checked.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or is not a valid profile, or if no profile of the name ships. A
+    /// If the file cannot be read or is not a valid profile, or if no profile of this name ships. A
     /// scenario that was just checked has neither problem.
     pub fn profile(&self) -> Result<Profile, ProfileError> {
         match self {
@@ -183,7 +183,7 @@ impl SpindleChoice {
         }
     }
 
-    /// Reads the choice, and the capacity of that drive in bytes.
+    /// Reads the choice. Returns it with the capacity of that drive in bytes.
     fn read(section: &mut Section<'_>, folder: &Path) -> Option<(Self, u64)> {
         let example = "\"seagate-cheetah-15k5-st3146855fc\"";
         let name = section.required("spindle", example, value::text)?;
@@ -212,7 +212,7 @@ impl SpindleChoice {
     }
 }
 
-/// An error and its causes, on one line.
+/// Returns an error and its causes on one line.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

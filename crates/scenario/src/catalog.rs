@@ -1,26 +1,26 @@
-//! The names a scenario may use that other crates give meaning to, and what drives hold.
+//! Names in a scenario that other crates define, and the capacity of drives.
 
 use strewn_spindle::Profile;
 
-/// Bytes of the drive that the published systems had, for an array whose drive is not known
-/// because its profile has a problem: a "146 GB" drive.
+/// Bytes of the drive in the published systems, a "146 GB" drive. It stands in for a drive whose
+/// profile has a problem.
 pub(crate) const USUAL_DRIVE_BYTES: u64 = 146_800_000_000;
 
-/// The spindle profiles that ship.
+/// Returns the names of the spindle profiles that ship.
 pub(crate) fn spindle_profiles() -> Vec<&'static str> {
     Profile::shipped_names().collect()
 }
 
-/// How a spindle may order its commands, for a person to choose from: `strewn-spindle` reads the
-/// names, and knows a form of the last with a number as well.
+/// Schedulers of a spindle, for a person to choose from. `strewn-spindle` reads the names, and also
+/// accepts the last one with a number.
 pub(crate) const SCHEDULERS: [&str; 5] = ["fcfs", "sstf", "c-look", "sptf", "aged-sptf"];
 
-/// The access specifications that ship.
+/// Returns the names of the access specifications that ship.
 pub(crate) fn access_specifications() -> &'static [&'static str] {
     strewn_workload::shipped_names()
 }
 
-/// Bytes that a drive of this profile holds.
+/// Returns the bytes that a drive of this profile holds.
 pub(crate) fn drive_bytes(profile: &Profile) -> u64 {
     profile.capacity_sectors.saturating_mul(u64::from(profile.sector_bytes))
 }

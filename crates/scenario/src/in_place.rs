@@ -7,30 +7,30 @@ use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::value;
 
-/// A layout that writes a block again where it was.
+/// A layout that overwrites a block where it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InPlace {
-    /// How data is spread and protected.
+    /// How data is distributed and protected.
     pub layout: Vraid,
     /// Spindles of the disk group.
     pub spindles: u16,
     /// Spindles in each redundancy set (RSS); they sum to `spindles`.
     pub redundancy_sets: Vec<u16>,
-    /// What goes to one spindle before the next has its turn, in bytes.
+    /// Bytes that go to one spindle before the next spindle has its turn.
     pub chunk_bytes: u64,
-    /// What one spindle gives to an RStore (PSEG), in bytes: whole chunks.
+    /// One spindle's part of an RStore (PSEG), in bytes: whole chunks.
     pub segment_bytes: u64,
-    /// Capacity kept back for rebuilds.
+    /// Capacity reserved for rebuilds.
     pub protection_level: ProtectionLevel,
     /// The write cache, in bytes.
     pub write_cache_bytes: u64,
-    /// What of the write cache must be dirty before anything is destaged, in percent.
+    /// How much of the write cache must be dirty before destaging starts, in percent.
     pub destage_low_percent: f64,
     /// Extents being destaged at once, per spindle of the group.
     pub destages_per_spindle: f64,
 }
 
-/// How a virtual disk is spread over an RSS.
+/// How a virtual disk is distributed over an RSS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vraid {
     /// Stripes of four data chunks and one of parity.
@@ -44,7 +44,7 @@ pub(crate) const PROTECTION_WORDS: [(&str, ProtectionLevel); 3] = [
     ("double", ProtectionLevel::Double),
 ];
 
-/// The longest segment that a VRAID layout counts, in bytes.
+/// The longest segment that a VRAID layout can count, in bytes.
 const LARGEST_SEGMENT_BYTES: u64 = 2 << 30;
 
 impl Vraid {
@@ -52,7 +52,8 @@ impl Vraid {
 }
 
 impl InPlace {
-    /// What a group of drives of so many bytes holds, in bytes; and how that comes about.
+    /// Returns the usable bytes of a group of drives of `drive_bytes`, and how that figure comes
+    /// about.
     pub(crate) fn usable(&self, drive_bytes: u64) -> (u64, String) {
         let level = self.protection_level;
         let usable = match self.layout {
@@ -138,7 +139,8 @@ fn check_protection(section: &Section<'_>, spindles: u16, level: ProtectionLevel
     }
 }
 
-/// Both are powers of two, so that a segment is whole chunks and a chunk whole sectors.
+/// Checks that both are powers of two, so that a segment is whole chunks and a chunk is whole
+/// sectors.
 fn check_chunk(section: &Section<'_>, chunk: u64, segment: u64) {
     if !chunk.is_power_of_two() || chunk < SECTOR_BYTES {
         section.problem(

@@ -6,7 +6,7 @@ use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::write_anywhere::WriteAnywhere;
 
-/// Where an array writes a block that is overwritten.
+/// Where an array writes an overwritten block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArrayLayout {
     /// At a new address: a copy-on-write layout over one parity group.
@@ -16,7 +16,7 @@ pub enum ArrayLayout {
 }
 
 impl ArrayLayout {
-    /// The most parameters that calibration may fit for an array of this layout. Few fitted
+    /// Returns the most parameters that calibration may fit for an array of this layout. Few fitted
     /// parameters keep a comparison with published figures a prediction.
     #[must_use]
     pub fn fitted_parameters_limit(&self) -> usize {
@@ -26,7 +26,8 @@ impl ArrayLayout {
         }
     }
 
-    /// Reads the one of `[array.write_anywhere]` or `[array.in_place]`: an array has one of them.
+    /// Reads `[array.write_anywhere]` or `[array.in_place]`, of which an array must have exactly
+    /// one.
     pub(crate) fn read(section: &mut Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
         if section.has("write_anywhere") && section.has("in_place") {
             // It is unknown which of the two is meant, so neither is checked further.

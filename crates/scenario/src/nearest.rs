@@ -1,7 +1,7 @@
-//! Which known word a misspelt one was meant to be.
+//! The known word that a misspelt one was meant to be.
 
-/// The nearest of `known` by edit distance, if it is near enough to be a slip: a third of the
-/// word's letters, and one at least.
+/// Returns the nearest of `known` by edit distance, if it is near enough to be a slip: within a
+/// third of the word's letters, or one letter.
 pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let limit = (word.chars().count() / 3).max(1);
     known

@@ -1,4 +1,4 @@
-//! What must be bought for an array beside its working spindles, by several reckonings.
+//! The spindles to be bought for an array beside its working ones, counted in several ways.
 
 use strewn_raid::ProtectionLevel;
 
@@ -8,36 +8,36 @@ use crate::layout::ArrayLayout;
 use crate::section::Section;
 use crate::value;
 
-/// The capacity question of a comparison: spindles bought, and their price.
+/// The cost of overhead in a comparison: spindles bought, and their price.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overhead {
     /// Price of a spindle in US dollars.
     pub usd_per_spindle: f64,
-    /// The ways to reckon, in the order of the file.
+    /// The ways to count, in the order of the file.
     pub configurations: Vec<OverheadConfiguration>,
 }
 
-/// One way to reckon what an array needs.
+/// One way to count the spindles that an array needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverheadConfiguration {
     /// The array's name.
     pub array: String,
-    /// What it is called in a table.
+    /// Its name in a table.
     pub name: String,
-    /// Who reckons so.
+    /// The source that counts this way.
     pub source: String,
     /// Spare spindles. 0 unless the file says otherwise.
     pub spare: u32,
     /// Spindles of root aggregates. 0 unless the file says otherwise.
     pub root: u32,
-    /// Capacity kept back for rebuilds, for an in-place array; `None` keeps the array's own.
+    /// Capacity reserved for rebuilds, for an in-place array; `None` keeps the array's own setting.
     pub protection_level: Option<ProtectionLevel>,
-    /// Whether results are given by this one; of an array's configurations, at most one is.
+    /// Whether results use this configuration. At most one of an array's configurations is used.
     pub used_by_results: bool,
 }
 
 impl Overhead {
-    /// Reads `[overhead]`. Which arrays there are is known only if none of them has a problem.
+    /// Reads `[overhead]`. All arrays are known only if none of them has a problem.
     pub(crate) fn read(mut section: Section<'_>, arrays: &ArrayNames<'_>) -> Option<Self> {
         let usd_per_spindle = section.required("usd_per_spindle", "1000.0", value::number);
         let mut used: Vec<String> = Vec::new();
@@ -54,9 +54,9 @@ impl Overhead {
     }
 }
 
-/// What is known of a scenario's arrays when its overhead is read.
+/// What is known about a scenario's arrays when its overhead is read.
 pub(crate) struct ArrayNames<'a> {
-    /// Every name, of arrays with problems too.
+    /// The names of all arrays, including those with problems.
     pub(crate) names: &'a [String],
     /// The arrays without problems.
     pub(crate) arrays: &'a [Array],

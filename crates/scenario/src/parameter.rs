@@ -57,7 +57,7 @@ pub enum ParameterError {
 }
 
 impl ParameterError {
-    /// What would be right: the names there are, or the values the parameter can have.
+    /// Returns the remedy: the names there are, or the values the parameter can have.
     #[must_use]
     pub fn help(&self) -> &str {
         match self {
@@ -67,7 +67,7 @@ impl ParameterError {
     }
 }
 
-/// The name of a parameter, by the keys of the scenario's file, and its base unit.
+/// The name of a parameter, from the keys of the scenario's file, and its base unit.
 type Parameter = (&'static str, ParameterUnit);
 
 /// The parameters of every array.
@@ -91,7 +91,7 @@ const IN_PLACE: [Parameter; 3] = [
     ("in_place.destages_per_spindle", ParameterUnit::Number),
 ];
 
-/// The names of the parameters of an array with this layout.
+/// Returns the names of the parameters of an array with this layout.
 pub(crate) fn names(layout: &ArrayLayout) -> Vec<&'static str> {
     let of_layout = match layout {
         ArrayLayout::WriteAnywhere(_) => WRITE_ANYWHERE.as_slice(),
@@ -100,14 +100,15 @@ pub(crate) fn names(layout: &ArrayLayout) -> Vec<&'static str> {
     COMMON.iter().chain(of_layout).map(|(name, _)| *name).collect()
 }
 
-/// The base unit of a parameter, if there is one of this name.
+/// Returns the base unit of a parameter, if there is one of this name.
 pub(crate) fn unit(name: &str) -> Option<ParameterUnit> {
     let mut all = COMMON.iter().chain(&WRITE_ANYWHERE).chain(&IN_PLACE);
     all.find(|(known, _)| *known == name).map(|(_, unit)| *unit)
 }
 
 impl ParameterUnit {
-    /// The nearest value that a scenario's file can hold, or `None` if the value is out of range.
+    /// Returns the nearest value that a scenario's file can hold, or `None` if the value is out of
+    /// range.
     ///
     /// Times, sizes and counts are whole numbers there. Rounding before the trial makes the value
     /// recorded the value that was tried.
@@ -125,7 +126,7 @@ impl ParameterUnit {
         (smallest..=largest).contains(&nearest).then_some(nearest)
     }
 
-    /// The values that a parameter of this unit can have, in words.
+    /// Returns the values that a parameter of this unit can have, in words.
     pub(crate) fn limits(self) -> &'static str {
         match self {
             Self::Nanoseconds => "a time is zero nanoseconds or more",

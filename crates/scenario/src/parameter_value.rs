@@ -65,7 +65,7 @@ fn in_place_slot<'a>(layout: &'a mut InPlace, key: &str) -> Option<Slot<'a>> {
 }
 
 impl Array {
-    /// The names of the parameters that this array has.
+    /// Returns the names of the parameters that this array has.
     #[must_use]
     pub fn parameter_names(&self) -> Vec<&'static str> {
         parameter::names(&self.layout)
@@ -120,7 +120,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// One parameter of one array, in its base unit, and what that unit is.
+    /// Returns one parameter of one array in its base unit, and that unit.
     ///
     /// # Errors
     ///

@@ -16,14 +16,14 @@ pub struct Problem {
     column: usize,
 }
 
-/// What sort of thing is wrong.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemKind {
     /// The text is not TOML.
     Syntax,
     /// A key that scenarios do not have.
     UnknownKey,
-    /// A key that must be there is not.
+    /// A required key is missing.
     Missing,
     /// A value of the wrong type or unit, out of range, or at odds with another.
     Value,
@@ -48,57 +48,57 @@ impl Problem {
             message,
             help,
             line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
-            // In characters, as editors count; a byte that continues a character starts none.
+            // In characters, as editors count. Continuation bytes do not start a character.
             column: before[line_start..].iter().filter(|byte| **byte & 0xc0 != 0x80).count() + 1,
             span,
         }
     }
 
-    /// What sort of thing is wrong.
+    /// Returns the kind of the problem.
     #[must_use]
     pub fn kind(&self) -> ProblemKind {
         self.kind
     }
 
-    /// The field, as a path of keys with arrays named: `array[FAS2050].processor.per_kib`. Empty
-    /// when the text is not TOML.
+    /// Returns the field, as a path of keys with arrays named: `array[FAS2050].processor.per_kib`.
+    /// Empty when the text is not TOML.
     #[must_use]
     pub fn field(&self) -> &str {
         &self.field
     }
 
-    /// What is wrong, without the field.
+    /// Returns what is wrong, without the field.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What would be right.
+    /// Returns the remedy.
     #[must_use]
     pub fn help(&self) -> &str {
         &self.help
     }
 
-    /// The line, counted from 1.
+    /// Returns the line, counted from 1.
     #[must_use]
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// The column in characters, counted from 1.
+    /// Returns the column in characters, counted from 1.
     #[must_use]
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// The bytes of the text that are wrong. The range lies in the text, on boundaries of
-    /// characters; it is empty where something is missing at its start.
+    /// Returns the bytes of the text that are wrong. The range lies in the text, on character
+    /// boundaries; it is empty where something is missing at its start.
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// A few words to write below the marked span.
+    /// Returns a few words to write below the marked span.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self.kind {
@@ -110,7 +110,7 @@ impl Problem {
     }
 }
 
-/// The boundary of a character of `text` at byte `at` or next before it.
+/// Returns the character boundary of `text` at byte `at`, or the nearest one before it.
 fn char_boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
@@ -128,11 +128,11 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// Why a scenario could not be used: a file that cannot be read, or every problem found in it, in
-/// the order of the text.
+/// Why a scenario cannot be used: its file cannot be read, or every problem found in it, in the
+/// order of the text.
 ///
-/// It is data for a program to show. `Display` gives one line: the problem and its place if there
-/// is one problem, and their number if there are several.
+/// It is data for a program to show. `Display` gives one line: the problem and its position if
+/// there is one problem, and their number if there are several.
 #[derive(Debug)]
 pub struct ScenarioError(Box<Cause>);
 
@@ -153,7 +153,7 @@ impl ScenarioError {
         Self(Box::new(Cause::Problems { path, text, problems }))
     }
 
-    /// The scenario's file.
+    /// Returns the scenario's file.
     #[must_use]
     pub fn path(&self) -> &Path {
         match &*self.0 {
@@ -161,7 +161,8 @@ impl ScenarioError {
         }
     }
 
-    /// The text that the spans of the problems are ranges of; none if the file could not be read.
+    /// Returns the text that the spans of the problems refer to; none if the file could not be
+    /// read.
     #[must_use]
     pub fn source_text(&self) -> Option<&str> {
         match &*self.0 {
@@ -170,7 +171,7 @@ impl ScenarioError {
         }
     }
 
-    /// Every problem in the text, in its order; none if the file could not be read.
+    /// Returns every problem, in the order of the text; none if the file could not be read.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         match &*self.0 {
@@ -179,8 +180,8 @@ impl ScenarioError {
         }
     }
 
-    /// What would be right: for a file that could not be read, or for the only problem. Several
-    /// problems have a help each.
+    /// Returns the remedy for a file that could not be read, or for the only problem. If there are
+    /// several problems, each has its own.
     #[must_use]
     pub fn help(&self) -> Option<&str> {
         match (&*self.0, self.problems()) {

@@ -68,7 +68,7 @@ pub enum QuantityError {
         /// The units accepted, in words.
         accepted: &'static str,
     },
-    /// The unit is none of this quantity's.
+    /// The unit is not one of this quantity's.
     #[error("`{unit}` is not a unit of this quantity; {accepted}")]
     UnknownUnit {
         /// The unit as given.
@@ -207,7 +207,7 @@ impl Units {
     }
 }
 
-/// A plain decimal number as an integer over a power of ten; `None` if it is not one.
+/// Reads a plain decimal number as an integer over a power of ten; `None` if it is not one.
 fn decimal(number: &str) -> Option<(u128, u128)> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     // 18 decimals are past any unit here, and keep the product with a unit within 128 bits.
@@ -219,8 +219,8 @@ fn decimal(number: &str) -> Option<(u128, u128)> {
 }
 
 impl Bytes {
-    /// About this many bytes, for messages: [`Display`](fmt::Display)'s text where that is short,
-    /// else the binary unit that suits and one decimal.
+    /// Formats about this many bytes, for messages: [`Display`](fmt::Display)'s text if that is
+    /// short, otherwise a suitable binary unit and one decimal.
     ///
     /// ```
     /// use strewn_scenario::Bytes;

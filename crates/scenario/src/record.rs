@@ -37,7 +37,7 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// What would be right, if the message does not say it already.
+    /// Returns the remedy, if the message does not give it already.
     #[must_use]
     pub fn help(&self) -> Option<&str> {
         match self {
@@ -50,8 +50,8 @@ impl RecordError {
     }
 }
 
-/// The scenario's text with one parameter of one array set to a value, given in the parameter's
-/// base unit as [`Scenario::set_parameter`](crate::Scenario::set_parameter) takes it.
+/// Returns the scenario's text with one parameter of one array set to a value, given in the
+/// parameter's base unit as [`Scenario::set_parameter`](crate::Scenario::set_parameter) takes it.
 ///
 /// Every other byte of the text stays as it is: comments, layout, line ends, the order of keys. A
 /// time or size keeps the unit it is written in, with as many decimals as the value needs.
@@ -104,7 +104,7 @@ fn array_named<'t>(document: &'t DeTable<'t>, name: &str) -> Option<&'t DeTable<
         .find(|array| array.get("name").and_then(|name| name.get_ref().as_str()) == Some(name))
 }
 
-/// A value as TOML, in the unit of the text that it takes the place of.
+/// Returns a value as TOML, in the unit of the text that it replaces.
 fn written(unit: ParameterUnit, value: f64, present: Option<&str>) -> String {
     let whole = value as u64;
     match unit {
@@ -127,7 +127,7 @@ fn written(unit: ParameterUnit, value: f64, present: Option<&str>) -> String {
     }
 }
 
-/// `value` in the unit that `present` is written in, if that has one.
+/// Converts `value` to the unit that `present` is written in, if it has one.
 fn in_unit_of(
     present: Option<&str>,
     value: f64,

@@ -8,10 +8,10 @@ use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 
 impl Scenario {
-    /// The scenario at 1/`by` of its size, and a line for each change.
+    /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// The file, LUNs, segments, buffer caches and times of failures are divided by `by`. Spindles
-    /// have `by` times fewer blocks, so a rebuild is as much shorter.
+    /// The file, LUNs, segments, buffer caches and failure times are divided by `by`. Spindles have
+    /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
     /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`. A
     /// consistency point must end before the other half of the log is full, and the time of its

@@ -136,7 +136,7 @@ impl Scenario {
         })
     }
 
-    /// The array of a name.
+    /// Returns the array of a name.
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&Array> {
         self.arrays.iter().find(|array| array.name == name)
@@ -167,7 +167,7 @@ fn read_published(section: &mut Section<'_>, folder: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Reads every `[[array]]`. Gives the names of all arrays, and the arrays without problems.
+/// Reads every `[[array]]`. Returns the names of all arrays, and the arrays without problems.
 fn read_arrays(section: &mut Section<'_>, context: &Context<'_>) -> (Vec<String>, Vec<Array>) {
     section.require_one_of(&["array"], "add [[array]] and its keys, once for each array");
     let mut names: Vec<String> = Vec::new();
@@ -188,7 +188,7 @@ fn read_arrays(section: &mut Section<'_>, context: &Context<'_>) -> (Vec<String>
     (names, arrays)
 }
 
-/// The workload's file must fit into every array's LUN.
+/// Checks that the workload's file fits into every array's LUN.
 fn check_file(section: &Section<'_>, workload: Option<&Workload>, arrays: &[Array]) {
     let Some(workload) = workload else { return };
     for array in arrays.iter().filter(|array| workload.file_bytes > array.lun_bytes) {

@@ -1,8 +1,8 @@
-//! One table of a scenario being read: which keys it has, which it should have, and every problem
-//! found on the way.
+//! One table of a scenario while it is read: the keys it has, the keys it should have, and every
+//! problem found.
 //!
-//! The tables are read from the parser's spanned values rather than by deserialization, since that
-//! stops at the first problem and a person wants all of them.
+//! The tables are read from the parser's spanned values, not by deserialization: that stops at the
+//! first problem, and a person wants all of them.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -42,16 +42,16 @@ impl<'t> Problems<'t> {
     }
 }
 
-/// A key that must be there, or one of several, and is not.
+/// A required key, or one of several, that is missing.
 struct Missing {
     field: &'static str,
-    /// Any of these would do.
+    /// Any of these would be enough.
     keys: Vec<&'static str>,
     help: String,
 }
 
-/// One table being read. Every key asked for becomes a known key; [`finish`](Self::finish) reports
-/// those that are not.
+/// One table being read. Every key requested becomes a known key; [`finish`](Self::finish) reports
+/// the others.
 pub(crate) struct Section<'t> {
     path: String,
     span: Range<usize>,
@@ -75,23 +75,23 @@ impl<'t> Section<'t> {
         Self { path, span, table, problems, known: Vec::new(), missing: Vec::new() }
     }
 
-    /// Names this table in the fields of its problems.
+    /// Sets the name of this table in the fields of its problems.
     pub(crate) fn rename(&mut self, path: String) {
         self.path = path;
     }
 
-    /// Whether the table has the key.
+    /// Returns whether the table has the key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// The value of a key, if there; the key is known from here on.
+    /// Returns the value of a key, if there is one. The key is known from here on.
     pub(crate) fn get(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.known.push(key);
         self.table.get(key)
     }
 
-    /// A value that must be there. `None` if it is not, or is wrong; the problem is noted.
+    /// Reads a required value. Notes the problem and returns `None` if it is missing or wrong.
     pub(crate) fn required<T>(
         &mut self,
         key: &'static str,
@@ -102,7 +102,7 @@ impl<'t> Section<'t> {
         self.optional(key, read)
     }
 
-    /// A value that may be there. `None` if it is not, or is wrong.
+    /// Reads an optional value. Returns `None` if it is missing or wrong.
     pub(crate) fn optional<T>(
         &mut self,
         key: &'static str,
@@ -118,7 +118,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// A value that may be there, or its default. `None` if it is wrong.
+    /// Reads an optional value or takes its default. Returns `None` if it is wrong.
     pub(crate) fn optional_or<T>(
         &mut self,
         key: &'static str,
@@ -133,7 +133,8 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// The elements of an array of values, each with its span. `None` if a value is wrong.
+    /// Reads the elements of an array of values, each with its span. Returns `None` if a value is
+    /// wrong.
     pub(crate) fn list<T>(
         &mut self,
         key: &'static str,
@@ -168,7 +169,7 @@ impl<'t> Section<'t> {
         list
     }
 
-    /// The table of a key, if there.
+    /// Returns the table of a key, if there is one.
     pub(crate) fn section(&mut self, key: &'static str) -> Option<Section<'t>> {
         let value = self.get(key)?;
         match value.get_ref() {
@@ -184,8 +185,8 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// The tables of `[[key]]`, numbered from 1 in their fields. `None` if there is no such key,
-    /// or it is wrong.
+    /// Returns the tables of `[[key]]`, numbered from 1 in their fields. Returns `None` if there is
+    /// no such key, or it is wrong.
     pub(crate) fn sections(&mut self, key: &'static str) -> Option<Vec<Section<'t>>> {
         let value = self.get(key)?;
         let elements = value.get_ref().as_array().filter(|elements| !elements.is_empty());
@@ -205,7 +206,7 @@ impl<'t> Section<'t> {
         Some(sections.collect())
     }
 
-    /// Notes that a key must be there, if it is not, with a value it could have.
+    /// Notes a required key that is missing, with a value it could have.
     fn require(&mut self, key: &'static str, example: &str) {
         if !self.has(key) {
             let help = format!("add a line such as {key} = {example}");
@@ -213,7 +214,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// Notes that one of some keys must be there, if none is, with what to add.
+    /// Notes that one of some keys is required, if none is there, with what to add.
     pub(crate) fn require_one_of(&mut self, keys: &[&'static str], help: &str) {
         if let Some(first) = keys.first()
             && !keys.iter().any(|key| self.has(key))
@@ -243,7 +244,7 @@ impl<'t> Section<'t> {
         self.problem_at(span, &format!("{table}.{key}"), message, help);
     }
 
-    /// The text of a key, if it has one.
+    /// Returns the text of a key, if it has one.
     pub(crate) fn peek(&self, key: &str) -> Option<String> {
         self.table.get(key)?.get_ref().as_str().map(str::to_owned)
     }
@@ -259,7 +260,7 @@ impl<'t> Section<'t> {
         self.problems.add(ProblemKind::Value, span, self.field(key), message, help);
     }
 
-    /// Notes that a key names something that there is not: a `what` of those `known`.
+    /// Notes that a key names something unknown: a `what` that is none of `known`.
     pub(crate) fn unknown_name(
         &self,
         key: &str,
@@ -270,7 +271,7 @@ impl<'t> Section<'t> {
         self.problem(key, format!("there is no {what} `{name}`"), one_of(name, known));
     }
 
-    /// The field of a key of this table.
+    /// Returns the field of a key of this table.
     pub(crate) fn field(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }

@@ -1,5 +1,5 @@
-//! Readers of single TOML values. Each gives what a value means, or says what is wrong with it and
-//! what would be right.
+//! Readers of single TOML values. Each returns the value, or what is wrong with it and what would
+//! be right.
 
 use strewn_base::SECTOR_BYTES;
 use strewn_spindle::MAX_DEPTH;
@@ -15,7 +15,7 @@ pub(crate) struct ValueError {
     pub(crate) help: String,
 }
 
-/// The value read, or why it is refused.
+/// The value read, or why it was refused.
 type Reading<T> = Result<T, ValueError>;
 
 fn refuse<T>(message: impl Into<String>, help: impl Into<String>) -> Reading<T> {
@@ -26,13 +26,13 @@ fn wrong_type<T>(value: &DeValue<'_>, expected: &str, help: &str) -> Reading<T> 
     refuse(format!("is {}, not {expected}", type_of(value)), help)
 }
 
-/// The type of a value, with its article.
+/// Returns the type of a value, with its article.
 pub(crate) fn type_of(value: &DeValue<'_>) -> String {
     let article = if value.type_str().starts_with(['a', 'i']) { "an" } else { "a" };
     format!("{article} {}", value.type_str())
 }
 
-/// A string.
+/// Reads a string.
 pub(crate) fn text(value: &DeValue<'_>) -> Reading<String> {
     match value.as_str() {
         Some(text) => Ok(text.to_owned()),
@@ -40,7 +40,7 @@ pub(crate) fn text(value: &DeValue<'_>) -> Reading<String> {
     }
 }
 
-/// A string with something in it.
+/// Reads a string that is not empty.
 pub(crate) fn name(value: &DeValue<'_>) -> Reading<String> {
     match text(value)? {
         name if name.trim().is_empty() => refuse("is empty", "give it a name"),
@@ -48,7 +48,7 @@ pub(crate) fn name(value: &DeValue<'_>) -> Reading<String> {
     }
 }
 
-/// A size in bytes.
+/// Reads a size in bytes.
 pub(crate) fn bytes(value: &DeValue<'_>) -> Reading<u64> {
     let Some(text) = value.as_str() else {
         return wrong_type(
@@ -64,7 +64,7 @@ pub(crate) fn bytes(value: &DeValue<'_>) -> Reading<u64> {
     }
 }
 
-/// A size in bytes, more than none.
+/// Reads a size in bytes, above zero.
 pub(crate) fn positive_bytes(value: &DeValue<'_>) -> Reading<u64> {
     match bytes(value)? {
         0 => refuse("is zero", "give a size of one byte or more"),
@@ -72,7 +72,7 @@ pub(crate) fn positive_bytes(value: &DeValue<'_>) -> Reading<u64> {
     }
 }
 
-/// A length of time in nanoseconds.
+/// Reads a length of time in nanoseconds.
 pub(crate) fn nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
     let Some(text) = value.as_str() else {
         return wrong_type(
@@ -88,7 +88,7 @@ pub(crate) fn nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
     }
 }
 
-/// A length of time in nanoseconds, more than none.
+/// Reads a length of time in nanoseconds, above zero.
 pub(crate) fn positive_nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
     match nanoseconds(value)? {
         0 => refuse("is zero", "give a time longer than that"),
@@ -96,12 +96,12 @@ pub(crate) fn positive_nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
     }
 }
 
-/// A length of time in nanoseconds, for arithmetic on fractions of them.
+/// Reads a length of time in nanoseconds, for arithmetic on fractions of them.
 pub(crate) fn cost_nanoseconds(value: &DeValue<'_>) -> Reading<f64> {
     nanoseconds(value).map(|time| time as f64)
 }
 
-/// A number that is neither negative nor infinite nor NaN.
+/// Reads a number that is neither negative nor infinite nor NaN.
 pub(crate) fn number(value: &DeValue<'_>) -> Reading<f64> {
     let number = match value {
         DeValue::Float(float) => float.as_str().parse::<f64>().ok(),
@@ -122,7 +122,7 @@ pub(crate) fn number(value: &DeValue<'_>) -> Reading<f64> {
     }
 }
 
-/// A number above zero.
+/// Reads a number above zero.
 pub(crate) fn positive_number(value: &DeValue<'_>) -> Reading<f64> {
     match number(value)? {
         0.0 => refuse("is zero", "give a number above zero"),
@@ -130,7 +130,7 @@ pub(crate) fn positive_number(value: &DeValue<'_>) -> Reading<f64> {
     }
 }
 
-/// A percentage of 0 to 100.
+/// Reads a percentage of 0 to 100.
 pub(crate) fn percent(value: &DeValue<'_>) -> Reading<f64> {
     let percent = number(value).map_err(|wrong| ValueError {
         message: wrong.message,
@@ -142,7 +142,7 @@ pub(crate) fn percent(value: &DeValue<'_>) -> Reading<f64> {
     Ok(percent)
 }
 
-/// A whole number of 0 to `u64::MAX / 2`, TOML's limit.
+/// Reads a whole number of 0 to `u64::MAX / 2`, TOML's limit.
 pub(crate) fn whole(value: &DeValue<'_>) -> Reading<u64> {
     let DeValue::Integer(integer) = value else {
         return wrong_type(value, "a whole number", "write a whole number, without quotes");
@@ -156,7 +156,7 @@ pub(crate) fn whole(value: &DeValue<'_>) -> Reading<u64> {
     }
 }
 
-/// A count, which may be zero.
+/// Reads a count, which may be zero.
 pub(crate) fn count(value: &DeValue<'_>) -> Reading<u32> {
     let number = whole(value)?;
     match u32::try_from(number) {
@@ -165,7 +165,7 @@ pub(crate) fn count(value: &DeValue<'_>) -> Reading<u32> {
     }
 }
 
-/// A count of one or more.
+/// Reads a count of one or more.
 pub(crate) fn positive_count(value: &DeValue<'_>) -> Reading<u32> {
     match count(value)? {
         0 => refuse("is zero", "give one or more"),
@@ -173,7 +173,7 @@ pub(crate) fn positive_count(value: &DeValue<'_>) -> Reading<u32> {
     }
 }
 
-/// A depth of a spindle's queue.
+/// Reads a depth of a spindle's queue.
 pub(crate) fn queue_depth(value: &DeValue<'_>) -> Reading<u32> {
     let depth = positive_count(value)?;
     if depth > MAX_DEPTH {
@@ -185,7 +185,7 @@ pub(crate) fn queue_depth(value: &DeValue<'_>) -> Reading<u32> {
     Ok(depth)
 }
 
-/// The number of a spindle, counted from 0.
+/// Reads the number of a spindle, counted from 0.
 pub(crate) fn spindle(value: &DeValue<'_>) -> Reading<u16> {
     let number = count(value)?;
     match u16::try_from(number) {
@@ -194,12 +194,12 @@ pub(crate) fn spindle(value: &DeValue<'_>) -> Reading<u16> {
     }
 }
 
-/// How many spares there are, which may be none.
+/// Reads a number of spares, which may be zero.
 pub(crate) fn spares(value: &DeValue<'_>) -> Reading<u16> {
     spindle(value)
 }
 
-/// A number of spindles, one or more.
+/// Reads a number of spindles, one or more.
 pub(crate) fn positive_spindles(value: &DeValue<'_>) -> Reading<u16> {
     let number = positive_count(value)?;
     match u16::try_from(number) {
@@ -208,7 +208,7 @@ pub(crate) fn positive_spindles(value: &DeValue<'_>) -> Reading<u16> {
     }
 }
 
-/// A percentage of 0 to 100 without a fraction, as access specifications have them.
+/// Reads a percentage of 0 to 100 without a fraction, as access specifications have them.
 pub(crate) fn whole_percent(value: &DeValue<'_>) -> Reading<u8> {
     let percent = percent(value)?;
     if percent.fract() != 0.0 {
@@ -217,7 +217,7 @@ pub(crate) fn whole_percent(value: &DeValue<'_>) -> Reading<u8> {
     Ok(percent as u8)
 }
 
-/// The length of an operation, or what its place is a multiple of: whole sectors, in bytes.
+/// Reads the length or the alignment of an operation: whole sectors, in bytes.
 pub(crate) fn whole_sectors(value: &DeValue<'_>) -> Reading<u32> {
     let bytes = positive_bytes(value)?;
     match u32::try_from(bytes) {
@@ -230,7 +230,7 @@ pub(crate) fn whole_sectors(value: &DeValue<'_>) -> Reading<u32> {
     }
 }
 
-/// `true` or `false`.
+/// Reads `true` or `false`.
 pub(crate) fn flag(value: &DeValue<'_>) -> Reading<bool> {
     match value.as_bool() {
         Some(flag) => Ok(flag),
@@ -238,7 +238,7 @@ pub(crate) fn flag(value: &DeValue<'_>) -> Reading<bool> {
     }
 }
 
-/// One of a few words, each with what it stands for.
+/// Reads one of a few words, and returns the value that belongs to it.
 pub(crate) fn choice<T: Copy>(value: &DeValue<'_>, words: &[(&str, T)]) -> Reading<T> {
     let text = text(value)?;
     if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == text) {
@@ -248,7 +248,7 @@ pub(crate) fn choice<T: Copy>(value: &DeValue<'_>, words: &[(&str, T)]) -> Readi
     refuse(format!("`{text}` is not known here"), one_of(&text, &known))
 }
 
-/// What to write in place of `word`: the nearest of `known`, and all of them.
+/// Returns what to write instead of `word`: the nearest of `known`, and all of them.
 pub(crate) fn one_of(word: &str, known: &[impl AsRef<str>]) -> String {
     let list: Vec<String> = known.iter().map(|known| format!("`{}`", known.as_ref())).collect();
     let list = list.join(", ");

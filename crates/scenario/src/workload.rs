@@ -1,4 +1,4 @@
-//! What the hosts ask of the arrays.
+//! The workload: the operations that hosts send to the arrays.
 
 use strewn_base::SECTOR_BYTES;
 use strewn_workload::{AccessLine, AccessSpecification, SpecificationError};
@@ -8,8 +8,7 @@ use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::value;
 
-/// The load that every array of a scenario is given, in a closed loop of each array's outstanding
-/// operations.
+/// The load on every array of a scenario, in a closed loop of each array's outstanding operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
     /// The mix of operation sizes, reads and seeks.
@@ -30,11 +29,11 @@ pub enum AccessSpecificationChoice {
     Inline(Vec<AccessLine>),
 }
 
-/// What a specification written in a scenario is called.
+/// The name of a specification written in a scenario.
 const INLINE_NAME: &str = "inline";
 
 impl AccessSpecificationChoice {
-    /// The name of a shipped specification, or `inline`.
+    /// Returns the name of a shipped specification, or `inline`.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -43,7 +42,7 @@ impl AccessSpecificationChoice {
         }
     }
 
-    /// The lines chosen; none if no specification of the name ships.
+    /// Returns the lines chosen; none if no specification of this name ships.
     fn lines(&self) -> Vec<AccessLine> {
         match self {
             Self::Shipped(name) => AccessSpecification::shipped(name)
@@ -55,13 +54,13 @@ impl AccessSpecificationChoice {
 }
 
 impl Workload {
-    /// The access specification chosen, at this workload's alignment.
+    /// Returns the chosen access specification, at this workload's alignment.
     ///
     /// # Errors
     ///
-    /// None for a workload out of a checked scenario. For one made or changed in code, what
-    /// [`AccessSpecification::new`] refuses; a shipped name that there is not has no lines, which
-    /// do not sum to 100 %.
+    /// None for the workload of a checked scenario. For one made or changed in code, whatever
+    /// [`AccessSpecification::new`] refuses; an unknown shipped name has no lines, which do not sum
+    /// to 100 %.
     pub fn specification(&self) -> Result<AccessSpecification, SpecificationError> {
         let choice = &self.access_specification;
         AccessSpecification::new(choice.name(), choice.lines(), self.alignment_bytes)
@@ -111,7 +110,7 @@ fn is_known(section: &Section<'_>, name: &str) -> bool {
     true
 }
 
-/// Every operation must fit into the file.
+/// Checks that every operation fits into the file.
 fn check_longest(section: &Section<'_>, file_bytes: u64, choice: &AccessSpecificationChoice) {
     let longest = choice.lines().iter().map(|line| u64::from(line.bytes)).max();
     if let Some(longest) = longest.filter(|longest| *longest > file_bytes) {
@@ -126,7 +125,7 @@ fn check_longest(section: &Section<'_>, file_bytes: u64, choice: &AccessSpecific
 
 /// Reads `[[workload.access]]`, whose percentages must sum to 100.
 fn read_lines(section: &Section<'_>, lines: Vec<Section<'_>>) -> Option<Vec<AccessLine>> {
-    // Every line is read before any is given up, so that each reports its problems.
+    // Every line is read before the first failure is returned, so that each reports its problems.
     let read: Vec<Option<AccessLine>> = lines.into_iter().map(read_line).collect();
     let lines: Vec<AccessLine> = read.into_iter().collect::<Option<_>>()?;
     let sum: u64 = lines.iter().map(|line| u64::from(line.percent_of_accesses)).sum();

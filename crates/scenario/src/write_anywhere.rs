@@ -15,68 +15,68 @@ pub struct WriteAnywhere {
     pub parity: Parity,
     /// Spindles of the group that hold data; parity spindles are beside them.
     pub data_spindles: u16,
-    /// What of a drive holds blocks, in bytes.
+    /// The part of a drive that holds blocks, in bytes.
     pub right_sized_bytes: u64,
     /// The file system's own reserve of the group's blocks, in percent.
     pub reserve_percent: f64,
-    /// Where the next blocks go.
+    /// Where the next blocks are written.
     pub policy: PolicyName,
-    /// What else the aggregate holds, if anything.
+    /// Other data in the aggregate, if there is any.
     pub other_data: Option<OtherData>,
     /// Stripes in an allocation area.
     pub area_stripes: u32,
-    /// Stripes sent to RAID at once; they divide an allocation area's.
+    /// Stripes sent to RAID at once. An allocation area is a multiple of them.
     pub tetris_stripes: u32,
-    /// Blocks that go to one spindle before the next has its turn; at most a tetris.
+    /// Blocks that go to one spindle before the next spindle has its turn; at most a tetris.
     pub chunk_blocks: u32,
-    /// Tetrises of a consistency point that are under way at once.
+    /// Tetrises of a consistency point in flight at once.
     pub tetrises_in_flight: u32,
     /// One half of the NVRAM log, in bytes: a full half starts a consistency point.
     pub log_half_bytes: u64,
-    /// What a write takes of the log beside its data, in bytes.
+    /// Space in the log that a write takes beside its data, in bytes.
     pub log_record_header_bytes: u64,
     /// The longest time between the starts of two consistency points, in nanoseconds.
     pub checkpoint_interval_ns: u64,
     /// The buffer cache, in bytes.
     pub buffer_cache_bytes: u64,
-    /// What of the buffer cache is kept for blocks used more than once, in percent.
+    /// Part of the buffer cache reserved for blocks used more than once, in percent.
     pub protected_percent: f64,
-    /// What of the buffer cache may be dirty before a consistency point starts, in percent.
+    /// Part of the buffer cache that may be dirty before a consistency point starts, in percent.
     pub dirty_limit_percent: f64,
     /// Freed blocks, in percent of the volume, above which they are reclaimed.
     pub delayed_free_percent: f64,
     /// What the buffer cache holds at the start.
     pub cache_start: CacheStart,
-    /// Spare spindles, each of which takes the place of one that fails.
+    /// Spare spindles, each of which replaces one that fails.
     pub spares: u16,
 }
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
 const MOST_TETRIS_STRIPES: u32 = 64;
 
-/// Data of others, which nobody reads or writes: it is scattered over what the file leaves free.
+/// Other data, which no host reads or writes: it is scattered over the space that the file leaves free.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OtherData {
-    /// How full the file and the other data make the aggregate, in percent of what its reserve leaves.
+    /// How full the file and the other data make the aggregate, in percent of its size less the reserve.
     pub full_percent: f64,
-    /// Blocks of it that lie one behind the other on a spindle.
+    /// Its contiguous blocks on a spindle.
     pub run_blocks: u32,
 }
 
-/// What a buffer cache holds at the start.
+/// The contents of a buffer cache at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheStart {
     /// Nothing.
     Empty,
-    /// All metadata of the file, and no data: what laying the file out in full leaves there.
+    /// All metadata of the file, and no data: the state after the file has been laid out in full.
     Metadata,
 }
 
-/// The words for what a buffer cache holds at the start.
+/// The words for the contents of a buffer cache at the start.
 const CACHE_START_WORDS: [(&str, CacheStart); 2] =
     [("metadata", CacheStart::Metadata), ("empty", CacheStart::Empty)];
 
-/// The words for where the next blocks go.
+/// The words for the allocation policy.
 const POLICY_WORDS: [(&str, PolicyName); 4] = {
     let mut words = [("", PolicyName::EmptiestArea); 4];
     let mut index = 0;
@@ -91,8 +91,8 @@ const POLICY_WORDS: [(&str, PolicyName); 4] = {
 const PARITY_WORDS: [(&str, Parity); 2] = [("raid-dp", Parity::RaidDp), ("raid-4", Parity::Raid4)];
 
 impl WriteAnywhere {
-    /// Blocks that the group's data spindles hold, less the reserve, in bytes; and how that comes
-    /// about, in words.
+    /// Returns the usable bytes, which are the blocks of the group's data spindles less the reserve, and how that
+    /// figure comes about, in words.
     pub(crate) fn usable(&self) -> (u64, String) {
         let raw = u128::from(self.data_spindles) * u128::from(self.right_sized_bytes);
         let usable = raw as f64 * (1.0 - self.reserve_percent / 100.0);
@@ -104,7 +104,7 @@ impl WriteAnywhere {
         (usable as u64, how)
     }
 
-    /// Reads `[array.write_anywhere]` for drives of so many bytes.
+    /// Reads `[array.write_anywhere]` for drives of `drive_bytes`.
     pub(crate) fn read(mut section: Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
         let s = &mut section;
         let parity = s.required("parity", "\"raid-dp\"", |v| value::choice(v, &PARITY_WORDS));

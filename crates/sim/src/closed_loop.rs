@@ -5,7 +5,7 @@ use strewn_workload::{Access, AccessStream};
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved, operation_of};
 
-/// Accesses drawn ahead of the one issued: some microseconds, many times the latency of memory.
+/// Accesses drawn ahead of the one issued. They cover some microseconds, many times the latency of memory.
 const DRAWN_AHEAD: usize = 16;
 
 /// Iometer's closed loop: no think time, a fixed number of operations outstanding.
@@ -51,7 +51,7 @@ impl ClosedLoop {
         operation_of(id, access)
     }
 
-    /// Time that the operations outstanding have waited by `now_ns`, summed. Every slot is outstanding.
+    /// Returns the summed wait of the outstanding operations by `now_ns`. Every slot is outstanding.
     fn waited_ns(&self, now_ns: u64) -> u128 {
         self.issued.iter().map(|(issued_ns, _)| u128::from(now_ns - issued_ns)).sum()
     }
@@ -86,7 +86,7 @@ impl Host for ClosedLoop {
         Some(self.issue(now_ns, id))
     }
 
-    /// The access drawn last, which is issued after the others drawn ahead.
+    /// Returns the access drawn last, which is issued after the others drawn ahead.
     #[inline]
     fn prefetch_hint(&self) -> Option<Access> {
         Some(self.drawn[(self.next + DRAWN_AHEAD - 1) % DRAWN_AHEAD])

@@ -41,7 +41,7 @@ impl From<Work> for Component {
 pub struct ComponentProbe(Arc<AtomicU8>);
 
 impl ComponentProbe {
-    /// The component that is running now.
+    /// Returns the component that is running now.
     #[must_use]
     pub fn now(&self) -> Component {
         Component::ALL[usize::from(self.0.load(Ordering::Relaxed))]

@@ -45,12 +45,12 @@ pub(crate) struct Processor {
 }
 
 impl Processor {
-    /// Work queued and not done at `now_ns`.
+    /// Returns the work queued and not done at `now_ns`.
     pub(crate) fn backlog_ns(&self, now_ns: u64) -> u64 {
         self.free_ns.saturating_sub(now_ns)
     }
 
-    /// Busy time up to `now_ns`: the time passed, less the gaps without work.
+    /// Returns the busy time up to `now_ns`: the time passed, less the gaps without work.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         now_ns - self.idle_ns - now_ns.saturating_sub(self.free_ns)
     }
@@ -94,7 +94,7 @@ impl SimDriver {
         (commands.collect(), replaced.served_ns)
     }
 
-    /// The tag of the command in service at `spindle`.
+    /// Returns the tag of the command in service at `spindle`.
     #[inline]
     pub(crate) fn in_service(&self, spindle: u16) -> Option<Tag> {
         self.spindles[usize::from(spindle)].in_service().copied()

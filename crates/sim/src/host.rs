@@ -19,13 +19,13 @@ pub type AccessesError = Box<dyn Error + Send + Sync>;
 /// [`ClosedLoop`](crate::ClosedLoop) is the plain one, [`Workers`](crate::Workers) the general one. A simulation is
 /// compiled for each, so that the plain loop pays nothing for what the other can do.
 pub trait Host {
-    /// A segment begins. Segments are counted from 1.
+    /// Begins a segment. Segments are counted from 1.
     fn begin_segment(&mut self, now_ns: u64, index: u32);
 
-    /// The next operation to issue at time zero; `None` when there are no more.
+    /// Returns the next operation to issue at time zero; `None` when there are no more.
     fn first(&mut self) -> Option<HostOperation<()>>;
 
-    /// When the host next issues an operation by the clock; `u64::MAX` for never.
+    /// Returns when the host next issues an operation by the clock; `u64::MAX` for never.
     fn next_issue_ns(&self) -> u64;
 
     /// Issues the operation due at `now_ns`, if there is one.
@@ -34,19 +34,19 @@ pub trait Host {
     /// If the next access cannot be read.
     fn issue_due(&mut self, now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError>;
 
-    /// An operation is answered. Returns the operation that the host issues at once in reply.
+    /// Records that operation `id` is answered. Returns the operation that the host issues at once in reply.
     fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>>;
 
-    /// An access that will be issued soon, for the array to prefetch.
+    /// Returns an access that will be issued soon, for the array to prefetch.
     fn prefetch_hint(&self) -> Option<Access>;
 
-    /// Whether the host has nothing more to issue and everything is answered.
+    /// Returns whether the host has nothing more to issue and everything is answered.
     fn is_done(&self) -> bool;
 
-    /// Operations issued since the beginning.
+    /// Returns the operations issued since the beginning.
     fn issued(&self) -> Moved;
 
-    /// Operations answered since the segment began.
+    /// Returns the operations answered since the segment began.
     fn answered_in_segment(&self) -> u64;
 
     /// Ends the segment from `start_ns` to `end_ns` and returns its measurements.
@@ -102,9 +102,9 @@ pub struct DirectionMeasures {
     pub answered: Moved,
     /// Their response times, summed.
     pub response_sum_ns: u128,
-    /// The shortest; 0 if there are none.
+    /// Shortest response time; 0 if there are none.
     pub least_ns: u64,
-    /// The longest.
+    /// Longest response time.
     pub most_ns: u64,
     /// 95th percentile, within 0.1 %; known once the segment has ended.
     pub p95_ns: u64,
@@ -128,7 +128,7 @@ impl HostMeasures {
         }
     }
 
-    /// As [`new`](Self::new), with reads and writes measured separately.
+    /// Creates measures as [`new`](Self::new) does, with reads and writes measured separately.
     pub(crate) fn by_direction() -> Self {
         let by_direction = std::array::from_fn(|_| DirectionMeasures {
             answered: Moved::default(),
@@ -185,7 +185,7 @@ impl HostMeasures {
         }
     }
 
-    /// The deviation from Little's law. The utilization law is left at zero.
+    /// Returns the deviation from Little's law. The utilization law is left at zero.
     #[must_use]
     pub fn littles_law(&self) -> Laws {
         let under_way_ns = difference(self.waited_after_ns, self.waited_before_ns);
@@ -199,7 +199,7 @@ impl HostMeasures {
     }
 }
 
-/// Each is exact; the difference of two large sums would not be in floating point.
+/// Subtracts as integers. Each sum is exact; in floating point the difference of two large sums would not be.
 fn difference(after: u128, before: u128) -> f64 {
     if after >= before { (after - before) as f64 } else { -((before - after) as f64) }
 }

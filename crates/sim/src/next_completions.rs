@@ -29,19 +29,19 @@ pub struct NextCompletions {
 }
 
 impl NextCompletions {
-    /// A tournament of `spindles` idle spindles.
+    /// Creates a tournament of `spindles` idle spindles.
     pub fn new(spindles: usize) -> Self {
         let nodes = 2 * spindles.next_power_of_two();
         Self { times_ns: vec![u64::MAX; nodes], winners: vec![0; nodes] }
     }
 
-    /// When the first spindle completes; `u64::MAX` if all are idle.
+    /// Returns when the first spindle completes; `u64::MAX` if all are idle.
     #[inline]
     pub fn earliest_ns(&self) -> u64 {
         self.times_ns[1]
     }
 
-    /// The spindle that completes first, if any is busy.
+    /// Returns the spindle that completes first, if any is busy.
     #[inline]
     pub fn earliest(&self) -> Option<u16> {
         (self.earliest_ns() != u64::MAX).then_some(self.winners[1])

@@ -2,7 +2,7 @@
 
 use strewn_workload::ExponentialGaps;
 
-/// A limit for each second.
+/// A limit per second.
 #[derive(Debug, Clone)]
 pub enum Rate {
     /// Operations at equal intervals.
@@ -33,7 +33,7 @@ impl Schedule {
         self.next_ns
     }
 
-    /// An operation was issued.
+    /// Records that an operation of `bytes` was issued.
     pub(crate) fn passed(&mut self, bytes: u64) {
         let (amount, per_second) = match &mut self.rate {
             Rate::Operations(per_second) => (1, *per_second),

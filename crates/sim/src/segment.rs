@@ -78,19 +78,19 @@ pub struct SpindleGroup {
 }
 
 impl SpindleGroup {
-    /// Mean share of time that a spindle is busy, 0 to 1.
+    /// Returns the mean share of time that a spindle is busy, 0 to 1.
     #[must_use]
     pub fn utilization(&self, length_ns: u64) -> f64 {
         ratio(self.busy_ns as f64, length_ns as f64 * f64::from(self.spindles))
     }
 
-    /// Mean number of commands at a spindle, in service or waiting.
+    /// Returns the mean number of commands at a spindle, in service or waiting.
     #[must_use]
     pub fn mean_queue_depth(&self, length_ns: u64) -> f64 {
         ratio(self.residence_ns as f64, length_ns as f64 * f64::from(self.spindles))
     }
 
-    /// Mean service time in nanoseconds.
+    /// Returns the mean service time in nanoseconds.
     #[must_use]
     pub fn mean_service_ns(&self) -> f64 {
         ratio(self.service_ns as f64, self.commands as f64)
@@ -123,7 +123,7 @@ impl Laws {
     /// Largest permitted deviation: 0.1 %.
     pub const TOLERANCE: f64 = 0.001;
 
-    /// Whether both laws hold.
+    /// Returns whether both laws hold.
     #[must_use]
     pub fn hold(&self) -> bool {
         self.littles_law_unexplained <= Self::TOLERANCE

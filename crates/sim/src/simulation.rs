@@ -155,19 +155,19 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         self.failures.insert(later, (at_ns, spindle));
     }
 
-    /// A probe that reads, from any thread, which component of this simulation is running.
+    /// Returns a probe that reads, from any thread, which component of this simulation is running.
     #[must_use]
     pub fn component_probe(&self) -> ComponentProbe {
         self.driver.components.at_work()
     }
 
-    /// The array.
+    /// Returns the array.
     #[must_use]
     pub fn array(&self) -> &A {
         &self.array
     }
 
-    /// Whether the host has nothing more to issue and everything is answered. A closed loop is never done.
+    /// Returns whether the host has nothing more to issue and everything is answered. A closed loop is never done.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.host.is_done()
@@ -247,9 +247,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         }
     }
 
-    // The path of every operation is inlined into this loop and four other functions, here and in the crates below, by
-    // `#[inline(always)]`. With a profile the compiler does so by itself; without one it makes forty functions of the
-    // path, with a sixth more instructions.
+    // `#[inline(always)]` inlines the path of every operation into this loop and four other functions, here and in the
+    // crates below. With a profile the compiler does so by itself; without one it splits the path into forty functions,
+    // with a sixth more instructions.
     /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times,
     /// acknowledgements come first, then spindles, then the timer, then operations that the host issues by the clock.
     #[inline(always)]
@@ -277,8 +277,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
                 completed.commands += 1;
                 completed.service_ns += completion.service_ns;
                 completed.residence_ns += completion.at_ns - completion.arrived_ns;
-                // The command that it starts now completes about as many events later as there are spindles: time
-                // enough to prefetch what the array will look up then.
+                // The command that the spindle starts now completes about as many events later as there are spindles.
+                // That is time enough to prefetch what the array will then look up.
                 if let Some(tag) = driver.in_service(spindle) {
                     self.array.hint_completion(tag);
                 }
@@ -329,7 +329,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         }
     }
 
-    /// The processor's work since `before`, computed from counts and costs, and its busy time, both in nanoseconds.
+    /// Returns the processor's work since `before`, computed from counts and costs, and its busy time, both in
+    /// nanoseconds.
     fn processor_since(&self, before: &ProcessorAt) -> (f64, u64) {
         let now = &self.processor_before;
         let costs = self.array.processor_costs();
@@ -347,7 +348,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         (if (0.0..=rounding_ns).contains(&off_ns) { busy_ns as f64 } else { served_ns }, busy_ns)
     }
 
-    /// Each command sent was completed by a spindle, returned by a failed one, or is still at one.
+    /// Asserts that each command sent was completed by a spindle, returned by a failed one, or is still at one.
     fn assert_every_command_is_accounted_for(&self) {
         let at_spindles: usize =
             self.driver.spindles.iter().map(SimulatedSpindle::outstanding).sum();

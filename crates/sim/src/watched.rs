@@ -19,7 +19,7 @@ pub struct Watched<H> {
 }
 
 impl<H: Host> Watched<H> {
-    /// Wraps `host`; `watch` is called for each operation.
+    /// Wraps `host`. `watch` is called for each operation.
     pub fn new(host: H, watch: Option<Watch>) -> Self {
         Self { host, watch, issued: Vec::new(), measured: HostMeasures::by_direction() }
     }

@@ -8,7 +8,7 @@ use crate::pace::{Rate, Schedule};
 
 /// Where a worker's accesses come from.
 pub trait Accesses: Send {
-    /// The next access; `None` when there are no more.
+    /// Returns the next access; `None` when there are no more.
     ///
     /// # Errors
     /// If it cannot be read, for example from a damaged file.
@@ -79,7 +79,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker in a closed loop that starts with the run and never ends.
+    /// Creates a worker in a closed loop that starts with the run and never ends.
     #[must_use]
     pub fn closed_loop(accesses: Box<dyn Accesses>, outstanding: u32) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl Worker {
 /// use strewn_sim::{Rate, Worker, Workers};
 /// use strewn_workload::{AccessSpecification, Pattern, PatternStream};
 ///
-/// // Two workers with 8 outstanding on halves of a file of 8 GiB, one of them at 100 reads a second and no more.
+/// // Two workers with 8 outstanding on halves of a file of 8 GiB, one of them limited to 100 reads a second.
 /// let specification = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 /// let pattern = Pattern::from(&specification);
 /// let worker = |half: u64| {
@@ -122,7 +122,7 @@ impl Worker {
 #[derive(Default)]
 pub struct Workers {
     workers: Vec<State>,
-    /// When each issues next; `u64::MAX` for not before something else happens.
+    /// When each worker issues next; `u64::MAX` if it waits for something else to happen.
     due_ns: Vec<u64>,
     next: usize,
     next_ns: u64,
@@ -136,7 +136,7 @@ pub struct Workers {
     issued_moved: Moved,
     measured: Option<HostMeasures>,
     outstanding: u32,
-    /// The number outstanding over time, since the segment began, up to `counted_ns`.
+    /// Integral of the number outstanding over time, from the start of the segment to `counted_ns`.
     outstanding_ns: u128,
     counted_ns: u64,
 }
@@ -166,7 +166,7 @@ struct State {
     issued_bytes: u64,
     /// It issues nothing more.
     exhausted: bool,
-    /// It was found to be done.
+    /// `unfinished` no longer counts it.
     counted_done: bool,
 }
 
@@ -229,11 +229,11 @@ impl State {
             .max(self.not_before_ns)
             .max(schedule.map_or(0, Schedule::next_ns))
             .max(now_ns);
-        // At its end it is woken to find that its time is over.
+        // The worker is woken at its end time, to find that its time is over.
         Ok(due_ns.min(self.end_ns().max(now_ns)))
     }
 
-    /// The access that is due; none if the worker's time is over.
+    /// Returns the access that is due; none if the worker's time is over.
     fn take(&mut self, now_ns: u64) -> Option<Access> {
         if now_ns >= self.end_ns() {
             self.exhausted = true;
@@ -264,7 +264,7 @@ impl State {
 }
 
 impl Workers {
-    /// A host of `workers`.
+    /// Creates a host of `workers`.
     #[must_use]
     pub fn new(workers: Vec<Worker>) -> Self {
         let state = |worker: Worker| State {
@@ -321,7 +321,7 @@ impl Workers {
         self.due_ns[index] = match state.due_ns(now_ns) {
             Ok(due_ns) => due_ns,
             Err(failure) => {
-                // Reported when its access is due, which is at once.
+                // The failure is reported when the access is due, which is at once.
                 self.failure = self.failure.take().or(Some(failure));
                 now_ns
             }
@@ -337,7 +337,7 @@ impl Workers {
         (self.next, self.next_ns) = next.map_or((0, u64::MAX), |(index, due)| (index, *due));
     }
 
-    /// After something happened to a worker.
+    /// Updates a worker after an event of its own, and starts the next group if this one is done.
     fn go_on(&mut self, now_ns: u64, index: usize) {
         self.update_due(now_ns, index);
         let group = self.group;

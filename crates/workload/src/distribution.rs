@@ -75,7 +75,7 @@ pub(crate) struct Zone {
 }
 
 impl RandomPlaces {
-    /// `unit_sectors` is the smallest alignment: the size of a place that has a rank.
+    /// Prepares the distribution. `unit_sectors` is the smallest alignment: the size of a place that has a rank.
     pub(crate) fn new(
         distribution: &Distribution,
         region_sectors: u64,
@@ -111,9 +111,8 @@ impl RandomPlaces {
         }
     }
 
-    /// A sector to begin at, a multiple of `alignment_sectors`. An access that would end past
-    /// `region_sectors` is to be moved by the caller, which happens with [`RandomPlaces::AnyByte`]
-    /// alone.
+    /// Draws a sector to begin at, a multiple of `alignment_sectors`. The caller moves an access that would end past
+    /// `region_sectors`, which happens with [`RandomPlaces::AnyByte`] only.
     pub(crate) fn draw(
         &mut self,
         rng: &mut Rng,
@@ -122,7 +121,7 @@ impl RandomPlaces {
         alignment_sectors: u64,
         unit_sectors: u64,
     ) -> u64 {
-        // Where an access that begins at a sector can really begin.
+        // The last sector at which the access still fits.
         let last = (region_sectors - sectors) / alignment_sectors * alignment_sectors;
         let fitting = |sector: u64| (sector / alignment_sectors * alignment_sectors).min(last);
         match self {
@@ -156,7 +155,7 @@ impl RandomPlaces {
                 let percent = rng.below(100);
                 let found = zones.iter().find(|zone| percent < zone.below_percent);
                 let Some(zone) = found else { return 0 };
-                // Whole places of the zone; one at its beginning where it is shorter than one.
+                // Whole places of the zone. A zone shorter than one place has one, at its beginning.
                 let places = (zone.sectors / alignment_sectors).max(1);
                 fitting(zone.first_sector + rng.below(places) * alignment_sectors)
             }
@@ -164,8 +163,8 @@ impl RandomPlaces {
     }
 }
 
-/// Scatters ranks over places, one to one: multiplies by a number near the golden section of the
-/// number of places that shares no factor with it.
+/// Scatters ranks over places, one to one: multiplies by a number near the golden section of the number of places that
+/// shares no factor with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     places: u64,
@@ -188,7 +187,7 @@ impl Scatter {
         Self { places, multiplier, first }
     }
 
-    /// The place of `rank`, counted from 0.
+    /// Returns the place of `rank`, counted from 0.
     fn place_of(&self, rank: u64) -> u64 {
         let product = u128::from(rank) * u128::from(self.multiplier) + u128::from(self.first);
         (product % u128::from(self.places)) as u64
@@ -228,7 +227,7 @@ impl Zipf {
         zipf
     }
 
-    /// A rank from 0.
+    /// Draws a rank, counted from 0.
     fn rank(&self, rng: &mut Rng) -> u64 {
         loop {
             let span = self.integral_of_first - self.integral_of_last;
@@ -242,16 +241,16 @@ impl Zipf {
         }
     }
 
-    /// `x^-theta`.
+    /// Returns `x^-theta`.
     fn density(&self, x: f64) -> f64 {
         libm::exp(-self.theta * libm::log(x))
     }
 
-    /// The integral of the density from 1 to `x`.
+    /// Returns the integral of the density from 1 to `x`.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         let t = (1.0 - self.theta) * log;
-        // Of (e^t - 1) / t, also where t is near 0.
+        // (e^t - 1) / t, also near t = 0.
         let ratio = if t.abs() > 1e-8 { libm::expm1(t) / t } else { 1.0 + t / 2.0 };
         ratio * log
     }

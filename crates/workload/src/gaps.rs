@@ -18,13 +18,13 @@ pub struct ExponentialGaps {
 }
 
 impl ExponentialGaps {
-    /// Gaps between events, `per_second` on average (at least 1).
+    /// Creates gaps between events, `per_second` on average (at least 1).
     #[must_use]
     pub fn new(per_second: u64, seed: u64) -> Self {
         Self { mean_ns: 1e9 / per_second.max(1) as f64, rng: Rng::new(seed) }
     }
 
-    /// The next gap, in nanoseconds.
+    /// Draws the next gap, in nanoseconds.
     pub fn next_ns(&mut self) -> u64 {
         // The argument is never 0.
         (-libm::log(1.0 - self.rng.unit()) * self.mean_ns) as u64

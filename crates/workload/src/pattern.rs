@@ -17,7 +17,7 @@ pub struct PatternLine {
     /// The percentage of this line's accesses that go to a random place, 0 to 100; the others are
     /// sequential.
     pub random_percent: u8,
-    /// Accesses start at a multiple of so many bytes: a positive multiple of 512.
+    /// Accesses start at a multiple of this many bytes: a positive multiple of 512.
     pub alignment_bytes: u32,
     /// Accesses in a burst, after which a line is drawn again; 0 counts as 1.
     pub burst_accesses: u32,
@@ -96,8 +96,8 @@ impl From<&AccessSpecification> for Pattern {
 }
 
 impl Pattern {
-    /// The plain specification that draws the same accesses, if there is one: without delays and
-    /// bursts, with one alignment, with percentages for weights and places drawn as Iometer does.
+    /// Returns the plain specification that draws the same accesses, if there is one: no delays or
+    /// bursts, one alignment, percentages for weights, and places drawn as Iometer does.
     #[must_use]
     pub fn as_specification(&self) -> Option<AccessSpecification> {
         let first = self.lines.first()?;
@@ -122,7 +122,7 @@ impl Pattern {
         AccessSpecification::new(self.name.clone(), lines, first.alignment_bytes).ok()
     }
 
-    /// Mean bytes of an access.
+    /// Returns the mean bytes of an access.
     #[must_use]
     pub fn mean_bytes(&self) -> f64 {
         let weights: f64 = self.lines.iter().map(|line| f64::from(line.weight)).sum();

@@ -10,7 +10,7 @@ use strewn_base::Rng;
 pub struct PacedAccess {
     /// The access.
     pub access: Access,
-    /// How long the host waits before it issues the access, in nanoseconds from when it could.
+    /// How long the host waits before it issues the access, in nanoseconds from when it could have.
     pub delay_ns: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct PatternStream {
     region_sectors: u64,
     /// The smallest alignment.
     unit_sectors: u64,
-    /// For reads, then for writes; one if both have the same distribution.
+    /// One for reads, one for writes; a single one if both have the same distribution.
     places: Vec<RandomPlaces>,
     /// Where a sequential access begins: for reads, then for writes; or one for both.
     next_sector: Vec<u64>,
@@ -46,8 +46,8 @@ struct Line {
 }
 
 impl PatternStream {
-    /// A stream of `pattern` over the `region_sectors` sectors that start at
-    /// `region_first_sector`, repeatable by `seed`.
+    /// Creates a stream of `pattern` over the `region_sectors` sectors that start at `region_first_sector`, repeatable
+    /// by `seed`.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl PatternStream {
         })
     }
 
-    /// The next access. The first of each burst has the delay of its line.
+    /// Draws the next access. The first of each burst has the delay of its line.
     pub fn next_access(&mut self) -> PacedAccess {
         let mut delay_ns = 0;
         if self.left_of_burst == 0 {
@@ -155,7 +155,7 @@ mod tests {
         Pattern { name: "p".into(), lines, distributions, sequence: Sequence::AnyAccess }
     }
 
-    /// What makes it right to run a plain specification by the plain stream.
+    /// This is why a plain specification may be run by the plain stream.
     #[test]
     fn a_plain_pattern_draws_what_its_specification_draws() {
         let line = |bytes, percent_of_accesses, read_percent, random_percent| AccessLine {

@@ -18,13 +18,13 @@ const FILE_SERVER_SIZES: [(u32, u8); 8] = [
     (64 << 10, 10),
 ];
 
-/// The names that [`AccessSpecification::shipped`] knows.
+/// Returns the names that [`AccessSpecification::shipped`] knows.
 pub fn shipped_names() -> &'static [&'static str] {
     &[FILE_SERVER]
 }
 
 impl AccessSpecification {
-    /// The shipped specification called `name`; `None` if there is none.
+    /// Returns the shipped specification called `name`; `None` if there is none.
     ///
     /// | name | contents |
     /// |---|---|
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(AccessSpecification::shipped("File Server"), None);
     }
 
-    /// 11.08 KiB: what turns accesses per second into MiB per second.
+    /// 11.08 KiB, which turns accesses per second into MiB per second.
     #[test]
     fn file_server_mean() {
         let file_server = AccessSpecification::shipped("file-server").unwrap();

@@ -28,7 +28,7 @@ pub struct AccessSpecification {
 }
 
 impl AccessSpecification {
-    /// A specification of `lines`. Its accesses start at multiples of `alignment_bytes`.
+    /// Creates a specification of `lines`. Its accesses start at multiples of `alignment_bytes`.
     ///
     /// # Errors
     ///
@@ -65,22 +65,22 @@ impl AccessSpecification {
         Ok(Self { name, lines, alignment_bytes })
     }
 
-    /// The name of the specification.
+    /// Returns the name of the specification.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The kinds of access it mixes.
+    /// Returns the kinds of access it mixes.
     pub fn lines(&self) -> &[AccessLine] {
         &self.lines
     }
 
-    /// Every access starts at a multiple of so many bytes.
+    /// Returns the alignment: every access starts at a multiple of this many bytes.
     pub fn alignment_bytes(&self) -> u32 {
         self.alignment_bytes
     }
 
-    /// Mean bytes of an access.
+    /// Returns the mean bytes of an access.
     pub fn mean_bytes(&self) -> f64 {
         let bytes_of_100: u64 = self
             .lines
@@ -90,7 +90,7 @@ impl AccessSpecification {
         bytes_of_100 as f64 / 100.0
     }
 
-    /// The share of accesses that read, 0 to 1.
+    /// Returns the share of accesses that read, 0 to 1.
     pub fn read_fraction(&self) -> f64 {
         let reads_of_10_000: u32 = self
             .lines
@@ -107,12 +107,12 @@ impl AccessSpecification {
     }
 }
 
-/// Whether accesses may have this size or alignment.
+/// Returns whether accesses may have this size or alignment.
 pub(crate) fn is_whole_sectors(bytes: u32) -> bool {
     bytes > 0 && u64::from(bytes).is_multiple_of(SECTOR_BYTES)
 }
 
-/// The whole sectors in `bytes`.
+/// Returns the whole sectors in `bytes`.
 pub(crate) fn sectors_in(bytes: u32) -> u32 {
     bytes / SECTOR_BYTES as u32
 }

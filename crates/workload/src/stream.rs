@@ -107,7 +107,7 @@ struct Slot {
 }
 
 impl AccessStream {
-    /// A stream of `specification` over the `region_sectors` sectors that start at
+    /// Creates a stream of `specification` over the `region_sectors` sectors that start at
     /// `region_first_sector`, repeatable by `seed`.
     ///
     /// # Errors
@@ -142,7 +142,7 @@ impl AccessStream {
         })
     }
 
-    /// The next access.
+    /// Draws the next access.
     #[inline(always)]
     pub fn next_access(&mut self) -> Access {
         let slot = self.grid[self.rng.below(100) as usize];

@@ -191,7 +191,7 @@ pub(crate) struct BenchArguments {
     pub(crate) json: bool,
 }
 
-/// Reads the command line, the program's name first.
+/// Parses the command line, which begins with the program's name.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let command = Arguments::command().color(color_among(&words));
@@ -199,7 +199,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Argumen
     matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(suggest_run)
 }
 
-/// The value of `--color`, found before parsing, so that it applies to parse errors too.
+/// Returns the value of `--color`, found before parsing so that it applies to parse errors too.
 fn color_among(words: &[OsString]) -> ColorChoice {
     let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
     let after = |index: usize| words.get(index + 1).copied();

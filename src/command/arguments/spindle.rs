@@ -87,8 +87,8 @@ pub(crate) struct SpindleArguments {
 }
 
 impl SpindleArguments {
-    /// A flag given without the flag that it depends on, and that flag. The parser lets it pass if a third flag excludes
-    /// the one that it depends on.
+    /// Returns a flag that was given without the flag that it requires, and that flag. The parser misses this if a
+    /// third flag excludes the required one.
     pub(crate) fn stray_flag(&self) -> Option<(&'static str, &'static str)> {
         let of_a_loop = [
             ("--sectors", self.sectors.is_some()),

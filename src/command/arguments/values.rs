@@ -1,4 +1,4 @@
-//! Reading the values of flags: each refusal says what to give instead.
+//! Parses the values of flags; each error says what to give instead.
 
 use strewn::formats::trace::SpeedUp;
 use strewn::report::ChartSize;

@@ -58,7 +58,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     }
 }
 
-/// Largest number of findings that are listed one by one.
+/// Most findings that are listed one by one.
 const FINDINGS_SHOWN: usize = 100;
 
 fn lines(report: &CheckReport) -> String {

@@ -54,7 +54,7 @@ pub(super) struct CreateArguments {
     force: bool,
 }
 
-/// Makes an array.
+/// Creates an array.
 pub(super) fn create(arguments: &CreateArguments) -> Result<Ending, Failure> {
     let created =
         assembly::create(&arguments.options()).map_err(|error| super::not_changed(&error))?;
@@ -67,7 +67,7 @@ impl CreateArguments {
         let parity = self.layout.parity_spindles();
         let given = self.spindles.as_ref().map(Vec::len);
         let of_given = given.map(|given| u16::try_from(given).unwrap_or(u16::MAX));
-        // The parser wants one of both.
+        // The parser requires one of the two.
         let of_given = of_given.map_or(0, |given| given.saturating_sub(parity));
         CreateOptions {
             directory: self.directory.clone(),
@@ -102,7 +102,6 @@ fn made(arguments: &CreateArguments, created: &CreatedArray) -> String {
     );
     for (path, bytes) in &created.wasted {
         let (path, bytes) = (path.display(), Bytes(*bytes).approximately());
-        // Nothing fails to be written into a text.
         let _ = writeln!(
             text,
             "{path} is larger than the smallest spindle: {bytes} of it are of no use."

@@ -34,7 +34,6 @@ pub(super) fn destroy(arguments: &DestroyArguments) -> Result<Ending, Failure> {
     }
     let destroyed = assembly::destroy(directory).map_err(|error| super::not_changed(&error))?;
     let mut text = format!("Destroyed the array in {}.\n", directory.display());
-    // Nothing fails to be written into a text.
     for path in &destroyed.wiped {
         let _ = writeln!(text, "{}: no longer of an array.", path.display());
     }

@@ -66,7 +66,7 @@ enum ArrayAction {
     Destroy(destroy::DestroyArguments),
 }
 
-/// Does it.
+/// Runs the subcommand.
 pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
     match &arguments.action {
         ArrayAction::Create(arguments) => create::create(arguments),
@@ -96,12 +96,12 @@ impl ArrayDirectory {
     }
 }
 
-/// Reads the number of a spindle.
+/// Parses the number of a spindle.
 fn spindle_number(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| "give the number of a spindle, counted from 0".to_owned())
 }
 
-/// The failure of an array that cannot be opened or read.
+/// Returns the failure for an array that cannot be opened or read.
 fn not_assembled(error: &AssemblyError) -> Failure {
     match error {
         AssemblyError::Io { .. } => Failure::failed(error.to_string()).with_help(error.remedy()),
@@ -109,7 +109,7 @@ fn not_assembled(error: &AssemblyError) -> Failure {
     }
 }
 
-/// The failure of a change to an array. Nothing was written, unless a device failed to write.
+/// Returns the failure for a change to an array. Nothing was written, unless a device failed during the write.
 fn not_changed(error: &ChangeError) -> Failure {
     match error {
         ChangeError::Assembly(error) => not_assembled(error),

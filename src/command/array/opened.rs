@@ -1,4 +1,4 @@
-//! An array that is there, opened and started.
+//! Opening and starting an existing array.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,15 +13,15 @@ use strewn_live::starting::{StartError, StartedArray, start};
 
 use super::not_assembled;
 
-/// How devices are asked.
+/// The I/O backend of the devices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Io {
-    /// io_uring where the kernel has it and allows it, otherwise threads.
+    /// io_uring where the kernel supports and allows it, otherwise threads.
     #[default]
     Auto,
-    /// io_uring, or not at all.
+    /// io_uring only.
     Uring,
-    /// Some threads a device.
+    /// Several threads per device.
     Threads,
 }
 
@@ -35,7 +35,7 @@ impl From<Io> for IoBackend {
     }
 }
 
-/// Opens the array in `directory`; what is wrong and does not keep it from starting is said.
+/// Opens the array in `directory`, and prints a warning for each problem that does not keep it from starting.
 pub(crate) fn open_array(
     directory: &Path,
     options: OpenOptions,
@@ -46,25 +46,25 @@ pub(crate) fn open_array(
     Ok(assembled)
 }
 
-/// Says what is wrong with an array that is opened in spite of it.
+/// Prints a warning for each problem of an array that was opened in spite of it.
 pub(crate) fn say_problems(assembled: &AssembledArray) {
     for problem in &assembled.problems {
         terminal::say(&format!("warning: {problem}"));
     }
 }
 
-/// How an array that was opened is made.
+/// Returns the configuration of an opened array.
 pub(crate) fn config_of(assembled: &AssembledArray) -> Result<ArrayConfig, Failure> {
     let config = assembled.configuration.array();
     config.map_err(|error| Failure::bad_input(error.to_string(), error.remedy()))
 }
 
-/// The devices of an array that is read while it does not run, and its label.
+/// Returns the devices of an array that is read while it is not running, and its label.
 pub(crate) fn devices_at_rest(
     assembled: AssembledArray,
     io: Io,
 ) -> Result<(RealDevices, Label), Failure> {
-    // The newest label may be the log's, which is of another size.
+    // The newest label may be the log's, whose size differs.
     let label = assembled.label_of(Some(0));
     let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
     let devices = open_devices(files, io.into())
@@ -72,10 +72,10 @@ pub(crate) fn devices_at_rest(
     Ok((devices, label))
 }
 
-/// What takes less long than this need not say how far it is.
+/// Work shorter than this prints no progress.
 const SAY_AFTER: Duration = Duration::from_secs(2);
 
-/// Says how far something long is: a line for a tenth, and not too many.
+/// Prints the progress of long work in tenths, at limited intervals.
 pub(crate) struct Tenths {
     what: &'static str,
     said: u32,
@@ -87,7 +87,7 @@ impl Tenths {
         Self { what, said: 0, said_at: Instant::now() }
     }
 
-    /// `done` of it is done, 0 to 1.
+    /// Reports that the fraction `done`, 0 to 1, is complete.
     pub(crate) fn are(&mut self, done: f64) {
         let tenths = (done * 10.0) as u32;
         if tenths > self.said && self.said_at.elapsed() >= SAY_AFTER {
@@ -97,12 +97,12 @@ impl Tenths {
     }
 }
 
-/// Starts what was opened.
+/// Starts an opened array.
 pub(crate) fn start_array(assembled: AssembledArray, io: Io) -> Result<StartedArray, Failure> {
     start(assembled, io.into()).map_err(|error| not_started(&error))
 }
 
-/// An array that does not start.
+/// Returns the failure for an array that does not start.
 pub(crate) fn not_started(error: &StartError) -> Failure {
     Failure::failed(format!("the array does not start: {error}")).with_help(error.remedy())
 }

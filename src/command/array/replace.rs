@@ -41,7 +41,7 @@ pub(crate) struct ReplaceArguments {
     io: Io,
 }
 
-/// What is replaced.
+/// The device to replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Replaced {
     Spindle(u16),
@@ -78,7 +78,7 @@ impl ReplaceArguments {
         ArrayLocation::Directory(self.directory.clone())
     }
 
-    /// What takes the place of the spindle at a position, or of the log as none.
+    /// Returns the replacement for the spindle at `position`, or for the log if it is `None`.
     fn new_device(&self, position: Option<u16>) -> ReplacementDevice {
         match &self.with {
             Some(path) => ReplacementDevice::Existing { path: path.clone(), force: self.force },
@@ -111,7 +111,7 @@ fn replace_spindle(arguments: &ReplaceArguments, spindle: u16) -> Result<Ending,
     Ok(Ending::Complete)
 }
 
-/// Rebuilds what is rebuilding, and shuts the array down; whether all is whole then.
+/// Rebuilds until done or interrupted, and shuts the array down. Returns whether the array is whole.
 fn rebuild(started: StartedArray) -> Result<bool, Failure> {
     let stop = terminal::stop_when_interrupted();
     let mut rebuilt = Tenths::of("rebuilt");
@@ -155,16 +155,16 @@ fn warn_of_lost_writes() {
     );
 }
 
-/// Brings what the log has to the spindles, as far as it can be had. A log that is not there has nothing; one that cannot be used
-/// has nothing either where that is accepted.
+/// Replays the log to the spindles, as far as possible. A missing log has nothing to replay, and an unusable one is
+/// treated the same if lost writes are accepted.
 fn bring_to_spindles(arguments: &ReplaceArguments, place: &ArrayLocation) -> Result<(), Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
     let log = look(place).ok().and_then(|status| status.log);
     let open_again = || match open(place, options) {
         Ok(assembled) => Ok(Some(assembled)),
-        // Whether it is the log alone is found out when it is replaced.
+        // The replacement finds out whether the log alone is unusable.
         Err(AssemblyError::Unusable { .. }) => Ok(None),
-        // It reads, and takes no label.
+        // The log can be read but not labelled.
         Err(AssemblyError::Io { path, .. })
             if arguments.lose_writes && Some(&path) == log.as_ref() =>
         {
@@ -178,10 +178,10 @@ fn bring_to_spindles(arguments: &ReplaceArguments, place: &ArrayLocation) -> Res
         Err(StartError::Restart(RestartError::LogBreaksOff(_))) if arguments.lose_writes => {
             let Some(assembled) = open_again()? else { return Ok(()) };
             let started = start_with_lost_writes(assembled, arguments.io.into());
-            // From here on nothing says any more that something is missing.
+            // After this the array no longer records that writes are missing.
             started.inspect(|_| warn_of_lost_writes())
         }
-        // It is replaced with all that it has.
+        // The log is replaced, and its contents are lost.
         Err(StartError::Restart(RestartError::Log(_))) if arguments.lose_writes => return Ok(()),
         started => started,
     };

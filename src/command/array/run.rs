@@ -102,7 +102,7 @@ pub(crate) struct ArrayRunArguments {
 }
 
 impl ArrayRunArguments {
-    /// The mix of operations and the alignment of random ones, where no file of another tool says.
+    /// Returns the mix of operations and the alignment of random ones, for runs without a workload file.
     fn accesses(&self) -> (AccessSpecificationChoice, u32) {
         let patterns = [
             (self.sequential_read, 100, 0),
@@ -118,7 +118,7 @@ impl ArrayRunArguments {
         given.unwrap_or((AccessSpecificationChoice::Shipped("file-server".to_owned()), 512))
     }
 
-    /// How the file under load is made larger.
+    /// Returns how to enlarge the file under load.
     const fn larger_file(&self) -> &'static str {
         match self.file {
             Some(_) => "give a larger --file, or none for all of the LUN",
@@ -179,7 +179,7 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
     let options = RunOptions { load, ..RunOptions::default() };
     let terminal = Terminal::of_run(&scenario, &options);
     let ran = live.run(&scenario, options.load.as_ref(), &terminal);
-    // Its bar is gone before anything is said.
+    // Clear the progress bar before anything is printed.
     drop(terminal);
     let LiveOutcome { results, map, problem } = ran.map_err(|error| match error {
         LiveError::Load(error) => refused_load(&error, larger_file),
@@ -192,7 +192,7 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
     if let Some(out) = out {
         let map = Some(&map).filter(|map| !map.arrays.is_empty());
-        // What a report shows of a scenario's file is here what the labels say of the array.
+        // In place of a scenario's file, the report shows the configuration from the labels.
         let shown = Shown { results: &results, map, scenario: Some(&configuration) };
         let files = output_files::of_run(&Shown { scenario: None, ..shown }, &json)?;
         let made = output_files::of_report(&shown, &arguments.pictures, arguments.table.format);
@@ -205,7 +205,7 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
     }
 }
 
-/// The failure of a workload that does not fit this array.
+/// Returns the failure for a workload that does not fit this array.
 fn refused_load(error: &LoadError, larger_file: &str) -> Failure {
     Failure::bad_input(error.to_string(), error.help_with(larger_file))
 }

@@ -59,7 +59,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     let server = match server {
         Ok(server) => server,
         Err(error) => {
-            // Nothing was asked for: it ends as it began.
+            // No client was served: the array ends as it started.
             let _ = serving.shut_down();
             return Err(refused(&error, arguments.socket.as_deref()));
         }
@@ -102,16 +102,16 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     }
 }
 
-/// What is wrong with an array while it is served, as far as it was said.
+/// The problems of a served array that were already reported.
 struct Health {
-    /// By position.
+    /// State of each spindle, by position.
     states: Vec<MemberState>,
     bad_blocks: u64,
     blocks_gone: u64,
 }
 
 impl Health {
-    /// Of an array that begins, of which all that its label says was said.
+    /// Starts from the array's label, whose problems were already reported.
     fn of(label: &Label) -> Self {
         Self { states: states(label), bad_blocks: 0, blocks_gone: 0 }
     }

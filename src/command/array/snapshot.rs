@@ -78,7 +78,7 @@ struct CopyArguments {
     force: bool,
 }
 
-/// Does it.
+/// Runs the subcommand.
 pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<Ending, Failure> {
     match &arguments.action {
         SnapshotAction::Create(named) => create(named),
@@ -136,7 +136,7 @@ fn list(arguments: &ListArguments) -> Result<Ending, Failure> {
     Ok(Ending::Complete)
 }
 
-/// A snapshot for other programs.
+/// Returns a snapshot as JSON.
 pub(super) fn json_of(snapshot: &Snapshot) -> serde_json::Value {
     json!({
         "name": snapshot.name,
@@ -145,11 +145,10 @@ pub(super) fn json_of(snapshot: &Snapshot) -> serde_json::Value {
     })
 }
 
-/// A line for each snapshot.
+/// Returns one line per snapshot.
 pub(super) fn lines(snapshots: &[Snapshot]) -> String {
     let mut text = String::new();
     for snapshot in snapshots {
-        // Nothing fails to be written into a text.
         let _ = writeln!(
             text,
             "snapshot           {}, taken {} at consistency point {}",
@@ -161,9 +160,9 @@ pub(super) fn lines(snapshots: &[Snapshot]) -> String {
     text
 }
 
-/// When a snapshot was taken, as in RFC 3339.
+/// Formats the time of a snapshot as RFC 3339.
 fn taken(snapshot: &Snapshot) -> String {
-    // What is written differently ends with the year 9999.
+    // RFC 3339 ends with the year 9999.
     let seconds = snapshot.taken_unix_seconds.min(253_402_300_799);
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string()
 }

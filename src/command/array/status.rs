@@ -29,7 +29,7 @@ pub(super) fn status(arguments: &StatusArguments) -> Result<Ending, Failure> {
     Ok(Ending::Complete)
 }
 
-/// The word for a spindle's state.
+/// Returns the word for a spindle's state.
 pub(super) fn state(state: MemberState, is_there: bool) -> &'static str {
     match (state, is_there) {
         (MemberState::Failed, _) => "failed",
@@ -39,7 +39,7 @@ pub(super) fn state(state: MemberState, is_there: bool) -> &'static str {
     }
 }
 
-/// The word for an array's condition.
+/// Returns the word for an array's condition.
 pub(super) fn condition(condition: Condition) -> &'static str {
     match condition {
         Condition::Whole => "whole",
@@ -78,7 +78,6 @@ fn lines(status: &Status) -> String {
         condition(status.condition),
         path(status.log.as_deref()),
     );
-    // Nothing fails to be written into a text.
     for (position, spindle) in status.spindles.iter().enumerate() {
         let state = state(spindle.state, spindle.path.is_some());
         let shown = path(spindle.path.as_deref());

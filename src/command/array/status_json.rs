@@ -1,4 +1,4 @@
-//! An array's status for other programs.
+//! An array's status as JSON.
 
 use serde_json::json;
 use strewn_live::assembly::Status;
@@ -6,7 +6,7 @@ use strewn_live::assembly::Status;
 use super::snapshot;
 use super::status::{condition, state};
 
-/// The status as JSON, sizes in bytes.
+/// Returns the status as JSON, sizes in bytes.
 pub(super) fn json(status: &Status) -> String {
     let configuration = &status.configuration;
     let spindles = status.spindles.iter().enumerate().map(|(position, spindle)| {

@@ -10,7 +10,7 @@ use strewn::terminal::{self, Ending, Failure};
 use super::{idle_spindle, on_or_off};
 use crate::command::arguments::SpindleArguments;
 
-/// Keeps `outstanding` commands at the drive and prints what it does in a second.
+/// Keeps `outstanding` commands at the drive, and prints its throughput and response times.
 pub(crate) fn run(
     profile: &Profile,
     outstanding: u32,

@@ -1,10 +1,10 @@
-//! A range of sector addresses as a person gives it.
+//! A range of sector addresses as given on the command line.
 
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// From one place on a drive up to another, which is not included.
+/// Addresses from one place on a drive up to, but not including, another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LbaRange {
     low: Bound,
@@ -18,10 +18,10 @@ enum Bound {
 }
 
 impl LbaRange {
-    /// All of a drive.
+    /// The whole drive.
     pub(crate) const WHOLE: Self = Self { low: Bound::Percent(0.0), high: Bound::Percent(100.0) };
 
-    /// On a drive of this capacity; it may end past that.
+    /// Converts the range to addresses on a drive of this capacity; the end may exceed it.
     pub(crate) fn lbas(&self, capacity_sectors: u64) -> Range<u64> {
         self.low.lba(capacity_sectors)..self.high.lba(capacity_sectors)
     }

@@ -1,4 +1,4 @@
-//! `strewn spindle`: a drive to look at and to measure.
+//! `strewn spindle`: studies and measures drives.
 
 mod closed_loop;
 mod lba_range;
@@ -21,7 +21,7 @@ pub(crate) use profile::load;
 
 const NO_CACHE_HELP: &str = "leave --cache on out, or add a [cache] table to the profile";
 
-/// Measures a drive, replays a trace, keeps a closed loop, or studies one drive or two.
+/// Fits a drive, replays a trace, runs a closed loop, or studies one or two drives.
 pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
     if let Some((flag, needs)) = arguments.stray_flag() {
         return Err(Failure::bad_input(
@@ -32,7 +32,7 @@ pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
     if let (Some(device), Some(out)) = (&arguments.fit, &arguments.out) {
         return spindle_fit::fit(device, out, arguments.force);
     }
-    // None only with --fit: the command line is parsed so.
+    // The parser allows no profile only with --fit.
     let profile = profile::load(arguments.profile.as_deref().unwrap_or_default())?;
     if let Some(trace) = &arguments.replay {
         replay::run(&profile, trace, arguments)
@@ -45,7 +45,7 @@ pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
     }
 }
 
-/// An idle spindle as the flags want it.
+/// Returns an idle spindle configured by the flags.
 fn idle_spindle<T: Copy>(
     drive: &Arc<Drive>,
     arguments: &SpindleArguments,

@@ -1,14 +1,14 @@
-//! Finding the profile of the drive that a person means.
+//! Finding the drive profile named on the command line.
 
 use std::path::Path;
 
 use strewn::spindle::Profile;
 use strewn::terminal::Failure;
 
-/// What the name of a profile's file ends in; any other word is the name of a shipped profile.
+/// Extension of a profile's file; any other argument is the name of a shipped profile.
 const EXTENSION: &str = "toml";
 
-/// Loads the profile of this name, or in this file.
+/// Loads the profile of this name or in this file.
 pub(crate) fn load(word: &str) -> Result<Profile, Failure> {
     let path = Path::new(word);
     if path.extension().is_some_and(|extension| extension == EXTENSION) {

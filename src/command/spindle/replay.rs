@@ -13,7 +13,7 @@ use super::trace::{Trace, ms};
 use super::{idle_spindle, on_or_off};
 use crate::command::arguments::SpindleArguments;
 
-/// Replays the trace at `path`; writes the response times and prints what they come to.
+/// Replays the trace at `path`, writes the response times, and prints a summary.
 pub(crate) fn run(
     profile: &Profile,
     path: &Path,
@@ -27,7 +27,7 @@ pub(crate) fn run(
         ));
     }
     let drive = Arc::new(Drive::new(profile)?);
-    // Set up first: a drive without a cache is known before the trace is read.
+    // Set up first, so that a missing cache is reported before the trace is read.
     let mut spindle = idle_spindle(&drive, arguments)?;
     let trace = Trace::read(path, &drive)?;
     let response_ns = replay(&mut spindle, &trace.arrivals)
@@ -35,7 +35,7 @@ pub(crate) fn run(
 
     if let Some(out) = &out {
         out.write(&responses_csv(&trace, &response_ns))?;
-        // The responses are all that is on it.
+        // Standard output carries the responses alone.
         if matches!(out, ResponsesFile::StandardOutput) {
             return Ok(Ending::Complete);
         }
@@ -66,7 +66,7 @@ fn responses_csv(trace: &Trace, response_ns: &[u64]) -> String {
     text
 }
 
-/// Mean, maximum, and percentiles by nearest rank; of at least one response.
+/// Returns the mean, maximum, and nearest-rank percentiles of at least one response.
 fn response_time(mut response_ns: Vec<u64>) -> ResponseTime {
     let sum: u128 = response_ns.iter().map(|ns| u128::from(*ns)).sum();
     let count = response_ns.len();

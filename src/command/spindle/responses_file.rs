@@ -1,4 +1,4 @@
-//! The file that response times are written into.
+//! The file that response times are written to.
 
 use std::fs;
 use std::io::{self, Write};
@@ -8,13 +8,13 @@ use strewn::terminal::{self, Failure};
 
 use crate::command::replace_file::Replacement;
 
-/// Where responses go, found fit for them before the replay.
+/// Where responses are written, checked before the replay.
 pub(crate) enum ResponsesFile {
     /// `-`.
     StandardOutput,
-    /// Something to write into that is no file: a device or a pipe.
+    /// A device or a pipe.
     Device(PathBuf),
-    /// A file, which need not be there yet.
+    /// A file, which need not exist yet.
     File(PathBuf),
 }
 
@@ -40,7 +40,7 @@ impl ResponsesFile {
         if present.is_dir() {
             return Err(unusable("is a directory"));
         }
-        // Through a symbolic link, so that the file is replaced and not the link.
+        // Resolve a symbolic link, so that the file is replaced and not the link.
         let file = path.canonicalize().ok().filter(|_| present.is_file());
         let Some(file) = file else { return Ok(Self::Device(path.to_owned())) };
         if trace.canonicalize().is_ok_and(|trace| trace == file) {
@@ -50,7 +50,7 @@ impl ResponsesFile {
         Ok(Self::File(file))
     }
 
-    /// Writes all of it, or nothing.
+    /// Writes all of the text or none.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         let (path, written) = match self {
             Self::StandardOutput => return terminal::print(text),
@@ -69,7 +69,7 @@ impl ResponsesFile {
     }
 }
 
-/// Whether a file can be made beside `path`; the modes of directories say too little of that.
+/// Tests by trial whether a file can be created beside `path`; directory permission bits do not tell.
 fn try_to_write(path: &Path) -> io::Result<()> {
     drop(Replacement::write(path, b"")?);
     Ok(())

@@ -9,7 +9,7 @@ use super::NO_CACHE_HELP;
 use crate::command::arguments::SpindleArguments;
 use crate::command::out_directory::OutDirectory;
 
-/// The file of `--out` that is not a chart.
+/// Name of the study's file in the directory of `--out`, beside the charts.
 const STUDY_FILE: &str = "drives.json";
 
 /// Studies the drives; prints tables or JSON, and draws charts.

@@ -1,4 +1,4 @@
-//! Traces: disk commands with the time of their arrival, as CSV, plain or gzip.
+//! Traces: disk commands with their arrival times, as CSV, plain or gzip.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -10,7 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use strewn::spindle::{Arrival, Command, CommandError, Direction, Drive};
 use strewn::terminal::Failure;
 
-/// The columns that are read, in the order of [`Row`]; all others are ignored.
+/// The columns that are read, in the order of [`Row`]; others are ignored.
 const COLUMNS: [&str; 5] = ["id", "arrival_ms", "lba", "sectors", "rw"];
 const ID: usize = 0;
 const ARRIVAL: usize = 1;
@@ -20,26 +20,26 @@ const RW: usize = 4;
 const COLUMNS_HELP: &str =
     "the first line names the columns; id, arrival_ms, lba, sectors and rw must be among them";
 
-/// A line of a trace is less; what is longer is no trace, and is not read to its end.
+/// Longest line of a trace; a longer one is not a trace, and the rest of it is not read.
 const LONGEST_LINE_BYTES: usize = 1 << 16;
-/// More commands than this are refused: they would take some gigabytes of memory.
+/// Largest number of commands: more would take gigabytes of memory.
 const MOST_COMMANDS: usize = 1 << 26;
-/// Thirty years: times in nanoseconds stay far below 2⁶⁴.
+/// Latest arrival: about thirty years, so that times in nanoseconds stay far below 2⁶⁴.
 const LATEST_ARRIVAL_MS: f64 = 1e12;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The commands of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
-    /// In the order of the file.
+    /// The commands, in the order of the file.
     pub(crate) arrivals: Vec<Arrival>,
-    /// As they stand in the file, one behind the other.
+    /// The ids, concatenated, as they stand in the file.
     ids: String,
     id_ends: Vec<usize>,
 }
 
 impl Trace {
-    /// Reads the trace in the file at `path`, all commands of which `drive` would take.
+    /// Reads the trace in the file at `path`; every command must fit `drive`.
     pub(crate) fn read(path: &Path, drive: &Drive) -> Result<Self, Failure> {
         let mut lines = Lines::open(path)?;
         let header = Header::read(&mut lines)?;
@@ -79,14 +79,14 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Of the commands, in order.
+    /// Returns the ids of the commands, in order.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.id_ends.iter().copied());
         starts.zip(&self.id_ends).map(|(start, end)| &self.ids[start..*end])
     }
 }
 
-/// Nanoseconds as milliseconds, exactly.
+/// Formats nanoseconds as milliseconds, exactly.
 pub(crate) fn ms(ns: u64) -> String {
     format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
 }
@@ -104,7 +104,7 @@ impl Display for Place<'_> {
     }
 }
 
-/// The lines of a file, one in memory at a time.
+/// The lines of a file, with one in memory at a time.
 struct Lines<'a> {
     place: Place<'a>,
     reader: Box<dyn BufRead>,
@@ -127,7 +127,7 @@ impl<'a> Lines<'a> {
         Ok(Self { place: Place { path, line: 0 }, reader, line: Vec::new(), gzip })
     }
 
-    /// The next line without its end, and where it is.
+    /// Returns the next line, without its line end, and its place.
     fn next(&mut self) -> Result<Option<(&str, Place<'a>)>, Failure> {
         self.line.clear();
         self.place.line += 1;
@@ -174,11 +174,11 @@ fn unreadable(place: Place<'_>, error: &io::Error, gzip: bool) -> Failure {
     }
 }
 
-/// Which field of a line is which.
+/// Which field of a line holds which column.
 struct Header {
-    /// By column that is read.
+    /// Index of the field of each column of [`COLUMNS`].
     positions: [usize; COLUMNS.len()],
-    /// Fields of a line.
+    /// Number of fields in a line.
     fields: usize,
 }
 
@@ -232,7 +232,7 @@ impl Header {
     }
 }
 
-/// A line, and in it the fields of [`COLUMNS`]: each with the byte it begins at.
+/// A line and its fields for [`COLUMNS`], each with its byte offset.
 struct Row<'a> {
     place: Place<'a>,
     line: &'a str,
@@ -281,11 +281,11 @@ impl Row<'_> {
         unquoted(self.cells[cell].0)
     }
 
-    /// What is wrong with a field.
+    /// Returns the failure for an invalid field.
     fn wrong(&self, cell: usize, what: impl Display, help: impl Into<String>) -> Failure {
         let (text, at) = self.cells[cell];
         let column = column(self.line, at);
-        // As much of it as a person reads.
+        // Show no more than a person would read.
         let shown: String = text.chars().take(40).collect();
         let (place, name) = (self.place, COLUMNS[cell]);
         Failure::bad_input(format!("{place}:{column}: {name}: \"{shown}\" {what}"), help)
@@ -305,7 +305,7 @@ impl Row<'_> {
     }
 }
 
-/// The fields of a line as they stand, each with the byte it begins at. Commas between quotes are a field's own.
+/// Returns the fields of a line as they stand, each with its byte offset. Commas inside quotes do not separate.
 fn fields(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut rest: Option<Range<usize>> = Some(0..line.len());
     std::iter::from_fn(move || {
@@ -325,7 +325,7 @@ fn unquoted(field: &str) -> &str {
     field.strip_prefix('"').and_then(|field| field.strip_suffix('"')).unwrap_or(field)
 }
 
-/// The column of a byte of a line, counted from 1 in characters.
+/// Returns the column of a byte in a line, counted from 1 in characters.
 fn column(line: &str, at: usize) -> usize {
     line[..at].chars().count() + 1
 }

@@ -11,13 +11,13 @@ use super::json::in_order;
 pub struct DistributionPercent(Vec<(String, f64)>);
 
 impl DistributionPercent {
-    /// From names of ranges and percentages.
+    /// Creates a distribution from the names of ranges and their percentages.
     #[must_use]
     pub fn new(ranges: impl IntoIterator<Item = (String, f64)>) -> Self {
         Self(ranges.into_iter().collect())
     }
 
-    /// The `iodepth_level` of a constant number of accesses outstanding.
+    /// Returns the `iodepth_level` of a constant number of accesses outstanding.
     ///
     /// ```
     /// use strewn_formats::fio::DistributionPercent;
@@ -33,7 +33,7 @@ impl DistributionPercent {
         Self::of_one(&labels, bucket)
     }
 
-    /// One submitted or completed at a time: the range up to 4.
+    /// Returns the distribution of one submitted or completed at a time: the range up to 4.
     pub(super) fn at_a_time() -> Self {
         Self::of_one(&["0", "4", "8", "16", "32", "64", ">=64"], 1)
     }
@@ -45,13 +45,13 @@ impl DistributionPercent {
         )
     }
 
-    /// The percentage of a range.
+    /// Returns the percentage of a range.
     #[must_use]
     pub fn percent(&self, range: &str) -> Option<f64> {
         self.0.iter().find(|(name, _)| name == range).map(|(_, percent)| *percent)
     }
 
-    /// The ranges in their order.
+    /// Returns the ranges in order.
     ///
     /// ```
     /// use strewn_formats::fio::DistributionPercent;

@@ -2,14 +2,14 @@
 
 use crate::text::{ErrorKind, FormatError, Line, quoted};
 
-/// What a time without a unit is in.
+/// The unit of a time that is given without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unitless {
     Seconds,
     Microseconds,
 }
 
-/// A time in `text`, a part of `line`, in microseconds.
+/// Reads a time in `text`, a part of `line`, as microseconds.
 pub(super) fn duration_us(
     line: &Line<'_>,
     text: &str,

@@ -9,10 +9,11 @@ use crate::text::{
 
 const HEADER: &str = "fio version ";
 const HEADER_HELP: &str = "the first line is `fio version 2 iolog` or `fio version 3 iolog`";
-/// fio reads names of files into 256 bytes, and lengths into 32 bits.
+/// fio reads file names into 256 bytes, and lengths into 32 bits.
 const LONGEST_NAME_BYTES: usize = 255;
 const MOST_LENGTH_BYTES: u64 = u32::MAX as u64;
-/// A log names the files it touches; more than this are a damaged log, and would take memory.
+/// A log names the files it touches. A log that names more than this is damaged, and would take
+/// memory.
 const MOST_FILES: usize = 1 << 16;
 const ACTIONS: [&str; 9] =
     ["add", "open", "close", "read", "write", "trim", "sync", "datasync", "wait"];
@@ -20,9 +21,9 @@ const ACTIONS: [&str; 9] =
 /// A version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IologVersion {
-    /// `file action offset length`; time passes by `wait`, which says at which millisecond of the
-    /// replay it ends. (The manual page of 3.33 has it as microseconds after the wait before; a
-    /// run of 3.33, and axboe/fio issue 756, have it as here.)
+    /// `file action offset length`. Time passes by `wait`, which gives the millisecond of the
+    /// replay at which it ends. (The manual page of 3.33 gives microseconds after the previous wait
+    /// instead; a run of 3.33, and axboe/fio issue 756, agree with this crate.)
     V2,
     /// `timestamp file action offset length`, the timestamp in microseconds. fio 3.31 and later
     /// write it.
@@ -51,34 +52,34 @@ pub enum IologAction {
     Close,
     /// Bytes are read.
     Read {
-        /// The first of them.
+        /// The first byte.
         offset_bytes: u64,
-        /// How many.
+        /// Number of bytes.
         length_bytes: u64,
     },
     /// Bytes are written.
     Write {
-        /// The first of them.
+        /// The first byte.
         offset_bytes: u64,
-        /// How many.
+        /// Number of bytes.
         length_bytes: u64,
     },
     /// Bytes are discarded.
     Trim {
-        /// The first of them.
+        /// The first byte.
         offset_bytes: u64,
-        /// How many.
+        /// Number of bytes.
         length_bytes: u64,
     },
-    /// All that was written is made durable.
+    /// Everything written is made durable.
     Sync,
-    /// The data that was written is made durable.
+    /// The data written is made durable.
     DataSync,
 }
 
-/// Reads an iolog, entry by entry, with one line in memory. gzip is read directly.
+/// Reads an iolog, entry by entry, keeping one line in memory. gzip is read directly.
 ///
-/// The waits of version 2 are no entries; they show in the times of those that follow.
+/// A wait of version 2 is not an entry: it shows in the times of the entries after it.
 ///
 /// ```
 /// use strewn_formats::fio::{IologAction, IologReader, IologVersion};
@@ -100,11 +101,11 @@ pub struct IologReader<R: BufRead> {
 }
 
 impl<R: BufRead> IologReader<R> {
-    /// Reads the first line of the log, which errors call `name`.
+    /// Reads the first line of the log. `name` names the log in errors.
     ///
     /// # Errors
     ///
-    /// [`FormatError`] when nothing can be read or the first line is not a version's.
+    /// [`FormatError`] if nothing can be read or the first line is not a version's.
     pub fn new(reader: R, name: Option<&str>) -> Result<Self, FormatError> {
         let mut lines = Lines::new(reader, name.map(Into::into), Limits::STREAM)?;
         let whole = lines.whole();
@@ -120,25 +121,25 @@ impl<R: BufRead> IologReader<R> {
         Ok(Self { lines, parser, ended: false })
     }
 
-    /// The version that the log says it is of.
+    /// Returns the version that the log declares.
     #[must_use]
     pub fn version(&self) -> IologVersion {
         self.parser.version
     }
 
-    /// The files that were added so far, in their order.
+    /// Returns the files added so far, in order.
     #[must_use]
     pub fn files(&self) -> &[String] {
         &self.parser.files
     }
 
-    /// The line that was read last, counted from 1.
+    /// Returns the number of the last line read, counted from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.lines.number()
     }
 
-    /// Bytes taken from the reader so far, compressed ones where the log is compressed.
+    /// Returns the bytes taken from the reader so far; compressed bytes if the log is compressed.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.lines.bytes_read()
@@ -169,12 +170,12 @@ impl<R: BufRead> Iterator for IologReader<R> {
 
 impl<R: BufRead> std::iter::FusedIterator for IologReader<R> {}
 
-/// Whether a line begins an iolog.
+/// Returns whether a line begins an iolog.
 pub(crate) fn is_iolog_header(line: &str) -> bool {
     line.starts_with(HEADER) && line.trim_end().ends_with("iolog")
 }
 
-/// What the lines read so far leave to know.
+/// State carried over from the lines read so far.
 #[derive(Debug)]
 pub(crate) struct IologParser {
     version: IologVersion,
@@ -201,7 +202,7 @@ impl IologParser {
         Ok(Self { version, files: Vec::new(), position: HashMap::new(), now_us: 0 })
     }
 
-    /// What a line says, or none if it is empty or a wait.
+    /// Parses a line. Returns none if it is empty or a wait.
     pub(crate) fn entry(&mut self, line: &Line<'_>) -> Result<Option<IologEntry>, FormatError> {
         let mut fields = line.text.split_ascii_whitespace();
         let Some(first) = fields.next() else { return Ok(None) };
@@ -315,7 +316,7 @@ impl IologParser {
 
 /// Writes an iolog, which `fio --read_iolog` replays.
 ///
-/// Files are added and opened when they first come up, and closed at the end.
+/// A file is added and opened on first use, and closed at the end.
 ///
 /// ```
 /// use strewn_formats::fio::{IologAction, IologVersion, IologWriter};
@@ -334,18 +335,18 @@ impl IologParser {
 pub struct IologWriter<W: Write> {
     output: W,
     version: IologVersion,
-    /// Those that are open, in the order in which they came up.
+    /// The open files, in order of first use.
     files: Vec<String>,
     open: HashMap<String, bool>,
     now_us: u64,
 }
 
 impl<W: Write> IologWriter<W> {
-    /// A log of `version`, the first line of which is written at once.
+    /// Creates a log of `version` and writes its first line.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Io`] when the output refuses it.
+    /// [`WriteError::Io`] if the output fails.
     pub fn new(mut output: W, version: IologVersion) -> Result<Self, WriteError> {
         let number = match version {
             IologVersion::V2 => 2,
@@ -355,14 +356,14 @@ impl<W: Write> IologWriter<W> {
         Ok(Self { output, version, files: Vec::new(), open: HashMap::new(), now_us: 0 })
     }
 
-    /// Writes what happens to `file`, `at_us` microseconds from the start. In version 2 the time
-    /// is rounded down to milliseconds.
+    /// Writes an action on `file`, `at_us` microseconds from the start. Version 2 rounds the time
+    /// down to milliseconds.
     ///
     /// # Errors
     ///
-    /// [`WriteError::NotRepresentable`] when the time goes back, when the name of the file is
-    /// empty, longer than 255 bytes or has white space in it, or when the length does not fit in
-    /// 32 bits; [`WriteError::Io`] when the output refuses it.
+    /// [`WriteError::NotRepresentable`] if the time goes back, if the file name is empty, longer
+    /// than 255 bytes or has white space in it, or if the length does not fit in 32 bits;
+    /// [`WriteError::Io`] if the output fails.
     pub fn write(&mut self, at_us: u64, file: &str, action: IologAction) -> Result<(), WriteError> {
         let unfit = file.is_empty()
             || file.len() > LONGEST_NAME_BYTES
@@ -406,11 +407,11 @@ impl<W: Write> IologWriter<W> {
         self.line(at_us, file, &line)
     }
 
-    /// Closes the files that are open and gives the output back.
+    /// Closes the open files and returns the output.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Io`] when the output refuses it.
+    /// [`WriteError::Io`] if the output fails.
     pub fn finish(mut self) -> Result<W, WriteError> {
         for file in std::mem::take(&mut self.files) {
             if self.open.get(&file) == Some(&true) {
@@ -443,7 +444,7 @@ impl<W: Write> IologWriter<W> {
         match self.version {
             IologVersion::V3 => writeln!(self.output, "{at_us} {file} {action}")?,
             IologVersion::V2 => {
-                // fio waits for files that it knows only.
+                // fio accepts a wait only for a file that it knows.
                 let moves = at_us / 1000 > self.now_us / 1000;
                 if moves && self.open.get(file) == Some(&true) {
                     writeln!(self.output, "{file} wait {} 0", at_us / 1000)?;

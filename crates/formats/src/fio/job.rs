@@ -1,67 +1,67 @@
-//! What a job of fio asks for.
+//! The contents of a fio job.
 
 use super::PerDirection;
 
-/// A job: a section of a job file with the options of the `[global]` sections above it. Options
-/// that were not given have fio's defaults.
+/// A job: a section of a job file with the options of the `[global]` sections above it. Options not
+/// given have fio's defaults.
 ///
-/// What a simulation does not honour must be looked at, not passed over: see the notes of
+/// A simulation must check for what it does not honour, not pass over it: see the notes of
 /// [`JobFile`](super::JobFile), and the fields here that are not at their defaults.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Job {
-    /// The name of the section, or what `name` says.
+    /// The name of the section, or the value of `name`.
     pub name: String,
     /// The line of the section, counted from 1.
     pub line: u64,
-    /// `rw`: reads, writes or both, at random or in order.
+    /// `rw`: reads, writes or both, random or sequential.
     pub pattern: Pattern,
-    /// `rwmixread`, or what `rwmixwrite` leaves: how many in a hundred accesses of a mixed pattern
+    /// `rwmixread`, or the rest of `rwmixwrite`: percentage of a mixed pattern's accesses that
     /// read. 50 unless given.
     pub read_percent: u8,
     /// `bs`, `bsrange` or `bssplit`. 4096 unless given.
     pub block_sizes: PerDirection<BlockSizes>,
-    /// `blockalign`: what random accesses are aligned to; none is the smallest block size.
+    /// `blockalign`: alignment of random accesses; the smallest block size if none.
     pub alignment_bytes: PerDirection<Option<u64>>,
-    /// `percentage_random`: how many in a hundred accesses of a random pattern are. 100 unless
+    /// `percentage_random`: percentage of a random pattern's accesses that are random. 100 unless
     /// given.
     pub random_percent: PerDirection<u8>,
     /// `random_distribution`: where random accesses go.
     pub distribution: PerDirection<Distribution>,
-    /// No `norandommap`: a random pattern touches every block once before it touches one again.
-    /// fio does so only for the uniform distribution.
+    /// No `norandommap`: a random pattern touches every block once before it touches one again. fio
+    /// does so for the uniform distribution only.
     pub covers_every_block: bool,
-    /// `iodepth`: how many accesses are outstanding. See [`Job::outstanding`].
+    /// `iodepth`: accesses outstanding. See [`Job::outstanding`].
     pub io_depth: u32,
     /// `ioengine`, as given. It decides whether `iodepth` has an effect.
     pub io_engine: Option<String>,
-    /// `numjobs`: how many of this job run side by side.
+    /// `numjobs`: how many copies of this job run side by side.
     pub clones: u32,
-    /// `size`: of the region that is accessed; none is all of the device.
+    /// `size`: length of the region accessed; the whole device if none.
     pub size: Option<Extent>,
     /// `offset`: where the region begins.
     pub offset: Extent,
-    /// `offset_increment`: how much further the region of the next clone begins.
+    /// `offset_increment`: distance from the start of one clone's region to that of the next.
     pub offset_increment: Extent,
-    /// `io_size`: how much is transferred, where that is not `size`.
+    /// `io_size`: how much is transferred, if not `size`.
     pub io_size: Option<Extent>,
-    /// `number_ios`: after how many accesses the job is done at the latest.
+    /// `number_ios`: accesses after which the job ends at the latest.
     pub number_ios: Option<u64>,
-    /// `loops`: how often the job is run.
+    /// `loops`: how often the job runs.
     pub loops: u64,
-    /// `runtime`, in microseconds: when the job is done at the latest.
+    /// `runtime`, in microseconds: when the job ends at the latest.
     pub runtime_us: Option<u64>,
-    /// `time_based`: the job goes on until its runtime is over, however much it has transferred.
+    /// `time_based`: the job continues until its runtime is over, however much it has transferred.
     pub time_based: bool,
-    /// `ramp_time`, in microseconds: how long it runs before measurement begins.
+    /// `ramp_time`, in microseconds: how long the job runs before measurement begins.
     pub ramp_time_us: u64,
-    /// `startdelay`, in microseconds: how long it waits before it starts.
+    /// `startdelay`, in microseconds: how long the job waits before it starts.
     pub start_delay_us: u64,
-    /// `rate_iops`: the most accesses in a second.
+    /// `rate_iops`: limit on accesses per second.
     pub rate_iops: PerDirection<Option<u64>>,
-    /// `rate`: the most bytes in a second.
+    /// `rate`: limit on bytes per second.
     pub rate_bytes: PerDirection<Option<u64>>,
-    /// `rate_process`: how the accesses of a limited rate come.
+    /// `rate_process`: how rate-limited accesses arrive.
     pub rate_process: RateProcess,
     /// `thinktime` and `thinktime_blocks`: pauses between accesses.
     pub think_time: Option<ThinkTime>,
@@ -105,11 +105,11 @@ impl Job {
         }
     }
 
-    /// How many accesses the job really has outstanding in fio: its depth, or 1 where its engine
-    /// is synchronous, which fio's default on Linux (`psync`) is.
+    /// Returns how many accesses the job keeps outstanding in fio: its depth, or 1 if its engine is
+    /// synchronous, as fio's default on Linux (`psync`) is.
     ///
-    /// A simulated host is free to take [`Job::io_depth`] by its word; then it does other than fio
-    /// with the same file.
+    /// A simulated host may take [`Job::io_depth`] literally; it then differs from fio on the same
+    /// file.
     ///
     /// ```
     /// use strewn_formats::fio::JobFile;
@@ -124,7 +124,7 @@ impl Job {
     /// ```
     #[must_use]
     pub fn outstanding(&self) -> u32 {
-        // Those that `fio --enghelp` lists and that wait for each access.
+        // The engines that `fio --enghelp` lists and that wait for each access.
         let synchronous = [
             "sync",
             "psync",
@@ -148,11 +148,12 @@ impl Job {
 pub struct Pattern {
     /// What they do.
     pub direction: PatternDirection,
-    /// They go to random places, not one behind the other.
+    /// They go to random places, not sequentially.
     pub random: bool,
-    /// The number behind a colon: for a random pattern how many accesses follow each other before
-    /// the next goes to a random place, for a sequential one how many bytes are left out between
-    /// accesses. Negative, it goes back: `read:-8k` with accesses of 4 KiB reads a file backwards.
+    /// The number after the colon. For a random pattern: how many accesses follow each other before
+    /// the next goes to a random place. For a sequential one: how many bytes are skipped between
+    /// accesses. A negative number goes back: `read:-8k` with accesses of 4 KiB reads a file
+    /// backwards.
     pub modifier: Option<i64>,
 }
 
@@ -171,27 +172,27 @@ pub enum PatternDirection {
     TrimWrite,
 }
 
-/// How large accesses are.
+/// The sizes of accesses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BlockSizes {
-    /// All of this many bytes.
+    /// All have this many bytes.
     Fixed(u64),
-    /// Multiples of the least size up to the greatest, each as often as the others.
+    /// Multiples of the least size up to the greatest, all equally frequent.
     Range {
         /// Bytes of the least.
         least_bytes: u64,
         /// Bytes of the greatest.
         most_bytes: u64,
     },
-    /// These sizes with these shares, 100 % together.
+    /// These sizes with these shares, which sum to 100 %.
     Split(Vec<SizeShare>),
 }
 
 impl BlockSizes {
-    /// fio's own.
+    /// fio's default.
     pub const DEFAULT: Self = Self::Fixed(4096);
 
-    /// Bytes of the smallest.
+    /// Returns the bytes of the smallest size.
     ///
     /// ```
     /// use strewn_formats::fio::BlockSizes;
@@ -213,7 +214,7 @@ impl BlockSizes {
 pub struct SizeShare {
     /// Bytes of an access.
     pub bytes: u64,
-    /// How many in a hundred accesses.
+    /// Percentage of accesses.
     pub percent: u8,
 }
 
@@ -226,37 +227,37 @@ pub enum Distribution {
     Zipf {
         /// Its exponent; not 1.
         theta: f64,
-        /// Where the most accesses go, 0 to 1 of the region; at random when not given.
+        /// Where most accesses go, 0 to 1 of the region; random if not given.
         centre: Option<f64>,
     },
     /// Pareto's law.
     Pareto {
         /// Its power, between 0 and 1.
         power: f64,
-        /// Where the most accesses go, 0 to 1 of the region; at random when not given.
+        /// Where most accesses go, 0 to 1 of the region; random if not given.
         centre: Option<f64>,
     },
     /// A normal distribution.
     Normal {
         /// Its deviation in percent of the region.
         deviation_percent: f64,
-        /// Where the most accesses go, 0 to 1 of the region; the middle when not given.
+        /// Where most accesses go, 0 to 1 of the region; the middle if not given.
         centre: Option<f64>,
     },
-    /// The region falls into zones, one behind the other, each accessed uniformly.
+    /// The region is divided into consecutive zones, each accessed uniformly.
     Zoned(Vec<ZoneShare>),
 }
 
 /// A zone and its share of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ZoneShare {
-    /// How many in a hundred accesses go there.
+    /// Percentage of accesses that go there.
     pub access_percent: u8,
-    /// How large it is.
+    /// Its size.
     pub zone: Zone,
 }
 
-/// How large a zone is.
+/// The size of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Zone {
     /// In percent of the region.
@@ -265,7 +266,7 @@ pub enum Zone {
     Bytes(u64),
 }
 
-/// A place on the device or a length of it.
+/// A place on the device, or a length of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// In bytes.
@@ -275,7 +276,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// In bytes, on a device of `device_bytes`; a percentage is rounded down.
+    /// Returns the extent in bytes on a device of `device_bytes`. A percentage is rounded down.
     ///
     /// ```
     /// use strewn_formats::fio::Extent;
@@ -287,7 +288,7 @@ impl Extent {
     pub fn bytes_of(self, device_bytes: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
-            // Up to 255 %, so within 64 bits only when cut to them.
+            // Up to 255 %, so the result is capped to 64 bits.
             Self::Percent(percent) => {
                 let bytes = u128::from(device_bytes) * u128::from(percent) / 100;
                 u64::try_from(bytes).unwrap_or(u64::MAX)
@@ -296,10 +297,10 @@ impl Extent {
     }
 }
 
-/// How the accesses of a limited rate come.
+/// How rate-limited accesses arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RateProcess {
-    /// At equal distances.
+    /// At equal intervals.
     Linear,
     /// As a Poisson process.
     Poisson,
@@ -308,8 +309,8 @@ pub enum RateProcess {
 /// Pauses between accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ThinkTime {
-    /// How long one is, in microseconds.
+    /// Length of a pause in microseconds.
     pub pause_us: u64,
-    /// After how many accesses there is one.
+    /// Accesses between pauses.
     pub accesses: u64,
 }

@@ -13,14 +13,14 @@ use super::option::{self, Treatment};
 use super::setting::{MOST_JOBS, Resolved, Setting};
 use super::size::KbBase;
 
-/// fio cuts longer ones.
+/// fio truncates longer names.
 const LONGEST_NAME_BYTES: usize = 255;
 
 /// A job file.
 ///
-/// Every option is in one of three places: in [`JobFile::jobs`], with its defaults and those of
-/// the `[global]` sections resolved; among [`JobFile::ignored`], because it changes nothing that is
-/// simulated; or among [`JobFile::refused`], because it would change the workload and is not
+/// Every option is in one of three places: in [`JobFile::jobs`], with its defaults and those of the
+/// `[global]` sections resolved; in [`JobFile::ignored`], because it changes nothing that is
+/// simulated; or in [`JobFile::refused`], because it would change the workload and is not
 /// supported. An option that fio does not have is an error.
 ///
 /// ```
@@ -79,11 +79,11 @@ pub struct OptionNote {
 }
 
 impl JobFile {
-    /// Reads a job file in `text`, which errors call `name`.
+    /// Reads a job file in `text`. `name` names the file in errors.
     ///
     /// # Errors
     ///
-    /// [`FormatError`] at the first thing that fio would not take, and at `include`.
+    /// [`FormatError`] at the first thing that fio would not accept, and at `include`.
     pub fn parse(text: &str, name: &str) -> Result<Self, FormatError> {
         Self::read(text.as_bytes(), Some(name))
     }
@@ -100,18 +100,18 @@ impl JobFile {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] when it cannot be read, or as [`JobFile::parse`] has it.
+    /// [`FormatError`] if it cannot be read, or as for [`JobFile::parse`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FormatError> {
         let name = path.as_ref().display().to_string();
         let file = text::open(path.as_ref(), &name, "give the path of a job file of fio")?;
         Self::read(file, Some(&name))
     }
 
-    /// Reads a job file, which errors call `name`.
+    /// Reads a job file. `name` names it in errors.
     ///
     /// # Errors
     ///
-    /// As [`JobFile::parse`] has it, and when the reader fails.
+    /// As for [`JobFile::parse`], and if the reader fails.
     pub fn read(reader: impl BufRead, name: Option<&str>) -> Result<Self, FormatError> {
         let file: Option<Arc<str>> = name.map(Arc::from);
         let sections = sections(reader, &file)?;
@@ -139,11 +139,11 @@ impl JobFile {
         Ok(result)
     }
 
-    /// An error that names the first option that is refused, if any is.
+    /// Returns an error that names the first refused option, if there is one.
     ///
     /// # Errors
     ///
-    /// [`FormatError`] of kind [`ErrorKind::Refused`] when there is one.
+    /// [`FormatError`] of kind [`ErrorKind::Refused`] if an option is refused.
     pub fn refuse_unsupported(&self) -> Result<(), FormatError> {
         let Some(note) = self.refused.first() else { return Ok(()) };
         Err(FormatError::new(
@@ -154,8 +154,8 @@ impl JobFile {
         ))
     }
 
-    /// The jobs that run side by side, group after group: a group ends before a job with
-    /// `stonewall`.
+    /// Returns the jobs that run side by side, group by group. A job with `stonewall` begins a new
+    /// group.
     ///
     /// ```
     /// use strewn_formats::fio::JobFile;
@@ -170,14 +170,14 @@ impl JobFile {
         self.jobs.chunk_by(|_, next| !next.stonewall)
     }
 
-    /// A section's options upon those of the sections above it.
+    /// Applies a section's options on top of those of the sections above it.
     fn resolve(
         &mut self,
         section: &Section,
         mut resolved: Resolved,
         file: &Option<Arc<str>>,
     ) -> Result<Resolved, FormatError> {
-        // It holds for the whole section, wherever it stands in it, as in fio.
+        // As in fio, `kb_base` holds for the whole section, wherever it stands there.
         for raw in &section.options {
             let line = Line::new(&raw.text, raw.number, file);
             let (name, value) = name_and_value(line.text);
@@ -233,7 +233,7 @@ impl JobFile {
     }
 }
 
-/// A section as it stands.
+/// A section as written.
 struct Section {
     name: String,
     number: u64,
@@ -308,12 +308,12 @@ fn sections(reader: impl BufRead, file: &Option<Arc<str>>) -> Result<Vec<Section
     Ok(sections)
 }
 
-/// With its indentation, by which columns are counted.
+/// Returns the line with its indentation, since columns count from there.
 fn text_of(line: &Line<'_>) -> String {
     line.text.trim_end().to_owned()
 }
 
-/// The name before the first `=`, and what follows it up to a comment.
+/// Splits a line into the name before the first `=` and what follows it up to a comment.
 fn name_and_value(text: &str) -> (&str, Option<&str>) {
     match text.split_once('=') {
         Some((name, value)) => (name.trim(), Some(without_comment(value))),
@@ -321,7 +321,7 @@ fn name_and_value(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Comments are lines of their own, but fio overlooks one behind a value too.
+/// Strips a comment. Comments are lines of their own, but fio ignores one after a value too.
 fn without_comment(text: &str) -> &str {
     let comment = text.char_indices().find(|(at, c)| {
         let after_space = text[..*at].chars().next_back().is_none_or(char::is_whitespace);
@@ -330,7 +330,8 @@ fn without_comment(text: &str) -> &str {
     comment.map_or(text, |(at, _)| &text[..at]).trim()
 }
 
-/// A colon parts names, unless a backslash stands before it.
+/// Returns whether `value` names several files. A colon separates names unless a backslash precedes
+/// it.
 fn names_several_files(value: &str) -> bool {
     value.replace("\\:", "").contains(':')
 }

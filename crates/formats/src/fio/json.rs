@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 
-/// A map whose entries keep their order.
+/// Reads a map whose entries keep their order.
 pub(super) fn in_order<'de, V, D>(deserializer: D) -> Result<Vec<(String, V)>, D::Error>
 where
     V: Deserialize<'de>,
@@ -90,7 +90,7 @@ impl serde_json::ser::Formatter for FioFormatter {
         write!(writer, "{value:.6}")
     }
 
-    /// No value is null, so that this is a number which is not finite.
+    /// Returns an error: no value is null, so this is a number that is not finite.
     fn write_null<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
         Err(io::ErrorKind::InvalidData.into())
     }

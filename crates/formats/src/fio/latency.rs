@@ -8,8 +8,8 @@ use super::distribution::DistributionPercent;
 
 /// fio distinguishes latencies by their 7 leading bits: 64 bins between a power of two and the next.
 const BITS: u32 = 6;
-/// Exclusive upper bound of each bucket of `latency_ns`, `latency_us` and `latency_ms`, in the unit of its map. The last map
-/// has one more bucket, for all greater latencies.
+/// Exclusive upper bound of each bucket of `latency_ns`, `latency_us` and `latency_ms`, in the unit of its map. The
+/// last map has one more bucket, for all greater latencies.
 const BOUNDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const BUCKETS: usize = 32;
 
@@ -75,7 +75,7 @@ impl LatencyBins {
         self.sum_of_squares = self.sum_of_squares.saturating_add(squares);
     }
 
-    /// Counts all that `other` did.
+    /// Adds the latencies that `other` counted.
     ///
     /// ```
     /// use strewn_formats::fio::LatencyBins;
@@ -103,13 +103,13 @@ impl LatencyBins {
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 
-    /// How many were counted.
+    /// Returns the number of latencies counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Count, least, greatest, mean and deviation, without percentiles and bins.
+    /// Returns count, minimum, maximum, mean and deviation, without percentiles and bins.
     #[must_use]
     pub fn statistics(&self) -> LatencyStatistics {
         let count = self.count as f64;
@@ -125,7 +125,7 @@ impl LatencyBins {
         }
     }
 
-    /// Of a sample, so with one less than the count below the line.
+    /// Returns the deviation of a sample, whose divisor is the count less one.
     fn deviation(&self, mean: f64) -> f64 {
         if self.count < 2 {
             return 0.0;
@@ -140,8 +140,8 @@ impl LatencyBins {
         (squares / (self.count - 1) as f64).sqrt()
     }
 
-    /// The latency that `percent` of those counted do not exceed, as the middle of its bin; 0 when
-    /// none were counted.
+    /// Returns the latency that `percent` of those counted do not exceed, as the middle of its bin; 0 if none were
+    /// counted.
     ///
     /// ```
     /// use strewn_formats::fio::LatencyBins;
@@ -173,8 +173,8 @@ impl LatencyBins {
         counted.map(|(bin, count)| (middle_of(bin), *count)).collect()
     }
 
-    /// `latency_ns`, `latency_us` and `latency_ms`: how many in a hundred are below each bound and
-    /// not below the one before.
+    /// Returns `latency_ns`, `latency_us` and `latency_ms`: the percentage below each bound and not below the previous
+    /// one.
     ///
     /// ```
     /// use strewn_formats::fio::LatencyBins;
@@ -190,7 +190,7 @@ impl LatencyBins {
         let percent = |bucket: usize| {
             let count = self.buckets[bucket];
             let percent = 100.0 * count as f64 / self.count.max(1) as f64;
-            // What came up at all is not shown as nothing.
+            // A bucket that is not empty must not show as zero.
             if count > 0 { percent.max(0.01) } else { 0.0 }
         };
         let map = |first: usize, labels: &[&str]| {
@@ -206,7 +206,7 @@ impl LatencyBins {
     }
 }
 
-/// The latency by which fio's JSON calls the bin that `ns` falls into.
+/// Returns the latency by which fio's JSON names the bin that `ns` falls into.
 ///
 /// ```
 /// use strewn_formats::fio::bin_ns;
@@ -223,7 +223,7 @@ fn bin_of(ns: u64) -> usize {
     let leading = 63_u32.saturating_sub(ns.leading_zeros());
     let dropped_bits = leading.saturating_sub(BITS);
     let in_group = (ns >> dropped_bits) as usize;
-    // Group after group; the leading bit is one that each but the first counts in.
+    // One group after another. In each but the first, `in_group` still has its leading bit, which adds one group.
     ((dropped_bits as usize) << BITS) + in_group
 }
 
@@ -274,7 +274,7 @@ pub struct LatencyStatistics {
     pub bins: Option<BTreeMap<u64, u64>>,
 }
 
-/// The percentiles that fio gives by default, in percent.
+/// Returns the percentiles that fio gives by default, in percent.
 ///
 /// ```
 /// assert_eq!(strewn_formats::fio::percentile_list()[11..13], [95.0, 99.0]);
@@ -288,7 +288,7 @@ pub fn percentile_list() -> &'static [f64] {
 }
 
 impl LatencyStatistics {
-    /// With fio's percentiles of the latencies in `bins`; none if there are none.
+    /// Adds fio's percentiles of the latencies in `bins`; none if it is empty.
     #[must_use]
     pub fn with_percentiles(mut self, bins: &LatencyBins) -> Self {
         self.percentile = (bins.count() > 0).then(|| bins.percentiles());
@@ -300,7 +300,7 @@ impl LatencyStatistics {
 mod tests {
     use super::*;
 
-    /// From `fio --output-format=json+` of 3.33, whose bins of a null engine these are.
+    /// Bins of a null engine, from `fio --output-format=json+` of 3.33.
     #[test]
     fn bins_are_those_that_fio_prints() {
         let printed = [

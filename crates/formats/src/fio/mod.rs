@@ -6,8 +6,8 @@
 //! | `--output-format=json` and `json+` | [`Output`]: written with fio's keys, in fio's order and form; read by `serde` |
 //! | iolog, version 2 and 3 | [`IologReader`], [`IologWriter`] |
 //!
-//! The facts come from the manual page of fio 3.33 and from runs of it. Where the two differ, this crate follows the program
-//! and notes the difference.
+//! Sources: the manual page of fio 3.33 and runs of it. Where the two differ, this crate follows the program and notes
+//! the difference.
 
 mod distribution;
 mod duration;

@@ -13,7 +13,7 @@ pub(super) enum Treatment {
     Refused(&'static str, &'static [&'static str]),
 }
 
-/// The treatment of the option `name`; none if fio has no such option.
+/// Returns the treatment of the option `name`; none if fio has no such option.
 pub(super) fn treatment(name: &str) -> Option<Treatment> {
     if let Some((_, apply)) = MAPPED.iter().find(|(mapped, _)| *mapped == name) {
         return Some(Treatment::Mapped(*apply));
@@ -25,7 +25,7 @@ pub(super) fn treatment(name: &str) -> Option<Treatment> {
     Some(Treatment::Refused(reason, off))
 }
 
-/// The names of all options.
+/// Returns the names of all options.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let mapped = MAPPED.iter().map(|(name, _)| *name);
     let ignored = IGNORED.iter().flat_map(|(names, _)| names.iter().copied());

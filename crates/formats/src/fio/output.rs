@@ -11,9 +11,9 @@ use crate::text::WriteError;
 
 /// Results of fio, or of another program in fio's form.
 ///
-/// The fields are fio 3.33's, in its order, with its units; `disk_util` is left out, as fio leaves
-/// it out where there is no disk of the host. [`Output::to_json`] writes them as fio does:
-/// `"key" : value`, numbers with a fraction to six decimals.
+/// The fields are fio 3.33's, in its order and units. `disk_util` is left out, as fio does if there
+/// is no disk of the host. [`Output::to_json`] writes them as fio does: `"key" : value`, numbers
+/// with a fraction to six decimals.
 ///
 /// ```
 /// use strewn_formats::fio::{DirectionResult, JobResult, LatencyBins, Output};
@@ -34,16 +34,16 @@ use crate::text::WriteError;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Output {
-    /// Readers look for `fio-` and a number, by which they know the shape.
+    /// Readers recognise the format by `fio-` and a number.
     #[serde(rename = "fio version")]
     pub fio_version: String,
     /// When the results were written, in seconds since 1970.
     pub timestamp: u64,
     /// The same in milliseconds.
     pub timestamp_ms: u64,
-    /// The same for people.
+    /// The same, for people.
     pub time: String,
-    /// Options that hold for all jobs.
+    /// Options that apply to all jobs.
     #[serde(
         rename = "global options",
         with = "super::json::pairs",
@@ -68,7 +68,7 @@ pub struct JobResult {
     pub eta: u64,
     /// Elapsed seconds, rounded up.
     pub elapsed: u64,
-    /// Options of its own.
+    /// Its own options.
     #[serde(
         rename = "job options",
         with = "super::json::pairs",
@@ -149,7 +149,7 @@ pub struct DirectionResult {
     pub bw_min: u64,
     /// Greatest of the samples, in KiB a second.
     pub bw_max: u64,
-    /// Share of the group's, in percent.
+    /// Share of the group's bandwidth, in percent.
     pub bw_agg: f64,
     /// Mean of the samples, in KiB a second.
     pub bw_mean: f64,
@@ -180,10 +180,10 @@ pub struct SyncResult {
 }
 
 impl Output {
-    /// The version of fio whose shape is written.
+    /// The version of fio whose format is written.
     pub const SHAPE: &'static str = "fio-3.33";
 
-    /// Results written at `time`, which is `timestamp_ms` milliseconds since 1970.
+    /// Creates results written at `time`, which is `timestamp_ms` milliseconds since 1970.
     #[must_use]
     pub fn new(time: impl Into<String>, timestamp_ms: u64, jobs: Vec<JobResult>) -> Self {
         Self {
@@ -196,11 +196,11 @@ impl Output {
         }
     }
 
-    /// As fio writes it, with a line end.
+    /// Returns the JSON as fio writes it, with a line end.
     ///
     /// # Errors
     ///
-    /// [`WriteError::NotRepresentable`] when a figure is not finite.
+    /// [`WriteError::NotRepresentable`] if a figure is not finite.
     pub fn to_json(&self) -> Result<String, WriteError> {
         let mut json = Vec::new();
         self.write_json(&mut json)?;
@@ -211,8 +211,8 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`WriteError::NotRepresentable`] when a figure is not finite, [`WriteError::Io`] when the
-    /// output refuses it.
+    /// [`WriteError::NotRepresentable`] if a figure is not finite, [`WriteError::Io`] if the output
+    /// fails.
     pub fn write_json(&self, mut output: impl io::Write) -> Result<(), WriteError> {
         let formatter = FioFormatter::default();
         let mut serializer = serde_json::Serializer::with_formatter(&mut output, formatter);
@@ -231,7 +231,7 @@ impl Output {
 }
 
 impl JobResult {
-    /// A job of this name that did nothing, one access outstanding.
+    /// Creates a job of this name that did nothing, with one access outstanding.
     #[must_use]
     pub fn new(jobname: impl Into<String>) -> Self {
         let [latency_ns, latency_us, latency_ms] = LatencyBins::default().distribution();
@@ -249,7 +249,7 @@ impl JobResult {
         }
     }
 
-    /// Sets the number of accesses that were outstanding all the time.
+    /// Sets the constant number of accesses outstanding.
     ///
     /// ```
     /// use strewn_formats::fio::JobResult;
@@ -263,14 +263,15 @@ impl JobResult {
         self.latency_depth = outstanding.into();
     }
 
-    /// Sets the three coarse maps of latencies, which are of reads and writes together.
+    /// Sets the three coarse maps of latencies, which cover reads and writes together.
     pub fn set_latency_distribution(&mut self, latency: &LatencyBins) {
         [self.latency_ns, self.latency_us, self.latency_ms] = latency.distribution();
     }
 }
 
 impl DirectionResult {
-    /// So many accesses, which transferred so many bytes in `runtime_ms`; rates are worked out.
+    /// Creates a result of `total_ios` accesses that transferred `io_bytes` in `runtime_ms`, and
+    /// computes the rates.
     #[must_use]
     pub fn new(total_ios: u64, io_bytes: u64, runtime_ms: u64) -> Self {
         let per_second = |amount: u64| {
@@ -290,8 +291,8 @@ impl DirectionResult {
         }
     }
 
-    /// With latencies, all of them between handing over and completion: handing over takes no
-    /// time. Percentiles are of the completion, as in fio.
+    /// Adds latencies, all of them from submission to completion: submission takes no time.
+    /// Percentiles are of the completion latency, as in fio.
     #[must_use]
     pub fn with_latency(mut self, latency: &LatencyBins) -> Self {
         self.lat_ns = latency.statistics();
@@ -300,7 +301,7 @@ impl DirectionResult {
         self
     }
 
-    /// With the bins of latencies, which make it `json+`.
+    /// Adds the bins of latencies, which makes it `json+`.
     ///
     /// ```
     /// use strewn_formats::fio::{DirectionResult, LatencyBins};
@@ -316,7 +317,7 @@ impl DirectionResult {
         self
     }
 
-    /// With samples of equal lengths of time: KiB and accesses a second in each.
+    /// Adds samples over equal lengths of time: KiB and accesses per second in each.
     ///
     /// ```
     /// use strewn_formats::fio::DirectionResult;
@@ -336,7 +337,7 @@ impl DirectionResult {
     }
 }
 
-/// The least, the greatest, the mean and the deviation.
+/// Returns the minimum, maximum, mean and deviation.
 fn sampled(samples: &[f64]) -> (u64, u64, f64, f64) {
     let count = samples.len() as f64;
     if samples.is_empty() {

@@ -7,7 +7,7 @@ use crate::text::{ErrorKind, FormatError, Line};
 /// ```
 /// use strewn_formats::fio::{BlockSizes, JobFile};
 ///
-/// // What is left empty keeps its default; what is left out repeats the one before.
+/// // An empty value keeps its default; a value left out repeats the one before it.
 /// let file = JobFile::parse("[a]\nsize=1m\nbs=,8k\n", "a.fio")?;
 /// let sizes = &file.jobs[0].block_sizes;
 /// assert_eq!(sizes.read, BlockSizes::Fixed(4096));
@@ -25,7 +25,7 @@ pub struct PerDirection<T> {
 }
 
 impl<T: Clone> PerDirection<T> {
-    /// The same for all three.
+    /// Creates the same value for all three.
     ///
     /// ```
     /// use strewn_formats::fio::PerDirection;
@@ -37,8 +37,8 @@ impl<T: Clone> PerDirection<T> {
         Self { read: value.clone(), write: value.clone(), trim: value }
     }
 
-    /// Reads up to three values with commas between them. One that is empty is the default; those
-    /// that are left out are the last one.
+    /// Reads up to three values separated by commas. An empty one is the default; those left out
+    /// repeat the last one.
     pub(super) fn parse<'l>(
         line: &Line<'_>,
         text: &'l str,

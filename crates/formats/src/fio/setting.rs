@@ -9,7 +9,7 @@ use super::{
     BlockSizes, Distribution, Job, Pattern, PatternDirection, PerDirection, RateProcess, ThinkTime,
 };
 
-/// Most jobs that fio runs.
+/// The most jobs that fio runs.
 pub(super) const MOST_JOBS: usize = 4096;
 
 /// Which field of a job an option sets.
@@ -49,7 +49,7 @@ pub(super) enum Apply {
     Name,
 }
 
-/// A job in the making.
+/// A job under construction.
 #[derive(Clone)]
 pub(super) struct Resolved {
     pub(super) job: Job,
@@ -121,7 +121,7 @@ impl<'l> Setting<'l> {
             Apply::IoSize => job.io_size = Some(base.extent(self.line, self.text()?, self.name)?),
             Apply::Runtime => {
                 let runtime_us = self.time_us(Unitless::Seconds)?;
-                // fio takes 0 for none.
+                // In fio, 0 means none.
                 job.runtime_us = (runtime_us > 0).then_some(runtime_us);
             }
             Apply::RampTime => job.ramp_time_us = self.time_us(Unitless::Seconds)?,
@@ -147,7 +147,7 @@ impl<'l> Setting<'l> {
         Ok(())
     }
 
-    /// The value, which must be there.
+    /// Returns the value, which must be there.
     fn text(&self) -> Result<&'l str, FormatError> {
         let value = self.value.unwrap_or_default();
         if value.is_empty() {
@@ -163,7 +163,7 @@ impl<'l> Setting<'l> {
         Ok(value)
     }
 
-    /// Of an option that may stand without a value.
+    /// Reads an option that may stand without a value.
     fn flag(&self) -> Result<bool, FormatError> {
         match self.value {
             None | Some("1") => Ok(true),
@@ -176,7 +176,7 @@ impl<'l> Setting<'l> {
         }
     }
 
-    /// Values for reads, writes and trims.
+    /// Reads values for reads, writes and trims.
     fn each<T: Clone>(
         &self,
         default: &T,
@@ -185,12 +185,12 @@ impl<'l> Setting<'l> {
         PerDirection::parse(self.line, self.text()?, default, parse)
     }
 
-    /// 1 or more bytes.
+    /// Reads a number of bytes, 1 or more.
     fn bytes(&self, base: KbBase, text: &str) -> Result<u64, FormatError> {
         base.number_within(self.line, text, self.name, 1, u32::MAX.into())
     }
 
-    /// A rate; 0 is none.
+    /// Reads a rate; 0 means none.
     fn limit(&self, base: KbBase, text: &str) -> Result<Option<u64>, FormatError> {
         let number = base.number(self.line, text, self.name)?;
         Ok((number > 0).then_some(number))
@@ -211,7 +211,7 @@ impl<'l> Setting<'l> {
             return Err(self.line.error_of(text, ErrorKind::Syntax, message, help));
         };
         let (one, other) = (self.bytes(base, one)?, self.bytes(base, other)?);
-        // fio takes them either way round.
+        // fio accepts them in either order.
         Ok(BlockSizes::Range { least_bytes: one.min(other), most_bytes: one.max(other) })
     }
 
@@ -228,7 +228,7 @@ impl<'l> Setting<'l> {
         Ok(Pattern { direction: *direction, random: *random, modifier })
     }
 
-    /// What follows the colon of a pattern: backwards where it is negative.
+    /// Reads what follows the colon of a pattern; negative means backwards.
     fn modifier(&self, base: KbBase, text: &str) -> Result<i64, FormatError> {
         let (backwards, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),

@@ -4,7 +4,7 @@ use crate::text::{ErrorKind, FormatError, Line, quoted};
 
 use super::Extent;
 
-/// What `k` stands for, by the option `kb_base`.
+/// The meaning of `k`, set by the option `kb_base`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KbBase {
     /// `k` is 1024 and `KiB` is 1000: fio's default, kept for old job files.
@@ -28,10 +28,10 @@ impl KbBase {
         }
     }
 
-    /// What a unit multiplies by, or none if it is not one.
+    /// Returns the factor of a unit, or none if it is not a unit.
     ///
-    /// `k`, `kb` and `ki` are the same and `kib` the other base, in fio 3.33 as it runs; its manual
-    /// page has `ki` as the other base too.
+    /// In fio 3.33 as it runs, `k`, `kb` and `ki` are the same, and `kib` is the other base. Its
+    /// manual page makes `ki` the other base too.
     fn multiplier(self, unit: &str) -> Option<u64> {
         let unit = unit.to_ascii_lowercase();
         let mut letters = unit.chars();
@@ -53,7 +53,7 @@ impl KbBase {
         base.checked_pow(power)
     }
 
-    /// A whole number with a unit in `text`, a part of `line`.
+    /// Reads a whole number with a unit in `text`, a part of `line`.
     pub(super) fn number(
         self,
         line: &Line<'_>,
@@ -77,7 +77,7 @@ impl KbBase {
             Some(digits) => (digits, 16),
             None => (text, 10),
         };
-        // A hexadecimal number has no unit here: `0x1b` would be two things.
+        // A hexadecimal number has no unit here: `0x1b` would be ambiguous.
         let end = digits.find(|c: char| !c.is_digit(radix)).unwrap_or(digits.len());
         let (digits, unit) = digits.split_at(end);
         if digits.is_empty() {
@@ -97,7 +97,7 @@ impl KbBase {
         }
     }
 
-    /// As [`KbBase::number`], within bounds.
+    /// Reads a number as [`KbBase::number`] does, within bounds.
     pub(super) fn number_within(
         self,
         line: &Line<'_>,
@@ -115,7 +115,7 @@ impl KbBase {
         Err(line.error_of(text, ErrorKind::Value, message, help))
     }
 
-    /// Bytes, or a percentage of the device.
+    /// Reads bytes, or a percentage of the device.
     pub(super) fn extent(
         self,
         line: &Line<'_>,
@@ -135,7 +135,7 @@ impl KbBase {
     }
 }
 
-/// A whole percentage, 0 to 100.
+/// Reads a whole percentage, 0 to 100.
 pub(super) fn percent(line: &Line<'_>, text: &str, option: &str) -> Result<u8, FormatError> {
     KbBase::Binary.number_within(line, text, option, 0, 100).map(|percent| percent as u8)
 }

@@ -5,11 +5,11 @@ use crate::text::{ErrorKind, FormatError, Line, did_you_mean, quoted};
 use super::size::{KbBase, percent};
 use super::{BlockSizes, Distribution, SizeShare, Zone, ZoneShare};
 
-/// fio has no more of each.
+/// fio accepts no more of each.
 const MOST_SIZES: usize = 64;
 const MOST_ZONES: usize = 256;
 
-/// `4k/60:8k/40`. Sizes without a percentage share what the others leave.
+/// Reads `4k/60:8k/40`. Sizes without a percentage share the rest.
 pub(super) fn block_sizes(
     line: &Line<'_>,
     text: &str,
@@ -46,7 +46,7 @@ pub(super) fn block_sizes(
     Ok(BlockSizes::Split(shares))
 }
 
-/// What is left in percent, evenly; what does not divide goes to the first ones.
+/// Shares out the rest in percent, evenly; the remainder of the division goes to the first ones.
 fn shared_out(left: u32, among: &[usize]) -> impl Iterator<Item = (usize, u8)> {
     let count = among.len().max(1) as u32;
     among.iter().enumerate().map(move |(position, at)| {
@@ -57,7 +57,7 @@ fn shared_out(left: u32, among: &[usize]) -> impl Iterator<Item = (usize, u8)> {
 
 const DISTRIBUTIONS: [&str; 6] = ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
 
-/// The name before the first colon, and what follows it.
+/// Splits into the name before the first colon, and what follows it.
 pub(super) fn distribution_name(text: &str) -> (&str, Option<&str>) {
     match text.split_once(':') {
         Some((name, rest)) => (name, Some(rest)),
@@ -65,7 +65,7 @@ pub(super) fn distribution_name(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// `random`, `zipf:theta[:centre]`, `pareto:power[:centre]`, `normal:deviation[:centre]`.
+/// Reads `random`, `zipf:theta[:centre]`, `pareto:power[:centre]` or `normal:deviation[:centre]`.
 pub(super) fn distribution(line: &Line<'_>, text: &str) -> Result<Distribution, FormatError> {
     let (name, rest) = distribution_name(text);
     let mut numbers = rest.into_iter().flat_map(|rest| rest.split(':'));
@@ -145,8 +145,8 @@ fn within(
     })
 }
 
-/// `60/10:40/90`: of the accesses, and of the region in percent or, where `absolute`, in bytes.
-/// Zones without a percentage share what the others leave.
+/// Reads `60/10:40/90`: percentages of the accesses, and of the region, or bytes of it if
+/// `absolute`. Zones without a percentage share the rest.
 pub(super) fn zones(
     line: &Line<'_>,
     text: &str,

@@ -1,9 +1,9 @@
 //! Access specifications: what accesses look like.
 
-/// The name of the specification that Iometer has built in and never saves: no accesses at all.
+/// The name of the specification that is built into Iometer and never saved: no accesses at all.
 pub(super) const IDLE: &str = "Idle";
 
-/// A mix of accesses. Iometer has up to 100 lines in one; their shares are 100 % together.
+/// A mix of accesses. Iometer allows up to 100 lines, whose shares sum to 100 %.
 ///
 /// ```
 /// use strewn_formats::iometer::{AccessLine, AccessSpecification, DefaultAssignment};
@@ -42,12 +42,12 @@ pub struct AccessLine {
     pub burst_accesses: u32,
     /// "align": accesses start at a multiple of this many bytes; 0 means sectors. It need not be a power of two.
     pub alignment_bytes: u32,
-    /// "reply": bytes of the answer over a network; 0 is none.
+    /// "reply": bytes of the answer over a network; 0 means none.
     pub reply_bytes: u32,
 }
 
 impl AccessLine {
-    /// Random reads of `bytes` bytes, aligned to sectors, without delay: 100 % of the accesses.
+    /// Creates a line of random reads of `bytes` bytes, aligned to sectors, without delay, with 100 % of the accesses.
     ///
     /// ```
     /// use strewn_formats::iometer::AccessLine;
@@ -70,7 +70,7 @@ impl AccessLine {
     }
 }
 
-/// Which workers are given a specification when they are made.
+/// The new workers to which a specification is assigned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DefaultAssignment {
     /// None.
@@ -78,14 +78,14 @@ pub enum DefaultAssignment {
     None,
     /// All.
     All,
-    /// Those of disks.
+    /// Disk workers.
     Disk,
-    /// Those of networks.
+    /// Network workers.
     Network,
 }
 
 impl DefaultAssignment {
-    /// In a file's words, and as the numbers that results and old files have.
+    /// The words in a file. Results and old files have the position instead.
     pub(super) const WORDS: [(Self, &'static str); 4] =
         [(Self::None, "NONE"), (Self::All, "ALL"), (Self::Disk, "DISK"), (Self::Network, "NET")];
 

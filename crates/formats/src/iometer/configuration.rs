@@ -1,4 +1,4 @@
-//! What a configuration says.
+//! The contents of a configuration.
 
 use super::{AccessSpecification, Version};
 
@@ -29,18 +29,18 @@ use super::{AccessSpecification, Version};
 pub struct Configuration {
     /// The version of Iometer that wrote it.
     pub version: Version,
-    /// How long the test is and what it varies.
+    /// The length of the test, and what it varies.
     pub test_setup: Option<TestSetup>,
     /// What Iometer's window shows.
     pub results_display: Option<ResultsDisplay>,
-    /// The access specifications that there are, whether or not a worker is given them.
+    /// All access specifications, whether or not they are assigned to a worker.
     pub access_specifications: Option<Vec<AccessSpecification>>,
-    /// Who does the work.
+    /// The machines that do the work.
     pub managers: Option<Vec<Manager>>,
 }
 
 impl Configuration {
-    /// A configuration of these access specifications and nothing else.
+    /// Creates a configuration of these access specifications and nothing else.
     ///
     /// ```
     /// use strewn_formats::iometer::{
@@ -67,21 +67,21 @@ impl Configuration {
         }
     }
 
-    /// The access specification of this name; case does not matter.
+    /// Returns the access specification of this name; case does not matter.
     #[must_use]
     pub fn access_specification(&self, name: &str) -> Option<&AccessSpecification> {
         let mut specifications = self.access_specifications.iter().flatten();
         specifications.find(|specification| specification.name.eq_ignore_ascii_case(name))
     }
 
-    /// Workers with their managers.
+    /// Returns workers with their managers.
     pub fn workers(&self) -> impl Iterator<Item = (&Manager, &Worker)> {
         let managers = self.managers.iter().flatten();
         managers.flat_map(|manager| manager.workers.iter().map(move |worker| (manager, worker)))
     }
 
-    /// Names that workers are assigned and that are no access specification: neither one of the
-    /// file's nor `Idle`, which Iometer has built in. Iometer reads such files and complains.
+    /// Returns the assigned names that are no access specification: neither one of the file's nor `Idle`, which is
+    /// built into Iometer. Iometer reads such files and complains.
     ///
     /// ```
     /// use strewn_formats::iometer::Configuration;
@@ -106,33 +106,33 @@ impl Configuration {
     }
 }
 
-/// How long a test is and what it varies.
+/// The length of a test, and what it varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestSetup {
-    /// For people.
+    /// A description for people.
     pub description: String,
-    /// How long each test runs, after ramping up. Zero is until it is stopped.
+    /// Length of each test after ramp-up. Zero means until it is stopped.
     pub run_time: RunTime,
-    /// How long it runs before measurement begins.
+    /// Length of the ramp-up before measurement begins.
     pub ramp_up_seconds: u32,
-    /// How many disk workers each manager is given.
+    /// Disk workers of each manager.
     pub disk_workers: WorkerCount,
-    /// How many network workers each manager is given.
+    /// Network workers of each manager.
     pub network_workers: WorkerCount,
     /// What is recorded.
     pub record_results: RecordResults,
-    /// How the number of workers is varied, if `test_type` says that it is.
+    /// How the number of workers varies, if `test_type` says so.
     pub worker_cycling: Cycling,
-    /// How the number of targets is varied, if `test_type` says that it is.
+    /// How the number of targets varies, if `test_type` says so.
     pub target_cycling: Cycling,
-    /// How the number of outstanding accesses is varied, if `test_type` says that it is.
+    /// How the number of outstanding accesses varies, if `test_type` says so.
     pub queue_depth_cycling: QueueDepthCycling,
-    /// What is varied from test to test.
+    /// What varies from test to test.
     pub test_type: TestType,
 }
 
 impl Default for TestSetup {
-    /// As Iometer starts up: one test without end.
+    /// Returns the settings that Iometer starts with: one test without end.
     fn default() -> Self {
         let cycling = Cycling { start: 1, step: 1, step_type: StepType::Linear };
         Self {
@@ -155,7 +155,7 @@ impl Default for TestSetup {
     }
 }
 
-/// A time as Iometer states it.
+/// A length of time in Iometer's terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RunTime {
     /// Hours.
@@ -167,7 +167,7 @@ pub struct RunTime {
 }
 
 impl RunTime {
-    /// In seconds.
+    /// Returns the time in seconds.
     ///
     /// ```
     /// use strewn_formats::iometer::RunTime;
@@ -180,7 +180,7 @@ impl RunTime {
     }
 }
 
-/// How many workers a manager is given.
+/// The number of workers of a manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkerCount {
     /// As many as its machine has processors.
@@ -198,11 +198,11 @@ macro_rules! words {
         }
 
         impl $type {
-            /// In a file's words. Old files have the position instead.
+            /// The words in a file. Old files have the position instead.
             pub(super) const WORDS: &'static [(Self, &'static str)] =
                 &[$((Self::$variant, $word)),+];
 
-            /// The word that a file has for it.
+            /// Returns the word that a file has for it.
             #[must_use]
             pub fn word(self) -> &'static str {
                 match self {
@@ -234,13 +234,13 @@ words! {
     StepType {
         /// By adding the step.
         Linear => "LINEAR",
-        /// By multiplying with the step.
+        /// By multiplying by the step.
         Exponential => "EXPONENTIAL",
     }
 }
 
 words! {
-    /// What is varied from test to test.
+    /// What varies from test to test.
     TestType {
         /// Nothing: each access specification is tested once.
         Normal => "NORMAL",
@@ -248,7 +248,7 @@ words! {
         CycleTargets => "CYCLE_TARGETS",
         /// The number of workers.
         CycleWorkers => "CYCLE_WORKERS",
-        /// The number of targets, all workers at a time.
+        /// The number of targets, all workers together.
         IncrementTargetsParallel => "INCREMENT_TARGETS_PARALLEL",
         /// The number of targets, one worker after the other.
         IncrementTargetsSerial => "INCREMENT_TARGETS_SERIAL",
@@ -262,11 +262,11 @@ words! {
 }
 
 words! {
-    /// Of what the window shows results.
+    /// The period that the results in the window cover.
     UpdateType {
-        /// Of the test from its start.
+        /// The test from its start.
         WholeTest => "WHOLE_TEST",
-        /// Since the last time.
+        /// The time since the last update.
         LastUpdate => "LAST_UPDATE",
     }
 }
@@ -283,7 +283,7 @@ words! {
     }
 }
 
-/// How the number of workers or targets is varied.
+/// How the number of workers or targets varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cycling {
     /// The first number.
@@ -294,7 +294,7 @@ pub struct Cycling {
     pub step_type: StepType,
 }
 
-/// How the number of outstanding accesses is varied.
+/// How the number of outstanding accesses varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QueueDepthCycling {
     /// The first number.
@@ -308,7 +308,7 @@ pub struct QueueDepthCycling {
 }
 
 impl QueueDepthCycling {
-    /// The numbers of outstanding accesses, one for each test: at most 1000, in case they do not grow.
+    /// Returns the numbers of outstanding accesses, one for each test: at most 1000, in case they do not grow.
     ///
     /// ```
     /// use strewn_formats::iometer::{QueueDepthCycling, StepType};

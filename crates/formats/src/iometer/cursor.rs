@@ -7,7 +7,7 @@ use crate::text::{
     ErrorKind, FilePosition, FormatError, Limits, Line, Lines, did_you_mean, quoted, unsigned_up_to,
 };
 
-/// Keys that a file may have, by which headings are told from them.
+/// Keys that a file may have. This list tells them from headings.
 pub(super) const KEYS: &[&str] = &[
     "'Test Description",
     "'Run Time",
@@ -55,12 +55,12 @@ pub(super) const KEYS: &[&str] = &[
 pub(super) const SECTIONS: [&str; 4] =
     ["'TEST SETUP", "'RESULTS DISPLAY", "'ACCESS SPECIFICATIONS", "'MANAGER LIST"];
 
-/// Whether `text` begins with `prefix`; case does not matter.
+/// Returns whether `text` begins with `prefix`; case does not matter.
 pub(super) fn begins(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
-/// Lines that are not empty.
+/// The lines of a file that are not empty.
 pub(super) struct Cursor {
     lines: Vec<(u64, String)>,
     at: usize,
@@ -91,12 +91,12 @@ impl Cursor {
         Some(Line::new(text, *number, &self.file))
     }
 
-    /// Goes past the line that [`Cursor::peek`] shows.
+    /// Moves past the line that [`Cursor::peek`] shows.
     pub(super) fn pass(&mut self) {
         self.at += 1;
     }
 
-    /// The line before the one that comes next.
+    /// Returns the line before the next one.
     fn last(&self) -> Option<Line<'_>> {
         let (number, text) = self.lines.get(self.at.checked_sub(1)?)?;
         Some(Line::new(text, *number, &self.file))
@@ -107,7 +107,7 @@ impl Cursor {
             .map_or_else(|| FilePosition::new(self.file.clone(), 0, 0), |line| line.position())
     }
 
-    /// The file is over where it should not be.
+    /// Returns the error of a file that ends within a section.
     pub(super) fn ended_within(&self, section: &str, end: &str) -> FormatError {
         FormatError::new(
             ErrorKind::Missing,
@@ -117,8 +117,8 @@ impl Cursor {
         )
     }
 
-    /// The line with the value of the key that was passed last, beyond headings; none if the value
-    /// is empty or left out.
+    /// Returns the line with the value of the last key passed, after any headings; none if the value is empty or left
+    /// out.
     pub(super) fn value(&mut self) -> Option<Value<'_>> {
         while let Some(line) = self.peek() {
             let text = line.text.trim();
@@ -138,7 +138,7 @@ impl Cursor {
         self.next().map(|line| Value { line, rest: line.text.trim() })
     }
 
-    /// As [`Cursor::value`], where an empty one is an error.
+    /// Returns the value as [`Cursor::value`] does. An empty one is an error.
     pub(super) fn value_of(&mut self, key: &str, help: &str) -> Result<Value<'_>, FormatError> {
         let position = self.position_of_last();
         self.value().ok_or_else(|| {
@@ -152,7 +152,7 @@ impl Cursor {
         })
     }
 
-    /// The line that was passed last is none of `section`.
+    /// Returns the error of a last line that does not belong to `section`.
     pub(super) fn unexpected_last(&self, section: &str) -> FormatError {
         match self.last() {
             Some(line) => self.unexpected(&line, section),
@@ -160,7 +160,7 @@ impl Cursor {
         }
     }
 
-    /// A line that a section does not have.
+    /// Returns the error of a line that a section does not have.
     pub(super) fn unexpected(&self, line: &Line<'_>, section: &str) -> FormatError {
         let text = line.text.trim();
         let otherwise = "Iometer reads no such line either: take it out";
@@ -180,20 +180,20 @@ impl Cursor {
     }
 }
 
-/// A line with values, from which one is taken after the other.
+/// A line of values, which are taken one by one.
 pub(super) struct Value<'c> {
     pub(super) line: Line<'c>,
-    /// What was not taken yet.
+    /// The values not taken yet.
     pub(super) rest: &'c str,
 }
 
 impl<'c> Value<'c> {
-    /// All that is left.
+    /// Takes the rest of the line.
     pub(super) fn text(&self) -> String {
         self.rest.to_owned()
     }
 
-    /// The next word, up to a comma or a space; empty at the end.
+    /// Takes the next word, up to a comma or a space; empty at the end.
     pub(super) fn word(&mut self) -> &'c str {
         let separator = |c: char| c == ',' || c.is_whitespace();
         let end = self.rest.find(separator).unwrap_or(self.rest.len());
@@ -203,7 +203,7 @@ impl<'c> Value<'c> {
         word
     }
 
-    /// The next word as a number.
+    /// Takes the next word as a number.
     pub(super) fn number(&mut self, name: &str, most: u64, help: &str) -> Result<u64, FormatError> {
         let word = self.word();
         unsigned_up_to(&self.line, word, name, most, help)
@@ -213,7 +213,7 @@ impl<'c> Value<'c> {
         self.number(name, u32::MAX.into(), help).map(|number| number as u32)
     }
 
-    /// All that is left as one of `words`, or as its position among them, which old files have.
+    /// Takes the rest as one of `words`, or as a position among them, which old files have.
     pub(super) fn one_of<T: Copy>(
         &mut self,
         name: &str,
@@ -233,7 +233,7 @@ impl<'c> Value<'c> {
         Err(self.line.error_of(text, ErrorKind::UnknownName, message, help))
     }
 
-    /// `ENABLED` or `DISABLED`.
+    /// Takes `ENABLED` or `DISABLED`.
     pub(super) fn is_enabled(&mut self, name: &str) -> Result<bool, FormatError> {
         let word = self.word();
         match word {
@@ -248,7 +248,7 @@ impl<'c> Value<'c> {
     }
 }
 
-/// Whether a line starts a section, which ends the one before it: old files do not end every section.
+/// Returns whether a line starts a section, which ends the section before it: old files do not end every section.
 pub(super) fn is_at_section(line: &Line<'_>) -> bool {
     SECTIONS.iter().any(|section| begins(line.text.trim(), section))
 }

@@ -32,20 +32,20 @@ use super::{AccessSpecification, Configuration, TestType, Worker, WorkerKind};
 pub enum Feature {
     /// A size of 0, a specification without lines, or `Idle`: no accesses.
     Idle,
-    /// A size that is not whole sectors of 512 bytes.
+    /// A size that is not a whole number of sectors of 512 bytes.
     PartialSectors,
     /// `delay`.
     Delay,
-    /// `burst` of more than one access. It is listed with a delay only, without which it has no
-    /// effect.
+    /// `burst` of more than one access. It is listed only together with a delay, without which it
+    /// has no effect.
     Burst,
-    /// `align` to whole sectors, more than one.
+    /// `align` to more than one whole sector.
     Alignment,
     /// `align` to bytes that are not whole sectors.
     ByteAlignment,
     /// `reply`.
     Reply,
-    /// A run time of zero: until it is stopped.
+    /// A run time of zero: until stopped.
     EndlessRun,
     /// `Ramp Up Time`.
     RampUp,
@@ -61,9 +61,9 @@ pub enum Feature {
     SeveralWorkers,
     /// A worker with more than one target.
     SeveralTargets,
-    /// A worker with more than one access specification, which are tests one after the other.
+    /// A worker with more than one access specification: several tests, one after the other.
     SeveralSpecifications,
-    /// A worker or target of a network.
+    /// A network worker or target.
     Network,
     /// `test connection rate`.
     ConnectionRate,
@@ -122,7 +122,7 @@ impl fmt::Display for FeatureUse {
 }
 
 impl AccessSpecification {
-    /// What it asks for beyond accesses of whole sectors.
+    /// Returns the features that it uses beyond accesses of whole sectors.
     #[must_use]
     pub fn features(&self) -> Vec<FeatureUse> {
         let mut found = Vec::new();
@@ -155,7 +155,7 @@ impl AccessSpecification {
 }
 
 impl Configuration {
-    /// All that it asks for beyond one worker's accesses of a disk.
+    /// Returns all features that it uses beyond one worker's accesses of a disk.
     #[must_use]
     pub fn features(&self) -> Vec<FeatureUse> {
         let mut found = Vec::new();

@@ -7,8 +7,8 @@
 //!
 //! [`Configuration::features`] lists the settings of a file that a simulation may not honour.
 //!
-//! The facts come from Iometer's own source (`AccessSpecList.cpp`, `PageSetup.cpp`, `Manager.cpp`, `ManagerList.cpp`,
-//! `Worker.cpp` of iometer-org/iometer) and, for old files, from that of eilerjc/iometer.
+//! Sources: Iometer's own source code (`AccessSpecList.cpp`, `PageSetup.cpp`, `Manager.cpp`, `ManagerList.cpp`,
+//! `Worker.cpp` of iometer-org/iometer) and, for old files, that of eilerjc/iometer.
 
 mod access_specification;
 mod configuration;

@@ -1,4 +1,4 @@
-//! A configuration from its lines.
+//! Reading a configuration from its lines.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -16,12 +16,12 @@ use super::{
 const BARS: u32 = 6;
 
 impl Configuration {
-    /// Reads a configuration in `text`, which errors call `name`.
+    /// Reads a configuration in `text`. `name` names it in errors.
     ///
     /// # Errors
     ///
-    /// [`FormatError`] at the first thing that Iometer would not read, or would read as something
-    /// else than what stands there (Iometer takes `4K` for 4 bytes).
+    /// [`FormatError`] at the first thing that Iometer would not read, or would misread (Iometer
+    /// takes `4K` for 4 bytes).
     pub fn parse(text: &str, name: &str) -> Result<Self, FormatError> {
         Self::read(text.as_bytes(), Some(name))
     }
@@ -37,18 +37,18 @@ impl Configuration {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] when it cannot be read, or as [`Configuration::parse`] has it.
+    /// [`FormatError`] if it cannot be read, or as for [`Configuration::parse`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FormatError> {
         let name = path.as_ref().display().to_string();
         let help = "give the path of an Iometer configuration, an .icf file";
         Self::read(text::open(path.as_ref(), &name, help)?, Some(&name))
     }
 
-    /// Reads a configuration, which errors call `name`.
+    /// Reads a configuration. `name` names it in errors.
     ///
     /// # Errors
     ///
-    /// As [`Configuration::parse`] has it, and when the reader fails.
+    /// As for [`Configuration::parse`], and if the reader fails.
     pub fn read(reader: impl BufRead, name: Option<&str>) -> Result<Self, FormatError> {
         let mut cursor = Cursor::read(reader, name)?;
         let version = match cursor.next() {
@@ -113,7 +113,7 @@ fn section_name(text: &str) -> &str {
     text.trim_start_matches('\'').trim_end_matches('=').trim()
 }
 
-/// Comments and the version at the end, but not a section that is misspelt, nor values.
+/// Accepts comments and the version at the end, but neither a misspelt section nor values.
 fn outside_of_sections(line: &Line<'_>) -> Result<(), FormatError> {
     let text = line.text.trim();
     if begins(text, "Version") || (text.starts_with('\'') && !text.ends_with("==")) {
@@ -165,7 +165,7 @@ fn test_setup(cursor: &mut Cursor) -> Result<TestSetup, FormatError> {
             setup.ramp_up_seconds = cursor.value_of(&key, help)?.number_32("ramp up time", help)?;
         } else if is("'Default Disk Workers to Spawn") || is("'Default Workers to Spawn") {
             setup.disk_workers = worker_count(cursor, &key)?;
-            // What is now said by a word was 0 before there were network workers.
+            // Before there were network workers, 0 stood for what is now a word.
             if is("'Default Workers to Spawn") && setup.disk_workers == WorkerCount::Fixed(0) {
                 setup.disk_workers = WorkerCount::OnePerProcessor;
             }

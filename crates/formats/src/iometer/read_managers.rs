@@ -68,7 +68,7 @@ fn worker(cursor: &mut Cursor) -> Result<Worker, FormatError> {
     }
 }
 
-/// `DISK`, `NETWORK,TCP` or `NETWORK,VI`, with or without spaces.
+/// Reads `DISK`, `NETWORK,TCP` or `NETWORK,VI`, with or without spaces.
 fn kind(value: &mut Value<'_>, name: &str) -> Result<WorkerKind, FormatError> {
     let text = value.rest;
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -123,7 +123,7 @@ fn settings(cursor: &mut Cursor) -> Result<TargetSettings, FormatError> {
     }
 }
 
-/// One name a line.
+/// Reads one name per line.
 fn assigned(cursor: &mut Cursor) -> Result<Vec<String>, FormatError> {
     const END: &str = "'End assigned access specs";
     let mut names = Vec::new();
@@ -188,7 +188,7 @@ impl Key {
     }
 }
 
-/// The next line, which is to be a key; `end` is the one that ends the list it stands in.
+/// Reads the next line, which must be a key. `end` is the line that ends the list it is in.
 fn key(cursor: &mut Cursor, end: &str) -> Result<Key, FormatError> {
     let Some(line) = cursor.peek() else { return Err(cursor.ended_within(SECTION, end)) };
     let key = Key { text: line.text.trim().to_owned() };

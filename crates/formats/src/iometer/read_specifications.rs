@@ -5,9 +5,9 @@ use crate::text::{ErrorKind, FilePosition, FormatError, Line, quoted, unsigned_u
 use super::cursor::{Cursor, Value, begins, is_at_section};
 use super::{AccessLine, AccessSpecification, DefaultAssignment};
 
-/// Iometer has no more lines in a specification.
+/// Iometer allows no more lines in a specification.
 const MOST_LINES: usize = 100;
-/// Many times what anyone keeps in a file; looking for names of which there are more takes long.
+/// Many times what anyone keeps in a file. With more, searching the names takes long.
 const MOST_SPECIFICATIONS: usize = 10_000;
 const MOST_UNNAMED: usize = 1_000;
 const LINE_HELP: &str = "write size,% of size,% reads,% random,delay,burst,align,reply, such as 4096,100,67,100,0,1,0,0";
@@ -37,7 +37,7 @@ pub(super) fn specifications(cursor: &mut Cursor) -> Result<Vec<AccessSpecificat
         let lines = lines_of_specification(cursor)?;
         check_sum(&name, &lines, position)?;
         let specification = AccessSpecification { name, default_assignment, lines };
-        // As in Iometer, one of the same name replaces the one before.
+        // As in Iometer, a specification replaces an earlier one of the same name.
         let before = specifications
             .iter()
             .position(|before| before.name.eq_ignore_ascii_case(&specification.name));
@@ -57,7 +57,7 @@ fn too_many(cursor: &Cursor, most: usize) -> FormatError {
     FormatError::new(ErrorKind::Limit, cursor.position_of_last(), message, help)
 }
 
-/// Names may have commas in them, so that the last one counts.
+/// Reads a name and its assignment. Names may contain commas, so the last comma counts.
 pub(super) fn name_and_assignment(
     value: &mut Value<'_>,
 ) -> Result<(String, DefaultAssignment), FormatError> {
@@ -72,9 +72,9 @@ pub(super) fn name_and_assignment(
     Ok((name.trim().to_owned(), assignment))
 }
 
-/// The lines up to the next key.
+/// Reads the lines up to the next key.
 fn lines_of_specification(cursor: &mut Cursor) -> Result<Vec<AccessLine>, FormatError> {
-    // The heading that names the columns.
+    // Skips the heading that names the columns.
     if let Some(line) = cursor.peek()
         && begins(line.text.trim(), "'size")
     {
@@ -95,7 +95,8 @@ fn lines_of_specification(cursor: &mut Cursor) -> Result<Vec<AccessLine>, Format
     Ok(lines)
 }
 
-/// A line with commas; one more at the end is overlooked, which results have.
+/// Reads a line of values separated by commas. One more comma at the end, which results have, is
+/// ignored.
 pub(super) fn access_line(line: &Line<'_>) -> Result<AccessLine, FormatError> {
     let text = line.text.trim();
     let text = text.strip_suffix(',').unwrap_or(text);
@@ -138,8 +139,8 @@ fn check_sum(name: &str, lines: &[AccessLine], position: FilePosition) -> Result
     ))
 }
 
-/// Specifications as they were before 1998.05.21: six numbers a line, with spaces, without names.
-/// One ends where its lines add up to 100 %.
+/// Reads specifications as they were before 1998.05.21: six numbers a line, separated by spaces,
+/// without names. A specification ends where its lines add up to 100 %.
 pub(super) fn unnamed_specifications(
     cursor: &mut Cursor,
 ) -> Result<Vec<AccessSpecification>, FormatError> {
@@ -212,7 +213,8 @@ pub(super) fn unnamed_specifications(
     Ok(specifications)
 }
 
-/// The name that Iometer gives a specification without one: by its only line, or by its number.
+/// Returns the name that Iometer gives a specification without one: by its only line, or by its
+/// number.
 fn name_for(lines: &[AccessLine], others: &[AccessSpecification]) -> String {
     let is_free = |name: &str| others.iter().all(|other| !other.name.eq_ignore_ascii_case(name));
     let (base, first) = match lines {
@@ -238,6 +240,6 @@ fn name_for(lines: &[AccessLine], others: &[AccessSpecification]) -> String {
         _ => ("Untitled".to_owned(), 1),
     };
     let numbered = (first..).map(|number: u64| format!("{base} {number}"));
-    // There are only so many others, so that one is free.
+    // The others are finite in number, so one of these names is free.
     numbered.into_iter().find(|name| is_free(name)).unwrap_or(base)
 }

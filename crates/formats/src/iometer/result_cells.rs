@@ -9,7 +9,8 @@ use super::{
 };
 
 impl ResultRow {
-    /// A line from its cells, in the order of [`RESULT_COLUMNS`] and empty where there are none.
+    /// Reads a line from its cells, in the order of [`RESULT_COLUMNS`] and empty where there are
+    /// none.
     pub(super) fn from_cells(
         line: &Line<'_>,
         cells: &[&str; RESULT_COLUMNS.len()],
@@ -52,7 +53,7 @@ impl ResultRow {
     }
 }
 
-/// What a cell may hold.
+/// A number in a cell.
 trait Number: Sized {
     fn of_cell(text: &str) -> Option<Self>;
 }
@@ -79,7 +80,7 @@ impl Number for f64 {
     }
 }
 
-/// Takes one cell after the other.
+/// Takes cells one by one.
 struct Cells<'l, 'c> {
     line: &'l Line<'l>,
     cells: &'c [&'l str; RESULT_COLUMNS.len()],
@@ -100,12 +101,12 @@ impl Cells<'_, '_> {
         })
     }
 
-    /// One that a version may not have is as if it were 0.
+    /// Takes a number. A column that a version may lack counts as 0.
     fn number<T: Number + Default>(&mut self) -> Result<T, FormatError> {
         self.optional().map(Option::unwrap_or_default)
     }
 
-    /// What these columns hold, or none if all of them are empty.
+    /// Takes these columns as a group, or none if all of them are empty.
     fn group<T>(
         &mut self,
         columns: std::ops::Range<usize>,

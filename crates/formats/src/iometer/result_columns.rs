@@ -87,11 +87,11 @@ pub const RESULT_COLUMNS: [&str; 80] = [
     "2 to 4.7 s",
     "4.7 to 5 s",
     "5 to 10 s",
-    // With its space.
+    // The leading space is Iometer's.
     " >= 10 s",
 ];
 
-/// What older versions call columns: megabytes were 2^20 bytes and said no more.
+/// Names of columns in older versions. Their megabytes were 2^20 bytes, without saying so.
 const OLD_NAMES: [(&str, &str); 6] = [
     ("MBps", "MiBps (Binary)"),
     ("Read MBps", "Read MiBps (Binary)"),
@@ -104,7 +104,7 @@ const OLD_NAMES: [(&str, &str); 6] = [
 /// The first of the columns of latency bins.
 pub(super) const FIRST_BIN: usize = 59;
 
-/// Where a column of any version is in [`RESULT_COLUMNS`].
+/// Returns the position in [`RESULT_COLUMNS`] of a column of any version.
 pub(super) fn position(name: &str) -> Option<usize> {
     let name = name.trim();
     let renamed = OLD_NAMES.iter().find(|(old, _)| old.eq_ignore_ascii_case(name));
@@ -112,7 +112,7 @@ pub(super) fn position(name: &str) -> Option<usize> {
     RESULT_COLUMNS.iter().position(|column| column.trim().eq_ignore_ascii_case(name))
 }
 
-/// The line that names the columns.
+/// Returns the line that names the columns.
 pub(super) fn header() -> String {
     format!("'{}", RESULT_COLUMNS.join(","))
 }

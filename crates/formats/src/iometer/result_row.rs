@@ -1,7 +1,7 @@
 //! A line of results.
 
-/// A line of `results.csv`. Which groups of columns are filled depends on what it is about: sums
-/// have latency bins, processors their load alone.
+/// A line of `results.csv`. Its kind decides which groups of columns are filled: sums have latency bins, processors
+/// only their load.
 ///
 /// ```
 /// use strewn_formats::iometer::{Measured, ResultRow, RowKind};
@@ -19,7 +19,7 @@
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultRow {
-    /// What it is about.
+    /// What the line is about.
     pub kind: RowKind,
     /// Its name. Commas and line ends are written as spaces, as Iometer does.
     pub name: String,
@@ -35,15 +35,15 @@ pub struct ResultRow {
     pub measured: Option<Measured>,
     /// The same in ticks of the processor's clock.
     pub raw: Option<RawFigures>,
-    /// The first sector accessed; -1 where those summed up differ.
+    /// The first sector accessed; -1 if the lines summed up differ.
     pub starting_sector: Option<i64>,
-    /// Sectors accessed, 0 for all of the disk; -1 where those summed up differ.
+    /// Sectors accessed, 0 for the whole disk; -1 if the lines summed up differ.
     pub maximum_size_sectors: Option<i64>,
-    /// Accesses outstanding; -1 where those summed up differ.
+    /// Accesses outstanding; -1 if the lines summed up differ.
     pub queue_depth: Option<i64>,
     /// Load of processors and network.
     pub load: LoadFigures,
-    /// How many accesses took how long; see [`latency_bin`].
+    /// Number of accesses by latency; see [`latency_bin`].
     pub latency_bins: Option<[u64; LATENCY_BIN_COUNT]>,
 }
 
@@ -74,7 +74,7 @@ impl RowKind {
         (Self::Network, "NETWORK"),
     ];
 
-    /// The word that a file has for it.
+    /// Returns the word that a file has for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -107,13 +107,13 @@ pub struct Measured {
     pub maximum_ms: ResponseTimes,
     /// Accesses that failed.
     pub errors: u64,
-    /// Reads among them.
+    /// Reads that failed.
     pub read_errors: u64,
-    /// Writes among them.
+    /// Writes that failed.
     pub write_errors: u64,
-    /// Bytes.
+    /// Bytes read.
     pub bytes_read: u64,
-    /// Bytes.
+    /// Bytes written.
     pub bytes_written: u64,
     /// Accesses that read.
     pub reads: u64,
@@ -121,13 +121,13 @@ pub struct Measured {
     pub writes: u64,
     /// Connections made.
     pub connections: u64,
-    /// As set for the test of connection rate; -1 when there is none.
+    /// The setting for the test of connection rate; -1 if there is none.
     pub transactions_per_connection: i64,
 }
 
 impl Measured {
-    /// Rates from what was done in a time. Iometer counts each access of a disk as a transaction
-    /// of its own only over a network, so that those columns stay 0.
+    /// Computes rates from counts and a time. Iometer counts an access as a transaction of its own only over a network,
+    /// so those columns stay 0.
     ///
     /// ```
     /// use strewn_formats::iometer::Measured;
@@ -210,7 +210,7 @@ pub struct RawFigures {
     pub maximum_transaction: u64,
     /// Longest of a connection.
     pub maximum_connection: u64,
-    /// How long the test ran.
+    /// Length of the test.
     pub run_time: u64,
 }
 
@@ -237,15 +237,15 @@ pub struct LoadFigures {
     pub packets_per_second: Option<f64>,
     /// Packets with errors.
     pub packet_errors: Option<f64>,
-    /// Segments sent again, a second.
+    /// Segments retransmitted per second.
     pub segments_retransmitted_per_second: Option<f64>,
 }
 
-/// How many latency bins there are.
+/// Number of latency bins.
 pub const LATENCY_BIN_COUNT: usize = 21;
 
-/// The latency bin of an access that took `ns`: the bins end at 50, 100, 200 and 500 us, 1, 2, 5,
-/// 10, 15, 20, 30, 50, 100, 200 and 500 ms, 1, 2, 4.7, 5 and 10 s, and the last one does not.
+/// Returns the latency bin of an access that took `ns`. The bins end at 50, 100, 200 and 500 us, 1, 2, 5, 10, 15, 20,
+/// 30, 50, 100, 200 and 500 ms, 1, 2, 4.7, 5 and 10 s; the last one has no end.
 ///
 /// ```
 /// use strewn_formats::iometer::latency_bin;
@@ -262,7 +262,7 @@ pub fn latency_bin(ns: u64) -> usize {
 }
 
 impl ResultRow {
-    /// A line about something of which nothing is known yet.
+    /// Creates a line without figures.
     #[must_use]
     pub fn new(kind: RowKind, name: impl Into<String>) -> Self {
         Self {
@@ -282,8 +282,8 @@ impl ResultRow {
         }
     }
 
-    /// The cells of the line, in the order of [`RESULT_COLUMNS`](super::RESULT_COLUMNS): all 80, or without the latency
-    /// bins where there are none, as Iometer writes such lines.
+    /// Returns the cells of the line, in the order of [`RESULT_COLUMNS`](super::RESULT_COLUMNS): all 80, or without the
+    /// latency bins if there are none, as Iometer writes such lines.
     #[must_use]
     pub fn cells(&self) -> Vec<String> {
         let plain = |name: &str| name.replace([',', '\n', '\r'], " ");
@@ -365,7 +365,7 @@ impl ResultRow {
     }
 }
 
-/// As Iometer prints numbers with a fraction.
+/// Prints a number with a fraction as Iometer does.
 fn decimals(number: f64) -> String {
     format!("{number:.6}")
 }

@@ -1,4 +1,4 @@
-//! Results, and how they are written.
+//! Results, and writing them.
 
 use std::io::Write;
 
@@ -31,22 +31,22 @@ use crate::text::WriteError;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
-    /// What was varied from test to test.
+    /// What varied from test to test.
     pub test_type: TestType,
-    /// For people. Commas are written as `-`, as Iometer does.
+    /// A description for people. Commas are written as `-`, as Iometer does.
     pub description: String,
-    /// The version of what made the results.
+    /// The version of the program that made the results.
     pub version: String,
     /// When the series began, as `2026-11-21 09:54:02:760`.
     pub started: String,
-    /// In their order.
+    /// The tests, in order.
     pub tests: Vec<TestResults>,
 }
 
 /// The results of one test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestResults {
-    /// Those that were used.
+    /// The access specifications used.
     pub access_specifications: Vec<AccessSpecification>,
     /// The sum first, then each manager with its processors, its workers and their disks.
     pub rows: Vec<ResultRow>,
@@ -55,13 +55,12 @@ pub struct TestResults {
 }
 
 impl Results {
-    /// Writes the series with the line ends of Windows, as Iometer does there. Further series may
-    /// follow in the same file.
+    /// Writes the series with Windows line ends, as Iometer does there. Further series may follow in the same file.
     ///
     /// # Errors
     ///
-    /// [`WriteError::NotRepresentable`] when a name or a time has a line end in it, begins with a
-    /// quote or has spaces at an end, or when a figure is not finite; [`WriteError::Io`] when the output refuses it.
+    /// [`WriteError::NotRepresentable`] if a name or a time contains a line end, begins with a quote or has spaces at
+    /// an end, or if a figure is not finite; [`WriteError::Io`] if the output fails.
     pub fn write(&self, mut output: impl Write) -> Result<(), WriteError> {
         let mut line = |text: &str| write!(output, "{text}\r\n");
         let description = self.description.replace(',', "-");
@@ -80,7 +79,7 @@ impl Results {
                 line(&format!("{called},{assignment}"))?;
                 line("'size,% of size,% reads,% random,delay,burst,align,reply")?;
                 for access in &specification.lines {
-                    // With a comma at the end.
+                    // Iometer ends these lines with a comma.
                     line(&format!("{},", fields(access)))?;
                 }
             }
@@ -90,7 +89,7 @@ impl Results {
             for row in &test.rows {
                 name("the name", &row.name)?;
                 let cells = row.cells();
-                // The others are NaN and inf.
+                // The cells with letters are NaN and inf.
                 let is_number = |cell: &String| !cell.contains(['N', 'n']);
                 if !cells[3..].iter().all(is_number) {
                     return Err(WriteError::not_representable(
@@ -108,7 +107,7 @@ impl Results {
     }
 }
 
-/// By its position.
+/// Returns the position of the test type, which results have in place of its word.
 fn test_type(results: &Results) -> usize {
     let position = TestType::WORDS.iter().position(|(known, _)| *known == results.test_type);
     position.unwrap_or(0)

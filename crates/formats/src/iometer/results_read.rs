@@ -1,4 +1,4 @@
-//! Results from their lines.
+//! Reading results from their lines.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::read_specifications::{access_line, name_and_assignment};
 use super::result_columns::position;
 use super::{AccessSpecification, RESULT_COLUMNS, ResultRow, Results, TestResults, TestType};
 
-/// Many times what a year of tests gives; one takes about a KiB of memory.
+/// Many times what a year of tests gives. A row takes about a KiB of memory.
 const MOST_ROWS: usize = 200_000;
 
-/// What the lines that follow are.
+/// What the lines that follow contain.
 enum Expected {
     /// Keys.
     Key,
@@ -21,13 +21,13 @@ enum Expected {
     Value(fn(&mut Reader, &Line<'_>) -> Result<(), FormatError>),
     /// Lines of the last access specification.
     AccessLines,
-    /// Results, by the columns that are named above them.
+    /// Results, by the columns named above them.
     Rows,
 }
 
 struct Reader {
     all: Vec<Results>,
-    /// A test that has no time of its end yet.
+    /// The present test, whose end time is not known yet.
     test: TestResults,
     is_in_test: bool,
     /// Which of [`RESULT_COLUMNS`] each column is, if any.
@@ -36,12 +36,12 @@ struct Reader {
 }
 
 impl Results {
-    /// Reads results, which errors call `name`: one series or several, of any version since 1998.
-    /// Columns go by their names, and those that Iometer does not have are left out.
+    /// Reads results: one series or several, of any version since 1998. `name` names the file in
+    /// errors. Columns are found by name, and those that Iometer does not have are ignored.
     ///
     /// # Errors
     ///
-    /// [`FormatError`] when the reader fails, and at the first thing that is not Iometer's.
+    /// [`FormatError`] if the reader fails, and at the first thing that is not Iometer's.
     pub fn read(reader: impl BufRead, name: Option<&str>) -> Result<Vec<Self>, FormatError> {
         let file: Option<Arc<str>> = name.map(Arc::from);
         let mut lines = Lines::new(reader, file.clone(), Limits::RESULTS)?;
@@ -108,7 +108,7 @@ fn stray(line: &Line<'_>, text: &str) -> FormatError {
 }
 
 impl Reader {
-    /// What follows a key.
+    /// Reads a key, and returns what follows it.
     fn key(&mut self, line: &Line<'_>, text: &str) -> Result<Expected, FormatError> {
         let is = |known: &str| text.eq_ignore_ascii_case(known);
         if is("'Test Type,Test Description") {
@@ -174,7 +174,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Of the series' beginning, or of a test's end.
+    /// Reads the time of the series' beginning, or of a test's end.
     fn time_stamp(&mut self, line: &Line<'_>) -> Result<(), FormatError> {
         let time = line.text.trim().to_owned();
         let Some(results) = self.all.last_mut() else { return Ok(()) };
@@ -229,7 +229,7 @@ impl Reader {
             return Err(line.error(ErrorKind::Limit, message, "split the file"));
         }
         let mut cells = [""; RESULT_COLUMNS.len()];
-        // Beside the columns, one more comma may stand at the end.
+        // One more comma may follow the columns.
         let mut columns = self.columns.iter();
         for text in line.text.split(',') {
             match columns.next() {

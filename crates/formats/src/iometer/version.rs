@@ -15,7 +15,7 @@ use crate::text::{ErrorKind, FormatError, Line, quoted};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// Up to 2006.
+    /// Versions up to 2006.
     Dated {
         /// Above 1900.
         year: u32,
@@ -24,7 +24,7 @@ pub enum Version {
         /// 1 to 31.
         day: u32,
     },
-    /// Since then.
+    /// Versions since then.
     Release {
         /// Up to 1900.
         major: u32,
@@ -36,12 +36,12 @@ pub enum Version {
 }
 
 impl Version {
-    /// The one whose files are written.
+    /// The version whose files are written.
     pub const CURRENT: Self = Self::Release { major: 1, minor: 1, patch: 0 };
-    /// From which on access specifications have names.
+    /// The first version in which access specifications have names.
     pub(super) const NAMED_SPECIFICATIONS: Self = Self::Dated { year: 1998, month: 5, day: 21 };
 
-    /// What OLTP.txt, which came with 1998.01.05, calls itself.
+    /// The version that OLTP.txt, which came with 1998.01.05, gives.
     const OLTP: (u32, u32, u32) = (3, 26, 97);
 
     pub(super) fn of_line(line: &Line<'_>) -> Result<Self, FormatError> {
@@ -58,7 +58,7 @@ impl Version {
         if !begins {
             return Err(wrong());
         }
-        // Whatever follows the third number says of which build it is.
+        // Anything after the third number identifies the build.
         let mut numbers = text["Version".len()..]
             .split(|c: char| !c.is_ascii_digit())
             .filter(|digits| !digits.is_empty())

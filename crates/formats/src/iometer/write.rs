@@ -1,4 +1,4 @@
-//! A configuration as Iometer writes it.
+//! Writing a configuration as Iometer does.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,16 +16,16 @@ const LONGEST_LINE_BYTES: usize = 199;
 const COLUMN: usize = 11;
 
 impl Configuration {
-    /// The configuration as text, with the line ends of Windows, as Iometer writes it there. One
-    /// that was read from a version before 1998.05.21 is written as the current one.
+    /// Returns the configuration as text with Windows line ends, as Iometer writes it there. A
+    /// configuration read from a version before 1998.05.21 is written as the current one.
     ///
     /// # Errors
     ///
-    /// [`WriteError::NotRepresentable`] when a name has a line end in it, begins with a quote, has
-    /// spaces at an end, or makes a line longer than the 199 bytes that Iometer reads; and when the
-    /// lines of an access specification do not take 100 % of accesses together.
+    /// [`WriteError::NotRepresentable`] if a name contains a line end, begins with a quote, has
+    /// spaces at an end, or makes a line longer than the 199 bytes that Iometer reads; and if the
+    /// lines of an access specification do not sum to 100 % of accesses.
     pub fn to_icf(&self) -> Result<String, WriteError> {
-        // What is written here has names, which files of before did not.
+        // Specifications are written with names, which files before that version lack.
         let is_new = self.version >= Version::NAMED_SPECIFICATIONS;
         let version = if is_new { self.version } else { Version::CURRENT };
         let mut text = Text(format!("Version {version}\n"));
@@ -59,18 +59,18 @@ impl Configuration {
         Ok(text.0.replace('\n', "\r\n"))
     }
 
-    /// Writes the configuration as [`Configuration::to_icf`] has it.
+    /// Writes the configuration in the form of [`Configuration::to_icf`].
     ///
     /// # Errors
     ///
-    /// As [`Configuration::to_icf`] has it, and [`WriteError::Io`] when the output refuses it.
+    /// As for [`Configuration::to_icf`], and [`WriteError::Io`] if the output fails.
     pub fn write(&self, mut output: impl io::Write) -> Result<(), WriteError> {
         output.write_all(self.to_icf()?.as_bytes())?;
         Ok(())
     }
 }
 
-/// A name as it is read back.
+/// Checks that a name will be read back unchanged.
 pub(super) fn name<'n>(what: &str, name: &'n str) -> Result<&'n str, WriteError> {
     let fits = name.trim() == name && !name.starts_with('\'') && !name.contains(['\n', '\r', '\0']);
     if fits {
@@ -91,16 +91,16 @@ impl Text {
     }
 
     fn section(&mut self, name: &str) {
-        // 80 characters, as Iometer has it.
+        // 80 characters, as in Iometer.
         self.line(format_args!("{:=<80}", format!("'{name} ")));
     }
 
-    /// A key and its value.
+    /// Writes a key and its value.
     fn pair(&mut self, key: &str, value: impl std::fmt::Display) {
         self.line(format_args!("'{key}\n\t{value}"));
     }
 
-    /// Headings and values, in columns.
+    /// Writes headings and values, in columns.
     fn table(&mut self, key: &str, columns: &[(&str, &dyn std::fmt::Display)]) {
         self.line(format_args!("'{key}"));
         let last = columns.len().saturating_sub(1);
@@ -301,7 +301,7 @@ fn enabled(is_enabled: bool) -> &'static str {
     if is_enabled { "ENABLED" } else { "DISABLED" }
 }
 
-/// A line of a specification.
+/// Returns the fields of a line of a specification.
 pub(super) fn fields(line: &super::AccessLine) -> String {
     format!(
         "{},{},{},{},{},{},{},{}",

@@ -1,4 +1,4 @@
-//! Errors: where, what, and what to do.
+//! Errors: position, problem and remedy.
 
 use std::fmt;
 use std::io;
@@ -20,9 +20,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FilePosition {
     file: Option<Arc<str>>,
-    /// Counted from 1; 0 is the file as a whole.
+    /// Counted from 1; 0 means the file as a whole.
     line: u64,
-    /// Counted from 1, in characters; 0 is the line as a whole.
+    /// Counted from 1, in characters; 0 means the line as a whole.
     column: u64,
 }
 
@@ -31,19 +31,19 @@ impl FilePosition {
         Self { file, line, column }
     }
 
-    /// The name that the caller gave the file, if any.
+    /// Returns the name that the caller gave the file, if any.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         self.file.as_deref()
     }
 
-    /// The line, counted from 1; none when it is about the file as a whole.
+    /// Returns the line, counted from 1; none if the position is the file as a whole.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         (self.line > 0).then_some(self.line)
     }
 
-    /// The column in characters, counted from 1; none when it is about the line as a whole.
+    /// Returns the column in characters, counted from 1; none if the position is the line as a whole.
     #[must_use]
     pub fn column(&self) -> Option<u64> {
         (self.column > 0).then_some(self.column)
@@ -131,31 +131,31 @@ impl FormatError {
         self
     }
 
-    /// The kind of the error.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The position of the error.
+    /// Returns the position of the error.
     #[must_use]
     pub fn position(&self) -> &FilePosition {
         &self.0.position
     }
 
-    /// The problem, without its position.
+    /// Returns the problem, without its position.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The remedy.
+    /// Returns the remedy.
     #[must_use]
     pub fn help(&self) -> &str {
         &self.0.help
     }
 
-    /// The position and the problem.
+    /// Returns the position and the problem.
     #[must_use]
     pub fn problem(&self) -> String {
         format!("{}: {}", self.0.position, self.0.message)

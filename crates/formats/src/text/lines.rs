@@ -6,12 +6,13 @@ use std::sync::Arc;
 use super::error::{ErrorKind, FilePosition, FormatError};
 use super::source::Source;
 
-/// The limits of a format. A file that exceeds them is damaged or of another format, and is refused before it takes memory.
+/// The limits of a format. A file that exceeds them is damaged or of another format, and is refused before it takes
+/// memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Bytes of a line without its end.
     pub(crate) line_bytes: u64,
-    /// Bytes of all lines; decompressed, where the file is compressed.
+    /// Bytes of all lines, decompressed if the file is compressed.
     pub(crate) file_bytes: u64,
 }
 
@@ -58,7 +59,7 @@ impl<R: BufRead> Lines<R> {
         Ok(Self { source, file, limits, bytes, number: 0, total_bytes: 0, held: false })
     }
 
-    /// The next line without its end, or none at the end of the file.
+    /// Returns the next line without its end, or none at the end of the file.
     pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, FormatError> {
         if self.held {
             self.held = false;
@@ -68,7 +69,7 @@ impl<R: BufRead> Lines<R> {
         self.current().map(Some)
     }
 
-    /// Returns the last line once more.
+    /// Makes the next call return the last line once more.
     pub(crate) fn hold(&mut self) {
         self.held = self.number > 0;
     }
@@ -77,24 +78,24 @@ impl<R: BufRead> Lines<R> {
         self.source.bytes_read()
     }
 
-    /// Number of the last line returned, counted from 1; 0 before the first.
+    /// Returns the number of the last line returned, counted from 1; 0 before the first.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The file as a whole.
+    /// Returns the position of the file as a whole.
     pub(crate) fn whole(&self) -> FilePosition {
         FilePosition::new(self.file.clone(), 0, 0)
     }
 
-    /// The last line that was read, as a whole.
+    /// Returns the position of the last line read, as a whole.
     pub(crate) fn here(&self) -> FilePosition {
         FilePosition::new(self.file.clone(), self.number, 0)
     }
 
     fn advance(&mut self) -> Result<bool, FormatError> {
         self.bytes.clear();
-        // One byte more than a line may have tells one that is too long, two the line's own end.
+        // Two bytes more than a line may have: room for its end of CR LF, and enough to detect one that is too long.
         let most = self.limits.line_bytes + 2;
         let read = self.source.read_line(most, &mut self.bytes);
         self.number += 1;
@@ -154,7 +155,7 @@ impl<R: BufRead> Lines<R> {
         ))
     }
 
-    /// The line in `bytes` as text.
+    /// Returns the line in `bytes` as text.
     fn current(&self) -> Result<Line<'_>, FormatError> {
         let text = match std::str::from_utf8(&self.bytes) {
             Ok(text) => text,
@@ -199,13 +200,13 @@ impl<R: BufRead> Lines<R> {
 
 const READABLE: &str = "give a file that can be read";
 
-/// How many characters the bytes of a text are.
+/// Counts the characters in the bytes of a text.
 fn characters(text: &[u8]) -> u64 {
-    // A byte that continues a character starts none.
+    // Continuation bytes do not start a character.
     text.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64
 }
 
-/// A line, and where it is.
+/// A line and its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
@@ -219,10 +220,10 @@ impl<'a> Line<'a> {
         Self { text, number, file }
     }
 
-    /// The byte of the line at which a part of it begins.
+    /// Returns the byte offset at which a part of the line begins.
     pub(crate) fn offset_of(&self, part: &str) -> usize {
-        // A part lies within the line, so that the difference of addresses is an offset; anything
-        // else comes out as the end of the line.
+        // A part lies within the line, so the difference of addresses is an offset. Anything else yields the end of the
+        // line.
         let offset = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         offset.min(self.text.len())
     }
@@ -231,18 +232,18 @@ impl<'a> Line<'a> {
         FilePosition::new(self.file.clone(), self.number, 0)
     }
 
-    /// Where the byte at `offset` is.
+    /// Returns the position of the byte at `offset`.
     pub(crate) fn position_at(&self, offset: usize) -> FilePosition {
         let before = self.text.as_bytes().get(..offset).unwrap_or(self.text.as_bytes());
         FilePosition::new(self.file.clone(), self.number, characters(before) + 1)
     }
 
-    /// Where a part of the line begins.
+    /// Returns the position at which a part of the line begins.
     pub(crate) fn position_of(&self, part: &str) -> FilePosition {
         self.position_at(self.offset_of(part))
     }
 
-    /// An error about the line as a whole.
+    /// Returns an error about the line as a whole.
     pub(crate) fn error(
         &self,
         kind: ErrorKind,
@@ -262,7 +263,7 @@ impl<'a> Line<'a> {
         FormatError::new(kind, self.position_at(offset), message, help)
     }
 
-    /// An error about a part of the line.
+    /// Returns an error about a part of the line.
     pub(crate) fn error_of(
         &self,
         part: &str,

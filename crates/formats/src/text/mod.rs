@@ -1,5 +1,5 @@
-//! What every reader of this crate shares: lines of bounded length, the places in them, numbers,
-//! and errors that say what to do.
+//! What every reader of this crate shares: lines of bounded length, positions in them, numbers, and
+//! errors with a remedy.
 
 mod error;
 mod lines;

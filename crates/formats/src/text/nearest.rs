@@ -1,9 +1,9 @@
-//! Which known word a misspelt one was meant to be.
+//! The known word that a misspelt one was meant to be.
 
-/// The nearest of `known` by edit distance, if it is near enough to be a slip: a third of the
-/// word's letters, and one at least.
+/// Returns the nearest of `known` by edit distance, if it is near enough to be a slip: within a
+/// third of the word's letters, or one letter.
 pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    // A word that is longer than any name is none of them, and would take time to compare.
+    // A word longer than any name is none of them, and would take time to compare.
     if word.len() > 200 {
         return None;
     }
@@ -11,7 +11,7 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     let limit = (letters / 3).max(1);
     known
         .into_iter()
-        // Each letter more or less is an edit, so that most names need not be compared.
+        // Each letter more or less is an edit, so most names need not be compared.
         .filter(|candidate| candidate.chars().count().abs_diff(letters) <= limit)
         .map(|candidate| (strsim::osa_distance(word, candidate), candidate))
         .filter(|(distance, _)| *distance <= limit)
@@ -19,7 +19,7 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// `did you mean` the nearest of `known`, if there is one that near, else `otherwise`.
+/// Returns `did you mean` and the nearest of `known` if one is near enough, otherwise `otherwise`.
 pub(crate) fn did_you_mean<'k>(
     word: &str,
     known: impl IntoIterator<Item = &'k str>,

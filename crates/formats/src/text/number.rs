@@ -1,27 +1,27 @@
-//! Numbers in a line, refused with the place and what to write instead.
+//! Numbers in a line. A refusal gives the position and the remedy.
 
 use super::error::{ErrorKind, FormatError};
 use super::lines::Line;
 
-/// As much of a text as a person reads in a message, between backquotes.
+/// Quotes as much of a text as a person reads in a message, between backquotes.
 pub(crate) fn quoted(text: &str) -> String {
     const MOST: usize = 40;
     let mut shown: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
     if text.chars().nth(MOST).is_some() {
         shown.push_str("...");
     }
-    // What escape_debug does to quotes is for Rust's own literals.
+    // escape_debug escapes quotes for Rust's own literals, which is not needed here.
     let shown = shown.replace("\\'", "'").replace("\\\"", "\"");
     format!("`{shown}`")
 }
 
-/// Whether a text is a whole number without a sign.
+/// Returns whether a text is a whole number without a sign.
 pub(crate) fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A whole number without a sign, in `field`, a part of `line`. `name` says which it is, `help`
-/// what to write.
+/// Reads a whole number without a sign from `field`, a part of `line`. `name` names it in errors,
+/// and `help` is the remedy.
 pub(crate) fn unsigned(
     line: &Line<'_>,
     field: &str,
@@ -31,7 +31,7 @@ pub(crate) fn unsigned(
     unsigned_up_to(line, field, name, u64::MAX, help)
 }
 
-/// As [`unsigned`], and `most` at the most.
+/// Reads a number as [`unsigned`] does, up to `most`.
 pub(crate) fn unsigned_up_to(
     line: &Line<'_>,
     field: &str,
@@ -62,7 +62,7 @@ pub(crate) fn unsigned_up_to(
     Ok(number)
 }
 
-/// What a decimal number is counted in.
+/// The unit of a decimal number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Decimal {
     Seconds,
@@ -70,7 +70,7 @@ pub(crate) enum Decimal {
 }
 
 impl Decimal {
-    /// Decimals that are whole nanoseconds.
+    /// Returns how many decimals make whole nanoseconds.
     fn places(self) -> usize {
         match self {
             Self::Seconds => 9,
@@ -79,8 +79,8 @@ impl Decimal {
     }
 }
 
-/// A time in `field` as nanoseconds, exactly; decimals beyond them are rounded. An exponent is
-/// understood too, since scripts print small numbers so.
+/// Reads a time in `field` as nanoseconds, exactly; further decimals are rounded. An exponent is
+/// accepted, since scripts print small numbers so.
 pub(crate) fn decimal(
     line: &Line<'_>,
     field: &str,

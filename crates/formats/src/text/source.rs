@@ -1,4 +1,4 @@
-//! The bytes of a file: counted, and decompressed where they are gzip.
+//! The bytes of a file: counted, and decompressed if they are gzip.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,7 +10,7 @@ use super::error::{ErrorKind, FilePosition, FormatError};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// A reader that knows how many bytes were taken from it.
+/// A reader that counts the bytes taken from it.
 #[derive(Debug)]
 pub(crate) struct Counted<R> {
     inner: R,
@@ -40,12 +40,12 @@ impl<R: BufRead> BufRead for Counted<R> {
 #[derive(Debug)]
 pub(crate) enum Source<R: BufRead> {
     Plain(Counted<R>),
-    // A decoder is large, and there is one a file.
+    // A decoder is large, and there is one per file.
     Gzip(Box<BufReader<MultiGzDecoder<Counted<R>>>>),
 }
 
 impl<R: BufRead> Source<R> {
-    /// Looks at the first bytes, which tell gzip from everything else.
+    /// Examines the first bytes, which tell gzip from everything else.
     pub(crate) fn new(reader: R) -> io::Result<Self> {
         let mut counted = Counted { inner: reader, bytes: 0 };
         let first = loop {
@@ -55,8 +55,8 @@ impl<R: BufRead> Source<R> {
                 Err(error) => return Err(error),
             }
         };
-        // A reader may hand out its first byte alone; no text starts with it, and a binary file
-        // that does is refused by the decoder.
+        // A reader may hand out its first byte alone. No text starts with this byte, and the
+        // decoder refuses a binary file that does.
         let is_gzip = first[0] == Some(GZIP_MAGIC[0])
             && first[1].is_none_or(|second| second == GZIP_MAGIC[1]);
         Ok(if is_gzip {
@@ -70,7 +70,7 @@ impl<R: BufRead> Source<R> {
         matches!(self, Self::Gzip(_))
     }
 
-    /// Bytes taken from the file itself, so of the compressed data where it is compressed.
+    /// Returns the bytes taken from the file itself; compressed bytes if it is compressed.
     pub(crate) fn bytes_read(&self) -> u64 {
         match self {
             Self::Plain(counted) => counted.bytes,
@@ -78,7 +78,7 @@ impl<R: BufRead> Source<R> {
         }
     }
 
-    /// Appends what is left of a line, its end included, but `most` bytes at the most; 0 at the
+    /// Appends the rest of a line, including its end, but at most `most` bytes. Returns 0 at the
     /// end of the file.
     pub(crate) fn read_line(&mut self, most: u64, line: &mut Vec<u8>) -> io::Result<usize> {
         match self {
@@ -88,7 +88,7 @@ impl<R: BufRead> Source<R> {
     }
 }
 
-/// Opens the file at `path`, which errors call `name`; `help` says what it should have been.
+/// Opens the file at `path`. `name` names it in errors; `help` says what it should have been.
 pub(crate) fn open(path: &Path, name: &str, help: &str) -> Result<BufReader<File>, FormatError> {
     File::open(path).map(BufReader::new).map_err(|error| {
         let position = FilePosition::new(Some(name.into()), 0, 0);

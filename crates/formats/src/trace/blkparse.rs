@@ -11,7 +11,7 @@ use super::record::{Parsed, RawRecord};
 
 const FIELDS: &str =
     "a line of blkparse is: major,minor cpu sequence time pid action RWBS sector + sectors";
-/// The kernel keeps a device's number in 12 bits of major and 20 of minor.
+/// The kernel keeps a device number in 12 bits of major and 20 of minor.
 const MINOR_BITS: u32 = 20;
 const MOST_MAJOR: u64 = (1 << 12) - 1;
 const MOST_MINOR: u64 = (1 << MINOR_BITS) - 1;
@@ -47,7 +47,7 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
     }
     let help = "write seconds from the start, such as 0.026214000";
     let at_ns = decimal(line, time, "time", Decimal::Seconds, help)?;
-    // A letter a property: Read, Write, Discard, sEcure erase, Flush, None; and of the request
+    // One letter per property: Read, Write, Discard, sEcure erase, Flush, None; and for the request
     // Sync, Ahead, Meta, Barrier.
     let properties = next("RWBS")?;
     let has = |letter| properties.contains(letter);
@@ -61,7 +61,7 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
         }
     };
     let Some(sector) = fields.next() else { return Ok(Parsed::NoData) };
-    // A flush has a command in brackets where others have a sector.
+    // A flush has a command in brackets in place of a sector.
     if sector.starts_with(['[', '(']) {
         return Ok(Parsed::NoData);
     }
@@ -71,7 +71,7 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
             .ok_or_else(|| line.error(ErrorKind::Syntax, format!("{name} is missing"), FIELDS))
     };
     let plus = next("+")?;
-    // A command that was passed through has its bytes where others have sectors.
+    // A passed-through command has its bytes in place of sectors.
     if plus.starts_with('(') {
         return Ok(Parsed::NoData);
     }
@@ -94,13 +94,14 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
     }))
 }
 
-/// Whether the line begins what blkparse prints after the trace, by processor and in total.
+/// Returns whether the line begins the summary that blkparse prints after the trace, by processor
+/// and in total.
 fn is_summary(line: &str) -> bool {
     let digit = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
     line.strip_prefix("CPU").is_some_and(digit) || line.starts_with("Total (")
 }
 
-/// Whether a line of a trace of unknown format is of this one.
+/// Returns whether a line of a trace of unknown format is of this one.
 pub(super) fn recognises(line: &str) -> bool {
     let fields: Vec<&str> = line.split_ascii_whitespace().take(7).collect();
     match fields.as_slice() {
@@ -115,7 +116,7 @@ pub(super) fn recognises(line: &str) -> bool {
     }
 }
 
-/// The major and the minor number of a record's device.
+/// Returns the major and minor number of a record's device.
 pub(super) fn major_and_minor(device: u32) -> (u32, u32) {
     (device >> MINOR_BITS, device & MOST_MINOR as u32)
 }

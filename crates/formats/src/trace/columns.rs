@@ -13,12 +13,12 @@ const COLUMNS: [&str; 5] = ["id", "arrival_ms", "lba", "sectors", "rw"];
 const COLUMNS_HELP: &str =
     "the first line names the columns; arrival_ms, lba, sectors and rw must be among them";
 
-/// Which field of a line is which, and the id of the last line read.
+/// The position of each field in a line, and the id of the last line read.
 #[derive(Debug)]
 pub(super) struct Columns {
-    /// By column that is read; the id may be left out.
+    /// By column read; the id may be left out.
     positions: [Option<usize>; COLUMNS.len()],
-    /// Fields of a line.
+    /// Number of fields in a line.
     fields: usize,
     id: String,
 }
@@ -98,13 +98,13 @@ impl Columns {
     }
 }
 
-/// Whether the first line of a trace of unknown format names the columns of this one.
+/// Returns whether the first line of a trace of unknown format names the columns of this one.
 pub(super) fn recognises(line: &str) -> bool {
     let has = |name| fields(line).any(|field| unquoted(field) == name);
     COLUMNS[1..].iter().all(|name| has(*name))
 }
 
-/// The fields of a line as they stand. Commas between quotes are a field's own.
+/// Splits a line into fields. A comma between quotes belongs to its field.
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     let mut rest: Option<Range<usize>> = Some(0..line.len());
     std::iter::from_fn(move || {

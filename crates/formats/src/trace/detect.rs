@@ -1,4 +1,4 @@
-//! Which format a trace is of, by its first line.
+//! Recognising the format of a trace by its first line.
 
 use crate::fio;
 use crate::text::{ErrorKind, FormatError, Line, quoted};
@@ -6,7 +6,7 @@ use crate::text::{ErrorKind, FormatError, Line, quoted};
 use super::format::TraceFormat;
 use super::{blkparse, columns, disksim, msr, spc};
 
-/// The one format whose lines look like this; those of no two formats do.
+/// Returns the one format whose lines look like this. No line looks like those of two formats.
 pub(super) fn detect(line: &Line<'_>) -> Result<TraceFormat, FormatError> {
     let text = line.text;
     let recognised = [

@@ -9,7 +9,7 @@ use crate::text::{
 use super::record::{Parsed, RawRecord};
 
 const FIELDS: &str = "a line of a DiskSim ASCII trace is: time device block blocks flags";
-/// Of the flags: set for a read (`READ` in DiskSim's `disksim_global.h`).
+/// Flag that is set for a read (`READ` in DiskSim's `disksim_global.h`).
 const READ_FLAG: u64 = 1;
 
 pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
@@ -55,7 +55,7 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
     }))
 }
 
-/// Whether a line of a trace of unknown format is of this one.
+/// Returns whether a line of a trace of unknown format is of this one.
 pub(super) fn recognises(line: &str) -> bool {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     match fields.as_slice() {

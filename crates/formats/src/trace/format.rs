@@ -10,7 +10,7 @@ pub enum TraceFormat {
     Msr,
     /// The Storage Performance Council's format, in which UMass keeps its traces.
     Spc,
-    /// The text that blkparse prints.
+    /// The text printed by blkparse.
     Blkparse,
     /// DiskSim's ASCII format.
     DiskSim,
@@ -21,11 +21,11 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 6] =
         [Self::Msr, Self::Spc, Self::Blkparse, Self::DiskSim, Self::FioIolog, Self::Columns];
 
-    /// The name by which a user chooses it; [`FromStr`](std::str::FromStr) reads it.
+    /// Returns the name by which a user chooses it; [`FromStr`](std::str::FromStr) reads it.
     ///
     /// ```
     /// use strewn_formats::trace::TraceFormat;

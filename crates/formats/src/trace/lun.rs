@@ -1,4 +1,4 @@
-//! Traces on a LUN of another size than the disk they were recorded on.
+//! Traces on a LUN of a different size from the disk they were recorded on.
 
 use thiserror::Error;
 
@@ -38,9 +38,9 @@ pub enum Beyond {
     /// It is an error.
     #[default]
     Refuse,
-    /// It begins at its offset modulo the LUN's size, in whole sectors, or at the beginning of the LUN if it would otherwise
-    /// end past it. Adjacent records mostly stay adjacent, but distant ones may overlap. A record longer than the LUN is still
-    /// an error.
+    /// It begins at its offset modulo the LUN's size, in whole sectors, or at the beginning of the LUN if it would
+    /// otherwise end past it. Adjacent records mostly stay adjacent, but distant ones may overlap. A record longer than
+    /// the LUN is still an error.
     Wrap,
 }
 
@@ -57,11 +57,11 @@ pub struct BeyondLun {
 }
 
 impl Lun {
-    /// The record as it lies on the LUN.
+    /// Returns the record at its place on the LUN.
     ///
     /// # Errors
     ///
-    /// [`BeyondLun`] if it does not fit and is not to be wrapped, or is longer than the LUN.
+    /// [`BeyondLun`] if it does not fit and may not be wrapped, or is longer than the LUN.
     pub fn map(&self, record: TraceRecord) -> Result<TraceRecord, BeyondLun> {
         let TraceRecord { offset_bytes, length_bytes, .. } = record;
         let fits = |offset: u64| {
@@ -74,7 +74,7 @@ impl Lun {
             let lun_bytes = self.bytes;
             return Err(BeyondLun { offset_bytes, length_bytes, lun_bytes });
         }
-        // Modulo a whole number of sectors an aligned record stays aligned.
+        // Modulo a whole number of sectors, an aligned record stays aligned.
         let whole_sectors = self.bytes / SECTOR_BYTES * SECTOR_BYTES;
         let wrapped = offset_bytes.checked_rem(whole_sectors).unwrap_or(0);
         Ok(TraceRecord { offset_bytes: if fits(wrapped) { wrapped } else { 0 }, ..record })

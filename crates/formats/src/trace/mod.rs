@@ -1,7 +1,7 @@
-//! Block traces: what a host asked of its disks, and when.
+//! Block traces: what a host requested from its disks, and when.
 //!
-//! A [`TraceReader`] gives one [`TraceRecord`] after another from any of six formats, plain or
-//! gzip, and holds one line in memory, however long the trace is.
+//! A [`TraceReader`] returns one [`TraceRecord`] after another from any of six formats, plain or gzip. It keeps one
+//! line in memory, however long the trace is.
 //!
 //! ```
 //! use strewn_formats::trace::{Direction, TraceFormat, TraceOptions, TraceReader};

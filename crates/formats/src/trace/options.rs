@@ -5,7 +5,8 @@ use thiserror::Error;
 use super::format::TraceFormat;
 use super::lun::Lun;
 
-/// Options of a [`TraceReader`](super::TraceReader). The default reads the whole trace unchanged and recognises its format.
+/// Options of a [`TraceReader`](super::TraceReader). The default reads the whole trace unchanged and recognises its
+/// format.
 ///
 /// ```
 /// use strewn_formats::trace::{Beyond, Lun, SpeedUp, TraceFormat, TraceOptions, TraceReader};
@@ -30,7 +31,7 @@ pub struct TraceOptions {
     pub format: Option<TraceFormat>,
     /// Which lines of blkparse's output are requests.
     pub blkparse_action: BlkparseAction,
-    /// How much faster than recorded requests arrive.
+    /// How much faster requests arrive than recorded.
     pub speed_up: SpeedUp,
     /// The treatment of a record that is earlier than the one before it.
     pub out_of_order: OutOfOrder,
@@ -40,8 +41,8 @@ pub struct TraceOptions {
     pub lun: Option<Lun>,
 }
 
-/// Which moment in the life of a request is its arrival in blkparse's output. The lines of the
-/// other moments are left out and counted.
+/// The moment in the life of a request that counts as its arrival in blkparse's output. The lines of other moments are
+/// left out and counted.
 ///
 /// ```
 /// use strewn_formats::trace::{BlkparseAction, TraceOptions, TraceReader};
@@ -61,15 +62,15 @@ pub struct TraceOptions {
 pub enum BlkparseAction {
     /// `Q`: the request was made, before the host merged and ordered requests.
     Queued,
-    /// `D`: the host gave it to the device, which is what an array sees.
+    /// `D`: the host issued it to the device, which is what an array sees.
     #[default]
     Issued,
-    /// `C`: the device was done with it.
+    /// `C`: the device completed it.
     Completed,
 }
 
 impl BlkparseAction {
-    /// The letter that blkparse prints.
+    /// Returns the letter that blkparse prints.
     #[must_use]
     pub fn letter(self) -> char {
         match self {
@@ -99,14 +100,13 @@ pub enum OutOfOrder {
     /// It is an error, with the line.
     #[default]
     Refuse,
-    /// It arrives together with the one ahead of it, and is counted.
+    /// It arrives together with the record before it, and is counted.
     HoldBack,
 }
 
-/// How much faster than recorded requests arrive: 2 halves the time between them.
+/// How much faster requests arrive than recorded: 2 halves the time between them.
 ///
-/// The factor is kept to a millionth, so that arrivals are whole-number arithmetic and the same on
-/// every machine.
+/// The factor is kept to a millionth, so that arrival times are integer arithmetic and the same on every machine.
 ///
 /// ```
 /// use strewn_formats::trace::SpeedUp;
@@ -120,7 +120,7 @@ pub struct SpeedUp {
     millionths: u64,
 }
 
-/// A speed-up that is not a positive number within reason.
+/// A speed-up that is not a positive number within bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("a speed-up of {factor} is not possible; give a number from 0.000001 to 1000000")]
 pub struct SpeedUpError {
@@ -128,10 +128,10 @@ pub struct SpeedUpError {
 }
 
 impl SpeedUp {
-    /// As recorded.
+    /// The recorded speed.
     pub const NONE: Self = Self { millionths: 1_000_000 };
 
-    /// `factor` times as fast as recorded.
+    /// Creates a speed-up of `factor` times the recorded speed.
     ///
     /// # Errors
     ///
@@ -144,13 +144,13 @@ impl SpeedUp {
         }
     }
 
-    /// How many times as fast as recorded.
+    /// Returns the factor by which requests arrive faster than recorded.
     #[must_use]
     pub fn factor(self) -> f64 {
         self.millionths as f64 / 1e6
     }
 
-    /// A time since the first record as it is replayed; none when it passes 2^64 nanoseconds.
+    /// Returns the replay time of a time since the first record; none if it passes 2^64 nanoseconds.
     pub(super) fn apply(self, ns: u128) -> Option<u64> {
         let scaled = if self == Self::NONE {
             ns

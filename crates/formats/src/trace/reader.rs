@@ -1,4 +1,4 @@
-//! One record after another.
+//! Reading a trace record by record.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -16,10 +16,10 @@ use super::options::{BlkparseAction, OutOfOrder, TraceOptions};
 use super::record::{Parsed, RawRecord, TraceRecord};
 use super::{blkparse, detect, disksim, msr, spc};
 
-/// Reads a trace record by record, holding one line in memory.
+/// Reads a trace record by record, keeping one line in memory.
 ///
-/// As an iterator it gives each record or the error that ends the trace; after an error there is
-/// nothing more. gzip is recognised and read directly.
+/// As an iterator it returns each record, or the error that ends the trace. gzip is recognised and
+/// read directly.
 ///
 /// ```
 /// use strewn_formats::trace::{TraceOptions, TraceReader};
@@ -39,9 +39,9 @@ pub struct TraceReader<R: BufRead> {
     options: TraceOptions,
     format: TraceFormat,
     parser: Parser,
-    /// When the first record arrived, by the trace's own count.
+    /// When the first record arrived, in the trace's own time.
     first_ns: Option<u128>,
-    /// When the last one did, after the first.
+    /// When the last record arrived, after the first.
     last_ns: u64,
     records: u64,
     held_back: u64,
@@ -49,15 +49,15 @@ pub struct TraceReader<R: BufRead> {
     ended: bool,
 }
 
-/// How many lines of a trace were left out, and why.
+/// The number of lines left out, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// Of other moments in the life of a request than the one asked for; opens and closes of an
+    /// Lines of other moments in the life of a request than the chosen one; opens and closes of an
     /// iolog's files.
     pub other_actions: u64,
-    /// Flushes, discards and whatever else moves no data.
+    /// Flushes, discards and anything else that moves no data.
     pub no_data: u64,
-    /// Of other devices than the one asked for.
+    /// Lines of other devices than the chosen one.
     pub other_devices: u64,
 }
 
@@ -72,7 +72,7 @@ enum Parser {
 }
 
 impl TraceReader<BufReader<File>> {
-    /// Reads the trace at `path`, which names it unless the options do.
+    /// Reads the trace at `path`, which names it in errors unless the options do.
     ///
     /// ```no_run
     /// use strewn_formats::trace::{TraceOptions, TraceReader};
@@ -86,7 +86,7 @@ impl TraceReader<BufReader<File>> {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] when the file cannot be read, or as [`TraceReader::new`] has it.
+    /// [`FormatError`] if the file cannot be read, or as for [`TraceReader::new`].
     pub fn open(path: impl AsRef<Path>, mut options: TraceOptions) -> Result<Self, FormatError> {
         let path = path.as_ref();
         let name = options.name.get_or_insert_with(|| path.display().to_string());
@@ -96,13 +96,12 @@ impl TraceReader<BufReader<File>> {
 }
 
 impl<R: BufRead> TraceReader<R> {
-    /// Reads the first line of a trace, and recognises its format by it unless the options say
-    /// which it is.
+    /// Reads the first line of a trace, and recognises its format by it unless the options give it.
     ///
     /// # Errors
     ///
-    /// [`FormatError`] when nothing can be read, when the trace is empty, when its format is
-    /// neither given nor recognised, or when its first line is not what the format begins with.
+    /// [`FormatError`] if nothing can be read, if the trace is empty, if its format is neither
+    /// given nor recognised, or if its first line is not one that the format begins with.
     pub fn new(reader: R, options: TraceOptions) -> Result<Self, FormatError> {
         let name = options.name.as_deref().map(Arc::from);
         let mut lines = Lines::new(reader, name, Limits::STREAM)?;
@@ -114,7 +113,7 @@ impl<R: BufRead> TraceReader<R> {
         );
         let line = loop {
             match lines.next_line() {
-                // An empty line at the top says nothing.
+                // Empty lines at the top are skipped.
                 Ok(Some(line)) if line.text.trim().is_empty() => {}
                 Ok(Some(_)) => {
                     lines.hold();
@@ -136,7 +135,7 @@ impl<R: BufRead> TraceReader<R> {
             TraceFormat::Columns => Parser::Columns(Columns::from_header(&line)?),
             TraceFormat::FioIolog => Parser::FioIolog(IologParser::from_header(&line)?),
         };
-        // What was a header has been read; what was not is read as a record.
+        // A header has been consumed. Any other first line is read as a record.
         if !matches!(parser, Parser::Columns(_) | Parser::FioIolog(_)) {
             lines.hold();
         }
@@ -154,44 +153,45 @@ impl<R: BufRead> TraceReader<R> {
         })
     }
 
-    /// The format, as given or recognised.
+    /// Returns the format, given or recognised.
     #[must_use]
     pub fn format(&self) -> TraceFormat {
         self.format
     }
 
-    /// The line that was read last, counted from 1.
+    /// Returns the number of the last line read, counted from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.lines.number()
     }
 
-    /// Bytes taken from the reader so far: compressed ones where the trace is compressed, so that
-    /// they compare with the size of the file.
+    /// Returns the bytes taken from the reader so far; compressed bytes if the trace is compressed,
+    /// so that they compare with the size of the file.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.lines.bytes_read()
     }
 
-    /// How many records were given out.
+    /// Returns the number of records returned so far.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// How many records were earlier than the one ahead of them and were given its arrival.
+    /// Returns the number of records that were earlier than the one before them and took its
+    /// arrival time.
     #[must_use]
     pub fn held_back(&self) -> u64 {
         self.held_back
     }
 
-    /// How many lines were left out.
+    /// Returns the number of lines left out.
     #[must_use]
     pub fn skipped(&self) -> Skipped {
         self.skipped
     }
 
-    /// The id of the record that was given out last, in a trace of named columns that has them.
+    /// Returns the id of the last record returned, in a trace of named columns that has ids.
     ///
     /// ```
     /// use strewn_formats::trace::{TraceOptions, TraceReader};
@@ -294,8 +294,8 @@ fn of_iolog(parser: &mut IologParser, line: &Line<'_>) -> Result<Parsed, FormatE
     Ok(Parsed::Record(RawRecord { at_ns, device, offset_bytes, length_bytes, direction }))
 }
 
-/// When a record arrives: after the first one, as fast as asked for; none when that is before the
-/// last one, and it is to be held back.
+/// Computes when a record arrives, relative to the first one and at the speed chosen. Returns none
+/// if that is before the last one and it is to be held back.
 fn arrival_ns(
     line: &Line<'_>,
     raw: &RawRecord,
@@ -350,7 +350,8 @@ fn on_lun(
     })
 }
 
-/// blktrace's own files are binary, and their first bytes are no text: say so.
+/// Recognises blktrace's own files, which are binary and whose first bytes are not text, and says
+/// so.
 fn of_binary_trace(error: FormatError) -> FormatError {
     if error.kind() != ErrorKind::Encoding || error.message().starts_with("the file is in") {
         return error;

@@ -20,30 +20,30 @@ use strewn_base::Direction;
 pub struct TraceRecord {
     /// When it arrives, in nanoseconds after the first record of the trace.
     pub arrival_ns: u64,
-    /// Which device of the trace it is for: the disk of an MSR trace, the application storage unit
-    /// of an SPC trace, the device of a DiskSim trace, the position of an iolog's file, and for
-    /// blkparse the kernel's number, which is the major number times 2^20 plus the minor.
+    /// The device of the trace: the disk of an MSR trace, the application storage unit of an SPC
+    /// trace, the device of a DiskSim trace, the position of an iolog's file, and for blkparse the
+    /// kernel's number, which is the major number times 2^20 plus the minor.
     pub device: u32,
-    /// The first byte of the device.
+    /// The first byte on the device.
     pub offset_bytes: u64,
-    /// How many bytes, 1 or more.
+    /// Number of bytes, at least 1.
     pub length_bytes: u64,
     /// Whether they are read or written.
     pub direction: Direction,
 }
 
 impl TraceRecord {
-    /// The byte after the last. A reader refuses records for which it would pass 2^64.
+    /// Returns the byte after the last. A reader refuses records for which it would pass 2^64.
     #[must_use]
     pub fn end_bytes(&self) -> u64 {
         self.offset_bytes.saturating_add(self.length_bytes)
     }
 }
 
-/// A request as its line has it, before times are counted from the first record.
+/// A request as its line gives it, before times are counted from the first record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawRecord {
-    /// From the origin of the format's times.
+    /// Counted from the origin of the format's times.
     pub(super) at_ns: u128,
     pub(super) device: u32,
     pub(super) offset_bytes: u64,
@@ -55,7 +55,7 @@ pub(super) struct RawRecord {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Parsed {
     Record(RawRecord),
-    /// Another event of a request than the one that is counted.
+    /// An event of a request other than the one that is counted.
     OtherAction,
     /// A request without data: a flush, a discard, a request of no bytes.
     NoData,

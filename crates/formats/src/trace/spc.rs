@@ -49,7 +49,7 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
     }))
 }
 
-/// Whether a line of a trace of unknown format is of this one.
+/// Returns whether a line of a trace of unknown format is of this one.
 pub(super) fn recognises(line: &str) -> bool {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     match fields.as_slice() {

@@ -1,4 +1,4 @@
-//! Records as a trace.
+//! Writing records as a trace.
 
 use std::io::Write;
 
@@ -12,15 +12,15 @@ use super::format::TraceFormat;
 use super::options::BlkparseAction;
 use super::record::TraceRecord;
 
-/// A Windows file time in 2007, from which the records of an MSR trace are counted.
+/// The Windows file time in 2007 from which the records of an MSR trace are counted.
 const MSR_START_TICKS: u128 = 128_166_372_000_000_000;
 
 /// Writes records as a trace of any format.
 ///
-/// Times are rounded down to what the format counts in: 100 ns in an MSR trace, 1 µs in an iolog,
-/// 1 ns in the others. Blocks and sectors are 512 bytes. blkparse's lines are of requests issued
-/// (`D`) unless [`TraceWriter::blkparse`] says otherwise; an iolog is of version 3 and calls its
-/// files `device0`, `device1`, and so on.
+/// Times are rounded down to the format's unit: 100 ns in an MSR trace, 1 µs in an iolog, 1 ns in
+/// the others. Blocks and sectors are 512 bytes. blkparse's lines are issued requests (`D`) unless
+/// [`TraceWriter::blkparse`] says otherwise. An iolog is of version 3 and calls its files
+/// `device0`, `device1`, and so on.
 ///
 /// ```
 /// use strewn_formats::trace::{Direction, TraceFormat, TraceRecord, TraceWriter};
@@ -53,11 +53,11 @@ enum Output<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// A trace in `format`, the header of which is written at once.
+    /// Creates a trace in `format` and writes its header.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Io`] when the output refuses it.
+    /// [`WriteError::Io`] if the output fails.
     pub fn new(mut output: W, format: TraceFormat) -> Result<Self, WriteError> {
         let output = match format {
             TraceFormat::Msr => Output::Msr(output),
@@ -73,7 +73,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(Self { output, records: 0 })
     }
 
-    /// A trace as blkparse prints it, of requests at the moment that `action` says.
+    /// Creates a trace as blkparse prints it, of requests at the moment given by `action`.
     ///
     /// ```
     /// use strewn_formats::trace::{BlkparseAction, Direction, TraceRecord, TraceWriter};
@@ -100,8 +100,8 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`WriteError::NotRepresentable`] when the format counts in sectors and the record does not,
-    /// or a number is beyond what the format has; [`WriteError::Io`] when the output refuses it.
+    /// [`WriteError::NotRepresentable`] if the format counts in sectors and the record does not, or
+    /// if a number exceeds the format's range; [`WriteError::Io`] if the output fails.
     pub fn write(&mut self, record: &TraceRecord) -> Result<(), WriteError> {
         let TraceRecord { arrival_ns, device, offset_bytes, length_bytes, direction } = *record;
         let reads = direction == Direction::Read;
@@ -160,11 +160,11 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Completes the trace and gives the output back.
+    /// Completes the trace and returns the output.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Io`] when the output refuses what was still to be written.
+    /// [`WriteError::Io`] if the rest cannot be written to the output.
     pub fn finish(self) -> Result<W, WriteError> {
         let mut output = match self.output {
             Output::Msr(output)

@@ -1,4 +1,4 @@
-//! What a person reads of a bad file: where, what, and what to do.
+//! The messages about bad files: where, what, and what to do.
 
 use strewn_formats::FormatError;
 use strewn_formats::fio::{IologReader, JobFile};
@@ -409,7 +409,7 @@ fn traces() {
                     "t:1: `hello` begins no trace that is known; say which format it is, one of {formats}"
                 ),
             ),
-            // Tencent's, of which nothing tells sectors from bytes.
+            // Tencent's format, in which nothing tells sectors from bytes.
             (
                 "1538323200,12910952,128,0,1063\n",
                 &format!(

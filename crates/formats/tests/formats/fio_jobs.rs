@@ -13,7 +13,7 @@ fn options_are_resolved() {
     assert_eq!((database.name.as_str(), database.line), ("database", 14));
     assert_eq!(database.pattern.direction, PatternDirection::ReadWrite);
     assert!(database.pattern.random && !database.covers_every_block);
-    // Of the two that do not add up, the later one counts.
+    // The two do not add up, so the later one counts.
     assert_eq!(database.read_percent, 70);
     let share = |bytes, percent| SizeShare { bytes, percent };
     let sizes = &database.block_sizes;

@@ -1,6 +1,6 @@
 use strewn_formats::fio::{DirectionResult, JobResult, LatencyBins, Output};
 
-/// Printed by `fio --output-format=json+` of 3.33: every key that it has.
+/// Printed by `fio --output-format=json+` of 3.33, with every key it has.
 const REAL: &str = include_str!("../data/fio-3.33.json");
 const GOLDEN: &str = include_str!("../data/output.json");
 
@@ -31,7 +31,7 @@ fn output() -> Output {
     output
 }
 
-/// Other programs read the file: its keys and their order must not change unseen.
+/// Other programs read the file: its keys and their order must not change unnoticed.
 #[test]
 fn golden_output() {
     let written = output().to_json().unwrap();
@@ -65,7 +65,7 @@ fn figures_that_json_cannot_hold_are_refused() {
 
 #[test]
 fn a_long_figure_is_the_same_when_read_again() {
-    // A reader that rounds differently than the writer gave another last digit.
+    // A reader that rounds differently from the writer returned another last digit.
     let figure = "6".repeat(85);
     let text = format!(r#"{{"fio version":"fio-3.33","jobs":[{{"read":{{"iops":{figure}}}}}]}}"#);
     let output: Output = serde_json::from_str(&text).unwrap();

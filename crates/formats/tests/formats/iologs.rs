@@ -21,7 +21,7 @@ fn version_2_is_timed_by_its_waits() {
     let write = IologAction::Write { offset_bytes: 0, length_bytes: 512 };
     assert_eq!(entries[5], entry(5_000, 1, write));
     assert_eq!(entries[6], entry(5_000, 1, IologAction::DataSync));
-    // From the start of the log, not from the wait before.
+    // From the start of the log, not from the previous wait.
     let trim = IologAction::Trim { offset_bytes: 1 << 20, length_bytes: 65_536 };
     assert_eq!(entries[7], entry(12_000, 0, trim));
 }

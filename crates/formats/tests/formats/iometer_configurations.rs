@@ -24,7 +24,7 @@ fn every_section_is_read() {
     let bars = &configuration.results_display.as_ref().unwrap().bar_charts;
     assert_eq!(bars[2].item, BarItem::Manager { id: 1, name: "FILER".into() });
 
-    // The name has a comma in it.
+    // The name contains a comma.
     let file_server = configuration.access_specification("FILE SERVER, AS INTEL HAS IT").unwrap();
     assert_eq!(file_server.default_assignment, DefaultAssignment::Disk);
     assert_eq!(file_server.lines.len(), 8);
@@ -54,7 +54,7 @@ fn what_scripts_write_is_read_too() {
     assert_eq!(configuration.version, Version::Dated { year: 2006, month: 7, day: 27 });
     let setup = configuration.test_setup.as_ref().unwrap();
     assert_eq!(setup.run_time, RunTime { hours: 0, minutes: 1, seconds: 30 });
-    // What stands for one a processor was once a 0.
+    // One worker per processor was once written as 0.
     assert_eq!(setup.disk_workers, WorkerCount::OnePerProcessor);
     let cycling = Cycling { start: 1, step: 5, step_type: StepType::Linear };
     assert_eq!((setup.worker_cycling, setup.test_type), (cycling, TestType::Normal));
@@ -85,7 +85,7 @@ fn specifications_without_names_are_named_as_iometer_does() {
     assert_eq!(names, expected);
     assert_eq!(specifications[3].lines.len(), 2);
     assert_eq!(specifications[3].lines[0].burst_accesses, 4);
-    // The section before has no end, which files of that time do not.
+    // The section before has no end line, as in files of that time.
     assert_eq!(configuration.test_setup.as_ref().unwrap().run_time.seconds, 30);
     let written = configuration.to_icf().unwrap();
     let again = Configuration::parse(&written, "again.icf").unwrap();
@@ -230,7 +230,7 @@ proptest! {
             TestType::Normal, TestType::CycleTargets, TestType::IncrementTargetsSerial,
         ]),
     ) {
-        // Of two with the same name the second would replace the first.
+        // The second of two with the same name would replace the first.
         let specifications = specifications.map(|mut all: Vec<AccessSpecification>| {
             for (at, specification) in all.iter_mut().enumerate() {
                 specification.name.push_str(&at.to_string());

@@ -6,7 +6,7 @@ use strewn_formats::iometer::{
 
 const GOLDEN: &str = include_str!("../data/results.csv");
 
-/// A test of the shape that Iometer's own are of.
+/// Creates a test of the same form as Iometer's own.
 fn results() -> Results {
     let mut measured =
         Measured::from_counts(1200.0, 4_669_440, 1_167_360, 52_973_182_000, 13_243_295_000);
@@ -65,14 +65,15 @@ fn results() -> Results {
     }
 }
 
-/// Rates are written to six decimals, so that texts are compared where there are some.
+/// Returns the series as text. Rates are written to six decimals, so series with rates are compared
+/// as text.
 fn written(series: &[Results]) -> String {
     let mut file = Vec::new();
     series.iter().for_each(|results| results.write(&mut file).unwrap());
     String::from_utf8(file).unwrap()
 }
 
-/// Other programs read the file: its columns and their order must not change unseen.
+/// Other programs read the file: its columns and their order must not change unnoticed.
 #[test]
 fn golden_results() {
     let written = written(&[results()]);
@@ -86,7 +87,7 @@ fn golden_results() {
 
 #[test]
 fn columns_go_by_name() {
-    // As in 2006: megabytes without saying which, no latency bins; and a column of somebody else.
+    // As in 2006: megabytes of unstated size, no latency bins; and a column of another program.
     let text = "'Test Type,Test Description\n0,\n'Version\n2006.07.27\n'Time Stamp\nnow\n\
         'Access specifications\n'End access specifications\n'Results\n\
         'Target Type,Target Name,Colour,IOps,MBps,Read MBps,Queue Depth\n\
@@ -130,7 +131,7 @@ fn row() -> impl Strategy<Value = ResultRow> {
     (counts, bins, any::<Option<u32>>(), any::<Option<i64>>(), any::<Option<[u64; 3]>>()).prop_map(
         |(counts, latency_bins, disks, queue_depth, raw)| ResultRow {
             measured: counts.map(|[reads, writes, bytes_read, bytes_written]| Measured {
-                // Written to six decimals.
+                // Rates are written to six decimals.
                 iops: Default::default(),
                 mib_per_second: Default::default(),
                 mb_per_second: Default::default(),

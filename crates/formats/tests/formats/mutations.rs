@@ -1,4 +1,4 @@
-//! A file damaged anyhow is read or refused, with a place in it, and never panics.
+//! A file damaged in any way is read, or refused with a position in it, and never panics.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -97,7 +97,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-/// Every reader, whatever the file.
+/// Returns the errors of every reader, whatever the file.
 fn errors(file: &[u8]) -> Vec<FormatError> {
     let mut errors = Vec::new();
     errors.extend(Configuration::read(file, Some("f")).err());

@@ -7,7 +7,7 @@ use strewn_formats::fio::JobFile;
 use strewn_formats::iometer::{Configuration, Results};
 use strewn_formats::trace::{TraceOptions, TraceReader};
 
-/// The same bytes over and over, so many times.
+/// The same bytes repeated a given number of times.
 struct Repeated {
     bytes: &'static [u8],
     left: u64,
@@ -42,7 +42,7 @@ fn a_long_trace_is_read_record_by_record() {
     assert_eq!(reader.bytes_read(), 1_000_000 * line.len() as u64);
 }
 
-/// 16 TiB without a line end are left where they are.
+/// 16 TiB without a line end are not read.
 #[test]
 fn an_endless_line_is_not_read_to_its_end() {
     let endless = || Repeated::new(b"0123456789abcdef", 1 << 40);

@@ -103,7 +103,7 @@ fn every_format_is_recognised_and_read() {
         assert_eq!((reader.format(), &records), (format, &expected));
         assert_eq!(reader.skipped(), skipped, "{format}");
         assert_eq!(reader.records(), expected.len() as u64);
-        // Not what comes after the trace in blkparse's output.
+        // The reader stops before the summary that follows the trace in blkparse's output.
         if format != TraceFormat::Blkparse {
             assert_eq!(reader.bytes_read(), trace.len() as u64, "{format}");
             assert_eq!(reader.line(), trace.lines().count() as u64, "{format}");
@@ -205,7 +205,7 @@ fn a_lun_bounds_or_wraps_a_trace() {
     let (records, _) = read(MSR, lun(2 << 30, Beyond::Wrap));
     let offsets: Vec<u64> = records.iter().map(|record| record.offset_bytes).collect();
     assert_eq!(offsets, [7_014_609_920 % (2 << 30), 1_317_441_536, 2_436_440_064 - (2 << 30)]);
-    // One that is longer than the LUN cannot be wrapped.
+    // A record longer than the LUN cannot be wrapped.
     let mut reader = TraceReader::new(MSR.as_bytes(), lun(16_384, Beyond::Wrap)).unwrap();
     let error = reader.find_map(Result::err).unwrap();
     assert_eq!(error.help(), "give a LUN that can hold it");
@@ -239,7 +239,7 @@ prop_compose! {
     ) -> Vec<TraceRecord> {
         let mut arrival_ns = 0;
         parts.into_iter().enumerate().map(|(at, (after_ns, device, sector, sectors, reads))| {
-            // The first record is where time begins; 1 us is the coarsest unit of any format.
+            // Time begins at the first record; 1 us is the coarsest unit of any format.
             arrival_ns += if at == 0 { 0 } else { after_ns * 1000 };
             let direction = if reads { Read } else { Writes };
             record(arrival_ns, device, sector * 512, sectors * 512, direction)
@@ -263,7 +263,7 @@ proptest! {
             let reader = TraceReader::new(written.as_slice(), options).unwrap();
             prop_assert_eq!(reader.format(), format);
             let mut again: Vec<TraceRecord> = reader.map(Result::unwrap).collect();
-            // Named columns have no device, and an iolog numbers files as they come up.
+            // Named columns have no device, and an iolog numbers files by first use.
             for (again, record) in again.iter_mut().zip(&records) {
                 if matches!(format, TraceFormat::Columns | TraceFormat::FioIolog) {
                     again.device = record.device;

@@ -3,7 +3,7 @@
 use strewn_formats::iometer::{AccessSpecification, Configuration, Feature};
 use strewn_workload::{AccessLine, AccessStream};
 
-/// Refuses by name what a stream of accesses does not have.
+/// Refuses by name what a stream of accesses does not support.
 fn workload(
     specification: &AccessSpecification,
 ) -> Result<strewn_workload::AccessSpecification, Box<dyn std::error::Error>> {

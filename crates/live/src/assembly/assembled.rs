@@ -1,4 +1,4 @@
-//! An array's devices, open and found to belong together, and the labels that say who its members are.
+//! An array's devices, open and found to belong together, and the labels that identify its members.
 
 use super::device_label;
 use super::error::{AssemblyError, ChangeError};
@@ -10,9 +10,9 @@ use crate::format::{DeviceKind, Label, Member, MemberState, Superblock};
 /// How an array is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpenOptions {
-    /// Whether to open it although spindles are missing, if redundancy makes them good.
+    /// Whether to open the array degraded, if redundancy covers the missing spindles.
     pub degraded: bool,
-    /// Whether the devices are only read. Several processes may read at a time, but none may write meanwhile.
+    /// Whether to open the devices read-only. Several processes may read at a time, but none may write meanwhile.
     pub read_only: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct AssembledArray {
     /// The newest label of the array. Its `own`, `position`, `kind` and `device_blocks` are those of the device that
     /// it was read from.
     pub label: Label,
-    /// How the array is made.
+    /// The configuration of the array.
     pub configuration: Configuration,
     /// The spindles by position. `None` if a spindle is missing, failed or unreliable. A spindle that is being
     /// rebuilt is present, and the label says so.
@@ -32,12 +32,12 @@ pub struct AssembledArray {
     /// The newest valid superblock on these spindles; number 0 if the array was never started. `None` if all are
     /// damaged.
     pub superblock: Option<Superblock>,
-    /// What is wrong, although the array can start.
+    /// Problems that do not keep the array from starting.
     pub problems: Vec<DeviceProblem>,
 }
 
 impl AssembledArray {
-    /// The positions whose spindles cannot be read: missing, failed, or being rebuilt.
+    /// Returns the positions whose spindles cannot be read: missing, failed, or being rebuilt.
     #[must_use]
     pub fn lost(&self) -> Vec<u16> {
         let is_lost = |position: &u16| {
@@ -51,7 +51,7 @@ impl AssembledArray {
 }
 
 impl AssembledArray {
-    /// The array's label as that of one device: of the spindle at a position, or of the log if that is `None`.
+    /// Returns the array's label as written to one device: the spindle at a position, or the log for `None`.
     #[must_use]
     pub fn label_of(&self, position: Option<u16>) -> Label {
         let label = self.label.clone();
@@ -78,8 +78,8 @@ impl AssembledArray {
     /// must not be trusted when they return.
     ///
     /// # Errors
-    /// If a device cannot be written. If that is a spindle, all others are written nevertheless; close it and mark it
-    /// as failed by another change. If it is the log, nothing else is written.
+    /// If a device cannot be written. If it is a spindle, all others are still written; close it and mark it as
+    /// failed by another change. If it is the log, nothing else is written.
     pub fn change_members(
         &mut self,
         change: impl FnOnce(&mut [Member]),
@@ -105,7 +105,7 @@ impl AssembledArray {
         written
     }
 
-    /// Writes the label to a spindle, if that is open and did not fail.
+    /// Writes the label to a spindle, if it is open and did not fail.
     fn write_label(&self, position: u16) -> Result<(), AssemblyError> {
         let at = usize::from(position);
         match &self.spindles[at] {
@@ -125,7 +125,7 @@ impl AssembledArray {
         })
     }
 
-    /// Makes the labels say that the array starts with these devices: completes an interrupted change, marks missing
+    /// Records in the labels that the array starts with these devices: completes an interrupted change, marks missing
     /// spindles as failed, and raises the sequence twice.
     pub(super) fn begin(&mut self, stale: &[Option<u16>]) -> Result<(), AssemblyError> {
         self.complete(stale)?;
@@ -135,7 +135,7 @@ impl AssembledArray {
         Ok(())
     }
 
-    /// Refuses to go on if spindles other than `position` are missing that the labels do not have as failed.
+    /// Fails if spindles other than `position` are missing that the labels do not mark as failed.
     pub(super) fn check_others_present(&self, position: u16) -> Result<(), AssemblyError> {
         let members = (0..).zip(self.label.members.iter().zip(&self.spindles));
         let mut unknown = members.filter(|(at, (member, spindle))| {
@@ -150,7 +150,7 @@ impl AssembledArray {
         }
     }
 
-    /// Checks that the array can do without the spindle at `position` too.
+    /// Checks that the array can also do without the spindle at `position`.
     ///
     /// # Errors
     /// If there is no such spindle, or too many are lost already.

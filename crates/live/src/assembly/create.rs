@@ -1,4 +1,4 @@
-//! A new array on new files or given devices.
+//! Creates an array on new files or supplied devices.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::format::{DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, La
 pub struct CreateOptions {
     /// The directory for its files and `array.toml`. It is created if it does not exist.
     pub directory: PathBuf,
-    /// What the array should be. [`ArraySpec::spindle_bytes`] is the size of new files; if devices are given, the
+    /// The array to create. [`ArraySpec::spindle_bytes`] is the size of new files; if devices are supplied, the
     /// smallest one counts instead.
     pub spec: ArraySpec,
     /// The devices of its spindles.
@@ -27,7 +27,7 @@ pub struct CreateOptions {
     pub log: Option<PathBuf>,
     /// Whether new files are sparse. The log is always written in full.
     pub space: Space,
-    /// Whether to overwrite what the directory and the devices hold.
+    /// Whether to overwrite the contents of the directory and the devices.
     pub force: bool,
 }
 
@@ -45,7 +45,7 @@ pub enum SpindleDevices {
 pub struct CreatedArray {
     /// Its identity.
     pub array: Identity,
-    /// How it is made.
+    /// Its configuration.
     pub configuration: Configuration,
     /// The devices of its spindles, by position.
     pub spindles: Vec<PathBuf>,
@@ -56,10 +56,10 @@ pub struct CreatedArray {
 }
 
 /// Creates an array. Everything is checked before anything is written. Then the devices are blanked and labelled:
-/// spindles first, and the log last, which makes it an array. Durable when this returns.
+/// spindles first, and the log last, which makes it an array. The array is durable when this returns.
 ///
 /// # Errors
-/// See [`ChangeError`]. Files that were created are removed again. If this is interrupted, what it leaves does not
+/// See [`ChangeError`]. Files that were created are removed again. If the creation is interrupted, its remains do not
 /// open as an array.
 pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     let directory = Directory::check(&options.directory, options.force)?;
@@ -73,7 +73,7 @@ pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     if let Some(log) = &given_log {
         supplied::check_size(log, log_blocks)?;
     }
-    // If this ends early, everything from here on is undone.
+    // If this returns early, everything from here on is undone.
     let mut directory = directory.prepare()?;
     for device in &given_spindles {
         blank_spindle(device, &configuration)?;
@@ -116,7 +116,7 @@ pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     })
 }
 
-/// Opens the spindles and the log that were given.
+/// Opens the supplied spindles and log.
 fn open_given(
     options: &CreateOptions,
 ) -> Result<(Vec<DeviceFile>, Option<DeviceFile>), ChangeError> {
@@ -136,7 +136,7 @@ fn open_given(
     Ok((devices, log))
 }
 
-/// The unused bytes behind the last block in use, of each device.
+/// Returns the unused bytes after the last block in use, by device.
 fn wasted(spindles: &[DeviceFile], configuration: &Configuration) -> Vec<(PathBuf, u64)> {
     let smallest = spindles.iter().map(DeviceFile::size_bytes).min().unwrap_or(0);
     let used = configuration.spindle_device_blocks() * BLOCK_BYTES as u64;

@@ -1,4 +1,4 @@
-//! An array given up: labels wiped, files removed.
+//! Destroys an array: wipes labels, removes files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::probe::{DeviceKey, ProbeResult, open_device, probe_all};
 use crate::device::{DeviceFile, OpenDevice};
 use crate::format::Identity;
 
-/// What became of an array's devices.
+/// What happened to an array's devices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DestroyReport {
     /// Files that were removed.
@@ -24,8 +24,8 @@ pub struct DestroyReport {
 }
 
 /// Destroys the array in a directory: wipes the labels and superblocks of its devices, and removes the files that
-/// [`create`](super::create) or a replacement made, `array.toml`, and the directory if nothing else is in it. Devices
-/// of something else are left alone. What an interrupted creation left is removed too.
+/// [`create`](super::create) or a replacement created, `array.toml`, and the directory if nothing else is in it.
+/// Devices of something else are left alone. The remains of an interrupted creation are removed too.
 ///
 /// # Errors
 /// If another process has a device open, or a device cannot be written.
@@ -35,7 +35,7 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
     let file = ArrayFile::read(directory).map_err(AssemblyError::from)?;
     let listed = if file.is_some() { named.paths.clone() } else { Vec::new() };
     if file.is_some() {
-        // Replaced spindles and logs are in no list.
+        // Replaced spindles and logs are not listed.
         named.paths.extend(unlisted(directory, &listed)?);
     }
     let how = OpenDevice::new();
@@ -58,7 +58,7 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
     let mut remaining = named.paths.clone();
     for (probed, device) in probed.iter().zip(&devices) {
         let is_labelled = matches!(&probed.label, Ok(label) if Some(label.array) == array);
-        // A file that was created and never labelled. Without a list, a file of such a name may be anybody's.
+        // A file that was created and never labelled. Without a list, a file of this name may belong to anybody.
         let is_unlabelled = probed.label.is_err() && listed.contains(&probed.path);
         let is_made = device.path().parent() == Some(directory)
             && device.path().file_name().is_some_and(|name| is_array_file_name(Path::new(name)));
@@ -79,12 +79,12 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
     if file.is_some() {
         remove(&directory.join(ARRAY_FILE))?;
     }
-    // If anything else is in it, the directory stays.
+    // The directory stays if anything else is in it.
     let _ = fs::remove_dir(directory);
     Ok(destroyed)
 }
 
-/// Files in the directory that are named like the array's, beyond those in `listed`.
+/// Returns the files in the directory that are named like the array's, except those in `listed`.
 fn unlisted(directory: &Path, listed: &[PathBuf]) -> Result<Vec<PathBuf>, AssemblyError> {
     let keys: Vec<_> = listed.iter().filter_map(|path| DeviceKey::at(path)).collect();
     let mut made =

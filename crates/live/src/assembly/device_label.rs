@@ -1,4 +1,4 @@
-//! What makes a device one of an array, or none: labels and first superblocks, read, written and wiped.
+//! The labels and first superblocks that make a device a member of an array: read, written and wiped.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -25,8 +25,8 @@ pub(super) struct LabelRead {
     pub(super) copies_differ: bool,
 }
 
-/// Reads both copies. The first one says where the second one is. If the first is damaged, the second is searched in
-/// the last block, and before each of `ends`, in blocks.
+/// Reads both copies. The first one locates the second. If the first is damaged, the second is searched in the last
+/// block, and before each of `ends`, in blocks.
 pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> LabelRead {
     let first = read_block(file, 0);
     let first_label = first.as_ref().ok().map(|block| Label::decode(block.bytes()));
@@ -38,7 +38,7 @@ pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> LabelRead {
     };
     let within = candidates.iter().filter(|end| (2..=blocks).contains(*end));
     let copies = within.filter_map(|end| read_block(file, (end - 1) * BLOCK).ok());
-    // Where a copy was searched, something else may lie.
+    // A searched block may hold something else.
     let second = copies.into_iter().find(|block| Label::decode(block.bytes()) != not_ours());
     let nothing = Buffer::zeroed(1);
     let bytes = |block: Option<&Buffer>| block.unwrap_or(&nothing).bytes().to_vec();
@@ -60,13 +60,13 @@ pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> LabelRead {
     LabelRead { label, copies_differ }
 }
 
-/// The valid superblocks of a spindle.
+/// Returns the valid superblocks of a spindle.
 pub(super) fn superblocks(file: &File) -> Vec<Superblock> {
     let slots = SUPERBLOCK_SLOTS.iter().filter_map(|slot| read_block(file, slot * BLOCK).ok());
     slots.filter_map(|block| Superblock::decode(block.bytes()).ok()).collect()
 }
 
-/// Writes both copies durably, the second one first, so that one of them is valid at any moment.
+/// Writes both copies durably, the second one first, so that at any moment one of them is valid.
 pub(super) fn write(device: &DeviceFile, label: &Label) -> Result<(), AssemblyError> {
     let block = label.encode()?;
     for at in [label.device_blocks - 1, 0] {
@@ -78,7 +78,7 @@ pub(super) fn write(device: &DeviceFile, label: &Label) -> Result<(), AssemblyEr
     Ok(())
 }
 
-/// Writes the superblock of an empty array. Its label is written after it.
+/// Writes the superblock of an empty array. Its label must be written afterwards.
 pub(super) fn write_first_superblock(
     device: &DeviceFile,
     label: &Label,
@@ -119,7 +119,7 @@ fn read_block(file: &File, offset: u64) -> io::Result<Buffer> {
     Ok(block)
 }
 
-/// A new identity, from the system's random numbers.
+/// Draws a new identity from the system's random numbers.
 pub(super) fn new_identity() -> Result<Identity, AssemblyError> {
     let source = Path::new("/dev/urandom");
     let mut bytes = [0; 16];
@@ -137,7 +137,7 @@ pub(super) fn wipe_label(device: &DeviceFile) -> Result<(), AssemblyError> {
     let copy = first.ok().and_then(|()| Label::decode(block.bytes()).ok());
     let ends = [copy.map_or(blocks, |label| label.device_blocks), blocks];
     let copies = ends.iter().filter(|end| (1..=blocks).contains(*end)).map(|end| end - 1);
-    // The second copy first: while the first exists, it says where the second one is.
+    // The second copy goes first: while the first exists, it locates the second.
     let places: Vec<u64> = copies.chain([0]).collect();
     blank(device, places.into_iter())
 }
@@ -169,8 +169,8 @@ pub(super) fn blank_log(device: &DeviceFile, layout: LogLayout) -> Result<(), As
     blank(device, [0, 1].into_iter().chain(parts.map(|byte| byte / BLOCK)))
 }
 
-/// Writes zeros to the whole log. If the file system had only promised the space, or not even that, each group of
-/// records would wait until the file system's own journal has its place.
+/// Writes zeros to the whole log. Otherwise, with space only reserved or not even that, each group of records would
+/// wait until the file system's own journal has recorded its place.
 pub(super) fn write_log(device: &DeviceFile, blocks: u64) -> Result<(), AssemblyError> {
     let all = || -> io::Result<()> {
         let zeros = Buffer::zeroed(256);
@@ -200,7 +200,7 @@ fn blank(device: &DeviceFile, blocks: impl Iterator<Item = u64>) -> Result<(), A
     all().map_err(AssemblyError::io(device.path(), "cannot write zeros to it"))
 }
 
-/// Makes a block device zero all its blocks itself, if it can do that without writing them.
+/// Makes a block device zero all its blocks by itself, if it can do so without writing them.
 #[cfg(target_os = "linux")]
 fn discard(device: &DeviceFile) -> bool {
     use rustix::fs::{FallocateFlags, fallocate};

@@ -1,4 +1,4 @@
-//! From labels to an array: which devices are its spindles and its log, and what is wrong.
+//! Diagnoses an array from its labels: which devices are its spindles and its log, and what is wrong.
 
 use std::collections::HashMap;
 
@@ -8,28 +8,28 @@ use super::probe::ProbedDevice;
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::format::{DeviceKind, Identity, Label, MemberState, Superblock};
 
-/// Which of the probed devices are what.
+/// The roles of the probed devices.
 pub(super) struct Diagnosis {
     /// The device with the newest label of the array.
     pub(super) newest: usize,
-    /// The spindle of each position, if it can be relied on or is being rebuilt.
+    /// The spindle of each position, if it is reliable or being rebuilt.
     pub(super) spindles: Vec<Option<usize>>,
-    /// The log, if it can be relied on.
+    /// The log, if it is reliable.
     pub(super) log: Option<usize>,
     /// Devices whose label must be rewritten, as spindle positions or `None` for the log: one copy is damaged or old,
     /// or both are from before an interrupted change of membership.
     pub(super) stale: Vec<Option<u16>>,
-    /// All that is wrong.
+    /// Everything that is wrong.
     pub(super) problems: Vec<DeviceProblem>,
 }
 
-/// The array that most labels belong to; `None` if there is no label.
+/// Returns the array that most labels belong to, or `None` if there is no label.
 fn array_of(probed: &[ProbedDevice]) -> Option<Identity> {
     let mut counts: HashMap<Identity, usize> = HashMap::new();
     for label in probed.iter().filter_map(|probed| probed.label.as_ref().ok()) {
         *counts.entry(label.array).or_default() += 1;
     }
-    // Of as many the lower, so that the same is said each time.
+    // The lower identity wins a tie, so that the result does not vary.
     counts
         .into_iter()
         .max_by_key(|(array, count)| (*count, std::cmp::Reverse(*array)))
@@ -61,7 +61,7 @@ impl Diagnosis {
                 .filter_map(|(at, probed)| Some((at, probed.label.as_ref().ok()?)))
                 .filter(|(_, label)| label.array == array)
         };
-        // There is a label, or there would be no array. The first one wins a tie.
+        // There is a label, or there would be no array. The first device wins a tie.
         let newest =
             members().rev().max_by_key(|(_, label)| label.sequence).map_or(0, |(at, _)| at);
         let mut diagnosis =
@@ -76,7 +76,7 @@ impl Diagnosis {
         Ok(diagnosis)
     }
 
-    /// Finds out what one device is.
+    /// Determines the role of one device.
     fn place(&mut self, at: usize, device: &ProbedDevice, probed: &[ProbedDevice], newest: &Label) {
         let mut position = device.named;
         let kind = match &device.label {
@@ -100,7 +100,7 @@ impl Diagnosis {
         }
     }
 
-    /// Accepts a device as what its label says.
+    /// Accepts a device in the role that its label states.
     fn take(&mut self, at: usize, device: &ProbedDevice, label: &Label, newest: &Label) {
         let mut say = |position, kind| {
             self.problems.push(DeviceProblem { path: Some(device.path.clone()), position, kind });
@@ -129,7 +129,7 @@ impl Diagnosis {
         }
     }
 
-    /// Reports members that no device was found for, unless another problem explains that.
+    /// Reports members without a device, unless another problem explains the absence.
     fn missing(&mut self, newest: &Label) {
         for position in 0..newest.members.len() {
             let found = self.spindles[position].is_some();
@@ -147,8 +147,8 @@ impl Diagnosis {
             let kind = DeviceProblemKind::LogMissing;
             let missing =
                 self.problems.iter_mut().filter(|one| one.kind == DeviceProblemKind::Missing);
-            // Where a directory says that it is, there may be nothing. Of a list nobody knows what a path was to be, unless
-            // nothing else is missing.
+            // A directory names the log's path, where nothing may exist. In a list, the role of a missing path is
+            // unknown, unless nothing else is missing.
             let mut not_spindles: Vec<_> =
                 missing.filter(|one| one.position.is_none() || one.path.is_none()).collect();
             match &mut not_spindles[..] {
@@ -158,7 +158,8 @@ impl Diagnosis {
         }
     }
 
-    /// How many positions the array must do without: those without a spindle, and those being rebuilt.
+    /// Returns the number of positions that the array must do without: those without a spindle, and those being
+    /// rebuilt.
     pub(super) fn lost(&self, newest: &Label) -> usize {
         let states = newest.members.iter().map(|member| member.state);
         let spindles = self.spindles.iter().zip(states);
@@ -166,7 +167,7 @@ impl Diagnosis {
     }
 }
 
-/// Another device that claims to be the same as number `at`.
+/// Returns another device that claims to be the same as number `at`.
 fn other_with<'a>(
     at: usize,
     label: &Label,
@@ -179,7 +180,7 @@ fn other_with<'a>(
     same.map(|(_, other)| other)
 }
 
-/// Why a device of the array cannot be relied on.
+/// Returns why a device of the array is unreliable.
 fn unfit(device: &ProbedDevice, label: &Label, newest: &Label) -> Option<DeviceProblemKind> {
     let is_member = match label.kind {
         DeviceKind::Spindle => {
@@ -200,7 +201,7 @@ fn unfit(device: &ProbedDevice, label: &Label, newest: &Label) -> Option<DeviceP
         return Some(DeviceProblemKind::Replaced);
     }
     // Nothing depends on a change before all devices that are present have it. A device that lacks only the last
-    // change had not been told when that was interrupted, and nothing was written without it.
+    // change was missed when that change was interrupted, and nothing was written without it.
     if label.sequence.saturating_add(1) < newest.sequence {
         return Some(DeviceProblemKind::Older {
             sequence: label.sequence,
@@ -211,7 +212,7 @@ fn unfit(device: &ProbedDevice, label: &Label, newest: &Label) -> Option<DeviceP
     Some(DeviceProblemKind::TooSmall { size_bytes: device.size_bytes, needed_bytes })
 }
 
-/// The newest label.
+/// Returns the newest label.
 pub(super) fn newest_label(
     probed: &[ProbedDevice],
     diagnosis: &Diagnosis,
@@ -222,7 +223,7 @@ pub(super) fn newest_label(
     label.cloned().ok_or_else(none)
 }
 
-/// The newest superblock of the array on those of these spindles that are no longer being rebuilt.
+/// Returns the newest superblock of the array on those of these spindles that are not being rebuilt.
 pub(super) fn newest_superblock(
     probed: &[ProbedDevice],
     spindles: &[Option<usize>],

@@ -1,4 +1,4 @@
-//! The directory of an array that is being made.
+//! The directory of an array under creation.
 
 use std::fs;
 use std::io;
@@ -10,15 +10,15 @@ use super::names::{ARRAY_FILE, is_array_file_name, is_created_name};
 use super::probe::is_of_an_array;
 use crate::device::{DeviceFile, Space};
 
-/// A directory that suits a new array. Nothing was written to it yet.
+/// A directory that is fit for a new array. Nothing was written to it yet.
 pub(super) struct Directory {
     path: PathBuf,
     is_there: bool,
-    /// Files of a former array, to be removed. They are open, so that nobody else uses them.
+    /// Files of a former array, to be removed. They are open, so that no other process uses them.
     before: Vec<DeviceFile>,
 }
 
-/// A directory with a part of an array in it. What was created is removed again, unless it is [kept](Self::keep).
+/// A directory with a part of an array in it. Created files are removed again, unless it is [kept](Self::keep).
 pub(super) struct Prepared {
     path: PathBuf,
     made: Vec<PathBuf>,
@@ -26,8 +26,11 @@ pub(super) struct Prepared {
 }
 
 impl Directory {
+    /// Checks that `path` is fit for a new array, or does not exist yet.
+    ///
     /// # Errors
-    /// If it is no directory, or, without `force`, holds what an array would; with it, if another process has that.
+    /// If it is not a directory; without `force`, if it holds an array's files; with it, if another process has those
+    /// open.
     pub(super) fn check(path: &Path, force: bool) -> Result<Self, ChangeError> {
         let wrong = |message: String| ChangeError::Directory { path: path.to_owned(), message };
         let entries = match fs::read_dir(path) {
@@ -45,7 +48,7 @@ impl Directory {
         for entry in entries {
             let name = entry.map_err(|error| wrong(error.to_string()))?.file_name();
             let own = Path::new(&name);
-            // A file that is only named like a replacement belongs to somebody else.
+            // A file that is only named like a replacement belongs to something else.
             let is_replacement = || is_array_file_name(own) && is_of_an_array(&path.join(own));
             if is_created_name(own) || name == ARRAY_FILE || is_replacement() {
                 names.push(PathBuf::from(name));
@@ -105,7 +108,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// The array is complete: keeps everything.
+    /// Keeps everything: the array is complete.
     pub(super) fn keep(mut self) {
         self.made.clear();
         self.made_directory = false;
@@ -114,7 +117,7 @@ impl Prepared {
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        // The error that led here is the one to be told of.
+        // The error that led here is the one to report.
         for path in &self.made {
             let _ = fs::remove_file(path);
         }

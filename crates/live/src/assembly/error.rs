@@ -1,4 +1,4 @@
-//! Why an array is not opened, made or changed, and what to do about it.
+//! Why an array cannot be opened, created or changed, and the remedy.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::configuration::{ConfigurationError, LayoutName, Size};
 use crate::device::{Finding, OpenError};
 use crate::format::FormatError;
 
-/// Why it is unknown where an array's devices are.
+/// Why an array's devices cannot be located.
 #[derive(Debug, thiserror::Error)]
 pub enum LocationError {
     /// It does not exist, or is not a directory.
@@ -17,7 +17,7 @@ pub enum LocationError {
     Directory {
         /// The path that was given.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// It holds no array.
@@ -37,7 +37,7 @@ pub enum LocationError {
 }
 
 impl LocationError {
-    /// What to do about it.
+    /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -51,45 +51,45 @@ impl LocationError {
     }
 }
 
-/// Why an array is not opened.
+/// Why an array cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum AssemblyError {
-    /// It is unknown where its devices are.
+    /// Its devices cannot be located.
     #[error(transparent)]
     Location(#[from] LocationError),
     /// Another process has a device, or permission was denied.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// No device has the label of an array.
+    /// No device has an array's label.
     #[error("there is no array in {place}{}", list(.problems))]
     NoArray {
-        /// Where it was searched.
+        /// The location that was searched.
         place: String,
         /// What was found instead.
         problems: Vec<DeviceProblem>,
     },
-    /// Spindles are missing that redundancy would cover.
+    /// Spindles are missing, and the array may not start degraded although redundancy would cover them.
     #[error("the array is degraded: only {} of its spindles can be relied on{}", .usable, list(.problems))]
     Degraded {
-        /// Spindles that can be relied on.
+        /// Number of reliable spindles.
         usable: usize,
-        /// All that is wrong.
+        /// Everything that is wrong.
         problems: Vec<DeviceProblem>,
     },
-    /// Something is missing that redundancy does not cover.
+    /// Redundancy does not cover what is missing.
     #[error("the array cannot be started{}", list(.problems))]
     Unusable {
         /// Whether more spindles are lost than redundancy covers.
         too_many_lost: bool,
-        /// All that is wrong.
+        /// Everything that is wrong.
         problems: Vec<DeviceProblem>,
     },
-    /// The configuration in the label is not one that this program supports.
+    /// This program does not support the configuration in the label.
     #[error("{}: {source}", .path.display())]
     Configuration {
         /// The device of the label.
         path: PathBuf,
-        /// Why not.
+        /// The error in the configuration.
         source: ConfigurationError,
     },
     /// A label or superblock cannot be read or written.
@@ -97,9 +97,9 @@ pub enum AssemblyError {
     Io {
         /// The device.
         path: PathBuf,
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// Why it failed.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A label cannot be encoded.
@@ -108,7 +108,7 @@ pub enum AssemblyError {
 }
 
 impl AssemblyError {
-    /// What to do about it.
+    /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -135,7 +135,7 @@ impl AssemblyError {
         }
     }
 
-    /// Everything that is wrong with single devices.
+    /// Returns everything that is wrong with single devices.
     #[must_use]
     pub fn problems(&self) -> &[DeviceProblem] {
         match self {
@@ -152,7 +152,7 @@ impl AssemblyError {
     }
 }
 
-/// What to do about a device that cannot be opened.
+/// Returns the remedy for a device that cannot be opened.
 fn remedy_of_open(error: &OpenError) -> String {
     match error {
         OpenError::InUse { .. } => "end the program that has it, or give another".to_owned(),
@@ -167,12 +167,12 @@ fn remedy_of_open(error: &OpenError) -> String {
     }
 }
 
-/// Each problem on a line of its own.
+/// Lists the problems, one per line.
 fn list(problems: &[DeviceProblem]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }
 
-/// The remedies of all problems that matter.
+/// Lists the remedies of all problems that matter.
 fn remedies(problems: &[DeviceProblem]) -> String {
     let mut all: Vec<String> = Vec::new();
     for problem in problems.iter().filter(|problem| !problem.kind.is_harmless()) {
@@ -188,8 +188,8 @@ fn remedies(problems: &[DeviceProblem]) -> String {
     all.join("; ")
 }
 
-/// Why an array is not created, changed or destroyed. Nothing was written, unless this is [`ChangeError::Assembly`]
-/// from a device that could not be written.
+/// Why an array cannot be created, changed or destroyed. Nothing was written, unless this is
+/// [`ChangeError::Assembly`] from a device that could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The array cannot be opened, or a device cannot be written.
@@ -209,7 +209,7 @@ pub enum ChangeError {
         /// What is wrong with it.
         message: String,
     },
-    /// The directory holds an array, or what may be left of one.
+    /// The directory holds an array, or the possible remains of one.
     #[error("{} already holds an array: {what} is in it", path.display())]
     HoldsArray {
         /// The directory.
@@ -217,12 +217,12 @@ pub enum ChangeError {
         /// The file that was found.
         what: String,
     },
-    /// A device holds something.
+    /// A device is not empty.
     #[error("{} holds {} (at byte {})", path.display(), finding.what, finding.offset)]
     HoldsData {
         /// The device.
         path: PathBuf,
-        /// What and where.
+        /// What was found, and where.
         finding: Finding,
     },
     /// One device was named twice.
@@ -236,9 +236,9 @@ pub enum ChangeError {
     /// The number of devices does not match the layout.
     #[error("{given} devices were given for an array of {needed} spindles")]
     Count {
-        /// Devices given.
+        /// Number of devices given.
         given: usize,
-        /// Spindles needed.
+        /// Number of spindles needed.
         needed: u16,
     },
     /// A device is too small.
@@ -246,9 +246,9 @@ pub enum ChangeError {
     TooSmall {
         /// The device.
         path: PathBuf,
-        /// Bytes it has.
+        /// Its size in bytes.
         size_bytes: u64,
-        /// Bytes it should have.
+        /// The size needed, in bytes.
         needed_bytes: u64,
     },
     /// The array has no such spindle.
@@ -256,10 +256,10 @@ pub enum ChangeError {
     NoSuchSpindle {
         /// The position.
         position: u16,
-        /// Spindles that there are.
+        /// Number of spindles in the array.
         spindles: u16,
     },
-    /// The spindle is marked as failed already.
+    /// The spindle is already marked as failed.
     #[error("spindle {position} is already marked as failed")]
     FailedAlready {
         /// The position.
@@ -271,7 +271,6 @@ pub enum ChangeError {
         /// The position.
         position: u16,
     },
-    /// The log may have what the host was told is safe, and would be lost.
     #[error(
         "the array was not shut down: everything that the host wrote since consistency point {checkpoint} is in the log, and would be lost"
     )]
@@ -280,7 +279,6 @@ pub enum ChangeError {
         /// The newest consistency point; 0 if none was found.
         checkpoint: u64,
     },
-    /// Redundancy would not make good what would be lost.
     #[error(
         "without spindle {position} data would be lost: {layout} makes {} good, and {} lost already",
         how_many(layout.redundancy().into()),
@@ -298,13 +296,13 @@ pub enum ChangeError {
 }
 
 impl ChangeError {
-    /// What to do about it.
+    /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
             Self::Assembly(error) => error.remedy(),
             Self::Configuration(error) => error.remedy(),
-            // Making it is not for us: how large it is to be is the choice of who gives it.
+            // Do not create it: its size is the user's choice.
             Self::Open(OpenError::System { path, source, .. })
                 if source.kind() == ErrorKind::NotFound =>
             {

@@ -1,4 +1,4 @@
-//! Where an array's devices are: a directory with `array.toml`, or a list.
+//! The location of an array's devices: a directory with `array.toml`, or a list.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ const HEADER: &str = "\
 # The devices of a Strewn array. Which is which, and how the array is made, is on the devices themselves.
 ";
 
-/// Where an array's devices are.
+/// The location of an array's devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArrayLocation {
     /// A directory in which `create` made an array.
@@ -22,7 +22,7 @@ pub enum ArrayLocation {
     Devices(Vec<PathBuf>),
 }
 
-/// The contents of `array.toml`. A convenience: the labels decide.
+/// The contents of `array.toml`. It is a convenience: the labels decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ArrayFile {
@@ -44,7 +44,7 @@ pub(super) struct NamedDevices {
 }
 
 impl ArrayLocation {
-    /// For messages.
+    /// Formats the location for messages.
     pub(super) fn display(&self) -> String {
         match self {
             Self::Directory(directory) => directory.display().to_string(),
@@ -56,7 +56,7 @@ impl ArrayLocation {
         }
     }
 
-    /// The devices at this location. They need not exist.
+    /// Returns the devices at this location. They need not exist.
     pub(super) fn named(&self) -> Result<NamedDevices, LocationError> {
         match self {
             Self::Devices(paths) => Ok(NamedDevices { paths: paths.clone(), in_order: false }),
@@ -74,14 +74,14 @@ fn of_directory(directory: &Path) -> Result<NamedDevices, LocationError> {
         let paths = devices.map(|path| directory.join(path)).collect();
         return Ok(NamedDevices { paths, in_order: true });
     }
-    // Without `array.toml`, the files' names remain.
+    // Without `array.toml`, the files' names must do.
     if made.is_empty() {
         return Err(LocationError::Empty { path: directory.to_owned() });
     }
     Ok(NamedDevices { paths: made, in_order: false })
 }
 
-/// A path as `array.toml` has it: a name within the directory, absolute elsewhere.
+/// Returns a path as `array.toml` stores it: a name within the directory, absolute elsewhere.
 pub(super) fn as_named(directory: &Path, path: &Path) -> PathBuf {
     match path.strip_prefix(directory) {
         Ok(name) => name.to_owned(),
@@ -106,13 +106,13 @@ impl ArrayFile {
             File::open(directory)?.sync_all()
         });
         written.map_err(|error| {
-            // The first error is the one to be told of.
+            // The first error is the one to report.
             let _ = std::fs::remove_file(&temporary);
             AssemblyError::io(&path, "cannot write it")(error)
         })
     }
 
-    /// Reads the file in the directory; `None` if there is none.
+    /// Reads the file in the directory; returns `None` if there is none.
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, LocationError> {
         let path = directory.join(ARRAY_FILE);
         let wrong = |message: String| LocationError::File { path: path.clone(), message };

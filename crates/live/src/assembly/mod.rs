@@ -1,12 +1,12 @@
-//! Which devices are an array: created, opened, changed and destroyed.
+//! Assembles arrays from devices: creates, opens, changes and destroys them.
 //!
-//! [`create`] makes files or takes devices, and labels them. [`open`] finds an array's devices by their labels, reports
-//! everything that is wrong with them at once, and returns only devices that are whole, or whose loss redundancy makes
-//! good. [`look`] reports the same without taking a lock. No operation writes to a device that the array does not start
-//! with.
+//! [`create`] creates files or takes devices, and labels them. [`open`] finds an array's devices by their labels,
+//! reports everything that is wrong with them at once, and returns only reliable devices, provided that redundancy
+//! covers the rest. [`look`] reports the same without taking a lock. No operation writes to a device that the array
+//! does not start with.
 //!
-//! The files build on each other in one direction: names and errors; labels on a device; probing of all named devices;
-//! their diagnosis; the operations.
+//! The files build on each other in one direction: names and errors; labels on a device; probing of all named
+//! devices; their diagnosis; the operations.
 
 mod assembled;
 mod create;

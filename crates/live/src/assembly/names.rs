@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 /// The file in an array's directory that names its devices.
 pub const ARRAY_FILE: &str = "array.toml";
 
-/// The log's file, unless the log is a device that was given.
+/// The log's file, unless a device was supplied for it.
 pub(super) const LOG_FILE: &str = "log";
 
-/// The file of the spindle at `position`, unless it is a device that was given.
+/// Returns the file name of the spindle at `position`, unless a device was supplied for it.
 pub(super) fn spindle_file(position: u16) -> String {
     format!("spindle-{position:02}")
 }
 
-/// Whether [`create`](super::create) gives a file this name.
+/// Returns whether [`create`](super::create) gives a file this name.
 pub(super) fn is_created_name(name: &Path) -> bool {
     let number = |name: &str| name.strip_prefix("spindle-").is_some_and(is_number);
     name.to_str().is_some_and(|name| name == LOG_FILE || number(name))
 }
 
-/// Whether [`create`](super::create) gives a file this name, or [`unused_path`] gives it to a replacement.
+/// Returns whether [`create`](super::create) gives a file this name, or [`unused_path`] gives it to a replacement.
 pub(super) fn is_array_file_name(name: &Path) -> bool {
     let replacement = name.to_str().and_then(|name| name.rsplit_once('-'));
     is_created_name(name)
@@ -32,8 +32,8 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// An unused path in an array's directory for a file that replaces the spindle at `position`, or the log if that is
-/// `None`.
+/// Returns an unused path in an array's directory for a file that replaces the spindle at `position`, or the log if
+/// that is `None`.
 #[must_use]
 pub fn unused_path(directory: &Path, position: Option<u16>) -> PathBuf {
     let first = position.map_or(LOG_FILE.to_owned(), spindle_file);
@@ -46,7 +46,7 @@ pub fn unused_path(directory: &Path, position: Option<u16>) -> PathBuf {
     path
 }
 
-/// The entries of a directory that are named like files of an array, sorted.
+/// Returns the entries of a directory that are named like files of an array, sorted.
 pub(super) fn array_files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(directory)? {

@@ -1,4 +1,4 @@
-//! An array's devices, found, opened and locked.
+//! Finds, opens and locks an array's devices.
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use crate::Configuration;
 use crate::device::{DeviceFile, OpenDevice};
 use crate::format::{Label, Superblock};
 
-/// Opens and locks the devices of the array at `location`, and finds out which is which and what is wrong.
+/// Opens and locks the devices of the array at `location`, and finds out their roles and problems.
 ///
-/// Devices that the array does not start with are closed, and not written. Unless the array is only read, the labels
-/// of the others say which spindles are missing by the time this returns: these are marked as failed, and are not
-/// trusted when they return. An interrupted change of membership is completed. Labels are raised twice even if
-/// nothing has changed, so that a device which was away, or an old copy of one, lacks more than the one change that
-/// may have been interrupted.
+/// Devices that the array does not start with are closed, and not written. Unless the array is opened read-only,
+/// missing spindles are marked as failed in the labels of the others before this returns, and are not trusted when
+/// they return. An interrupted change of membership is completed. Labels are raised twice even if nothing has
+/// changed, so that a device which was away, or an old copy of one, lacks more than the one change that may have been
+/// interrupted.
 ///
 /// # Errors
-/// If another process has a device; if there is no array; if it is degraded and that was not allowed, or too much is
-/// missing: then with everything that is wrong, device by device.
+/// If another process has a device; if there is no array; or, with everything that is wrong, device by device, if the
+/// array is degraded and that is not allowed, or too much is missing.
 pub fn open(place: &ArrayLocation, options: OpenOptions) -> Result<AssembledArray, AssemblyError> {
     let FoundArray { mut array, stale } = find(place, options)?;
     if !options.read_only {
@@ -31,20 +31,20 @@ pub fn open(place: &ArrayLocation, options: OpenOptions) -> Result<AssembledArra
     Ok(array)
 }
 
-/// An array that can be started.
+/// An array that can start.
 pub(super) struct FoundArray {
     pub(super) array: AssembledArray,
     /// Devices that it starts with and whose labels must be rewritten: spindle positions, or `None` for the log.
     pub(super) stale: Vec<Option<u16>>,
 }
 
-/// The devices of an array, whether or not it can be started with them.
+/// The devices of an array, whether or not it can start with them.
 pub(super) struct FoundDevices {
     pub(super) label: Label,
     pub(super) configuration: Configuration,
-    /// By position, those that can be relied on or are being rebuilt.
+    /// The spindles by position, if reliable or being rebuilt.
     pub(super) spindles: Vec<Option<DeviceFile>>,
-    /// The log, if it can be relied on.
+    /// The log, if it is reliable.
     pub(super) log: Option<DeviceFile>,
     pub(super) superblock: Option<Superblock>,
     pub(super) problems: Vec<DeviceProblem>,
@@ -52,7 +52,7 @@ pub(super) struct FoundDevices {
     pub(super) stale: Vec<Option<u16>>,
 }
 
-/// Opens and locks the devices of an array that can be started.
+/// Opens and locks the devices of an array that can start.
 ///
 /// # Errors
 /// As [`open`](super::open).
@@ -69,7 +69,7 @@ pub(super) fn find(
     Ok(FoundArray { array, stale })
 }
 
-/// Opens and locks the devices of an array, whose log may be missing unless `needs_log`.
+/// Opens and locks the devices of an array. Its log may be missing unless `needs_log`.
 ///
 /// # Errors
 /// As [`open`](super::open).
@@ -93,8 +93,7 @@ pub(super) fn find_devices(
     if too_many_lost || (needs_log && diagnosis.log.is_none()) {
         return Err(AssemblyError::Unusable { too_many_lost, problems: diagnosis.problems });
     }
-    // A spindle that is being rebuilt is there: the array continues with it, and becomes whole without anybody's
-    // help.
+    // A spindle that is being rebuilt counts as present: the array continues with it, and becomes whole by itself.
     if diagnosis.spindles.contains(&None) && !options.degraded {
         let usable = diagnosis.spindles.len() - lost;
         return Err(AssemblyError::Degraded { usable, problems: diagnosis.problems });

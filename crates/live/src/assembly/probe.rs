@@ -1,4 +1,4 @@
-//! What each named device is: opened, and its labels and superblocks read.
+//! Probes the named devices: opens them, and reads their labels and superblocks.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Seek, SeekFrom};
@@ -12,10 +12,10 @@ use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenError};
 use crate::format::{Label, Superblock};
 
-/// A device that was probed.
+/// A probed device.
 pub(super) struct ProbedDevice {
     pub(super) path: PathBuf,
-    /// The position by its name, if it has one.
+    /// The position that its name implies, if any.
     pub(super) named: Option<u16>,
     pub(super) size_bytes: u64,
     pub(super) label: Result<Label, DeviceProblemKind>,
@@ -23,7 +23,7 @@ pub(super) struct ProbedDevice {
     pub(super) superblocks: Vec<Superblock>,
 }
 
-/// All named devices: those that were probed, with their handles, and the problems of the others.
+/// The outcome for all named devices: those that were probed, with their handles, and the problems of the others.
 pub(super) struct ProbeResult<D> {
     pub(super) probed: Vec<ProbedDevice>,
     pub(super) devices: Vec<D>,
@@ -43,13 +43,13 @@ impl DeviceKey {
         }
     }
 
-    /// The key of what is at `path`, after symbolic links; `None` if nothing is there.
+    /// Returns the key of the device at `path`, following symbolic links, or `None` if nothing is there.
     pub(super) fn at(path: &Path) -> Option<Self> {
         std::fs::metadata(path).ok().map(|status| Self::of(&status))
     }
 }
 
-/// Opens all named devices by `open`, which reports what is wrong with one, and reads their labels.
+/// Opens all named devices with `open`, which reports the problems of a single device, and reads their labels.
 ///
 /// # Errors
 /// If `open` fails altogether.
@@ -104,8 +104,8 @@ pub(super) fn probe_all<D, E>(
     Ok(result)
 }
 
-/// Whether what is at `path` is a device of an array by its label, or the `array.toml` of its directory, or named in
-/// that.
+/// Returns whether `path` is a device of an array: by its label, or because it is its directory's `array.toml` or is
+/// named in that.
 #[must_use]
 pub fn is_of_an_array(path: &Path) -> bool {
     let labelled = || {
@@ -128,8 +128,9 @@ pub fn is_of_an_array(path: &Path) -> bool {
 }
 
 impl<D> ProbeResult<D> {
-    /// A device may have more blocks than are in use, so only the first copy of its label says where the second one
-    /// is. But all spindles of an array have one size, and every label knows the log's.
+    /// Finds second copies of labels whose first copy is damaged. A device may have more blocks than are in use, so
+    /// only the first copy of its label locates the second. But all spindles of an array have one size, and every
+    /// label knows the log's.
     fn find_second_copies(&mut self, file: impl Fn(&D) -> &File) {
         let mut ends: Vec<u64> = Vec::new();
         for label in self.probed.iter().filter_map(|probed| probed.label.as_ref().ok()) {
@@ -147,7 +148,7 @@ impl<D> ProbeResult<D> {
 }
 
 impl ProbedDevice {
-    /// The bytes that its label says it has, if it has fewer.
+    /// Returns the size that its label states, in bytes, if the device is smaller.
     pub(super) fn missing_bytes(&self) -> Option<u64> {
         let label = self.label.as_ref().ok()?;
         let needed = label.device_blocks.saturating_mul(BLOCK_BYTES as u64);
@@ -158,7 +159,8 @@ impl ProbedDevice {
 /// Opens a device; a problem of this device alone is returned as such.
 ///
 /// # Errors
-/// If another process has it, or permission is denied: starting without the device would lose redundancy for nothing.
+/// If another process has it, or permission is denied: starting without the device would give up redundancy for
+/// nothing.
 pub(super) fn open_device(
     how: OpenDevice,
     path: &Path,

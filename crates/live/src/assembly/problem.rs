@@ -1,4 +1,4 @@
-//! What can be wrong with one of an array's devices.
+//! The problems that a single device of an array can have.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use crate::configuration::Size;
 use crate::format::{FormatError, Identity};
 
-/// Something that is wrong with one device.
+/// A problem of one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceProblem {
-    /// The device or, if it is missing, where it was last, if that is known.
+    /// The device, or, if it is missing, its last known path.
     pub path: Option<PathBuf>,
     /// The spindle's position, if it is known; `None` for the log.
     pub position: Option<u16>,
-    /// What it is.
+    /// The kind of problem.
     pub kind: DeviceProblemKind,
 }
 
-/// What is wrong with a device.
+/// A kind of problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceProblemKind {
     /// No device has the label of this spindle.
@@ -28,7 +28,7 @@ pub enum DeviceProblemKind {
     Unreadable(String),
     /// The device has no label.
     NoLabel,
-    /// Its label cannot be used: another version, unknown features, or damage.
+    /// Its label is unusable: another version, unknown features, or damage.
     BadLabel(FormatError),
     /// The device belongs to another array.
     Foreign {
@@ -48,30 +48,30 @@ pub enum DeviceProblemKind {
     Older {
         /// The sequence of its label.
         sequence: u64,
-        /// The newest.
+        /// The newest sequence.
         newest: u64,
     },
-    /// It holds only a part of what it should.
+    /// It is being rebuilt, and holds only a part of its data.
     Rebuilding,
     /// It is smaller than its label says.
     TooSmall {
-        /// Bytes it has.
+        /// Its size in bytes.
         size_bytes: u64,
-        /// Bytes it should have.
+        /// The size needed, in bytes.
         needed_bytes: u64,
     },
     /// One copy of its label is damaged or old.
     CopiesDiffer,
-    /// Its label is from before a change of membership that was interrupted before anything depended on it.
+    /// Its label misses the last change of membership, which was interrupted before anything depended on it.
     CutOff,
-    /// It was named before, by another name.
+    /// It was already named, by another name.
     SameDevice {
         /// The other name.
         of: PathBuf,
     },
-    /// It was named as another spindle. The label decides.
+    /// It was named as a different spindle. The label decides.
     Swapped {
-        /// The position by its name.
+        /// The position that its name implies.
         named: u16,
     },
 }
@@ -85,7 +85,7 @@ impl DeviceProblemKind {
         Self::Unreadable(format!("it has {size_bytes} B, not whole blocks of 4 KiB"))
     }
 
-    /// Whether the spindle can be relied on nevertheless.
+    /// Returns whether the spindle is reliable nevertheless.
     #[must_use]
     pub fn is_harmless(&self) -> bool {
         matches!(
@@ -96,7 +96,7 @@ impl DeviceProblemKind {
 }
 
 impl DeviceProblem {
-    /// What to do about it.
+    /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         match &self.kind {

@@ -1,4 +1,4 @@
-//! A spindle marked as failed; another device in the place of a spindle, or of the log.
+//! Marks a spindle as failed; replaces a spindle or the log by another device.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,16 @@ use super::supplied;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
 use crate::format::{Label, LogLayout, Member, MemberState};
 
-/// Marks a spindle of an array that nobody has open as failed: its contents are not read again. Gives the new label.
+/// Marks a spindle of an array that is not in use as failed: its contents are not read again. Returns the new label.
 ///
 /// # Errors
-/// If there is no such spindle, it is marked already, redundancy does not cover it, or the array cannot be opened;
+/// If there is no such spindle, it is already marked, redundancy does not cover it, or the array cannot be opened;
 /// then nothing is written.
 pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, ChangeError> {
     let options = OpenOptions { degraded: true, read_only: false };
     let FoundArray { mut array, mut stale } = find(place, options)?;
     array.check_redundancy_without(position)?;
-    // It may be marked because it cannot be written.
+    // The reason to mark it may be that it cannot be written.
     stale.retain(|one| *one != Some(position));
     if array.label.members[usize::from(position)].state == MemberState::Failed {
         return Err(ChangeError::FailedAlready { position });
@@ -36,24 +36,24 @@ pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, Change
 /// A device that replaces a spindle or the log.
 #[derive(Debug, Clone)]
 pub enum ReplacementDevice {
-    /// A new file of the size that is needed.
+    /// A new file of the required size.
     NewFile {
         /// Its path; nothing may be there.
         path: PathBuf,
-        /// What space it gets.
+        /// How space is allocated for it.
         space: Space,
     },
     /// An existing file or block device.
     Existing {
         /// Its path.
         path: PathBuf,
-        /// Whether to overwrite what it holds.
+        /// Whether to overwrite its contents.
         force: bool,
     },
 }
 
 impl ReplacementDevice {
-    /// Its path.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -61,8 +61,8 @@ impl ReplacementDevice {
         }
     }
 
-    /// Opens or creates it, with at least `blocks` blocks of 4 KiB. It must not be one of `others`. The contents of
-    /// an existing device are not changed.
+    /// Opens or creates the device, with at least `blocks` blocks of 4 KiB. It must not be one of `others`. The
+    /// contents of an existing device are not changed.
     fn take<'a>(
         &self,
         blocks: u64,
@@ -83,13 +83,13 @@ impl ReplacementDevice {
     }
 }
 
-/// A device that is to join an array.
+/// A device about to join an array.
 struct ClaimedDevice {
     device: DeviceFile,
     made: NewFileGuard,
 }
 
-/// A file that was created for it, if any. It is removed again unless it is kept.
+/// A newly created file, if any. It is removed again unless it is kept.
 struct NewFileGuard(Option<PathBuf>);
 
 impl NewFileGuard {
@@ -100,7 +100,7 @@ impl NewFileGuard {
 
 impl Drop for NewFileGuard {
     fn drop(&mut self) {
-        // The error that led here is the one to be told of.
+        // The error that led here is the one to report.
         if let Some(path) = &self.0 {
             let _ = std::fs::remove_file(path);
         }
@@ -131,12 +131,12 @@ pub fn open_to_replace(
     Ok(array)
 }
 
-/// Replaces the spindle at `position` by a new, blank device: a member that is being rebuilt, with the labels raised
-/// on all devices. The former device is closed, and not written. The caller rebuilds it. If a directory names the
-/// devices, the caller also calls [`record_device_path`](super::record_device_path).
+/// Replaces the spindle at `position` by a new, blank device, which becomes a member that is being rebuilt; the
+/// labels are raised on all devices. The former device is closed, and not written. The caller rebuilds the spindle.
+/// If a directory names the devices, the caller also calls [`record_device_path`](super::record_device_path).
 ///
 /// # Errors
-/// If there is no such spindle, redundancy does not cover it, or the device does not suit; then nothing is written.
+/// If there is no such spindle, redundancy does not cover it, or the device is unfit; then nothing is written.
 pub fn prepare_replacement(
     array: &mut AssembledArray,
     position: u16,
@@ -159,22 +159,22 @@ pub fn prepare_replacement(
     Ok(())
 }
 
-/// A device that suits as an array's new log. Nothing of the array has changed yet.
+/// A device fit to become an array's log. The array is not changed yet.
 pub struct NewLog {
     path: PathBuf,
     made: NewFileGuard,
     layout: LogLayout,
     degraded: bool,
-    /// Whether the array was shut down: then everything in the log is on the spindles.
+    /// Whether the array was shut down, so that everything in the log is on the spindles.
     pub is_clean: bool,
 }
 
 impl NewLog {
-    /// Prepares the device `by` as the log of an array that nobody has open. Nothing is written to the array, nor to
-    /// an existing device. Spindles may be missing if `degraded`.
+    /// Prepares the device `by` as the log of an array that is not in use. Nothing is written to the array, nor to an
+    /// existing device. Spindles may be missing if `degraded`.
     ///
     /// # Errors
-    /// If the device does not suit, or the spindles cannot be opened.
+    /// If the device is unfit, or the spindles cannot be opened.
     pub fn prepare(
         place: &ArrayLocation,
         by: &ReplacementDevice,
@@ -186,17 +186,17 @@ impl NewLog {
         let others = found.spindles.iter().flatten().chain(&found.log);
         let ClaimedDevice { device, made } = by.take(layout.device_blocks(), others)?;
         if matches!(by, ReplacementDevice::NewFile { .. }) {
-            // There is room for all of it before anything is given up.
+            // Allocate all of the space before anything is given up.
             write_log(&device, layout.device_blocks())?;
         }
         let is_clean = found.superblock.is_some_and(|superblock| superblock.clean);
-        // It is not kept open: a new file may have the name of the log that is missing.
+        // It is not kept open: a new file may have the name of the missing log.
         Ok(Self { path: device.path().to_owned(), made, layout, degraded, is_clean })
     }
 
-    /// Makes it the array's log: blank, with the labels raised on all devices. The former log is not written. Gives
-    /// whether writes may be lost, which is so unless the array was shut down. If a directory names the devices, the
-    /// caller also calls [`record_device_path`](super::record_device_path).
+    /// Makes the device the array's log: blank, with the labels raised on all devices. The former log is not written.
+    /// Returns whether writes may be lost, which is the case unless the array was shut down. If a directory names the
+    /// devices, the caller also calls [`record_device_path`](super::record_device_path).
     ///
     /// # Errors
     /// If writes may be lost and that is not accepted, or the spindles cannot be opened; then nothing is written.
@@ -215,7 +215,7 @@ impl NewLog {
         }
         let identity = new_identity()?;
         let log = DeviceFile::open(&self.path)?;
-        // All of it: old records of this array would be taken for new ones.
+        // Zero all of it: old records of this array would pass for new ones.
         write_log(&log, self.layout.device_blocks())?;
         self.made.keep();
         let mut array =
@@ -229,7 +229,8 @@ impl NewLog {
     }
 }
 
-/// A device that the array has open would only be reported as in use, by this very process.
+/// Fails if `path` is a device that the array has open; opening it again would only report it as in use, by this very
+/// process.
 fn check_not_a_member<'a>(
     devices: impl Iterator<Item = &'a DeviceFile>,
     path: &Path,

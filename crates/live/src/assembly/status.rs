@@ -1,4 +1,4 @@
-//! The state of an array, without opening it for use.
+//! The state of an array, inspected without opening it for use.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -14,14 +14,14 @@ use crate::Configuration;
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenError};
 use crate::format::{Label, MemberState, Superblock};
 
-/// The state of an array, by its devices.
+/// The state of an array, from its devices.
 #[derive(Debug, Clone)]
 pub struct Status {
     /// The newest label.
     pub label: Label,
-    /// How the array is made.
+    /// The configuration of the array.
     pub configuration: Configuration,
-    /// Whether it could be started.
+    /// Whether it can start.
     pub condition: Condition,
     /// Its spindles by position.
     pub spindles: Vec<SpindleStatus>,
@@ -29,13 +29,13 @@ pub struct Status {
     pub log: Option<PathBuf>,
     /// The newest valid superblock; number 0 if the array was never started.
     pub superblock: Option<Superblock>,
-    /// All that is wrong.
+    /// Everything that is wrong.
     pub problems: Vec<DeviceProblem>,
-    /// If another process has the array open: the device that was refused, and the process if it is known.
+    /// If another process has the array open: the refused device, and the process if it is known.
     pub in_use: Option<(PathBuf, Option<u32>)>,
 }
 
-/// Whether an array can be started.
+/// Whether an array can start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
     /// Nothing is missing.
@@ -49,14 +49,14 @@ pub enum Condition {
 /// A spindle of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpindleStatus {
-    /// Its device, if one was found that can be relied on or is being rebuilt.
+    /// Its device, if one was found that is reliable or being rebuilt.
     pub path: Option<PathBuf>,
     /// Its state in the newest label.
     pub state: MemberState,
 }
 
-/// Inspects the array at a location. Nothing is written, and no lock is held except for the moment that tells whether
-/// the array is in use. If another process is changing the array, the result may mix old and new.
+/// Inspects the array at a location. Nothing is written, and no lock is held except briefly, to tell whether the
+/// array is in use. If another process is changing the array, the result may mix old and new.
 ///
 /// # Errors
 /// If there is no array, or its label cannot be understood.
@@ -101,7 +101,7 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
 fn open_to_read(path: &Path) -> Result<File, DeviceProblemKind> {
     let open = || {
         let kind = std::fs::metadata(path)?.file_type();
-        // To open a pipe would wait for whoever writes to it.
+        // Opening a pipe would wait for its writer.
         if !kind.is_file() && !kind.is_block_device() {
             return Ok(Err(DeviceProblemKind::not_storage()));
         }
@@ -119,7 +119,7 @@ fn open_to_read(path: &Path) -> Result<File, DeviceProblemKind> {
     })
 }
 
-/// Which process has a device open.
+/// Returns the device and process if another process has the device open.
 fn user_of(path: &Path) -> Option<(PathBuf, Option<u32>)> {
     match OpenDevice::new().writable(false).open(path) {
         Err(OpenError::InUse { path, holder }) => Some((path, holder)),

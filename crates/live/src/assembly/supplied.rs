@@ -1,4 +1,4 @@
-//! Devices that a person supplies for an array.
+//! Devices that the user supplies for an array.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::device::{DeviceFile, probe};
 /// The first eight bytes of a label.
 const LABEL_MAGIC: &[u8] = b"STREWNLB";
 
-/// Opens devices that will be overwritten. No two may be the same device, and without `force` none may hold anything.
+/// Opens devices that will be overwritten. No two may be the same device, and without `force` all must be empty.
 pub(super) fn open_all(paths: &[PathBuf], force: bool) -> Result<Vec<DeviceFile>, ChangeError> {
     let mut keys: Vec<(DeviceKey, &Path)> = Vec::new();
     for path in paths {
@@ -39,7 +39,7 @@ pub(super) fn open_one(path: &Path, force: bool) -> Result<DeviceFile, ChangeErr
     Ok(device)
 }
 
-/// Checks that a device holds nothing, as far as [`probe`] can tell.
+/// Checks that a device is empty, as far as [`probe`] can tell.
 fn check_empty(device: &DeviceFile) -> Result<(), ChangeError> {
     let findings = probe(device, LABEL_MAGIC)
         .map_err(AssemblyError::io(device.path(), "cannot see what it holds"))?;

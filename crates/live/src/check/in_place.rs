@@ -1,4 +1,4 @@
-//! Every block of an in-place array's LUN, and the parity that covers it.
+//! Checks every block of an in-place array's LUN, and the parity that covers it.
 
 use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
@@ -11,7 +11,7 @@ use crate::offline::OfflineArray;
 use crate::store::BlockState;
 use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
 
-/// A stripe at a time. What lies behind the LUN is of no use to anybody.
+/// Checks stripe by stripe. Blocks beyond the LUN do not matter.
 pub(super) fn check<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &InPlaceConfig,
@@ -62,7 +62,7 @@ fn check_blocks(
     }
 }
 
-/// Holds parity against data that are all there and right by themselves.
+/// Checks parity against the data of its stripe, if all of it is present and good by itself.
 fn check_parity(codec: &StripeCodec, members: &[MemberRead<'_>], report: &mut CheckReport) {
     let is_right = |one: &MemberRead<'_>| one.state.is_some_and(|state| !state.is_bad());
     if !members.iter().all(is_right) {

@@ -1,4 +1,4 @@
-//! The parity of every stripe with a block in use.
+//! Checks the parity of every stripe with a block in use.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::device::{BLOCK_BYTES, Devices};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::BlockState;
 
-/// Stripes whose spindles are all there. What is bad of blocks in use has been found on the way to them.
+/// Checks the stripes whose spindles are all present. Bad blocks in use were already found by the walk of the tree.
 pub(super) fn check<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,

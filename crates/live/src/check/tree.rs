@@ -1,4 +1,4 @@
-//! From the root, and from the inode of each snapshot, to every block.
+//! Walks from the root, and from the inode of each snapshot, to every block.
 
 use strewn_alloc::REGION_BLOCKS;
 use strewn_array::write_anywhere::metadata::{Pointer, decode_pointers};
@@ -10,7 +10,7 @@ use crate::device::Devices;
 use crate::format::Superblock;
 use crate::offline::{OfflineArray, SpindleBlock};
 
-/// A level of the tree at a time; gives the blocks that are reached.
+/// Checks the tree level by level, and returns the blocks reached.
 pub(super) fn check<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
@@ -31,7 +31,7 @@ pub(super) fn check<D: Devices>(
     walk.reached
 }
 
-/// What was found so far.
+/// The state of the walk.
 struct Walk<'a> {
     config: &'a WriteAnywhereConfig,
     keys: BlockKeys,
@@ -41,7 +41,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Goes from a block to all that it leads to, but not twice to what several trees have in common.
+    /// Walks from a block to everything below it; subtrees that several trees share are walked once.
     fn below<D: Devices>(
         &mut self,
         offline: &mut OfflineArray<'_, D>,
@@ -54,7 +54,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a block was not reached before.
+    /// Returns whether a block is reached for the first time.
     fn is_new(&mut self, key: u32, pointer: Pointer, report: &mut CheckReport) -> bool {
         let Pointer { vbn, checksum } = pointer;
         let reach = Reach { holds: self.keys.holds(key), checksum };
@@ -73,7 +73,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Looks at blocks; gives those that they lead to.
+    /// Checks the blocks of a level, and returns those that they reference.
     fn level<D: Devices>(
         &mut self,
         offline: &mut OfflineArray<'_, D>,
@@ -153,7 +153,7 @@ fn check_bitmap(
             report.findings.push(Inconsistency::MarkedFree { vbn, holds });
         }
     }
-    // A block that was never written says nothing of its blocks.
+    // A bitmap block that was not read says nothing about its blocks.
     if bitmap.iter().any(Option::is_none) {
         return;
     }

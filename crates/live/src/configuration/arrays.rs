@@ -1,4 +1,4 @@
-//! The arrays of `strewn-array` from a configuration.
+//! Translates a configuration to the arrays of `strewn-array`.
 
 use strewn_array::ProcessorCosts;
 use strewn_array::in_place::InPlaceConfig;
@@ -10,20 +10,21 @@ use super::{ArrayLayout, Configuration, ConfigurationError, InPlaceLayout, Write
 use crate::device::BLOCK_BYTES;
 use crate::format::LogLayout;
 
-/// What a controller of either kind is made of.
+/// The configuration of a controller of either kind.
 #[derive(Debug, Clone)]
 pub enum ArrayConfig {
     /// Copy on write.
     WriteAnywhere(WriteAnywhereConfig),
-    /// Where it belongs.
+    /// Update in place.
     InPlace(InPlaceConfig),
 }
 
 impl Configuration {
-    /// What the array's controller is made of. Its processor costs nothing: the real one does.
+    /// Returns the configuration of the array's controller. Its simulated processor costs are zero: the real
+    /// processor's time counts.
     ///
     /// # Errors
-    /// If the configuration cannot be: see [`Configuration::check`].
+    /// If the configuration is invalid: see [`Configuration::check`].
     pub fn array(&self) -> Result<ArrayConfig, ConfigurationError> {
         self.check()?;
         match &self.layout {
@@ -34,7 +35,7 @@ impl Configuration {
         }
     }
 
-    /// Blocks of the cache.
+    /// Returns the number of blocks in the cache.
     #[must_use]
     pub fn cache_blocks(&self) -> u32 {
         u32::try_from(self.cache_bytes / BLOCK_BYTES as u64).unwrap_or(u32::MAX)
@@ -46,7 +47,7 @@ impl Configuration {
     ) -> Result<WriteAnywhereConfig, ConfigurationError> {
         let cache_blocks = self.cache_blocks();
         let of_cache = |percent: u8| {
-            // A share of a number of 32 bits.
+            // The result is a fraction of a 32-bit number.
             ((u64::from(cache_blocks) * u64::from(percent) / 100) as u32).max(1)
         };
         let group = ParityGroup::new(layout.parity, layout.data_spindles, self.blocks_per_spindle)

@@ -1,4 +1,4 @@
-//! Which configurations are possible.
+//! Checks that a configuration is valid.
 
 use strewn_alloc::VirtualSpace;
 use strewn_base::SECTOR_BYTES;
@@ -8,30 +8,29 @@ use super::{ArrayLayout, Configuration, InPlaceLayout, LayoutName, Size, WriteAn
 use crate::device::BLOCK_BYTES;
 use crate::format::{MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, ROW_DATA_BLOCKS};
 
-/// The smallest half of a log: a host's largest piece of a write must fit.
+/// Smallest half of a log: the largest piece of a host's write must fit.
 const LEAST_LOG_HALF_BYTES: u64 = 1 << 20;
 
-/// The smallest cache.
+/// Smallest cache.
 const LEAST_CACHE_BYTES: u64 = 1 << 20;
 
-/// Why there is no such array. The message has the value; [`remedy`](Self::remedy) says what to do.
+/// Why a configuration is invalid. The message states the value, and [`remedy`](Self::remedy) the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigurationError {
     /// The text is not a configuration.
     #[error("the configuration cannot be read: {0}")]
     Text(String),
-    /// The text has no room in a label.
     #[error(
         "the configuration takes {0} bytes of a label, which has {MAXIMUM_CONFIGURATION_BYTES}"
     )]
     /// The text does not fit in a label.
     TooLong(usize),
-    /// Too few spindles, or too many.
+    /// There are too few spindles, or too many.
     #[error("a {layout} array cannot have {spindles} spindles")]
     SpindleCount {
         /// The layout.
         layout: LayoutName,
-        /// All spindles, those of parity included.
+        /// Number of spindles, including parity.
         spindles: u16,
     },
     /// The spindles are too small for any LUN.
@@ -39,10 +38,10 @@ pub enum ConfigurationError {
     SpindlesTooSmall {
         /// The layout.
         layout: LayoutName,
-        /// What the device of the smallest spindle holds.
+        /// Size of the smallest spindle's device, in bytes.
         spindle_bytes: u64,
     },
-    /// The LUN has no bytes.
+    /// The LUN is empty.
     #[error("a LUN of 0 B")]
     NoLun,
     /// The LUN does not fit the spindles.
@@ -50,36 +49,36 @@ pub enum ConfigurationError {
     LunTooLarge {
         /// The layout.
         layout: LayoutName,
-        /// Bytes of the LUN.
+        /// Size of the LUN, in bytes.
         lun_bytes: u64,
-        /// The largest LUN that fits, if it is known; otherwise 0.
+        /// Size of the largest LUN that fits, in bytes, or 0 if unknown.
         largest_bytes: u64,
     },
     /// The LUN is too large for any array.
     #[error("a LUN of {} with its metadata: an array maps less than 16 TiB", Size(*.lun_bytes))]
     LunTooLargeAtAll {
-        /// Bytes of the LUN.
+        /// Size of the LUN, in bytes.
         lun_bytes: u64,
     },
     /// The log is too small.
     #[error("half a log of {}", Size(*.log_half_bytes))]
     LogTooSmall {
-        /// Bytes of a half.
+        /// Size of a half, in bytes.
         log_half_bytes: u64,
     },
     /// The cache is too small or too large.
     #[error("a cache of {}", Size(*.cache_bytes))]
     Cache {
-        /// Bytes of the cache.
+        /// Size of the cache, in bytes.
         cache_bytes: u64,
     },
-    /// Sizes that `strewn-array` refuses.
+    /// `strewn-array` rejects the sizes.
     #[error("{0}")]
     Impossible(String),
 }
 
 impl ConfigurationError {
-    /// What to do about it.
+    /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -127,10 +126,10 @@ impl ConfigurationError {
 }
 
 impl Configuration {
-    /// Checks that there can be such an array.
+    /// Checks that the configuration is valid.
     ///
     /// # Errors
-    /// The first impossibility.
+    /// The first violation.
     pub fn check(&self) -> Result<(), ConfigurationError> {
         let (layout, spindles) = (self.layout_name(), self.spindles());
         if self.lun_blocks == 0 {
@@ -183,7 +182,7 @@ impl Configuration {
         let aggregate_blocks = group.total_blocks();
         let lun_bytes = self.lun_bytes();
         let array = self.write_anywhere(sizes)?;
-        // Keys and places are numbers of 32 bits.
+        // Block keys and places are 32-bit numbers.
         if array.block_keys().end() == u32::MAX {
             return Err(ConfigurationError::LunTooLargeAtAll { lun_bytes });
         }

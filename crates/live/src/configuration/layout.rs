@@ -1,4 +1,4 @@
-//! The layouts that an array can be made with.
+//! The layouts of arrays.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,24 +10,24 @@ use strewn_raid::{Parity, Raid5Error, VraidConfig, VraidError, VraidLayout};
 
 use super::ConfigurationError;
 
-/// A layout by the name that a person gives.
+/// A layout, by its name on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LayoutName {
-    /// `raid-dp`: write-anywhere, two spindles of parity.
+    /// `raid-dp`: write-anywhere, two parity spindles.
     RaidDp,
-    /// `raid-4`: write-anywhere, one spindle of parity.
+    /// `raid-4`: write-anywhere, one parity spindle.
     Raid4,
-    /// `vraid-5`: in place, stripes of five spindles over all of them.
+    /// `vraid-5`: in place, stripes of five spindles distributed over all of them.
     Vraid5,
-    /// `raid-5`: in place, stripes over all spindles, of which each has its share of the parity.
+    /// `raid-5`: in place, stripes over all spindles, with parity rotating over them.
     Raid5,
 }
 
 impl LayoutName {
-    /// All of them.
+    /// All layouts.
     pub const ALL: [Self; 4] = [Self::RaidDp, Self::Raid4, Self::Vraid5, Self::Raid5];
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl LayoutName {
         }
     }
 
-    /// How many spindles may be lost at once.
+    /// Returns how many spindles may be lost at once.
     #[must_use]
     pub const fn redundancy(self) -> u16 {
         match self {
@@ -47,7 +47,7 @@ impl LayoutName {
         }
     }
 
-    /// The parity of a write-anywhere layout; none of one in place.
+    /// Returns the parity of a write-anywhere layout, or `None` for an in-place layout.
     #[must_use]
     pub const fn parity(self) -> Option<Parity> {
         match self {
@@ -57,8 +57,8 @@ impl LayoutName {
         }
     }
 
-    /// Spindles that there are beside those that are called data spindles: of RAID-5 as many as its parity takes, though all
-    /// spindles share in it. Of VRAID-5 all spindles are counted.
+    /// Returns the number of spindles beyond the data spindles. RAID-5 counts the equivalent of its parity, although
+    /// all spindles share it. VRAID-5 counts all spindles as data spindles.
     #[must_use]
     pub const fn parity_spindles(self) -> u16 {
         match self {
@@ -75,7 +75,7 @@ impl fmt::Display for LayoutName {
     }
 }
 
-/// A text names no layout.
+/// A text that names no layout.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no layout '{0}': give raid-dp, raid-4, vraid-5 or raid-5")]
 pub struct UnknownLayout(String);
@@ -95,7 +95,7 @@ impl FromStr for LayoutName {
 pub enum ArrayLayout {
     /// Copy on write: `strewn_array::write_anywhere`.
     WriteAnywhere(WriteAnywhereLayout),
-    /// Where it belongs: `strewn_array::in_place`.
+    /// Update in place: `strewn_array::in_place`.
     InPlace(InPlaceLayout),
 }
 
@@ -103,36 +103,37 @@ pub enum ArrayLayout {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WriteAnywhereLayout {
-    /// One spindle of parity or two.
+    /// One or two parity spindles.
     #[serde(with = "parity_name")]
     pub parity: Parity,
-    /// Spindles beside those of parity.
+    /// Spindles without parity.
     pub data_spindles: u16,
-    /// Blocks that the volume with the LUN numbers. Which block of metadata is which depends on it: it never changes.
+    /// Number of blocks in the volume with the LUN. The numbering of metadata blocks depends on it, so it never
+    /// changes.
     pub volume_blocks: u64,
-    /// Where the next blocks go.
+    /// Allocation policy: where the next blocks go.
     #[serde(with = "policy_name")]
     pub policy: PolicyName,
     /// Stripes in an allocation area.
     pub area_stripes: u64,
-    /// Stripes that go to RAID at once.
+    /// Stripes written to RAID at once.
     pub tetris_stripes: u64,
-    /// Blocks laid on one spindle before the next takes its turn.
+    /// Consecutive blocks written to one spindle before the next has its turn.
     pub chunk_blocks: u64,
-    /// Tetrises on their way to the spindles at once.
+    /// Tetrises in flight to the spindles.
     pub tetrises_in_flight: u32,
-    /// A consistency point begins at the latest this long after the one before began, in milliseconds.
+    /// Longest time between the starts of consistency points, in milliseconds.
     pub checkpoint_interval_ms: u64,
-    /// How much of the cache blocks that were used more than once may hold, in percent.
+    /// Largest fraction of the cache for blocks that were used more than once, in percent.
     pub protected_percent: u8,
-    /// More dirty blocks than this share of the cache begin a consistency point, in percent.
+    /// Dirty fraction of the cache above which a consistency point begins, in percent.
     pub dirty_limit_percent: u8,
-    /// Blocks that the volume has freed and that may be held back from the aggregate.
+    /// Blocks freed by the volume whose frees may be held back from the aggregate.
     pub delayed_free_blocks: u64,
 }
 
 impl WriteAnywhereLayout {
-    /// Its sizes of allocation area, tetris and chunk.
+    /// Returns its sizes of allocation area, tetris and chunk.
     #[must_use]
     pub fn shape(&self) -> AllocationShape {
         AllocationShape {
@@ -147,34 +148,34 @@ impl WriteAnywhereLayout {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InPlaceLayout {
-    /// How stripes lie in the redundancy sets.
+    /// How stripes are laid out in the redundancy sets.
     #[serde(default, skip_serializing_if = "Stripes::are_dealt")]
     pub stripes: Stripes,
-    /// Spindles in each redundancy set, 5 to 16, numbered set after set; one set of all spindles where stripes are over all.
+    /// Spindles in each redundancy set, 5 to 16, numbered set by set; one set of all spindles if stripes span all.
     pub redundancy_sets: Vec<u16>,
-    /// Bytes of a stripe on one spindle.
+    /// Size of a stripe on one spindle, in bytes.
     pub chunk_bytes: u64,
-    /// Bytes of a segment, which is whole on one spindle.
+    /// Size of a segment, in bytes; a segment lies on one spindle.
     pub segment_bytes: u64,
-    /// With no more of the write cache dirty than this nothing is written back, in percent.
+    /// Dirty fraction of the write cache below which nothing is written back, in percent.
     pub destage_low_percent: u8,
-    /// Extents written back at once, for each spindle.
+    /// Extents in flight to the spindles, per spindle.
     pub destages_per_spindle: u32,
 }
 
-/// How the stripes of an in-place array lie in its redundancy sets.
+/// How the stripes of an in-place array are laid out in its redundancy sets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stripes {
-    /// Four chunks of data and one of parity, dealt over the spindles of a set: VRAID-5.
+    /// Four chunks of data and one of parity, distributed over the spindles of a set: VRAID-5.
     #[default]
     Dealt,
-    /// A chunk on each spindle of the one set: RAID-5.
+    /// A chunk on each spindle of a single set: RAID-5.
     OverAll,
 }
 
 impl Stripes {
-    // The signature is serde's.
+    // serde requires this signature.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     fn are_dealt(&self) -> bool {
         *self == Self::Dealt
@@ -182,7 +183,7 @@ impl Stripes {
 }
 
 impl InPlaceLayout {
-    /// The name of the layout.
+    /// Returns the name of the layout.
     #[must_use]
     pub fn name(&self) -> LayoutName {
         match self.stripes {
@@ -191,16 +192,16 @@ impl InPlaceLayout {
         }
     }
 
-    /// All spindles; 65535 of more.
+    /// Returns the number of spindles; saturates at 65535.
     #[must_use]
     pub fn spindles(&self) -> u16 {
         self.redundancy_sets.iter().fold(0, |sum, set| sum.saturating_add(*set))
     }
 
-    /// Where a LUN on spindles of `spindle_bytes` lies.
+    /// Returns the layout of a LUN on spindles of `spindle_bytes`.
     ///
     /// # Errors
-    /// If there is no such layout.
+    /// If the layout is invalid.
     pub fn lun_layout(&self, spindle_bytes: u64) -> Result<LunLayout, ConfigurationError> {
         let layout = self.name();
         let too_small = ConfigurationError::SpindlesTooSmall { layout, spindle_bytes };
@@ -241,7 +242,7 @@ mod parity_name {
 
     use super::LayoutName;
 
-    // The signature is serde's.
+    // serde requires this signature.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(super) fn serialize<S: Serializer>(
         parity: &Parity,
@@ -267,7 +268,7 @@ mod policy_name {
     use serde::{Deserialize, Deserializer, Serializer};
     use strewn_alloc::PolicyName;
 
-    // The signature is serde's.
+    // serde requires this signature.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(super) fn serialize<S: Serializer>(
         policy: &PolicyName,

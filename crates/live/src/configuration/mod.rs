@@ -1,6 +1,6 @@
 //! How an array is configured: stored in its label as TOML, and translated for `strewn-array`.
 //!
-//! [`ArraySpec::plan`] completes what a person specifies. The result is stored, so that later defaults do not change
+//! [`ArraySpec::plan`] completes the user's specification. The result is stored, so that later defaults do not change
 //! existing arrays. Sizes are in blocks of 4 KiB or in bytes.
 
 mod arrays;
@@ -26,13 +26,13 @@ use crate::format::{LogLayout, MAXIMUM_CONFIGURATION_BYTES, device_blocks_for};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// Blocks of the LUN.
+    /// Size of the LUN, in blocks.
     pub lun_blocks: u64,
     /// Blocks of each spindle that hold data or parity: whole rows of 64.
     pub blocks_per_spindle: u64,
-    /// One half of the NVRAM log, in accounted bytes.
+    /// Size of one half of the NVRAM log, in accounted bytes.
     pub log_half_bytes: u64,
-    /// The buffer cache (write-anywhere), or the write cache (in place), in bytes.
+    /// Size of the buffer cache (write-anywhere) or the write cache (in place), in bytes.
     pub cache_bytes: u64,
     /// The layout, with its sizes.
     pub layout: ArrayLayout,
@@ -42,7 +42,7 @@ impl Configuration {
     /// Parses and checks the text in a label.
     ///
     /// # Errors
-    /// If it is not TOML, has keys that are not known, or cannot be.
+    /// If it is not TOML, has unknown keys, or is invalid.
     pub fn from_toml(text: &str) -> Result<Self, ConfigurationError> {
         let configuration: Self = toml::from_str(text)
             .map_err(|error| ConfigurationError::Text(error.message().to_owned()))?;
@@ -50,10 +50,10 @@ impl Configuration {
         Ok(configuration)
     }
 
-    /// The text for a label.
+    /// Returns the text for a label.
     ///
     /// # Errors
-    /// If the label has no room for it.
+    /// If the text does not fit in a label.
     pub fn to_toml(&self) -> Result<String, ConfigurationError> {
         let text =
             toml::to_string(self).map_err(|error| ConfigurationError::Text(error.to_string()))?;
@@ -63,7 +63,7 @@ impl Configuration {
         Ok(text)
     }
 
-    /// The name of its layout.
+    /// Returns the name of its layout.
     #[must_use]
     pub fn layout_name(&self) -> LayoutName {
         match &self.layout {
@@ -75,7 +75,7 @@ impl Configuration {
         }
     }
 
-    /// All spindles, including parity; saturates at 65535.
+    /// Returns the number of spindles, including parity; saturates at 65535.
     #[must_use]
     pub fn spindles(&self) -> u16 {
         match &self.layout {
@@ -86,25 +86,25 @@ impl Configuration {
         }
     }
 
-    /// How many spindles may be lost at a time.
+    /// Returns how many spindles may be lost at a time.
     #[must_use]
     pub fn redundancy(&self) -> u16 {
         self.layout_name().redundancy()
     }
 
-    /// Bytes of the LUN.
+    /// Returns the size of the LUN, in bytes.
     #[must_use]
     pub fn lun_bytes(&self) -> u64 {
         self.lun_blocks.saturating_mul(BLOCK_BYTES as u64)
     }
 
-    /// The layout of the log device.
+    /// Returns the layout of the log device.
     #[must_use]
     pub fn log_layout(&self) -> LogLayout {
         LogLayout::new(self.log_half_bytes, self.spindles())
     }
 
-    /// The fewest blocks of a spindle's device, including both copies of the label.
+    /// Returns the fewest blocks of a spindle's device, including both copies of the label.
     #[must_use]
     pub fn spindle_device_blocks(&self) -> u64 {
         device_blocks_for(self.blocks_per_spindle)

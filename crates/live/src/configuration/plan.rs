@@ -1,4 +1,4 @@
-//! From what a person specifies to a complete configuration.
+//! Completes a user's specification to a configuration.
 
 use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::write_anywhere::WriteAnywhereConfig;
@@ -13,34 +13,34 @@ use crate::format::data_blocks;
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// What a person specifies for an array.
+/// The user's specification of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArraySpec {
     /// The layout.
     pub layout: LayoutName,
     /// Spindles without parity, or their equivalent for RAID-5; all spindles for VRAID-5.
     pub data_spindles: u16,
-    /// Bytes of the smallest spindle's device.
+    /// Size of the smallest spindle's device, in bytes.
     pub spindle_bytes: u64,
-    /// Bytes of the LUN, rounded up to whole blocks.
+    /// Size of the LUN in bytes, rounded up to whole blocks.
     pub lun_bytes: u64,
-    /// One half of the NVRAM log, in bytes. Default: a sixteenth of the LUN, 1 MiB to 64 MiB.
+    /// Size of one half of the NVRAM log, in bytes. Default: a sixteenth of the LUN, 1 MiB to 64 MiB.
     pub log_half_bytes: Option<u64>,
-    /// The cache, in bytes. Default: a quarter of the LUN, 4 MiB to 512 MiB.
+    /// Size of the cache, in bytes. Default: a quarter of the LUN, 4 MiB to 512 MiB.
     pub cache_bytes: Option<u64>,
 }
 
 impl ArraySpec {
-    /// All spindles, those of parity included.
+    /// Returns the number of spindles, including parity.
     #[must_use]
     pub fn spindles(&self) -> u16 {
         self.data_spindles.saturating_add(self.layout.parity_spindles())
     }
 
-    /// The complete, checked configuration.
+    /// Returns the complete, checked configuration.
     ///
     /// # Errors
-    /// If there is no such array. If the LUN is too large, the error has the largest that fits.
+    /// If the specification is invalid. If the LUN is too large, the error states the largest that fits.
     pub fn plan(&self) -> Result<Configuration, ConfigurationError> {
         let configuration = self.of_lun(self.lun_bytes)?;
         match configuration.check() {
@@ -52,7 +52,7 @@ impl ArraySpec {
                 }
                 Err(ConfigurationError::LunTooLarge { lun_bytes, largest_bytes, layout })
             }
-            // The check counts whole rows; a person knows the device's size.
+            // The check counts whole rows; the user knows the device's size.
             Err(ConfigurationError::SpindlesTooSmall { layout, .. }) => {
                 let spindle_bytes = self.spindle_bytes;
                 Err(ConfigurationError::SpindlesTooSmall { layout, spindle_bytes })
@@ -61,7 +61,7 @@ impl ArraySpec {
         }
     }
 
-    /// The largest LUN that fits, in bytes, rounded down to MiB; 0 if none does.
+    /// Returns the size of the largest LUN that fits, in bytes, rounded down to MiB; 0 if none does.
     #[must_use]
     pub fn largest_lun_bytes(&self) -> u64 {
         let fits = |mebibytes: u64| {
@@ -77,7 +77,7 @@ impl ArraySpec {
         below * MEBIBYTE
     }
 
-    /// The same for a LUN of `lun_bytes`, not checked.
+    /// Returns the configuration for a LUN of `lun_bytes`, without checking it.
     fn of_lun(&self, lun_bytes: u64) -> Result<Configuration, ConfigurationError> {
         let block = BLOCK_BYTES as u64;
         let lun_blocks = lun_bytes.div_ceil(block);
@@ -93,7 +93,7 @@ impl ArraySpec {
                 let AllocationShape { area_stripes, tetris_stripes, chunk_blocks } =
                     AllocationShape::default();
                 let delayed_free_blocks = lun_blocks / 100;
-                // A half of the log makes fewer than two blocks dirty for each 4 KiB of it.
+                // A half of the log dirties fewer than two blocks for each 4 KiB of it.
                 let log_blocks = u32::try_from(2 * (log_half_bytes / block)).unwrap_or(u32::MAX);
                 ArrayLayout::WriteAnywhere(WriteAnywhereLayout {
                     parity,

@@ -1,9 +1,9 @@
-//! Bytes as a person reads them.
+//! Formats sizes for people.
 
 use std::fmt;
 
-/// A number of bytes that shows itself in the largest binary unit that it is whole in, or with one decimal where that is
-/// long.
+/// A number of bytes, shown as a whole number of the largest binary unit that divides it, or with one decimal if that
+/// number is long.
 pub(crate) struct Size(pub u64);
 
 const UNITS: [(&str, u64); 4] =
@@ -13,13 +13,13 @@ impl fmt::Display for Size {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0;
         for (unit, size) in UNITS {
-            // A whole number of up to four digits: 1536 MiB, and not 1.5 GiB.
+            // Whole numbers have up to four digits: 1536 MiB, not 1.5 GiB.
             if bytes >= size && bytes.is_multiple_of(size) && bytes / size < 10_000 {
                 return write!(formatter, "{} {unit}", bytes / size);
             }
         }
         match UNITS.into_iter().find(|(_, size)| bytes >= *size) {
-            // Rounded down: what is said to fit must fit.
+            // Round down: a size that is said to fit must fit.
             Some((unit, size)) => {
                 let tenths = u128::from(bytes) * 10 / u128::from(size);
                 write!(formatter, "{}.{} {unit}", tenths / 10, tenths % 10)

@@ -8,26 +8,26 @@ pub const BLOCK_BYTES: usize = strewn_base::BLOCK_BYTES as usize;
 /// Whole blocks of memory, aligned for direct I/O.
 #[derive(Default)]
 pub struct Buffer {
-    /// The blocks, after as many bytes as align them: a vector of bytes may begin anywhere.
+    /// The blocks, after the bytes that align them: a vector of bytes may begin anywhere.
     memory: Vec<u8>,
     first: usize,
 }
 
 impl Buffer {
-    /// `blocks` blocks of zeros.
+    /// Returns a buffer of `blocks` blocks of zeros.
     #[must_use]
     pub fn zeroed(blocks: usize) -> Self {
         if blocks == 0 {
             return Self::default();
         }
-        // An allocation of zeros costs nothing until it is used.
+        // Zeroed memory costs nothing until it is used.
         let mut memory = vec![0; (blocks + 1) * BLOCK_BYTES];
         let first = memory.as_ptr().align_offset(BLOCK_BYTES);
         memory.truncate(first + blocks * BLOCK_BYTES);
         Self { memory, first }
     }
 
-    /// No blocks, with room for `blocks` that are already where they will stay.
+    /// Returns an empty buffer with room for `blocks` blocks, already aligned.
     fn with_room(blocks: usize) -> Self {
         let mut memory: Vec<u8> = Vec::with_capacity((blocks + 1) * BLOCK_BYTES);
         let first = memory.as_ptr().align_offset(BLOCK_BYTES);
@@ -35,8 +35,8 @@ impl Buffer {
         Self { memory, first }
     }
 
-    /// Makes room for `bytes` more without filling it. A vector that grows by itself would move its bytes to an
-    /// address of another alignment.
+    /// Makes room for `bytes` more without filling it. A vector that grew by itself might move its bytes to an
+    /// address of a different alignment.
     fn reserve(&mut self, bytes: usize) {
         if self.memory.capacity() - self.memory.len() < bytes {
             let blocks = (self.bytes().len() + bytes).div_ceil(BLOCK_BYTES);
@@ -50,7 +50,7 @@ impl Buffer {
     /// with zeros.
     ///
     /// # Panics
-    /// If `at` is behind its end.
+    /// If `at` is beyond the buffer's end.
     pub fn put(&mut self, at: usize, bytes: &[u8]) {
         let room = self.bytes().len() - at;
         let (inside, behind) = bytes.split_at(bytes.len().min(room));
@@ -63,24 +63,24 @@ impl Buffer {
         }
     }
 
-    /// Removes all blocks. Their memory is reused.
+    /// Removes all blocks, and keeps their memory for reuse.
     pub fn clear(&mut self) {
         self.memory.truncate(self.first);
     }
 
-    /// The number of blocks.
+    /// Returns the number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.bytes().len() / BLOCK_BYTES
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.memory[self.first..]
     }
 
-    /// All bytes, mutably.
+    /// Returns all bytes, mutably.
     #[must_use]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.first..]

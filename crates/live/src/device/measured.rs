@@ -1,4 +1,4 @@
-//! Devices, and how much of the time they are busy.
+//! Measures devices: their I/Os, and how much of the time they are busy.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{DeviceIndex, Devices, Io, IoCompletion, IoId, Waker};
 #[derive(Debug)]
 pub struct Measured<D> {
     devices: D,
-    /// When each I/O that is under way was asked for, and of which device.
+    /// For each I/O in flight, when it was submitted, and to which device.
     under_way: FxHashMap<IoId, (u64, DeviceIndex)>,
     each: Vec<State>,
 }
@@ -23,25 +23,25 @@ pub struct Measured<D> {
 pub struct DeviceMeasures {
     /// Completed I/Os: reads, writes and flushes.
     pub ios: u64,
-    /// Bytes of those that were read.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes of those that were written.
+    /// Bytes written.
     pub written_bytes: u64,
     /// Time with at least one I/O in flight.
     pub busy_ns: u64,
     /// The durations of the completed I/Os, summed.
     pub residence_ns: u64,
-    /// How long those under way at the look before had taken by then, summed.
+    /// Age at the previous sample of the I/Os then in flight, summed.
     pub under_way_before_ns: u64,
-    /// How long those under way at this look have taken by now, summed.
+    /// Age at this sample of the I/Os in flight, summed.
     pub under_way_after_ns: u64,
     /// The number in flight, integrated over time.
     pub depth_ns: u64,
 }
 
 impl DeviceMeasures {
-    /// The relative difference between the number in flight over time and the durations of the I/Os, between two
-    /// samples: Little's law. 0 unless the counting is wrong.
+    /// Returns the error of Little's law between two samples: the relative difference between the number in flight
+    /// over time and the durations of the I/Os. It is 0 unless the counting is wrong.
     #[must_use]
     pub fn littles_law_error(&self) -> f64 {
         if self.depth_ns == 0 {
@@ -56,7 +56,7 @@ impl DeviceMeasures {
 #[derive(Debug, Default)]
 struct State {
     under_way: u64,
-    /// Up to when `counted` has everything that is known from the number under way.
+    /// Time up to which `counted` is complete.
     counted_to_ns: u64,
     counted: DeviceMeasures,
 }
@@ -81,7 +81,7 @@ impl<D: Devices> Measured<D> {
         Self { devices, under_way: FxHashMap::default(), each }
     }
 
-    /// What each device did since the last call, by its number.
+    /// Returns what each device did since the last call, by device number.
     pub fn look(&mut self) -> Vec<DeviceMeasures> {
         let now_ns = self.devices.now_ns();
         let mut waited_ns = vec![0; self.each.len()];
@@ -98,7 +98,7 @@ impl<D: Devices> Measured<D> {
         looked.collect()
     }
 
-    /// The devices.
+    /// Returns the measured devices.
     #[must_use]
     pub fn inner(&self) -> &D {
         &self.devices
@@ -181,7 +181,7 @@ mod tests {
             if id % 3 == 0 {
                 devices.wait(None, &mut done);
             }
-            // Looked at with some under way.
+            // Sample with some I/Os in flight.
             if id % 50 == 7 {
                 let looked = devices.look();
                 assert!(looked[0].littles_law_error() < 1e-9, "{looked:?}");

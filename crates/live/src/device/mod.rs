@@ -21,38 +21,38 @@ pub use real::{DeviceFile, IoBackend, OpenDevice, OpenError, RealDevices, Space,
 pub use simulated::{SimulatedDevices, SimulatedDisk};
 pub use waker::Waker;
 
-/// Devices that execute I/Os in any order while the caller goes on.
+/// Devices that execute I/Os in any order while the caller continues.
 ///
 /// One thread submits and waits. Every [`Io`] submitted completes as exactly one [`IoCompletion`], with its buffer.
 pub trait Devices {
-    /// What can replace a device that failed.
+    /// The replacement of a failed device.
     type Replacement;
 
-    /// The number of devices, including closed ones.
+    /// Returns the number of devices, including closed ones.
     fn count(&self) -> u16;
 
-    /// How many bytes a device holds: whole blocks.
+    /// Returns the size of a device in bytes: whole blocks.
     ///
     /// # Panics
     ///
-    /// If there is no such device, as everything here that names one.
+    /// If there is no such device, as every method that takes a device.
     fn size_bytes(&self, device: DeviceIndex) -> u64;
 
-    /// Nanoseconds since the devices were opened, real or simulated.
+    /// Returns nanoseconds since the devices were opened, real or simulated.
     fn now_ns(&self) -> u64;
 
     /// Queues an I/O, without blocking for long. An I/O for a closed device completes as [`IoError::Gone`].
     ///
     /// # Panics
     ///
-    /// If the I/O is empty or is not of whole blocks within the device: a bug of the caller.
+    /// If the I/O is empty, or is not whole blocks within the device: a bug of the caller.
     fn submit(&mut self, io: Io);
 
-    /// Starts what is queued, waits up to `timeout` (without limit if `None`) for completions or a wake-up, and
+    /// Starts the queued I/Os, waits up to `timeout` (without limit if `None`) for completions or a wake-up, and
     /// appends the completions to `done`. It may return none.
     fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>);
 
-    /// Makes a `wait` in progress return, or else the next one.
+    /// Returns a waker that makes a `wait` in progress return, or else the next one.
     fn waker(&self) -> Waker;
 
     /// Closes a device: its I/Os complete, done or as [`IoError::Gone`], and its file is closed after the last of
@@ -63,18 +63,18 @@ pub trait Devices {
     fn replace(&mut self, device: DeviceIndex, by: Self::Replacement);
 }
 
-/// A device of an array by number: the spindles from 0 on, then the NVRAM log.
+/// A device of an array by number: the spindles from 0, then the NVRAM log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceIndex(pub u16);
 
-/// The caller's name for an [`Io`]; given back on completion.
+/// The caller's identifier of an [`Io`], returned on completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IoId(pub u64);
 
 /// An I/O for a device. I/Os in flight together complete in any order.
 #[derive(Debug, Clone)]
 pub struct Io {
-    /// Its name.
+    /// Its identifier.
     pub id: IoId,
     /// The device.
     pub device: DeviceIndex,
@@ -85,7 +85,7 @@ pub struct Io {
 /// The operation of an I/O. Offsets and lengths are in bytes, and multiples of [`BLOCK_BYTES`].
 #[derive(Debug, Clone)]
 pub enum IoRequest {
-    /// Reads as many bytes as `into` holds.
+    /// Reads until `into` is full.
     Read {
         /// Where to read.
         offset: u64,
@@ -98,28 +98,28 @@ pub enum IoRequest {
         offset: u64,
         /// What to write.
         from: Buffer,
-        /// Whether the write is safe from a power loss once complete. Says nothing about other writes.
+        /// Whether the write must survive a power loss once complete. This covers no other write.
         durable: bool,
     },
-    /// Makes every write safe that was complete before the flush was submitted.
+    /// Makes every write that completed before the flush was submitted survive a power loss.
     Flush,
 }
 
 /// The completion of an [`Io`].
 #[derive(Debug)]
 pub struct IoCompletion {
-    /// Its name.
+    /// Its identifier.
     pub id: IoId,
     /// The device.
     pub device: DeviceIndex,
     /// The I/O's buffer; empty for a flush. Undefined after a failed read.
     pub buffer: Buffer,
-    /// Whether it was done.
+    /// Whether the I/O succeeded.
     pub result: Result<(), IoError>,
 }
 
 impl Io {
-    /// Its offset and length in bytes; `None` for a flush.
+    /// Returns its offset and length in bytes, or `None` for a flush.
     #[must_use]
     pub fn extent(&self) -> Option<(u64, u64)> {
         match &self.request {
@@ -131,7 +131,7 @@ impl Io {
         }
     }
 
-    /// Its completion if it could not even start.
+    /// Returns its completion if it could not even start.
     fn refused(self, error: IoError) -> IoCompletion {
         IoCompletion {
             id: self.id,
@@ -141,7 +141,8 @@ impl Io {
         }
     }
 
-    /// Half a block, or a block beyond the end, would damage what belongs to others.
+    /// Asserts whole blocks within the device: half a block, or a block beyond the end, would damage the data of
+    /// others.
     fn assert_within(&self, size_bytes: u64) {
         let Some((offset, bytes)) = self.extent() else { return };
         assert!(
@@ -172,8 +173,8 @@ pub enum IoError {
     /// There is no space left: a sparse file on a full file system.
     #[error("no space is left under the device")]
     NoSpace,
-    /// The device is gone, does not answer, or cannot be relied on: it failed a write, or a flush, after which nobody
-    /// knows which completed writes are lost. The caller must close it.
+    /// The device is gone, does not answer, or is unreliable: it failed a write, or a flush, after which it is
+    /// unknown which completed writes are lost. The caller must close it.
     #[error("the device is gone: {0}")]
     Gone(String),
 }

@@ -11,7 +11,7 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// A waker that calls `wake`, which must not block.
+    /// Creates a waker that calls `wake`, which must not block.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
         Self { wake: Arc::new(wake) }
     }

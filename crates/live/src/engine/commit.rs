@@ -1,4 +1,4 @@
-//! Commits: a flush, then the labels, then the superblock, in this order. And the flushes that free the redo log.
+//! Commits: a flush, then the labels, then the superblock, in this order. Also the flushes that free the redo log.
 
 use strewn_array::Root;
 use strewn_raid::SpindleIndex;
@@ -10,8 +10,8 @@ use crate::format::Superblock;
 pub(super) struct PendingCommit {
     superblock: Superblock,
     stage: CommitStage,
-    /// Whether the log counts on this flush. A flush for redo records that is already in flight may end first, and
-    /// says nothing about what this one makes safe.
+    /// Whether the log counts on this flush. A flush for redo records that is already in flight may finish first, and
+    /// does not tell what this one makes durable.
     flushes_redo: bool,
     /// Whether the array waits for this commit.
     notifies_array: bool,
@@ -40,8 +40,8 @@ pub(super) enum CommitStage {
 }
 
 impl<A: LiveArray> LiveArrayEngine<A> {
-    /// Writes one more superblock, which needs nothing of the log; `clean` says that the array is shut down with it.
-    /// The array must be [caught up](Self::is_caught_up).
+    /// Writes one more superblock, which needs nothing from the log; `clean` records that the array is shut down with
+    /// it. The array must be [caught up](Self::is_caught_up).
     pub fn seal(&mut self, clean: bool) {
         let log_start = self.driver.log.next_sequence();
         self.log_start = log_start;
@@ -64,8 +64,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.committing = Some(PendingCommit::new(superblock, true));
     }
 
-    /// Advances the commit if nothing holds it up: host records that it covers must be durable, and the labels must
-    /// say which spindles it goes without.
+    /// Advances the commit unless it must wait: the host records that it covers must be durable, and the labels must
+    /// mark the spindles that it goes without as failed.
     pub(super) fn commit_if_ready(&mut self) -> bool {
         let Some(committing) = &self.committing else { return false };
         let log_start = committing.superblock.log_start;
@@ -94,7 +94,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.driver.store.flush(FLUSH_FOR_SUPERBLOCK);
     }
 
-    /// Writes the superblock. The spindles that were flushed are those that the labels have as present.
+    /// Writes the superblock. The labels mark the flushed spindles, and only those, as present.
     fn write_superblock(&mut self) {
         let Some(committing) = &mut self.committing else { return };
         committing.stage = CommitStage::Writing;
@@ -102,7 +102,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.driver.store.write_superblock(SUPERBLOCK, &committing.superblock);
     }
 
-    /// The spindles are flushed; the superblock may follow.
+    /// Notes that the spindles are flushed, so that the superblock may follow.
     pub(super) fn on_superblock_flush(&mut self) {
         if let Some(committing) = &mut self.committing {
             committing.stage = CommitStage::Flushed;
@@ -132,8 +132,9 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// A restart takes the superblock with the highest number, and the log from where that one says: a number that is
-    /// left out or repeated goes to the wrong slot, and a log that begins earlier has been overwritten.
+    /// Asserts the order of superblocks. A restart uses the superblock with the highest number, and the log from the
+    /// start that it states: a skipped or repeated number goes to the wrong slot, and an earlier log start has been
+    /// overwritten.
     fn assert_follows(&self, superblock: &Superblock) {
         let last = &self.superblock;
         assert_eq!(superblock.checkpoint, last.checkpoint + 1, "superblocks are numbered in order");
@@ -142,7 +143,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         assert!(superblock.label_sequence >= last.label_sequence, "labels never fall");
     }
 
-    /// If a half of the redo log is full, flushes the spindles so that it can be reused.
+    /// Flushes the spindles if a half of the redo log is full, so that the half can be reused.
     pub(super) fn flush_for_redo(&mut self) -> bool {
         let is_flushing = self.flushing_for_redo
             || self.committing.as_ref().is_some_and(|committing| committing.flushes_redo);
@@ -151,7 +152,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             self.driver.log.flush_started();
             self.driver.store.flush(FLUSH_FOR_REDO);
         }
-        // Records of a spindle that was lost meanwhile may be dropped only once the labels have it as failed.
+        // Records of a spindle that was lost meanwhile may be dropped only once the labels mark it as failed.
         if !self.flushed_for_redo || !self.labels.is_idle() {
             return false;
         }

@@ -1,4 +1,4 @@
-//! Turns what a controller asks for into work for the store and the log.
+//! Turns a controller's requests into work for the store and the log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -40,7 +40,7 @@ impl Command {
     }
 }
 
-/// What the array sees as its driver, and the commands in flight.
+/// The driver that the array sees, and the commands in flight.
 pub(super) struct LiveDriver {
     pub(super) now_ns: u64,
     pub(super) timer_ns: Option<u64>,
@@ -49,13 +49,13 @@ pub(super) struct LiveDriver {
     /// The number of the consistency point that blocks are written with.
     pub(super) checkpoint: u64,
     pub(super) outbox: Vec<ArrayEvent>,
-    /// Commands of the present call.
+    /// Commands of the current call.
     issued: Vec<SpindleCommand<Data>>,
-    /// Batches of the present call that must be atomic, each of other stripes than those after it.
+    /// Closed atomic batches of the current call. No two batches write the same stripe.
     closed_batches: Vec<Vec<SpindleCommand<Data>>>,
     /// Whether a spindle was lost and the labels do not say so yet. A write to stripes in use that compensates for a
-    /// lost spindle makes that spindle stale. If the power failed then, a label that still has it as present would
-    /// make a restart trust it. Until the labels are written, no atomic batch may even enter the log.
+    /// lost spindle makes that spindle stale. If the power failed then, a restart would trust it because of a label
+    /// that still marks it as present. Until the labels are written, no atomic batch may even enter the log.
     labels_are_behind: bool,
     /// Whether atomic batches wait for the host log: see
     /// [`LiveArray::OVERWRITES_IN_PLACE`](super::LiveArray::OVERWRITES_IN_PLACE).
@@ -66,11 +66,11 @@ pub(super) struct LiveDriver {
     /// The last redo record appended.
     pub(super) last_redo: RedoToken,
     pub(super) commands: Slab<Command>,
-    /// Commands that wait for their redo record to be durable, in the order of the records.
+    /// Commands that wait for their redo record to become durable, in the order of the records.
     held: VecDeque<(RedoToken, Vec<usize>)>,
-    /// What blocks must contain, for an array whose stripes vouch for them.
+    /// Expected contents of blocks, for an array that checks blocks against their stripes.
     pub(super) expected: Option<ExpectedBlocks>,
-    /// How many commands of each redo record are not complete.
+    /// Number of incomplete commands, by redo record.
     unwritten: BTreeMap<RedoToken, usize>,
 }
 
@@ -102,8 +102,7 @@ impl LiveDriver {
         }
     }
 
-    /// Sends what the array asked for in one call; false if that was nothing. Atomic batches go through a redo
-    /// record.
+    /// Sends the commands of one call; returns false if there were none. Atomic batches go through a redo record.
     pub(super) fn dispatch(&mut self) -> bool {
         let mut issued = std::mem::take(&mut self.issued);
         let is_any = !issued.is_empty() || !self.closed_batches.is_empty();
@@ -162,13 +161,13 @@ impl LiveDriver {
         self.held.push_back((redo, slots));
     }
 
-    /// Says whether the labels lack a spindle's loss.
+    /// Sets whether the labels lack a spindle's loss.
     pub(super) fn set_labels_behind(&mut self, behind: bool) {
         self.labels_are_behind = behind;
     }
 
-    /// Continues with batches that waited for the labels or the log; false if none could. Everything that the array
-    /// has acknowledged so far is in the log.
+    /// Continues with batches that waited for the labels or the log; returns false if none could go on. Everything
+    /// that the array has acknowledged so far is in the log.
     pub(super) fn retry_deferred(&mut self) -> bool {
         let (last, durable) = (self.log.last_sequence(), self.log.durable().host);
         for (needed, _) in &mut self.waiting {
@@ -187,7 +186,7 @@ impl LiveDriver {
         is_any
     }
 
-    /// Sends the commands whose redo records are durable now.
+    /// Sends the commands whose redo records are now durable.
     pub(super) fn on_redo_durable(&mut self, durable: RedoToken) {
         while self.held.front().is_some_and(|(redo, _)| *redo <= durable) {
             let Some((_, slots)) = self.held.pop_front() else { break };
@@ -197,12 +196,12 @@ impl LiveDriver {
         }
     }
 
-    /// Whether nothing is in flight.
+    /// Returns whether nothing is in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.commands.is_empty() && self.waiting.is_empty()
     }
 
-    /// Whether the stripes of these commands are checked, if this array needs that. If not, their checks start.
+    /// Returns whether the stripes of these commands are checked, or need no check. If not, starts their checks.
     fn are_checked(&mut self, commands: &[SpindleCommand<Data>]) -> bool {
         let Some(expected) = &mut self.expected else { return true };
         let mut all_known = true;
@@ -238,7 +237,7 @@ impl LiveDriver {
                     if let Some(expected) = &mut self.expected {
                         expect_writes(expected, command, block_tag, false);
                         expect_writes(expected, command, block_tag, true);
-                        // Parity is as new as the data that it covers, which was all written with durable records.
+                        // Parity is as new as the data that it covers, all of which was written with durable records.
                         let durable = self.log.durable().redo.0;
                         let parity =
                             block_tag.iter_mut().filter(|one| one.holds == BlockContents::Parity);
@@ -251,15 +250,15 @@ impl LiveDriver {
         }
     }
 
-    /// Says whether a spindle holds everything that was written to it.
+    /// Sets whether a spindle holds everything that was written to it.
     pub(super) fn set_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
         if let Some(expected) = &mut self.expected {
             expected.is_complete(spindle, is_complete);
         }
     }
 
-    /// The checksum entries of a member of a stripe were read, or the member is gone. Sends the commands that waited
-    /// for the check.
+    /// Handles the checksum entries of a member of a stripe, or `None` if the member is gone. Sends the commands that
+    /// waited for the check.
     pub(super) fn on_checksums_read(&mut self, token: Token, states: Option<Vec<BlockState>>) {
         let Some(expected) = &mut self.expected else { return };
         for slot in expected.on_checksums_read(token, states) {
@@ -267,8 +266,8 @@ impl LiveDriver {
         }
     }
 
-    /// Marks blocks of a read as bad if they are not what they must be. False if that cannot be decided: the read was
-    /// sent again.
+    /// Marks blocks of a read as bad if they do not match their expected contents. Returns false if that cannot be
+    /// decided and the read was sent again.
     pub(super) fn flag_stale(&mut self, token: Token, outcome: &mut ReadOutcome) -> bool {
         let Some(expected) = &mut self.expected else { return true };
         let slot = token.0 as usize;
@@ -301,7 +300,7 @@ impl LiveDriver {
     }
 }
 
-/// Takes the writes that must be atomic out of `commands`.
+/// Extracts the writes that must be atomic from `commands`.
 fn extract_bound(commands: &mut Vec<SpindleCommand<Data>>) -> Vec<SpindleCommand<Data>> {
     let is_bound = |command: &mut SpindleCommand<Data>| {
         command.all_or_none && command.direction == Direction::Write
@@ -309,22 +308,22 @@ fn extract_bound(commands: &mut Vec<SpindleCommand<Data>>) -> Vec<SpindleCommand
     commands.extract_if(.., is_bound).collect()
 }
 
-/// The blocks of 4 KiB that a command touches.
+/// Returns the blocks of 4 KiB that a command touches.
 fn blocks_of(command: &SpindleCommand<Data>) -> Range<u64> {
     let first = command.first_sector / BLOCK_SECTORS;
     let end = (command.first_sector + u64::from(command.sectors)).div_ceil(BLOCK_SECTORS);
     first..end
 }
 
-/// The tags that a write's payload gives its blocks.
+/// Returns the block tags in a write's payload.
 fn tags_of_payload(command: &SpindleCommand<Data>) -> Vec<BlockTag> {
     let blocks = blocks_of(command);
     let holds = command.payload.holds((blocks.end - blocks.start) as usize);
     holds.into_iter().map(BlockTag::from).collect()
 }
 
-/// Records what the blocks of a write will contain, either its parity or everything else, and completes their tags.
-/// Arrays in place write whole blocks.
+/// Records the new contents of a write's blocks, either of its parity or of everything else, and completes their
+/// tags. In-place arrays write whole blocks.
 fn expect_writes(
     expected: &mut ExpectedBlocks,
     command: &SpindleCommand<Data>,

@@ -1,9 +1,9 @@
-//! What the blocks of an in-place array must contain, whatever their drives return.
+//! The expected contents of an in-place array's blocks, whatever their drives return.
 //!
 //! On first access to a stripe, the engine cross-checks the metadata stored with its blocks: see [`cross_check`].
-//! From then on each write records what its blocks must contain. If a drive reports a write as done and never does
-//! it, the stale block is detected when it is read, whether the write was lost today or before the array was started.
-//! This takes 4 bytes of memory for each block of a spindle.
+//! From then on each write records the expected contents of its blocks. If a drive reports a write as done and never
+//! does it, the stale block is detected when it is read, whether the write was lost today or before the array was
+//! started. This takes 4 bytes of memory for each block of a spindle.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,29 +23,28 @@ use crate::store::{BadBlock, BlockState, Store, Token};
 const ANYTHING: u32 = 0;
 const NOTHING: u32 = u32::MAX;
 
-/// Tokens from here on name a stripe's check: the stripe, and in the lowest bits a member of it.
+/// Tokens from here on identify a stripe's check: the stripe, and in the lowest bits a member of it.
 const STRIPE_CHECKS: Token = Token(1 << 62);
 const MEMBER_BITS: u32 = 7;
 
-/// What is known of the blocks of an in-place array.
+/// The state known of an in-place array's blocks.
 pub(super) struct ExpectedBlocks {
     layout: LunLayout,
     unit_blocks: u64,
     /// The expected CRC, by spindle and block.
     must_be: Vec<Vec<u32>>,
-    /// What blocks that are being written contained before: a concurrent read may find either.
+    /// Previous contents of blocks that are being written: a concurrent read may find either.
     replaced_contents: FxHashMap<u64, ExpectedBlock>,
-    /// Reads in flight, by their commands.
+    /// Reads in flight, by command.
     reading: FxHashMap<usize, ReadInFlight>,
-    /// The stripes that were checked.
+    /// The checked stripes.
     known: SummaryBitmap,
     checking: BTreeMap<u64, StripeCheck>,
-    /// Spindles that lack some of what was written, because they are lost or being rebuilt. Their blocks prove
-    /// nothing.
+    /// Spindles that lack some writes, because they are lost or being rebuilt. Their blocks prove nothing.
     incomplete: Vec<bool>,
 }
 
-/// The check of a stripe, in progress.
+/// A check of a stripe in progress.
 struct StripeCheck {
     left: usize,
     members: Vec<Option<Vec<BlockState>>>,
@@ -57,9 +56,9 @@ struct StripeCheck {
 struct ReadInFlight {
     spindle: SpindleIndex,
     blocks: Range<u64>,
-    /// For each block, what it could contain when the read was issued.
+    /// The possible contents of each block when the read was issued.
     may_be: Vec<[ExpectedBlock; 2]>,
-    /// Whether a block of it was written since.
+    /// Whether one of its blocks was written since.
     is_overlapped: bool,
 }
 
@@ -84,12 +83,12 @@ impl ExpectedBlocks {
         }
     }
 
-    /// Says whether a spindle holds everything that was written to it.
+    /// Sets whether a spindle holds everything that was written to it.
     pub(super) fn is_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
         self.incomplete[spindle.index()] = !is_complete;
     }
 
-    /// What a block must contain.
+    /// Returns the expected contents of a block.
     fn at(&self, spindle: SpindleIndex, dbn: Dbn) -> ExpectedBlock {
         match self.must_be[spindle.index()].get(dbn.0 as usize) {
             None | Some(&ANYTHING) => ExpectedBlock::Unknown,
@@ -108,7 +107,8 @@ impl ExpectedBlocks {
         }
     }
 
-    /// Command `slot` starts to read blocks. Each is what it must be, or what it was if it is being written.
+    /// Registers a read by command `slot`. Each block must have its expected contents, or the previous ones if it is
+    /// being written.
     pub(super) fn read(&mut self, slot: usize, spindle: SpindleIndex, blocks: Range<u64>) {
         let may_be = |dbn| {
             let now = self.at(spindle, dbn);
@@ -119,12 +119,12 @@ impl ExpectedBlocks {
         self.reading.insert(slot, ReadInFlight { spindle, blocks, may_be, is_overlapped });
     }
 
-    /// A read has ended, with or without data.
+    /// Forgets a read that has ended, with or without data.
     pub(super) fn forget_read(&mut self, slot: usize) {
         self.reading.remove(&slot);
     }
 
-    /// Starts the checks of those stripes of these blocks that are not checked; gives the first of them.
+    /// Starts the checks of those stripes of these blocks that are not checked, and returns the first of them.
     pub(super) fn ensure_checked(
         &mut self,
         store: &mut Store,
@@ -142,7 +142,7 @@ impl ExpectedBlocks {
             }
             dbn = (dbn / self.unit_blocks + 1) * self.unit_blocks;
         }
-        // If no member can be read, the check is over at once.
+        // If no member can be read, the check finishes at once.
         first.filter(|stripe| !self.known.contains(*stripe))
     }
 
@@ -176,7 +176,8 @@ impl ExpectedBlocks {
         }
     }
 
-    /// A member's checksum entries were read, or the member is gone. Gives the commands that can go on.
+    /// Handles the checksum entries of a member, or `None` if the member is gone. Returns the commands that can go
+    /// on.
     pub(super) fn on_checksums_read(
         &mut self,
         token: Token,
@@ -190,7 +191,7 @@ impl ExpectedBlocks {
         if look.left > 0 { Vec::new() } else { self.finish_check(stripe) }
     }
 
-    /// All members of a stripe were read.
+    /// Finishes the check of a stripe whose members were all read.
     fn finish_check(&mut self, stripe: u64) -> Vec<usize> {
         let Some(StripeCheck { members, waiting, .. }) = self.checking.remove(&stripe) else {
             return Vec::new();
@@ -209,8 +210,8 @@ impl ExpectedBlocks {
         waiting
     }
 
-    /// Records what a block that is about to be written will contain, and gives its tag. Data written together with
-    /// parity must be recorded before the parity.
+    /// Records the new contents of a block that is about to be written, and returns its tag. Data written together
+    /// with parity must be recorded before the parity.
     pub(super) fn write(
         &mut self,
         spindle: SpindleIndex,
@@ -232,14 +233,14 @@ impl ExpectedBlocks {
         }
     }
 
-    /// Blocks are written, or never will be.
+    /// Handles the end of a write to blocks, whether or not it succeeded.
     pub(super) fn on_written(&mut self, spindle: SpindleIndex, blocks: Range<u64>) {
         for dbn in blocks {
             self.replaced_contents.remove(&key(spindle, Dbn(dbn)));
         }
     }
 
-    /// The stripe sum of a row whose parity has this CRC from now on.
+    /// Returns the stripe sum of a row whose parity has this CRC from now on.
     fn stripe_sum(&mut self, spindle: SpindleIndex, dbn: Dbn, crc: u32) -> Option<StripeSum> {
         let (stripe, _) = self.layout.stripe_on(spindle, dbn.0 * BLOCK_SECTORS)?;
         let row = dbn.0 % self.unit_blocks;
@@ -259,8 +260,8 @@ impl ExpectedBlocks {
         sum
     }
 
-    /// Marks blocks of a read as bad if they contain what they cannot contain. False if a block may contain what was
-    /// written, and overwritten again, since the read was issued: then the read proves nothing.
+    /// Marks blocks of a read as bad if their contents are impossible. Returns false if a block may hold contents
+    /// that were written, and overwritten again, since the read was issued: then the read proves nothing.
     pub(super) fn flag_stale(&mut self, slot: usize, states: &mut [BlockState]) -> bool {
         let Some(ReadInFlight { spindle, blocks, may_be, is_overlapped }) =
             self.reading.remove(&slot)

@@ -1,4 +1,5 @@
-//! The labels of a running array: who its members are, written to every device before the array relies on it.
+//! The labels of a running array, which identify its members. A change is on every device before the array relies on
+//! it.
 
 use strewn_raid::SpindleIndex;
 
@@ -10,7 +11,7 @@ pub(super) struct LabelWriter {
     /// The label of the log device.
     label: Label,
     is_changed: bool,
-    /// First copies, written once all second copies are. At any moment one of a device's two copies is whole.
+    /// First copies, written once all second copies are. At any moment one of a device's two copies is valid.
     first_copies: Vec<(DeviceIndex, Buffer)>,
     in_flight: usize,
     next_io: u64,
@@ -25,18 +26,18 @@ impl LabelWriter {
         &self.label
     }
 
-    /// Whether all labels on all devices are up to date.
+    /// Returns whether all labels on all devices are up to date.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_changed && self.first_copies.is_empty() && self.in_flight == 0
     }
 
-    /// The spindles that are being rebuilt.
+    /// Returns the spindles that are being rebuilt.
     pub(super) fn rebuilding(&self) -> impl Iterator<Item = SpindleIndex> {
         let members = (0..).map(SpindleIndex).zip(&self.label.members);
         members.filter(|(_, one)| one.state == MemberState::Rebuilding).map(|(spindle, _)| spindle)
     }
 
-    /// Sets the state of a spindle; false if it has that state already.
+    /// Sets the state of a spindle; returns false if it already has that state.
     pub(super) fn set_state(&mut self, spindle: SpindleIndex, state: MemberState) -> bool {
         let member: &mut Member = &mut self.label.members[spindle.index()];
         if member.state == state {
@@ -45,7 +46,7 @@ impl LabelWriter {
         member.state = state;
         self.is_changed = true;
         if state == MemberState::Failed {
-            // By the time it would be written, a replacement may be in the failed device's place.
+            // By the time of the write, a replacement may have taken the failed device's place.
             self.first_copies.retain(|(device, _)| device.0 != spindle.0);
         }
         true
@@ -70,8 +71,8 @@ impl LabelWriter {
             return;
         }
         self.is_changed = false;
-        // One change at a time, each with its own number: a device that lacks more than the last change is taken for
-        // one that was away.
+        // One change at a time, each with its own number: a device that lacks more than the last change counts as one
+        // that was away.
         self.label.sequence += 1;
         for (device, label) in self.label.of_devices() {
             let device_blocks = label.device_blocks;
@@ -90,7 +91,7 @@ impl LabelWriter {
         ios.push(Io { id, device, request });
     }
 
-    /// A label write is complete. If it failed, gives the spindle, which is lost.
+    /// Handles the completion of a label write. If it failed, returns the spindle, which is lost.
     pub(super) fn done(&mut self, done: IoCompletion) -> Option<SpindleIndex> {
         assert!(self.in_flight > 0, "a label write comes back once");
         self.in_flight -= 1;
@@ -126,7 +127,7 @@ mod tests {
         })
     }
 
-    /// Asks for writes, and has them done: their devices and extents.
+    /// Completes the label writes in flight, and returns their devices and extents.
     fn on_written(labels: &mut LabelWriter) -> Vec<(u16, (u64, u64))> {
         let mut ios = Vec::new();
         labels.take_ios(&mut ios);
@@ -158,7 +159,7 @@ mod tests {
         labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
         on_written(&mut labels);
         labels.set_state(SpindleIndex(1), MemberState::Failed);
-        // The first copies of the label before, and the second ones of the next.
+        // The first copies of the previous label, then the second copies of the next.
         assert_eq!(on_written(&mut labels), [(0, (0, 4096))]);
         assert_eq!(on_written(&mut labels), [(0, (99 * 4096, 4096))]);
     }
@@ -172,7 +173,7 @@ mod tests {
         let mut ios = Vec::new();
         labels.take_ios(&mut ios);
         assert_eq!((labels.label().sequence, ios.len()), (8, 1));
-        // While it is being written the next one waits.
+        // While a label is being written, the next one waits.
         labels.set_state(SpindleIndex(1), MemberState::Rebuilding);
         labels.take_ios(&mut ios);
         assert_eq!((labels.label().sequence, ios.len()), (8, 1));

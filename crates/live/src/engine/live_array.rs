@@ -1,4 +1,4 @@
-//! What a controller must be able to do to run live, beyond what a simulation asks of it.
+//! What a controller must provide to run live, beyond what a simulation needs.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
 
-/// Why an array takes no snapshot.
+/// Why an array cannot take a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSnapshot {
     /// The array overwrites blocks in place.
     InPlace,
-    /// There would be too little room to overwrite the whole LUN once more.
+    /// There is too little room to overwrite the whole LUN once more.
     NoRoom {
         /// Blocks of 4 KiB that are missing.
         lacking_blocks: u64,
@@ -24,29 +24,30 @@ pub enum NoSnapshot {
 
 /// A controller that a [`LiveArrayEngine`](super::LiveArrayEngine) can run.
 pub trait LiveArray: Array<Data> {
-    /// Starts to write everything that was acknowledged to the spindles, unless that is in progress.
+    /// Starts to write all acknowledged data to the spindles, unless that is in progress.
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>);
 
-    /// Whether everything that was acknowledged is on the spindles.
+    /// Returns whether all acknowledged data is on the spindles.
     fn is_clean(&self) -> bool;
 
     /// Whether blocks can be unmapped.
     const SUPPORTS_UNMAP: bool;
 
-    /// Whether writes must be of whole blocks of 4 KiB. An array that writes what it is given straight to its
-    /// spindles needs that, because they have a checksum per block.
+    /// Whether writes must be of whole blocks of 4 KiB. An array that passes writes straight to its spindles needs
+    /// whole blocks, because the spindles have a checksum per block.
     const WHOLE_BLOCK_WRITES: bool;
 
     /// Whether its spindle writes overwrite blocks that the host can read after a power loss. If so, no part of a
-    /// write may reach the spindles before the write's log record is durable: otherwise it would be there in part.
+    /// write may reach the spindles before the write's log record is durable: otherwise the LUN could hold a part of
+    /// the write.
     const OVERWRITES_IN_PLACE: bool;
 
-    /// The layout, if the blocks of a stripe are checked against its parity. Otherwise the pointer to a block has its
-    /// checksum.
+    /// Returns the layout, if blocks are checked against the parity of their stripe. In other arrays the pointer to a
+    /// block has its checksum.
     fn stripe_checked_layout(&self) -> Option<&LunLayout>;
 
-    /// The host unmaps blocks of 4 KiB: as [`WriteAnywhere::unmap`]. Never called if
-    /// [`SUPPORTS_UNMAP`](Self::SUPPORTS_UNMAP) is false.
+    /// Unmaps blocks of 4 KiB: as [`WriteAnywhere::unmap`]. Never called if [`SUPPORTS_UNMAP`](Self::SUPPORTS_UNMAP)
+    /// is false.
     fn unmap(
         &mut self,
         now_ns: u64,
@@ -55,29 +56,29 @@ pub trait LiveArray: Array<Data> {
         driver: &mut impl Driver<Data>,
     );
 
-    /// Whether a block of the LUN has a place on the spindles.
+    /// Returns whether a block of the LUN is allocated.
     fn is_allocated(&self, block: u64) -> bool;
 
-    /// Pins the LUN as it is on the spindles for snapshot `snapshot`, the next free number, and gives the LUN's
+    /// Pins the LUN as it is on the spindles for snapshot `snapshot`, the next free number, and returns the LUN's
     /// inode. Nothing may be in flight.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// If there is no room for the snapshot.
     fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, NoSnapshot>;
 
-    /// Deletes snapshot `snapshot`, renumbers later ones, and gives how many blocks only it referenced. These stay in
-    /// use until the next consistency point.
+    /// Deletes snapshot `snapshot`, renumbers later ones, and returns how many blocks only it referenced. These stay
+    /// in use until the next consistency point.
     fn delete_snapshot(&mut self, snapshot: u32) -> u64;
 
-    /// A blank spindle has replaced a lost one; its rebuild starts.
+    /// Starts the rebuild of a lost spindle that a blank one has replaced.
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>);
 }
 
 impl LiveArray for WriteAnywhere<Data> {
     const SUPPORTS_UNMAP: bool = true;
-    // The controller itself reads the rest of a block that is written in part.
+    // The controller itself reads the rest of a partially written block.
     const WHOLE_BLOCK_WRITES: bool = false;
-    // Nobody reads a block before a superblock leads to it.
+    // A block is not read before a superblock leads to it.
     const OVERWRITES_IN_PLACE: bool = false;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
@@ -147,7 +148,7 @@ impl LiveArray for InPlace<Data> {
         unreachable!("{operation:?}: blocks of an array in place cannot be given back")
     }
 
-    /// Every block has its place from the start.
+    /// Returns true: every block is allocated from the start.
     fn is_allocated(&self, _block: u64) -> bool {
         true
     }

@@ -1,8 +1,8 @@
 //! A controller with its store and its log, without I/O and without a clock.
 //!
-//! A [`LiveArrayEngine`] is told of host requests, of completed I/Os and of the time. It says which I/Os the devices
-//! should do, and which requests are answered. The same engine therefore runs on real devices and on simulated ones
-//! that fail as a seed dictates.
+//! A [`LiveArrayEngine`] is told of host requests, of completed I/Os and of the time. It decides which I/Os the
+//! devices must do, and which requests are answered. The same engine therefore runs on real devices and on simulated
+//! ones that fail as a seed dictates.
 //!
 //! It guarantees that:
 //!
@@ -11,9 +11,9 @@
 //!   overwritten before that;
 //! - writes to stripes whose other blocks are in use reach all their spindles or none (a redo record);
 //! - the labels mark a lost spindle as failed before any superblock or any stripe in use is written without it, and
-//!   mark it as present again only once everything rebuilt on it is safe.
+//!   mark it as present again only once everything rebuilt on it is durable.
 //!
-//! An array that updates in place is given whole blocks of 4 KiB. It has no pointers to check its blocks against, so
+//! An array that updates in place receives whole blocks of 4 KiB. It has no pointers to check its blocks against, so
 //! the engine checks them against the rest of their stripe.
 
 mod commit;
@@ -51,12 +51,12 @@ use rebuilt_spindles::RebuiltSpindle;
 pub use requests::{Answer, HostRequest, RequestError, RequestId};
 use requests::{PendingRequest, Piece, piece_sectors};
 
-/// Store tokens from here on are the engine's own. Smaller ones are indices of commands.
+/// Store tokens from here on belong to the engine. Smaller ones are indices of commands.
 const FLUSH_FOR_REDO: Token = Token(1 << 40);
 const SUPERBLOCK: Token = Token((1 << 40) + 1);
 const FLUSH_FOR_SUPERBLOCK: Token = Token((1 << 40) + 2);
 
-/// The lowest bits of an I/O's id say who asked for it.
+/// The lowest bits of an I/O's id identify its owner.
 const OWNER_BITS: u32 = 2;
 const STORE: u64 = 0;
 const LOG: u64 = 1;
@@ -67,18 +67,18 @@ pub struct LiveArrayEngine<A> {
     array: A,
     driver: LiveDriver,
     lun_sectors: u64,
-    /// Sectors of the largest piece that a request is divided into.
+    /// Size of the largest piece of a request, in sectors.
     piece_sectors: u64,
     labels: LabelWriter,
-    /// The last superblock that is durable.
+    /// The last durable superblock.
     superblock: Superblock,
     committing: Option<PendingCommit>,
-    /// The root that the array wants committed, while a superblock of the engine's own is being written.
+    /// The root that the array wants to commit, while one of the engine's own superblocks is being written.
     next_root: Option<Root>,
     rebuilt: Vec<RebuiltSpindle>,
     /// The first host record that the consistency point in progress does not cover.
     log_start: u64,
-    /// While the log is replayed, nothing is logged, and superblocks keep their start of the log.
+    /// Whether the log is being replayed. Then nothing is logged, and superblocks keep their start of the log.
     replaying: bool,
     pending: FxHashMap<u64, PendingRequest>,
     next_pending: u64,
@@ -89,13 +89,13 @@ pub struct LiveArrayEngine<A> {
     answers: Vec<(RequestId, Result<Answer, RequestError>)>,
     stopped: Option<String>,
     flushing_for_redo: bool,
-    /// The flush is done, and its consequences wait for the labels.
+    /// Whether the flush is done and its consequences wait for the labels.
     flushed_for_redo: bool,
 }
 
 impl<A: LiveArray> LiveArrayEngine<A> {
     /// Runs `array` on `store` and `log`, from the newest superblock and the newest label. Spindles that the label
-    /// does not have as present count as lost; rebuilds start over.
+    /// does not mark as present count as lost; rebuilds start over.
     pub fn new(
         array: A,
         store: Store,
@@ -141,7 +141,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 break;
             }
             if state == MemberState::Present {
-                // The labels do not have it as lost yet.
+                // The labels do not mark it as failed yet.
                 if !engine.driver.store.is_present(spindle) {
                     engine.on_spindle_lost(spindle);
                 }
@@ -164,57 +164,57 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         &mut self.array
     }
 
-    /// The array.
+    /// Returns the array.
     #[must_use]
     pub fn array(&self) -> &A {
         &self.array
     }
 
-    /// The label as it is once all label writes in flight are done.
+    /// Returns the label as it will be once all label writes in flight are done.
     #[must_use]
     pub fn label(&self) -> &Label {
         self.labels.label()
     }
 
-    /// The spindles that are being rebuilt.
+    /// Returns the spindles that are being rebuilt.
     #[must_use]
     pub fn rebuilding(&self) -> Vec<SpindleIndex> {
         self.labels.rebuilding().collect()
     }
 
-    /// Whether a spindle is being rebuilt.
+    /// Returns whether a spindle is being rebuilt.
     #[must_use]
     pub fn is_rebuilding(&self) -> bool {
         self.labels.rebuilding().next().is_some()
     }
 
-    /// The last superblock that is durable.
+    /// Returns the last durable superblock.
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
         &self.superblock
     }
 
-    /// Why the array has stopped, if it has. A stopped array refuses all requests and writes nothing.
+    /// Returns why the array has stopped, if it has. A stopped array refuses all requests and writes nothing.
     #[must_use]
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// Sectors of the LUN, of 512 bytes.
+    /// Returns the size of the LUN, in sectors of 512 bytes.
     #[must_use]
     pub fn lun_sectors(&self) -> u64 {
         self.lun_sectors
     }
 
-    /// The size in sectors of the pieces of a write, an unmap or a zeroing; pieces end at multiples of it. After a
-    /// power loss, each piece that was not answered is there in full or not at all.
+    /// Returns the size in sectors of the pieces of a write, an unmap or a zeroing; pieces end at multiples of it.
+    /// After a power loss, each piece that was not answered is there in full or not at all.
     #[must_use]
     pub fn piece_sectors(&self) -> u64 {
         self.piece_sectors
     }
 
-    /// Starts or ends the replay of the log. During a replay writes are not logged, because they are in the log
-    /// already.
+    /// Starts or ends the replay of the log. Writes are not logged during a replay, because they are already in the
+    /// log.
     pub fn set_replaying(&mut self, replaying: bool) {
         self.replaying = replaying;
     }
@@ -260,7 +260,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         answers.append(&mut self.answers);
     }
 
-    /// When [`timer`](Self::timer) must be called next, in nanoseconds.
+    /// Returns when [`timer`](Self::timer) must be called next, in nanoseconds.
     #[must_use]
     pub fn timer_ns(&self) -> Option<u64> {
         self.driver.timer_ns.filter(|_| self.stopped.is_none())
@@ -276,7 +276,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Starts to write everything that was acknowledged to the spindles.
+    /// Starts to write all acknowledged data to the spindles.
     pub fn bring_to_spindles(&mut self, now_ns: u64) {
         self.driver.now_ns = now_ns;
         if self.stopped.is_none() {
@@ -285,13 +285,13 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Whether nothing is in flight and everything that was acknowledged is safe on the spindles.
+    /// Returns whether nothing is in flight and all acknowledged data is durable on the spindles.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.is_caught_up() && self.driver.is_idle()
     }
 
-    /// Whether everything that was acknowledged is safe on the spindles and no superblock is being written. A rebuild
+    /// Returns whether all acknowledged data is durable on the spindles and no superblock is being written. A rebuild
     /// may be in progress.
     #[must_use]
     pub fn is_caught_up(&self) -> bool {
@@ -315,7 +315,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.run_to_quiescence();
     }
 
-    /// Appends the I/Os that the devices should do now to `ios`.
+    /// Appends the I/Os that the devices must do now to `ios`.
     pub fn take_ios(&mut self, ios: &mut Vec<Io>) {
         let mut from = |who: u64, mut theirs: Vec<Io>| {
             for io in &mut theirs {
@@ -332,7 +332,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         from(LABELS, theirs);
     }
 
-    /// Tells the engine that an I/O is complete.
+    /// Handles the completion of an I/O.
     pub fn done(&mut self, now_ns: u64, done: IoCompletion) {
         self.driver.now_ns = now_ns;
         let who = done.id.0 & ((1 << OWNER_BITS) - 1);
@@ -371,7 +371,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         Answer::Allocation(stretches)
     }
 
-    /// Gives the array as many pieces of a request as may be in flight.
+    /// Issues as many pieces of a request to the array as may be in flight.
     fn issue_pieces(&mut self, key: u64) {
         while let Some(pending) = self.pending.get_mut(&key) {
             if pending.failed.is_some() || pending.in_flight >= pending.max_in_flight() {
@@ -414,7 +414,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 payload,
             };
             self.array.host_operation(now_ns, operation, &mut self.driver);
-            // Commands of one call belong together, and not to those of the next.
+            // The commands of one call belong together, apart from those of the next.
             self.driver.dispatch();
         }
         self.answer_if_done(key);
@@ -428,7 +428,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// A piece of a request has ended.
+    /// Handles the end of a piece of a request.
     fn on_piece_done(&mut self, key: u64) {
         if let Some(pending) = self.pending.get_mut(&key) {
             assert!(pending.in_flight > 0, "a piece ends once");
@@ -437,7 +437,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Handles everything that follows from what has happened, until nothing more does.
+    /// Handles all consequences of what has happened, until there are none left.
     fn run_to_quiescence(&mut self) {
         loop {
             self.driver.set_labels_behind(!self.labels.is_idle());
@@ -532,7 +532,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     }
 
     fn on_store_events(&mut self, events: Vec<StoreEvent>) {
-        // The array learns of a lost spindle before it learns which commands that spindle failed.
+        // The array must learn of a lost spindle before it learns which commands failed with it.
         for one in &events {
             if let StoreEvent::SpindleLost(spindle) = one {
                 self.on_spindle_lost(*spindle);
@@ -625,7 +625,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Stops the array. What it holds in memory is in the log; the devices are left as they are.
+    /// Stops the array. Its data in memory is also in the log; the devices are left as they are.
     fn stop(&mut self, why: &str) {
         if self.stopped.is_some() {
             return;

@@ -1,10 +1,9 @@
-//! Writes of parts of blocks, completed to whole blocks for arrays that need those:
-//! [`LiveArray::WHOLE_BLOCK_WRITES`].
+//! Completes partial block writes to whole blocks, for arrays that require them: [`LiveArray::WHOLE_BLOCK_WRITES`].
 //!
-//! A write that covers a block in part first reads the block through the array. What is written, and logged, are
-//! whole blocks. Two such writes to one block must not revert each other, so a write owns its blocks from before that
-//! read until the array has acknowledged it; other writes wait, in the order in which they came. Reads never wait:
-//! they find the block as it was or as it will be.
+//! A write that covers a block in part first reads the block through the array. Whole blocks are then logged and
+//! written. Two such writes to one block must not revert each other, so a write owns its blocks from before that read
+//! until the array has acknowledged it; other writes wait, in order of arrival. Reads never wait: they find the block
+//! as it was or as it will be.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -19,10 +18,10 @@ use crate::data::Data;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
-/// The writes of an array that needs whole blocks.
+/// The writes of an array that requires whole blocks.
 #[derive(Default)]
 pub(super) struct PartialWrites {
-    /// Blocks owned by writes that the array has not acknowledged: runs that do not overlap, as first block and end.
+    /// Blocks owned by writes that the array has not acknowledged: disjoint runs, as first block and end.
     held: BTreeMap<u64, u64>,
     /// Writes that wait for owned blocks, or for blocks of an earlier waiting write: their requests and sectors.
     waiting: VecDeque<(u64, Range<u64>)>,
@@ -32,7 +31,7 @@ pub(super) struct PartialWrites {
 /// A write whose edge blocks are being read.
 struct PartialWrite {
     key: u64,
-    /// What the host writes.
+    /// The sectors that the host writes.
     sectors: Range<u64>,
     /// Whole blocks, with the host's data in place.
     bytes: Vec<u8>,
@@ -41,12 +40,12 @@ struct PartialWrite {
     is_lost: bool,
 }
 
-/// The blocks that sectors touch.
+/// Returns the blocks that sectors touch.
 fn blocks_of(sectors: &Range<u64>) -> Range<u64> {
     sectors.start / BLOCK_SECTORS..sectors.end.div_ceil(BLOCK_SECTORS)
 }
 
-/// The blocks that sectors cover in part.
+/// Returns the blocks that sectors cover in part.
 fn edges_of(sectors: &Range<u64>) -> Vec<u64> {
     let blocks = blocks_of(sectors);
     let mut edges = Vec::new();
@@ -64,7 +63,7 @@ fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
 }
 
 impl PartialWrites {
-    /// Takes ownership of a write's blocks; if that is not possible now, the write waits, and this is false.
+    /// Takes ownership of a write's blocks. If that is not possible now, the write waits, and this returns false.
     fn hold(&mut self, key: u64, sectors: &Range<u64>) -> bool {
         let blocks = blocks_of(sectors);
         let waits = self.waiting.iter().any(|(_, other)| overlap(&blocks_of(other), &blocks));
@@ -80,7 +79,7 @@ impl PartialWrites {
         self.held.range(..blocks.end).next_back().is_some_and(|(_, end)| *end > blocks.start)
     }
 
-    /// Ends a write's ownership. Gives the waiting writes that own their blocks now.
+    /// Ends a write's ownership. Returns the waiting writes that own their blocks now.
     fn release(&mut self, sectors: &Range<u64>) -> Vec<(u64, Range<u64>)> {
         self.held.remove(&blocks_of(sectors).start);
         let (mut ready, mut still_waiting) = (Vec::new(), VecDeque::new());
@@ -101,7 +100,7 @@ impl PartialWrites {
 }
 
 impl PartialWrite {
-    /// A block was read: what the host does not write of it stays.
+    /// Fills in the part of a block that the host does not write.
     fn fill(&mut self, block: u64, read: &[u8]) {
         let first = blocks_of(&self.sectors).start;
         for at in 0..BLOCK_SECTORS {
@@ -154,7 +153,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// An edge block was read, or cannot be.
+    /// Handles the data of an edge block, or its loss.
     pub(super) fn on_edge_read(&mut self, merge: usize, block: u64, data: Option<&[u8]>) {
         let Some(one) = self.merges.merges.get_mut(merge) else { return };
         match data {
@@ -193,7 +192,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.driver.dispatch();
     }
 
-    /// The array has acknowledged or refused a write: those that waited for its blocks go on.
+    /// Continues the writes that waited for the blocks of a write that the array has acknowledged or refused.
     pub(super) fn release_blocks(&mut self, sectors: &Range<u64>) {
         for (key, sectors) in self.merges.release(sectors) {
             self.complete(key, sectors);
@@ -220,7 +219,7 @@ mod tests {
         let mut merges = PartialWrites::default();
         assert!(merges.hold(1, &(0..12)));
         assert!(!merges.hold(2, &(12..30)));
-        // It meets none that is at work, but one that came before it.
+        // It overlaps no write in progress, but one that waits ahead of it.
         assert!(!merges.hold(3, &(28..40)));
         assert!(merges.hold(4, &(40..48)));
         assert_eq!(merges.release(&(40..48)), []);

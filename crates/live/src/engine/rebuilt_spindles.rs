@@ -1,10 +1,10 @@
-//! From rebuilt to present: when the labels may say that a rebuilt spindle can be trusted.
+//! Decides when the labels may mark a rebuilt spindle as present.
 //!
-//! Two things must be safe first; a superblock that is begun after the rebuild makes both so. The rebuilt blocks must
-//! be flushed: otherwise a crash would leave blocks that were never written, which read as zeros. And no redo record
-//! from before the end of the rebuild may be needed: such a record may hold what the spindle held before it was lost,
-//! for blocks that only parity followed since, and a restart that applies it over rebuilt blocks would corrupt their
-//! stripes.
+//! Two conditions must hold first, and a superblock begun after the rebuild ensures both. The rebuilt blocks must be
+//! flushed: otherwise a crash would leave blocks that were never written, which read as zeros. And no redo record
+//! from before the end of the rebuild may be needed: such a record may hold old contents of the spindle, from before
+//! its loss, for blocks whose later updates only parity recorded. A restart that applied it over rebuilt blocks would
+//! corrupt their stripes.
 
 use strewn_raid::SpindleIndex;
 
@@ -13,7 +13,7 @@ use super::{LiveArray, LiveArrayEngine};
 use crate::format::MemberState;
 use crate::log::RedoToken;
 
-/// A spindle that is rebuilt and that the labels do not have as present yet.
+/// A rebuilt spindle that the labels do not mark as present yet.
 pub(super) struct RebuiltSpindle {
     pub(super) spindle: SpindleIndex,
     /// The last redo record appended before the rebuild ended.
@@ -21,13 +21,13 @@ pub(super) struct RebuiltSpindle {
 }
 
 impl<A: LiveArray> LiveArrayEngine<A> {
-    /// Starts to make rebuilt spindles present; false if there is nothing to start.
+    /// Starts to make rebuilt spindles present; returns false if there is nothing to start.
     pub(super) fn promote_rebuilt(&mut self) -> bool {
         if self.stopped.is_some() {
             return false;
         }
         for spindle in self.labels.rebuilding() {
-            // A spindle that failed again has a failure for each time.
+            // A spindle that failed repeatedly has a failure for each time.
             let mut of_spindle = self.array.failures().iter().rev();
             let newest = of_spindle.find(|failure| failure.spindle == spindle);
             let are_checked = self.rebuilt.iter().any(|rebuilt| rebuilt.spindle == spindle);
@@ -42,14 +42,14 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         begins
     }
 
-    /// Rebuilt spindles that a superblock begun now makes present.
+    /// Returns the rebuilt spindles that a superblock begun now would make present.
     pub(super) fn promotable(&self) -> Vec<SpindleIndex> {
         let redo_start = self.driver.log.redo_start();
         let covered = self.rebuilt.iter().filter(|rebuilt| rebuilt.redo.0 < redo_start);
         covered.map(|rebuilt| rebuilt.spindle).collect()
     }
 
-    /// A superblock is durable: these spindles are present, unless they were lost again.
+    /// Makes spindles present after a durable superblock, unless they were lost again.
     pub(super) fn promote(&mut self, spindles: &[SpindleIndex]) {
         for &spindle in spindles {
             if let Some(at) = self.rebuilt.iter().position(|one| one.spindle == spindle) {
@@ -60,7 +60,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// A spindle is lost: its rebuild no longer counts.
+    /// Cancels the promotion of a lost spindle.
     pub(super) fn cancel_promotion(&mut self, spindle: SpindleIndex) {
         self.rebuilt.retain(|rebuilt| rebuilt.spindle != spindle);
         if let Some(committing) = &mut self.committing {
@@ -68,7 +68,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Writes the last superblock once more, with the present start of the redo log. No commit may be [in
+    /// Writes the last superblock once more, with the current start of the redo log. No commit may be [in
     /// progress](Self::is_committing).
     pub fn rewrite_superblock(&mut self) {
         self.begin_rewrite();
@@ -79,7 +79,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.committing = Some(PendingCommit::new(self.superblock.next(), false));
     }
 
-    /// Whether a superblock is being written.
+    /// Returns whether a superblock is being written.
     #[must_use]
     pub fn is_committing(&self) -> bool {
         self.committing.is_some()

@@ -10,16 +10,16 @@ use crate::data::Data;
 use crate::device::BLOCK_BYTES;
 use crate::format::LogLayout;
 
-/// The caller's name for a request; given back with the answer.
+/// The caller's identifier of a request, returned with the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
-/// A request of the host. Sectors have 512 bytes.
+/// A host request. Sectors have 512 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostRequest {
     /// Reads sectors of the LUN.
     Read(Range<u64>),
-    /// Writes whole sectors. Answered when they are safe.
+    /// Writes whole sectors. Answered when they are durable.
     Write {
         /// The first sector.
         first_sector: u64,
@@ -28,9 +28,9 @@ pub enum HostRequest {
     },
     /// Discards sectors. Blocks that they cover fully are unmapped, if the array can.
     Unmap(Range<u64>),
-    /// Makes sectors read as zeros, by unmapping blocks where that is possible.
+    /// Makes sectors read as zeros, by unmapping blocks where possible.
     Zero(Range<u64>),
-    /// Makes everything that was answered safe; it is safe already.
+    /// Makes everything that was answered durable; it already is.
     Flush,
     /// Asks which of these sectors are allocated.
     Allocation(Range<u64>),
@@ -43,11 +43,11 @@ pub enum Answer {
     Done,
     /// The data that was read.
     Bytes(Vec<u8>),
-    /// Runs of sectors: their lengths, and whether they are allocated. Sectors that are not read as zeros.
+    /// Runs of sectors: their lengths, and whether they are allocated. Unallocated sectors read as zeros.
     Allocation(Vec<(u64, bool)>),
 }
 
-/// Why a request was not done.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The range is empty, or exceeds the LUN.
@@ -57,7 +57,7 @@ pub enum RequestError {
         first: u64,
         /// The sector after the last.
         end: u64,
-        /// Sectors of the LUN.
+        /// Size of the LUN, in sectors.
         lun_sectors: u64,
     },
     /// Blocks that the request needs can be neither read nor recomputed.
@@ -68,7 +68,7 @@ pub enum RequestError {
     Stopped(String),
 }
 
-/// A piece of a request, as the array is given it.
+/// A piece of a request, as issued to the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     Read(Range<u64>),
@@ -80,7 +80,7 @@ pub(super) enum Piece {
         merge: usize,
         block: u64,
     },
-    /// A write that was completed to whole blocks, with their bytes.
+    /// A write completed to whole blocks, with their bytes.
     Completed {
         sectors: Range<u64>,
         bytes: Vec<u8>,
@@ -90,8 +90,8 @@ pub(super) enum Piece {
 /// The largest piece, in sectors: 1 MiB.
 const MOST_PIECE_SECTORS: u64 = 2_048;
 
-/// The size of pieces in sectors, if an empty half of the log has `room` accounted bytes. It is a power of two, so
-/// that pieces end at multiples of it. A half has room for at least one block.
+/// Returns the size of pieces in sectors, if an empty half of the log has `room` accounted bytes. It is a power of
+/// two, so that pieces end at multiples of it. A half has room for at least one block.
 pub(super) fn piece_sectors(room: u64) -> u64 {
     let blocks = room.saturating_sub(LogLayout::ACCOUNTED_RECORD_BYTES) / BLOCK_BYTES as u64;
     let most = blocks.max(1) * BLOCK_SECTORS;
@@ -110,7 +110,7 @@ pub(super) struct PendingRequest {
     piece_sectors: u64,
     pub(super) in_flight: usize,
     pub(super) failed: Option<RequestError>,
-    /// What a read has read so far.
+    /// The data that a read has collected so far.
     pub(super) bytes: Vec<u8>,
 }
 
@@ -139,8 +139,8 @@ impl PendingRequest {
         }
     }
 
-    /// How many pieces may be in flight: enough to keep the spindles busy, few enough that a huge request does not
-    /// take all memory.
+    /// Returns how many pieces may be in flight: enough to keep the spindles busy, few enough that a huge request
+    /// does not take all memory.
     pub(super) fn max_in_flight(&self) -> usize {
         match self.request {
             HostRequest::Read(_) | HostRequest::Write { .. } => 64,
@@ -148,7 +148,7 @@ impl PendingRequest {
         }
     }
 
-    /// The data of a piece of a write.
+    /// Returns the data of a piece of a write.
     pub(super) fn data_of(&self, sectors: &Range<u64>) -> Data {
         let bytes = (sectors.end - sectors.start) as usize * SECTOR_BYTES as usize;
         match &self.request {
@@ -160,7 +160,7 @@ impl PendingRequest {
         }
     }
 
-    /// Adds what a piece of a read has read.
+    /// Adds the data of a piece of a read.
     pub(super) fn add_read_data(&mut self, sectors: &Range<u64>, data: Data) {
         let HostRequest::Read(all) = &self.request else { return };
         if sectors == all {
@@ -172,7 +172,7 @@ impl PendingRequest {
         self.bytes[from..][..data.bytes().len()].copy_from_slice(data.bytes());
     }
 
-    /// The next piece; `None` if there are no more.
+    /// Returns the next piece, or `None` if there are no more.
     pub(super) fn next_piece(&mut self, supports_unmap: bool) -> Option<Piece> {
         loop {
             if self.next >= self.end {
@@ -192,7 +192,7 @@ impl PendingRequest {
                     (Some(Piece::Write(start..end)), end)
                 }
                 HostRequest::Unmap(_) => (Some(Piece::Unmap(blocks_start..blocks_end)), end),
-                // What is not a whole block is written.
+                // Partial blocks are written.
                 HostRequest::Zero(_) if start < blocks_start => {
                     (Some(Piece::Write(start..blocks_start)), blocks_start)
                 }
@@ -206,7 +206,7 @@ impl PendingRequest {
         }
     }
 
-    /// Whether nothing is left to do.
+    /// Returns whether nothing is left to do.
     pub(super) fn is_done(&self) -> bool {
         self.in_flight == 0 && (self.next >= self.end || self.failed.is_some())
     }

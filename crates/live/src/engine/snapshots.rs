@@ -6,7 +6,7 @@ use crate::format::{FEATURE_SNAPSHOTS, Snapshot, Superblock};
 
 impl<A: LiveArray> LiveArrayEngine<A> {
     /// Writes one more superblock, with these snapshots. `unpinned_blocks` blocks that only a deleted snapshot
-    /// referenced stay in use until the next consistency point. The labels say that the array has snapshots before
+    /// referenced stay in use until the next consistency point. The labels record that the array has snapshots before
     /// any superblock does. The array must be [caught up](Self::is_caught_up).
     pub fn write_snapshots(&mut self, snapshots: Vec<Snapshot>, unpinned_blocks: u64) {
         if !snapshots.is_empty() {

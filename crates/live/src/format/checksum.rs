@@ -1,11 +1,11 @@
-//! The entry of a checksum block: what identifies and verifies a data block.
+//! The entry of a checksum block, which identifies and verifies a data block.
 
 use strewn_array::{BlockContents, crc32c};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::{ArrayTag, Field, StripeSum};
 
-/// Bytes of an entry. Eight entries fill a sector, so that in a torn checksum block each entry is old or new.
+/// Size of an entry. Eight entries fill a sector, so that in a torn checksum block each entry is old or new.
 pub const ENTRY_BYTES: usize = 64;
 
 /// The version of the entry's layout; a new one comes with an incompatible feature or a new major version.
@@ -14,7 +14,7 @@ const ENTRY_VERSION: u8 = 1;
 /// The kind of an entry whose block was never written, in an initialized zone.
 const NEVER_WRITTEN: u8 = 6;
 
-/// The file that the LUN is.
+/// The number of the file that is the LUN.
 const LUN_FILE: u32 = 1;
 
 const DATA_CRC: Field = Field::new("data CRC-32C", 0, 4);
@@ -49,7 +49,7 @@ pub(super) const FIELDS: &[Field] = &[
     CRC,
 ];
 
-/// Where a block belongs. If its entry says otherwise, it was meant for another place.
+/// The address of a block. If its entry states another, it was meant for another place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockAddress {
     /// The array.
@@ -60,15 +60,15 @@ pub struct BlockAddress {
     pub dbn: Dbn,
 }
 
-/// What a writer stores with a block.
+/// Metadata that a writer stores with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockTag {
-    /// What it holds.
+    /// The block's contents.
     pub holds: BlockContents,
-    /// The number of the redo record that it was written with; 0 if there was none. For in-place parity that was
-    /// written without one, the number of a record at least as new as everything that the parity covers.
+    /// The number of the redo record that it was written with; 0 if there was none. In-place parity that was written
+    /// without one has the number of a record at least as new as everything that the parity covers.
     pub redo: u64,
-    /// For in-place parity, the sum of its stripe, if it is known.
+    /// The sum of its stripe, for in-place parity, if known.
     pub stripe_sum: Option<StripeSum>,
 }
 
@@ -79,7 +79,7 @@ impl From<BlockContents> for BlockTag {
 }
 
 impl BlockTag {
-    /// Kind, file, number, and whether the number is a stripe sum.
+    /// Encodes as kind, file, number, and whether there is a stripe sum.
     pub(super) fn to_numbers(self) -> (u8, u32, u64, bool) {
         let (kind, file, number) = holds_to_numbers(self.holds);
         match self.stripe_sum {
@@ -88,7 +88,7 @@ impl BlockTag {
         }
     }
 
-    /// What kind, file and number say, if anything.
+    /// Decodes kind, file and number; returns `None` if they are invalid.
     pub(super) fn of_numbers(kind: u8, file: u32, number: u64, has_sum: bool) -> Option<Self> {
         let number_of_holds = if has_sum { 0 } else { number };
         let holds = holds_of_numbers(kind, file, number_of_holds)?;
@@ -96,14 +96,14 @@ impl BlockTag {
     }
 }
 
-/// What is stored about a data block.
+/// The metadata stored for a data block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChecksumEntry {
     /// CRC-32C of its 4096 bytes.
     pub data_crc: u32,
-    /// Where it belongs.
+    /// Its address.
     pub place: BlockAddress,
-    /// What its writer stored with it.
+    /// The metadata that its writer stored with it.
     pub block_tag: BlockTag,
     /// The newest consistency point when it was written.
     pub checkpoint: u64,
@@ -120,7 +120,7 @@ pub enum EntryRead {
     Written(ChecksumEntry),
 }
 
-/// Why an entry is not valid.
+/// Why an entry is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadEntry {
     /// Its CRC-32C does not match.
@@ -129,7 +129,7 @@ pub enum BadEntry {
     /// It belongs to another array.
     #[error("the block is of another array")]
     OtherArray,
-    /// It belongs to another place of this array.
+    /// It belongs to another place in this array.
     #[error("the block belongs elsewhere: {0}, {1}")]
     OtherPlace(SpindleIndex, Dbn),
     /// Its version or kind is unknown.
@@ -137,7 +137,7 @@ pub enum BadEntry {
     Unknown,
 }
 
-/// How a [`BlockContents`] is written: kind, file, number. No kind is 0, so that no entry is all zeros.
+/// Encodes a [`BlockContents`] as kind, file and number. No kind is 0, so that no entry is all zeros.
 fn holds_to_numbers(holds: BlockContents) -> (u8, u32, u64) {
     match holds {
         BlockContents::Nothing => (1, 0, 0),
@@ -148,7 +148,7 @@ fn holds_to_numbers(holds: BlockContents) -> (u8, u32, u64) {
     }
 }
 
-/// The [`BlockContents`] of kind, file and number, if there is one.
+/// Decodes a [`BlockContents`] from kind, file and number; returns `None` if they are invalid.
 fn holds_of_numbers(kind: u8, file: u32, number: u64) -> Option<BlockContents> {
     match (kind, file) {
         (1, 0) => Some(BlockContents::Nothing),
@@ -175,7 +175,7 @@ impl ChecksumEntry {
         entry
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; ENTRY_BYTES] {
         let (kind, file, number, has_sum) = self.block_tag.to_numbers();
@@ -196,10 +196,10 @@ impl ChecksumEntry {
         entry
     }
 
-    /// The entry of the block at `place`.
+    /// Decodes the entry of the block at `place`.
     ///
     /// # Errors
-    /// Where the entry vouches for no block, or not for the one at `place`.
+    /// If the entry is invalid, or belongs to a place other than `place`.
     pub fn decode(
         entry: &[u8; ENTRY_BYTES],
         place: BlockAddress,

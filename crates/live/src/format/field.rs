@@ -1,13 +1,13 @@
-//! A field of a structure: where it lies, and its value.
+//! A field of a structure: its place, and access to its value.
 
 /// A field: its place within its structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
     /// Its name, as in `docs/format.md`.
     pub name: &'static str,
-    /// Bytes before it.
+    /// Its offset in bytes.
     pub offset: usize,
-    /// Bytes it has.
+    /// Its size in bytes.
     pub bytes: usize,
 }
 
@@ -16,7 +16,7 @@ impl Field {
         Self { name, offset, bytes }
     }
 
-    /// Its bytes in `structure`.
+    /// Returns its bytes in `structure`.
     pub(super) fn of(self, structure: &[u8]) -> &[u8] {
         &structure[self.offset..self.offset + self.bytes]
     }
@@ -25,7 +25,7 @@ impl Field {
         &mut structure[self.offset..self.offset + self.bytes]
     }
 
-    /// Its bytes as an array; the field must have as many.
+    /// Returns its bytes as an array; the field must have size `N`.
     pub(super) fn array<const N: usize>(self, structure: &[u8]) -> [u8; N] {
         let mut value = [0; N];
         value.copy_from_slice(self.of(structure));

@@ -1,4 +1,4 @@
-//! Who is who: arrays and their members.
+//! The identities of arrays and their members.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ pub struct Identity(pub [u8; 16]);
 pub struct ArrayTag(pub [u8; 8]);
 
 impl Identity {
-    /// An identity of these random bytes, marked as a random UUID (version 4).
+    /// Returns an identity of these random bytes, marked as a random UUID (version 4).
     #[must_use]
     pub fn from_random(mut bytes: [u8; 16]) -> Self {
         bytes[6] = bytes[6] & 0x0f | 0x40;
@@ -20,7 +20,7 @@ impl Identity {
         Self(bytes)
     }
 
-    /// What stands for it where sixteen bytes are too many.
+    /// Returns the short form, for places where sixteen bytes are too many.
     #[must_use]
     pub fn tag(self) -> ArrayTag {
         let mut tag = [0; 8];
@@ -47,7 +47,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// Why a text is no identity.
+/// A text that is no identity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is no UUID: 32 hexadecimal digits, with or without hyphens")]
 pub struct NotAnIdentity(String);

@@ -1,4 +1,4 @@
-//! The label: which array a device belongs to, and the other members.
+//! The label: identifies a device's array, and the array's members.
 
 use strewn_array::crc32c;
 
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::device::{Buffer, DeviceIndex};
 
-/// Members that a label has room for.
+/// Most members in a label.
 pub const MAXIMUM_MEMBERS: usize = 64;
 
-/// Bytes that a label has for the array's configuration.
+/// Size of the space for the array's configuration in a label, in bytes.
 pub const MAXIMUM_CONFIGURATION_BYTES: usize = 2048;
 
 const WHAT: &str = "label";
@@ -81,43 +81,43 @@ pub enum DeviceKind {
 /// The state of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MemberState {
-    /// It holds everything that it should.
+    /// It holds all of its data.
     Present,
     /// It failed or is missing. If it returns, it must not be read.
     Failed,
-    /// It replaced a failed member, and holds a part of what it should.
+    /// It replaced a failed member, and holds only a part of its data.
     Rebuilding,
 }
 
-/// A spindle of the array.
+/// A spindle of the array, as its label lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
-    /// Whose label has it as its own identity.
+    /// The identity in the spindle's own label.
     pub identity: Identity,
-    /// How it is.
+    /// Its state.
     pub state: MemberState,
 }
 
 /// A label. All devices of an array have the same label, except `own`, `position`, `kind` and `device_blocks`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
-    /// The version of the format that wrote it; one that is encoded gets [`FORMAT`].
+    /// The version of the format that wrote it; encoding sets [`FORMAT`].
     pub version: Version,
-    /// Bits of what a program must know to read the array.
+    /// Features that a program must know to read the array, as bits.
     pub incompatible_features: u64,
-    /// Bits of what a program may ignore.
+    /// Features that a program may ignore, as bits.
     pub compatible_features: u64,
-    /// The array.
+    /// Identity of the array.
     pub array: Identity,
-    /// This device.
+    /// Identity of this device.
     pub own: Identity,
     /// The spindle's number, from 0; 0 for the log.
     pub position: u16,
-    /// What the device is.
+    /// The role of the device.
     pub kind: DeviceKind,
-    /// Raised by every change of membership: of labels that differ, the one with the highest sequence is right.
+    /// Raised by every change of membership: if labels differ, the one with the highest sequence is valid.
     pub sequence: u64,
-    /// Blocks of 4 KiB of this device that are in use, including the label's second copy, which is the last of them.
+    /// Blocks of 4 KiB in use on this device, including the label's second copy, which is the last of them.
     pub device_blocks: u64,
     /// Blocks of each half of the log; 0 without one.
     pub log_half_blocks: u64,
@@ -127,7 +127,7 @@ pub struct Label {
     pub members: Vec<Member>,
     /// The log device, if the array has one.
     pub log: Option<Identity>,
-    /// The array's configuration, in TOML; at most [`MAXIMUM_CONFIGURATION_BYTES`]. Not looked at here.
+    /// The array's configuration, in TOML; at most [`MAXIMUM_CONFIGURATION_BYTES`]. Not parsed here.
     pub configuration: String,
 }
 
@@ -135,7 +135,7 @@ impl Label {
     /// Encodes it as a block.
     ///
     /// # Errors
-    /// Where the label has no room for members or configuration.
+    /// If members or configuration do not fit.
     pub fn encode(&self) -> Result<Buffer, FormatError> {
         let configuration = self.configuration.as_bytes();
         if configuration.len() > MAXIMUM_CONFIGURATION_BYTES {
@@ -166,7 +166,7 @@ impl Label {
         DEVICE_BLOCKS.put(block, &self.device_blocks.to_le_bytes());
         LOG_HALF.put(block, &self.log_half_blocks.to_le_bytes());
         LOG_REDO.put(block, &self.redo_half_blocks.to_le_bytes());
-        // Both lengths are within the limits above.
+        // Both lengths are within the limits checked above.
         MEMBERS.put(block, &(self.members.len() as u16).to_le_bytes());
         CONFIGURATION_LENGTH.put(block, &(configuration.len() as u16).to_le_bytes());
         let (identities, _) = MEMBER_IDENTITIES.of_mut(block).as_chunks_mut::<16>();
@@ -186,14 +186,14 @@ impl Label {
         Ok(buffer)
     }
 
-    /// Where things are on the log device.
+    /// Returns the layout of the log device.
     #[must_use]
     pub fn log_layout(&self) -> LogLayout {
         LogLayout { redo_half_blocks: self.redo_half_blocks, half_blocks: self.log_half_blocks }
     }
 
-    /// The label of each device that is present: the spindles that did not fail, by position, then the log. This
-    /// label must be a spindle's, for the size of the others.
+    /// Returns the label of each device that is present: the spindles that did not fail, by position, then the log.
+    /// This label must be a spindle's, because it sets the size of the others.
     #[must_use]
     pub fn of_devices(&self) -> Vec<(DeviceIndex, Self)> {
         let mut all = Vec::new();
@@ -212,10 +212,10 @@ impl Label {
         all
     }
 
-    /// The label in a block of 4 KiB.
+    /// Decodes the label in a block of 4 KiB.
     ///
     /// # Errors
-    /// Where there is none, or none that this program reads: see [`FormatError`].
+    /// If there is no label, or this program cannot read it: see [`FormatError`].
     pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
         let version = check_block(WHAT, block, (MAGIC, MAGIC_BYTES), (MAJOR, MINOR), CRC)?;
         let unknown = INCOMPATIBLE.u64(block) & !KNOWN_INCOMPATIBLE_FEATURES;
@@ -266,11 +266,11 @@ impl Label {
         })
     }
 
-    /// The label of a device from its two copies: the one with the higher sequence, if both are valid.
+    /// Returns the label of a device from its two copies: the one with the higher sequence, if both are valid.
     ///
     /// # Errors
-    /// If neither is valid: what is wrong with the first copy. But a copy of another version or with unknown features
-    /// is never ignored.
+    /// If neither is valid: the problem of the first copy. But a copy of another version or with unknown features is
+    /// never ignored.
     pub fn of_copies(first: &[u8], second: &[u8]) -> Result<Self, FormatError> {
         match (Self::decode(first), Self::decode(second)) {
             (Ok(first), Ok(second)) if second.sequence > first.sequence => Ok(second),

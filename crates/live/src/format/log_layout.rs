@@ -1,4 +1,4 @@
-//! Where things lie on the log device.
+//! The layout of the log device.
 
 use strewn_base::{ROW_STRIPES, SECTOR_BYTES};
 
@@ -24,20 +24,20 @@ impl LogLayout {
     /// Bytes that every record is accounted with, beyond its data rounded up to 512: see [`Self::accounted_bytes`].
     pub const ACCOUNTED_RECORD_BYTES: u64 = 4160;
 
-    /// What a record with `data_bytes` counts against the capacity of a half.
+    /// Returns the accounted size of a record with `data_bytes`, which counts against the capacity of a half.
     #[must_use]
     pub fn accounted_bytes(data_bytes: u64) -> u64 {
         Self::ACCOUNTED_RECORD_BYTES + data_bytes.next_multiple_of(SECTOR_BYTES)
     }
 
-    /// A log whose halves each take records that are accounted with `half_bytes` in sum, however they fall into groups,
-    /// for an array of `spindles` spindles.
+    /// Returns a layout for `spindles` spindles whose halves each take records of `half_bytes` accounted bytes in
+    /// total, however the records are grouped.
     ///
     /// A half of `half_bytes`, in whole blocks, suffices. Let a half have groups g = 1..G, of records with data d. A
-    /// record takes 64 + d bytes (d, rounded up to 512, is a multiple of 64), and a group is padded to 4096, which adds
-    /// at most 4096 - 64 bytes because all records are multiples of 64. No group is empty, so there are at most as many
-    /// groups as records, and the half has used at most the sum over its records of 64 + d + 4032, which is less than
-    /// the sum of 4160 + d: what they are accounted with. That holds after every group, thus for the last, too.
+    /// record takes 64 + d bytes (d, rounded up to 512, is a multiple of 64), and a group is padded to 4096, which
+    /// adds at most 4096 - 64 bytes because all records are multiples of 64. No group is empty, so there are at most
+    /// as many groups as records, and the half uses at most the sum over its records of 64 + d + 4032, which is less
+    /// than the sum of 4160 + d, their accounted size. This holds after every group, thus also for the last.
     ///
     /// A half of the redo area takes four of the largest redo records: a tetris of 64 stripes on all spindles.
     #[must_use]
@@ -51,26 +51,26 @@ impl LogLayout {
         }
     }
 
-    /// Blocks of the device that are in use, both copies of the label included.
+    /// Returns the number of blocks in use on the device, including both copies of the label.
     #[must_use]
     pub fn device_blocks(&self) -> u64 {
         FIRST_AREA_BLOCK + 2 * (self.redo_half_blocks + self.half_blocks) + SECOND_LABEL_BLOCKS
     }
 
-    /// What a half takes, in accounted bytes.
+    /// Returns the capacity of a half, in accounted bytes.
     #[must_use]
     pub fn half_bytes(&self) -> u64 {
         self.half_blocks * BLOCK_BYTES as u64
     }
 
-    /// The first byte of each half for host records.
+    /// Returns the first byte of each half for host records.
     #[must_use]
     pub fn halves(&self) -> [u64; 2] {
         let first = FIRST_AREA_BLOCK + 2 * self.redo_half_blocks;
         [first, first + self.half_blocks].map(|block| block * BLOCK_BYTES as u64)
     }
 
-    /// The first byte of each half of the redo area.
+    /// Returns the first byte of each half of the redo area.
     #[must_use]
     pub fn redo_halves(&self) -> [u64; 2] {
         [FIRST_AREA_BLOCK, FIRST_AREA_BLOCK + self.redo_half_blocks]

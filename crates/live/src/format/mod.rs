@@ -1,8 +1,8 @@
 //! The on-disk format of an array's devices: codecs without I/O.
 //!
-//! `docs/format.md` has the same as tables, with the reasons; a test compares them with [`TABLES`]. All numbers are
-//! little endian. Every structure begins with a magic number and a version and has a CRC-32C over itself, except a
-//! checksum entry, which has 64 bytes and carries its array's tag.
+//! `docs/format.md` presents the format as tables, with the reasons; a test compares them with [`TABLES`]. All
+//! numbers are little endian. Every structure begins with a magic number and a version and has a CRC-32C over itself,
+//! except a checksum entry, which has 64 bytes and carries its array's tag.
 
 use strewn_array::crc32c;
 
@@ -71,8 +71,10 @@ impl fmt::Display for Version {
 }
 
 impl Version {
+    /// Checks that this program can read the version.
+    ///
     /// # Errors
-    /// [`FormatError::Older`] and [`FormatError::Newer`] where this program does not read it.
+    /// [`FormatError::Older`] or [`FormatError::Newer`] if it cannot.
     fn check(self, what: &'static str) -> Result<(), FormatError> {
         match self.major.cmp(&FORMAT.major) {
             std::cmp::Ordering::Less => Err(FormatError::Older { what, found: self }),
@@ -91,7 +93,6 @@ pub enum FormatError {
         /// The structure.
         what: &'static str,
     },
-    /// Written by a program before this one.
     #[error(
         "the {what} is of format {found}, older than format {FORMAT} that this program reads: use the Strewn of then"
     )]
@@ -102,7 +103,6 @@ pub enum FormatError {
         /// Its version.
         found: Version,
     },
-    /// Written by a program after this one.
     #[error(
         "the {what} is of format {found}, newer than format {FORMAT} that this program reads: use a newer Strewn"
     )]
@@ -113,22 +113,22 @@ pub enum FormatError {
         /// Its version.
         found: Version,
     },
-    /// Some of its incompatible features are not known here.
+    /// It has incompatible features that this program does not know.
     #[error(
         "the {what} has features that this program does not know (bits {unknown:#x}): use a newer Strewn"
     )]
     UnknownFeatures {
         /// The structure.
         what: &'static str,
-        /// The bits that are not known.
+        /// The unknown bits.
         unknown: u64,
     },
-    /// The CRC-32C is not that of the bytes.
+    /// The CRC-32C does not match the bytes.
     #[error("the {what} is damaged: it has CRC-32C {stored:08x}, its bytes have {computed:08x}")]
     Damaged {
         /// The structure.
         what: &'static str,
-        /// The CRC-32C that it has.
+        /// The CRC-32C stored in it.
         stored: u32,
         /// The CRC-32C of its bytes.
         computed: u32,
@@ -145,7 +145,7 @@ pub enum FormatError {
     },
 }
 
-/// Every structure by the title of its table in `docs/format.md`, with its length in bytes and its fields in order.
+/// Every structure by the title of its table in `docs/format.md`, with its size in bytes and its fields in order.
 pub const TABLES: &[(&str, usize, &[Field])] = &[
     ("Label", crate::device::BLOCK_BYTES, label::FIELDS),
     ("Superblock", crate::device::BLOCK_BYTES, superblock::FIELDS),
@@ -156,8 +156,8 @@ pub const TABLES: &[(&str, usize, &[Field])] = &[
     ("Redo descriptor", REDO_DESCRIPTOR_BYTES, redo::FIELDS),
 ];
 
-/// The common head of a label and a superblock: looks at magic, version and CRC, in this order, so that another version
-/// is called that and not damage.
+/// Checks the common head of a label and a superblock: magic, version and CRC, in this order, so that another version
+/// is reported as such and not as damage.
 fn check_block(
     what: &'static str,
     block: &[u8],

@@ -5,7 +5,7 @@ use strewn_base::SECTOR_BYTES;
 
 use super::{ArrayTag, FORMAT, Field};
 
-/// Bytes of a record's header; its data follows.
+/// Size of a record's header; its data follows.
 pub const RECORD_HEADER_BYTES: usize = 64;
 
 /// Records begin at multiples of this many bytes, with zeros in between.
@@ -35,19 +35,19 @@ pub enum RecordKind {
     Write {
         /// The first sector (of 512 bytes) of the LUN.
         first_sector: u64,
-        /// How many sectors.
+        /// Number of sectors.
         sectors: u64,
     },
     /// An unmap of a range of the LUN, which reads as zeros from then on. It has no data.
     Unmap {
         /// The first sector (of 512 bytes) of the LUN.
         first_sector: u64,
-        /// How many sectors.
+        /// Number of sectors.
         sectors: u64,
     },
     /// Block writes that must be atomic. The data is encoded by [`encode_redo`](super::encode_redo).
     Redo {
-        /// The first redo record that is still needed: what earlier ones wrote is safe.
+        /// The first redo record that is still needed: the writes of earlier ones are durable.
         needed_from: u64,
     },
 }
@@ -55,27 +55,27 @@ pub enum RecordKind {
 /// The header of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// Its number in its stream (host records or redo records): from 1, rising, never reused.
+    /// Its number in its stream (host records or redo records): starts at 1, rises, and is never reused.
     pub sequence: u64,
     /// The number of the previous record of its stream: one less, unless a recovery lies between.
     pub follows: u64,
-    /// All records of its stream up to this number were durable when it was made. If one of them is missing that no
-    /// superblock covers, the device has lost it.
+    /// All records of its stream up to this number were durable when it was created. If one of them is missing that
+    /// no superblock covers, the device has lost it.
     pub durable: u64,
-    /// What it is about.
+    /// Its kind.
     pub kind: RecordKind,
-    /// Bytes of its data.
+    /// Size of its data.
     pub data_bytes: u32,
 }
 
 impl RecordHeader {
-    /// Bytes of a record on the log device, with what makes it a multiple of [`RECORD_ALIGNMENT`].
+    /// Returns the size of a record on the log device, padded to a multiple of [`RECORD_ALIGNMENT`].
     #[must_use]
     pub fn record_bytes(data_bytes: usize) -> usize {
         RECORD_HEADER_BYTES + data_bytes.next_multiple_of(RECORD_ALIGNMENT)
     }
 
-    /// Its bytes, with the CRC-32C of itself and of `data`, of which it must have the length.
+    /// Encodes the header, with the CRC-32C of itself and of `data`, whose length must match.
     #[must_use]
     pub fn encode(&self, tag: ArrayTag, data: &[u8]) -> [u8; RECORD_HEADER_BYTES] {
         assert_eq!(self.data_bytes as usize, data.len());
@@ -100,8 +100,8 @@ impl RecordHeader {
         header
     }
 
-    /// What the first bytes of a record of the array `tag` say; nothing where there is none. Whether it is whole says
-    /// [`is_whole`](Self::is_whole) alone.
+    /// Decodes the header of a record of the array `tag`; returns `None` if there is none. Only
+    /// [`is_whole`](Self::is_whole) tells whether the record is complete.
     #[must_use]
     pub fn decode(header: &[u8; RECORD_HEADER_BYTES], tag: ArrayTag) -> Option<Self> {
         let is_ours = MAGIC.of(header) == MAGIC_BYTES
@@ -123,7 +123,7 @@ impl RecordHeader {
         (is_ours && in_order).then_some(Self { sequence, follows, durable, kind, data_bytes })
     }
 
-    /// Whether `header` has the CRC-32C of itself and `data`, so that the whole record was written.
+    /// Returns whether `header` has the CRC-32C of itself and `data`, so that the whole record was written.
     #[must_use]
     pub fn is_whole(header: &[u8; RECORD_HEADER_BYTES], data: &[u8]) -> bool {
         CRC.u32(header) == crc32c_of_parts([&header[..CRC.offset], data])

@@ -1,11 +1,11 @@
-//! The data of a redo record: block writes, first what each is, then their bytes.
+//! The data of a redo record: block writes, first their descriptors, then their bytes.
 
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::{BlockTag, Field};
 use crate::device::BLOCK_BYTES;
 
-/// Bytes that say what one block of a redo record is.
+/// Size of the descriptor of one block of a redo record.
 pub const REDO_DESCRIPTOR_BYTES: usize = 32;
 
 const SPINDLE: Field = Field::new("spindle", 0, 2);
@@ -18,39 +18,39 @@ const RESERVED: Field = Field::new("reserved", 24, 8);
 
 pub(super) const FIELDS: &[Field] = &[SPINDLE, KIND, SUM_PRESENT, FILE, DBN, NUMBER, RESERVED];
 
-/// A write of whole blocks that follow each other on a spindle, for a redo record.
+/// A write of consecutive whole blocks on a spindle, for a redo record.
 #[derive(Debug, Clone)]
 pub struct RedoWrite<'a> {
-    /// Which spindle.
+    /// The spindle.
     pub spindle: SpindleIndex,
     /// The first block.
     pub first: Dbn,
-    /// What is kept beside each block, but for the record, which is this one.
+    /// The tag of each block, except the record number, which is this record's.
     pub block_tags: &'a [BlockTag],
-    /// Their bytes, as they lie: 4096 for each of `kept`.
+    /// The data, in parts: 4096 bytes for each of `block_tags`.
     pub bytes: Vec<&'a [u8]>,
 }
 
-/// A block of a redo record that was read.
+/// A block read from a redo record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedoBlock {
-    /// Which spindle.
+    /// The spindle.
     pub spindle: SpindleIndex,
-    /// Which block of it.
+    /// The block on the spindle.
     pub dbn: Dbn,
-    /// What is kept beside it.
+    /// Its tag.
     pub block_tag: BlockTag,
     /// Its 4096 bytes.
     pub bytes: Vec<u8>,
 }
 
-/// Bytes of the data of a redo record of `blocks` blocks.
+/// Returns the data size of a redo record of `blocks` blocks, in bytes.
 #[must_use]
 pub const fn redo_data_bytes(blocks: usize) -> usize {
     blocks * (REDO_DESCRIPTOR_BYTES + BLOCK_BYTES)
 }
 
-/// Puts the data of a redo record behind what is in `into`.
+/// Appends the data of a redo record to `into`.
 pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
     for write in writes {
         for (dbn, block_tag) in (write.first.0..).zip(write.block_tags) {
@@ -72,7 +72,7 @@ pub fn encode_redo(writes: &[RedoWrite<'_>], into: &mut Vec<u8>) {
     }
 }
 
-/// The blocks of the data of redo record `record`; nothing where it is none.
+/// Decodes the blocks of redo record `record`; returns `None` if `data` is invalid.
 #[must_use]
 pub fn decode_redo(record: u64, data: &[u8]) -> Option<Vec<RedoBlock>> {
     if !data.len().is_multiple_of(redo_data_bytes(1)) {

@@ -1,4 +1,4 @@
-//! What a superblock has of a snapshot: its name, and what leads to its blocks.
+//! A superblock's entry for a snapshot: its name, and the root of its blocks.
 
 use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_raid::Vbn;
@@ -7,13 +7,13 @@ use super::{Field, FormatError};
 
 const WHAT: &str = "snapshot";
 
-/// The most snapshots of an array.
+/// Most snapshots of an array.
 pub const MAXIMUM_SNAPSHOTS: usize = 31;
 
-/// The most bytes of a snapshot's name.
+/// Longest name of a snapshot, in bytes.
 pub const MAXIMUM_SNAPSHOT_NAME_BYTES: usize = 64;
 
-/// Bytes of an entry.
+/// Size of an entry, in bytes.
 pub(super) const ENTRY_BYTES: usize = 112;
 
 const NAME: Field = Field::new("name", 0, MAXIMUM_SNAPSHOT_NAME_BYTES);
@@ -27,22 +27,22 @@ const RESERVED: Field = Field::new("reserved", 93, 19);
 pub(super) const FIELDS: &[Field] =
     &[NAME, CHECKPOINT, TAKEN, INODE_VBN, INODE_CRC, INODE_PRESENT, RESERVED];
 
-/// A LUN as it was at a consistency point.
+/// The LUN as of a consistency point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Its name, of [`MAXIMUM_SNAPSHOT_NAME_BYTES`] bytes at most.
+    /// Its name, of at most [`MAXIMUM_SNAPSHOT_NAME_BYTES`] bytes.
     pub name: String,
-    /// The consistency point whose superblock was the last when it was taken.
+    /// The consistency point of the last superblock when it was taken.
     pub checkpoint: u64,
-    /// When that was, in seconds since 1970 (UTC).
+    /// When it was taken, in seconds since 1970 (UTC).
     pub taken_unix_seconds: u64,
-    /// What leads to its blocks; nothing of a LUN that was never written.
+    /// The pointer to its inode; `None` for a LUN that was never written.
     pub inode: Option<Pointer>,
 }
 
 impl Snapshot {
     pub(super) fn put(&self, entry: &mut [u8]) {
-        // Whoever makes one has looked at the name.
+        // The creator of the snapshot has checked the name.
         let name = self.name.as_bytes();
         let length = name.len().min(MAXIMUM_SNAPSHOT_NAME_BYTES);
         NAME.of_mut(entry)[..length].copy_from_slice(&name[..length]);

@@ -56,47 +56,47 @@ pub(super) const FIELDS: &[Field] = &[
     CRC,
 ];
 
-/// A superblock. Every spindle that is present has the same one.
+/// A superblock. All spindles that are present have the same one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Superblock {
-    /// The array.
+    /// Identity of the array.
     pub array: Identity,
     /// The number of the consistency point: one more than the last. Its parity selects the slot.
     pub checkpoint: u64,
-    /// The first host record of the log that it does not cover.
+    /// The first host record in the log that it does not cover.
     pub log_start: u64,
-    /// The first redo record of the log whose block writes it may not cover.
+    /// The first redo record in the log whose block writes it may not cover.
     pub redo_start: u64,
-    /// Leads to everything else.
+    /// The root, which leads to everything else.
     pub root: Root,
     /// The sequence of the labels when it was written.
     pub label_sequence: u64,
-    /// Whether the array was shut down with it: nothing was written after it.
+    /// Whether the array was shut down with it, so that nothing was written after it.
     pub clean: bool,
     /// The snapshots, in the order in which they were taken; at most [`MAXIMUM_SNAPSHOTS`].
     pub snapshots: Vec<Snapshot>,
 }
 
 impl Superblock {
-    /// The superblock after this one, with the same contents, of an array that is running.
+    /// Returns the next superblock, with the same contents, of a running array.
     #[must_use]
     pub fn next(&self) -> Self {
         Self { checkpoint: self.checkpoint + 1, clean: false, ..self.clone() }
     }
 
-    /// The pointer to the root block, if there is one.
+    /// Returns the pointer to the root block, if there is one.
     #[must_use]
     pub fn root_pointer(&self) -> Option<Pointer> {
         self.root.block.map(|(vbn, checksum)| Pointer { vbn, checksum })
     }
 
-    /// The device block it goes to.
+    /// Returns the device block that it goes to.
     #[must_use]
     pub fn slot(&self) -> u64 {
         SUPERBLOCK_SLOTS[(self.checkpoint % 2) as usize]
     }
 
-    /// The block with it.
+    /// Encodes it as a block.
     #[must_use]
     pub fn encode(&self) -> Buffer {
         let mut buffer = Buffer::zeroed(1);
@@ -127,10 +127,10 @@ impl Superblock {
         buffer
     }
 
-    /// The superblock in a block of 4 KiB.
+    /// Decodes the superblock in a block of 4 KiB.
     ///
     /// # Errors
-    /// Where there is none, or none that this program reads: see [`FormatError`].
+    /// If there is no superblock, or this program cannot read it: see [`FormatError`].
     pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
         check_block(WHAT, block, (MAGIC, MAGIC_BYTES), (MAJOR, MINOR), CRC)?;
         let root =
@@ -154,7 +154,7 @@ impl Superblock {
         })
     }
 
-    /// The newest valid superblock of `array` in the slots of its spindles.
+    /// Returns the newest valid superblock of `array` in the slots of its spindles.
     pub fn newest<'a>(slots: impl IntoIterator<Item = &'a [u8]>, array: Identity) -> Option<Self> {
         let good = slots.into_iter().filter_map(|slot| Self::decode(slot).ok());
         good.filter(|superblock| superblock.array == array)

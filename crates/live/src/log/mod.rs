@@ -1,8 +1,7 @@
-//! The NVRAM log on a device: what was acknowledged and is not on the spindles yet, and writes that must be atomic.
+//! The NVRAM log on a device: acknowledged writes that are not on the spindles yet, and writes that must be atomic.
 //!
-//! A [`Log`] does no I/O: it says through [`Log::take_ios`] which I/Os its device should do, and learns their outcome
-//! through [`Log::done`]. Host records and redo records are two streams, each with two halves of its own on the
-//! device:
+//! A [`Log`] does no I/O: it issues its device's I/Os through [`Log::take_ios`], and learns their outcome through
+//! [`Log::done`]. Host records and redo records are two streams, each with its own two halves on the device:
 //!
 //! - A host write or unmap is appended, and may be acknowledged once it is durable. When a consistency point begins,
 //!   the stream switches to the other half ([`Log::switch_half`]); when its superblock is durable, the previous half
@@ -12,9 +11,9 @@
 //!
 //! Records that are appended while others are being written go out together as the next group. Several groups of a
 //! stream may be in flight, all of them in one half. A record counts as durable once it and all records before it
-//! are: recovery finds no record behind a torn one.
+//! are, because recovery finds no record after a torn one.
 //!
-//! [`read_log`] finds what the log holds after a crash.
+//! [`read_log`] reads what the log holds after a crash.
 
 mod recovery;
 mod redo;
@@ -49,7 +48,7 @@ pub struct Numbering {
 }
 
 impl LogStart {
-    /// A log that never held a record.
+    /// A log that never had a record.
     pub const NEW: Self = Self { host: Numbering::NEW, redo: Numbering::NEW };
 }
 
@@ -57,30 +56,30 @@ impl Numbering {
     const NEW: Self = Self { next: 1, last: 0 };
 }
 
-/// A redo record, by its number in its stream.
+/// A redo record, identified by its number in its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RedoToken(pub u64);
 
 /// How much of the log is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Durable {
-    /// All host records up to this number; 0 for none. Records from before a recovery count as durable.
+    /// All host records up to this number are durable; 0 for none. Records from before a recovery count as durable.
     pub host: u64,
-    /// All redo records up to this one.
+    /// All redo records up to this one are durable.
     pub redo: RedoToken,
 }
 
-/// A half has no room for another record, by its accounting.
+/// A half has no room for another record, in accounted bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the log's half takes {capacity} accounted bytes, and the record would make it {needed}")]
 pub struct HalfFull {
-    /// Accounted bytes that the half takes.
+    /// Capacity of the half, in accounted bytes.
     pub capacity: u64,
-    /// Accounted bytes with the record.
+    /// Accounted bytes needed with the record.
     pub needed: u64,
 }
 
-/// The other half was not released yet.
+/// The other half is not released yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the log's other half has records that no safe consistency point covers")]
 pub struct HalfInUse;
@@ -102,8 +101,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// The log on `device`. Both halves count as free: a durable superblock must cover what [`read_log`] recovered
-    /// before anything is appended.
+    /// Returns a log on `device`. Both halves count as free: a durable superblock must cover what [`read_log`]
+    /// recovered before anything is appended.
     #[must_use]
     pub fn new(device: DeviceIndex, layout: LogLayout, tag: ArrayTag, start: LogStart) -> Self {
         let host = layout.halves().map(|offset| Area { offset, bytes: layout.half_bytes() });
@@ -122,45 +121,45 @@ impl Log {
         }
     }
 
-    /// The device of the log. Its completions go to [`Self::done`].
+    /// Returns the device of the log. Its completions go to [`Self::done`].
     #[must_use]
     pub fn device(&self) -> DeviceIndex {
         self.device
     }
 
-    /// The number of the next host record: the `log_start` of a consistency point that begins now.
+    /// Returns the number of the next host record: the `log_start` of a consistency point that begins now.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
         self.host.next_sequence()
     }
 
-    /// The number of the last host record, durable or not; 0 if there never was one.
+    /// Returns the number of the last host record, durable or not; 0 if there never was one.
     #[must_use]
     pub fn last_sequence(&self) -> u64 {
         self.host.last_sequence()
     }
 
-    /// Why the log has failed, if it has. A failed log accepts records, but none becomes durable.
+    /// Returns why the log has failed, if it has. A failed log accepts records, but none becomes durable.
     #[must_use]
     pub fn failed(&self) -> Option<&IoError> {
         self.failed.as_ref()
     }
 
-    /// Appends a host write of `data` at sector `first_sector` of the LUN, and gives its number. It may be
+    /// Appends a host write of `data` at sector `first_sector` of the LUN, and returns its number. It may be
     /// acknowledged once [`Durable::host`] reaches that.
     ///
     /// # Errors
-    /// Where the half has no room by the rule of [`LogLayout::accounted_bytes`].
+    /// If the half has no room by the rule of [`LogLayout::accounted_bytes`].
     ///
     /// # Panics
-    /// Where `data` is no multiple of 512 bytes, or has 4 GiB.
+    /// If `data` is not a multiple of 512 bytes, or has 4 GiB.
     pub fn append_write(&mut self, first_sector: u64, data: &[u8]) -> Result<u64, HalfFull> {
         assert!(data.len().is_multiple_of(SECTOR_BYTES as usize), "a host writes whole sectors");
         let sectors = data.len() as u64 / SECTOR_BYTES;
         self.append_host(RecordKind::Write { first_sector, sectors }, data)
     }
 
-    /// Appends an unmap of `sectors` sectors of the LUN from `first_sector` on, and gives its number.
+    /// Appends an unmap of `sectors` sectors of the LUN from `first_sector` on, and returns its number.
     ///
     /// # Errors
     /// As [`append_write`](Self::append_write).
@@ -178,22 +177,22 @@ impl Log {
         Ok(self.host.append(self.tag, kind, data))
     }
 
-    /// The capacity of a half, in accounted bytes.
+    /// Returns the capacity of a half, in accounted bytes.
     #[must_use]
     pub fn half_bytes(&self) -> u64 {
         self.layout.half_bytes()
     }
 
-    /// The room left in the current half, in accounted bytes.
+    /// Returns the room left in the current half, in accounted bytes.
     #[must_use]
     pub fn room(&self) -> u64 {
         self.layout.half_bytes() - self.accounted
     }
 
-    /// Switches to the other half, because a consistency point begins that covers everything before.
+    /// Switches to the other half, because a consistency point begins that covers everything before it.
     ///
     /// # Errors
-    /// Where the other half was not released.
+    /// If the other half was not released.
     pub fn switch_half(&mut self) -> Result<(), HalfInUse> {
         if self.other_half_in_use {
             return Err(HalfInUse);
@@ -204,33 +203,33 @@ impl Log {
         Ok(())
     }
 
-    /// Releases the previous half: a superblock whose `log_start` is behind its records is durable.
+    /// Releases the previous half: a superblock is durable whose `log_start` is after its records.
     pub fn release(&mut self) {
         self.other_half_in_use = false;
     }
 
     /// Appends a redo record of `writes`. None of them may be sent to its spindle before [`Durable::redo`] reaches
-    /// what this gives. A recovery applies the record unless a durable superblock has a higher `redo_start`.
+    /// the returned token. A recovery applies the record unless a durable superblock has a higher `redo_start`.
     ///
     /// # Panics
-    /// Where the record has more blocks than 64 stripes of the spindles that the layout was made for.
+    /// If the record has more blocks than 64 stripes of the spindles that the layout was made for.
     pub fn append_redo(&mut self, writes: &[RedoWrite<'_>]) -> RedoToken {
         RedoToken(self.redo.append(self.tag, writes))
     }
 
-    /// All block writes of a redo record are complete, or will never be: a flush now makes them safe.
+    /// Notes that all block writes of a redo record are complete, or will never be: a flush now makes them durable.
     pub fn redo_written(&mut self, token: RedoToken) {
         self.redo.written(token.0);
     }
 
-    /// The number of the first redo record whose block writes are not all complete: the `redo_start` of a superblock
+    /// Returns the number of the first redo record with incomplete block writes: the `redo_start` of a superblock
     /// that is written after a flush that begins now.
     #[must_use]
     pub fn redo_start(&self) -> u64 {
         self.redo.start()
     }
 
-    /// Whether a flush of all spindles would release a full half of the redo log. Announce the flush with
+    /// Returns whether a flush of all spindles would release a full half of the redo log. Announce the flush with
     /// [`flush_started`](Self::flush_started) before sending it, and its completion on all spindles with
     /// [`flush_finished`](Self::flush_finished).
     #[must_use]
@@ -238,18 +237,18 @@ impl Log {
         self.redo.wants_flush()
     }
 
-    /// A flush of all spindles begins, for whatever reason: what is written by now is safe once it is complete. A
-    /// second flush while one is in progress is ignored.
+    /// Notes that a flush of all spindles begins, for whatever reason: everything written by now is durable once it
+    /// is complete. A second flush while one is in progress is ignored.
     pub fn flush_started(&mut self) {
         self.redo.flush_started();
     }
 
-    /// The flush of [`flush_started`](Self::flush_started) is complete.
+    /// Notes that the flush of [`flush_started`](Self::flush_started) is complete.
     pub fn flush_finished(&mut self) {
         self.redo.flush_finished(self.tag);
     }
 
-    /// How much of the log is durable.
+    /// Returns how much of the log is durable.
     #[must_use]
     pub fn durable(&self) -> Durable {
         Durable { host: self.host.durable(), redo: RedoToken(self.redo.stream.durable()) }
@@ -265,10 +264,10 @@ impl Log {
         }
     }
 
-    /// An I/O is complete. Gives how much of the log is durable now.
+    /// Handles the completion of an I/O. Returns how much of the log is durable now.
     ///
     /// # Errors
-    /// What failed. Nothing becomes durable after that.
+    /// The error of the failed I/O. Nothing becomes durable after that.
     pub fn done(&mut self, done: IoCompletion) -> Result<Durable, IoError> {
         if let Err(error) = &done.result {
             self.failed.get_or_insert_with(|| error.clone());

@@ -1,4 +1,4 @@
-//! What the log holds after a crash.
+//! Reads what the log holds after a crash.
 
 use super::scan::{Half, ScannedHalf, ScannedRecord};
 use super::stream::Area;
@@ -8,8 +8,8 @@ use crate::format::{
     ArrayTag, LogLayout, RECORD_HEADER_BYTES, RecordKind, RedoBlock, Superblock, decode_redo,
 };
 
-/// A redo record to apply: all its blocks are written to their places. Redo records are applied in order, before any
-/// host record.
+/// A redo record to apply: a recovery writes all its blocks to their places. Redo records are applied in order,
+/// before any host record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedoRecord {
     /// Its number.
@@ -42,7 +42,7 @@ pub enum HostRecord {
 }
 
 impl HostRecord {
-    /// The record's number.
+    /// Returns the record's number.
     #[must_use]
     pub fn sequence(&self) -> u64 {
         match self {
@@ -51,7 +51,7 @@ impl HostRecord {
     }
 }
 
-/// What the log holds and the spindles may lack.
+/// The part of the log that the spindles may lack.
 #[derive(Debug)]
 pub struct RecoveredLog {
     /// The redo records, in order.
@@ -62,8 +62,8 @@ pub struct RecoveredLog {
     /// new one. They are also the `log_start` and `redo_start` of the superblock that covers what was recovered.
     pub start: LogStart,
     /// Whether host records are missing that were durable and are not covered: the later half does not continue where
-    /// the earlier one ends, or a later record says that more was durable. A crash does not do this; a device that
-    /// lost writes does. The loss of the very last records is not noticed.
+    /// the earlier one ends, or a later record states that more was durable. A crash does not do this; a device that
+    /// lost writes does. The loss of the very last records goes unnoticed.
     pub breaks_off: bool,
     /// Whether a block that may have held records is unreadable.
     pub unreadable: bool,
@@ -72,8 +72,7 @@ pub struct RecoveredLog {
 /// Reads the log of the array whose newest superblock is `superblock`. `read(offset, bytes)` reads the log device;
 /// both are multiples of 4096.
 ///
-/// # Errors
-/// Those of `read`; but blocks that are [`IoError::Unreadable`] count as never written.
+/// The errors of `read`; but blocks that are [`IoError::Unreadable`] count as never written.
 pub fn read_log<R>(
     layout: &LogLayout,
     superblock: &Superblock,
@@ -85,8 +84,8 @@ where
     let tag = superblock.array.tag();
     let half_bytes = layout.half_bytes();
     let redo_bytes = layout.redo_half_blocks * BLOCK_BYTES as u64;
-    // Nothing can be missing after a clean shutdown. For redo records nothing could be said: that a half is free is
-    // known only once a later record is written.
+    // After a clean shutdown nothing can be missing. Redo records allow no such check: only a later record tells that
+    // a half is free.
     let host = read_stream(layout.halves(), half_bytes, tag, !superblock.clean, read)?;
     let redo = read_stream(layout.redo_halves(), redo_bytes, tag, false, read)?;
 
@@ -139,8 +138,8 @@ where
 }
 
 impl Halves {
-    /// Numbers beyond all that may be in a half of `half_bytes`: behind the whole records, a torn group has at most
-    /// as many as there is room for.
+    /// Returns numbers beyond all that may be in a half of `half_bytes`: after the whole records, a torn group has at
+    /// most as many records as there is room for.
     fn numbering(&self, at_least: u64, half_bytes: u64) -> Numbering {
         let last =
             self.runs.iter().flatten().map(|record| record.header.sequence).max().unwrap_or(0);
@@ -148,15 +147,15 @@ impl Halves {
         Numbering { next: at_least.max(last + 1) + room, last }
     }
 
-    /// The records from number `from` on that follow each other without a gap, and whether durable ones are missing
-    /// behind them.
+    /// Returns the records from number `from` on that follow each other without a gap, and whether durable ones are
+    /// missing after them.
     fn chained(self, from: u64) -> (Vec<ScannedRecord>, bool) {
         let mut chained: Vec<ScannedRecord> = Vec::new();
         for record in self.runs.into_iter().flatten() {
             if record.header.sequence < from {
                 continue;
             }
-            // The first one follows a record that is covered.
+            // The first record must follow a covered one.
             let follows = match chained.last() {
                 Some(last) => record.header.follows == last.header.sequence,
                 None => record.header.follows < from,
@@ -172,7 +171,7 @@ impl Halves {
     }
 }
 
-/// The redo records from number `from` on whose block writes may not be safe.
+/// Returns the redo records from number `from` on whose block writes may not be durable.
 ///
 /// Unlike host records, all of them are applied: records missing before them were released, because the stream enters
 /// a half only once it is free.

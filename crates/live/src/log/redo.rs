@@ -1,4 +1,4 @@
-//! Redo records: which half holds them, and when it is free.
+//! The redo records: which half holds each, and when a half is free.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -7,14 +7,14 @@ use super::stream::{Area, Stream};
 use crate::device::BLOCK_BYTES;
 use crate::format::{ArrayTag, RecordHeader, RecordKind, RedoWrite, encode_redo, redo_data_bytes};
 
-/// The records of a half.
+/// The redo records of a half.
 #[derive(Debug, Default)]
 struct Half {
     /// The number of the first record; `None` if the half is free.
     first: Option<u64>,
-    /// The records whose block writes are not all complete.
+    /// The records with incomplete block writes.
     unwritten: BTreeSet<u64>,
-    /// The bytes that they take at most.
+    /// The most bytes that they can take.
     used: u64,
 }
 
@@ -23,13 +23,13 @@ struct Half {
 pub(super) struct RedoStream {
     pub(super) stream: Stream,
     halves: [Half; 2],
-    /// Bytes of a half.
+    /// Size of a half, in bytes.
     capacity: u64,
     /// Which halves the flush in progress will release.
     flushing: Option<[bool; 2]>,
     /// Records that found no room, in order: their numbers and data.
     waiting: VecDeque<(u64, Vec<u8>)>,
-    /// The number that the next record gets.
+    /// The number of the next record.
     next: u64,
     encoded: Vec<u8>,
 }
@@ -51,7 +51,7 @@ impl RedoStream {
         let mut data = std::mem::take(&mut self.encoded);
         data.clear();
         encode_redo(writes, &mut data);
-        // A half has room for four of the largest records: see `LogLayout::new`.
+        // A half takes four of the largest records: see `LogLayout::new`.
         assert!(
             used_bytes(&data) <= self.capacity,
             "a redo record of {} blocks, where a half has {} bytes",
@@ -69,7 +69,7 @@ impl RedoStream {
         number
     }
 
-    /// Whether there is room in the current half, or else in the other one, to which the stream then switches.
+    /// Returns whether there is room, switching to the other half if the current one is full.
     fn make_room(&mut self, bytes: u64) -> bool {
         let current = self.stream.current();
         if self.halves[current].used + bytes <= self.capacity {
@@ -87,7 +87,7 @@ impl RedoStream {
         half.used += used_bytes(data);
         half.first.get_or_insert(number);
         half.unwritten.insert(number);
-        // One of the halves has this very record.
+        // This very record is in one of the halves.
         let needed_from = self.halves.iter().filter_map(|half| half.first).min().unwrap_or(number);
         let appended = self.stream.append(tag, RecordKind::Redo { needed_from }, data);
         assert_eq!(
@@ -102,14 +102,14 @@ impl RedoStream {
         }
     }
 
-    /// The number of the first record whose block writes are not all complete.
+    /// Returns the number of the first record with incomplete block writes.
     pub(super) fn start(&self) -> u64 {
         let unwritten = self.halves.iter().filter_map(|half| half.unwritten.first());
         let waiting = self.waiting.front().map(|(number, _)| number);
         unwritten.chain(waiting).min().copied().unwrap_or(self.next)
     }
 
-    /// Whether a flush that begins now would release the full half.
+    /// Returns whether a flush that begins now would release the full half.
     pub(super) fn wants_flush(&self) -> bool {
         let full = &self.halves[1 - self.stream.current()];
         self.flushing.is_none() && full.first.is_some() && full.unwritten.is_empty()
@@ -127,7 +127,7 @@ impl RedoStream {
         let Some(released) = self.flushing.take() else { return };
         let current = self.stream.current();
         for (at, half) in self.halves.iter_mut().enumerate().filter(|(at, _)| released[*at]) {
-            // Its records are overwritten next: a crash must need none of them.
+            // Its records are overwritten next, so a crash must need none of them.
             assert!(at != current, "the half that records go to is not released");
             assert!(half.unwritten.is_empty(), "a half is released once its block writes are done");
             *half = Half::default();
@@ -142,7 +142,7 @@ impl RedoStream {
     }
 }
 
-/// The bytes that a record takes at most, padding of its group included.
+/// Returns the most bytes that a record can take, including the padding of its group.
 fn used_bytes(data: &[u8]) -> u64 {
     RecordHeader::record_bytes(data.len()).next_multiple_of(BLOCK_BYTES) as u64
 }

@@ -7,7 +7,7 @@ use crate::format::{ArrayTag, RECORD_HEADER_BYTES, RecordHeader};
 /// Bytes read at once.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// A whole record with its data.
+/// A complete record with its data.
 #[derive(Debug)]
 pub(super) struct ScannedRecord {
     pub(super) header: RecordHeader,
@@ -18,7 +18,7 @@ pub(super) struct ScannedRecord {
 pub(super) struct Half<'r, R> {
     read: &'r mut R,
     area: Area,
-    /// Where the window begins in the half. `bytes` ends early if blocks are unreadable.
+    /// Offset of the window in the half. `bytes` is shorter if blocks are unreadable.
     start: u64,
     bytes: Vec<u8>,
     /// Whether a block that was needed is unreadable.
@@ -27,12 +27,12 @@ pub(super) struct Half<'r, R> {
 
 /// The contents of a half.
 pub(super) struct ScannedHalf {
-    /// The whole records from its start on that follow each other.
+    /// The complete records from the start of the half that follow each other.
     pub(super) records: Vec<ScannedRecord>,
-    /// Up to which number records were durable, by what whole records further on say: those behind a torn or damaged
-    /// group, or of an earlier filling. 0 if there are none.
+    /// The highest number up to which records were durable, according to complete records further on: those after a
+    /// torn or damaged group, or from an earlier filling. 0 if there are none.
     pub(super) durable_beyond: u64,
-    /// Whether a block that may have held records is unreadable. Behind the records that follow each other, that does
+    /// Whether a block that may have held records is unreadable. Blocks after the records that follow each other do
     /// not count.
     pub(super) unreadable: bool,
 }
@@ -42,8 +42,8 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         Self { read, area, start: 0, bytes: Vec::new(), unreadable: false }
     }
 
-    /// Scans the half; beyond the records that follow each other only if `look_beyond`. The next record begins right
-    /// behind the last or, if a group ended, at the next block.
+    /// Scans the half, beyond the records that follow each other only if `look_beyond`. The next record begins right
+    /// after the last one or, if a group ended, at the next block.
     pub(super) fn find(mut self, tag: ArrayTag, look_beyond: bool) -> Result<ScannedHalf, IoError> {
         let (records, end) = self.records(tag)?;
         let unreadable = self.unreadable;
@@ -51,7 +51,7 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         Ok(ScannedHalf { records, durable_beyond, unreadable })
     }
 
-    /// The records from the half's start on that follow each other, and where they end.
+    /// Returns the records from the start of the half that follow each other, and where they end.
     fn records(&mut self, tag: ArrayTag) -> Result<(Vec<ScannedRecord>, u64), IoError> {
         let mut records: Vec<ScannedRecord> = Vec::new();
         let mut at = 0;
@@ -70,7 +70,8 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         }
     }
 
-    /// Up to which number records were durable, by what groups say that begin at `at`, a multiple of 4096, or later.
+    /// Returns the highest number up to which records were durable, according to groups at `at`, a multiple of 4096,
+    /// or later.
     fn durable_beyond(&mut self, tag: ArrayTag, mut at: u64) -> u64 {
         let block = BLOCK_BYTES as u64;
         let mut durable = 0;
@@ -80,17 +81,17 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
                     durable = durable.max(record.header.durable);
                     at += RecordHeader::record_bytes(record.data.len()) as u64;
                 }
-                // The end of a group, or none of it.
+                // A group ends here, or none begins here.
                 Ok(None) if !at.is_multiple_of(block) => at = at.next_multiple_of(block),
                 Ok(None) => at += block,
-                // What is not read says nothing.
+                // An unreadable part says nothing.
                 Err(_) => return durable,
             }
         }
         durable
     }
 
-    /// The record at `at`, if there is one that follows `last`.
+    /// Returns the record at `at`, if there is one that follows `last`.
     fn record(
         &mut self,
         tag: ArrayTag,
@@ -112,7 +113,7 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         Ok(whole.then(|| ScannedRecord { header, data: data.to_vec() }))
     }
 
-    /// `length` bytes from `at` on; `None` if the half ends before, or they are unreadable.
+    /// Returns `length` bytes from `at` on, or `None` if the half ends before, or they are unreadable.
     fn bytes_at(&mut self, at: u64, length: usize) -> Result<Option<&[u8]>, IoError> {
         if length as u64 > self.area.bytes.saturating_sub(at) {
             return Ok(None);
@@ -138,7 +139,7 @@ impl<'r, R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>> Half<'r, R> {
         match (self.read)(offset, wanted) {
             Ok(bytes) => self.bytes = bytes,
             Err(IoError::Unreadable) => {
-                // Block by block, up to the one that it was.
+                // Read block by block, up to the unreadable one.
                 self.bytes.clear();
                 for at in (0..wanted).step_by(BLOCK_BYTES) {
                     match (self.read)(offset + at as u64, BLOCK_BYTES) {

@@ -1,4 +1,4 @@
-//! Records that follow each other in two areas of the log device, written in groups.
+//! A stream of records in two halves of the log device, written in groups.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use super::Numbering;
 use crate::device::{Buffer, DeviceIndex, Io, IoId, IoRequest};
 use crate::format::{ArrayTag, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
 
-/// A group of this many bytes takes no more records.
+/// Size at which a group takes no more records, in bytes.
 const GROUP_BYTES: usize = 1 << 20;
 
-/// Groups written at once. A device makes concurrent writes safe for the price of one.
+/// Groups in flight. A device makes concurrent writes durable for the price of one.
 const GROUPS_IN_FLIGHT: usize = 8;
 
 /// Buffers kept for later groups.
@@ -22,20 +22,20 @@ pub(super) struct Area {
     pub(super) bytes: u64,
 }
 
-/// A group that was not sent yet. The last one takes more records.
+/// A group that was not sent yet. The last one still takes records.
 #[derive(Debug)]
 struct Pending {
     half: usize,
-    /// Which filling of a half it belongs to.
+    /// The filling of a half that it belongs to.
     filling: u64,
     /// Whole blocks.
     buffer: Buffer,
-    /// Bytes that records take.
+    /// Bytes used by records.
     used: usize,
     last: u64,
 }
 
-/// A group that is being written, or is written and waits for one before it.
+/// A group that is being written, or was written and waits for an earlier one.
 #[derive(Debug)]
 struct InFlight {
     id: IoId,
@@ -49,14 +49,14 @@ pub(super) struct Stream {
     halves: [Area; 2],
     /// The half that records are appended to.
     current: usize,
-    /// How often a half was begun.
+    /// How many fillings of halves were begun.
     filling: u64,
-    /// Bytes of each half that groups were sent to.
+    /// Bytes of each half that were sent as groups.
     position: [u64; 2],
     numbering: Numbering,
     durable: u64,
     pending: VecDeque<Pending>,
-    /// In the order of their records.
+    /// Groups in the order of their records.
     in_flight: VecDeque<InFlight>,
     spare: Vec<Buffer>,
 }
@@ -92,7 +92,7 @@ impl Stream {
         self.current
     }
 
-    /// Switches to the start of the other half, whose records are no longer needed. Those that were not even sent
+    /// Switches to the start of the other half, whose records are no longer needed. Records that were never sent
     /// count as durable.
     pub(super) fn switch(&mut self) {
         self.current = 1 - self.current;
@@ -128,8 +128,8 @@ impl Stream {
 
     pub(super) fn take_ios(&mut self, device: DeviceIndex, ids: &mut u64, ios: &mut Vec<Io>) {
         while self.in_flight.len() < GROUPS_IN_FLIGHT {
-            // Records of a half follow those of the other. If these were torn and those whole, acknowledged records
-            // would seem to be missing.
+            // Records of a new filling continue those of the other half. If the earlier ones were torn and the later
+            // ones whole, acknowledged records would seem to be missing.
             let filling = self.in_flight.back().map(|group| group.filling);
             let may_go = |group: &Pending| filling.is_none_or(|one| one == group.filling);
             if !self.pending.front().is_some_and(may_go) {
@@ -139,7 +139,7 @@ impl Stream {
             let Pending { half, filling, buffer: from, last, .. } = group;
             let (area, at) = (self.halves[half], self.position[half]);
             let end = at + from.bytes().len() as u64;
-            // The appender has checked the capacity: see `LogLayout::new`.
+            // The capacity was checked before the append: see `LogLayout::new`.
             assert!(
                 end <= area.bytes,
                 "a half of the log has {} bytes, and needs {end}",
@@ -154,7 +154,7 @@ impl Stream {
         }
     }
 
-    /// An I/O is complete. Gives its buffer back if it is not of this stream.
+    /// Handles the completion of an I/O. Returns its buffer if it does not belong to this stream.
     pub(super) fn done(&mut self, id: IoId, mut buffer: Buffer) -> Option<Buffer> {
         let Some(group) = self.in_flight.iter_mut().find(|group| group.id == id) else {
             return Some(buffer);

@@ -1,4 +1,4 @@
-//! What all connections hold: slots, requests and bytes in flight, and who must wait.
+//! Accounts for what all connections hold: slots, requests and bytes in flight; and decides which must wait.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -6,58 +6,59 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use super::limits::Limits;
 use super::locked;
 
-/// What a server has in hand.
+/// The current load of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Connections, those in their handshake and those that only wait for their last requests included.
+    /// Number of connections, including those in their handshake and those that only wait for their last requests.
     pub connections: usize,
-    /// Requests that are not answered yet, or whose reply the client did not take yet.
+    /// Requests that are not answered yet, or whose reply the client has not taken yet.
     pub requests: usize,
     /// The bytes of these requests.
     pub bytes: u64,
-    /// The most bytes that there were at a time.
+    /// The highest value that `bytes` had.
     pub most_bytes: u64,
 }
 
-/// The account of a server.
+/// A server's account.
 #[derive(Debug)]
 pub(super) struct Budget {
     limits: Limits,
     state: Mutex<State>,
-    /// One a slot: whoever reads for it waits here.
+    /// One per slot: the thread that reads for the slot waits here.
     changed: Box<[Condvar]>,
 }
 
 #[derive(Debug)]
 struct State {
     held: Box<[SlotUsage]>,
-    /// Bytes beyond the connections' own parts.
+    /// Bytes beyond the connections' reserved parts.
     shared_bytes: u64,
-    /// Slots that wait for such bytes, the longest first. Nobody overtakes them, so that large requests have their turn.
+    /// Slots that wait for shared bytes, the longest first. The queue is strict, so that large requests have their
+    /// turn.
     line: VecDeque<usize>,
     usage: Usage,
 }
 
-/// What a connection holds.
+/// The resources that a connection holds.
 #[derive(Debug, Clone, Default)]
 struct SlotUsage {
-    /// Somebody's: until its [`Share`] and all of its [`Charge`]s are gone.
+    /// Whether the slot is in use: until its [`Share`] and all of its [`Charge`]s are dropped.
     taken: bool,
-    /// Nothing more is to be admitted.
+    /// Whether admission is closed.
     closed: bool,
     waits: bool,
     requests: usize,
     bytes: u64,
 }
 
-/// A connection's slot. Dropped, it admits nothing more, and is free once its last charge is gone.
+/// A connection's slot. Once dropped, it admits nothing more, and is free when its last charge is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
     budget: Arc<Budget>,
     slot: usize,
 }
 
-/// What one request holds, until it is dropped.
+/// The resources that one request holds, until dropped.
 #[derive(Debug)]
 pub(super) struct Charge {
     budget: Arc<Budget>,
@@ -81,7 +82,7 @@ impl Budget {
         }
     }
 
-    /// A slot, if there is one.
+    /// Returns a slot, if one is free.
     pub(super) fn open(self: &Arc<Self>) -> Option<Share> {
         let mut state = locked(&self.state);
         let slot = state.held.iter().position(|held| !held.taken)?;
@@ -94,14 +95,14 @@ impl Budget {
         locked(&self.state).usage
     }
 
-    /// What of a connection's bytes is beyond its own part.
+    /// Returns the part of a connection's bytes that exceeds its reserved part.
     fn beyond(&self, bytes: u64) -> u64 {
         bytes.saturating_sub(self.limits.reserved_bytes_per_connection())
     }
 }
 
 impl State {
-    /// Waits no longer; whoever is first now may have room.
+    /// Leaves the queue; the new first slot may have room.
     fn leave_line(&mut self, slot: usize, changed: &[Condvar]) {
         if let Some(place) = self.line.iter().position(|&waiting| waiting == slot) {
             self.line.remove(place);
@@ -120,7 +121,8 @@ impl State {
 }
 
 impl Share {
-    /// Waits until one more request of so many bytes is within all limits. `None`: the share was closed meanwhile.
+    /// Waits until one more request of `bytes` bytes is within all limits. Returns `None` if the share was closed
+    /// meanwhile.
     pub(super) fn admit(&self, bytes: u64) -> Option<Charge> {
         let budget = &*self.budget;
         let limits = &budget.limits;
@@ -159,7 +161,7 @@ impl Share {
         }
     }
 
-    /// Admits nothing more.
+    /// Closes admission.
     pub(super) fn close(&self) {
         locked(&self.budget.state).held[self.slot].closed = true;
         self.budget.changed[self.slot].notify_all();
@@ -203,7 +205,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Two connections: 4 MiB are each one's own, 8 MiB are for whoever comes first, and 10 MiB the most of one.
+    /// Returns a budget for two connections: 4 MiB are reserved for each, 8 MiB are shared, and 10 MiB is the most
+    /// for one.
     fn budget() -> Arc<Budget> {
         Arc::new(Budget::new(Limits {
             connections: 2,
@@ -233,7 +236,7 @@ mod tests {
         let (first, second) = (budget.open().unwrap(), budget.open().unwrap());
         let all = first.admit(10 * MIB).unwrap();
         thread::scope(|scope| {
-            // 4 MiB of its own, and 3 of the 8 that are shared, of which 2 are left.
+            // 4 MiB of its own, and 3 of the 8 shared MiB, of which 2 are left.
             let waiting = scope.spawn(|| second.admit(7 * MIB).is_some());
             thread::sleep(Duration::from_millis(20));
             assert!(!waiting.is_finished());
@@ -259,7 +262,7 @@ mod tests {
             ..Limits::default()
         }));
         let [first, second, third] = std::array::from_fn(|_| budget.open().unwrap());
-        // 2 MiB are each one's own, 6 are shared: all but one of them are taken.
+        // 2 MiB are reserved for each, 6 are shared: all but one of them are taken.
         let much = first.admit(7 * MIB).unwrap();
         thread::scope(|scope| {
             let large = scope.spawn(|| second.admit(8 * MIB).is_some());

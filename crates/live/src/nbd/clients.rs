@@ -1,4 +1,4 @@
-//! The clients of a server: how they come, are served, and go.
+//! The clients of a server: accepted, served, and stopped.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -17,24 +17,24 @@ use super::listener::Listener;
 use super::locked;
 use super::options::Offer;
 
-/// After an accept that failed for want of descriptors or memory, the next one is tried so much later.
+/// Delay before the next accept, after one that failed for lack of descriptors or memory.
 const ACCEPT_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// What the connections' threads share.
+/// State shared by the connections' threads.
 pub(super) struct Served {
     export: Arc<dyn Export>,
     offer: Offer,
     limits: Limits,
-    /// Those that are served, by the order in which they came.
+    /// Connections being served, in order of arrival.
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
     changed: Condvar,
-    /// Theirs, and those of a few that are gone.
+    /// Their threads, and those of a few that have ended.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 type Connections<'a> = MutexGuard<'a, BTreeMap<u64, Arc<Connection>>>;
 
-/// A connection's place among those that are served.
+/// A connection's entry among those being served.
 struct ConnectionEntry {
     served: Arc<Served>,
     number: u64,
@@ -47,7 +47,7 @@ impl Drop for ConnectionEntry {
     }
 }
 
-/// Accepts clients until something can be read from `told`.
+/// Accepts clients until `told` becomes readable.
 pub(super) fn accept_until_told(
     listener: &Listener,
     told: &UnixStream,
@@ -58,7 +58,7 @@ pub(super) fn accept_until_told(
     let mut pause = false;
     loop {
         let mut events = [PollFd::new(told, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
-        // After a failure only the order to stop is waited for, and not for long.
+        // After a failed accept, wait briefly, and for the order to stop alone.
         let awaited = if pause { &mut events[..1] } else { &mut events[..] };
         let polled = poll(awaited, pause.then_some(&ACCEPT_AGAIN));
         if polled.is_ok() && !events[0].revents().is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn accept_until_told(
             Ok(stream) => {
                 pause = false;
                 number += 1;
-                // Without a slot, or without a thread, the client is let go at once.
+                // Without a slot or a thread, the client is disconnected at once.
                 if let Some(share) = budget.open() {
                     serve(served, number, Arc::new(Connection::new(stream, share)));
                 }
@@ -86,11 +86,11 @@ pub(super) fn accept_until_told(
 fn serve(served: &Arc<Served>, number: u64, connection: Arc<Connection>) {
     locked(&served.connections).insert(number, Arc::clone(&connection));
     let place = ConnectionEntry { served: Arc::clone(served), number };
-    // Without a thread, the place and the connection go with what was to run in it.
+    // If no thread can be started, the entry and the connection are dropped with its closure.
     let thread = thread::Builder::new().name("nbd requests".into()).spawn(move || {
         let ConnectionEntry { served, .. } = &place;
         connection.serve(&*served.export, &served.offer, &served.limits);
-        // The place goes last: once it is gone, so is the connection, and its slot is free.
+        // Drop the entry last: once it is gone, so is the connection, and its slot is free.
         drop(connection);
         drop(place);
     });
@@ -111,8 +111,8 @@ impl Served {
         }
     }
 
-    /// Stops all connections and waits for them. Nobody has the export after that, but for a thread that is inside it
-    /// and does not return.
+    /// Stops all connections and waits for them. After that nothing uses the export, except a thread that is inside
+    /// it and does not return.
     pub(super) fn stop(&self) {
         let connections = locked(&self.connections);
         connections.values().for_each(|connection| connection.stop());
@@ -126,13 +126,13 @@ impl Served {
         drop(connections);
         if !late {
             for thread in locked(&self.threads).drain(..) {
-                // One that panicked, in the export, has said so.
+                // A thread that panicked in the export has already printed its message.
                 let _ = thread.join();
             }
         }
     }
 
-    /// Waits for the last connection to end. Whether that took too long.
+    /// Waits for the last connection to end. Returns whether that took too long.
     fn wait_until_none<'a>(
         &self,
         mut connections: Connections<'a>,

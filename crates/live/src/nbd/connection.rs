@@ -15,10 +15,10 @@ use super::replies::Outbox;
 use super::stream::{Incoming, Stream};
 use super::transmission::Transmission;
 
-/// How long a client that was sent its last reply may take to close.
+/// Time for a client to close after its last reply.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// A client's connection, as its threads and the server share it.
+/// A client's connection, shared by its threads and the server.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: Stream,
@@ -41,14 +41,14 @@ impl Connection {
         Self { stream, share, outbox: Arc::default(), stopping: AtomicBool::new(false) }
     }
 
-    /// Reads no more requests. Those in flight are still answered.
+    /// Stops reading requests. Those in flight are still answered.
     pub(super) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.share.close();
         self.stream.shutdown(Shutdown::Read);
     }
 
-    /// Sends nothing more either.
+    /// Stops sending, too.
     pub(super) fn abandon(&self) {
         self.stream.shutdown(Shutdown::Both);
         self.outbox.abandon();
@@ -57,7 +57,7 @@ impl Connection {
     /// Serves the client. Returns when its last request is answered, or when it is abandoned.
     pub(super) fn serve(&self, export: &dyn Export, offer: &Offer, limits: &Limits) {
         let mut incoming = Incoming::new(&self.stream);
-        // A client that breaks the protocol is not told more than was said: its connection is closed.
+        // A client that breaks the protocol gets no further explanation: its connection is closed.
         if let Ok(Some(agreed)) = shake_hands(&self.stream, &mut incoming, offer, limits) {
             let transmission = Transmission {
                 export,
@@ -74,13 +74,13 @@ impl Connection {
                     .spawn_scoped(scope, || self.outbox.send_all(&self.stream, agreed.structured))
                     .ok()?;
                 let ended = Ended(&self.outbox);
-                // However it ends, what was asked before is answered.
+                // However this ends, earlier requests are answered.
                 let _ = transmission.run(&mut incoming);
                 drop(ended);
                 writer.join().ok()
             });
             if whole == Some(true) {
-                // Closed with requests unread, a socket may take back replies that the client did not read yet.
+                // A socket closed with unread requests may discard replies that the client has not read yet.
                 self.stream.shutdown(Shutdown::Write);
                 incoming.discard_rest(Instant::now() + GOODBYE);
             }

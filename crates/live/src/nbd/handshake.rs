@@ -1,4 +1,4 @@
-//! The fixed newstyle handshake, over a socket and against the clock.
+//! The fixed newstyle handshake, on a socket and within a time limit.
 
 use std::io::{self, ErrorKind, Write};
 use std::time::Instant;
@@ -8,14 +8,15 @@ use super::options::{Agreed, Negotiation, Next, Offer, TOO_BIG, refuse};
 use super::protocol::{GREETING_MAGIC, OPTION_MAGIC, handshake_flag, option};
 use super::stream::{Incoming, Stream};
 
-/// An option that is too long is read and thrown away up to this length; a longer one ends the connection.
+/// Longest option that is read and discarded if it is too long; a longer one ends the connection.
 const DISCARDED_BYTES: u32 = 1 << 20;
 
-/// Greets a client and answers its options, until it has chosen the export. `None`: it wants to go, or was told to.
+/// Greets a client and answers its options, until it has chosen the export. Returns `None` if the client leaves, or
+/// was told to.
 ///
 /// # Errors
 ///
-/// When the client breaks the protocol, closes, or is not done in time.
+/// If the client breaks the protocol, closes, or is not done in time.
 pub(super) fn shake_hands(
     stream: &Stream,
     incoming: &mut Incoming,

@@ -1,49 +1,50 @@
-//! How much clients may ask of a server, and for how long they may keep it waiting.
+//! Limits on what clients may ask of a server, and on how long they may keep it waiting.
 
 use std::time::Duration;
 
 use strewn_base::SECTOR_BYTES;
 
-/// The protocol wants unfragmented reads of this size to be possible.
+/// The protocol requires that unfragmented reads of this size are possible.
 const UNFRAGMENTED_BYTES: u32 = 64 << 10;
 
-/// How much clients may ask of a server, and for how long they may keep it waiting.
+/// Limits on what clients may ask of a server, and on how long they may keep it waiting.
 ///
-/// The bytes in flight are those of writes from before they are read until they are answered, and those of reads from
-/// their submission until the client's socket took them. One half of
-/// [`bytes_in_flight`](Self::bytes_in_flight) is divided among all connections that there may be, and a connection's part
-/// is its own: a request that fits into it never waits for another client. The other half is for whoever comes first.
+/// A write's bytes are in flight from before they are read until the write is answered, a read's from its submission
+/// until the client's socket has taken them. Half of [`bytes_in_flight`](Self::bytes_in_flight) is divided equally
+/// among all possible connections, and reserved for them: a request that fits into its connection's part never waits
+/// for another client. The other half is shared, first come, first served.
 ///
-/// Beside these bytes a connection has two threads and two buffers of 64 KiB.
+/// Besides these bytes a connection has two threads and two buffers of 64 KiB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time, those in their handshake included. One more is closed as soon as it is accepted.
+    /// Most connections at a time, including those in their handshake. One more is closed as soon as it is accepted.
     pub connections: usize,
-    /// Requests of one connection that are not answered yet. With as many the server stops reading from it.
+    /// Most unanswered requests of one connection. At the limit the server stops reading from it.
     pub requests_per_connection: usize,
-    /// Bytes in flight of one connection. With as many the server stops reading from it.
+    /// Most bytes in flight of one connection. At the limit the server stops reading from it.
     pub bytes_per_connection: u64,
-    /// Bytes in flight of all connections together.
+    /// Most bytes in flight of all connections together.
     pub bytes_in_flight: u64,
-    /// The largest read or write, which clients are told. A multiple of 512, and at least 64 KiB.
+    /// The largest read or write; clients are told. A multiple of 512, and at least 64 KiB.
     pub largest_request_bytes: u32,
-    /// Extents in one answer to a question for the allocation.
+    /// Most extents in one answer about allocation.
     pub extents_per_answer: usize,
-    /// Bytes that an option of the handshake may have.
+    /// Most bytes in an option of the handshake.
     pub option_bytes: u32,
-    /// Options that a client may send before it chooses its export.
+    /// Most options that a client may send before it chooses its export.
     pub options: usize,
-    /// How long a handshake may take.
+    /// Longest handshake.
     pub handshake_timeout: Duration,
-    /// How long a client may stop within a message: not send the rest of a request, or not take the rest of a reply. It
-    /// may be idle between requests for as long as it likes.
+    /// Longest pause of a client within a message: while it sends a request, or takes a reply. Between requests it
+    /// may be idle indefinitely.
     pub stalled_timeout: Duration,
-    /// How long a server that is stopped waits for requests in flight before it closes their connections.
+    /// How long a stopping server waits for requests in flight before it closes their connections.
     pub stop_timeout: Duration,
 }
 
 impl Default for Limits {
-    /// 32 connections with at most 512 MiB in flight, of which 8 MiB are each connection's own.
+    /// Returns limits for 32 connections with at most 512 MiB in flight, of which 8 MiB are reserved for each
+    /// connection.
     fn default() -> Self {
         Self {
             connections: 32,
@@ -61,13 +62,13 @@ impl Default for Limits {
     }
 }
 
-/// Limits that contradict each other.
+/// Why limits are inconsistent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LimitsError {
-    /// Something of which there must be at least one is none.
+    /// A limit is 0 that must be at least 1.
     #[error("{0} is 0; it must be at least 1")]
     Nothing(&'static str),
-    /// The largest request is not one that the protocol allows.
+    /// The protocol does not allow the largest request size.
     #[error("largest_request_bytes is {0}; it must be a multiple of 512 and at least 65536")]
     LargestRequest(u32),
     /// A request of the largest size would wait for ever.
@@ -78,31 +79,31 @@ pub enum LimitsError {
     NeverFits {
         /// The limit that is too low.
         which: &'static str,
-        /// What it lets a connection have.
+        /// The bytes that it allows a connection.
         allowed: u64,
-        /// What a request may need.
+        /// The bytes that a request may need.
         largest: u64,
     },
 }
 
 impl Limits {
-    /// The bytes that each connection may have in flight whatever the others have: a half of
-    /// [`bytes_in_flight`](Self::bytes_in_flight), divided.
+    /// Returns the bytes in flight reserved for each connection: its part of half of
+    /// [`bytes_in_flight`](Self::bytes_in_flight).
     #[must_use]
     pub fn reserved_bytes_per_connection(&self) -> u64 {
         self.bytes_in_flight / 2 / (self.connections.max(1) as u64)
     }
 
-    /// The bytes in flight that are for whoever comes first.
+    /// Returns the bytes in flight that are shared.
     pub(super) fn shared_bytes(&self) -> u64 {
         self.bytes_in_flight - self.reserved_bytes_per_connection() * self.connections as u64
     }
 
-    /// Whether a server can be run with them.
+    /// Checks that a server can run with these limits.
     ///
     /// # Errors
     ///
-    /// When there may be none of something that it needs, or when a request of the largest size would never fit.
+    /// If a required limit is 0, or a request of the largest size would never fit.
     pub fn check(&self) -> Result<(), LimitsError> {
         let counts = [
             ("connections", self.connections as u128),
@@ -132,7 +133,7 @@ impl Limits {
         Ok(())
     }
 
-    /// What an answer to a question for the allocation may take.
+    /// Returns the most memory that an answer about allocation can take.
     pub(super) fn allocation_bytes(&self) -> u64 {
         (self.extents_per_answer as u64).saturating_mul(size_of::<super::Extent>() as u64)
     }

@@ -1,4 +1,4 @@
-//! Where a server listens: a Unix socket that only its owner may open, or a loopback address.
+//! The listening socket of a server: a Unix socket that only its owner may open, or a loopback address.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -18,12 +18,12 @@ use rustix::fs::FlockOperation;
 use super::server::ServerError;
 use super::stream::Stream;
 
-/// Where a server can be reached. Written out, it is the URI that NBD clients take.
+/// The address of a server. Its text is the URI that NBD clients take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A socket in the file system.
     Unix(PathBuf),
-    /// A port of this machine.
+    /// A port on this machine.
     Tcp(SocketAddr),
 }
 
@@ -59,13 +59,13 @@ impl fmt::Display for Address {
 pub(super) enum Listener {
     Unix {
         listener: UnixListener,
-        /// Dropped with it.
+        /// Removes the socket's file when dropped.
         _bound: Bound,
     },
     Tcp(TcpListener),
 }
 
-/// A socket's file; removed when dropped, unless another has taken its place.
+/// A socket's file; removed when dropped, unless another file has taken its place.
 #[derive(Debug)]
 pub(super) struct Bound {
     path: PathBuf,
@@ -87,7 +87,7 @@ impl Listener {
     pub(super) fn unix(path: &Path) -> Result<(Self, Address), ServerError> {
         let address = Address::Unix(path.to_path_buf());
         let failed = |error| ServerError::Listen { address: address.clone(), error };
-        // A shorter name is bound, but clients have this one.
+        // A shorter path is bound, but clients must be able to use this one.
         if std::os::unix::net::SocketAddr::from_pathname(path).is_err() {
             return Err(ServerError::SocketPath(path.to_path_buf()));
         }
@@ -95,7 +95,8 @@ impl Listener {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        // Two servers must not both find that a socket is left over, and the second replace the first's.
+        // Without the lock, two servers could both take a socket for abandoned, and the second would replace the
+        // first's.
         let _alone = alone_in(parent).map_err(failed)?;
         make_way(path)?;
         let (listener, _bound) = bind_private(parent, path).map_err(failed)?;
@@ -103,7 +104,7 @@ impl Listener {
         Ok((Self::Unix { listener, _bound }, address))
     }
 
-    /// The next client, if there is one.
+    /// Returns the next client, if there is one.
     pub(super) fn accept(&self) -> io::Result<Stream> {
         match self {
             Self::Unix { listener, .. } => {
@@ -130,7 +131,7 @@ impl AsFd for Listener {
     }
 }
 
-/// The directory's lock, which is held until what is returned is dropped.
+/// Locks the directory until the returned file is dropped.
 fn alone_in(directory: &Path) -> io::Result<File> {
     let directory = File::open(directory)?;
     for _ in 0..200 {
@@ -143,7 +144,7 @@ fn alone_in(directory: &Path) -> io::Result<File> {
     Err(io::Error::new(ErrorKind::TimedOut, "another program keeps the directory locked"))
 }
 
-/// Removes the socket of a server that is gone.
+/// Removes the socket of a dead server.
 fn make_way(path: &Path) -> Result<(), ServerError> {
     let failed = |error| ServerError::Listen { address: Address::Unix(path.to_path_buf()), error };
     let found = match fs::symlink_metadata(path) {
@@ -158,12 +159,13 @@ fn make_way(path: &Path) -> Result<(), ServerError> {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             fs::remove_file(path).map_err(failed)
         }
-        // Answered, or not for us to know: then it is somebody's.
+        // If it answers, or may not be opened, it belongs to somebody.
         _ => Err(ServerError::InUse(path.to_path_buf())),
     }
 }
 
-/// Binds in a directory that nobody else can enter, so that the socket is never open to others, and moves it into place.
+/// Binds in a directory that nobody else can enter, so that the socket is never open to others, and moves it into
+/// place.
 fn bind_private(parent: &Path, path: &Path) -> io::Result<(UnixListener, Bound)> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let private =
@@ -190,7 +192,7 @@ impl Drop for Bound {
         let ours = fs::symlink_metadata(&self.path)
             .is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.device_and_inode);
         if ours {
-            // Nobody is left to be told.
+            // A failure cannot be reported from here.
             let _ = fs::remove_file(&self.path);
         }
     }

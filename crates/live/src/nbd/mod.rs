@@ -1,9 +1,9 @@
-//! The LUN over a network block device (NBD) connection: what the kernel, qemu, libnbd and fio can mount, copy and test.
+//! The LUN as a network block device (NBD), which the kernel, qemu, libnbd and fio can mount, copy and test.
 //!
-//! A [`Server`] offers one [`Export`] on a Unix socket, or on a loopback address. It speaks fixed newstyle negotiation
-//! with structured replies and `base:allocation`, without TLS; the document followed is `doc/proto.md` of the
+//! A [`Server`] offers one [`Export`] on a Unix socket, or on a loopback address. It speaks fixed newstyle
+//! negotiation with structured replies and `base:allocation`, without TLS, as specified in `doc/proto.md` of the
 //! NetworkBlockDevice project. Each connection has a thread that reads requests and one that writes replies, in the
-//! order in which they are ready. What all of them hold is counted, and [`Limits`] says how much that may be.
+//! order in which they are ready. The resources of all connections are accounted for, and bounded by [`Limits`].
 //!
 //! ```
 //! use std::sync::{Arc, Mutex};
@@ -69,7 +69,7 @@ pub use server::{Server, ServerError, Stopper};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The mutex's content. A thread that panicked with it left it whole: nothing here panics between two changes.
+/// Locks a mutex, ignoring poison: a panic never leaves its content half changed here.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

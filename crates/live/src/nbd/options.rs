@@ -1,5 +1,5 @@
-//! What a client asks for before it chooses its export, and what it is told. Bytes in, bytes out; the socket is the
-//! handshake's.
+//! The options that a client sends before it chooses its export, and their answers. Bytes in, bytes out: the
+//! handshake owns the socket.
 
 use super::export::Features;
 use super::protocol::{
@@ -7,7 +7,7 @@ use super::protocol::{
     option, option_reply, transmission_flag as flag,
 };
 
-/// What clients are told of the export.
+/// The properties of the export that clients are told.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
     pub(super) name: String,
@@ -17,19 +17,19 @@ pub(super) struct Offer {
     pub(super) largest_request_bytes: u32,
 }
 
-/// The least and the best request, in bytes.
+/// The smallest and the preferred request, in bytes.
 const BLOCK_BYTES: [u32; 2] = [512, 4096];
 
-/// What client and server agreed on.
+/// The result of the negotiation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Agreed {
-    /// Replies are structured.
+    /// Whether replies are structured.
     pub(super) structured: bool,
-    /// The client may ask which blocks are allocated.
+    /// Whether the client may ask which blocks are allocated.
     pub(super) allocation: bool,
 }
 
-/// How it goes on after an option.
+/// The next step after an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Option,
@@ -41,14 +41,14 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) struct Negotiation<'a> {
     offer: &'a Offer,
-    /// The client wants no zeroes after the answer to EXPORT_NAME.
+    /// Whether the client wants no zeroes after the answer to EXPORT_NAME.
     no_zeroes: bool,
     structured: bool,
-    /// The export's name for which the client selected the context.
+    /// The export name for which the client selected the context.
     selected: Option<Vec<u8>>,
 }
 
-/// Why an option is refused, and what is said of it.
+/// Why an option is refused: the code and the text.
 type Refusal = (u32, &'static str);
 
 const MALFORMED: Refusal = (option_reply::ERR_INVALID, "the option's data has the wrong length");
@@ -61,7 +61,7 @@ impl<'a> Negotiation<'a> {
         Self { offer, no_zeroes, structured: false, selected: None }
     }
 
-    /// Answers an option: appends what the client is to be sent.
+    /// Answers an option: appends the replies to `out`.
     pub(super) fn answer(&mut self, asked: u32, data: &[u8], out: &mut Vec<u8>) -> Next {
         let outcome = match asked {
             option::EXPORT_NAME => return self.export_name(data, out),
@@ -94,7 +94,8 @@ impl<'a> Negotiation<'a> {
         name.is_empty() || name == self.offer.name.as_bytes()
     }
 
-    /// What holds if the client chooses the export by this name. A context that was selected for another name is not.
+    /// Returns what is agreed if the client chooses the export by this name. A context selected for another name does
+    /// not count.
     fn agreed(&self, name: &[u8]) -> Agreed {
         Agreed { structured: self.structured, allocation: self.selected.as_deref() == Some(name) }
     }
@@ -117,7 +118,7 @@ impl<'a> Negotiation<'a> {
         flags
     }
 
-    /// The only option that cannot be refused in words.
+    /// Answers EXPORT_NAME, the only option that cannot be refused in words.
     fn export_name(&self, name: &[u8], out: &mut Vec<u8>) -> Next {
         if !self.is_export(name) {
             return Next::Close;
@@ -190,7 +191,7 @@ impl<'a> Negotiation<'a> {
     ) -> Result<Next, Refusal> {
         let sets = asked == option::SET_META_CONTEXT;
         if sets {
-            // Whatever becomes of this, the selection before it is gone.
+            // Whatever the outcome, the earlier selection is void.
             self.selected = None;
         }
         if !self.structured {
@@ -206,7 +207,7 @@ impl<'a> Negotiation<'a> {
                 "a query must begin with a namespace and a colon",
             ));
         }
-        // No query, or one without a leaf, lists all that there is; it selects nothing.
+        // No query, or one without a leaf, lists all contexts; it selects none.
         let named = queries.iter().any(|query| *query == ALLOCATION_CONTEXT.as_bytes());
         let all = queries.is_empty() || queries.iter().any(|query| *query == b"base:");
         if named || (all && !sets) {
@@ -225,7 +226,7 @@ impl<'a> Negotiation<'a> {
     }
 }
 
-/// The data of INFO and GO: a name, and what the client wants to know.
+/// Parses the data of INFO and GO: a name, and the information requested.
 fn info_data(data: &[u8]) -> Option<(&[u8], impl Iterator<Item = u16> + Clone)> {
     let mut fields = Fields(data);
     let name = fields.string().filter(|name| name.len() <= STRING_BYTES)?;
@@ -235,12 +236,12 @@ fn info_data(data: &[u8]) -> Option<(&[u8], impl Iterator<Item = u16> + Clone)> 
     Some((name, kinds.chunks_exact(2).map(|kind| u16::from_be_bytes([kind[0], kind[1]]))))
 }
 
-/// The data of LIST_META_CONTEXT and SET_META_CONTEXT: a name and queries.
+/// Parses the data of LIST_META_CONTEXT and SET_META_CONTEXT: a name and queries.
 fn context_data(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     let mut fields = Fields(data);
     let name = fields.string().filter(|name| name.len() <= STRING_BYTES)?;
     let count = fields.u32()?;
-    // A query has at least its length, so a count beyond the data ends here and reserves nothing.
+    // Every query takes at least its length field, so a count beyond the data ends here and reserves no memory.
     let queries = (0..count).map_while(|_| fields.string()).collect::<Vec<_>>();
     (queries.len() == count as usize && fields.0.is_empty()).then_some((name, queries))
 }

@@ -1,4 +1,4 @@
-//! The numbers of the protocol, as `doc/proto.md` of the NetworkBlockDevice project has them. All are sent with the most
+//! The constants of the protocol, from `doc/proto.md` of the NetworkBlockDevice project. All numbers are sent most
 //! significant byte first.
 
 /// "NBDMAGIC", the server's first bytes.
@@ -16,7 +16,7 @@ pub(super) mod handshake_flag {
     pub(crate) const NO_ZEROES: u16 = 1 << 1;
 }
 
-/// What the client asks for in the handshake.
+/// Options that the client sends in the handshake.
 pub(super) mod option {
     pub(crate) const EXPORT_NAME: u32 = 1;
     pub(crate) const ABORT: u32 = 2;
@@ -29,7 +29,7 @@ pub(super) mod option {
     pub(crate) const SET_META_CONTEXT: u32 = 10;
 }
 
-/// What the server says to it.
+/// The server's replies to options.
 pub(super) mod option_reply {
     pub(crate) const ACK: u32 = 1;
     pub(crate) const SERVER: u32 = 2;
@@ -41,7 +41,7 @@ pub(super) mod option_reply {
     pub(crate) const ERR_TOO_BIG: u32 = (1 << 31) + 9;
 }
 
-/// What may be told about an export.
+/// Information about an export.
 pub(super) mod info {
     pub(crate) const EXPORT: u16 = 0;
     pub(crate) const NAME: u16 = 1;
@@ -49,7 +49,7 @@ pub(super) mod info {
     pub(crate) const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an export can do.
+/// Properties of an export.
 pub(super) mod transmission_flag {
     pub(crate) const HAS_FLAGS: u16 = 1 << 0;
     pub(crate) const SEND_FLUSH: u16 = 1 << 2;
@@ -80,7 +80,7 @@ pub(super) mod command_flag {
     pub(crate) const FAST_ZERO: u16 = 1 << 4;
 }
 
-/// Pieces of a structured reply.
+/// Chunks of a structured reply.
 pub(super) mod chunk {
     pub(crate) const FLAG_DONE: u16 = 1 << 0;
     pub(crate) const NONE: u16 = 0;
@@ -89,13 +89,13 @@ pub(super) mod chunk {
     pub(crate) const ERROR: u16 = (1 << 15) + 1;
 }
 
-/// What is said of an extent in the context `base:allocation`.
+/// Flags of an extent in the context `base:allocation`.
 pub(super) mod allocation_flag {
     pub(crate) const HOLE: u32 = 1 << 0;
     pub(crate) const ZERO: u32 = 1 << 1;
 }
 
-/// The errors that a reply may carry.
+/// The errors in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Errno {
@@ -108,14 +108,14 @@ pub(super) enum Errno {
     Shutdown = 108,
 }
 
-/// The one metadata context.
+/// The only metadata context.
 pub(super) const ALLOCATION_CONTEXT: &str = "base:allocation";
-/// Its number on the wire; any would do.
+/// Its number on the wire; any number would do.
 pub(super) const ALLOCATION_CONTEXT_ID: u32 = 1;
-/// The bytes that a name or a message may have.
+/// Longest name or message, in bytes.
 pub(super) const STRING_BYTES: usize = 4096;
 
-/// The head of a request.
+/// The header of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RequestHeader {
     pub(super) flags: u16,
@@ -128,7 +128,7 @@ pub(super) struct RequestHeader {
 impl RequestHeader {
     pub(super) const BYTES: usize = 28;
 
-    /// `None`: these are not the bytes of a request.
+    /// Parses a header; returns `None` if the bytes are not a request.
     pub(super) fn read(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         let mut fields = Fields(bytes);
         (fields.u32()? == REQUEST_MAGIC).then_some(())?;
@@ -142,7 +142,7 @@ impl RequestHeader {
     }
 }
 
-/// Bytes taken apart from the front. `None`: there are too few.
+/// Parses fields from the front of a byte slice; each method returns `None` if too few bytes are left.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
@@ -171,7 +171,7 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A string with its length before it.
+    /// Takes a string preceded by its length.
     pub(super) fn string(&mut self) -> Option<&'a [u8]> {
         let count = self.u32()?;
         self.bytes(count as usize)

@@ -1,4 +1,4 @@
-//! Replies: what they say, those that are ready, and the thread that sends them.
+//! Replies: their contents, the queue of those that are ready, and the thread that sends them.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -13,7 +13,7 @@ use super::requests::{Refusal, ReplyKind};
 use super::sender::Sender;
 use super::stream::Stream;
 
-/// What waits to be sent to one client, and what is still to come.
+/// The replies waiting to be sent to one client, and the count of those still to come.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     queue: Mutex<Queue>,
@@ -25,13 +25,13 @@ struct Queue {
     ready: VecDeque<Ready>,
     /// Requests that the export has not answered yet.
     outstanding: usize,
-    /// No more requests come.
+    /// Whether no more requests come.
     ended: bool,
-    /// Nobody waits for those that are outstanding.
+    /// Whether outstanding replies are no longer wanted.
     abandoned: bool,
 }
 
-/// A reply, and what its request holds until it is sent.
+/// A reply, with its request's charge until it is sent.
 #[derive(Debug)]
 struct Ready {
     cookie: u64,
@@ -39,7 +39,7 @@ struct Ready {
     _charge: Charge,
 }
 
-/// What a reply says.
+/// The content of a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Done,
@@ -47,13 +47,13 @@ pub(super) enum Content {
         offset: u64,
         data: Vec<u8>,
     },
-    /// Descriptors: length and flags.
+    /// Extent descriptors: length and flags.
     Allocation(Vec<(u32, u32)>),
     Error(Errno, String),
 }
 
 impl Outbox {
-    /// To whom the export answers a request.
+    /// Returns the [`Reply`] through which the export answers a request.
     pub(super) fn expect(self: &Arc<Self>, cookie: u64, kind: ReplyKind, charge: Charge) -> Reply {
         locked(&self.queue).outstanding += 1;
         let outbox = Arc::clone(self);
@@ -63,7 +63,7 @@ impl Outbox {
         })
     }
 
-    /// Answers a request that the export is not asked.
+    /// Answers a request without asking the export.
     pub(super) fn refuse(&self, cookie: u64, refusal: Refusal, charge: Charge) {
         let content = Content::Error(refusal.errno, refusal.why.into());
         self.put(Ready { cookie, content, _charge: charge }, 0);
@@ -79,24 +79,24 @@ impl Outbox {
         self.changed.notify_one();
     }
 
-    /// No more requests come: what is outstanding is the last.
+    /// Notes that no more requests come: the outstanding ones are the last.
     pub(super) fn end(&self) {
         locked(&self.queue).ended = true;
         self.changed.notify_one();
     }
 
-    /// What is not sent yet will not be.
+    /// Drops all replies that are not sent yet.
     pub(super) fn abandon(&self) {
         let mut queue = locked(&self.queue);
         queue.abandoned = true;
         let dropped = mem::take(&mut queue.ready);
         drop(queue);
-        // Their charges are given back without the queue's lock.
+        // Drop their charges without the queue's lock.
         drop(dropped);
         self.changed.notify_one();
     }
 
-    /// Waits for replies and takes all that are ready. Whether there were any: otherwise none will come.
+    /// Waits for replies and takes all that are ready. Returns false if none are left and none will come.
     fn take(&self, into: &mut VecDeque<Ready>) -> bool {
         let mut queue = locked(&self.queue);
         loop {
@@ -111,8 +111,8 @@ impl Outbox {
         }
     }
 
-    /// Sends replies until the last. When the client is gone, or does not take them, its socket is shut and the rest is
-    /// dropped as it comes. Whether all was sent.
+    /// Sends replies until the last one. If the client is gone, or does not take them, shuts its socket down and
+    /// drops the rest as they come. Returns whether all were sent.
     pub(super) fn send_all(&self, stream: &Stream, structured: bool) -> bool {
         let mut sender = Sender::new(stream, structured);
         let mut whole = true;
@@ -134,7 +134,7 @@ impl Outbox {
     }
 }
 
-/// What a reply says after this outcome.
+/// Returns the content of a reply with this outcome.
 fn content(kind: ReplyKind, outcome: Result<Answer, ExportError>) -> Content {
     match (kind, outcome) {
         (ReplyKind::Plain { .. }, Ok(Answer::Done)) => Content::Done,
@@ -153,7 +153,7 @@ fn content(kind: ReplyKind, outcome: Result<Answer, ExportError>) -> Content {
             let errno = match &error {
                 ExportError::Io(_) => Errno::Io,
                 ExportError::NoSpace => Errno::NoSpace,
-                // Zeroes that need not be fast must not be refused as unsupported.
+                // Zeroing that need not be fast must not be refused as unsupported.
                 ExportError::NotSupported
                     if kind == (ReplyKind::Plain { may_be_unsupported: false }) =>
                 {
@@ -169,8 +169,8 @@ fn content(kind: ReplyKind, outcome: Result<Answer, ExportError>) -> Content {
     }
 }
 
-/// Lengths and flags of at most so many extents: neighbours of one kind as one, nothing beyond the request, and never
-/// none.
+/// Returns lengths and flags of at most `at_most` extents: merges equal neighbours, cuts at the end of the request,
+/// and always returns at least one.
 fn descriptors(told: &[Extent], bytes: u64, at_most: usize) -> Vec<(u32, u32)> {
     let mut descriptors: Vec<(u32, u32)> = Vec::new();
     let mut left = bytes;
@@ -179,7 +179,7 @@ fn descriptors(told: &[Extent], bytes: u64, at_most: usize) -> Vec<(u32, u32)> {
         let hole = if extent.allocated { 0 } else { allocation_flag::HOLE };
         let flags = hole | if extent.zero { allocation_flag::ZERO } else { 0 };
         left -= length;
-        // No longer than the request, whose length is a u32.
+        // At most the length of the request, which is a u32.
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let full = descriptors.len() == at_most;
         match descriptors.last_mut() {

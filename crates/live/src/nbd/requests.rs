@@ -1,4 +1,4 @@
-//! What a request's head asks for, and whether it may.
+//! Parses a request's header, and checks that it may be executed.
 
 use strewn_base::SECTOR_BYTES;
 
@@ -7,21 +7,21 @@ use super::limits::Limits;
 use super::options::{Agreed, Offer};
 use super::protocol::{Errno, RequestHeader, command, command_flag as flag};
 
-/// A request that may be done, or why not.
+/// An accepted request, or why it is refused.
 pub(super) type Examined = Result<ExaminedRequest, Refusal>;
 
-/// A request that may be done.
+/// An accepted request.
 #[derive(Debug)]
 pub(super) struct ExaminedRequest {
-    /// What the export is asked; a write's data is still to come.
+    /// The request for the export; a write's data is still to come.
     pub(super) request: Request,
-    /// What the reply must know of it.
+    /// What the reply needs to know of the request.
     pub(super) kind: ReplyKind,
-    /// The bytes in flight that it is counted as.
+    /// The bytes in flight that it is charged for.
     pub(super) charged_bytes: u64,
 }
 
-/// What a reply must know of its request.
+/// What a reply needs to know of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReplyKind {
     Read {
@@ -30,17 +30,17 @@ pub(super) enum ReplyKind {
     },
     Allocation {
         bytes: u64,
-        /// How many extents may be told.
+        /// The most extents in the reply.
         extents: usize,
     },
-    /// Answered without content.
+    /// Answered without data.
     Plain {
-        /// "Not supported" is an answer that the protocol allows.
+        /// Whether the protocol allows "not supported" as the answer.
         may_be_unsupported: bool,
     },
 }
 
-/// Why a request is not done.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) errno: Errno,
@@ -51,7 +51,7 @@ fn refused<T>(errno: Errno, why: &'static str) -> Result<T, Refusal> {
     Err(Refusal { errno, why })
 }
 
-/// What is asked for by a request that is not a disconnection.
+/// Examines a request other than a disconnection.
 pub(super) fn examine(
     header: &RequestHeader,
     offer: &Offer,
@@ -106,7 +106,7 @@ pub(super) fn examine(
     })
 }
 
-/// Whether the command is known and its flags are of it.
+/// Checks that the command is known and has only its own flags.
 fn check_flags(header: &RequestHeader, offer: &Offer, agreed: Agreed) -> Result<(), Refusal> {
     let own = match header.command {
         command::READ if agreed.structured => flag::DF,
@@ -119,14 +119,14 @@ fn check_flags(header: &RequestHeader, offer: &Offer, agreed: Agreed) -> Result<
         }
         _ => return refused(Errno::Invalid, "the command is unknown"),
     };
-    // Clients are known to send FUA with commands that write nothing.
+    // Some clients send FUA with commands that write nothing.
     if header.flags & !(own | flag::FUA) != 0 {
         return refused(Errno::Invalid, "the command does not have these flags");
     }
     Ok(())
 }
 
-/// Whether there are such sectors, and not too many.
+/// Checks that the range exists, and is not too long.
 fn check_range(header: &RequestHeader, offer: &Offer, limits: &Limits) -> Result<(), Refusal> {
     let (offset, bytes) = (header.offset, u64::from(header.bytes));
     if bytes == 0 {

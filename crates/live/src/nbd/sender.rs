@@ -1,4 +1,4 @@
-//! What replies look like on the wire.
+//! The encoding of replies on the wire.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use super::protocol::{
 use super::replies::Content;
 use super::stream::Stream;
 
-/// Small replies are sent together up to this size; data of half of it or more goes out as it is.
+/// Small replies are collected up to this size; data of at least half of it is sent directly.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Turns replies into bytes.
+/// Encodes and sends replies.
 pub(super) struct Sender<'a> {
     stream: &'a Stream,
     structured: bool,
@@ -23,7 +23,7 @@ impl<'a> Sender<'a> {
         Self { stream, structured, buffer: Vec::with_capacity(BUFFER_BYTES) }
     }
 
-    /// Sends a reply, or keeps it until the next [`flush`](Self::flush).
+    /// Sends a reply, or buffers it until the next [`flush`](Self::flush).
     pub(super) fn send(&mut self, cookie: u64, content: &Content) -> io::Result<()> {
         match (content, self.structured) {
             (Content::Done, false) => self.simple(cookie, 0),
@@ -47,7 +47,7 @@ impl<'a> Sender<'a> {
                 self.buffer.extend(offset.to_be_bytes());
                 self.data(data)?;
             }
-            // Only clients with structured replies have the context.
+            // Only clients with structured replies can select the context.
             (Content::Allocation(descriptors), _) => {
                 self.chunk(cookie, chunk::BLOCK_STATUS, 4 + 8 * descriptors.len());
                 self.buffer.extend(ALLOCATION_CONTEXT_ID.to_be_bytes());
@@ -66,7 +66,7 @@ impl<'a> Sender<'a> {
         self.buffer.extend(cookie.to_be_bytes());
     }
 
-    /// The head of a reply's only chunk.
+    /// Appends the header of a reply's only chunk.
     fn chunk(&mut self, cookie: u64, kind: u16, bytes: usize) {
         self.buffer.extend(STRUCTURED_REPLY_MAGIC.to_be_bytes());
         self.buffer.extend(chunk::FLAG_DONE.to_be_bytes());

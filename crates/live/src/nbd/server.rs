@@ -1,4 +1,4 @@
-//! A server: who listens, who is served, and how it ends.
+//! A server: listens, serves its clients, and stops.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -17,29 +17,29 @@ use super::listener::{Address, Listener};
 use super::options::Offer;
 use super::protocol::STRING_BYTES;
 
-/// Why a server was not started.
+/// Why a server could not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The limits contradict each other.
+    /// The limits are inconsistent.
     #[error(transparent)]
     Limits(#[from] LimitsError),
-    /// The export's size is not one that clients can use.
+    /// Clients cannot use the export's size.
     #[error("the export has {0} bytes, which is not a multiple of 512")]
     Size(u64),
-    /// The export's name or description is not one that the protocol can carry.
+    /// The protocol cannot carry the export's name or description.
     #[error("the export's {0} has a NUL, or more than 4096 bytes")]
     Text(&'static str),
-    /// Anybody who reaches the address could read and write the LUN.
+    /// The address is not a loopback address: anybody who reaches it could read and write the LUN.
     #[error(
         "{0} is not a loopback address; the server has neither encryption nor passwords, so it listens on this machine \
          only: use 127.0.0.1 or ::1, or a Unix socket, and a tunnel for the rest"
     )]
     NotLoopback(SocketAddr),
-    /// A server answers at this socket.
+    /// Another server answers at this socket.
     #[error("a server is listening at {}; stop it, or choose another path", .0.display())]
     InUse(PathBuf),
-    /// The path is something else than a socket, which is not replaced.
+    /// The path exists and is not a socket; it is not replaced.
     #[error("{} exists and is not a socket; remove it, or choose another path", .0.display())]
     NotASocket(PathBuf),
     /// The path cannot be that of a socket.
@@ -48,21 +48,21 @@ pub enum ServerError {
         .0.display()
     )]
     SocketPath(PathBuf),
-    /// The system does not let it listen.
+    /// The system refused to listen.
     #[error("cannot listen at {address}: {error}")]
     Listen {
-        /// Where.
+        /// The address.
         address: Address,
-        /// What the system says.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// The system gives no thread or no descriptor.
+    /// The system has no thread or no descriptor left.
     #[error("cannot start a server: {0}")]
     Start(#[source] io::Error),
 }
 
-/// A server that runs. Dropped, it is stopped, as by [`stop`](Self::stop).
+/// A running server. Dropping it stops it, as by [`stop`](Self::stop).
 #[derive(Debug)]
 pub struct Server {
     address: Address,
@@ -71,36 +71,35 @@ pub struct Server {
     listening: Option<JoinHandle<()>>,
 }
 
-/// Tells a server to stop, from another thread.
+/// Stops a server from another thread.
 #[derive(Debug, Clone)]
 pub struct Stopper(Arc<UnixStream>);
 
 impl Stopper {
-    /// Begins to stop the server and returns at once; [`Server::wait`] returns when it has stopped.
+    /// Starts to stop the server and returns at once; [`Server::wait`] returns when it has stopped.
     pub fn stop(&self) {
-        // Full, or without a reader: then it was told before.
+        // If the socket is full, or has no reader, the server was already told.
         let _ = (&*self.0).write(&[0]);
     }
 }
 
 impl Server {
-    /// Serves `export` on a Unix socket, which only the owner of this process may open. A socket that a dead server left
+    /// Serves `export` on a Unix socket that only the owner of this process may open. A socket left by a dead server
     /// is replaced. The socket is removed at the end.
     ///
     /// # Errors
     ///
-    /// When the limits or the export are not usable, when something else is at `path` (a server that answers, or what is
-    /// not a socket), and when the system refuses.
+    /// If the limits or the export are unusable, if something else is at `path` (a server that answers, or not a
+    /// socket), or if the system refuses.
     pub fn unix(path: &Path, export: Arc<dyn Export>, limits: Limits) -> Result<Self, ServerError> {
         Self::start(export, limits, || Listener::unix(path))
     }
 
-    /// Serves `export` on a port of this machine; port 0 is any that is free. Every user of the machine can connect.
+    /// Serves `export` on a port of this machine; port 0 picks a free one. Every user of the machine can connect.
     ///
     /// # Errors
     ///
-    /// When the limits or the export are not usable, when `address` is not a loopback address, and when the system
-    /// refuses.
+    /// If the limits or the export are unusable, if `address` is not a loopback address, or if the system refuses.
     pub fn tcp(
         address: SocketAddr,
         export: Arc<dyn Export>,
@@ -127,7 +126,7 @@ impl Server {
                 let budget = Arc::clone(&budget);
                 move || {
                     accept_until_told(&listener, &told, &budget, &served);
-                    // New clients are refused, and the path is free, before the old ones are waited for.
+                    // Refuse new clients and free the path before waiting for the old ones.
                     drop(listener);
                     served.stop();
                 }
@@ -141,40 +140,40 @@ impl Server {
         })
     }
 
-    /// Where clients find it.
+    /// Returns the address for clients.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// What it has in hand.
+    /// Returns the current load.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.budget.usage()
     }
 
-    /// What stops it from another thread: one that waits for a signal, say.
+    /// Returns a handle that stops it from another thread, for example one that waits for a signal.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Accepts no more clients and reads no more requests, lets those in flight finish and their replies go out, closes
-    /// the connections, and returns when all of that is done. What is not done after
-    /// [`Limits::stop_timeout`] is not waited for. Then nobody else has the export, unless it kept a thread.
+    /// Accepts no more clients and reads no more requests, lets those in flight finish and their replies go out,
+    /// closes the connections, and returns when all of that is done. Requests not done after [`Limits::stop_timeout`]
+    /// are not waited for. After that nothing else uses the export, unless the export kept a thread.
     pub fn stop(self) {
         self.stopper.stop();
         self.wait();
     }
 
-    /// Waits until it has been stopped.
+    /// Waits until the server has stopped.
     pub fn wait(mut self) {
         self.join();
     }
 
     fn join(&mut self) {
         if let Some(listening) = self.listening.take() {
-            // It ends without a result; had it panicked, its message has been printed.
+            // The thread has no result; if it panicked, its message has been printed.
             let _ = listening.join();
         }
     }

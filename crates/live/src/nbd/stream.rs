@@ -1,11 +1,11 @@
-//! A client's socket, of either kind, and reading from it in whole pieces.
+//! A client's socket, of either kind, and exact reads from it.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// What is read at once, small requests together.
+/// Size of one read, so that small requests are read together.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A client's socket.
@@ -17,14 +17,14 @@ pub(super) enum Stream {
 
 impl Stream {
     pub(super) fn shutdown(&self, how: Shutdown) {
-        // Not connected any more is what was wanted.
+        // A socket that is no longer connected needs no shutdown.
         let _ = match self {
             Self::Unix(stream) => stream.shutdown(how),
             Self::Tcp(stream) => stream.shutdown(how),
         };
     }
 
-    /// How long one read may wait for the next bytes.
+    /// Sets how long one read may wait for the next bytes.
     pub(super) fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
         match self {
             Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
@@ -32,7 +32,7 @@ impl Stream {
         }
     }
 
-    /// How long one write may wait for the client to take something.
+    /// Sets how long one write may wait for the client to take data.
     pub(super) fn set_write_timeout(&self, timeout: Duration) -> io::Result<()> {
         match self {
             Self::Unix(stream) => stream.set_write_timeout(Some(timeout)),
@@ -63,10 +63,10 @@ impl Write for &Stream {
     }
 }
 
-/// What comes from a client.
+/// The incoming bytes of a client.
 pub(super) struct Incoming<'a> {
     reader: BufReader<&'a Stream>,
-    /// When all must have come; later than that every read fails.
+    /// When all must have arrived; later reads fail.
     deadline: Option<Instant>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Incoming<'a> {
         self.deadline = deadline;
     }
 
-    /// Waits for something to come, however long that takes; whether it did, or the client closed.
+    /// Waits, without limit, for the next bytes. Returns false if the client closed instead.
     pub(super) fn begins(&mut self) -> io::Result<bool> {
         loop {
             match self.reader.fill_buf() {
@@ -90,7 +90,7 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// Fills all of `into`. Fails when the client closes, stops for longer than the socket's timeout, or is past the
+    /// Fills all of `into`. Fails if the client closes, pauses for longer than the socket's timeout, or exceeds the
     /// deadline.
     pub(super) fn exact(&mut self, mut into: &mut [u8]) -> io::Result<()> {
         while !into.is_empty() {
@@ -111,7 +111,7 @@ impl<'a> Incoming<'a> {
         Ok(bytes)
     }
 
-    /// Reads so many bytes and throws them away.
+    /// Reads `bytes` bytes and discards them.
     pub(super) fn discard(&mut self, mut bytes: u64) -> io::Result<()> {
         let mut into = [0; 8 << 10];
         while bytes > 0 {
@@ -122,7 +122,7 @@ impl<'a> Incoming<'a> {
         Ok(())
     }
 
-    /// Reads what the client still sends until it closes, at most until the deadline.
+    /// Reads and discards what the client still sends until it closes, but no longer than until the deadline.
     pub(super) fn discard_rest(&mut self, deadline: Instant) {
         self.deadline = Some(deadline);
         let mut into = [0; 1];
@@ -132,7 +132,7 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// Lets the next read wait until the deadline and no longer.
+    /// Limits the next read's wait to the deadline.
     fn arm(&mut self) -> io::Result<()> {
         if let Some(deadline) = self.deadline {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -147,7 +147,7 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Whether nothing is wrong, only nothing came.
+/// Returns whether the error only means that nothing arrived.
 fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }

@@ -1,4 +1,4 @@
-//! The transmission phase: requests are read, examined and submitted, until the client has had enough.
+//! The transmission phase: reads, examines and submits requests until the client disconnects.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::replies::Outbox;
 use super::requests::examine;
 use super::stream::Incoming;
 
-/// What requests are read for.
+/// What the transmission phase works with.
 pub(super) struct Transmission<'a> {
     pub(super) export: &'a dyn Export,
     pub(super) offer: &'a Offer,
@@ -25,11 +25,11 @@ pub(super) struct Transmission<'a> {
 }
 
 impl Transmission<'_> {
-    /// Reads requests and submits them, until the client says goodbye or closes, or the server stops.
+    /// Reads requests and submits them, until the client disconnects or closes, or the server stops.
     ///
     /// # Errors
     ///
-    /// When the client breaks the protocol, closes or stops within a request.
+    /// If the client breaks the protocol, or closes or stalls within a request.
     pub(super) fn run(&self, incoming: &mut Incoming) -> io::Result<()> {
         while incoming.begins()? && !self.stopping.load(Ordering::Acquire) {
             let header = RequestHeader::read(&incoming.array()?).ok_or_else(|| {
@@ -42,7 +42,8 @@ impl Transmission<'_> {
         Ok(())
     }
 
-    /// Has one request done or refused. What it has in the stream is read in any case. Whether the server goes on.
+    /// Executes or refuses one request. Its data in the stream is read in any case. Returns whether the server goes
+    /// on.
     fn request(&self, header: &RequestHeader, incoming: &mut Incoming) -> io::Result<bool> {
         let examined = examine(header, self.offer, self.agreed, self.limits);
         let charged_bytes = examined.as_ref().map_or(0, |asked| asked.charged_bytes);
@@ -50,7 +51,7 @@ impl Transmission<'_> {
         match examined {
             Ok(mut asked) => {
                 if let Request::Write { data, .. } = &mut asked.request {
-                    // Zeroed pages of the system's: they take memory as the data comes.
+                    // The system's zeroed pages take memory only as the data arrives.
                     *data = vec![0; header.bytes as usize];
                     incoming.exact(data)?;
                 }
@@ -58,7 +59,8 @@ impl Transmission<'_> {
                     .submit(asked.request, self.outbox.expect(header.cookie, asked.kind, charge));
             }
             Err(refusal) => {
-                // A client may take a reply before it sent everything as an answer to something else.
+                // A client may mistake a reply that comes before it has sent everything for the answer to another
+                // request.
                 if header.command == command::WRITE {
                     incoming.discard(header.bytes.into())?;
                 }

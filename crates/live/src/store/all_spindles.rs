@@ -22,7 +22,7 @@ impl Store {
         }
     }
 
-    /// Writes a superblock to all spindles that are present. Everything that it leads to is safe.
+    /// Writes a superblock to all spindles that are present. Everything that it leads to must be durable.
     pub(super) fn send_superblock(&mut self, token: Token, superblock: &Superblock) {
         let spindles = self.spindles_present();
         let kind = OperationKind::Superblock { written: 0 };

@@ -4,18 +4,18 @@ use strewn_raid::SpindleIndex;
 
 use crate::format::{BadEntry, BlockTag};
 
-/// The caller's name for a request, given back with its result. Requests in flight have different tokens.
+/// The caller's identifier of a request, returned with its result. Requests in flight have different tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub u64);
 
-/// A request that is complete, or a spindle that was lost.
+/// A completed request, or the loss of a spindle.
 #[derive(Debug)]
 pub enum StoreEvent {
     /// A read.
     Read {
         /// The request.
         token: Token,
-        /// What was read, with the state of each block. An error only if the spindle is lost.
+        /// The data, with the state of each block. An error only if the spindle is lost.
         result: Result<ReadOutcome, StoreError>,
     },
     /// A read of checksum entries.
@@ -25,25 +25,26 @@ pub enum StoreEvent {
         /// The state of each block, assuming that its bytes match its checksum. An error only if the spindle is lost.
         result: Result<Vec<BlockState>, StoreError>,
     },
-    /// A write: the data and the checksums are written. The next flush makes both safe from a power loss.
+    /// A write: the data and the checksums are written. The next flush makes both durable.
     Write {
         /// The request.
         token: Token,
-        /// Whether it was done. If not, any part of it may be; blocks that are written in part are bad.
+        /// Whether it was done. If not, any part of it may be; partially written blocks are bad.
         result: Result<(), StoreError>,
     },
     /// A flush of all spindles that are present.
     Flush {
         /// The request.
         token: Token,
-        /// Whether it was done. A spindle lost meanwhile is not an error, but [`StoreEvent::SpindleLost`].
+        /// Whether it was done. A spindle lost meanwhile is not an error, but is reported as
+        /// [`StoreEvent::SpindleLost`].
         result: Result<(), StoreError>,
     },
     /// A superblock write to all spindles that are present.
     Superblock {
         /// The request.
         token: Token,
-        /// Whether it is safe. An error if a spindle had no room for it, or no spindle is left.
+        /// Whether it is durable. An error if a spindle had no room for it, or no spindle is left.
         result: Result<(), StoreError>,
     },
     /// A spindle no longer answers; reported once. Everything in flight on it fails with [`StoreError::SpindleLost`],
@@ -63,7 +64,7 @@ pub enum StoreError {
     /// The device refuses to write these blocks, but otherwise answers.
     #[error("the device does not write these blocks")]
     Refused,
-    /// A write of a part of a block whose other part is bad. Nothing was written. The blocks that `bad` names must be
+    /// A partial write of a block whose other part is bad. Nothing was written. The blocks that `bad` marks must be
     /// recomputed and written in full.
     #[error("a block that is written in part is bad")]
     BadBlocks {
@@ -82,13 +83,14 @@ pub struct ReadOutcome {
 }
 
 impl ReadOutcome {
-    /// Whether any block is bad.
+    /// Returns whether any block is bad.
     #[must_use]
     pub fn any_bad(&self) -> bool {
         self.blocks.iter().any(BlockState::is_bad)
     }
 
-    /// For each block, whether it is bad, as [`Array::blocks_failed`](strewn_array::Array::blocks_failed) expects it.
+    /// Returns, for each block, whether it is bad, as [`Array::blocks_failed`](strewn_array::Array::blocks_failed)
+    /// expects it.
     #[must_use]
     pub fn bad(&self) -> Vec<bool> {
         self.blocks.iter().map(BlockState::is_bad).collect()
@@ -100,7 +102,7 @@ impl ReadOutcome {
 pub enum BlockState {
     /// It was never written, and reads as zeros.
     NeverWritten,
-    /// It is what was written.
+    /// It has the contents last written.
     Good {
         /// Its tag.
         block_tag: BlockTag,
@@ -114,7 +116,7 @@ pub enum BlockState {
 }
 
 impl BlockState {
-    /// Whether it must not be used.
+    /// Returns whether it must not be used.
     #[must_use]
     pub fn is_bad(&self) -> bool {
         matches!(self, Self::Bad(_))
@@ -138,16 +140,15 @@ pub enum BadBlock {
         /// CRC-32C of what was written.
         written: u32,
     },
-    /// It is right by itself, and not what the rest of its stripe says that was written here last.
     #[error(
         "the block is stale: it has CRC-32C {found:08x}, and the rest of its stripe is of another"
     )]
-    /// It is consistent in itself, but the rest of its stripe says that something else was written here last.
+    /// It is consistent in itself, but the rest of its stripe shows that something else was written here last.
     Stale {
         /// CRC-32C of its bytes.
         found: u32,
     },
-    /// Its contents are lost for good, as its tag says.
+    /// Its contents are lost for good, as its tag records.
     #[error("what belongs here is lost for good")]
     Gone,
     /// Its checksum entry is zeros in a zone where every entry was written once.

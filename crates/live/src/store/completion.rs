@@ -9,9 +9,9 @@ use super::rows::RowId;
 use crate::device::{BLOCK_BYTES, IoCompletion, IoError};
 
 impl Store {
-    /// Tells the store that an I/O is complete.
+    /// Handles the completion of an I/O.
     pub fn done(&mut self, done: IoCompletion) {
-        // I/Os of a spindle that was lost since are ignored.
+        // Ignore I/Os of a spindle that was lost since.
         let Some(SentIo { spindle, purpose }) = self.sent.remove(&done.id) else {
             self.pool.recycle(done.buffer);
             return;
@@ -20,7 +20,7 @@ impl Store {
             Ok(()) => Ok(()),
             Err(IoError::Gone(_)) => {
                 self.finished.push(StoreEvent::SpindleLost(spindle));
-                // Its operation is ended with all others of the spindle.
+                // Its operation ends with all others of the spindle.
                 self.sent.insert(done.id, SentIo { spindle, purpose });
                 self.fail_spindle(spindle);
                 self.run_to_quiescence();
@@ -110,7 +110,7 @@ impl Store {
         self.part_done(id);
     }
 
-    /// Ends everything in flight on a spindle and sends it nothing more.
+    /// Fails everything in flight on a spindle and sends it nothing more.
     pub(super) fn fail_spindle(&mut self, spindle: SpindleIndex) {
         if let Some(present) = self.present.get_mut(spindle.index()) {
             *present = false;
@@ -142,7 +142,7 @@ impl Store {
                 _ => StoreEvent::Write { token, result: gone },
             });
         }
-        // What all spindles do goes on without it.
+        // Operations on all spindles continue without it.
         let mut common = Vec::new();
         self.sent.retain(|_, sent| {
             if let (IoPurpose::AllSpindles(operation), true) =

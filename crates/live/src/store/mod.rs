@@ -1,10 +1,10 @@
-//! The spindles of an array as verified blocks: each has a CRC-32C, its address and its contents' description beside
-//! it.
+//! The spindles of an array as verified blocks. Each block is stored with a CRC-32C, its address and a tag of its
+//! contents.
 //!
-//! A [`Store`] does no I/O. It accepts reads, writes and flushes by token, says through [`Store::take_ios`] which
-//! I/Os the devices should do, learns their outcome through [`Store::done`], and reports through
-//! [`Store::take_events`] what is complete. Addresses are those of spindle commands: sectors of 512 bytes, on a
-//! spindle without its checksum blocks.
+//! A [`Store`] does no I/O. It accepts reads, writes and flushes by token, issues the devices' I/Os through
+//! [`Store::take_ios`], learns their outcome through [`Store::done`], and reports completed requests through
+//! [`Store::take_events`]. Addresses are those of spindle commands: sectors of 512 bytes, on a spindle without its
+//! checksum blocks.
 //!
 //! ```
 //! use strewn_array::BlockContents;
@@ -56,11 +56,11 @@ use rows::{RowId, Rows};
 /// The spindles of an array; device `n` is spindle `n`.
 ///
 /// # How it works
-/// An operation has a part in each row it touches. A row knows its parts and its checksum block, and whenever something
-/// of it is done, each of its parts goes on as far as it can. A read is sent when no write of its blocks is under way; if
-/// one began before the read came back, and the checksum does not agree, it is read again. A write is sent at once; its
-/// entries go into the checksum block in memory, which is written when the driver next asks for I/Os, once for all
-/// writes of the row, and once more for those that come while that write is in flight.
+/// An operation has a part in each row it touches. A row knows its parts and its checksum block. Whenever an I/O of
+/// the row completes, each of its parts advances as far as it can. A read is sent when no write of its blocks is in
+/// flight; if one began before the read completed, and the checksum does not match, the blocks are read again. A
+/// write is sent at once. Its entries go into the checksum block in memory, which is written when the driver next
+/// asks for I/Os: once for all writes of the row, and once more for those that arrive while that write is in flight.
 #[derive(Debug)]
 pub struct Store {
     tag: ArrayTag,
@@ -68,14 +68,14 @@ pub struct Store {
     rows: Rows,
     operations: Slab<Operation>,
     parts: Slab<RowPart>,
-    /// I/Os that did not complete yet.
+    /// I/Os that are not complete yet.
     sent: FxHashMap<IoId, SentIo>,
-    /// I/Os that the devices were not given yet.
+    /// I/Os that were not passed to the devices yet.
     ios: Vec<Io>,
     next_io: u64,
     /// Rows whose checksum blocks have changed.
     dirty: Vec<RowId>,
-    /// Rows whose parts may be able to go on.
+    /// Rows whose parts may be able to advance.
     ready_rows: Vec<RowId>,
     /// Partial writes whose edge blocks were read.
     merged: Vec<Operation>,
@@ -86,8 +86,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store of the array `tag` on `spindles` spindles, all present. It keeps up to `cache_bytes` of checksum
-    /// blocks in memory beyond those in use.
+    /// Returns the store of the array `tag` on `spindles` spindles, all present. It keeps up to `cache_bytes` of
+    /// checksum blocks in memory beyond those in use.
     #[must_use]
     pub fn new(tag: ArrayTag, spindles: u16, cache_bytes: usize) -> Self {
         Self {
@@ -154,15 +154,16 @@ impl Store {
         self.run_to_quiescence();
     }
 
-    /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. They may lie in parts:
-    /// of whole blocks if the write is of whole blocks, else of anything. `kept` is kept beside each block of 4 KiB that is
-    /// touched, and `checkpoint`. A block of which a part is written is read first. Finished as [`StoreEvent::Write`].
+    /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. The data may
+    /// be in several parts: of whole blocks if the write is of whole blocks, otherwise of any size. A tag of
+    /// `block_tag` and the `checkpoint` are stored with each block of 4 KiB that is touched. A partially written
+    /// block is read first. Completes as [`StoreEvent::Write`].
     ///
-    /// No other write that touches one of the blocks may be under way. Reads may: they see each block as it was or as
+    /// No other write that touches one of the blocks may be in flight. Reads may: they see each block as it was or as
     /// it will be.
     ///
     /// # Panics
-    /// Where `bytes` are no whole sectors, or their parts no whole blocks, or `kept` has not one for each block.
+    /// If `bytes` is not whole sectors, its parts are not whole blocks, or `block_tag` does not have one tag per block.
     pub fn write(
         &mut self,
         token: Token,
@@ -204,7 +205,7 @@ impl Store {
         self.run_to_quiescence();
     }
 
-    /// Makes everything that is complete safe, on all spindles that are present. Completes as [`StoreEvent::Flush`].
+    /// Makes everything complete durable, on all spindles that are present. Completes as [`StoreEvent::Flush`].
     pub fn flush(&mut self, token: Token) {
         self.send_flushes(token);
     }
@@ -231,20 +232,20 @@ impl Store {
         self.map_is_missing();
     }
 
-    /// Whether a spindle is present.
+    /// Returns whether a spindle is present.
     #[must_use]
     pub fn is_present(&self, spindle: SpindleIndex) -> bool {
         self.present.get(spindle.index()).is_some_and(|present| *present)
     }
 
-    /// Appends the I/Os that the devices should do now to `ios`. Writes since the last call share the writes of their
+    /// Appends the I/Os that the devices must do now to `ios`. Writes since the last call share the writes of their
     /// checksum blocks.
     pub fn take_ios(&mut self, ios: &mut Vec<Io>) {
         self.write_checksums();
         ios.append(&mut self.ios);
     }
 
-    /// Appends what is complete to `finished`.
+    /// Appends the completed requests to `finished`.
     pub fn take_events(&mut self, finished: &mut Vec<StoreEvent>) {
         finished.append(&mut self.finished);
     }
@@ -278,7 +279,7 @@ impl Store {
     }
 
     fn advance(&mut self, row: RowId) {
-        // A row may be listed twice, and dropped meanwhile.
+        // A row may be listed twice, and may have been dropped meanwhile.
         if !self.rows.contains(row) {
             return;
         }
@@ -305,7 +306,7 @@ impl Store {
         self.begin_write(operation, extent, &[&bytes], &block_tag, checkpoint);
     }
 
-    /// A part is done, or an I/O of an operation without parts.
+    /// Handles the end of a part, or of an I/O of an operation without parts.
     fn part_done(&mut self, operation: usize) {
         let remaining = &mut self.operations[operation].remaining;
         assert!(*remaining > 0, "an operation has no more parts than were added");

@@ -29,7 +29,7 @@ impl Extent {
         (end - self.first_block().0) as usize
     }
 
-    /// Bytes of the first block before the first sector.
+    /// Returns the bytes of the first block before the first sector.
     pub(super) fn lead(self) -> usize {
         (self.first_sector % BLOCK_SECTORS) as usize * SECTOR
     }
@@ -38,7 +38,7 @@ impl Extent {
         self.sectors as usize * SECTOR
     }
 
-    /// Whether it covers block number `block` of it in full.
+    /// Returns whether it covers its block number `block` in full.
     pub(super) fn has_whole(self, block: usize) -> bool {
         let start = block * BLOCK_BYTES;
         start >= self.lead() && start + BLOCK_BYTES <= self.lead() + self.bytes()
@@ -135,13 +135,13 @@ pub(super) struct RowPart {
 }
 
 impl RowPart {
-    /// Its blocks, one bit each.
+    /// Returns a mask of its blocks, one bit each.
     pub(super) fn mask(&self) -> u64 {
         mask(self.first, self.count)
     }
 }
 
-/// A bit for each of `count` blocks from `first` on.
+/// Returns a mask of `count` blocks from `first` on.
 pub(super) fn mask(first: usize, count: usize) -> u64 {
     (u64::MAX >> (64 - count)) << first
 }
@@ -150,7 +150,7 @@ pub(super) fn mask(first: usize, count: usize) -> u64 {
 pub(super) enum PartWork {
     Read(ReadPart),
     Write(WritePart),
-    /// Reads only checksum entries. Its first block within the operation.
+    /// Reads only checksum entries. The field is its first block within the operation.
     ReadChecksums(usize),
 }
 
@@ -159,9 +159,9 @@ pub(super) struct ReadPart {
     /// The first block within the operation.
     pub(super) at: usize,
     pub(super) state: ReadState,
-    /// Blocks whose writes began since the read was sent: what was read may be older than its checksum, or a mixture.
+    /// Blocks whose writes began since the read was sent: the data may be older than its checksum, or a mixture.
     pub(super) overlapped: u64,
-    /// Whether it is read without the checksum block behind it.
+    /// Whether it is read without the checksum block that follows it.
     pub(super) alone: bool,
 }
 
@@ -181,7 +181,7 @@ pub(super) struct WritePart {
     pub(super) data_done: bool,
     /// The checksum entries of its blocks, until they are in the checksum block.
     pub(super) entries: Vec<[u8; ENTRY_BYTES]>,
-    /// The first version of the checksum block that has them.
+    /// The first version of the checksum block that contains them.
     pub(super) version: Option<u64>,
 }
 
@@ -190,7 +190,7 @@ pub(super) struct WritePart {
 pub(super) enum IoPurpose {
     /// The data of a part.
     ReadData(usize),
-    /// The data of a part and the checksum block behind it.
+    /// The data of a part and the checksum block that follows it.
     ReadDataAndChecksums(usize),
     ReadChecksums(RowId),
     WriteData(usize),
@@ -201,7 +201,7 @@ pub(super) enum IoPurpose {
     AllSpindles(usize),
 }
 
-/// An I/O that is in flight, or about to be.
+/// An I/O in flight, or about to be.
 #[derive(Debug)]
 pub(super) struct SentIo {
     pub(super) spindle: SpindleIndex,

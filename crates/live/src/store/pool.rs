@@ -15,7 +15,7 @@ pub(super) struct BufferPool {
 }
 
 impl BufferPool {
-    /// A buffer of this many blocks with arbitrary contents.
+    /// Returns a buffer of this many blocks with arbitrary contents.
     pub(super) fn take(&mut self, blocks: usize) -> Buffer {
         match self.by_blocks.get_mut(&blocks).and_then(Vec::pop) {
             Some(buffer) => {

@@ -83,7 +83,7 @@ impl Store {
         }
     }
 
-    /// Advances a read of checksum entries; true if it is done.
+    /// Advances a read of checksum entries; returns true if it is done.
     pub(super) fn advance_checksums(&mut self, id: usize) -> bool {
         let RowPart { operation, row: row_id, first, count, .. } = self.parts[id];
         let PartWork::ReadChecksums(from) = self.parts[id].work else { return false };
@@ -103,7 +103,7 @@ impl Store {
         true
     }
 
-    /// Advances a read as far as possible; true if it is done.
+    /// Advances a read as far as possible; returns true if it is done.
     pub(super) fn advance_read(&mut self, id: usize) -> bool {
         loop {
             let part = &mut self.parts[id];
@@ -173,8 +173,8 @@ impl Store {
         self.send(key.spindle, IoPurpose::ReadChecksums(id), IoRequest::Read { offset, into });
     }
 
-    /// Verifies what was read and delivers it to its operation. False if a block fails whose write began meanwhile:
-    /// the part must be read again.
+    /// Verifies the data that was read and delivers it to its operation. Returns false if a block fails whose write
+    /// began meanwhile: the part must be read again.
     fn verify_read(&mut self, id: usize) -> bool {
         let part = &mut self.parts[id];
         let (operation, first, count) = (part.operation, part.first, part.count);
@@ -208,7 +208,7 @@ impl Store {
         true
     }
 
-    /// The data of a part was read. The checksum block may follow it in `buffer`.
+    /// Handles the data of a part. The checksum block may follow it in `buffer`.
     pub(super) fn data_arrived(&mut self, id: usize, buffer: Buffer) {
         let part = &mut self.parts[id];
         if let PartWork::Read(read) = &mut part.work {
@@ -217,8 +217,8 @@ impl Store {
         self.ready_rows.push(part.row);
     }
 
-    /// The device cannot read the data of a part, or the checksum block behind it. Reads each block by itself to find
-    /// out which.
+    /// Handles unreadable data of a part, or of the checksum block that follows it. Reads each block by itself to
+    /// find out which is unreadable.
     pub(super) fn data_unreadable(&mut self, id: usize, with_checksums: bool) {
         let part = &mut self.parts[id];
         let (operation, row, first, count) = (part.operation, part.row, part.first, part.count);
@@ -285,7 +285,7 @@ fn read_checksums(row: &Row, tag: ArrayTag, block: usize, zeros: BlockState) -> 
     }
 }
 
-/// Gives an operation its block `at`: zeros if there are no bytes.
+/// Passes block `at` to an operation: zeros if there are no bytes.
 fn deliver(kind: &mut OperationKind, at: usize, state: BlockState, block: Option<&[u8]>) {
     let start = at * BLOCK_BYTES;
     match kind {

@@ -1,4 +1,4 @@
-//! Rows of blocks with their checksum blocks in memory: those in use, and the most recently used.
+//! Rows of blocks with their checksum blocks in memory: those in use, and the most recently used others.
 
 use rustc_hash::FxHashMap;
 use slab::Slab;
@@ -12,7 +12,7 @@ use crate::format::{
 /// Memory of a row beyond its checksum block, approximately.
 const ROW_OVERHEAD_BYTES: usize = 256;
 
-/// The byte that fills the entries of an unreadable checksum block. Its CRC matches in none; written back, they stay
+/// The byte that fills the entries of an unreadable checksum block. No CRC matches it; written back, the entries stay
 /// bad.
 const UNREADABLE: u8 = 0xff;
 
@@ -39,17 +39,17 @@ impl RowKey {
     }
 }
 
-/// A row, and what is in progress in it.
+/// A row, and the operations in progress in it.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) key: RowKey,
     /// The checksum block as it should be; meaningless before it is loaded.
     entries: Buffer,
-    /// Whether `entries` has the entries.
+    /// Whether `entries` is loaded.
     pub(super) loaded: bool,
     /// Whether the entries are being read.
     pub(super) loading: bool,
-    /// How often the entries were changed: their version.
+    /// How often the entries were changed, which is their version.
     pub(super) changes: u64,
     /// The version that was written, or failed to be.
     pub(super) written: u64,
@@ -80,12 +80,12 @@ impl Row {
         self.entries.bytes_mut().as_chunks_mut().0[block] = *entry;
     }
 
-    /// The checksum block.
+    /// Returns the checksum block.
     pub(super) fn entries(&self) -> &[u8] {
         self.entries.bytes()
     }
 
-    /// The checksum block was read; `None` if it is unreadable.
+    /// Loads the checksum block, or `None` if it is unreadable.
     pub(super) fn load(&mut self, checksums: Option<&[u8]>) {
         match checksums {
             Some(checksums) => self.entries.bytes_mut().copy_from_slice(checksums),
@@ -97,9 +97,9 @@ impl Row {
         self.loaded = true;
     }
 
-    /// Something else may have been written over the checksum block: a misdirected superblock, for example, is zeros
-    /// for the most part. If an entry is neither one that was written there nor another array's, then blocks without
-    /// an entry may have had one.
+    /// Drops trust in the row if its checksum block seems overwritten: a misdirected superblock, for example, is
+    /// mostly zeros. If an entry is neither one that was written there nor another array's, then blocks without an
+    /// entry may have had one.
     pub(super) fn distrust_if_damaged(&mut self, tag: ArrayTag) {
         let key = self.key;
         let (entries, _) = self.entries.bytes_mut().as_chunks_mut::<ENTRY_BYTES>();
@@ -135,7 +135,7 @@ impl Rows {
         Self { rows: Slab::new(), by_key: FxHashMap::default(), newest: NONE, oldest: NONE, limit }
     }
 
-    /// The row of `key`, which becomes the most recently used.
+    /// Returns the row of `key`, which becomes the most recently used.
     pub(super) fn touch(&mut self, key: RowKey) -> RowId {
         if let Some(&id) = self.by_key.get(&key) {
             self.unlink(id);
@@ -180,14 +180,14 @@ impl Rows {
         &mut self.rows[id]
     }
 
-    /// Drops a row that is not in use, if it may differ from the device.
+    /// Drops a row that is not in use, if the device may differ from it.
     pub(super) fn drop_if_suspect(&mut self, id: RowId) {
         if self.rows[id].is_suspect && !self.rows[id].in_use() {
             self.remove(id);
         }
     }
 
-    /// Drops all rows of a spindle, in use or not, and gives them.
+    /// Drops all rows of a spindle, in use or not, and returns them.
     pub(super) fn drop_spindle(&mut self, spindle: SpindleIndex) -> Vec<RowId> {
         let of_spindle = |(id, row): (RowId, &Row)| (row.key.spindle == spindle).then_some(id);
         let dropped: Vec<RowId> = self.rows.iter().filter_map(of_spindle).collect();
@@ -197,7 +197,7 @@ impl Rows {
         dropped
     }
 
-    /// Drops unused rows, least recently used first, until there is room for another. Gives memory for its checksum
+    /// Drops unused rows, least recently used first, until there is room for another. Returns memory for its checksum
     /// block.
     fn make_room(&mut self) -> Option<Buffer> {
         let mut memory = None;

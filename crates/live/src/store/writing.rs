@@ -22,7 +22,7 @@ const ROWS_AT_ONCE: usize = 4;
 /// The blocks of a write.
 struct Blocks<'a> {
     extent: Extent,
-    /// Each of them.
+    /// The data of each block.
     bytes: Vec<&'a [u8; BLOCK_BYTES]>,
     block_tags: &'a [BlockTag],
     checkpoint: u64,
@@ -56,7 +56,7 @@ impl Store {
             let first = (blocks.dbn(at).0 % ROW_DATA_BLOCKS) as usize;
             let count = (ROW - first).min(block_tags.len() - at);
             let mut rows = Vec::new();
-            // A checksum block that is being written must not be in a second write.
+            // A checksum block that is being written must not be written a second time.
             while rows.len() < ROWS_AT_ONCE
                 && first == 0
                 && at + (rows.len() + 1) * ROW <= block_tags.len()
@@ -103,7 +103,7 @@ impl Store {
         part
     }
 
-    /// Copies a block into the buffer that it is written from, and gives its checksum entry.
+    /// Copies a block into the buffer of its write, and returns its checksum entry.
     fn copy(&self, blocks: &Blocks<'_>, at: usize, into: &mut [u8]) -> [u8; ENTRY_BYTES] {
         into.copy_from_slice(blocks.bytes[at]);
         let data_crc = crc32c(into);
@@ -157,13 +157,13 @@ impl Store {
         let offset = device_block(blocks.dbn(at)) * BLOCK_BYTES as u64;
         let request = IoRequest::Write { offset, from: buffer, durable: false };
         self.send(blocks.extent.spindle, IoPurpose::WriteData(part), request);
-        // If all its entries are new, none is needed from the device.
+        // If all of its entries are new, none is needed from the device.
         self.rows.get_mut(row).loaded |= count == ROW;
         self.load(row);
         self.apply_entries(row);
     }
 
-    /// Puts the entries of a row's writes into its checksum block, once that is loaded.
+    /// Puts the entries of a row's writes into its checksum block, once it is loaded.
     pub(super) fn apply_entries(&mut self, id: RowId) {
         let row = self.rows.get_mut(id);
         if !row.loaded {
@@ -215,7 +215,7 @@ impl Store {
         }
     }
 
-    /// The data of a part was written, or failed to be.
+    /// Handles the completion of a part's data write.
     pub(super) fn data_written(&mut self, id: usize, result: Result<(), StoreError>) {
         let part = &mut self.parts[id];
         let written = part.mask();
@@ -230,7 +230,7 @@ impl Store {
         }
     }
 
-    /// A row's checksum block was written, or failed to be.
+    /// Handles the completion of the write of a row's checksum block.
     pub(super) fn checksums_written(&mut self, id: RowId, result: Result<(), StoreError>) {
         let row = self.rows.get_mut(id);
         let Some(version) = row.writing.take() else { return };
@@ -250,7 +250,7 @@ impl Store {
         self.queue(id);
     }
 
-    /// Whether a write is done.
+    /// Returns whether a write is done.
     pub(super) fn advance_write(&mut self, id: usize) -> bool {
         let part = &self.parts[id];
         let PartWork::Write(write) = &part.work else { return false };

@@ -1,4 +1,4 @@
-//! Simulated devices whose power can fail at any I/O, whatever waits for them.
+//! Simulated devices whose power can fail at any I/O, whatever is waiting for them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::device::{
     SimulatedDisk, Waker,
 };
 
-/// The most I/Os of one incarnation. With more, something loops.
+/// The most I/Os of one incarnation. More mean an endless loop.
 const MOST_STEPS: u64 = 2_000_000;
 
-/// The most consecutive waits for nothing.
+/// The most consecutive waits without a completion.
 const MOST_IDLE_WAITS: u32 = 5_000;
 
 /// An event of a device.
@@ -22,19 +22,19 @@ pub(super) enum Event {
     Slow(DeviceIndex, u32),
 }
 
-/// Devices that lose power after a number of I/Os. From then on every I/O completes as gone, so that everything that
-/// waits for them ends.
+/// Devices that lose power after a number of I/Os. From then on every I/O completes as gone, so that everything
+/// waiting for them ends.
 #[derive(Debug)]
 pub(super) struct Harness {
     pub(super) devices: SimulatedDevices,
     /// I/Os completed.
     pub(super) steps: u64,
-    /// After how many of them the power fails.
+    /// Number of I/Os after which the power fails.
     pub(super) cut_at: u64,
-    /// Events, in the order of the number of I/Os that they happen after.
+    /// Events, sorted by the number of I/Os after which they happen.
     pub(super) events: Vec<(u64, Event)>,
     pub(super) is_off: bool,
-    /// If it seems that this would never end, why.
+    /// Why the incarnation seems endless, if it does.
     pub(super) hung: Option<String>,
     /// Devices that are lost and not replaced.
     pub(super) lost: BTreeSet<DeviceIndex>,
@@ -59,7 +59,7 @@ impl Harness {
         }
     }
 
-    /// The power fails, and returns to devices that nobody uses.
+    /// Fails the power. When it returns, nothing uses the devices any more.
     pub(super) fn cut(&mut self) {
         if self.is_off {
             return;
@@ -71,7 +71,7 @@ impl Harness {
         }
     }
 
-    /// The program ends abruptly, and the I/Os that it had issued complete.
+    /// Ends the program abruptly; the I/Os that it had issued complete.
     pub(super) fn drain(&mut self) {
         while !self.is_off && self.devices.step().is_some() {}
         self.is_off = true;
@@ -106,7 +106,7 @@ fn gone(id: IoId, device: DeviceIndex, buffer: Buffer) -> IoCompletion {
     IoCompletion { id, device, buffer, result: Err(IoError::Gone("the power is off".to_owned())) }
 }
 
-/// A life has the devices; who looks at what is left on them afterwards has them again.
+/// An incarnation borrows the devices, so that they can be inspected after it.
 impl Devices for &mut Harness {
     type Replacement = SimulatedDisk;
 

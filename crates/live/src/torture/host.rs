@@ -9,12 +9,12 @@ use super::rng::SpreadDraws;
 use super::shadow::{self, Shadow, Version, WrittenRange};
 use crate::engine::{Answer, HostRequest, RequestError, RequestId};
 
-/// A request that was not answered yet.
+/// An unanswered request.
 enum Outstanding {
     Read {
         sectors: Range<u64>,
         before: Vec<Version>,
-        /// Writes in flight at any time since: their versions are right too.
+        /// Writes in flight at any time since it was issued: their versions are valid too.
         also: Vec<WrittenRange>,
     },
     Write(Vec<WrittenRange>),
@@ -27,7 +27,7 @@ pub(super) struct Host {
     outstanding: BTreeMap<u64, Outstanding>,
     /// Sectors that are written more often than others.
     hot: Vec<u64>,
-    /// As the engine reports it.
+    /// The size of pieces, as the engine reports it.
     pub(super) piece_sectors: u64,
     /// Whether unmapped blocks read as zeros; otherwise they keep their contents, and zeros are written.
     pub(super) supports_unmap: bool,
@@ -51,7 +51,7 @@ impl Host {
         self.outstanding.len()
     }
 
-    /// A request of any kind; `None` if it would overlap a write in flight.
+    /// Draws a request of any kind; returns `None` if it would overlap a write in flight.
     pub(super) fn draw(
         &mut self,
         rng: &mut Rng,
@@ -106,7 +106,7 @@ impl Host {
         first..(first + count).min(lun_sectors)
     }
 
-    /// A read of `sectors`.
+    /// Creates a read of `sectors`.
     pub(super) fn read(
         &mut self,
         sectors: Range<u64>,
@@ -129,7 +129,7 @@ impl Host {
         (RequestId(self.next_id), request)
     }
 
-    /// The parts of a request that are each atomic.
+    /// Returns the parts of a request, each of which is atomic.
     fn pieces(
         &self,
         request: &HostRequest,
@@ -158,7 +158,7 @@ impl Host {
         pieces
     }
 
-    /// Verifies an answer; gives the versions that a read found.
+    /// Verifies an answer, and returns the versions that a read found.
     pub(super) fn on_answer(
         &mut self,
         id: RequestId,
@@ -199,7 +199,7 @@ impl Host {
         Ok(None)
     }
 
-    /// No more answers come: each unanswered write is there or not.
+    /// Records each unanswered write as unknown, there or not: no more answers come.
     pub(super) fn abandon(&mut self, shadow: &mut Shadow) {
         for one in std::mem::take(&mut self.outstanding).into_values() {
             if let Outstanding::Write(pieces) = one {

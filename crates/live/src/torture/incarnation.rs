@@ -33,7 +33,7 @@ pub(super) enum End {
     ShutDown,
 }
 
-/// The power failed, or something does not hold.
+/// The power failed, or a check failed.
 enum Stop {
     Ended(End),
     Wrong(String),
@@ -52,7 +52,7 @@ pub(super) struct Incarnation<'a> {
     schedule: &'a mut Schedule,
     rng: Rng,
     host: Host,
-    /// What was read of the LUN, during a scan.
+    /// The versions that a scan has read of the LUN so far.
     scan: Option<Vec<Version>>,
     is_last: bool,
 }
@@ -178,7 +178,7 @@ impl<'a> Incarnation<'a> {
         array.submit(id, request);
     }
 
-    /// What it means that the array has stopped.
+    /// Returns what it means that the array has stopped.
     fn stopped<A: LiveArray>(&self, array: &mut Array<'_, A>, why: &str) -> Stop {
         match () {
             () if array.devices_mut().is_off => Stop::Ended(End::Crash),
@@ -233,7 +233,7 @@ impl<'a> Incarnation<'a> {
         Ok(self.schedule.shadow.reconcile_snapshots(&names)?)
     }
 
-    /// May delete a snapshot, and may take one. The whole LUN is known and on the spindles.
+    /// May delete a snapshot, and may take one. The whole LUN must be known and on the spindles.
     fn change_snapshots<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         let (shadow, rng) = (&mut self.schedule.shadow, &mut self.rng);
         let names: Vec<String> = shadow.snapshots.keys().cloned().collect();
@@ -282,7 +282,7 @@ impl<'a> Incarnation<'a> {
         Ok(())
     }
 
-    /// Replaces a spindle that the array has as lost by a blank device.
+    /// Replaces a spindle that the array has lost by a blank device.
     fn replace<A: LiveArray>(&mut self, array: &mut Array<'_, A>) {
         let members = &array.engine().label().members;
         let failed = members.iter().position(|member| member.state == MemberState::Failed);
@@ -296,7 +296,7 @@ impl<'a> Incarnation<'a> {
         array.engine_mut().replaced(now_ns, SpindleIndex(spindle as u16));
     }
 
-    /// Waits until everything that is lost is replaced and rebuilt.
+    /// Waits until every lost spindle is replaced and rebuilt.
     fn rebuild<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         let mut turns = 0u64;
         loop {

@@ -1,16 +1,16 @@
 //! Whole arrays under faults: schedules drawn from seeds, on simulated devices, with everything verified.
 //!
 //! A schedule is an array of a few small spindles and several incarnations of it. Each incarnation restarts the array
-//! from what is on the devices, compares its whole LUN with what the host was told, and runs [`check`](crate::check)
-//! on the spindles, which also verifies what the previous incarnation left, redo records included. Then a host reads
-//! and writes while faults of the schedule's [`ScheduleKind`] happen, until the power fails or the array is shut
-//! down. Everything follows from one number, without threads and with a clock of its own, so that a failure repeats.
+//! from the contents of the devices, compares its whole LUN with what the host was told, and runs
+//! [`check`](crate::check) on the spindles, which also verifies the remains of the previous incarnation, redo records
+//! included. Then a host reads and writes while faults of the schedule's [`ScheduleKind`] happen, until the power
+//! fails or the array is shut down. Everything follows from one number, without threads and with a clock of its own,
+//! so that a failure repeats.
 //!
 //! In write-anywhere arrays, snapshots are taken and deleted when an incarnation begins, and all of them are read
 //! when it ends.
-//!
-//! What must hold: every acknowledged write is there. An unacknowledged write is there or not, piece by piece. No
-//! read returns what was not written there. Nothing is refused unless faults exceed what parity covers.
+//! The checks: every acknowledged write is there. An unacknowledged write is there or not, piece by piece. No read
+//! returns data that was not written there. Nothing is refused unless faults exceed what parity covers.
 
 mod harness;
 mod host;
@@ -62,13 +62,13 @@ impl ScheduleKind {
         Self::Everything,
     ];
 
-    /// The kind of a seed's schedule.
+    /// Returns the kind of a seed's schedule.
     #[must_use]
     pub fn of(seed: u64) -> Self {
         Self::ALL[(seed % Self::ALL.len() as u64) as usize]
     }
 
-    /// Whether spindles have faults that they do not report.
+    /// Returns whether spindles have faults that they do not report.
     pub(crate) fn is_silent(self) -> bool {
         matches!(
             self,
@@ -81,7 +81,7 @@ impl ScheduleKind {
     }
 }
 
-/// The layout of a seed's array, unless one is asked for. Every kind of schedule gets every layout.
+/// Returns the layout of a seed's array, unless one is requested. Every kind of schedule gets every layout.
 #[must_use]
 pub fn layout_of(seed: u64) -> LayoutName {
     match seed / ScheduleKind::ALL.len() as u64 % 4 {
@@ -95,13 +95,13 @@ pub fn layout_of(seed: u64) -> LayoutName {
 /// Which schedules to run, and how verbosely.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Only arrays of this layout; by default, [`layout_of`] each seed.
+    /// Restricts schedules to arrays of this layout; by default, [`layout_of`] each seed.
     pub layout: Option<LayoutName>,
     /// Whether to write every step to standard error.
     pub verbose: bool,
 }
 
-/// What happened in a schedule.
+/// Counts of what happened in schedules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Incarnations, including those that ended before the array had started.
@@ -144,7 +144,7 @@ impl std::ops::AddAssign for Summary {
     }
 }
 
-/// A schedule in which something did not hold.
+/// A schedule that failed a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduleFailure {
     /// The schedule's seed.
@@ -187,7 +187,7 @@ impl std::error::Error for ScheduleFailure {}
 /// Runs the schedule of `seed`.
 ///
 /// # Errors
-/// What did not hold.
+/// The check that failed.
 pub fn run(seed: u64, options: Options) -> Result<Summary, Box<ScheduleFailure>> {
     let kind = ScheduleKind::of(seed);
     let layout = options.layout.unwrap_or_else(|| layout_of(seed));

@@ -1,4 +1,4 @@
-//! What is drawn for a schedule: the array, and its faults.
+//! The random plan of a schedule: the array, and its faults.
 
 use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::in_place::{InPlaceConfig, LunLayout, Raid5Layout};
@@ -19,7 +19,7 @@ use crate::format::{
     SUPERBLOCK_SLOTS, Superblock, device_blocks_for, redo_data_bytes, rows_of,
 };
 
-/// A schedule's array and the outline of its fate.
+/// A schedule's array and the outline of its faults.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) kind: ScheduleKind,
@@ -35,7 +35,7 @@ pub(super) struct Plan {
     /// Spindles with silent faults.
     pub(super) silent: Vec<u16>,
     pub(super) rates: FaultRates,
-    /// How many spindles may be lost, and not yet rebuilt, at a time.
+    /// How many spindles may be lost and not yet rebuilt at a time.
     pub(super) losses: usize,
     pub(super) full: bool,
     /// Rows of a zone that is initialized at once.
@@ -71,7 +71,7 @@ impl Plan {
             if !silent.contains(&spindle) {
                 silent.push(spindle);
             }
-            // Two at once is the exception.
+            // Usually one spindle has faults; two are the exception.
             if rng.one_in(2) {
                 break;
             }
@@ -91,8 +91,8 @@ impl Plan {
         }
         if all || kind == ScheduleKind::LostWrites {
             rates.lost_per_million = write_rate;
-            // A block and its checksum are written one after the other, and would otherwise hardly ever be lost
-            // together.
+            // A block and its checksum are written one after the other, and without this both would hardly ever be
+            // lost.
             rates.lost_in_a_row = 5;
         }
         Self {
@@ -125,7 +125,7 @@ impl Plan {
         spindles_of(&self.config)
     }
 
-    /// The array in one line.
+    /// Describes the array in one line.
     pub(super) fn describe(&self) -> String {
         let log_kib = self.label.log_half_blocks * 4;
         match &self.config {
@@ -151,7 +151,7 @@ impl Plan {
         }
     }
 
-    /// The disks of a new array: labels and a superblock without a root.
+    /// Creates the disks of a new array: labels and a superblock without a root.
     pub(super) fn disks(&self) -> Vec<SimulatedDisk> {
         let superblock = Superblock {
             array: self.label.array,
@@ -193,7 +193,7 @@ impl Plan {
         devices.collect()
     }
 
-    /// Devices with these disks, without faults except silent ones.
+    /// Creates devices with these disks, without faults except silent ones.
     pub(super) fn devices(&self, seed: u64, disks: Vec<SimulatedDisk>) -> SimulatedDevices {
         let mut devices = SimulatedDevices::new(seed, disks);
         for device in 0..=self.spindles() {
@@ -205,7 +205,7 @@ impl Plan {
         devices
     }
 
-    /// A blank disk to replace a lost one.
+    /// Creates a blank disk to replace a lost one.
     pub(super) fn blank(&self) -> SimulatedDisk {
         SimulatedDisk::zeroed(self.label.device_blocks * BLOCK_BYTES as u64)
     }
@@ -229,7 +229,7 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
     let redundancy_sets = rng.pick(&[vec![5], vec![6], vec![8], vec![6, 7], vec![5, 5]]).clone();
     let chunk_blocks = *rng.pick(&[1, 2, 2, 4, 16, 64]);
     let segment_blocks = chunk_blocks * *rng.pick(&[1, 2, 4, 8]);
-    // Segments are dealt in rounds of five per spindle; some may be left over.
+    // Segments are distributed in rounds of five per spindle; some may be left over.
     let rounds = 1 + rng.within(0..160 / segment_blocks);
     let spindle_blocks = 5 * rounds * segment_blocks + rng.within(0..40);
     let [chunk_bytes, segment_bytes, spindle_bytes] =
@@ -264,7 +264,7 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
     }
 }
 
-/// The smallest halves that suffice, and up to 1 MiB more.
+/// Draws a log whose halves are the smallest that suffice, or up to 1 MiB larger.
 fn log_of_in_place(rng: &mut Rng, config: &InPlaceConfig) -> LogLayout {
     let chunk_blocks = config.layout.unit_sectors() as usize / BLOCK_SECTORS as usize;
     let record_bytes = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks));
@@ -312,7 +312,7 @@ fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
         cache_start: CacheStart::Empty,
         processor: ProcessorCosts::default(),
     };
-    // The fewest areas that suffice, and a few more.
+    // Start from the fewest areas that suffice, and add a few.
     let mut blocks = area_stripes.max(64);
     loop {
         let config = of_blocks(group(blocks).expect("a small group can be made"));

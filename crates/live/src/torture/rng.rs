@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use strewn_base::Rng;
 
-/// The stream of a schedule's seed for one purpose, so that another draw for one purpose changes no other.
+/// Returns the random stream of a schedule's seed for one purpose, so that an extra draw for one purpose changes no
+/// other.
 pub(super) fn stream(seed: u64, purpose: u64) -> Rng {
     let spread = (purpose + 1).wrapping_mul(0xd1b5_4a32_d192_ed03);
     Rng::new(seed ^ spread)
@@ -12,7 +13,7 @@ pub(super) fn stream(seed: u64, purpose: u64) -> Rng {
 
 /// Draws that favour no order of magnitude.
 pub(super) trait SpreadDraws {
-    /// A number from `range`: each power of two is as likely as any other.
+    /// Draws a number from `range`: each power of two is as likely as any other.
     fn spread(&mut self, range: Range<u64>) -> u64;
 }
 

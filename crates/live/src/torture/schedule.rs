@@ -22,7 +22,7 @@ use crate::offline::OfflineArray;
 use crate::restart::RestartError;
 use crate::snapshots::read_image_of;
 
-/// What a schedule carries from one incarnation to the next.
+/// The state that a schedule carries from one incarnation to the next.
 pub(super) struct Schedule {
     seed: u64,
     pub(super) plan: Plan,
@@ -84,7 +84,7 @@ impl Schedule {
         }
     }
 
-    /// Runs all incarnations, and then one in which nothing fails.
+    /// Runs all incarnations, and then one without faults.
     pub(super) fn run(&mut self) -> Result<Summary, String> {
         if self.verbose {
             eprintln!("{}", self.failure(format!("{:?}", self.plan)));
@@ -178,7 +178,7 @@ impl Schedule {
         // A lost spindle may return with the power, as stale as it is.
         let rng = &mut self.rng;
         self.absent.retain(|_| rng.one_in(2));
-        // A replacement without a label yet belongs to nobody: the array is assembled without it.
+        // A replacement without a label belongs to no array yet: the array is assembled without it.
         let spindles = (0..self.plan.spindles()).map(DeviceIndex);
         self.disks = self.harness.devices.disks();
         let is_nobodys = |one: &DeviceIndex| label_of(&self.disks[usize::from(one.0)]).is_none();
@@ -191,7 +191,7 @@ impl Schedule {
         self.injected.extend(injected);
     }
 
-    /// Records the stripes in which faults may have left something wrong.
+    /// Records the stripes that faults may have damaged.
     pub(super) fn note_injuries(&mut self, injected: &[Injected]) {
         for one in injected {
             for (offset, bytes) in place_of(&one.fault).into_iter().flatten() {
@@ -214,7 +214,7 @@ impl Schedule {
         }
     }
 
-    /// Whether an inconsistency follows from an injected fault.
+    /// Returns whether an inconsistency follows from an injected fault.
     fn is_injury(&self, problem: &Inconsistency) -> bool {
         let is_silent = |spindle: SpindleIndex| self.plan.silent.contains(&spindle.0);
         match problem {
@@ -237,7 +237,7 @@ impl Schedule {
         self.check_disks(devices.disks(), &harness.lost, label, |_| true)
     }
 
-    /// Checks what an incarnation left, with its redo records. Labels and superblocks may have been in flight.
+    /// Checks the remains of an incarnation, with its redo records. Labels and superblocks may have been in flight.
     fn check_what_is_left(&mut self) -> Result<(), String> {
         let mut devices = SimulatedDevices::new(1, self.disks.clone());
         for device in &self.absent {
@@ -318,7 +318,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// The newest label on the devices that are present.
+    /// Returns the newest label on the devices that are present.
     pub(super) fn label(&self, devices: &SimulatedDevices) -> Result<Option<Label>, String> {
         let device_blocks = self.plan.label.device_blocks;
         let label = newest_label(devices, &self.absent)?;
@@ -326,7 +326,7 @@ impl Schedule {
     }
 }
 
-/// Whether a finding only says that a device is missing.
+/// Returns whether a finding only reports a missing device.
 fn is_of_lost(problem: &Inconsistency, lost: &BTreeSet<DeviceIndex>) -> bool {
     match problem {
         Inconsistency::Label { device, .. } => lost.contains(device),
@@ -335,7 +335,7 @@ fn is_of_lost(problem: &Inconsistency, lost: &BTreeSet<DeviceIndex>) -> bool {
     }
 }
 
-/// Where a fault left something wrong: offsets and lengths.
+/// Returns the ranges that a fault damaged: offsets and lengths.
 fn place_of(fault: &Fault) -> Option<Vec<(u64, u64)>> {
     match *fault {
         Fault::Unreadable { offset, bytes } | Fault::LostWrite { offset, bytes, .. } => {
@@ -349,12 +349,12 @@ fn place_of(fault: &Fault) -> Option<Vec<(u64, u64)>> {
     }
 }
 
-/// The label of a device, from either copy.
+/// Returns the label of a device, from either copy.
 fn label_of(disk: &SimulatedDisk) -> Option<Label> {
     let last = disk.size_bytes() - BLOCK_BYTES as u64;
     let copies = [0, last].map(|offset| {
         let mut bytes = vec![0; BLOCK_BYTES];
-        // An unreadable copy is none.
+        // An unreadable copy counts as missing.
         if disk.read(offset, &mut bytes).is_err() {
             bytes.fill(0);
         }
@@ -363,7 +363,7 @@ fn label_of(disk: &SimulatedDisk) -> Option<Label> {
     Label::of_copies(&copies[0], &copies[1]).ok()
 }
 
-/// The newest label on all devices; of equally new ones, one whose device no other label has as failed.
+/// Returns the newest label on all devices; on a tie, one whose device no other label marks as failed.
 fn newest_label(
     devices: &SimulatedDevices,
     absent: &BTreeSet<DeviceIndex>,

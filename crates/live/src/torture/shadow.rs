@@ -1,4 +1,4 @@
-//! What the host knows about the LUN, sector by sector.
+//! The host's knowledge of the LUN, sector by sector.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
-/// Names the contents of a sector; 0 is zeros.
+/// Identifies the contents of a sector; 0 is zeros.
 pub(super) type Version = u32;
 
 /// Sectors that are written atomically.
@@ -52,13 +52,13 @@ impl Shadow {
         self.acknowledged[start as usize..end as usize].fill(written.version);
     }
 
-    /// Compares the whole LUN, as read after a restart, with what it must be. What was unknown is known from then on.
+    /// Compares the whole LUN, as read after a restart, with what it must be. Unknown sectors are known from then on.
     pub(super) fn reconcile(&mut self, found: &[Version]) -> Result<(), String> {
         let mut expected = self.acknowledged.clone();
         for WrittenRange { sectors, version } in std::mem::take(&mut self.unknown) {
             let range = sectors.start as usize..sectors.end as usize;
             let differs = |sector: &usize| expected[*sector] != version;
-            // Where both versions are the same, nothing can be told.
+            // If both versions are equal, they cannot be told apart.
             let there = range.clone().filter(differs).find(|at| found[*at] == version);
             if there.is_some() {
                 expected[range].fill(version);
@@ -113,7 +113,7 @@ impl Shadow {
     }
 }
 
-/// The bytes of `sector` when written with `version`.
+/// Writes the bytes of `sector` with `version` to `into`.
 pub(super) fn contents(sector: u64, version: Version, into: &mut [u8]) {
     if version == 0 {
         into.fill(0);
@@ -125,7 +125,7 @@ pub(super) fn contents(sector: u64, version: Version, into: &mut [u8]) {
     }
 }
 
-/// The version of `sector`, or what is wrong with its bytes.
+/// Returns the version of `sector`, or what is wrong with its bytes.
 pub(super) fn version_of(sector: u64, bytes: &[u8]) -> Result<Version, String> {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[..8]);
@@ -145,7 +145,7 @@ pub(super) fn version_of(sector: u64, bytes: &[u8]) -> Result<Version, String> {
     })
 }
 
-/// The bytes of `sectors` when they are written with `version`.
+/// Returns the bytes of `sectors` with `version`.
 pub(super) fn bytes_of(sectors: Range<u64>, version: Version) -> Vec<u8> {
     let mut bytes = vec![0; (sectors.end - sectors.start) as usize * SECTOR];
     for (sector, into) in sectors.zip(bytes.chunks_exact_mut(SECTOR)) {
@@ -154,7 +154,7 @@ pub(super) fn bytes_of(sectors: Range<u64>, version: Version) -> Vec<u8> {
     bytes
 }
 
-/// The versions of the sectors from `first` on.
+/// Returns the versions of the sectors from `first` on.
 pub(super) fn versions_of(first: u64, bytes: &[u8]) -> Result<Vec<Version>, String> {
     (first..).zip(bytes.chunks_exact(SECTOR)).map(|(at, bytes)| version_of(at, bytes)).collect()
 }

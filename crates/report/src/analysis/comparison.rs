@@ -9,7 +9,8 @@ use crate::data::published::{Published, PublishedArray};
 use crate::data::results::ArrayResults;
 use std::collections::BTreeMap;
 
-/// The segments each array was fitted to, by its name, as its parameters declare them.
+/// Returns the segments that each array was fitted to, by array name, as its parameters declare
+/// them.
 #[must_use]
 pub fn fitted_segments_by_array(arrays: &[ArrayResults]) -> BTreeMap<String, Vec<u32>> {
     arrays.iter().map(|array| (array.name.clone(), array.fitted_segments())).collect()
@@ -81,7 +82,7 @@ fn compare_metric(
     })
 }
 
-/// Significant digits that errors and ratios are kept to.
+/// Significant digits of errors and ratios.
 const ERROR_DIGITS: usize = 4;
 
 fn root_mean_square(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -1,17 +1,16 @@
-//! Where an array's loss of IOPS came from, by accounting. Where nothing was lost, nothing is explained.
+//! Accounts for an array's loss of IOPS. Where nothing was lost, nothing is explained.
 //!
-//! Between two operations answered there pass, on average, 1 / IOPS seconds. Whatever limits the array spends that time
-//! on something, and what it spends it on is counted: a processor on operations and spindle commands, each at a cost that
-//! the scenario gives; spindles on commands, each at the mean service time that was measured; and what is left it was
-//! idle. Taken in the first segment and in the last, the differences of these parts add up to the difference of the
-//! whole, because they are parts of it.
+//! On average, 1 / IOPS seconds pass between two answered operations. The limit of the array spends that time, and the
+//! account says on what: a processor on operations and spindle commands, each at a cost that the scenario gives;
+//! spindles on commands, each at the measured mean service time. The rest is idle time. Between the first segment and
+//! the last, the differences of these parts add up to the difference of the whole, because they are parts of it.
 //!
-//! A difference of time is turned into one of IOPS by the same factor for every part, the product of both IOPS:
-//! `1/a - 1/b = (b - a) / (a b)`. So no part depends on the order in which they are looked at. One does where spindles
-//! are the limit: more commands and longer service multiply, and commands are taken first, at the first segment's
-//! service time.
+//! A difference of time is converted to one of IOPS by the same factor for every part, the product of both IOPS:
+//! `1/a - 1/b = (b - a) / (a b)`. No part therefore depends on the order of the calculation, with one exception. If
+//! spindles are the limit, more commands and longer service multiply: commands are counted first, at the first
+//! segment's service time.
 //!
-//! What this cannot say is what would have been had one thing stayed as it was: with fewer commands the queue would
+//! The account cannot say what would have happened had one thing stayed the same: with fewer commands the queue would
 //! have been shorter, and so on. `docs/report.md` has the formulas.
 
 use crate::data::loss::{Cause, Limit, Loss, LossPart};
@@ -19,18 +18,18 @@ use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
 
-/// Microseconds of the limit per host operation, by cause.
+/// Microseconds of the limit's time per host operation, by cause.
 type Spent = Vec<(Cause, f64)>;
 
-/// The account of every array that has one ([`loss()`]).
+/// Returns the account of every array that has one ([`loss()`]).
 #[must_use]
 pub fn losses(results: &Results) -> Vec<Loss> {
     results.arrays.iter().filter_map(|array| loss(results, array)).collect()
 }
 
-/// The account of one of the arrays; none with fewer than two segments, or if the results lack what it is made from: they do
-/// not tell commands apart by kind, or what was busiest is a real controller or the device of a real log, of which it is
-/// not known what they spend their time on.
+/// Returns the account of an array. None if there are fewer than two segments, or if the results lack what an account
+/// needs: commands by kind, and a limit whose use of time is known. It is not known for a real controller, nor for the
+/// device of a real log.
 #[must_use]
 pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
     let (first, last) = (array.segments.first()?, array.segments.last()?);
@@ -51,7 +50,7 @@ pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
         cause: *cause,
         from_us_per_op: rounded(*from_us, SIGNIFICANT_DIGITS),
         to_us_per_op: rounded(*to_us, SIGNIFICANT_DIGITS),
-        // No negative zero.
+        // Avoids a negative zero.
         iops: rounded(per_us * (to_us - from_us), SIGNIFICANT_DIGITS) + 0.0,
     });
     Some(Loss {
@@ -65,7 +64,7 @@ pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
     })
 }
 
-/// What was busy for most of a segment.
+/// The busiest component of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Busiest {
     Controller,
@@ -83,8 +82,8 @@ impl Busiest {
     }
 }
 
-/// A device of a log counts as what was busiest only where it was so by more than this: several I/Os are under way at a real
-/// device, so that one that is busy nearly always may take more.
+/// A log's device counts as the busiest only if it leads by more than this. Several I/Os are in flight at a real
+/// device, so one that is busy nearly always may still take more.
 const CLEARLY: f64 = 0.05;
 
 pub(crate) fn busiest(results: &Results, segment: &Segment) -> Busiest {
@@ -104,7 +103,7 @@ fn busiest_spindles(segment: &Segment) -> f64 {
     utilization.spindles.max(utilization.parity_spindles.unwrap_or_default())
 }
 
-/// Spindle commands per host operation by cause; none if the results do not tell them apart.
+/// Returns spindle commands per host operation by cause; none if the results do not tell them apart.
 fn commands_per_op(segment: &Segment) -> Option<Spent> {
     let commands = &segment.spindle_commands;
     let asked_for = commands.data_reads
@@ -115,7 +114,7 @@ fn commands_per_op(segment: &Segment) -> Option<Spent> {
         return None;
     }
     let rebuild_writes = segment.redundancy.map_or(0, |now| now.rebuild_writes);
-    // Reads that found their blocks lost are counted as asked for, and were not sent.
+    // Reads of lost blocks are counted as requested, but were not sent.
     let recovery_reads = commands.read as f64 - asked_for as f64;
     let own_writes = commands.write as f64 - commands.parity_writes as f64 - rebuild_writes as f64;
     let counts = [
@@ -156,7 +155,7 @@ fn of_controller(array: &ArrayResults, segment: &Segment) -> Option<Spent> {
     Some(spent)
 }
 
-/// The controller's account of both segments, with what it came to wait for slower spindles apart.
+/// Returns the controller's account of both segments. The added wait for slower spindles is a cause of its own.
 fn both_of_controller(
     array: &ArrayResults,
     first: &Segment,
@@ -171,10 +170,10 @@ fn both_of_controller(
     Some((from, to))
 }
 
-/// Of the time that the controller waits for spindles in the last segment, the share that it waits because a command takes
-/// longer than in the first, 0 to 1. At the first segment's service time the busiest spindles would be busy for less of the
-/// time between two operations: only as far as that is more than the controller is busy, it is the number of commands that
-/// it waits for.
+/// Returns the share, 0 to 1, of the controller's wait for spindles in the last segment that is due to commands taking
+/// longer than in the first. At the first segment's service time the busiest spindles would be busy for less of the
+/// time between two operations. Only as far as even that exceeds the controller's busy time does the controller wait
+/// because of the number of commands.
 fn share_of_longer_service(first: &Segment, last: &Segment) -> f64 {
     let (before_ms, now_ms) =
         (first.spindle_commands.mean_service_ms, last.spindle_commands.mean_service_ms);
@@ -197,7 +196,8 @@ fn of_spindles(
     if spindles == 0.0 {
         return None;
     }
-    // Side by side, so that each takes its share of a command's time from what passes between two operations.
+    // Spindles work side by side, so each command takes its time divided by their number from the time between two
+    // operations.
     let service_us = |segment: &Segment| segment.spindle_commands.mean_service_ms * 1e3 / spindles;
     let (first_us, last_us) = (service_us(first), service_us(last));
     let (mut from, mut to) = (commands_per_op(first)?, commands_per_op(last)?);
@@ -210,7 +210,7 @@ fn of_spindles(
     for (spent, segment) in [(&mut from, first), (&mut to, last)] {
         let all_us = 1e6 / segment.iops;
         if are_real {
-            // Commands are not all that a device is busy with; in a simulation they are.
+            // A real device is busy with more than commands; a simulated one is not.
             let busy = data * segment.utilization.spindles
                 + parity * segment.utilization.parity_spindles.unwrap_or_default();
             let known_us = spent.iter().map(|(_, us)| us).sum::<f64>();

@@ -1,4 +1,4 @@
-//! What is worked out from the data: errors against published figures, causes of a loss, cost, differences between runs.
+//! What is computed from the data: errors against published figures, causes of a loss, cost, differences between runs.
 
 pub(crate) mod comparison;
 pub(crate) mod loss;

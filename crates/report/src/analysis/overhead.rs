@@ -1,24 +1,24 @@
-//! What has to be bought for an array, and what each spindle of it then gives.
+//! The spindles to be bought for an array, and what each of them then delivers.
 //!
 //! An array needs spindles that do no work: spares, and those that hold the array's own root
-//! volume. How many is a matter of practice, argued over in the comments of the source, so each
+//! volume. Their number is a matter of practice, disputed in the comments of the source, so each
 //! way is a configuration and gets a row. The measured throughput is the same in every row of an
-//! array; what changes is what it is divided by.
+//! array; only the divisor changes.
 //!
 //! # Capacity
 //!
 //! *Write-anywhere*: data spindles, times the right-sized part of a drive, less the file system's
 //! own reserve. A 144 GB drive is right-sized to 136,000 MiB (132.8 GiB) and the reserve is 10 %,
-//! so 18 data spindles give 2,390.6 GiB and of that 2,151.6 GiB (worked for 20 such drives in "My
-//! Journey with NetApp"; right sizes also at storagegaga.com). Its further 1.5 % for checksums is
-//! left out, since right-sizing already nets it on drives with 520-byte sectors. Snapshot reserves
-//! are settings, and are not taken off.
+//! so 18 data spindles give 2,390.6 GiB, of which 2,151.6 GiB are usable (worked out for 20 such
+//! drives in "My Journey with NetApp"; right sizes also at storagegaga.com). Its further 1.5 % for
+//! checksums is left out, since right-sizing already accounts for it on drives with 520-byte
+//! sectors. Snapshot reserves are settings and are not subtracted.
 //!
 //! *In place*, VRAID-5: every spindle holds data, less the capacity of the drives that the
 //! protection level reserves: 0, 2 or 4 (HP community thread 4031556, and the source's comment of
 //! 2008-12-10). Four fifths of the rest is data, since a stripe is always four chunks and parity.
-//! With 20 drives of 136.7 GiB that is 2,188, 1,969 or 1,750 GiB. Metadata, under 1 %, is not taken
-//! off.
+//! With 20 drives of 136.7 GiB that is 2,188, 1,969 or 1,750 GiB. Metadata, under 1 %, is not
+//! subtracted.
 
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::overhead::OverheadRow;
@@ -30,7 +30,7 @@ use strewn_raid::ProtectionLevel;
 pub enum CapacityRule {
     /// A file system over dedicated parity.
     WriteAnywhere {
-        /// What of one drive holds blocks, bytes.
+        /// The part of a drive that holds blocks, bytes.
         right_sized_bytes: u64,
         /// The file system's own reserve, percent of the data spindles.
         reserve_percent: f64,
@@ -52,7 +52,7 @@ pub struct OverheadArray {
     pub iops_fresh: f64,
     /// Host operations per second in the last segment.
     pub iops_end: f64,
-    /// What a drive holds, bytes, before any rule.
+    /// Capacity of a drive before any rule, bytes.
     pub capacity_per_spindle_bytes: u64,
     /// How the spindles become capacity.
     pub capacity: CapacityRule,
@@ -63,24 +63,24 @@ pub struct OverheadArray {
 pub struct OverheadConfiguration {
     /// Name of the array.
     pub array: String,
-    /// What the way is called.
+    /// Name of the configuration.
     pub name: String,
     /// Who argues for it.
     pub source: String,
-    /// Spindles that wait for a failure.
+    /// Spindles that stand by for a failure.
     pub spare: u32,
     /// Spindles that hold the array's own root volume and nothing else.
     pub root: u32,
     /// Reserve of an in-place array; none for a write-anywhere one.
     pub protection_level: Option<ProtectionLevel>,
-    /// Whether this is the way that the spindle counts of the results are from.
+    /// Whether the spindle counts of the results are those of this configuration.
     pub used_by_results: bool,
 }
 
-/// Why overhead could not be worked out.
+/// Why overhead could not be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OverheadError {
-    /// A configuration is of an array that is not there.
+    /// A configuration names an unknown array.
     #[error("overhead configuration {name:?}: there is no array {array:?}")]
     UnknownArray {
         /// Name of the configuration.
@@ -88,7 +88,7 @@ pub enum OverheadError {
         /// The array it names.
         array: String,
     },
-    /// A configuration of an in-place array does not say what is reserved.
+    /// A configuration of an in-place array does not give its reserve.
     #[error("overhead configuration {name:?}: an in-place array needs a protection level")]
     NoProtectionLevel {
         /// Name of the configuration.
@@ -108,7 +108,7 @@ pub enum OverheadError {
 const BYTES_PER_GIB: f64 = (1_u64 << 30) as f64;
 
 impl OverheadArray {
-    /// Where the array puts a block that is overwritten.
+    /// Returns where the array writes an overwritten block.
     #[must_use]
     pub const fn layout(&self) -> LayoutKind {
         match self.capacity {
@@ -141,14 +141,14 @@ impl OverheadArray {
     }
 }
 
-/// One row per configuration, in their order. A spindle costs `usd_per_spindle`, USD.
+/// Returns one row per configuration, in order. A spindle costs `usd_per_spindle`, USD.
 ///
-/// The in-place figure that rows are set against is that of the first in-place configuration that
-/// the results used, or else of the first in-place configuration.
+/// Rows are compared with the figure of the first in-place configuration that the results used, or
+/// otherwise of the first in-place configuration.
 ///
 /// # Errors
 ///
-/// If a configuration is of an unknown array or leaves nothing for data, or the price is not
+/// If a configuration names an unknown array or leaves nothing for data, or the price is not
 /// positive.
 pub fn overhead(
     arrays: &[OverheadArray],

@@ -1,5 +1,5 @@
-//! Runs side by side: what differs between them, segment by segment, for the arrays that they have in common. Arrays are
-//! matched by name; where every run has one array alone, those are compared whatever they are called.
+//! Compares runs side by side: what differs between them, segment by segment, for the arrays that they share. Arrays
+//! are matched by name. If every run has a single array, those are compared whatever their names.
 
 use crate::data::comparison::Metric;
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
@@ -14,13 +14,13 @@ use crate::data::segment::Segment;
 /// Why runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {
-    /// No two of them have an array of the same name, and some have several.
+    /// No two of them have an array of the same name, and some have several arrays.
     #[error("the runs have no array in common: {0}")]
     NothingInCommon(String),
 }
 
-/// Sets runs side by side; a run is its name and its results. Arrays are matched by name, and where every run has one array
-/// alone that one with those of the others.
+/// Compares runs side by side; a run is its name and its results. Arrays are matched by name. If every run has a single
+/// array, those are compared whatever their names.
 ///
 /// # Errors
 ///
@@ -95,10 +95,10 @@ fn comparison(
     }
 }
 
-/// An array, and the results that it is of.
+/// An array, and the results that it belongs to.
 type InRun<'a> = (&'a Results, &'a ArrayResults);
 
-/// The arrays that are compared as one.
+/// Compares arrays as one.
 fn compared_array(having: Vec<usize>, in_runs: &[InRun<'_>]) -> ComparedArray {
     let arrays: Vec<&ArrayResults> = in_runs.iter().map(|(_, array)| *array).collect();
     let mut names: Vec<String> = arrays.iter().map(|array| array.name.clone()).collect();

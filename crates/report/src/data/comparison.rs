@@ -19,7 +19,7 @@ impl Metric {
     /// All metrics, in the order that reports give them.
     pub const ALL: [Self; 3] = [Self::Iops, Self::MibPerS, Self::ResponseMs];
 
-    /// The word for it in `results.json`.
+    /// Returns the word for it in `results.json`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Metric {
         }
     }
 
-    /// The unit of its values, for a reader.
+    /// Returns the unit of its values, for a reader.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Metric {
         }
     }
 
-    /// The metric's value in a segment, in the metric's unit.
+    /// Returns the metric's value in a segment, in the metric's unit.
     #[must_use]
     pub const fn of(self, segment: &Segment) -> f64 {
         match self {
@@ -89,7 +89,7 @@ pub struct ComparedSegment {
 /// A published ratio of the IOPS of two arrays beside the simulated one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// What the source calls it.
+    /// Its name in the source.
     pub name: String,
     /// Array in the numerator.
     pub of: String,

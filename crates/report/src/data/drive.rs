@@ -1,4 +1,4 @@
-//! What drives do, in the form of `drives.json`.
+//! The performance of drives, in the form of `drives.json`.
 
 use crate::data::segment::ResponseTime;
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,20 @@ use strewn_base::Direction;
 /// Version of the layout of [`DriveStudy`] as JSON.
 pub const DRIVE_STUDY_SCHEMA: u32 = 2;
 
-/// What drives do by distance, place, load and size of command.
+/// The performance of drives by distance, place, load and size of command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriveStudy {
     /// Layout of the JSON; [`DRIVE_STUDY_SCHEMA`].
     pub schema: u32,
-    /// Version of the program that measured.
+    /// Version of the program that measured it.
     pub strewn: String,
-    /// Random commands were drawn from this.
+    /// Seed of the random commands.
     pub seed: u64,
     /// Whether the drives' caches were in use: `on` or `off`.
     pub cache: String,
-    /// Bytes of a command where its size is not what is studied.
+    /// Bytes of a command where its size is not the subject.
     pub block_bytes: u32,
-    /// The drives, to be shown side by side.
+    /// The drives, shown side by side.
     pub drives: Vec<DriveFigures>,
 }
 
@@ -45,7 +45,7 @@ pub struct DriveFigures {
     pub capacity_sectors: u64,
     /// Milliseconds of a revolution.
     pub revolution_ms: f64,
-    /// Milliseconds to change to another head of the same cylinder.
+    /// Milliseconds to switch to another head of the same cylinder.
     pub head_switch_ms: f64,
     /// Milliseconds that a write settles longer than a read.
     pub write_settle_ms: f64,
@@ -61,7 +61,7 @@ pub struct DriveFigures {
     pub by_block: Vec<LoopPoint>,
 }
 
-/// How long the heads take over a distance.
+/// The time the heads take over a distance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeekPoint {
     /// Cylinders crossed.
@@ -70,7 +70,7 @@ pub struct SeekPoint {
     pub ms: f64,
 }
 
-/// How fast sectors are read in order.
+/// The rate of reading sectors in order.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TransferPoint {
     /// Address of the first sector.
@@ -81,12 +81,12 @@ pub struct TransferPoint {
     pub mb_per_s: f64,
 }
 
-/// A closed loop of commands at random: each completion brings another.
+/// A closed loop of random commands: each completion issues another.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoopPoint {
     /// What the commands are.
     pub operation: Direction,
-    /// Which command goes next.
+    /// The scheduler, which chooses the next command.
     pub scheduler: String,
     /// Commands at the drive, the one in service included.
     pub outstanding: u32,
@@ -106,14 +106,14 @@ pub struct LoopPoint {
     pub mb_per_s: f64,
 }
 
-/// What the replay of a trace came to.
+/// The outcome of replaying a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayFigures {
     /// Name of the drive's profile.
     pub profile: String,
     /// The trace's file.
     pub trace: String,
-    /// Which command goes next.
+    /// The scheduler, which chooses the next command.
     pub scheduler: String,
     /// Whether the drive's cache is in use: `on` or `off`.
     pub cache: String,
@@ -125,12 +125,12 @@ pub struct ReplayFigures {
     pub response_ms: ResponseTime,
 }
 
-/// What a closed loop came to.
+/// The outcome of a closed loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClosedLoopFigures {
     /// Name of the drive's profile.
     pub profile: String,
-    /// Which command goes next.
+    /// The scheduler, which chooses the next command.
     pub scheduler: String,
     /// Whether the drive's cache is in use: `on` or `off`.
     pub cache: String,
@@ -144,11 +144,11 @@ pub struct ClosedLoopFigures {
     pub first_lba: u64,
     /// The first address past the last.
     pub end_lba: u64,
-    /// How many commands are reads, in percent.
+    /// Share of reads, percent.
     pub reads_percent: f64,
     /// Commands measured.
     pub commands: u32,
-    /// The commands were drawn from this.
+    /// Seed of the commands.
     pub seed: u64,
     /// Commands a second.
     pub iops: f64,

@@ -1,4 +1,4 @@
-//! JSON that is read and written: why that fails, and schemas that are known.
+//! Reading and writing JSON: why it fails, and the known schemas.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,13 @@ pub enum ResultsError {
         line: usize,
         /// Column in the line, from 1.
         column: usize,
-        /// What was found and what was expected.
+        /// What was found, and what was expected.
         message: String,
     },
     /// Written by a version of Strewn with another layout.
     #[error("{what}: schema {found} cannot be read, only schema {readable}")]
     Schema {
-        /// What it is: results, a map.
+        /// The kind of text: results, a map.
         what: &'static str,
         /// Schema of the text.
         found: u64,
@@ -39,8 +39,8 @@ impl From<serde_json::Error> for ResultsError {
     }
 }
 
-/// Figures as JSON: indented, ending in a newline, the same bytes for equal figures. For what a drive did and what a
-/// simulation costs: types without an optional field.
+/// Returns figures as JSON: indented, ending in a newline, the same bytes for equal figures. For types without an
+/// optional field: the performance of a drive and the cost of a simulation.
 ///
 /// # Errors
 ///
@@ -48,14 +48,14 @@ impl From<serde_json::Error> for ResultsError {
 pub fn figures_json(figures: &impl Serialize) -> Result<String, ResultsError> {
     let mut text = serde_json::to_string_pretty(figures)?;
     text.push('\n');
-    // What serde_json writes for a figure that is not finite, without an error. A line of text ends in a quote.
+    // serde_json writes this for a figure that is not finite, without an error. A line of text ends in a quote.
     if text.lines().any(|line| line.trim_end_matches(',').ends_with(": null")) {
         return Err(ResultsError::NotFinite);
     }
     Ok(text)
 }
 
-/// Looks at the schema before all else: the shape of another one would only give a puzzling message.
+/// Checks the schema before anything else: the shape of another one would only give a puzzling message.
 pub(crate) fn check_schema(
     text: &str,
     what: &'static str,

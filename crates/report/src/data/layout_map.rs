@@ -1,8 +1,8 @@
 //! The map: where a file's blocks lie on every spindle, and what is free, before the first segment and after each.
 //!
-//! A spindle's address range is cut into columns of (nearly) equal size, and of each column three things are kept in 64
-//! levels: which part of it holds the file, how far those blocks lie from the blocks that precede them in the file, and
-//! which part is free. `docs/report.md` describes the file, `map.json`.
+//! A spindle's address range is divided into columns of (nearly) equal size. For each column three things are recorded
+//! in 64 levels: how much of it holds the file, how far those blocks lie from the blocks that precede them in the file,
+//! and how much of it is free. `docs/report.md` describes the file, `map.json`.
 
 use crate::data::json::ResultsError;
 use serde::de::Error as _;
@@ -12,47 +12,47 @@ use std::ops::Range;
 /// Version of the layout of `map.json` that this crate writes, and the only one it reads.
 pub const MAP_SCHEMA: u32 = 1;
 
-/// Columns that a spindle is cut into, if it has as many blocks.
+/// Columns of a spindle, if it has as many blocks.
 pub const MAP_COLUMNS: u32 = 1024;
 
 /// Levels of a [`Levels`]: 0 to 63.
 pub const MAP_LEVELS: u8 = 64;
 
-/// Levels of a distance for each doubling of it.
+/// Levels per doubling of a distance.
 const LEVELS_PER_DOUBLING: u64 = 2;
 
-/// Where the files of all arrays of a run lay.
+/// Where the files of all arrays of a run were.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutMap {
     /// Layout of this file; [`MAP_SCHEMA`].
     pub schema: u32,
     /// Name of the scenario.
     pub scenario: String,
-    /// Seed that every random draw came from.
+    /// Seed of every random draw.
     pub seed: u64,
     /// The arrays, in the order of the results.
     pub arrays: Vec<ArrayMap>,
 }
 
-/// Where the file of one array lay.
+/// Where the file of one array was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayMap {
     /// Name of the array.
     pub name: String,
     /// Blocks of 4 KiB on a spindle.
     pub blocks_per_spindle: u64,
-    /// Columns that each spindle is cut into.
+    /// Columns of each spindle.
     pub columns: u32,
-    /// The first of the spindles that hold nothing but parity, which come last; none where there are none.
+    /// The first spindle that holds only parity; these come last. None if there are none.
     pub first_parity_spindle: Option<u16>,
-    /// What was found, in order; moments one after the other at which nothing differs are one snapshot.
+    /// The states found, in order. Consecutive states without a difference are one snapshot.
     pub snapshots: Vec<Snapshot>,
 }
 
 /// All spindles of an array at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Segments at the end of which it was so; 0 is before the first.
+    /// Segments at whose end this was the state; 0 is before the first.
     pub after_segments: Vec<u32>,
     /// The spindles, in order.
     pub spindles: Vec<Strip>,
@@ -61,20 +61,20 @@ pub struct Snapshot {
 /// One spindle at a moment, from its first block to its last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strip {
-    /// Which part of a column holds the file: level 0 none of it, 63 all of it, between them by share.
+    /// How much of a column holds the file: level 0 none of it, 63 all of it, between them by share.
     pub file: Levels,
-    /// How far the file's blocks in a column lie from their predecessors: half a level is the mean of log2(1 + d), where
-    /// d is how many blocks of 4 KiB lie between a block's address on its spindle and the one right behind its
-    /// predecessor's on the predecessor's; 0 is right behind it.
+    /// How far the file's blocks in a column lie from their predecessors. Half a level is the mean of log2(1 + d),
+    /// where d is the distance in blocks of 4 KiB between a block's address on its spindle and the address right behind
+    /// its predecessor's on the predecessor's spindle; 0 is right behind it.
     pub distance: Levels,
-    /// Which part of a column is free: level 0 none of it, 63 all of it. On a spindle of parity, which part has stripes
+    /// How much of a column is free: level 0 none of it, 63 all of it. On a parity spindle, how much of it has stripes
     /// without any data. None for an array that does not allocate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free: Option<Levels>,
 }
 
-/// One level a column, 0 to 63. As text a letter each, of the alphabet of base64 (`A` is 0, `/` is 63); columns past the
-/// end of the text have the level of its last letter, and those of an empty text 0.
+/// One level per column, 0 to 63. As text, one letter per column, in the base64 alphabet (`A` is 0, `/` is 63). Columns
+/// past the end of the text have the level of its last letter; in an empty text all are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Levels(Vec<u8>);
 
@@ -82,7 +82,7 @@ const LETTERS: &[u8; MAP_LEVELS as usize] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 impl Levels {
-    /// The levels of all columns, which are kept short where the last ones are the same.
+    /// Creates the levels of all columns. Equal levels at the end are stored once.
     #[must_use]
     pub fn new(mut levels: Vec<u8>) -> Self {
         for level in &mut levels {
@@ -99,13 +99,13 @@ impl Levels {
         Self(levels)
     }
 
-    /// The level of a column.
+    /// Returns the level of a column.
     #[must_use]
     pub fn level(&self, column: usize) -> u8 {
         self.0.get(column).or(self.0.last()).copied().unwrap_or_default()
     }
 
-    /// The first column from which on all have the same level.
+    /// Returns the first column from which all have the same level.
     #[must_use]
     pub fn settled_from(&self) -> usize {
         self.0.len().saturating_sub(1)
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for Levels {
 }
 
 impl LayoutMap {
-    /// The text of `map.json`: a line, the same bytes for equal maps.
+    /// Returns the text of `map.json`: one line, the same bytes for equal maps.
     ///
     /// # Errors
     ///
@@ -155,13 +155,14 @@ impl LayoutMap {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// The same map with half as many columns: two become one, shares by their mean and distances by where the file is.
+    /// Returns the same map with half as many columns. Two become one: shares by their mean, distances weighted by
+    /// where the file is.
     #[must_use]
     pub fn halved(&self) -> Self {
         Self { arrays: self.arrays.iter().map(ArrayMap::halved).collect(), ..self.clone() }
     }
 
-    /// The map of the array of that name.
+    /// Returns the map of the array called `name`.
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&ArrayMap> {
         self.arrays.iter().find(|array| array.name == name)
@@ -169,7 +170,7 @@ impl LayoutMap {
 }
 
 impl ArrayMap {
-    /// A map of nothing so far.
+    /// Creates an empty map.
     #[must_use]
     pub fn new(name: &str, blocks_per_spindle: u64, first_parity_spindle: Option<u16>) -> Self {
         Self {
@@ -181,7 +182,8 @@ impl ArrayMap {
         }
     }
 
-    /// An empty picture of `spindles` spindles, to be filled. `allocates` says whether there is free space to show.
+    /// Creates an empty picture of `spindles` spindles, to be filled. `allocates` says whether there is free space to
+    /// show.
     #[must_use]
     pub fn picture(&self, spindles: u16, allocates: bool) -> MapPicture {
         let cells = usize::from(spindles) * self.columns as usize;
@@ -196,7 +198,7 @@ impl ArrayMap {
         }
     }
 
-    /// Adds what was found at the end of `segment`, 0 for before the first.
+    /// Adds the state at the end of `segment`; 0 is before the first.
     pub fn add(&mut self, segment: u32, picture: &MapPicture) {
         let spindles = picture.strips();
         match self.snapshots.last_mut() {
@@ -214,7 +216,7 @@ impl ArrayMap {
             };
             Levels::new((0..columns as usize).map(pair).collect())
         };
-        // As in the whole map: what little there is does not vanish, and all is only all.
+        // As in the whole map: a small share does not vanish, and only all is all.
         let share = |_: usize, one: u8, other: u8| match (one, other) {
             (0, 0) => 0,
             (63, 63) => 63,
@@ -240,11 +242,11 @@ impl ArrayMap {
         Self { columns, snapshots: self.snapshots.iter().map(snapshot).collect(), ..self.clone() }
     }
 
-    /// The part of a spindle's addresses, 0 to 1, that the file ever lay in.
+    /// Returns the part of a spindle's addresses, 0 to 1, that the file has ever occupied.
     #[must_use]
     pub fn span(&self) -> f64 {
         let strips = self.snapshots.iter().flat_map(|snapshot| &snapshot.spindles);
-        // What comes last is nothing, unless the file lies at the very end.
+        // The end is empty, unless the file lies at the very end.
         let end = |strip: &Strip| match strip.file.level(self.columns as usize) {
             0 => strip.file.settled_from(),
             _ => self.columns as usize,
@@ -253,10 +255,10 @@ impl ArrayMap {
     }
 }
 
-/// A picture that is being filled: blocks counted by spindle and column.
+/// A picture being filled: blocks counted by spindle and column.
 #[derive(Clone, Debug)]
 pub struct MapPicture {
-    /// The first block of each column, and of one more: a file of a hundred million runs is not divided by.
+    /// The first block of each column, and of one more. They avoid a division for each of a hundred million runs.
     starts: Vec<u64>,
     /// In 2⁻³², rounded down.
     columns_per_block: u64,
@@ -268,8 +270,8 @@ pub struct MapPicture {
 }
 
 impl MapPicture {
-    /// The file has `blocks` blocks one behind the other from block `first` of `spindle` on, and the first of them lies
-    /// `distance` blocks from where its predecessor ends; the others right behind theirs.
+    /// Adds a run of `blocks` consecutive blocks of the file, from block `first` of `spindle`. The first of them lies
+    /// `distance` blocks from the end of its predecessor; the others are right behind theirs.
     #[inline]
     pub fn add_run(&mut self, spindle: u16, first: u64, blocks: u64, distance: u64) {
         let column = self.column_of(first);
@@ -281,7 +283,7 @@ impl MapPicture {
         });
     }
 
-    /// Of the 64 blocks from block `first` of `spindle` on, those with a set bit are free.
+    /// Adds free blocks: those of the 64 blocks from block `first` of `spindle` whose bit is set.
     #[inline]
     pub fn add_free_word(&mut self, spindle: u16, first: u64, word: u64) {
         if word == 0 {
@@ -300,14 +302,14 @@ impl MapPicture {
         }
     }
 
-    /// Adds what another picture of the same map has counted.
+    /// Adds the counts of another picture of the same map.
     pub fn add(&mut self, other: &Self) {
         let blocks = self.file.iter_mut().chain(&mut self.free);
         blocks.zip(other.file.iter().chain(&other.free)).for_each(|(sum, more)| *sum += more);
         self.distance.iter_mut().zip(&other.distance).for_each(|(sum, more)| *sum += more);
     }
 
-    /// Hands out a run's blocks to columns, from `column` on.
+    /// Distributes a run's blocks over columns, from `column` on.
     #[inline]
     fn split(
         &mut self,
@@ -345,7 +347,7 @@ impl MapPicture {
         column as u32
     }
 
-    /// The blocks of a column: those that [`column_of`](Self::column_of) puts there.
+    /// Returns the blocks of a column: those that [`column_of`](Self::column_of) assigns to it.
     #[inline]
     fn blocks_of(&self, column: u32) -> Range<u64> {
         self.starts[column as usize]..self.starts[column as usize + 1]
@@ -378,7 +380,7 @@ impl MapPicture {
     }
 }
 
-/// A share in 64 levels, of which the first is nothing and the last all: what little there is does not vanish.
+/// Returns a share in 64 levels. The first is nothing and the last is all, so that a small share does not vanish.
 fn share_level(part: u64, whole: u64) -> u8 {
     match part {
         0 => 0,
@@ -387,8 +389,8 @@ fn share_level(part: u64, whole: u64) -> u8 {
     }
 }
 
-/// The binary logarithm in 256ths, straight between powers of two (at most 0.09 below it). Whole numbers, so that it is
-/// the same on every machine.
+/// Returns the binary logarithm in 256ths, linear between powers of two (at most 0.09 below it). It uses whole numbers,
+/// so it is the same on every machine.
 #[inline]
 fn log2_in_256ths(value: u64) -> u32 {
     let power = value.ilog2();

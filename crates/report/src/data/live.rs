@@ -1,53 +1,53 @@
-//! What results of real spindles say beside those of simulated ones.
+//! What results of real spindles add to those of simulated ones.
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 
-/// That a run was of real spindles, and of which.
+/// Says that a run was on real spindles, and on which.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RealSpindles {
     /// What they are: `files`, `block devices`, or `files and block devices`.
     pub devices: String,
-    /// Whether all of them, and the log, were read and written past the kernel's cache.
+    /// Whether all of them, and the log, were accessed past the kernel's cache.
     pub direct_io: bool,
-    /// How they were asked: `io_uring`, or `threads`.
+    /// How I/O was issued: `io_uring`, or `threads`.
     pub io: String,
-    /// The system that the run was on: its name, release and machine.
+    /// The system of the run: its name, release and machine.
     pub system: String,
     /// The file's blocks written in full before the first segment; absent if they were not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<Fill>,
-    /// What the log's device did, segment by segment.
+    /// Figures of the log's device, by segment.
     pub log: Vec<LogFigures>,
 }
 
-/// How a file was written before the first segment.
+/// How a file was written in full before the first segment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fill {
     /// Bytes written by the host.
     pub bytes: u64,
-    /// How long it took until all of it was on the spindles, seconds.
+    /// Time until all of it was on the spindles, seconds.
     pub seconds: f64,
-    /// Of the host's bytes, MiB per second.
+    /// Rate of the host's bytes, MiB per second.
     pub mib_per_s: f64,
 }
 
-/// What the device of the NVRAM log did in a segment.
+/// Figures of the NVRAM log's device in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogFigures {
     /// The segment.
     pub segment: u32,
-    /// I/Os that came back.
+    /// I/Os completed.
     pub ios: u64,
     /// MiB written, per second.
     pub written_mib_per_s: f64,
-    /// Share of the time in which an I/O was under way.
+    /// Share of the time in which an I/O was in flight.
     pub utilization: f64,
 }
 
 impl Fill {
-    /// `bytes` written in `seconds`.
+    /// Creates figures of `bytes` written in `seconds`.
     #[must_use]
     pub fn new(bytes: u64, seconds: f64) -> Self {
         let mib_per_s = bytes as f64 / f64::from(1 << 20) / seconds.max(1e-9);
@@ -60,7 +60,7 @@ impl Fill {
 }
 
 impl LogFigures {
-    /// With figures of as many digits as all others.
+    /// Returns the figures with as many digits as all others.
     #[must_use]
     pub fn rounded(self) -> Self {
         Self {
@@ -72,13 +72,13 @@ impl LogFigures {
 }
 
 impl RealSpindles {
-    /// What the log's device did in that segment, and where in the list that is.
+    /// Returns the figures of the log's device in that segment, and their position in the list.
     #[must_use]
     pub fn log_of(&self, segment: u32) -> Option<(usize, &LogFigures)> {
         self.log.iter().enumerate().find(|(_, log)| log.segment == segment)
     }
 
-    /// What the spindles are.
+    /// Returns a sentence that says what the spindles are.
     #[must_use]
     pub(crate) fn sentence(&self) -> String {
         let Self { devices, io, system, .. } = self;
@@ -87,7 +87,8 @@ impl RealSpindles {
         format!("Measured in real time on real spindles: {devices}, {cache}, by {io}, on {system}.")
     }
 
-    /// What a reader must know: what the spindles are, and then what figures of such mean.
+    /// Returns what a reader must know: what the spindles are, and what figures of real spindles
+    /// mean.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let mut all = vec![

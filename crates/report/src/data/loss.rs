@@ -3,18 +3,18 @@
 use crate::data::number::{fixed, signed};
 use serde::{Deserialize, Serialize};
 
-/// What an array's IOPS are limited by.
+/// The limit of an array's IOPS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The controller's processor.
     Controller,
-    /// The spindles that work, parity spindles among them.
+    /// The working spindles, parity spindles included.
     Spindles,
 }
 
 impl Limit {
-    /// The word for it.
+    /// Returns the word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -24,11 +24,11 @@ impl Limit {
     }
 }
 
-/// What time was spent on.
+/// A use of the limit's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// Spindle reads of what host reads asked for: one request that became several.
+    /// Spindle reads for host reads: one request that became several.
     FanOut,
     /// Spindle reads of blocks that host writes cover in part.
     EdgeReads,
@@ -36,29 +36,29 @@ pub enum Cause {
     MetadataReads,
     /// Spindle reads for updates of parity.
     ParityReads,
-    /// Spindle writes of data and metadata: of consistency points or destages.
+    /// Spindle writes of data and metadata, for consistency points or destages.
     Writes,
     /// Spindle writes of parity.
     ParityWrites,
-    /// Spindle commands instead of lost blocks' and for rebuilds.
+    /// Spindle commands in place of those of lost blocks, and for rebuilds.
     Recovery,
-    /// What the processor does for each host operation, commands aside; a constant.
+    /// The processor's time for each host operation, without commands; a constant.
     HostOperations,
-    /// What the processor does for each KiB; what is left of its time when all else is taken off.
+    /// The processor's time for each KiB: the rest of its time when everything else is subtracted.
     DataMoved,
-    /// Seek, rotation and transfer of a spindle command: where spindles are the limit what they took longer, where the
-    /// controller is what it waited for them because they took longer.
+    /// Seek, rotation and transfer of a spindle command. If spindles are the limit, the time by which they took longer;
+    /// if the controller is, its wait for them because they took longer.
     ServiceTime,
-    /// I/O of real spindles that no command of the array's is: checksum blocks, superblocks, flushes.
+    /// I/O of real spindles that belongs to no command of the array: checksum blocks, superblocks, flushes.
     OtherIo,
-    /// Spindles that hold nothing but parity were idle while others are the limit.
+    /// Idle time of spindles that hold only parity, while other spindles are the limit.
     ParityWaiting,
     /// The limit itself was idle, waiting for others.
     Waiting,
 }
 
 impl Cause {
-    /// What it is, for a reader; `limit` is what the account is of.
+    /// Describes the cause for a reader; `limit` is the subject of the account.
     #[must_use]
     pub const fn words(self, limit: Limit) -> &'static str {
         match (self, limit) {
@@ -81,25 +81,25 @@ impl Cause {
     }
 }
 
-/// What one cause took away between two segments, or gave.
+/// What one cause took away or added between two segments.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LossPart {
     /// The cause.
     pub cause: Cause,
     /// Time of the limit for it in the first segment, microseconds per host operation.
     pub from_us_per_op: f64,
-    /// And in the last; [`Cause::ServiceTime`] is a difference: `from_us_per_op` is 0 by definition.
+    /// The same in the last segment; [`Cause::ServiceTime`] is a difference: `from_us_per_op` is 0 by definition.
     pub to_us_per_op: f64,
-    /// What that changed the IOPS by; negative where it took away.
+    /// Resulting change of the IOPS; negative if it took away.
     pub iops: f64,
 }
 
-/// Where the difference between the IOPS of an array's first and last segment came from.
+/// The causes of the difference between the IOPS of an array's first and last segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// Name of the array.
     pub array: String,
-    /// What was busiest in the first segment, and the account is of.
+    /// The busiest component in the first segment, which the account is about.
     pub limit: Limit,
     /// The first segment.
     pub from_segment: u32,
@@ -114,31 +114,31 @@ pub struct Loss {
 }
 
 impl LossPart {
-    /// What a table shows for a cause without a time of its own in the first segment.
+    /// Returns the table entry for a cause that has no time of its own in the first segment.
     pub(crate) fn in_place_of_first(&self) -> Option<&'static str> {
         (self.cause == Cause::ServiceTime).then_some("-")
     }
 }
 
 impl Loss {
-    /// The difference, percent of the first segment's IOPS; negative if there was a loss.
+    /// Returns the difference, percent of the first segment's IOPS; negative if there was a loss.
     #[must_use]
     pub fn percent(&self) -> f64 {
         100.0 * (self.to_iops - self.from_iops) / self.from_iops
     }
 
-    /// Whether there is something to explain: IOPS that fell by one percent or more.
+    /// Returns whether there is something to explain: IOPS that fell by one percent or more.
     #[must_use]
     pub fn is_notable(&self) -> bool {
         self.percent() <= -1.0
     }
 
-    /// The parts that changed the IOPS by a ten-thousandth of the first segment's or more.
+    /// Returns the parts that changed the IOPS by at least a ten-thousandth of the first segment's.
     pub fn notable_parts(&self) -> impl Iterator<Item = &LossPart> {
         self.parts.iter().filter(|part| part.iops.abs() >= self.from_iops * 1e-4)
     }
 
-    /// The difference in a sentence, and what the account is of if there is something to explain.
+    /// Returns the difference in a sentence, with the subject of the account if there is something to explain.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Self { array, limit, from_segment, to_segment, .. } = self;

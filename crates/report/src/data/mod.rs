@@ -1,4 +1,4 @@
-//! What is read and written: results, maps, published figures, drive studies, comparisons of runs.
+//! The data read and written: results, maps, published figures, drive studies, comparisons of runs.
 
 pub(crate) mod comparison;
 pub(crate) mod cost;

@@ -1,11 +1,12 @@
 //! Figures in decimal: rounded for a file, fixed for a table.
 
-/// Significant digits that measured figures are kept to: more than any published figure has, and
-/// few enough that a person can read the file.
+/// Significant digits of measured figures: more than any published figure has, and few enough for a
+/// person to read the file.
 pub const SIGNIFICANT_DIGITS: usize = 6;
 
-/// Rounds `value` to `significant_digits` decimal digits (at least one), halves to even as the
-/// decimal expansion of the binary value falls. Zero and non-finite values come back as they are.
+/// Rounds `value` to `significant_digits` decimal digits (at least one). A half goes to the even
+/// digit, judged by the decimal expansion of the binary value. Zero and non-finite values are
+/// returned unchanged.
 ///
 /// ```
 /// assert_eq!(strewn_report::rounded(4863.6666, 6), 4863.67);
@@ -16,13 +17,13 @@ pub fn rounded(value: f64, significant_digits: usize) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
-    // By way of decimal text, so that the result is the double nearest to a short decimal and
+    // Goes through decimal text, so that the result is the double nearest to a short decimal and
     // prints as one. Scaling by a power of ten in binary would not give that.
     let text = format!("{value:.*e}", significant_digits.max(1) - 1);
     text.parse().unwrap_or(value)
 }
 
-/// `value` with so many decimals.
+/// Formats `value` with `decimals` decimals.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     // A small negative number that rounds to zero is shown as zero.
@@ -30,7 +31,7 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if is_zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
-/// The same, with a plus sign if it is positive.
+/// Formats as [`fixed`] does, with a plus sign if it is positive.
 pub(crate) fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     if value > 0.0 { format!("+{text}") } else { text }

@@ -1,17 +1,17 @@
-//! What one way to buy an array comes to, as `results.json` holds it.
+//! The figures of one way to buy an array, as in `results.json`.
 
 use serde::{Deserialize, Serialize};
 
-/// What one way to buy an array comes to. Fresh is the first segment, end the last.
+/// The figures of one way to buy an array. Fresh is the first segment, end the last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OverheadRow {
     /// Name of the array.
     pub array: String,
-    /// What the way is called.
+    /// Name of the configuration.
     pub name: String,
     /// Who argues for it.
     pub source: String,
-    /// Whether this is the way that the spindle counts of the results are from.
+    /// Whether the spindle counts of the results are those of this configuration.
     pub used_by_results: bool,
     /// Spindles to be bought.
     pub purchased: u32,
@@ -23,13 +23,13 @@ pub struct OverheadRow {
     pub iops_fresh: f64,
     /// Host operations per second, at the end.
     pub iops_end: f64,
-    /// Host operations per second and purchased spindle, fresh.
+    /// Host operations per second per purchased spindle, fresh.
     pub iops_per_spindle_fresh: f64,
-    /// Host operations per second and purchased spindle, at the end.
+    /// Host operations per second per purchased spindle, at the end.
     pub iops_per_spindle_end: f64,
-    /// Host operations per second for 1000 USD of spindles, fresh.
+    /// Host operations per second per 1000 USD of spindles, fresh.
     pub iops_per_1000_usd_fresh: f64,
-    /// Host operations per second for 1000 USD of spindles, at the end.
+    /// Host operations per second per 1000 USD of spindles, at the end.
     pub iops_per_1000_usd_end: f64,
     /// `iops_per_spindle_fresh`, percent of the in-place array's; none without such an array.
     pub percent_of_in_place_fresh: Option<f64>,

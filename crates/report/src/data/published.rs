@@ -47,7 +47,8 @@ pub struct Published {
     pub ratios: Vec<PublishedRatio>,
 }
 
-/// What is published of one array. A metric has a figure per segment, or one for all, or none.
+/// The published figures of one array. A metric has a figure per segment, one for all segments, or
+/// none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedArray {
     /// Name of the array, as in the scenario.
@@ -71,7 +72,7 @@ pub struct PublishedArray {
 /// A ratio of the IOPS of two arrays, as the source states it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedRatio {
-    /// What the source calls it.
+    /// Its name in the source.
     pub name: String,
     /// Array in the numerator.
     pub of: String,
@@ -98,14 +99,14 @@ pub struct PublishedError {
 }
 
 impl Published {
-    /// Reads the text of a file of published figures. `path` is for messages alone.
+    /// Reads the text of a file of published figures. `path` is used in messages only.
     ///
     /// # Errors
     ///
-    /// If the text is not TOML, has a field that is not known or lacks one that is needed; if a
-    /// figure is not a positive number; if two arrays share a name or a ratio is of an array that
-    /// is not there; if the metrics of an array have different numbers of segments, or one of them
-    /// is given both by segment and as steady.
+    /// If the text is not TOML, has an unknown field or lacks a required one; if a figure is not a
+    /// positive number; if two arrays share a name, or a ratio names an unknown array; if the
+    /// metrics of an array have different numbers of segments, or one is given both by segment and
+    /// as steady.
     pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, PublishedError> {
         let reader = Reader { text, path: path.as_ref() };
         let raw: RawPublished = toml::from_str(text).map_err(|error| reader.syntax(&error))?;
@@ -127,7 +128,7 @@ impl Published {
         })
     }
 
-    /// What is published of the array of that name.
+    /// Returns the published figures of the array called `name`.
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&PublishedArray> {
         self.arrays.iter().find(|array| array.name == name)
@@ -135,8 +136,8 @@ impl Published {
 }
 
 impl PublishedArray {
-    /// The published figure of `metric` in the segment numbered `segment` (the first is 1), in the
-    /// metric's unit; none if there is none.
+    /// Returns the published figure of `metric` in the segment numbered `segment` (the first is 1),
+    /// in the metric's unit; none if there is none.
     #[must_use]
     pub fn figure(&self, metric: Metric, segment: u32) -> Option<f64> {
         let (by_segment, steady) = match metric {
@@ -148,9 +149,9 @@ impl PublishedArray {
         by_segment.get(position).copied().or(steady)
     }
 
-    /// Whether the published figure of `segment` was used by a fit to the IOPS of
-    /// `fitted_segments`. A figure that is the same in every segment was used if any was: a run
-    /// that repeats it predicts that it stays, not what it is.
+    /// Returns whether a fit to the IOPS of `fitted_segments` used the published figure of
+    /// `segment`. A figure that is the same in every segment was used if any was: a run that
+    /// repeats it predicts that it stays, not what it is.
     #[must_use]
     pub fn was_fitted(&self, segment: u32, fitted_segments: &[u32]) -> bool {
         let is_steady = self.iops.is_empty() && self.steady_iops.is_some();
@@ -193,7 +194,7 @@ struct RawRatio {
     percent: Spanned<f64>,
 }
 
-/// The text that is being read, for turning byte ranges into lines.
+/// The text being read, for turning byte ranges into lines.
 struct Reader<'a> {
     text: &'a str,
     path: &'a Path,
@@ -316,7 +317,7 @@ impl Reader<'_> {
         let start = error.span().map_or(0, |span| span.start);
         let line = self.line(start);
         let (table, key) = self.field(line);
-        // A missing field has no line of its own; the error's place is that of its table.
+        // A missing field has no line of its own, so the error is located at its table.
         let missing = error.message().strip_prefix("missing field `");
         let key = missing.and_then(|rest| rest.split('`').next()).unwrap_or(key);
         let field = match (table, key) {
@@ -333,8 +334,9 @@ impl Reader<'_> {
         1 + before.filter(|byte| **byte == b'\n').count()
     }
 
-    /// Table and key that line `line` belongs to: the last header at or before it, and the last key
-    /// between the two. A parser's error carries a place in the text but no path of keys.
+    /// Returns the table and key that line `line` belongs to: the last header at or before it, and
+    /// the last key between the two. A parser's error has a position in the text but no path of
+    /// keys.
     fn field(&self, line: usize) -> (&str, &str) {
         let (mut table, mut key) = ("", "");
         for text in self.text.lines().take(line).map(str::trim) {

@@ -1,8 +1,8 @@
-//! Sizes and times in the unit that a reader would give them in.
+//! Sizes and times in the unit that a reader would use.
 
 use crate::data::number::rounded;
 
-/// Units of a kind from the largest down to the base, with how many of the base each has.
+/// Units of one kind from the largest down to the base, each with its size in the base unit.
 type Units = &'static [(&'static str, f64)];
 
 const SIZES: Units = &[
@@ -15,16 +15,16 @@ const SIZES: Units = &[
 const TIMES: Units =
     &[("h", 3.6e12), ("min", 6e10), ("s", 1e9), ("ms", 1e6), ("\u{b5}s", 1e3), ("ns", 1.0)];
 
-/// More digits than this are those of a number that decimals cannot give.
+/// Digits beyond these come from binary fractions that decimals cannot represent.
 const DIGITS: usize = 12;
 
-/// A whole number as it is, another without what division has left at its end.
+/// Returns a whole number unchanged, and drops the last digits that a division leaves on another.
 fn shortened(value: f64) -> f64 {
     if value.fract() == 0.0 { value } else { rounded(value, DIGITS) }
 }
 
-/// A value in `unit` as a number and the unit in which it has the fewest digits, without a digit lost: 268435456 B are 256 MiB. A
-/// value of another unit than one of size or time stays as it is.
+/// Expresses a value in the unit in which it has the fewest digits, without losing one: 268435456 B are 256 MiB. A
+/// value whose unit is neither a size nor a time is unchanged.
 pub(crate) fn in_words(value: f64, unit: &str) -> (String, String) {
     let plain = || (shortened(value).to_string(), unit.to_owned());
     // Results spell micro as `u`.
@@ -37,21 +37,21 @@ pub(crate) fn in_words(value: f64, unit: &str) -> (String, String) {
     let candidates = units.iter().filter(|(_, size)| base.abs() >= *size || *size == 1.0);
     let exact = candidates.filter_map(|(name, size)| {
         let number = shortened(base / size);
-        // Less than anybody can set.
+        // Less than anyone can set.
         ((number * size - base).abs() < 1e-6).then(|| (number.to_string(), (*name).to_owned()))
     });
-    // Of numbers of as many digits the first, in the largest unit.
+    // Among equal numbers of digits the first wins, which has the largest unit.
     let digits = |number: &str| number.bytes().filter(u8::is_ascii_digit).count();
     exact.min_by_key(|(number, _)| digits(number)).unwrap_or_else(plain)
 }
 
-/// The same in one text.
+/// Returns the same as one text.
 pub(crate) fn text(value: f64, unit: &str) -> String {
     let (number, unit) = in_words(value, unit);
     format!("{number} {unit}").trim_end().to_owned()
 }
 
-/// A number of bytes, to three digits where no unit has it in few.
+/// Formats a number of bytes, to three digits if no unit expresses it in a few.
 pub(crate) fn about(bytes: f64) -> String {
     let (number, unit) = in_words(bytes, "B");
     if number.len() <= 4 || unit == "B" && bytes < 1024.0 {

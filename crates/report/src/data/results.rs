@@ -1,8 +1,8 @@
-//! What a run measured, in the form of `results.json`.
+//! The measurements of a run, in the form of `results.json`.
 //!
-//! Other programs read that file, so its field names and their order are fixed for a value of
-//! [`SCHEMA`]. Fields may be added under the same schema, and a reader ignores those it does not
-//! know; a field that goes, or that changes its meaning, makes a new schema.
+//! Other programs read that file, so its field names and their order are fixed for a value of [`SCHEMA`]. Fields may be
+//! added under the same schema, and a reader ignores unknown ones. Removing a field or changing its meaning makes a new
+//! schema.
 
 use crate::data::comparison::{PublishedComparison, Ratio};
 use crate::data::json::{ResultsError, check_schema};
@@ -18,35 +18,35 @@ use serde::{Deserialize, Serialize};
 /// Version of the layout of `results.json` that this crate writes, and the only one it reads.
 pub const SCHEMA: u32 = 1;
 
-/// Everything one run of a scenario found.
+/// The measurements of one run of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// Layout of this file; [`SCHEMA`].
     pub schema: u32,
     /// Name of the scenario.
     pub scenario: String,
-    /// Seed that every random draw came from.
+    /// Seed of every random draw.
     pub seed: u64,
     /// Version of Strewn that ran it.
     pub strewn: String,
-    /// Wall-clock time of the run, seconds. The one field that may differ between two runs of the
-    /// same scenario, seed and version.
+    /// Wall-clock time of the run, seconds. The only field that may differ between two runs of the same scenario, seed
+    /// and version.
     pub wall_seconds: f64,
-    /// Host operations completed, all arrays and segments together.
+    /// Host operations completed, over all arrays and segments.
     pub host_ops: u64,
     /// Whether the run was stopped before its last segment, or an array lost data.
     #[serde(default, skip_serializing_if = "is_false")]
     pub partial: bool,
-    /// What was made smaller for a quick run; absent at full scale.
+    /// What a quick run scaled down; absent at full scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<Scaled>,
-    /// The load that every array was under; absent in results of older versions.
+    /// The load on every array; absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoad>,
-    /// The workload that was run in place of the scenario's own; absent where that was run.
+    /// The workload that replaced the scenario's own; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
-    /// That the run was in real time on real spindles, and on which; absent for a simulation.
+    /// The real spindles of a run in real time; absent for a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_spindles: Option<RealSpindles>,
     /// One entry per array, in the order of the scenario.
@@ -57,10 +57,10 @@ pub struct Results {
     /// Published ratios of one array over another.
     #[serde(default)]
     pub ratios: Vec<Ratio>,
-    /// What has to be bought for each array.
+    /// The spindles to be bought for each array.
     #[serde(default)]
     pub overhead: Vec<OverheadRow>,
-    /// Where each array's loss of IOPS came from; absent if there is none of which it can be said.
+    /// The causes of each array's loss of IOPS; absent if there is no account.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Loss>,
 }
@@ -74,33 +74,33 @@ pub struct Scaled {
     pub what: Vec<String>,
 }
 
-/// What one array did.
+/// The measurements of one array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrayResults {
     /// Name of the array, unique in a scenario.
     pub name: String,
-    /// Where the array puts a block that is overwritten.
+    /// Where the array writes an overwritten block.
     pub layout: LayoutKind,
     /// Host operations kept outstanding; 0 where they arrive by the clock.
     pub outstanding: u32,
     /// Size of the LUN, bytes; absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lun_bytes: Option<u64>,
-    /// Spindles by what they are for.
+    /// Spindles by their purpose.
     pub spindles: Spindles,
-    /// The numbers that the array was configured with, fitted ones among them.
+    /// The numbers that the array was configured with, including fitted ones.
     pub parameters: Vec<Parameter>,
     /// Measurements, in order of `index`.
     pub segments: Vec<Segment>,
-    /// Spindles that failed, in the order in which they did; absent if none did.
+    /// Spindles that failed, in order of failure; absent if none did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<SpindleFailure>,
-    /// What was lost for good; absent if nothing was.
+    /// Data lost for good; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_loss: Option<DataLoss>,
 }
 
-/// Where an array puts a block that is overwritten.
+/// Where an array writes an overwritten block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayoutKind {
@@ -110,19 +110,19 @@ pub enum LayoutKind {
     InPlace,
 }
 
-/// How the figures of a segment came to be.
+/// The origin of a segment's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Measured on real spindles.
     Measured,
-    /// Simulated, with a number that was fitted to what is published of the segment.
+    /// Simulated, with a number that was fitted to the published figures of the segment.
     Fitted,
-    /// Simulated, and not looked at before.
+    /// Simulated, and not fitted.
     Predicted,
 }
 
 impl Origin {
-    /// The word for it in tables and legends.
+    /// Returns the word for it in tables and legends.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -133,19 +133,19 @@ impl Origin {
     }
 }
 
-/// Spindles of an array by what they are for.
+/// Spindles of an array by their purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spindles {
-    /// Hold host data. Where parity rotates over all spindles of a group, as in VRAID-5, all of
-    /// them count here.
+    /// Spindles that hold host data. If parity rotates over all spindles of a group, as in VRAID-5, all of them count
+    /// here.
     pub data: u32,
-    /// Hold nothing but parity.
+    /// Spindles that hold only parity.
     pub parity: u32,
-    /// Wait for a failure.
+    /// Spindles that stand by for a failure.
     pub spare: u32,
-    /// Hold the array's own root volume and nothing else.
+    /// Spindles that hold the array's own root volume and nothing else.
     pub root: u32,
-    /// To be bought: the sum of the others.
+    /// Spindles to be bought: the sum of the others.
     pub purchased: u32,
 }
 
@@ -167,7 +167,7 @@ pub struct Parameter {
 }
 
 impl Results {
-    /// The text of `results.json`: indented, ending in a newline, the same bytes for equal results.
+    /// Returns the text of `results.json`: indented, ending in a newline, the same bytes for equal results.
     ///
     /// # Errors
     ///
@@ -193,21 +193,21 @@ impl Results {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// The same results with no wall time, for comparing two runs.
+    /// Returns the same results with no wall time, for comparing two runs.
     #[must_use]
     pub fn without_wall_time(&self) -> Self {
         Self { wall_seconds: 0.0, ..self.clone() }
     }
 
-    /// Sentences that must stand beside every table and chart of these results, because the run is
-    /// not the scenario at full scale to its end. Empty for a whole run.
+    /// Returns sentences that must stand beside every table and chart of these results, because the run is not the
+    /// scenario at full scale to its end. Empty for a whole run.
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let of_real = self.real_spindles.iter().flat_map(RealSpindles::sentences);
         of_real.chain(self.shortfalls()).collect()
     }
 
-    /// The [`caveats`](Self::caveats) about scale, data loss and an early stop.
+    /// Returns the [`caveats`](Self::caveats) about scale, data loss and an early stop.
     pub(crate) fn shortfalls(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         if let Some(Scaled { by, .. }) = &self.scaled {
@@ -220,7 +220,7 @@ impl Results {
         caveats
     }
 
-    /// Whether a number of `array` was fitted to what is published of its segment `segment`.
+    /// Returns whether a number of `array` was fitted to the published figures of its segment `segment`.
     #[must_use]
     pub fn was_fitted(&self, array: &ArrayResults, segment: u32) -> bool {
         if self.workload.is_some() {
@@ -233,7 +233,7 @@ impl Results {
             || array.fitted_segments().contains(&segment)
     }
 
-    /// The load that every array was under, in words; none if the results do not say.
+    /// Returns the load on every array, in words; none if the results do not say.
     #[must_use]
     pub fn load_words(&self) -> Option<String> {
         let asked_for = match (&self.workload, &self.load) {
@@ -245,7 +245,7 @@ impl Results {
         Some(asked_for + &file.map(|file| format!("; file of {file}")).unwrap_or_default())
     }
 
-    /// How the figures of the segment `segment` of `array` came to be.
+    /// Returns the origin of the figures of segment `segment` of `array`.
     #[must_use]
     pub fn origin(&self, array: &ArrayResults, segment: u32) -> Origin {
         match &self.real_spindles {
@@ -255,14 +255,15 @@ impl Results {
         }
     }
 
-    /// Sentences that stand below the title of every chart: as [`Self::caveats`], and of real spindles only which they are.
+    /// Returns sentences that stand below the title of every chart: [`Self::caveats`], but with one
+    /// sentence about real spindles.
     #[must_use]
     pub(crate) fn chart_caveats(&self) -> Vec<String> {
         let of_real = self.real_spindles.iter().map(RealSpindles::sentence);
         of_real.chain(self.shortfalls()).collect()
     }
 
-    /// The array of that name.
+    /// Returns the array called `name`.
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&ArrayResults> {
         self.arrays.iter().find(|array| array.name == name)
@@ -270,13 +271,13 @@ impl Results {
 }
 
 impl ArrayResults {
-    /// A sentence that says what the array lost for good, if it did.
+    /// Returns a sentence that says what the array lost for good, if it lost anything.
     #[must_use]
     pub fn data_loss_sentence(&self) -> Option<String> {
         Some(self.data_loss.as_ref()?.sentence(&self.name))
     }
 
-    /// The spindles that work, in words.
+    /// Returns the working spindles, in words.
     #[must_use]
     pub(crate) fn working_spindles(&self) -> String {
         match self.spindles {
@@ -285,7 +286,7 @@ impl ArrayResults {
         }
     }
 
-    /// Operations outstanding, in words.
+    /// Returns the operations outstanding, in words.
     #[must_use]
     pub(crate) fn outstanding_words(&self) -> String {
         match self.outstanding {
@@ -294,7 +295,7 @@ impl ArrayResults {
         }
     }
 
-    /// The size of its cache, bytes, if it is among its parameters.
+    /// Returns the size of its cache, bytes, if it is among its parameters.
     #[must_use]
     pub(crate) fn cache_bytes(&self) -> Option<f64> {
         let names = ["write_anywhere.buffer_cache", "in_place.write_cache"];
@@ -302,7 +303,7 @@ impl ArrayResults {
         Some(self.parameters.iter().find(is_cache)?.value)
     }
 
-    /// Published segments that any parameter of the array was fitted to, ascending, once each.
+    /// Returns the published segments that any parameter of the array was fitted to, ascending, once each.
     #[must_use]
     pub fn fitted_segments(&self) -> Vec<u32> {
         let fitted = self.parameters.iter().filter(|parameter| parameter.fitted);
@@ -313,7 +314,7 @@ impl ArrayResults {
         segments
     }
 
-    /// The segment of that number.
+    /// Returns the segment of that number.
     #[must_use]
     pub fn segment(&self, index: u32) -> Option<&Segment> {
         self.segments.iter().find(|segment| segment.index == index)
@@ -321,7 +322,7 @@ impl ArrayResults {
 }
 
 impl LayoutKind {
-    /// The word for it in `results.json` and in tables.
+    /// Returns the word for it in `results.json` and in tables.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

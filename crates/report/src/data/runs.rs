@@ -13,16 +13,17 @@ pub struct RunsComparison {
     pub schema: u32,
     /// The runs, in the order given.
     pub runs: Vec<ComparedRun>,
-    /// The arrays that two runs or more have, in the order of the first run that has them; or the one that each has.
+    /// The arrays that at least two runs share, in the order of the first run that has them; or the single array of
+    /// each run.
     pub arrays: Vec<ComparedArray>,
     /// Arrays that only one run has, as "run: array".
     pub left_out: Vec<String>,
 }
 
-/// Which run it is.
+/// Identifies a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparedRun {
-    /// What it is called here.
+    /// Its name here.
     pub name: String,
     /// Name of its scenario.
     pub scenario: String,
@@ -30,7 +31,7 @@ pub struct ComparedRun {
     pub seed: u64,
     /// The version of Strewn that ran it.
     pub strewn: String,
-    /// How many times smaller than full scale; 1 at full scale.
+    /// The factor by which it is smaller than full scale; 1 at full scale.
     pub scaled_by: u32,
     /// Whether it was stopped before its last segment, or lost data.
     pub partial: bool,
@@ -39,23 +40,23 @@ pub struct ComparedRun {
 /// One array in several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparedArray {
-    /// Name of the array; the names in its runs, with commas between, where they are not the same.
+    /// Name of the array; if its runs use different names, all of them, separated by commas.
     pub name: String,
-    /// Its name in each of its runs; absent where all of them call it the same.
+    /// Its name in each of its runs; absent if all use the same name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     /// Runs that have it, by position.
     pub runs: Vec<usize>,
-    /// What it was configured with that is not the same in all of them.
+    /// The configured numbers in which its runs differ.
     pub parameters: Vec<DifferingParameter>,
     /// The segments that any of them has, ascending.
     pub segments: Vec<SegmentOfRuns>,
 }
 
-/// A number that runs were configured with, and not all alike.
+/// A configured number in which runs differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DifferingParameter {
-    /// Path in the scenario; `layout`, `outstanding`, `spindles`, `workload` and `LUN` too.
+    /// Path in the scenario; also `layout`, `outstanding`, `spindles`, `workload` and `LUN`.
     pub name: String,
     /// Its value in each of the array's runs with its unit; none where the run has no such number.
     pub values: Vec<Option<String>>,
@@ -66,20 +67,20 @@ pub struct DifferingParameter {
 pub struct SegmentOfRuns {
     /// Number of the segment; the first is 1.
     pub index: u32,
-    /// Its figures in each of the array's runs; none where the run did not come so far.
+    /// Its figures in each of the array's runs; none if the run did not get that far.
     pub figures: Vec<Option<RunFigures>>,
 }
 
-/// What is compared of a segment.
+/// The figures of a segment that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFigures {
     /// Host operations completed per second.
     pub iops: f64,
-    /// Difference from the first of the runs, percent of that; none in the first.
+    /// Difference from the first run, percent of that; none in the first run.
     pub iops_difference_percent: Option<f64>,
     /// Mean response time, milliseconds.
     pub response_ms: f64,
-    /// Difference from the first of the runs, percent of that; none in the first.
+    /// Difference from the first run, percent of that; none in the first run.
     pub response_difference_percent: Option<f64>,
     /// Spindle commands per host operation.
     pub commands_per_host_op: f64,
@@ -88,7 +89,7 @@ pub struct RunFigures {
 }
 
 impl ComparedArray {
-    /// What it is called in the run at `position` among its runs.
+    /// Returns its name in the run at `position` among its runs.
     #[must_use]
     pub fn name_in(&self, position: usize) -> &str {
         self.names.get(position).unwrap_or(&self.name)
@@ -96,7 +97,7 @@ impl ComparedArray {
 }
 
 impl RunsComparison {
-    /// The text of `comparison.json`.
+    /// Returns the text of `comparison.json`.
     ///
     /// # Errors
     ///

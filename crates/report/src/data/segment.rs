@@ -1,4 +1,4 @@
-//! What an array did in one segment.
+//! The measurements of an array in one segment.
 
 use crate::data::number::rounded;
 use crate::data::redundancy::Redundancy;
@@ -22,23 +22,23 @@ pub struct Segment {
     pub response_ms: ResponseTime,
     /// Share of the time that resources were busy.
     pub utilization: Utilization,
-    /// What the spindles were asked for.
+    /// Commands that the spindles served.
     pub spindle_commands: SpindleCommands,
     /// What the controller's memory did for the host.
     #[serde(default)]
     pub cache: Cache,
-    /// Where the host's data lay when the segment ended.
+    /// Where the host's data was when the segment ended.
     pub layout: SegmentLayout,
     /// Free space when the segment ended; none for an array that does not allocate.
     pub free_space: Option<FreeSpace>,
     /// Consistency points begun in the segment; none for an array without them.
     pub consistency_points: Option<ConsistencyPoints>,
-    /// How far the measurements are from laws that they must obey.
+    /// Deviations of the measurements from laws that they must obey.
     pub checks: Checks,
-    /// What was lost and what was done about it; absent as long as no spindle has failed.
+    /// What was lost and how it was recovered; absent until a spindle fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redundancy: Option<Redundancy>,
-    /// More of what the host saw, where its load is not a plain closed loop.
+    /// More of the host's measurements, if its load is not a plain closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFigures>,
 }
@@ -65,62 +65,63 @@ pub struct Utilization {
     pub controller: f64,
     /// Mean over the spindles that hold data.
     pub spindles: f64,
-    /// Mean over the spindles that hold nothing but parity; none where there are no such spindles.
+    /// Mean over the spindles that hold only parity; none if there are none.
     pub parity_spindles: Option<f64>,
 }
 
-/// What the spindles were asked for in a segment.
+/// Commands that the spindles served in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpindleCommands {
     /// Read commands completed, all spindles.
     pub read: u64,
     /// Write commands completed, all spindles.
     pub write: u64,
-    /// Of the reads: of what a host read asked for.
+    /// Of the reads: those for host reads.
     #[serde(default)]
     pub data_reads: u64,
-    /// Of the reads: of blocks that a host write covers in part.
+    /// Of the reads: those of blocks that a host write covers in part.
     #[serde(default)]
     pub edge_reads: u64,
-    /// Of the reads: of indirect blocks, bitmaps and container maps.
+    /// Of the reads: those of indirect blocks, bitmaps and container maps.
     #[serde(default)]
     pub metadata_reads: u64,
-    /// Of the reads: of old data and old parity, for an update of parity.
+    /// Of the reads: those of old data and old parity, for an update of parity.
     #[serde(default)]
     pub parity_update_reads: u64,
-    /// Of the writes: of parity.
+    /// Of the writes: those of parity.
     #[serde(default)]
     pub parity_writes: u64,
     /// Read commands per host operation.
     pub reads_per_host_op: f64,
     /// Commands waiting or in service at a spindle that holds data, mean over time and spindles.
     pub mean_queue_depth: f64,
-    /// Time in service of a command, mean, milliseconds.
+    /// Mean service time of a command, milliseconds.
     pub mean_service_ms: f64,
 }
 
 /// What the controller's memory did for the host in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cache {
-    /// Of what was looked up, how much was there, percent: blocks of data and metadata of a
-    /// write-anywhere array, pieces of host reads of an in-place one.
+    /// Hits in percent of lookups: blocks of data and metadata of a write-anywhere array, pieces of
+    /// host reads of an in-place one.
     pub hit_percent: f64,
     /// Host writes that had to wait for room in the NVRAM log or the write cache.
     pub stalled_writes: u64,
 }
 
-/// Where the host's data lay.
+/// Where the host's data was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SegmentLayout {
     /// Layout score, 0 to 1: the share of blocks that lie right after their predecessor in the
-    /// file. Constant in place, where nothing ever moves: only the ends of chunks count.
+    /// file. Constant for an in-place array, where nothing ever moves: only the ends of chunks
+    /// count.
     pub score: f64,
     /// Physically contiguous pieces per GiB of file.
     pub extents_per_gib: f64,
-    /// Part of a spindle's address range that the data lies in, percent.
+    /// Part of a spindle's address range that the data occupies, percent.
     pub span_percent: f64,
-    /// Part of the file's blocks that were rewritten at least once, percent; none in place, where
-    /// that changes nothing.
+    /// Part of the file's blocks that were rewritten at least once, percent; none for an in-place
+    /// array, where that changes nothing.
     pub rewritten_percent: Option<f64>,
 }
 
@@ -128,7 +129,7 @@ pub struct SegmentLayout {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreeSpace {
     /// Free-space score, 0 to 1: the share of free blocks that lie right behind another free block,
-    /// the first of each spindle left out. 1 is one run a spindle.
+    /// not counting the first of each spindle. 1 means one run per spindle.
     pub score: f64,
     /// Longest run of free blocks on one spindle, blocks of 4 KiB.
     pub largest_run_blocks: u64,
@@ -137,13 +138,13 @@ pub struct FreeSpace {
 /// Consistency points of a write-anywhere array in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConsistencyPoints {
-    /// How many.
+    /// Number of consistency points.
     pub count: u64,
-    /// Of those, how many began the moment the one before ended, because both halves of the log
-    /// were full.
+    /// Consistency points that began the moment the previous one ended, because both halves of the
+    /// log were full.
     #[serde(default)]
     pub back_to_back: u64,
-    /// Blocks written by each, mean, data and metadata, blocks of 4 KiB.
+    /// Mean number of blocks written by each, data and metadata, blocks of 4 KiB.
     pub blocks_per_cp: f64,
     /// Stripes written whole, percent of stripes written.
     pub full_stripe_percent: f64,
@@ -159,7 +160,7 @@ pub struct Checks {
 }
 
 impl Segment {
-    /// Spindle commands, reads and writes, per host operation; 0 if there was no operation.
+    /// Returns spindle commands, reads and writes, per host operation; 0 if there was no operation.
     #[must_use]
     pub fn commands_per_host_op(&self) -> f64 {
         if self.ops == 0 {
@@ -168,7 +169,8 @@ impl Segment {
         (self.spindle_commands.read + self.spindle_commands.write) as f64 / self.ops as f64
     }
 
-    /// The segment with every figure that is not a count [`rounded`] to `significant_digits`.
+    /// Returns the segment with every figure that is not a count [`rounded`] to
+    /// `significant_digits`.
     #[must_use]
     pub fn rounded(mut self, significant_digits: usize) -> Self {
         let Self {

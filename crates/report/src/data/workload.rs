@@ -1,13 +1,13 @@
-//! The workload of a file that was run in place of the scenario's own.
+//! The workload of a file that replaced the scenario's own.
 
 use serde::{Deserialize, Serialize};
 
-/// The load that every array of a run was under.
+/// The load on every array of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostLoad {
     /// Length of the file under load, which lies in the lowest addresses of the LUN, bytes.
     pub file_bytes: u64,
-    /// What was asked for; absent where a file of another tool said ([`Workload`]).
+    /// The mix of accesses; absent if it came from a file of another tool ([`Workload`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accesses: Option<AccessMix>,
 }
@@ -15,18 +15,18 @@ pub struct HostLoad {
 /// A mix of accesses, in short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccessMix {
-    /// Name of an access specification that ships; `inline` if it was written where it was used.
+    /// Name of an access specification that ships; `inline` if the scenario defines it.
     pub specification: String,
     /// Mean size, bytes.
     pub mean_bytes: f64,
     /// Reads, percent of the accesses.
     pub read_percent: f64,
-    /// Accesses that are not behind the one before, percent.
+    /// Accesses that do not follow the one before, percent.
     pub random_percent: f64,
 }
 
 impl AccessMix {
-    /// What it is, for a reader.
+    /// Describes the mix for a reader.
     #[must_use]
     pub fn words(&self) -> String {
         let name = match self.specification.as_str() {
@@ -47,36 +47,36 @@ impl AccessMix {
     }
 }
 
-/// What was run, and out of which file.
+/// The workload that was run, and its file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// What sort of file it is of.
+    /// The kind of its file.
     pub kind: WorkloadKind,
     /// The file, as it was given.
     pub file: String,
-    /// What of the file: the access specification or the job; absent for all of it.
+    /// The access specification or the job in the file; absent if all of it was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Seed of what is drawn.
+    /// Seed of the random draws.
     pub seed: u64,
-    /// Who issues operations; none for a trace.
+    /// The workers that issue operations; none for a trace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkloadWorker>,
-    /// Operations that each worker has outstanding, segment after segment; absent where it does not change.
+    /// Operations that each worker has outstanding, by segment; absent if constant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue_depths: Vec<u32>,
     /// The trace; absent for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceReplay>,
-    /// What the file says and the run did not do, because it changes nothing that is simulated.
+    /// Settings of the file that the run ignored, because they change nothing that is simulated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<Ignored>,
-    /// Whether it came to its own end on every array; absent where it has none.
+    /// Whether it came to its own end on every array; absent if it has no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<bool>,
 }
 
-/// What sort of file a workload is of.
+/// The kind of a workload's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkloadKind {
@@ -88,19 +88,19 @@ pub enum WorkloadKind {
     Trace,
 }
 
-/// One that issues operations.
+/// A worker that issues operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadWorker {
     /// Its name.
     pub name: String,
     /// What it runs.
     pub specification: String,
-    /// Operations it keeps outstanding; absent where the scenario says, array by array.
+    /// Operations it keeps outstanding; absent if the scenario sets them for each array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding: Option<u32>,
     /// The first byte that it accesses.
     pub first_byte: u64,
-    /// How many bytes it accesses.
+    /// Number of bytes that it accesses.
     pub region_bytes: u64,
 }
 
@@ -111,15 +111,15 @@ pub struct TraceReplay {
     pub format: String,
     /// `open` by its timestamps, `closed` without.
     pub replay: String,
-    /// How many times as fast as recorded.
+    /// Factor by which it was replayed faster than recorded.
     pub speed_up: f64,
     /// Operations in it.
     pub records: u64,
     /// Reads among them.
     pub reads: u64,
-    /// Bytes that they move.
+    /// Bytes that they transfer.
     pub bytes: u64,
-    /// When the last of them arrives, in seconds after the first, at this speed.
+    /// When the last of them arrives, seconds after the first, at this speed.
     pub seconds: f64,
     /// Operations beyond the file that were wrapped.
     pub wrapped: u64,
@@ -127,16 +127,16 @@ pub struct TraceReplay {
     pub widened: u64,
     /// Operations that arrived before the one ahead of them, and were held back.
     pub held_back: u64,
-    /// Lines that move no data, or are of other devices or moments than asked for.
+    /// Lines that transfer no data, or belong to devices or moments that were not selected.
     pub skipped: u64,
 }
 
-/// Something of a file that changes nothing that is simulated.
+/// A setting of a file that changes nothing that is simulated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ignored {
     /// Its name in the file.
     pub name: String,
-    /// Where it is.
+    /// Its position in the file.
     pub place: String,
     /// Why it changes nothing.
     pub reason: String,
@@ -166,15 +166,15 @@ pub struct HostFigures {
     pub reads: OperationFigures,
     /// Writes.
     pub writes: OperationFigures,
-    /// What is left of the error of Little's law when operations under way at the ends of the segment are counted, in
-    /// percent.
+    /// The part of the error of Little's law that remains when operations in flight at the ends of the segment are
+    /// counted, percent.
     pub littles_law_unexplained_percent: f64,
-    /// The same of the utilization law, with the commands in service at the ends.
+    /// The same for the utilization law, with the commands in service at the ends.
     pub utilization_law_unexplained_percent: f64,
 }
 
 impl HostFigures {
-    /// The same with fewer digits.
+    /// Returns the same figures with fewer digits.
     #[must_use]
     pub fn rounded(mut self, significant_digits: usize) -> Self {
         let round = |value: &mut f64| *value = crate::rounded(*value, significant_digits);
@@ -190,7 +190,7 @@ impl HostFigures {
 }
 
 impl Workload {
-    /// What was run, in a line.
+    /// Describes what was run, in a line.
     #[must_use]
     pub fn words(&self) -> String {
         let name = self.name.as_ref().map(|name| format!(" \"{name}\"")).unwrap_or_default();

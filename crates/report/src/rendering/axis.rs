@@ -1,4 +1,4 @@
-//! A chart's axis: from where to where, which values have ticks, and what stands beside them.
+//! A chart's axis: its range, the values that have ticks, and their labels.
 
 use crate::data::number::rounded;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -12,8 +12,8 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// An axis for segments numbered `first` to `last`, with half a segment of room at both ends
-    /// and at most 20 ticks.
+    /// Creates an axis for segments numbered `first` to `last`, with half a segment of room at both ends and at most 20
+    /// ticks.
     pub(crate) fn of_segments(first: u32, last: u32) -> Self {
         let segments = first..=last;
         let every = segments.clone().count().div_ceil(20).max(1);
@@ -23,7 +23,7 @@ impl Axis {
         }
     }
 
-    /// An axis from the lowest to the highest of ascending `ticks`, with a little room at both ends.
+    /// Creates an axis from the lowest to the highest of ascending `ticks`, with a little room at both ends.
     pub(crate) fn of_ticks(ticks: Vec<f64>) -> Self {
         let (first, last) = (ticks.first().copied(), ticks.last().copied());
         let (low, high) = (first.unwrap_or_default(), last.unwrap_or_default());
@@ -31,12 +31,12 @@ impl Axis {
         Self { range: low - room..high + room, ticks }
     }
 
-    /// The values that have ticks, ascending.
+    /// Returns the values that have ticks, ascending.
     pub(crate) fn ticks(&self) -> &[f64] {
         &self.ticks
     }
 
-    /// An axis from 0 to `highest`, with ticks as [`Axis::from_zero_to`] has.
+    /// Creates an axis from 0 to `highest`, with the ticks of [`Axis::from_zero_to`].
     pub(crate) fn from_zero_to_just(highest: f64) -> Self {
         let Self { range, mut ticks } = Self::from_zero_to(highest);
         let end = if highest > 0.0 { highest } else { range.end };
@@ -44,8 +44,8 @@ impl Axis {
         Self { range: 0.0..end, ticks }
     }
 
-    /// An axis of decimal logarithms around those of `lowest` and `highest`, with ticks at 1, 2 and 5 times powers of
-    /// ten.
+    /// Creates an axis of decimal logarithms around those of `lowest` and `highest`, with ticks at 1, 2 and 5 times
+    /// powers of ten.
     pub(crate) fn logarithms_around(lowest: f64, highest: f64) -> Self {
         let (low, high) = (lowest.log10(), highest.log10());
         let room = ((high - low) * 0.05).max(0.05);
@@ -57,13 +57,13 @@ impl Axis {
         Self { ticks: ticks.filter(|tick| range.contains(tick)).collect(), range }
     }
 
-    /// An axis from 0 to a little above `highest`, so that a marker there is whole, with five to
-    /// eleven ticks, 1, 2 or 5 times a power of ten apart.
+    /// Creates an axis from 0 to a little above `highest`, so that a marker there is whole. It has five to eleven
+    /// ticks, 1, 2 or 5 times a power of ten apart.
     pub(crate) fn from_zero_to(highest: f64) -> Self {
         if highest <= 0.0 {
             return Self { range: 0.0..1.0, ticks: vec![0.0, 1.0] };
         }
-        // Powers of ten by multiplication: logarithms may differ by machine in the last bit.
+        // Powers of ten are multiplied: logarithms may differ between machines in the last bit.
         let mut power = 1.0;
         while highest / power >= 10.0 {
             power *= 10.0;
@@ -83,7 +83,7 @@ impl Axis {
     }
 }
 
-/// A whole number with a comma every three digits, and its sign if it is one of a change.
+/// Formats a whole number with a comma every three digits, and with its sign if it is a change.
 pub(crate) fn grouped(figure: f64, is_change: bool) -> String {
     let text = with_commas(&format!("{:.0}", figure.abs()));
     match figure.round() {
@@ -112,7 +112,7 @@ impl Ranged for Axis {
 }
 
 impl ValueFormatter<f64> for Axis {
-    /// The figure with a comma every three digits, and decimals only where it has any.
+    /// Formats the figure with a comma every three digits, and decimals only if it has any.
     fn format(figure: &f64) -> String {
         let figure = rounded(*figure, 7).to_string();
         let (whole, decimals) = figure.split_at(figure.find('.').unwrap_or(figure.len()));
@@ -120,7 +120,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// Digits with a comma every three.
+/// Returns digits with a comma every three.
 pub(crate) fn with_commas(digits: &str) -> String {
     let mut text = String::new();
     for (position, digit) in digits.chars().enumerate() {

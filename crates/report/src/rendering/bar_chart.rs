@@ -1,4 +1,5 @@
-//! Charts of level bars, a row each with its words to the left: as high as they have rows.
+//! Charts of horizontal bars, one row each with its words to the left. Their height depends on the
+//! number of rows.
 
 use crate::rendering::axis::Axis;
 use crate::rendering::canvas::Canvas;
@@ -13,10 +14,10 @@ use plotters::prelude::{PathElement, RGBColor, Rectangle, Text};
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Height of a row of one bar, and what each further bar adds.
+/// Height of a row of one bar; then what each further bar adds.
 const ROW_PX: i32 = 24;
 const BAR_PX: i32 = 13;
-/// Below the bars: ticks, and the axis' words.
+/// Below the bars: ticks, and the axis label.
 const AXIS_PX: i32 = 46;
 /// Right of the plot, for the figure of the longest bar.
 const RIGHT_PX: i32 = 80;
@@ -30,7 +31,7 @@ pub(crate) struct BarChart {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A row: a heading over those below it, or bars.
+/// A row: bars, or a heading over the rows below it.
 pub(crate) enum Row {
     Heading(String),
     Bars { words: String, bars: Vec<Bar> },
@@ -41,11 +42,11 @@ pub(crate) struct Bar {
     pub(crate) from: f64,
     pub(crate) to: f64,
     pub(crate) colour: RGBColor,
-    /// An outline alone.
+    /// Drawn as an outline only.
     pub(crate) hollow: bool,
-    /// Beside its end.
+    /// The text beside its end.
     pub(crate) figure: String,
-    /// What it is, shown when it is pointed at.
+    /// Description, shown under the pointer.
     pub(crate) words: String,
 }
 
@@ -63,7 +64,7 @@ impl Row {
 }
 
 impl BarChart {
-    /// The SVG, of the style's width.
+    /// Returns the SVG, of the style's width.
     pub(crate) fn draw(&self, style: ChartStyle) -> Result<String, ChartError> {
         let rows_px: i32 = self.rows.iter().map(Row::height_px).sum();
         let plot_px = rows_px + AXIS_PX + 24;
@@ -133,7 +134,7 @@ impl BarChart {
     }
 }
 
-/// Where bars begin and end across, and their axis.
+/// The horizontal extent of bars, and their axis.
 struct Frame {
     left_px: i32,
     right_px: i32,
@@ -141,13 +142,13 @@ struct Frame {
 }
 
 impl Frame {
-    /// Where a figure stands; one beyond the axis, at its end.
+    /// Returns the position of a figure. One beyond the axis is placed at its end.
     fn x(&self, figure: f64) -> i32 {
         let (left, right) = (self.left_px * PIXEL, self.right_px * PIXEL);
         self.axis.map(&figure, (left, right)).clamp(left, right)
     }
 
-    /// The lines behind bars, and the one that they begin at.
+    /// Draws the lines behind the bars, and the line where they begin.
     fn mesh(&self, canvas: &Canvas<'_>, top_px: i32, bottom_px: i32) -> Result<(), ChartError> {
         let line = |figure: f64, colour: RGBColor| {
             let x = self.x(figure);
@@ -160,7 +161,7 @@ impl Frame {
         line(0.0, INK).map_err(ChartError::drawing)
     }
 
-    /// What the ticks say, and the axis' words.
+    /// Draws the tick labels and the axis label.
     fn axis(&self, canvas: &Canvas<'_>, bottom_px: i32, words: &str) -> Result<(), ChartError> {
         for tick in self.axis.ticks() {
             let place = (self.x(*tick) / PIXEL, bottom_px + 12);
@@ -185,14 +186,14 @@ impl Frame {
 
     fn bar(&self, canvas: &Canvas<'_>, bar: &Bar, top_px: i32) -> Result<ValueMark, ChartError> {
         let (low, high) = (bar.from.min(bar.to), bar.from.max(bar.to));
-        // A figure that is not zero shows.
+        // A figure that is not zero must be visible.
         let (left, right) = (self.x(low), self.x(high).max(self.x(low) + PIXEL));
         let (top, bottom) = ((top_px + 1) * PIXEL, (top_px + BAR_PX - 1) * PIXEL);
         let fill = if bar.hollow { PAPER } else { bar.colour };
         let corners = [(left, top), (right, bottom)];
         let filled = Rectangle::new(corners, fill.filled());
         canvas.draw(&filled).map_err(ChartError::drawing)?;
-        // The drawing library has no width for a rectangle's outline.
+        // The drawing library cannot set the width of a rectangle's outline.
         let around =
             [(left, top), (right, top), (right, bottom), (left, bottom), (left, top), (right, top)];
         let outline = bar.colour.stroke_width((PIXEL * 3 / 2).unsigned_abs());

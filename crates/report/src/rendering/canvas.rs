@@ -1,4 +1,4 @@
-//! The drawing that charts are made on: its units, its font, and text in it.
+//! The drawing on which charts are made: its units, its font, and text.
 
 use crate::rendering::chart::ChartError;
 use crate::rendering::theme::INK;
@@ -13,23 +13,23 @@ pub(crate) type Point = (i32, i32);
 /// The whole drawing.
 pub(crate) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Drawn units per pixel. The drawing library rounds to whole units, and one in a hundred of a
-/// chart's height is only four pixels.
+/// Drawn units per pixel. The drawing library rounds to whole units, and a hundredth of a chart's
+/// height is only four pixels.
 pub(crate) const PIXEL: i32 = 8;
 
-/// What the SVG asks for. Text is laid out with the first, which is embedded in this library, and
-/// the others come near.
+/// The fonts that the SVG names. Text is laid out with the first, which is embedded in this
+/// library; the others come near it.
 pub(crate) const FONT_FAMILY: &str = "DejaVu Sans, Helvetica, Arial, sans-serif";
 pub(crate) static FONT: &[u8] = include_bytes!("../../font/DejaVuSans-subset.ttf");
 
-/// What text is measured with; to be called before any is.
+/// Registers the font that text is measured with. Must be called before any text is measured.
 pub(crate) fn register_the_font() -> Result<(), ChartError> {
     register_font(FONT_FAMILY, FontStyle::Normal, FONT)
         .map_err(|_| ChartError::Drawing("the embedded font is unreadable".to_owned()))
 }
 
 pub(crate) fn style(size_px: i32) -> TextStyle<'static> {
-    // The drawing library takes a font's line height, 1.24 of its size.
+    // The drawing library expects a font's line height, 1.24 of its size.
     (FONT_FAMILY, f64::from(size_px * PIXEL) * 1.24).into_font().color(&INK)
 }
 

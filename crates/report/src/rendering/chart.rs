@@ -1,4 +1,4 @@
-//! How a chart looks, and why it could not be drawn.
+//! The appearance of a chart, and why it could not be drawn.
 //!
 //! The same figures give the same bytes.
 
@@ -14,23 +14,23 @@ pub struct ChartSize {
 }
 
 impl Default for ChartSize {
-    /// 960 by 560: fits a page and a screen.
+    /// Returns 960 by 560, which fits a page and a screen.
     fn default() -> Self {
         Self { width_px: 960, height_px: 560 }
     }
 }
 
-/// How a chart looks.
+/// The appearance of a chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChartStyle {
-    /// How large it is.
+    /// Its size.
     pub size: ChartSize,
     /// Its colours.
     pub theme: Theme,
 }
 
 impl From<ChartSize> for ChartStyle {
-    /// That size, light.
+    /// Returns that size with the light theme.
     fn from(size: ChartSize) -> Self {
         Self { size, theme: Theme::Light }
     }
@@ -68,7 +68,7 @@ pub enum ChartError {
     Crowded {
         /// Height asked for.
         height_px: u32,
-        /// Rows in the legend, of arrays one each.
+        /// Rows in the legend, one per array.
         arrays: usize,
         /// The least height that leaves room.
         least_px: u32,
@@ -91,7 +91,7 @@ impl ChartError {
 }
 
 impl ChartSize {
-    /// Whether a chart can have the size.
+    /// Checks that a chart can have this size.
     ///
     /// # Errors
     ///

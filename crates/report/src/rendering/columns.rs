@@ -3,14 +3,14 @@
 use crate::data::number::fixed;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
-/// Columns apart by space, the header ruled off: ` a   b ` over `--- ---`.
+/// Columns separated by space, with a rule below the header: ` a   b ` over `--- ---`.
 const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
 
-/// A table to be: its columns, left to right.
+/// A table under construction: its columns, left to right.
 pub(crate) struct Columns<Row>(Vec<Column<Row>>);
 
-/// One column: its header, of up to three lines, and which side its cells keep to.
+/// One column: its header, of up to three lines, and the alignment of its cells.
 struct Column<Row> {
     header: String,
     alignment: CellAlignment,
@@ -50,9 +50,9 @@ impl<Row> Columns<Row> {
         self
     }
 
-    /// The table of `rows`, every line without trailing space and ended by a newline.
+    /// Returns the table of `rows`. Every line ends in a newline, without trailing space.
     pub(crate) fn render(&self, rows: &[Row]) -> String {
-        // Headers stand on the rule: the short ones get blank lines above.
+        // Headers are aligned at the bottom: short ones get blank lines above.
         let height = |column: &Column<Row>| column.header.split('\n').count();
         let highest = self.0.iter().map(height).max().unwrap_or_default();
         let mut table = Table::new();
@@ -76,22 +76,23 @@ impl<Row> Columns<Row> {
     }
 }
 
-/// A share of one as a percentage with one decimal.
+/// Formats a share of one as a percentage with one decimal.
 pub(crate) fn percent_of_one(share: f64) -> String {
     fixed(100.0 * share, 1)
 }
 
-/// What `show` makes of a figure, or a dash for one that is missing.
+/// Formats a figure with `show`, or a missing one as a dash.
 pub(crate) fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), show)
 }
 
-/// Decimals of response times in milliseconds, of something that answers quickly or not.
+/// Returns the decimals of response times in milliseconds, which depend on how quick the answers
+/// are.
 pub(crate) const fn response_decimals(is_quick: bool) -> usize {
     if is_quick { 2 } else { 1 }
 }
 
-/// The segments' numbers with commas between, or `none`.
+/// Returns the segments' numbers separated by commas, or `none`.
 pub(crate) fn segment_list(segments: &[u32]) -> String {
     if segments.is_empty() {
         return "none".to_owned();

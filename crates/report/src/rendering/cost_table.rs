@@ -1,10 +1,10 @@
-//! What a scenario costs to simulate, as text.
+//! The cost of simulating a scenario, as text.
 
 use crate::data::cost::{PartShare, SimulationCost};
 use crate::data::number::fixed;
 use crate::rendering::columns::Columns;
 
-/// The costs of arrays as tables: rates and memory, then where the time goes.
+/// Returns the costs of arrays as tables: rates and memory, then where the time goes.
 #[must_use]
 pub fn cost_tables(costs: &[SimulationCost]) -> String {
     let rates = Columns::new()

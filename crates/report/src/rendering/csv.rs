@@ -1,8 +1,8 @@
 //! Segments as comma-separated values, for spreadsheets and plotting tools.
 //!
-//! RFC 4180: lines end in CR LF, the first names the columns, and a field that holds a comma, a
-//! quote or a line break is quoted. Column names end in the unit; a measurement that an array does
-//! not have is an empty field.
+//! RFC 4180: lines end in CR LF, the first line names the columns, and a field that contains a
+//! comma, a quote or a line break is quoted. Column names end in the unit. A measurement that an
+//! array does not have is an empty field.
 
 use crate::data::json::ResultsError;
 use crate::data::results::{ArrayResults, Results};
@@ -76,7 +76,7 @@ const COLUMNS: &[Column] = &[
     }),
 ];
 
-/// The columns behind those, in the results of a run in which a spindle failed.
+/// Further columns at the end, in the results of a run in which a spindle failed.
 const FAILURE_COLUMNS: &[Column] = &[
     ("lost_spindles", |_, segment| {
         segment.redundancy.map_or(0, |now| now.lost_spindles).to_string()
@@ -113,14 +113,15 @@ pub fn write_segments_csv(results: &Results, mut writer: impl Write) -> Result<(
     Ok(writer.flush()?)
 }
 
-/// Rows, all of the same number of fields, as CSV.
+/// Formats rows, all with the same number of fields, as CSV.
 pub(crate) fn csv_text(rows: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
     let mut text = Vec::new();
     let mut csv =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(&mut text);
     for row in rows {
         let written = csv.write_record(&row);
-        // Only a row of another length, or the destination, could fail; memory takes everything.
+        // Only a row of another length or a failing destination could cause an error; memory
+        // accepts everything.
         debug_assert!(written.is_ok(), "{written:?}");
     }
     drop(csv);
@@ -133,7 +134,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     COLUMNS.iter().chain(of_failures)
 }
 
-/// The table column by column: names, and what stands in each row.
+/// Returns the table column by column: names, and the entry of each row.
 #[cfg(feature = "parquet")]
 pub(crate) fn segment_columns(results: &Results) -> Vec<(&'static str, Vec<String>)> {
     let rows = || {

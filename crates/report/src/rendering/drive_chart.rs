@@ -1,4 +1,4 @@
-//! Charts of what drives do: a colour for each scheduler or load, the second drive's markers hollow.
+//! Charts of the performance of drives: a colour for each scheduler or load, hollow markers for the second drive.
 
 use crate::data::drive::{DriveFigures, DriveStudy, LoopPoint};
 use crate::rendering::chart::{ChartError, ChartStyle};
@@ -7,11 +7,10 @@ use crate::rendering::line_chart::{Across, Line, LineChart, Up};
 use crate::rendering::marker::Appearance;
 use strewn_base::Direction;
 
-/// By span and by size, of schedulers only this is drawn: the tables have the others, and the charts by depth compare
-/// them.
+/// The only scheduler drawn by span and by size. The tables have the others, and the charts by depth compare them.
 const DRAWN_SCHEDULER: &str = "sptf";
 
-/// Every chart of drives, in the order in which a reader wants them.
+/// Every chart of drives, in a reader's order.
 pub const DRIVE_CHARTS: [DriveChart; 11] = [
     DriveChart::Seek,
     DriveChart::Transfer,
@@ -33,23 +32,23 @@ pub enum DriveChart {
     Seek,
     /// Sequential read rate by address.
     Transfer,
-    /// Reads a second by queue depth, for each scheduler.
+    /// Reads per second by queue depth, for each scheduler.
     IopsByDepthReads,
-    /// Writes a second by queue depth, for each scheduler.
+    /// Writes per second by queue depth, for each scheduler.
     IopsByDepthWrites,
     /// Mean response time of reads by queue depth, for each scheduler.
     ResponseByDepthReads,
     /// Mean response time of writes by queue depth, for each scheduler.
     ResponseByDepthWrites,
-    /// Commands a second by span, reads and writes.
+    /// Commands per second by span, reads and writes.
     IopsBySpan,
     /// Mean response time by span, of reads and writes.
     ResponseBySpan,
-    /// Commands a second by size of command, reads and writes.
+    /// Commands per second by size of command, reads and writes.
     IopsByBlock,
     /// Mean response time by size of command, of reads and writes.
     ResponseByBlock,
-    /// Megabytes a second by size of command, reads and writes.
+    /// Megabytes per second by size of command, reads and writes.
     RateByBlock,
 }
 
@@ -57,7 +56,7 @@ const IOPS: Up = Up::FromZero("commands per second (IOPS)");
 const RESPONSE: Up = Up::Logarithmic("mean response time (ms), logarithmic");
 
 impl DriveChart {
-    /// Name of the chart's file.
+    /// Returns the name of the chart's file.
     #[must_use]
     pub const fn file_name(self) -> &'static str {
         match self {
@@ -75,7 +74,7 @@ impl DriveChart {
         }
     }
 
-    /// The chart as SVG; the same study gives the same bytes.
+    /// Returns the chart as SVG; the same study gives the same bytes.
     ///
     /// # Errors
     ///
@@ -89,7 +88,7 @@ impl DriveChart {
         let names: Vec<&str> = study.drives.iter().map(|drive| drive.profile.as_str()).collect();
         let mut subtitles = vec![names.join(" beside ")];
         subtitles.extend(load);
-        // A row for each load and a column for each drive, or all in one row.
+        // The legend has a row for each load and a column for each drive, or everything in one row.
         let legend_columns = if names.len() == 1 { lines.len() } else { names.len() };
         LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style.into())
     }
@@ -137,20 +136,20 @@ impl DriveChart {
     }
 }
 
-/// What a chart is of.
+/// The contents of a chart.
 struct Picture {
     title: &'static str,
     across: Across,
     up: Up,
     lines: Vec<Line>,
-    /// What the drives were given, if anything.
+    /// The load on the drives, if there was one.
     load: Option<String>,
 }
 
 fn seek(study: &DriveStudy) -> Picture {
     let alone = study.drives.len() == 1;
     let lines = by_drive(study, |drive| {
-        // Drives have different cylinders, and the same way from one end to the other.
+        // Drives differ in cylinders, so distances are relative to the full stroke.
         let stroke = f64::from(drive.cylinders.saturating_sub(1).max(1));
         let unit = if alone { 1.0 } else { stroke / 100.0 };
         drive.seek.iter().map(|point| (f64::from(point.cylinders) / unit, point.ms)).collect()
@@ -246,7 +245,8 @@ fn by_block(
     up: Up,
     figure: fn(&LoopPoint) -> f64,
 ) -> Picture {
-    // Those of the smallest sectors: the others' sizes are among them, or lie between if sectors are odd.
+    // Ticks at the sizes of the drive with the smallest sectors: the others' are among them, or lie between them if a
+    // sector size is odd.
     let finest = study.drives.iter().min_by_key(|drive| drive.sector_bytes);
     let sizes = finest.into_iter().flat_map(|drive| &drive.by_block).map(|point| point.bytes);
     Picture {
@@ -263,12 +263,12 @@ fn by_block(
     }
 }
 
-/// What drives were given, with what holds for the whole study.
+/// Describes the load on the drives, and what applies to the whole study.
 fn under(study: &DriveStudy, load: &str) -> String {
     format!("{load}, cache {}, seed {}", study.cache, study.seed)
 }
 
-/// One command alone, and many under one scheduler.
+/// Returns the points to draw: one outstanding command, and several under one scheduler.
 fn drawn(points: &[LoopPoint]) -> Vec<LoopPoint> {
     let is_drawn =
         |point: &&LoopPoint| point.outstanding == 1 || point.scheduler == DRAWN_SCHEDULER;
@@ -300,8 +300,8 @@ fn by_drive(study: &DriveStudy, points: impl Fn(&DriveFigures) -> Vec<(f64, f64)
     study.drives.iter().enumerate().map(line).collect()
 }
 
-/// A line for each load on each drive: one colour for a load on every drive, a row of the legend for each load, a
-/// column for each drive.
+/// Returns a line for each load on each drive. A load has one colour on all drives; the legend has a row for each load
+/// and a column for each drive.
 fn by_load(
     study: &DriveStudy,
     points: impl Fn(&DriveFigures) -> Vec<LoopPoint>,

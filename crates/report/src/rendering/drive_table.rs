@@ -1,17 +1,17 @@
-//! What drives do as tables of plain text, two drives side by side.
+//! The performance of drives as tables of plain text, two drives side by side.
 
 use crate::data::drive::{ClosedLoopFigures, DriveFigures, DriveStudy, LoopPoint, ReplayFigures};
 use crate::data::number::fixed;
 use crate::rendering::columns::Columns;
 use strewn_base::Direction;
 
-/// Distances of the seek table, as far as the drives reach; the longest seek stands below.
+/// Distances of the seek table, as far as the drives reach. The longest seek is given below the table.
 const SEEK_DISTANCES: [u32; 10] =
     [1, 10, 100, 1_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
-/// Every how many points of a transfer rate have a row.
+/// The table of transfer rates shows one point in this many.
 const TRANSFER_STRIDE: usize = 10;
 
-/// What the replay of a trace came to, for a person.
+/// Returns the outcome of replaying a trace, for a person.
 #[must_use]
 pub fn replay_text(figures: &ReplayFigures) -> String {
     let ReplayFigures { profile, trace, scheduler, cache, depth, commands, .. } = figures;
@@ -28,7 +28,7 @@ pub fn replay_text(figures: &ReplayFigures) -> String {
     )
 }
 
-/// What a closed loop came to, for a person.
+/// Returns the outcome of a closed loop, for a person.
 #[must_use]
 pub fn closed_loop_text(figures: &ClosedLoopFigures) -> String {
     let ClosedLoopFigures { profile, scheduler, cache, depth, sectors, reads_percent, .. } =
@@ -45,7 +45,7 @@ pub fn closed_loop_text(figures: &ClosedLoopFigures) -> String {
     )
 }
 
-/// All tables of a study, each under a line that says what it is.
+/// Returns all tables of a study, each under a line that describes it.
 #[must_use]
 pub fn drive_tables(study: &DriveStudy) -> String {
     let drives = &study.drives;
@@ -79,7 +79,7 @@ pub fn drive_tables(study: &DriveStudy) -> String {
     all
 }
 
-/// A figure of a closed loop, and how it is shown.
+/// A figure of a closed loop, and its format.
 struct Figure {
     words: &'static str,
     show: fn(&LoopPoint) -> String,
@@ -90,7 +90,7 @@ const RESPONSE: Figure =
     Figure { words: "Mean response, ms,", show: |point| fixed(point.response_ms, 2) };
 const RATE: Figure = Figure { words: "MB/s", show: |point| fixed(point.mb_per_s, 1) };
 
-/// What closed loops are shown by: a row for each of its values, a column for each load.
+/// A dimension of closed loops: a row for each of its values, a column for each load.
 struct LoopAxis {
     points: fn(&DriveFigures) -> &[LoopPoint],
     header: &'static str,
@@ -125,7 +125,7 @@ const BY_BLOCK: LoopAxis = LoopAxis {
     figures: &[IOPS, RESPONSE, RATE],
 };
 
-/// One command alone leaves nothing to choose.
+/// Returns the header of a load. A single command leaves the scheduler no choice.
 fn load_header(point: &LoopPoint) -> String {
     match point.outstanding {
         1 => "1".to_owned(),
@@ -133,7 +133,7 @@ fn load_header(point: &LoopPoint) -> String {
     }
 }
 
-/// The drive at `position` in a header: nothing if it is the only one.
+/// Returns the letter of the drive at `position` in a header; empty if it is the only drive.
 fn letter(drives: &[DriveFigures], position: usize) -> String {
     if drives.len() == 1 {
         return String::new();
@@ -141,7 +141,7 @@ fn letter(drives: &[DriveFigures], position: usize) -> String {
     char::from(b'A' + position as u8 % 26).to_string()
 }
 
-/// A header, of which the last line says which drive it is of if there are several.
+/// Returns a header, whose last line identifies the drive if there are several.
 fn header(words: &str, drives: &[DriveFigures], position: usize) -> String {
     let letter = letter(drives, position);
     if letter.is_empty() { words.to_owned() } else { format!("{words}\n{letter}") }
@@ -189,7 +189,7 @@ fn seek(drives: &[DriveFigures]) -> String {
     for (position, drive) in drives.iter().enumerate() {
         let points = drive.seek.clone();
         columns = columns.number(header("ms", drives, position), move |row| {
-            // Between the points on both sides of it.
+            // Interpolated between the points on both sides.
             let above = points.partition_point(|point| point.cylinders < *row);
             let (Some(high), low) = (points.get(above), points.get(above.saturating_sub(1))) else {
                 return "-".to_owned();
@@ -222,7 +222,7 @@ fn transfer(drives: &[DriveFigures]) -> String {
     columns.render(&rows)
 }
 
-/// One figure of all closed loops of an operation.
+/// Returns one figure of all closed loops of an operation.
 fn loops(
     drives: &[DriveFigures],
     axis: &LoopAxis,
@@ -260,7 +260,7 @@ fn loops(
     columns.render(&rows)
 }
 
-/// A size as a person would write it: `4 KiB`, or `520 B` if it is no whole number of a larger unit.
+/// Formats a size as a person would write it: `4 KiB`, or `520 B` if it is no whole number of a larger unit.
 pub(crate) fn bytes(bytes: u32) -> String {
     match bytes {
         _ if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
@@ -269,7 +269,7 @@ pub(crate) fn bytes(bytes: u32) -> String {
     }
 }
 
-/// Commands of a direction: `reads` or `writes`.
+/// Returns the plural for commands of a direction: `reads` or `writes`.
 pub(crate) const fn plural(direction: Direction) -> &'static str {
     match direction {
         Direction::Read => "reads",

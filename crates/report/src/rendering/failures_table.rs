@@ -5,7 +5,7 @@ use crate::data::redundancy::SpindleFailure;
 use crate::data::results::Results;
 use crate::rendering::columns::Columns;
 
-/// The spindles that failed and how long their rebuilds took. Empty if none failed.
+/// Returns the spindles that failed and the duration of their rebuilds. Empty if none failed.
 #[must_use]
 pub fn failures_table(results: &Results) -> String {
     let failures: Vec<(String, SpindleFailure)> = results

@@ -1,4 +1,4 @@
-//! Legends: samples of what is drawn in the plot, each with words beside it.
+//! Legends: samples of the marks in the plot, each with words beside it.
 
 use crate::rendering::canvas::Canvas;
 use crate::rendering::canvas::{PIXEL, text, width_px};
@@ -9,15 +9,15 @@ use plotters::style::text_anchor::VPos;
 /// Height of a row.
 pub(crate) const ROW_PX: i32 = 22;
 
-/// Room left of a legend, and of all other words below the plot.
+/// Room to the left of a legend, and of all other words below the plot.
 pub(crate) const LEFT_PX: i32 = 16;
 
-/// Length of a sample's line, where the words begin, and the room from their end to the next.
+/// Length of a sample's line; the start of the words; the room between their end and the next sample.
 const SAMPLE_PX: i32 = 42;
 const WORDS_PX: i32 = 50;
 const APART_PX: i32 = 24;
 
-/// What a sample shows.
+/// The mark that a sample shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sample {
     /// A line without markers.
@@ -51,7 +51,7 @@ pub(crate) fn entry(
     text(canvas, words, (x_px + WORDS_PX, middle_px), 12, VPos::Center)
 }
 
-/// Width of a sample with its words and the room to the next.
+/// Returns the width of a sample with its words and the room to the next.
 pub(crate) fn entry_px(words: &str) -> Result<i32, ChartError> {
     Ok(WORDS_PX + width_px(words, 12)? + APART_PX)
 }

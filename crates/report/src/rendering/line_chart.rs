@@ -11,7 +11,7 @@ use crate::rendering::sheet::{Margins, Sheet};
 use crate::rendering::value_mark::ValueMark;
 use plotters::coord::ranged1d::ValueFormatter;
 
-/// A line of more points than this has no markers: they would cover it.
+/// A line with more points than this has no markers, since they would cover it.
 const MOST_MARKERS: usize = 24;
 
 /// A chart of lines.
@@ -21,25 +21,25 @@ pub(crate) struct LineChart {
     pub(crate) across: Across,
     pub(crate) up: Up,
     pub(crate) lines: Vec<Line>,
-    /// Columns of the legend, which goes row by row; fewer if there is no room for so many.
+    /// Columns of the legend, which is filled row by row. Fewer are used if there is no room for them.
     pub(crate) legend_columns: usize,
 }
 
-/// The axis across.
+/// The horizontal axis.
 pub(crate) enum Across {
     /// From zero.
     FromZero(&'static str),
-    /// Logarithmic, with a tick and what it says at each of these.
+    /// Logarithmic, with a labelled tick at each of these.
     Doubling(&'static str, Vec<(f64, String)>),
     /// Segments, by number.
     Segments(String),
 }
 
-/// The axis upward.
+/// The vertical axis.
 pub(crate) enum Up {
     /// From zero.
     FromZero(&'static str),
-    /// From zero to a figure that none goes above.
+    /// From zero to a figure that no value exceeds.
     FromZeroTo(&'static str, f64),
     /// Logarithmic.
     Logarithmic(&'static str),
@@ -57,7 +57,7 @@ pub(crate) struct Line {
 impl LineChart {
     pub(crate) fn draw(&self, style: ChartStyle) -> Result<String, ChartError> {
         style.size.check()?;
-        // What the legend is laid out with.
+        // The legend is laid out with it.
         register_the_font()?;
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let drawable = |point: &(f64, f64)| {
@@ -77,7 +77,7 @@ impl LineChart {
         })
     }
 
-    /// Where a value is on the axis across, and on the axis upward.
+    /// Returns the position of a value on the horizontal axis, and on the vertical axis.
     fn scaled(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let x = if matches!(self.across, Across::Doubling(..)) { x.log2() } else { x };
         let y = if matches!(self.up, Up::Logarithmic(_)) { y.log10() } else { y };
@@ -154,7 +154,7 @@ impl LineChart {
         Ok(marks)
     }
 
-    /// What a point is, shown when it is pointed at.
+    /// Returns the description of a point, shown under the pointer.
     fn words(&self, line: &Line, (x, y): (f64, f64)) -> String {
         let across = match &self.across {
             Across::FromZero(_) => Axis::format(&x),
@@ -167,14 +167,14 @@ impl LineChart {
         format!("{}, {across}: {}", line.name, Axis::format(&y))
     }
 
-    /// The lines' names, in as many columns as are wanted and fit. A drive's line alone needs none: the
-    /// subtitle names it.
+    /// Returns the lines' names, in as many columns as are wanted and fit. A drive's single line needs no name: the
+    /// subtitle gives it.
     fn legend(&self, chart_px: i32) -> Result<Legend<'_>, ChartError> {
         let named = self.lines.len() > 1 || matches!(self.across, Across::Segments(_));
         let lines = if named { &self.lines[..] } else { &[] };
         let widths = lines.iter().map(|line| legend::entry_px(&line.name));
         let widths = widths.collect::<Result<Vec<i32>, _>>()?;
-        // What one column takes, another need not: each is as wide as its widest.
+        // Columns need not be equal: each is as wide as its widest name.
         let in_columns = |columns: usize| -> Vec<i32> {
             let of = |column| widths.iter().skip(column).step_by(columns).copied().max();
             (0..columns).filter_map(of).collect()
@@ -183,7 +183,7 @@ impl LineChart {
             legend::LEFT_PX + in_columns(*columns).into_iter().sum::<i32>() <= chart_px
         };
         let most = (1..=self.legend_columns).rev().find(fits).unwrap_or(1);
-        // No row with a name by itself where the names would spread evenly.
+        // Avoids a row with a single name where the names would spread evenly.
         let rows = lines.len().div_ceil(most).max(1);
         let columns = lines.len().div_ceil(rows).max(1);
         let columns = if fits(&columns) { columns } else { most };

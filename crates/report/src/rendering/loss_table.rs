@@ -1,4 +1,4 @@
-//! Where losses came from, as text.
+//! The causes of losses, as text.
 
 use crate::analysis::loss::losses;
 use crate::data::loss::LossPart;
@@ -6,8 +6,8 @@ use crate::data::number::{fixed, signed};
 use crate::data::results::Results;
 use crate::rendering::columns::Columns;
 
-/// Where losses came from, an array below the other; arrays that lost less than one percent, or gained, have a line alone.
-/// Empty if no array has an account.
+/// Returns the causes of losses, one array below the other. An array that lost less than one percent, or gained, has a
+/// single line. Empty if no array has an account.
 #[must_use]
 pub fn loss_table(results: &Results) -> String {
     let mut text = String::new();

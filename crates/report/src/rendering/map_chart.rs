@@ -1,4 +1,4 @@
-//! The map on paper: a row each time the file had moved, the spindles of an array over each other.
+//! The map on paper: a row for each time the file had moved, with the spindles of an array superimposed.
 
 use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot};
 use crate::rendering::canvas::Canvas;
@@ -13,40 +13,40 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::fmt::Write;
 
-/// Height of a row, and the room between two.
+/// Height of a row, and the gap between two.
 const ROW_PX: i32 = 20;
 const GAP_PX: i32 = 4;
 const HEADING_PX: i32 = 30;
 const AXIS_PX: i32 = 26;
-/// Below the last axis: its words, and the scale of colours.
+/// Below the last axis: its label, and the scale of colours.
 const SCALE_PX: i32 = 66;
-/// Width of a colour of the scale, what the colours are, and the height of those words where they stand below it.
+/// Width of a colour of the scale, its description, and the height of that description if it goes below the scale.
 const BOX_PX: i32 = 30;
 const SCALE_WORDS: &str = "distance from the block before in the file, geometric mean";
 const SCALE_WORDS_PX: i32 = 20;
-/// Left of the rows, for the number of the segment; right of them.
+/// To the left of the rows, for the number of the segment; to the right of them.
 const WORDS_PX: i32 = 64;
 const RIGHT_PX: i32 = 32;
 
-/// Doublings of distance to a colour.
+/// Doublings of distance per colour.
 pub(crate) const DOUBLINGS_PER_COLOUR: f64 = 1.0;
 
-/// What the last colour is for.
+/// The distance of the last colour.
 pub(crate) const FARTHEST: &str = "16 MiB";
 
-/// The colour of a level of distance, by its position among [`MAP_COLOURS`].
+/// Returns the colour of a level of distance, by its position in [`MAP_COLOURS`].
 pub(crate) fn colour_of(distance_level: f64) -> usize {
     ((distance_level / 2.0 / DOUBLINGS_PER_COLOUR) as usize).min(MAP_COLOURS.len() - 1)
 }
 
-/// A row: what is to be drawn of all spindles of a snapshot together.
+/// A row: the combined spindles of a snapshot.
 struct Row {
     words: String,
-    /// Of each column: the share of it that holds the file, 0 to 1, and the mean level of distance.
+    /// For each column: the share of it that holds the file, 0 to 1, and the mean level of distance.
     cells: Vec<(f64, f64)>,
 }
 
-/// The picture, of the style's width and as high as it has rows.
+/// Returns the picture, of the style's width and as high as its rows need.
 pub(crate) fn by_segment(
     map: &LayoutMap,
     subtitles: Vec<String>,
@@ -91,7 +91,7 @@ pub(crate) fn by_segment(
     })
 }
 
-/// The part of the stroke that is shown if the file spans `span` of it: a round one.
+/// Returns the part of the stroke to show if the file spans `span` of it, rounded up.
 pub(crate) fn shown(span: f64) -> f64 {
     let round = [0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.8];
     round.into_iter().find(|part| *part >= span).unwrap_or(1.0)
@@ -117,7 +117,7 @@ fn row(array: &ArrayMap, snapshot: &Snapshot) -> Row {
     }
 }
 
-/// "3", "0 to 14".
+/// Formats as "3" or "0 to 14".
 fn moments(segments: &[u32]) -> String {
     match segments {
         [] => String::new(),
@@ -134,13 +134,13 @@ struct Frame {
 }
 
 impl Frame {
-    /// Where a part of the stroke is across, in drawn units.
+    /// Returns the horizontal position of a part of the stroke, in drawn units.
     fn x(&self, part: f64) -> i32 {
         let width = f64::from((self.right_px - self.left_px) * PIXEL);
         self.left_px * PIXEL + (width * (part / self.end).min(1.0)).round() as i32
     }
 
-    /// Draws the rows of an array and their axis; where the next may begin.
+    /// Draws the rows of an array and their axis. Returns where the next array may begin.
     fn array(
         &self,
         canvas: &Canvas<'_>,
@@ -189,7 +189,7 @@ impl Frame {
             .collect()
     }
 
-    /// A path for each colour of a row: a box a column, as high as its share; neighbours alike are one box.
+    /// Returns a path for each colour of a row: a box per column, as high as its share. Equal neighbours share a box.
     fn paths(&self, row: &Row, bottom_px: i32) -> String {
         let columns = row.cells.len() as f64;
         let full = f64::from(ROW_PX * PIXEL);
@@ -237,7 +237,7 @@ impl Frame {
         }
     }
 
-    /// The axis' words and the scale of colours.
+    /// Draws the axis label and the scale of colours.
     fn scale(
         &self,
         canvas: &Canvas<'_>,
@@ -280,7 +280,7 @@ impl Frame {
         self.words(canvas, SCALE_WORDS, place, HPos::Left)
     }
 
-    /// Where what the colours are stands beside their scale; none if there is no room, and it stands below.
+    /// Returns the position of the scale's description beside the scale; none if there is no room, and it goes below.
     fn scale_words_px(&self) -> Result<Option<i32>, ChartError> {
         let beside_px = self.left_px + BOX_PX * to_px(MAP_COLOURS.len()) + 24;
         Ok((beside_px + width_px(SCALE_WORDS, 12)? <= self.right_px).then_some(beside_px))

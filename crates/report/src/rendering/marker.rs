@@ -15,11 +15,11 @@ enum Shape {
     TriangleDown,
 }
 
-/// As many shapes as share no factor with the number of colours, so that 35 pairs differ.
+/// The number of shapes shares no factor with the number of colours, so 35 pairs differ.
 const SHAPES: [Shape; 5] =
     [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond, Shape::TriangleDown];
 
-/// What the figures of one array are drawn with.
+/// The appearance of one array's figures.
 #[derive(Clone, Copy)]
 pub(crate) struct Appearance {
     /// For lines and markers.
@@ -30,7 +30,7 @@ pub(crate) struct Appearance {
     dash: Dash,
 }
 
-/// How a line is broken, so that figures of one array are told apart without their colour.
+/// The dashes of a line, which tell figures of one array apart without their colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Dash {
     #[default]
@@ -41,12 +41,12 @@ pub(crate) enum Dash {
 }
 
 impl Dash {
-    /// The dash of the figure at `position` among those of an array.
+    /// Returns the dash of the figure at `position` among those of an array.
     pub(crate) fn of(position: usize) -> Self {
         [Self::Solid, Self::Dashed, Self::Dotted, Self::Mixed][position % 4]
     }
 
-    /// Lengths drawn and left out by turns, pixels; a solid line has none.
+    /// Returns the alternating lengths drawn and left out, pixels; none for a solid line.
     const fn lengths_px(self) -> &'static [i32] {
         match self {
             Self::Solid => &[],
@@ -56,7 +56,7 @@ impl Dash {
         }
     }
 
-    /// The pieces of a line that are drawn.
+    /// Returns the pieces of a line that are drawn.
     fn pieces(self, places: Vec<Point>, pixel: i32) -> Vec<Vec<Point>> {
         let lengths = self.lengths_px();
         if lengths.is_empty() {
@@ -67,7 +67,7 @@ impl Dash {
         for pair in places.windows(2) {
             let ((x, y), (to_x, to_y)) = (pair[0], pair[1]);
             let (across, down) = (f64::from(to_x - x), f64::from(to_y - y));
-            // Not `hypot`, which may differ by machine in the last bit; a square root may not.
+            // `hypot` may differ between machines in the last bit; a square root may not.
             let length = (across * across + down * down).sqrt();
             let at = |gone: f64| {
                 let share = if length > 0.0 { gone / length } else { 0.0 };
@@ -98,7 +98,7 @@ impl Dash {
 }
 
 impl Appearance {
-    /// The appearance of the array at `position` among those of the results.
+    /// Returns the appearance of the array at `position` among those of the results.
     pub(crate) fn of(position: usize) -> Self {
         Self {
             colour: COLOURS[position % COLOURS.len()],
@@ -108,7 +108,7 @@ impl Appearance {
         }
     }
 
-    /// The same with its lines broken.
+    /// Returns the same appearance with dashed lines.
     pub(crate) fn dashed(self, dash: Dash) -> Self {
         Self { dash, ..self }
     }
@@ -121,7 +121,7 @@ impl Appearance {
         fitted: bool,
         pixel: i32,
     ) -> Result<(), ChartError> {
-        // Radii that give the shapes the same weight for the eye.
+        // These radii give the shapes the same visual weight.
         let radius = match self.shape {
             Shape::Circle => pixel * 9 / 2,
             Shape::Square => pixel * 4,
@@ -144,13 +144,13 @@ impl Appearance {
         };
         let filled = Polygon::new(corners.clone(), ShapeStyle::from(fill).filled());
         canvas.draw(&filled).map_err(ChartError::drawing)?;
-        // Ends at the second corner, so that the first has a join and not two ends.
+        // Ends at the second corner, so that the first corner has a join and not two ends.
         let path: Vec<Point> = corners.iter().cycle().take(corners.len() + 2).copied().collect();
         canvas.draw(&PathElement::new(path, outline)).map_err(ChartError::drawing)
     }
 
-    /// Draws a published figure: a level dash, one stroke or two by array, that shows on both sides
-    /// of the simulated marker on top of it.
+    /// Draws a published figure: a horizontal dash of one stroke or two, by array, that shows on
+    /// both sides of the simulated marker on top of it.
     pub(crate) fn published(
         self,
         canvas: &Canvas<'_>,
@@ -168,7 +168,7 @@ impl Appearance {
         Ok(())
     }
 
-    /// Draws a stretch of the line that joins simulated figures.
+    /// Draws a section of the line that joins simulated figures.
     pub(crate) fn line(
         self,
         canvas: &Canvas<'_>,

@@ -1,4 +1,4 @@
-//! How data and analysis are shown: text tables, CSV, Parquet, charts as SVG and PNG, the report in HTML.
+//! How data and analysis are presented: text tables, CSV, Parquet, charts as SVG and PNG, the report in HTML.
 
 pub(crate) mod axis;
 mod bar_chart;

@@ -13,12 +13,12 @@ use parquet::schema::types::Type;
 use crate::data::results::Results;
 use crate::rendering::csv::segment_columns;
 
-/// Columns that hold words; all others hold numbers.
+/// Columns of words; all others are numbers.
 const WORDS: [&str; 2] = ["array", "layout"];
 
-/// Writes the table of [`write_segments_csv`](crate::write_segments_csv) as Parquet: the same columns in the same order,
-/// words as strings and every number as a 64-bit float, null where an array has no such measurement. The same results
-/// give the same bytes.
+/// Writes the table of [`write_segments_csv`](crate::write_segments_csv) as Parquet: the same columns in the same
+/// order, words as strings and every number as a 64-bit float, null where an array has no such measurement. The same
+/// results give the same bytes.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! What every plot with two axes has: its frame, its mesh, and where a pair of figures is on it.
+//! The parts of every plot with two axes: its frame, its mesh, and the position of a pair of
+//! figures.
 
 use crate::rendering::axis::Axis;
 use crate::rendering::canvas::{Canvas, Point};
@@ -11,7 +12,7 @@ use plotters::coord::cartesian::Cartesian2d;
 use plotters::prelude::SVGBackend;
 use plotters::style::Color;
 
-/// One axis: its values, what it says of them, and its words.
+/// One axis: its values, their labels, and its own label.
 pub(crate) struct Labelled<'a> {
     pub(crate) axis: Axis,
     pub(crate) label: &'a dyn Fn(&f64) -> String,
@@ -24,7 +25,7 @@ pub(crate) struct Plot<'canvas, 'svg> {
 }
 
 impl<'canvas, 'svg> Plot<'canvas, 'svg> {
-    /// Draws both axes, and level lines at the ticks of the one upward.
+    /// Draws both axes, and horizontal lines at the ticks of the vertical one.
     pub(crate) fn begin(
         canvas: &'canvas Canvas<'svg>,
         margins: &Margins,
@@ -59,7 +60,7 @@ impl<'canvas, 'svg> Plot<'canvas, 'svg> {
         Ok(Self { chart })
     }
 
-    /// Where a pair of figures is.
+    /// Returns the position of a pair of figures.
     pub(crate) fn place(&self, figures: (f64, f64)) -> Point {
         self.chart.backend_coord(&figures)
     }

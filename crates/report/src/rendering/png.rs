@@ -1,15 +1,15 @@
-//! Charts as PNG: the SVG, drawn with the embedded font alone, so that every machine draws the same.
+//! Charts as PNG: the SVG, drawn with the embedded font only, so that every machine draws the same.
 
 use crate::rendering::chart::ChartError;
 use crate::rendering::text_outlines::outlined;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-/// Pixels of a PNG to one of the chart's size, each way: sharp on paper too.
+/// Pixels of a PNG per pixel of the chart's size, each way: sharp on paper too.
 pub const PNG_SCALE: u32 = 2;
 
-/// Draws a chart's SVG as PNG, [`PNG_SCALE`] times its size each way. The SVG must have colours of its own, which one in
-/// [`Theme::Page`](crate::Theme) lacks. Text must be as charts write it: one line an element.
+/// Draws a chart's SVG as PNG, [`PNG_SCALE`] times its size each way. The SVG must have its own colours, which one in
+/// [`Theme::Page`](crate::Theme) lacks. Text must be as charts write it: one line per element.
 ///
 /// # Errors
 ///

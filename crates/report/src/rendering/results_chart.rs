@@ -1,4 +1,4 @@
-//! The charts of a run's results, each by its name.
+//! The charts of a run's results, by name.
 
 use crate::analysis::loss::{self};
 use crate::data::layout_map::LayoutMap;
@@ -16,7 +16,7 @@ use crate::rendering::segment_chart::{iops_chart, response_chart, segment_axis, 
 use crate::rendering::sheet::high_enough;
 use crate::rendering::theme::{COLOURS, INK};
 
-/// Every chart of results, in the order in which a reader wants them.
+/// Every chart of results, in a reader's order.
 pub const RESULTS_CHARTS: [ResultsChart; 9] = [
     ResultsChart::Iops,
     ResultsChart::Response,
@@ -32,27 +32,27 @@ pub const RESULTS_CHARTS: [ResultsChart; 9] = [
 /// A chart of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultsChart {
-    /// Host operations per second by segment, published ones beside.
+    /// Host operations per second by segment, with published ones.
     Iops,
-    /// Mean response time by segment, published ones beside.
+    /// Mean response time by segment, with published ones.
     Response,
-    /// Where the loss came from: from the first segment's IOPS to the last's, cause by cause.
+    /// The causes of the loss, from the first segment's IOPS to the last's.
     Loss,
-    /// Where the file lies on the spindles, by segment.
+    /// Where the file is on the spindles, by segment.
     Map,
     /// Spindle commands per host operation by segment.
     Commands,
-    /// How busy controller, data and parity spindles are, and the log of real ones, by segment.
+    /// Utilization of controller, data and parity spindles, and of a real log, by segment.
     Utilization,
     /// Percentiles of the response time by segment.
     Percentiles,
     /// Layout score and free-space score by segment.
     Scores,
-    /// IOPS per purchased spindle, of each way to buy an array.
+    /// IOPS per purchased spindle, for each way to buy an array.
     PerSpindle,
 }
 
-/// A figure of a segment: what it is called, and its value if the array has it.
+/// A figure of a segment: its name, and its value if the array has it.
 type Figure = (&'static str, fn(&Segment) -> Option<f64>);
 
 const COMMANDS: &[Figure] = &[
@@ -83,7 +83,7 @@ fn per_op(segment: &Segment, commands: u64) -> Option<f64> {
 }
 
 impl ResultsChart {
-    /// Name of the chart's file, without its ending.
+    /// Returns the name of the chart's file, without its extension.
     #[must_use]
     pub const fn file_stem(self) -> &'static str {
         match self {
@@ -99,8 +99,9 @@ impl ResultsChart {
         }
     }
 
-    /// The chart as SVG; the same results give the same bytes. None if these results have nothing for it: no map, no
-    /// way to buy an array, no loss. A chart whose legend and subtitles leave no room for the plot is higher than asked for.
+    /// Returns the chart as SVG; the same results give the same bytes. None if these results have nothing for it: no
+    /// map, no way to buy an array, no loss. If legend and subtitles leave no room for the plot, the chart is higher
+    /// than requested.
     ///
     /// # Errors
     ///
@@ -162,8 +163,8 @@ impl ResultsChart {
     }
 }
 
-/// A line for each figure of each array, of real spindles for their log too if that is asked for: an array has its colour
-/// and marker, a figure its dash.
+/// Draws a line for each figure of each array and, with `with_log`, one for the log of real spindles. An array has its
+/// colour and marker, a figure its dash.
 fn by_segment(
     results: &Results,
     title: &'static str,
@@ -240,7 +241,7 @@ fn loss_rows(results: &Results, loss: &Loss) -> Vec<Row> {
     let mut at = loss.from_iops;
     let mut small = 0.0;
     for part in &loss.parts {
-        // What would not show is one row at the end.
+        // Changes too small to see are combined into one row at the end.
         if part.iops.abs() < loss.from_iops * 5e-4 {
             small += part.iops;
             continue;
@@ -255,7 +256,7 @@ fn loss_rows(results: &Results, loss: &Loss) -> Vec<Row> {
     rows
 }
 
-/// A bar that hangs where the one above ends.
+/// Returns a bar that begins where the one above ends.
 fn change(array: &str, cause: &str, at: f64, iops: f64) -> Row {
     let figure = grouped(iops, true);
     let words = format!("{array}, {cause}: {figure} IOPS");

@@ -7,8 +7,8 @@ use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::segment_chart::{Shown, segment_chart};
 use crate::rendering::sheet::high_enough;
 
-/// IOPS or mean response time by segment of all arrays that runs have in common, a line each for every run; published
-/// figures once.
+/// Draws IOPS or mean response time by segment for all arrays that runs share, one line for each run. Published figures
+/// are drawn once.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub fn runs_chart(
                 results,
                 array: found,
                 name: format!("{}, {name}", found.name),
-                // The dashes of all runs would lie on each other.
+                // The dashes of all runs would coincide.
                 shows_published: position == 0,
             });
         }

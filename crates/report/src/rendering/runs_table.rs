@@ -8,7 +8,7 @@ use crate::rendering::columns::{Columns, response_decimals};
 use crate::rendering::csv::csv_text;
 
 impl RunsComparison {
-    /// The runs, and for each array what was set differently, the IOPS and the mean response times, as text.
+    /// Returns as text the runs, and for each array its differing settings, the IOPS and the mean response times.
     #[must_use]
     pub fn tables(&self) -> String {
         let mut text = Columns::<ComparedRun>::new()
@@ -42,7 +42,7 @@ impl RunsComparison {
                 (figures.iops, figures.iops_difference_percent)
             }));
             text.push_str(&format!("\n{}: mean response time, ms\n\n", array.name));
-            // Files and flash answer in fractions of a millisecond.
+            // Files and flash answer within fractions of a millisecond.
             let mut figures =
                 array.segments.iter().flat_map(|segment| segment.figures.iter().flatten());
             let is_quick = figures.any(|figures| figures.response_ms < 10.0);
@@ -82,7 +82,7 @@ impl RunsComparison {
         columns.render(&array.segments)
     }
 
-    /// A row a run, array and segment, as comma-separated values (RFC 4180).
+    /// Returns a row per run, array and segment, as comma-separated values (RFC 4180).
     #[must_use]
     pub fn csv(&self) -> String {
         let names = [

@@ -1,8 +1,8 @@
-//! Charts of a figure by segment, all arrays in one picture, published figures beside.
+//! Charts of a figure by segment: all arrays in one picture, with published figures.
 //!
 //! A figure is a marker on its array's line: filled if it was predicted or measured, hollow if a
-//! parameter was fitted to that segment. A published figure is a level dash under the marker. Both
-//! axes start where the quantity does, so that heights compare as the numbers do.
+//! parameter was fitted to that segment. A published figure is a horizontal dash under the marker.
+//! Both axes start at the quantity's own start, so heights compare as the numbers do.
 
 use crate::data::comparison::Metric;
 use crate::data::results::{ArrayResults, Origin, Results};
@@ -18,7 +18,7 @@ use crate::rendering::value_mark::ValueMark;
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::style::text_anchor::VPos;
 
-/// Host operations per second by segment, of all arrays.
+/// Draws host operations per second by segment, for all arrays.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub fn iops_chart(results: &Results, style: impl Into<ChartStyle>) -> Result<Str
     segment_chart(&every_array(results), Metric::Iops, subtitles(results), style.into())
 }
 
-/// Mean response time by segment, of all arrays.
+/// Draws the mean response time by segment, for all arrays.
 ///
 /// # Errors
 ///
@@ -39,14 +39,14 @@ pub fn response_chart(
     segment_chart(&every_array(results), Metric::ResponseMs, subtitles(results), style.into())
 }
 
-/// An array that is drawn.
+/// An array to draw.
 pub(crate) struct Shown<'a> {
-    /// What it is of.
+    /// The results that it belongs to.
     pub(crate) results: &'a Results,
     pub(crate) array: &'a ArrayResults,
-    /// What it is called in the picture.
+    /// Its name in the picture.
     pub(crate) name: String,
-    /// Whether what is published of it is drawn.
+    /// Whether its published figures are drawn.
     pub(crate) shows_published: bool,
 }
 
@@ -61,7 +61,7 @@ fn every_array(results: &Results) -> Vec<Shown<'_>> {
     shown.collect()
 }
 
-/// A metric by segment, of these arrays.
+/// Draws a metric of these arrays by segment.
 pub(crate) fn segment_chart(
     shown: &[Shown<'_>],
     metric: Metric,
@@ -86,7 +86,7 @@ struct Picture {
 struct Series<'a> {
     name: &'a str,
     appearance: Appearance,
-    /// Segment, figure, and how it came to be.
+    /// Segment, figure, and its origin.
     own: Vec<(u32, f64, Origin)>,
     published: Vec<(u32, f64)>,
 }
@@ -99,7 +99,7 @@ impl Picture {
         style: ChartStyle,
     ) -> Result<String, ChartError> {
         style.size.check()?;
-        // What the legend is laid out with.
+        // The legend is laid out with it.
         register_the_font()?;
         let series = shown.iter().enumerate();
         let series = series.map(|(position, shown)| self.series(shown, position));
@@ -143,7 +143,7 @@ impl Picture {
         })
     }
 
-    /// What a figure is, shown when it is pointed at.
+    /// Returns the description of a figure, shown under the pointer.
     fn words(&self, series: &Series<'_>, segment: u32, figure: f64, origin: Origin) -> String {
         let unit = self.metric.unit();
         let kind = origin.as_str();
@@ -202,7 +202,7 @@ impl Picture {
     }
 }
 
-/// What a mark stands for.
+/// The meaning of a mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Own(Origin),
@@ -235,12 +235,12 @@ impl Kind {
     }
 }
 
-/// One row per array below the plot: what each kind of mark stands for.
+/// Draws a legend below the plot, one row per array: the meaning of each kind of mark.
 fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(), ChartError> {
     let name_px =
         series.iter().map(|series| width_px(series.name, 12)).collect::<Result<Vec<_>, _>>()?;
     let first_px = legend::LEFT_PX + name_px.into_iter().max().unwrap_or_default() + 24;
-    // A kind has its column in every row, unless no array has it.
+    // A kind has the same column in every row, unless no array has it.
     let own = [Origin::Measured, Origin::Predicted, Origin::Fitted].map(Kind::Own);
     let mut kinds = [&own[..], &[Kind::Published]].concat();
     kinds.retain(|kind| series.iter().any(|series| kind.is_in(series)));
@@ -259,7 +259,7 @@ fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(),
     Ok(())
 }
 
-/// Which run it is, and then what keeps it from being a whole one, a line each.
+/// Returns a line that identifies the run, and one for each reason why it is not a whole run.
 pub(crate) fn subtitles(results: &Results) -> Vec<String> {
     let Results { scenario, seed, strewn, .. } = results;
     let mut lines = vec![format!("{scenario}, seed {seed}, strewn {strewn}")];
@@ -267,7 +267,7 @@ pub(crate) fn subtitles(results: &Results) -> Vec<String> {
     lines
 }
 
-/// The label of the segment axis, with the length of a segment if all have the same.
+/// Returns the label of the segment axis, with the length of a segment if all have the same.
 pub(crate) fn segment_axis<'a>(arrays: impl IntoIterator<Item = &'a ArrayResults>) -> String {
     let mut lengths =
         arrays.into_iter().flat_map(|array| &array.segments).map(|segment| segment.seconds);

@@ -1,4 +1,4 @@
-//! A chart but for its plot: title, the words below it, and room for a legend.
+//! A chart without its plot: title, the words below it, and room for a legend.
 
 use crate::rendering::canvas::{Canvas, PIXEL, register_the_font, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartSize, ChartStyle};
@@ -9,19 +9,19 @@ use plotters::drawing::IntoDrawingArea;
 use plotters::prelude::SVGBackend;
 use plotters::style::text_anchor::VPos;
 
-/// A chart but for its plot and legend.
+/// A chart without its plot and legend.
 pub(crate) struct Sheet {
     style: ChartStyle,
     title: &'static str,
-    /// What stands below the title, as it was given.
+    /// The subtitles as given.
     subtitles: Vec<String>,
-    /// The same in lines that the sheet is wide enough for.
+    /// The subtitles in lines that fit the width of the sheet.
     lines: Vec<String>,
     legend_rows: usize,
     least_plot_px: i32,
 }
 
-/// What a sheet leaves to the plot.
+/// The margins around the plot.
 pub(crate) struct Margins {
     /// Above the plot.
     pub(crate) top_px: i32,
@@ -29,11 +29,11 @@ pub(crate) struct Margins {
     pub(crate) legend_px: i32,
 }
 
-/// What is added to a drawing once its canvas is finished.
+/// Additions to a drawing after its canvas is finished.
 #[derive(Default)]
 pub(crate) struct Overlay {
     pub(crate) marks: Vec<ValueMark>,
-    /// Elements of SVG in drawn units, for what the drawing library would take an element each.
+    /// SVG elements in drawn units, where the drawing library would write many.
     pub(crate) svg: String,
 }
 
@@ -43,15 +43,15 @@ impl From<Vec<ValueMark>> for Overlay {
     }
 }
 
-/// A plot of less height than this shows nothing.
+/// A lower plot than this shows nothing.
 const LEAST_PLOT_PX: i32 = 200;
-/// A sheet that is as high as what is on it has this height at least, pixels.
+/// The least height of a sheet that grows with its contents, pixels.
 const LEAST_SHEET_PX: u32 = 320;
-/// Left and right of the words below the title.
+/// Room to the left and right of the words below the title.
 const SIDE_PX: i32 = 16;
 
 impl Sheet {
-    /// A sheet of the style's size.
+    /// Creates a sheet of the style's size.
     ///
     /// # Errors
     /// If the size is out of bounds.
@@ -71,7 +71,7 @@ impl Sheet {
         Ok(Self { style, title, subtitles, lines, legend_rows, least_plot_px: LEAST_PLOT_PX })
     }
 
-    /// A sheet of the style's width without a legend, as high as a plot of `plot_px` needs.
+    /// Creates a sheet of the style's width without a legend, as high as a plot of `plot_px` needs.
     ///
     /// # Errors
     /// If the size is out of bounds.
@@ -93,13 +93,13 @@ impl Sheet {
         }
     }
 
-    /// The least height that leaves room for the plot.
+    /// Returns the least height that leaves room for the plot.
     fn least_px(&self) -> u32 {
         let Margins { top_px, legend_px } = self.margins();
         (top_px + self.least_plot_px + legend_px).unsigned_abs()
     }
 
-    /// The SVG, with what `draw` puts on it and the marks that it returns.
+    /// Returns the SVG, with what `draw` puts on it and the marks that it returns.
     ///
     /// # Errors
     /// If the size leaves no room, or `draw` fails.
@@ -133,7 +133,7 @@ impl Sheet {
 
 pub(crate) const SUBTITLE_PX: i32 = 18;
 
-/// The words in lines of at most `room_px`; a word that is longer by itself has a line to itself.
+/// Breaks words into lines of at most `room_px`. A word longer than that gets a line of its own.
 fn wrapped(words: &str, room_px: i32) -> Result<Vec<String>, ChartError> {
     let mut lines: Vec<String> = Vec::new();
     for word in words.split_whitespace() {
@@ -149,7 +149,8 @@ fn wrapped(words: &str, room_px: i32) -> Result<Vec<String>, ChartError> {
     Ok(lines)
 }
 
-/// The chart that `draw` makes in this style, higher than asked for where legend and subtitles would leave no room.
+/// Returns the chart that `draw` makes in this style, higher than requested if legend and subtitles would leave no
+/// room.
 pub(crate) fn high_enough<T>(
     style: ChartStyle,
     draw: impl Fn(ChartStyle) -> Result<T, ChartError>,
@@ -164,8 +165,8 @@ pub(crate) fn high_enough<T>(
     }
 }
 
-/// Puts a header in place of the drawing library's, the size in pixels over the finer units that the drawing is in and
-/// a title for readers who cannot see it, and adds the marks.
+/// Replaces the drawing library's header by one with the size in pixels, the finer drawing units, and a title for
+/// readers who cannot see the chart; then adds the marks.
 fn finished(svg: &str, size: ChartSize, description: &str, drawn: &Overlay) -> String {
     let ChartSize { width_px, height_px } = size;
     let units = PIXEL.unsigned_abs();

@@ -1,6 +1,6 @@
 //! Results as tables of plain text, for a terminal of 160 columns or for a log.
 //!
-//! A table has no escape sequences and no letters outside ASCII but what names bring in.
+//! A table has no escape sequences, and no letters outside ASCII except in names.
 
 use crate::data::comparison::{Metric, PublishedComparison, Ratio};
 use crate::data::number::{fixed, signed};
@@ -18,7 +18,7 @@ struct SegmentRow {
     segment: Segment,
     published: [Option<f64>; 3],
     origin: Origin,
-    /// How busy the log's device was, of real spindles.
+    /// Utilization of the log's device, for real spindles.
     log: Option<f64>,
 }
 
@@ -33,7 +33,8 @@ impl SegmentRow {
     }
 }
 
-/// The segments of one array, published figures beside simulated ones where there are any.
+/// Returns the segments of one array, with published figures beside simulated ones if there are
+/// any.
 #[must_use]
 pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
     let comparisons: Vec<&PublishedComparison> =
@@ -66,7 +67,7 @@ fn segment_columns(
     writes_anywhere: bool,
     is_real: bool,
 ) -> Columns<SegmentRow> {
-    // Files and flash answer in fractions of a millisecond.
+    // Files and flash answer within fractions of a millisecond.
     let of_ms = response_decimals(is_real);
     let published = |columns: Columns<SegmentRow>, metric: Metric, decimals: usize| {
         if !any_published {
@@ -104,7 +105,7 @@ fn segment_columns(
     columns = columns
         .number("layout\nscore", |row| fixed(row.segment.layout.score, 3))
         .number("span\n%", |row| fixed(row.segment.layout.span_percent, 1));
-    // Beside published figures a terminal has no room for more; `segments.csv` has everything.
+    // With published figures a terminal has no room for more; `segments.csv` has everything.
     if any_published || !writes_anywhere {
         return columns;
     }
@@ -119,7 +120,7 @@ fn segment_columns(
         })
 }
 
-/// What is added once a spindle has failed.
+/// Adds the columns shown once a spindle has failed.
 fn redundancy_columns(columns: Columns<SegmentRow>) -> Columns<SegmentRow> {
     columns
         .number("spin-\ndles\nlost", |row| {
@@ -134,8 +135,8 @@ fn fitted_or_predicted(fitted: bool) -> String {
     if fitted { Origin::Fitted } else { Origin::Predicted }.as_str().to_owned()
 }
 
-/// How near the simulated figures come to the published ones: errors by array and metric, and the
-/// ratios of arrays. Empty if nothing is published.
+/// Returns how close the simulated figures are to the published ones: errors by array and metric,
+/// and the ratios of arrays. Empty if nothing is published.
 #[must_use]
 pub fn summary_table(results: &Results) -> String {
     let mut summary = String::new();
@@ -184,8 +185,8 @@ fn ratio_columns() -> Columns<Ratio> {
         .words("", |row| fitted_or_predicted(row.fitted))
 }
 
-/// What has to be bought for each array, and what a spindle of it gives. The configuration that the
-/// rest of the results are of has an asterisk. Empty if there is no configuration.
+/// Returns the spindles to be bought for each array, and what each of them delivers. The
+/// configuration that the other results use has an asterisk. Empty if there is no configuration.
 #[must_use]
 pub fn overhead_table(results: &Results) -> String {
     if results.overhead.is_empty() {
@@ -218,7 +219,7 @@ fn overhead_columns() -> Columns<OverheadRow> {
         .number("\n\nend", |row| optional(row.percent_of_in_place_end, |percent| fixed(percent, 1)))
 }
 
-/// The numbers that were fitted to published figures. Empty if none was.
+/// Returns the numbers that were fitted to published figures. Empty if none was.
 #[must_use]
 pub fn fitted_table(results: &Results) -> String {
     let fitted: Vec<(String, Parameter)> = results
@@ -243,7 +244,8 @@ pub fn fitted_table(results: &Results) -> String {
         .render(&fitted)
 }
 
-/// All tables, each under a line that says what it is, with what a reader must know of the run.
+/// Returns all tables, each under a line that describes it, with what a reader must know about the
+/// run.
 #[must_use]
 pub fn all_tables(results: &Results) -> String {
     let mut all = format!(
@@ -267,7 +269,7 @@ pub fn all_tables(results: &Results) -> String {
     };
     for array in &results.arrays {
         let spindles = match &results.real_spindles {
-            // The spindles are there already: none to buy.
+            // The spindles exist already: none to buy.
             Some(_) => array.working_spindles(),
             None => format!(
                 "{} working spindles of {} to buy",

@@ -15,8 +15,8 @@ use std::fmt::Write;
 const LAYOUT_ATTRIBUTES: [&str; 7] =
     ["x", "y", "dy", "text-anchor", "font-family", "font-size", "font-style"];
 
-/// The SVG with a `<path>` for every `<text>`. Understands what charts write: `x`, `y`, `dy`, `text-anchor` and
-/// `font-size`, all in user units, `em` or `ex`.
+/// Returns the SVG with a `<path>` in place of every `<text>`. Understands what charts write: `x`, `y`, `dy`,
+/// `text-anchor` and `font-size`, all in user units, `em` or `ex`.
 ///
 /// # Errors
 ///
@@ -50,7 +50,7 @@ impl GlyphOutlines {
         Ok(Self { font, units_per_em })
     }
 
-    /// A `<path>` that looks like the `<text>`; empty if there is nothing to ink.
+    /// Returns a `<path>` that looks like the `<text>`; empty if there is nothing to draw.
     fn path_element(&self, text: Node<'_, '_>) -> Result<String, ChartError> {
         if text.children().any(|child| child.is_element()) {
             return Err(ChartError::Drawing("<text> with child elements".to_owned()));
@@ -80,8 +80,8 @@ impl GlyphOutlines {
         Ok(element)
     }
 
-    /// Each character, and how far right of the text's start its glyph begins, in units of the font; last, the width
-    /// of all of them.
+    /// Returns each character with the distance from the text's start to its glyph, in units of the font, and then the
+    /// total width.
     fn placed(&self, words: &str) -> (Vec<(ab_glyph::GlyphId, f32)>, f32) {
         let mut glyphs = Vec::with_capacity(words.len());
         let mut right = 0.0;
@@ -102,20 +102,20 @@ impl GlyphOutlines {
         self.placed(words).1 * size / self.units_per_em
     }
 
-    /// The outlines of all glyphs as the data of one path.
+    /// Returns the outlines of all glyphs as the data of one path.
     fn path(&self, words: &str, size: f32, left: f32, baseline: f32) -> String {
         let scale = size / self.units_per_em;
         let mut path = String::new();
         for (glyph, offset) in self.placed(words).0 {
             let Some(outline) = self.font.outline(glyph) else { continue };
-            // Up is positive in a font, down in an SVG.
+            // Up is positive in a font, down is in an SVG.
             let on_page = |at: Point| {
                 format!("{:.2} {:.2}", left + (offset + at.x) * scale, baseline - at.y * scale)
             };
             let mut pen = None;
             for curve in &outline.curves {
                 let (start, end) = ends(curve);
-                // Contours follow each other without a mark: a new one begins where the pen is not.
+                // Nothing separates contours: a new one begins where the pen is not.
                 if pen != Some(start) {
                     let _ = write!(path, "M{}", on_page(start));
                 }
@@ -143,10 +143,10 @@ fn ends(curve: &OutlineCurve) -> (Point, Point) {
     }
 }
 
-/// A length in user units; zero if the attribute is missing.
+/// Reads a length in user units; zero if the attribute is missing.
 fn length(text: Node<'_, '_>, attribute: &str, font_size: f32) -> Result<f32, ChartError> {
     let Some(written) = text.attribute(attribute) else { return Ok(0.0) };
-    // Browsers and resvg alike take an x-height of half an em.
+    // Browsers and resvg both use an x-height of half an em.
     let units = [("em", font_size), ("ex", font_size / 2.0), ("px", 1.0)];
     let (number, unit) = units
         .into_iter()
@@ -165,7 +165,7 @@ mod tests {
     use resvg::tiny_skia::{Pixmap, Transform};
     use resvg::usvg::{Options, Tree};
 
-    /// Left, top, right and bottom of what is inked, in pixels.
+    /// Returns left, top, right and bottom of the inked area, in pixels.
     fn inked(svg: &str) -> Option<(u32, u32, u32, u32)> {
         let tree = Tree::from_str(&outlined(svg).unwrap(), &Options::default()).unwrap();
         let size = tree.size().to_int_size();
@@ -193,8 +193,8 @@ mod tests {
     fn ink_is_as_wide_as_the_layout_measured() {
         register_the_font().unwrap();
         let outlines = GlyphOutlines::of_embedded_font().unwrap();
-        // The layout scales a font by its line height, 1.24 em wherever text is measured; this font's own is a little
-        // less, so that what is measured leaves some room.
+        // The layout scales a font by its line height, 1.24 em wherever text is measured. This font's own is a little
+        // less, so measured text leaves some room.
         let room = 1.24 / (outlines.font.height_unscaled() / outlines.units_per_em);
         assert!((1.0..1.1).contains(&room), "{room}");
         for words in ["HH", "HIIH", "IOPS", "after segment 14 (predicted)", "H&lt;HAVAToH"] {

@@ -1,11 +1,11 @@
-//! Colours of charts: drawn in one set, and put into another when the drawing is done.
+//! Colours of charts: drawn in one set, and replaced by another when the drawing is done.
 //!
-//! Every colour that a chart is drawn in is in one table here, so that a drawing is recoloured by its text alone: for a
+//! One table here has every colour that a chart is drawn in, so a drawing is recoloured through its text alone: for a
 //! dark page, or with names of CSS variables where a page decides.
 
 use plotters::prelude::RGBColor;
 
-/// What a chart is looked at on.
+/// The surface on which a chart is viewed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// Dark on white: paper, and most screens.
@@ -13,19 +13,18 @@ pub enum Theme {
     Light,
     /// Light on near black.
     Dark,
-    /// Colours are CSS variables (`--chart-paper`, `--chart-ink`, `--chart-grid`, `--chart-1` to `--chart-7`, `--map-0` to
-    /// `--map-12`) of the
-    /// page that the SVG is part of.
+    /// Colours are CSS variables (`--chart-paper`, `--chart-ink`, `--chart-grid`, `--chart-1` to `--chart-7`, `--map-0`
+    /// to `--map-12`) of the page that contains the SVG.
     Page,
 }
 
-/// Paper, words and axes, lines behind the figures.
+/// Paper; words and axes; lines behind the figures.
 pub(crate) const PAPER: RGBColor = RGBColor(255, 255, 255);
 pub(crate) const INK: RGBColor = RGBColor(40, 40, 40);
 pub(crate) const GRID: RGBColor = RGBColor(225, 225, 225);
 
-/// Okabe and Ito, "Color Universal Design" (2008): distinct for all kinds of colour vision. In an
-/// order that alternates dark and light; yellow is left out, too faint for lines on white.
+/// Okabe and Ito, "Color Universal Design" (2008): distinct for all kinds of colour vision. The order alternates dark
+/// and light. Yellow is left out: it is too faint for lines on white.
 pub(crate) const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -36,8 +35,8 @@ pub(crate) const COLOURS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
 ];
 
-/// From blocks right behind their predecessors to blocks far away: ever darker, so that grey and any kind of colour vision
-/// show the same order. Stops #A9CCEA, #6E93CC, #8560A8, #8E2A5E, #3A0A14, straight between them in Oklab.
+/// From blocks right behind their predecessors to distant blocks, ever darker, so that grey and any kind of colour
+/// vision show the same order. Stops #A9CCEA, #6E93CC, #8560A8, #8E2A5E, #3A0A14, interpolated linearly in Oklab.
 pub(crate) const MAP_COLOURS: [RGBColor; 13] = [
     RGBColor(169, 204, 234),
     RGBColor(149, 185, 224),
@@ -54,7 +53,7 @@ pub(crate) const MAP_COLOURS: [RGBColor; 13] = [
     RGBColor(58, 10, 20),
 ];
 
-/// The same on a dark page, ever lighter. Stops #1F4E7A, #3C6FB5, #A56BB8, #F08C78, #FFF0B8.
+/// The same for a dark page, ever lighter. Stops #1F4E7A, #3C6FB5, #A56BB8, #F08C78, #FFF0B8.
 pub(crate) const DARK_MAP_COLOURS: [RGBColor; 13] = [
     RGBColor(31, 78, 122),
     RGBColor(41, 89, 141),
@@ -85,13 +84,13 @@ const TABLE: [(RGBColor, &str, &str); 10] = [
     (COLOURS[6], "#F3B82E", "var(--chart-7)"),
 ];
 
-/// How the drawing library writes a colour.
+/// Returns a colour as the drawing library writes it.
 pub(crate) fn hex(RGBColor(red, green, blue): RGBColor) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }
 
 impl Theme {
-    /// The drawing in the theme's colours. Only attributes that are a colour and nothing else change.
+    /// Returns the drawing in the theme's colours. Only attributes that are a colour and nothing else change.
     pub(crate) fn recolour(self, svg: String) -> String {
         if self == Self::Light {
             return svg;
@@ -109,7 +108,7 @@ impl Theme {
         }
         let mut recoloured = String::with_capacity(svg.len() * 11 / 10);
         let mut rest = svg.as_str();
-        // A colour is the whole of an attribute: ="#RRGGBB".
+        // A colour is a whole attribute: ="#RRGGBB".
         while let Some(at) = rest.find("=\"#") {
             let (before, from) = rest.split_at(at + 2);
             recoloured.push_str(before);
@@ -126,7 +125,7 @@ impl Theme {
     }
 }
 
-/// The variables that [`Theme::Page`] names, with the colours of `theme`, as declarations of CSS.
+/// Returns the variables that [`Theme::Page`] names, with the colours of `theme`, as CSS declarations.
 pub(crate) fn page_variables(theme: Theme) -> String {
     let is_dark = theme == Theme::Dark;
     let mut css = String::new();
@@ -169,7 +168,7 @@ mod tests {
             (one.max(other) + 0.05) / (one.min(other) + 0.05)
         };
         for (drawn, dark, _) in &TABLE[3..] {
-            // Graphical objects, WCAG 2.2 criterion 1.4.11, have markers and dashes besides.
+            // WCAG 2.2 criterion 1.4.11 covers graphical objects; these also have markers and dashes.
             assert!(contrast(&hex(*drawn), "#FFFFFF") > 2.1, "{}", hex(*drawn));
             assert!(contrast(dark, TABLE[0].1) > 4.5, "{dark}");
         }

@@ -1,13 +1,13 @@
-//! What a chart says about a figure that is pointed at.
+//! What a chart says about a figure under the pointer.
 //!
-//! A mark is a circle that nothing is drawn of, over the figure, with a title: browsers show it on their own, and a page
-//! can walk through them.
+//! A mark is an invisible circle over the figure, with a title. Browsers show the title on their own, and a page can
+//! step through the marks.
 
 use crate::rendering::canvas::PIXEL;
 use crate::rendering::canvas::Point;
 use std::fmt::Write;
 
-/// A place that says something.
+/// A place with a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValueMark {
     pub(crate) place: Point,
@@ -15,10 +15,10 @@ pub(crate) struct ValueMark {
     pub(crate) words: String,
 }
 
-/// Radius within which it is pointed at.
+/// Radius of the area that responds to the pointer.
 const RADIUS_PX: i32 = 9;
 
-/// The marks as a group of an SVG.
+/// Returns the marks as a group of an SVG.
 pub(crate) fn group(marks: &[ValueMark]) -> String {
     if marks.is_empty() {
         return String::new();
@@ -36,8 +36,8 @@ pub(crate) fn group(marks: &[ValueMark]) -> String {
     svg + "</g>\n"
 }
 
-/// Text that is safe between tags and within quotes, of SVG and HTML alike. Control characters, which XML has no way
-/// to write, become spaces.
+/// Returns text that is safe between tags and within quotes, in SVG and HTML alike. Control characters, which XML
+/// cannot represent, become spaces.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

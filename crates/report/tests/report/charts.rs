@@ -14,7 +14,7 @@ fn count(document: &Document<'_>, wanted: impl Fn(&Node<'_, '_>) -> bool) -> usi
 fn marks_are_as_many_as_the_figures() {
     for (name, chart) in CHARTS {
         let svg = chart(&fixture::results(), ChartSize::default()).unwrap();
-        // For looking at.
+        // For visual inspection.
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.svg"));
         std::fs::write(path, &svg).unwrap();
         let document = Document::parse(&svg).unwrap();
@@ -34,7 +34,7 @@ fn marks_are_as_many_as_the_figures() {
         assert_eq!(circles("#FFFFFF"), 2 + 1);
         assert_eq!(squares("#D55E00"), 0);
         assert_eq!(squares("#FFFFFF"), 14 + 1);
-        // Published: one dash a figure for the first array, two for the second.
+        // Published figures have one dash each for the first array, two for the second.
         let dashes = count(&document, |node| {
             let points = node.attribute("points").unwrap_or_default();
             node.has_tag_name("polyline")

@@ -2,7 +2,7 @@ use crate::fixture;
 use std::collections::BTreeMap;
 use strewn_report::{Metric, Published, compare, fitted_segments_by_array, ratios};
 
-/// Four published segments that make the arithmetic easy to do by hand.
+/// Creates four published segments with easy arithmetic.
 fn four() -> Published {
     let text = r#"
         title = "t"
@@ -53,9 +53,9 @@ fn errors_by_hand() {
     assert_eq!(errors, [10.0, -5.0, 3.0, -4.0]);
     let fitted: Vec<bool> = fas.segments.iter().map(|segment| segment.fitted).collect();
     assert_eq!(fitted, [true, true, false, false]);
-    // sqrt((3^2 + 4^2) / 2) = sqrt(12.5): the fitted 10 % and 5 % have no part in it.
+    // sqrt((3^2 + 4^2) / 2) = sqrt(12.5): the fitted 10 % and 5 % are not included.
     assert_eq!(fas.predicted_rms_error_percent, Some(3.536));
-    // The worst is the worst of all, so that a fit cannot hide it.
+    // The worst error is taken over all segments, so a fit cannot hide it.
     assert_eq!((fas.worst_error_percent, fas.worst_segment), (10.0, 1));
 }
 
@@ -64,7 +64,7 @@ fn nothing_is_predicted_when_all_is_fitted() {
     let fitted = BTreeMap::from([("FAS2050".to_owned(), vec![1, 2, 3, 4])]);
     let comparisons = compare(&four(), &arrays(), &fitted);
     assert_eq!(comparisons[0].predicted_rms_error_percent, None);
-    // The other array was not fitted, and is right.
+    // The other array was not fitted, and matches.
     assert_eq!(comparisons[1].predicted_rms_error_percent, Some(0.0));
     assert_eq!((comparisons[1].worst_error_percent, comparisons[1].worst_segment), (0.0, 1));
 }
@@ -94,14 +94,14 @@ fn ratios_by_hand() {
 #[test]
 fn parameters_declare_what_was_fitted() {
     let mut arrays = fixture::results().arrays;
-    // A list without the mark is a number that was not fitted after all.
+    // A list without the mark means that the number was not fitted after all.
     arrays[0].parameters[2].fitted_to_segments = vec![9];
     let fitted = fitted_segments_by_array(&arrays);
     assert_eq!(fitted["FAS2050"], [1, 2]);
     assert_eq!(fitted["EVA4400"], [1]);
 }
 
-/// The root mean square of the IOPS of the first array was worked out apart from this crate.
+/// The root mean square of the first array's IOPS was computed independently of this crate.
 #[test]
 fn all_metrics_of_a_whole_run() {
     let results = fixture::results();

@@ -5,7 +5,7 @@ use strewn_report::{
     LoopPoint, ResultsError, SeekPoint, TransferPoint, drive_tables, figures_json,
 };
 
-/// A closed loop whose figures are made up.
+/// Creates a closed loop with invented figures.
 fn point(operation: Direction, scheduler: &str, outstanding: u32) -> LoopPoint {
     LoopPoint {
         operation,
@@ -21,7 +21,7 @@ fn point(operation: Direction, scheduler: &str, outstanding: u32) -> LoopPoint {
     }
 }
 
-/// A drive whose figures are made up.
+/// Creates a drive with invented figures.
 fn drive(profile: &str, sector_bytes: u32) -> DriveFigures {
     let both = |make: &dyn Fn(Direction) -> Vec<LoopPoint>| -> Vec<LoopPoint> {
         Direction::ALL.into_iter().flat_map(make).collect()
@@ -104,7 +104,8 @@ fn every_chart_names_the_drives_and_draws_a_mark_for_each_figure() {
             .filter(|node| node.has_tag_name("circle") && node.attribute("fill") == Some(fill));
         circles.count()
     };
-    // The first scheduler of each drive, and one more in the legend: the second drive's are hollow.
+    // The first scheduler of each drive, and one more in the legend. The second drive's markers are
+    // hollow.
     assert_eq!((circles("#0072B2"), circles("#FFFFFF")), (3 + 1, 3 + 1));
 }
 

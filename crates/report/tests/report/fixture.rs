@@ -1,4 +1,4 @@
-//! Results such as a run of the first scenario might give. The published figures are real, the
+//! Results of the kind that a run of the first scenario gives. The published figures are real, the
 //! simulated ones are invented.
 
 use strewn_raid::ProtectionLevel;
@@ -149,7 +149,7 @@ fn in_place() -> ArrayResults {
     }
 }
 
-/// The arrays as the overhead rules see them, with the IOPS that the source printed.
+/// Returns the arrays as the overhead rules see them, with the IOPS that the source printed.
 pub fn overhead_arrays() -> [OverheadArray; 2] {
     // 286,749,488 sectors of 512 bytes: 146.8 GB, 136.7 GiB.
     let capacity_per_spindle_bytes = 286_749_488 * 512;
@@ -178,7 +178,7 @@ pub fn overhead_arrays() -> [OverheadArray; 2] {
     ]
 }
 
-/// The ways to buy that the source and its comments argue over.
+/// Returns the configurations that the source and its comments discuss.
 pub fn overhead_configurations() -> Vec<OverheadConfiguration> {
     let fas = |name: &str, source: &str, spare, root| OverheadConfiguration {
         array: "FAS2050".to_owned(),
@@ -221,7 +221,7 @@ pub fn overhead_configurations() -> Vec<OverheadConfiguration> {
     ]
 }
 
-/// That a run was on files, three segments long.
+/// Returns the description of a run on files, three segments long.
 pub fn real_spindles() -> RealSpindles {
     let log =
         |segment| LogFigures { segment, ios: 1_000, written_mib_per_s: 12.5, utilization: 0.25 };
@@ -235,12 +235,12 @@ pub fn real_spindles() -> RealSpindles {
     }
 }
 
-/// The published figures, read.
+/// Returns the published figures, parsed.
 pub fn published() -> Published {
     Published::from_toml(PUBLISHED, "wafl-4.published.toml").unwrap()
 }
 
-/// A whole run of two arrays and 14 segments, compared with what is published.
+/// Returns a whole run of two arrays and 14 segments, compared with the published figures.
 pub fn results() -> Results {
     let arrays = vec![write_anywhere(), in_place()];
     let fitted = fitted_segments_by_array(&arrays);

@@ -3,7 +3,7 @@ use strewn_report::{
     AccessMix, ArrayMap, HostLoad, LayoutMap, MAP_SCHEMA, Parameter, Report, Results,
 };
 
-/// Two arrays whose file is in one piece, of which the first's moves.
+/// Creates two arrays with the file in one piece. The first array's file moves.
 pub fn map() -> LayoutMap {
     let mut anywhere = ArrayMap::new("FAS2050", 40_960, Some(2));
     for segment in 0..3_u32 {
@@ -57,11 +57,11 @@ fn the_page_is_whole_and_asks_nothing_of_a_network() {
         assert!(!without.contains(outside), "{outside} in the page");
     }
     assert!(html.len() < 2_000_000, "{} bytes", html.len());
-    // Every field of the template was filled.
+    // Every field of the template was filled in.
     assert!(!html.contains("{{"));
 }
 
-/// The words of what stands between `from` and the next `to`.
+/// Returns the words between `from` and the next `to`.
 fn between<'a>(html: &'a str, from: &str, to: &str) -> &'a str {
     let (_, after) = html.split_once(from).unwrap_or_else(|| panic!("no {from}"));
     after.split(to).next().unwrap()
@@ -106,7 +106,7 @@ fn a_run_of_real_spindles_is_no_simulation() {
         }),
     });
     let html = Report { results: &results, map: None, scenario: None }.to_html().unwrap();
-    // Its data have what the results call it.
+    // The embedded data may have these words: they are names in the results.
     let shown = html.split("<script").next().unwrap();
     for word in ["predicted", "published", "simulated", "to buy", "fresh", "Scenario"] {
         assert!(!shown.contains(word), "{word:?} of a run of real spindles");
@@ -124,7 +124,7 @@ fn a_run_of_real_spindles_is_no_simulation() {
     assert_eq!(cells("arrays/0/segments/2/cache/hit_percent"), " data-value=\"24.4\">24.4");
     assert_eq!(cells("arrays/0/parameters/0/value"), " data-value=\"268435456\">256");
     assert_eq!(cells("arrays/0/parameters/1/value"), " data-value=\"10000000000\">10");
-    // A simulation has none of that, and says what it did before.
+    // The page of a simulation has none of that, and is as before.
     let html =
         Report { results: &fixture::results(), map: None, scenario: None }.to_html().unwrap();
     for part in ["predicted", "published", "25 spindles to buy", "IOPS, fresh"] {
@@ -157,7 +157,7 @@ fn names_are_words_and_never_markup() {
     map.arrays[0].name = hostile.to_owned();
     let report = Report { results: &results, map: Some(&map), scenario: Some(hostile) };
     let html = report.to_html().unwrap();
-    // Those of the template, and no other.
+    // Only the scripts of the template, and no others.
     assert_eq!(html.matches("<script").count(), 3);
     assert_eq!(html.matches("</script").count(), 3);
     assert!(!html.contains("<b onclick"));
@@ -178,7 +178,7 @@ fn a_run_of_one_segment_or_none_has_a_page_too() {
     assert!(page(&results).contains("<h1>making-sense-of-wafl-4</h1>"));
 }
 
-/// What the fuzz targets begin from, and what they once found.
+/// The corpus of the fuzz targets, and their past findings.
 #[test]
 fn strange_results_are_shown_too() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/results");

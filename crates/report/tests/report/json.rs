@@ -11,7 +11,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(Results::from_json(&text).unwrap().to_json_string().unwrap(), text);
 }
 
-/// Other programs read the file: its names and their order must not change unseen.
+/// Other programs read the file: its names and their order must not change unnoticed.
 #[test]
 fn golden_first_segment() {
     let mut results = fixture::results();

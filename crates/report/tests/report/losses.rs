@@ -1,7 +1,7 @@
 use crate::fixture;
 use strewn_report::{Cause, Limit, LossPart, Results, loss, loss_table, losses};
 
-/// The fixture's results, with commands told apart and spindles the limit of the second array.
+/// Returns the fixture's results, with commands told apart and spindles as the limit of the second array.
 fn counted() -> Results {
     let mut results = fixture::results();
     for (position, array) in results.arrays.iter_mut().enumerate() {
@@ -47,7 +47,7 @@ fn commands_cost_what_the_scenario_says() {
     let [first, last] = &mut array.segments[..] else { panic!() };
     *last = first.clone();
     last.index = 2;
-    // Half a data read more for each operation, and nothing else.
+    // Half a data read more per operation, and nothing else.
     last.spindle_commands.data_reads += last.ops / 2;
     last.spindle_commands.read += last.ops / 2;
     let command_us = array
@@ -77,7 +77,8 @@ fn results_that_do_not_tell_commands_apart_have_no_account() {
     assert!(losses(&results).is_empty());
 }
 
-/// A controller that comes to wait: for slower spindles as far as they would not be the limit at their old speed.
+/// A controller's added wait counts as slower service only as far as spindles at their old speed would not be the
+/// limit.
 #[test]
 fn what_the_controller_waits_for_is_told_apart() {
     let part = |service_ms: f64, controller: f64, spindles: f64| {
@@ -102,15 +103,15 @@ fn what_the_controller_waits_for_is_told_apart() {
         let near = found.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-4);
         assert!(near, "{found:?}, not {expected:?}");
     };
-    // Twice as slow: at the old speed spindles would be half as busy, and the controller the limit.
+    // Twice as slow: at the old speed spindles would be half as busy, and the controller would be the limit.
     close(part(2.0 * 2.71, 0.7, 1.0), [0.0, 0.3]);
-    // At the old speed they would be busy for 0.8: a third of the wait is for more commands.
+    // At the old speed they would be busy for 0.8: a third of the wait is due to more commands.
     close(part(2.71 / 0.8, 0.7, 1.0), [0.1, 0.2]);
     // No slower than before.
     close(part(2.71, 0.7, 1.0), [0.3, 0.0]);
 }
 
-/// The real thing: at full scale the named causes are the difference, within 2 %.
+/// The full-scale results: the named causes add up to the difference, within 2 %.
 #[test]
 fn a_full_run_is_accounted_for_by_what_was_counted() {
     let text = include_str!("full-run.json");
@@ -124,7 +125,7 @@ fn a_full_run_is_accounted_for_by_what_was_counted() {
     assert!(table.contains("fan-out of host reads") && table.contains("EVA4400"), "{table}");
 }
 
-/// The fixture's first array as one of real spindles that lose a tenth of their IOPS.
+/// Returns the fixture's first array on real spindles, losing a tenth of its IOPS.
 fn of_real_spindles(first_busy: f64, parity_busy: f64) -> Results {
     let mut results = counted();
     results.real_spindles = Some(fixture::real_spindles());
@@ -135,7 +136,7 @@ fn of_real_spindles(first_busy: f64, parity_busy: f64) -> Results {
         segment.utilization.controller = 0.3;
         segment.utilization.spindles = first_busy;
         segment.utilization.parity_spindles = Some(parity_busy);
-        // As many commands as take eight tenths of that.
+        // Enough commands to take eight tenths of that.
         let busy_us = (18.0 * first_busy + 2.0 * parity_busy) * 1e6;
         let commands = segment.commands_per_host_op() * segment.iops;
         segment.spindle_commands.mean_service_ms = 0.8 * busy_us / commands / 1e3;
@@ -153,7 +154,7 @@ fn spindles_are_idle_for_as_long_as_they_are_not_busy() {
         let part = account.parts.iter().find(|part| part.cause == cause).unwrap();
         part.from_us_per_op * account.from_iops / 1e6
     };
-    // Of eighteen that hold data, and of two that hold parity.
+    // Of eighteen spindles that hold data, and of two that hold parity.
     assert!((share(Cause::Waiting) - 0.024 * 18.0 / 20.0).abs() < 1e-4);
     assert!((share(Cause::ParityWaiting) - 0.75 * 2.0 / 20.0).abs() < 1e-4);
     let busy = (0.976 * 18.0 + 0.25 * 2.0) / 20.0;
@@ -170,7 +171,7 @@ fn where_the_log_was_busiest_spindles_are_not_said_to_be_the_limit() {
     let log = |results: &mut Results, busy: f64| {
         results.real_spindles.as_mut().unwrap().log[0].utilization = busy;
     };
-    // Both are at work nearly always: that says little of either.
+    // Both are nearly always busy, which says little about either.
     log(&mut results, 0.93);
     assert!(loss(&results, &results.arrays[0]).is_some());
     log(&mut results, 0.999);

@@ -1,4 +1,4 @@
-//! What the crate promises its callers: the file formats, the arithmetic, the tables, the charts.
+//! The crate's promises to its callers: the file formats, the arithmetic, the tables, the charts.
 #![allow(clippy::unwrap_used)]
 
 mod charts;

@@ -44,7 +44,7 @@ fn throughput_by_spindle_and_by_price() {
     near(bought.iops_per_spindle_fresh, 194.56, 1e-9);
     near(bought.iops_per_spindle_end, 137.96, 1e-9);
     near(in_place.iops_per_spindle_end, 299.15, 1e-9);
-    // A spindle at 1000 USD makes the two figures one.
+    // At 1000 USD per spindle the two figures are equal.
     near(bought.iops_per_1000_usd_end, 137.96, 1e-9);
     // 194.56 and 137.96 of 299.15.
     near(bought.percent_of_in_place_fresh.unwrap(), 65.037_6, 1e-9);

@@ -17,7 +17,7 @@ fn figures_by_segment_and_steady_ones() {
     assert_eq!(published.array("EVA 4400"), None);
 }
 
-/// Every way to get the file wrong names the file, the line and the field.
+/// Every error in the file is reported with the file, the line and the field.
 #[test]
 fn errors_name_file_line_and_field() {
     let cases = [

@@ -63,7 +63,7 @@ fn many_arrays_make_a_chart_higher_and_not_an_error() {
     strewn_report::Report { results: &results, map: None, scenario: None }.to_html().unwrap();
 }
 
-/// What has few rows and much to say of the run is as high as that takes.
+/// A chart with few rows and a long description is as high as it needs to be.
 #[test]
 fn a_run_that_was_stopped_after_its_first_segment_has_all_its_charts() {
     let mut results = full_run();
@@ -105,7 +105,7 @@ fn what_is_said_of_a_run_has_as_many_lines_as_it_takes() {
     }
 }
 
-/// Nobody predicted what was measured.
+/// Measured figures are not labelled as predicted.
 #[test]
 fn figures_of_real_spindles_are_measured() {
     let mut results = full_run();

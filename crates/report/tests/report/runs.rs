@@ -32,7 +32,7 @@ fn published_figures_are_drawn_once() {
     let one = fixture::results();
     let runs = [("one".to_owned(), &one), ("other".to_owned(), &one)];
     let svg = runs_chart(&runs, Metric::Iops, ChartStyle::default()).unwrap();
-    // In the marks' words too.
+    // Also in the words of the marks.
     assert_eq!(svg.matches("FAS2050, other, segment 3").count(), 1);
     assert_eq!(svg.matches("published 4,296 IOPS").count(), 1);
 }
@@ -61,7 +61,8 @@ fn of_runs_with_one_array_each_those_are_compared_whatever_they_are_called() {
     }
 }
 
-/// What one run predicted the other measured, and another load is no difference of the arrays.
+/// One run predicted what the other measured, and a different load is not a difference of the
+/// arrays.
 #[test]
 fn a_simulation_beside_real_spindles_says_which_is_which() {
     let one = fixture::results();

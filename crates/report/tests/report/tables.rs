@@ -1,7 +1,7 @@
 use crate::fixture;
 use strewn_report::{all_tables, fitted_table, overhead_table, segments_table, summary_table};
 
-/// The cells of the line that begins with these cells.
+/// Returns the cells of the line that begins with these cells.
 fn cells<'a>(table: &'a str, beginning: &[&str]) -> Vec<&'a str> {
     let mut lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     lines.find(|line| line.starts_with(beginning)).unwrap_or_else(|| panic!("{table}"))
@@ -32,7 +32,7 @@ fn without_published_figures_there_are_no_columns_for_them() {
     results.published.clear();
     results.ratios.clear();
     let table = segments_table(&results, &results.arrays[0]);
-    // The last two say how whole stripes were written and what their parity cost.
+    // The last two give the share of full stripes and the cost of parity.
     assert_eq!(cells(&table, &["14"]).len(), 13);
     assert_eq!(cells(&segments_table(&results, &results.arrays[1]), &["14"]).len(), 11);
     assert_eq!(summary_table(&results), "");

@@ -1,14 +1,14 @@
-//! Every way a scenario can be wrong: each case changes a good one, and says which line, field,
-//! message and help must come of it.
+//! Every way a scenario can be wrong: each case changes a good one, and gives the line, field,
+//! message and help that must result.
 
 use crate::common::{changed, error_of};
 
-/// One change to the good scenario and the single problem that must come of it.
+/// One change to the good scenario, and the single problem that must result.
 struct Case {
     name: &'static str,
     from: &'static str,
     to: &'static str,
-    /// How the line begins that the problem must be on.
+    /// The beginning of the line that the problem must be on.
     at: &'static str,
     field: &'static str,
     message: &'static str,
@@ -332,7 +332,7 @@ const CASES: &[Case] = &cases! {
         "the text must be TOML";
 };
 
-/// What of a case does not come true, if anything.
+/// Returns how a case differs from what it expects, if it does.
 fn failure(case: &Case) -> Option<String> {
     let text = changed(case.from, case.to);
     let error = error_of(&text);
@@ -364,7 +364,7 @@ fn two_arrays_of_one_name() {
     let problem = &error.problems()[0];
     assert_eq!((problem.line(), problem.column()), (51, 8));
     assert_eq!(problem.message(), "there is another array `anywhere`");
-    // The overhead of the name that went is the other problem.
+    // The other problem is the overhead of the array whose name is gone.
     assert_eq!(error.problems().len(), 2);
 }
 

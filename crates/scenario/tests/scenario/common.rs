@@ -5,21 +5,21 @@ use strewn_scenario::{Scenario, ScenarioError};
 /// A scenario of one write-anywhere and one in-place array.
 pub const GOOD: &str = include_str!("data/good.toml");
 
-/// What the good scenario is called in errors.
+/// The name of the good scenario in errors.
 pub const NAME: &str = "scenarios/good.toml";
 
-/// The good scenario, checked.
+/// Returns the good scenario, checked.
 pub fn good() -> Scenario {
     Scenario::parse(GOOD, NAME).unwrap()
 }
 
-/// The good scenario with `from`, which must be there, changed to `to` where it comes first.
+/// Returns the good scenario with the first `from`, which must be there, changed to `to`.
 pub fn changed(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "the good scenario has no {from:?}");
     GOOD.replacen(from, to, 1)
 }
 
-/// The error of a bad scenario.
+/// Returns the error of a bad scenario.
 pub fn error_of(text: &str) -> ScenarioError {
     Scenario::parse(text, NAME).expect_err("the scenario must be refused")
 }

@@ -1,4 +1,4 @@
-//! What good scenarios come to.
+//! Good scenarios, and what is read from them.
 
 use std::path::{Path, PathBuf};
 
@@ -133,7 +133,7 @@ fn paths_start_from_the_scenario() {
     assert_eq!(spindle, &SpindleChoice::File(folder.path().join("drive.toml")));
     assert_eq!(spindle.profile().unwrap().name, "seagate-cheetah-15k5-st3146855fc");
 
-    // A file that is no profile is a problem of the scenario, with its reason.
+    // A file that is not a profile is a problem of the scenario, with its reason.
     std::fs::write(folder.path().join("drive.toml"), "rpm = 0").unwrap();
     let error = Scenario::load(&path).unwrap_err();
     assert_eq!(error.problems().len(), 2);

@@ -1,6 +1,6 @@
-//! Scenarios read from text: what is taken, what is refused and why, and what may be changed afterwards.
+//! Scenarios read from text: what is accepted, what is refused and why, and what may be changed afterwards.
 //!
-//! One test program, because each more is linked with the whole library again.
+//! One test program, because each further one links the whole library again.
 #![allow(clippy::unwrap_used)]
 
 mod bad_scenarios;

@@ -1,4 +1,4 @@
-//! A scenario damaged anyhow is read or refused, and never panics.
+//! A scenario damaged in any way is read or refused, and never panics.
 
 use crate::common::{GOOD, NAME};
 use proptest::prelude::*;

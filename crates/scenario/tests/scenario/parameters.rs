@@ -1,4 +1,4 @@
-//! What calibration does: reading, setting and recording parameters; and scaling down.
+//! Calibration's use of parameters: reading, setting and recording them; and scaling down.
 
 use crate::common::{GOOD, NAME, good};
 use strewn_scenario::{

@@ -1,9 +1,9 @@
-//! What an error of a bad scenario holds: all that a program needs to show it.
+//! The error of a bad scenario has everything that a program needs to show it.
 
 use crate::common::{NAME, changed, error_of};
 use strewn_scenario::{Problem, ProblemKind, Scenario, ScenarioError};
 
-/// The text that a problem marks.
+/// Returns the text that a problem marks.
 fn marked<'e>(error: &'e ScenarioError, problem: &Problem) -> &'e str {
     &error.source_text().unwrap()[problem.span()]
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use strewn_scenario::{ProblemKind, SCHEMA_JSON, Scenario};
 
-/// No key is near this one, so the reader answers with the keys that there are.
+/// No key is near this one, so the reader answers with the known keys.
 const STRANGE: &str = "zzzzzzzzzzzz";
 
-/// Every table there is, each with a strange key alone.
+/// Every table, each with only a strange key.
 const EVERY_TABLE: &str = "
     zzzzzzzzzzzz = 1
     [workload]
@@ -42,7 +42,7 @@ fn schema() -> Value {
     serde_json::from_str(SCHEMA_JSON).unwrap()
 }
 
-/// The schema of a table, by the field that a problem names: `array[wa].failure[1]`.
+/// Returns the schema of a table, by the field that a problem names: `array[wa].failure[1]`.
 fn table(field: &str) -> Value {
     let mut table = schema();
     for step in field.split('.').filter(|step| !step.is_empty()) {

@@ -1,5 +1,5 @@
-//! The closed loop: every operation is answered once, as many are outstanding as the host keeps, time does not go back,
-//! and a run repeats.
+//! The closed loop: every operation is answered once, the host's depth bounds the number outstanding, time does not go
+//! back, and a run repeats.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -29,13 +29,13 @@ struct Seen {
     wrong: Option<String>,
 }
 
-/// An array that is watched.
+/// An array whose traffic is recorded.
 struct Watched<A> {
     array: A,
     seen: Rc<RefCell<Seen>>,
 }
 
-/// A driver that is watched.
+/// A driver whose traffic is recorded.
 struct WatchedDriver<'a, D> {
     driver: &'a mut D,
     seen: &'a RefCell<Seen>,
@@ -205,7 +205,7 @@ proptest! {
         let (segments, seen) = simulated(seed, outstanding, depth, cost_ns, cache_sectors);
         let first = seen.borrow();
         prop_assert_eq!(&first.wrong, &None);
-        // Those answered from memory are on their way to the host behind the processor's work.
+        // Operations answered from memory wait behind the processor's work on their way to the host.
         prop_assert!(first.outstanding.len() <= outstanding as usize);
         let answered: u64 = segments.iter().map(|segment| segment.operations).sum();
         prop_assert!(answered <= first.answered && first.answered <= answered + u64::from(outstanding));

@@ -1,4 +1,4 @@
-//! Spindles that fail under load: every operation is answered all the same, the laws hold, and what is rebuilt is whole.
+//! Spindles that fail under load: every operation is still answered, the laws hold, and rebuilds are complete.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn drive() -> Arc<Drive> {
     Arc::new(Drive::new(&profile).unwrap())
 }
 
-/// 64 MiB of file on spindles of 64 MiB, which a rebuild goes through in seconds.
+/// Creates a file of 64 MiB on spindles of 64 MiB, which are rebuilt in seconds.
 fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> WriteAnywhere<()> {
     let array = WriteAnywhere::new(WriteAnywhereConfig {
         group: ParityGroup::new(parity, data_spindles, 16_384).unwrap(),
@@ -48,7 +48,7 @@ fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> Write
     array.unwrap().with_rebuild(rebuild)
 }
 
-/// A LUN of 128 MiB on VRAID-5; each spindle has room for as much again.
+/// Creates a LUN of 128 MiB on VRAID-5; each spindle has room for as much again.
 fn in_place(redundancy_sets: Vec<u16>, rebuild: Rebuild) -> InPlace<()> {
     let spindles: u64 = redundancy_sets.iter().copied().map(u64::from).sum();
     let spindle_sectors = (512 << 20) / spindles / 512;
@@ -87,7 +87,7 @@ fn segment<A: Array<()>>(
         simulation.run_segment(seconds * SECOND_NS, &mut |_| ControlFlow::Continue(()))?;
     let laws = segment.laws;
     assert!(laws.littles_law_error <= 0.001 + laws.under_way, "{laws:?}");
-    // In seconds, what is in service as a segment begins and ends counts too.
+    // In segments of a few seconds, the commands in service at either end matter too.
     let under_way = 15e6 * f64::from(segment.data_spindles.spindles);
     let busy_ns = (segment.data_spindles.busy_ns + segment.parity_spindles.busy_ns) as f64;
     assert!(laws.utilization_law_error <= 0.001 + under_way / busy_ns, "{laws:?}");
@@ -96,7 +96,7 @@ fn segment<A: Array<()>>(
     Ok(segment)
 }
 
-/// Commands counted are those completed, but for what is under way at either end.
+/// Asserts that commands sent and completed agree, except for those in flight at either end.
 fn counts_agree(segment: &Segment) {
     let counters = &segment.counters;
     let sent = counters.spindle_reads() + counters.spindle_writes();
@@ -118,7 +118,7 @@ fn a_spare_is_rebuilt_and_the_array_is_as_fast_as_before() {
     assert_eq!((failure.spindle, failure.at_ns), (SpindleIndex(1), 20 * SECOND_NS));
     assert_eq!(failure.rebuild_began_ns, Some(20 * SECOND_NS));
     assert!(during.counters.degraded_reads > 0);
-    // Four others make good a block: three of data and one of row parity.
+    // Four other blocks reconstruct a lost one: three of data and one of row parity.
     assert_eq!(during.counters.recovery_reads % 4, 0);
     assert!(during.counters.rebuild_writes > 0);
     counts_agree(&during);
@@ -146,7 +146,7 @@ fn a_rebuild_reads_and_writes_every_stripe_once() {
     let steps = 16_384 / 64;
     assert_eq!(segment.counters.rebuild_writes, steps);
     assert_eq!(segment.counters.rebuild_reads, 3 * steps);
-    // Lost parity is missed by no reader.
+    // No read needs the lost parity.
     assert_eq!(segment.counters.degraded_reads, 0);
 }
 
@@ -166,7 +166,7 @@ fn without_a_spare_raid_dp_lives_with_two_lost_spindles_and_not_with_three() {
     assert_eq!(lost.at_ns, 30 * SECOND_NS);
     assert_eq!(lost.spindles, [0, 5, 2].map(SpindleIndex));
     assert_eq!((lost.stripes, lost.stripes_in_all), (16_384, 16_384));
-    // Two of four data spindles, over which the file lies evenly.
+    // Two of four data spindles are lost, and the file is spread evenly over all four.
     assert!((20 << 20..=44 << 20).contains(&lost.lun_bytes), "{lost}");
 }
 
@@ -206,7 +206,7 @@ fn vraid_rebuilds_onto_its_reserve_and_then_bears_another_loss() {
     assert_eq!(after.counters.degraded_reads + after.counters.rebuild_reads, 0);
     assert!(after.operations > before.operations / 2);
 
-    // What lay on it and what had been put there are both brought back.
+    // The second spindle's own data and the data rebuilt onto it must both be rebuilt.
     simulation.fail_at(0, SpindleIndex(4));
     let again_ns = SECOND_NS * (10 + 2 * u64::from(last.index - 1) + 10);
     let mut last = segment(&mut simulation, 1).unwrap();
@@ -238,7 +238,8 @@ fn two_spindles_of_a_redundancy_set_are_one_too_many_and_of_two_sets_are_not() {
         panic!("two lost spindles of a set are survived")
     };
     assert_eq!(lost.stripes_in_all, (1 << 18) / 1024);
-    // Of six spindles, an RStore has five: four of six RStores have both that are lost, and one of two sets.
+    // An RStore has five of the six spindles: four of six RStores have both lost spindles, and only one of the two sets
+    // is hit.
     assert!((64..=128).contains(&lost.stripes), "{lost}");
     assert!(lost.lun_bytes > 0 && lost.lun_bytes <= lost.stripes * (256 << 10), "{lost}");
 }

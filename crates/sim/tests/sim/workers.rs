@@ -41,7 +41,8 @@ fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
     Simulation::with_host(array, &spindles, host).unwrap()
 }
 
-/// Segments until the host is done, and what it issued: when, and whether it wrote.
+/// Runs until the host is done. Returns the segments, and when each operation was issued and
+/// whether it wrote.
 fn run(host: impl Host, segment_ms: u64, most: u32) -> (Vec<Segment>, Vec<(u64, bool)>) {
     let issued = Rc::new(RefCell::new(Vec::new()));
     let told = Rc::clone(&issued);
@@ -79,7 +80,7 @@ fn stream(read_percent: u8, burst_accesses: u32, delay_ms: u64) -> Box<PatternSt
     Box::new(PatternStream::new(&pattern, 0, FILE_SECTORS, 1).unwrap())
 }
 
-/// Accesses at given times, or as soon as can be.
+/// Accesses at given times, or as soon as possible.
 struct Arrivals(Vec<u64>);
 
 impl Accesses for Arrivals {
@@ -98,7 +99,7 @@ fn open(arrivals_ms: impl DoubleEndedIterator<Item = u64>, most: u32) -> Workers
     Workers::new(vec![worker])
 }
 
-/// A closed loop of workers is the plain closed loop, but for what happens at the very same moment.
+/// A closed loop of workers is the plain closed loop, except for events at the very same moment.
 #[test]
 fn workers_without_a_pace_are_a_closed_loop() {
     let specification = AccessSpecification::shipped("file-server").unwrap();
@@ -117,7 +118,7 @@ fn workers_without_a_pace_are_a_closed_loop() {
 fn the_delay_of_a_burst_runs_while_answers_come() {
     let (_, issued) =
         run(Workers::new(vec![Worker::closed_loop(stream(100, 3, 100), 8)]), 2_000, 1);
-    // At 100, 200 and so on: each burst at once, the next one so long after it.
+    // At 100, 200 and so on: a burst is issued at once, and the next follows after its delay.
     let expected: Vec<u64> = (1..20).flat_map(|burst| [burst * 100 * MS; 3]).collect();
     let times: Vec<u64> = issued.iter().map(|(at_ns, _)| *at_ns).collect();
     assert_eq!(times[..expected.len()], expected);
@@ -181,13 +182,13 @@ fn depths_change_with_segments() {
     let host = Workers::new(vec![Worker::closed_loop(stream(100, 1, 0), 1)]);
     let (segments, _) = run(host.with_depths(vec![8, 2, 4]), 3_000, 4);
     let means: Vec<f64> = segments.iter().map(|segment| segment.mean_outstanding).collect();
-    // Those that are too many as the depth falls are answered and not replaced.
+    // When the depth falls, the operations above it are answered and not replaced.
     for (mean, depth) in means.iter().zip([8.0, 2.0, 4.0, 4.0]) {
         assert!((mean - depth).abs() < 0.05, "{means:?}");
     }
 }
 
-/// The laws hold in segments that are idle, or have one operation, or end amid one.
+/// The laws hold in segments that are idle, that have one operation, or that end during one.
 #[test]
 fn arrivals_come_by_the_clock_and_laws_hold_in_any_segment() {
     let times = [0, 1, 2, 3, 500, 999, 1000, 4001, 4002, 9_999];
@@ -198,7 +199,7 @@ fn arrivals_come_by_the_clock_and_laws_hold_in_any_segment() {
     assert_eq!((operations[2], operations[4], operations.len()), (0, 2, 11));
     assert!(segments[10].length_ns < 50 * MS);
 
-    // Each half of a millisecond on its own.
+    // In segments of one millisecond.
     let (fine, _) = run(open(0..50, 100), 1, 200);
     assert_eq!(fine.iter().map(|segment| segment.operations).sum::<u64>(), 50);
 }

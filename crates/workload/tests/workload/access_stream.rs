@@ -140,7 +140,7 @@ fn offsets_are_uniform() {
     }
 }
 
-/// Of ten sectors an access of eight can start at three; the seven others fall back to the first.
+/// An access of eight sectors can start at three of ten; the seven others fall back to the first.
 #[test]
 fn accesses_past_the_end_go_to_the_beginning() {
     let specification = one_line(4096, 100, 100, 512);

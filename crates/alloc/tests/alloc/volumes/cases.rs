@@ -159,3 +159,22 @@ fn a_clone_of_a_clone_outlives_changes_of_both_origins() {
     assert_eq!(volumes.space().active, 100);
     assert_eq!(volumes.space().free, 900);
 }
+
+#[test]
+fn regression_a_consistency_point_while_a_volume_with_snapshots_is_taken_apart() {
+    let mut volumes = volumes(4, 64);
+    let volume = volumes.create_volume(6).unwrap();
+    let file = write(&mut volumes, volume, 0..6);
+    volumes.snapshot(volume).unwrap();
+    volumes.begin(0).unwrap();
+    volumes.delete_file(volume, file).unwrap();
+    volumes.commit().unwrap();
+    volumes.destroy_volume(volume).unwrap();
+    // One of its six blocks, all of which its snapshot holds, is freed.
+    volumes.background_step(1).unwrap();
+    volumes.begin(0).unwrap();
+    volumes.commit().unwrap();
+    assert_eq!(volumes.space().destroyed, 5);
+    finish_background(&mut volumes);
+    assert_eq!(volumes.space().destroyed, 0);
+}

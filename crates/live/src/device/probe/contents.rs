@@ -1,13 +1,14 @@
-//! Both ends of a device, read.
+//! Reads both ends of a device.
 
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 use super::super::{BLOCK_BYTES, Buffer, DeviceFile};
 
-/// As far as the labels of ZFS go; all others are nearer to the beginning.
+/// Blocks read at the beginning: up to the end of ZFS's first labels. All other signatures are nearer to the
+/// beginning.
 const HEAD_BLOCKS: usize = (256 << 10) / BLOCK_BYTES;
-/// The two labels of ZFS at the end, and what the device has beyond whole labels.
+/// Blocks read at the end: ZFS's last two labels, and the remainder of the device after whole labels.
 const TAIL_BLOCKS: usize = (768 << 10) / BLOCK_BYTES;
 
 pub(super) struct Contents {
@@ -20,7 +21,7 @@ pub(super) struct Contents {
 impl Contents {
     pub(super) fn read(device: &DeviceFile) -> io::Result<Self> {
         let block = BLOCK_BYTES as u64;
-        // What a block device has beyond whole blocks belongs to it too: a table may end there.
+        // The remainder of a block device after whole blocks counts too: a partition table may end there.
         let end = device.file().seek(SeekFrom::End(0))?;
         let tail_offset = end.next_multiple_of(block).saturating_sub(TAIL_BLOCKS as u64 * block);
         let mut contents = Self {
@@ -34,12 +35,12 @@ impl Contents {
         Ok(contents)
     }
 
-    /// How many bytes the device has.
+    /// Returns the size of the device in bytes.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Bytes of the device, if they were looked at and are before its end.
+    /// Returns bytes of the device, if they were read and are before its end.
     pub(super) fn at(&self, offset: u64, bytes: usize) -> Option<&[u8]> {
         if offset.checked_add(bytes as u64)? > self.end {
             return None;
@@ -59,13 +60,13 @@ impl Contents {
         self.at(offset, magic.len()) == Some(magic)
     }
 
-    /// A number in little endian.
+    /// Returns a little-endian number.
     pub(super) fn number<const BYTES: usize>(&self, offset: u64) -> Option<u64> {
         let bytes = self.at(offset, BYTES)?;
         Some(bytes.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte)))
     }
 
-    /// The multiples of `step` that were looked at, which divides a block.
+    /// Returns the multiples of `step`, a divisor of a block, that were read.
     pub(super) fn offsets(&self, step: u64) -> impl Iterator<Item = u64> {
         let head = 0..self.head.bytes().len() as u64;
         let tail = self.tail_offset.max(head.end)..self.end.max(head.end);
@@ -80,7 +81,7 @@ impl Contents {
     }
 }
 
-/// Reads whole blocks, fewer at the end: so that it can be read past the kernel's cache.
+/// Reads whole blocks, fewer at the end, so that the kernel's cache can be bypassed.
 fn read_up_to_end(device: &DeviceFile, into: &mut Buffer, offset: u64) -> io::Result<()> {
     let mut done = 0;
     while done < into.bytes().len() {
@@ -91,7 +92,7 @@ fn read_up_to_end(device: &DeviceFile, into: &mut Buffer, offset: u64) -> io::Re
             Err(error) => return Err(error),
         }
         if !done.is_multiple_of(BLOCK_BYTES) {
-            // Only the end is there, and a read from the middle of a block would be refused.
+            // Only the end remains, and a read from the middle of a block would be refused.
             break;
         }
     }

@@ -1,8 +1,8 @@
-//! The marks that others leave on a device, from their formats' documentation and libblkid's table.
+//! The signatures of other formats, from their documentation and libblkid's table.
 
 use super::contents::Contents;
 
-/// Bytes at a place that tell what lies there.
+/// Bytes at a place that identify a format.
 pub(super) struct Mark {
     pub(super) offset: u64,
     /// Whether `offset` is counted back from the end.
@@ -25,7 +25,7 @@ const SWAP: &str = "swap space";
 const LUKS: &str = "a LUKS encrypted volume";
 
 pub(super) const MARKS: &[Mark] = &[
-    // Partition tables: the header is in the second sector, of 512 or 4096 bytes, and in the last.
+    // Partition tables: the header is in the second sector, of 512 or 4096 bytes, and its copy in the last.
     at(512, b"EFI PART", GPT),
     at(4096, b"EFI PART", GPT),
     before_end(512, b"EFI PART", GPT_COPY),
@@ -48,7 +48,7 @@ pub(super) const MARKS: &[Mark] = &[
     at(0, b"sqsh", "a SquashFS file system"),
     at(32_769, b"CD001", "an ISO 9660 file system"),
     at(4096 + 24, &BCACHEFS, "a bcachefs file system"),
-    // What is made of several devices, or lies below a file system.
+    // Formats that span several devices, or lie below a file system.
     at(4096 + 24, &BCACHE, "a bcache device"),
     at(0, b"LUKS\xba\xbe", LUKS),
     at(16_384, b"SKUL\xba\xbe", LUKS),
@@ -56,7 +56,7 @@ pub(super) const MARKS: &[Mark] = &[
     at(32, b"ORCLDISK", "an Oracle ASM disk"),
     before_end(1024, b"Intel Raid ISM Cfg Sig. ", "a member of an Intel array"),
     before_end(512, &0xde11_de11_u32.to_be_bytes(), "a member of a DDF array"),
-    // In the last bytes of a page, which is not everywhere of 4 KiB.
+    // Swap's signature is in the last bytes of a page, whose size is not 4 KiB on every machine.
     at(4096 - 10, b"SWAPSPACE2", SWAP),
     at(4096 - 10, b"SWAP-SPACE", SWAP),
     at(16_384 - 10, b"SWAPSPACE2", SWAP),
@@ -66,7 +66,7 @@ pub(super) const MARKS: &[Mark] = &[
 const BCACHEFS: [u8; 16] = 0xc685_73f6_66ce_90a9_d96a_60cf_803d_f7ef_u128.to_be_bytes();
 const BCACHE: [u8; 16] = 0xc685_73f6_4e1a_45ca_8265_f57f_48ba_6d81_u128.to_be_bytes();
 
-/// ext2, ext3 or ext4, by what only the later ones have.
+/// Recognizes ext2, ext3 or ext4, by the features that only the later ones have.
 pub(super) fn extended(contents: &Contents) -> Option<&'static str> {
     const SUPERBLOCK: u64 = 1024;
     if contents.number::<2>(SUPERBLOCK + 0x38)? != 0xef53 {
@@ -85,8 +85,8 @@ pub(super) fn extended(contents: &Contents) -> Option<&'static str> {
     })
 }
 
-/// The superblock of an md array: of version 0.90 in the last whole 64 KiB but none, in either byte order; of 1.0 near
-/// the end, of 1.1 at the beginning, of 1.2 4 KiB behind it.
+/// Finds the superblock of an md array: version 0.90 in the last but one whole 64 KiB, in either byte order; 1.0 near
+/// the end, 1.1 at the beginning, 1.2 4 KiB after the beginning.
 pub(super) fn multiple_devices(contents: &Contents) -> Option<u64> {
     const MAGIC: u32 = 0xa92b_4efc;
     let end = contents.end();
@@ -102,15 +102,15 @@ pub(super) fn multiple_devices(contents: &Contents) -> Option<u64> {
     new.or(old)
 }
 
-/// In one of the first four sectors.
+/// Finds the label of an LVM physical volume, in one of the first four sectors.
 pub(super) fn physical_volume(contents: &Contents) -> Option<u64> {
     (0..4).map(|sector| sector * 512).find(|offset| {
         contents.holds(*offset, b"LABELONE") && contents.holds(offset + 24, b"LVM2 001")
     })
 }
 
-/// In the second half of any of the four labels: two at the beginning, of which the first is looked at, and two before
-/// the last whole label's end. Each slot is of 1 KiB or more.
+/// Finds a ZFS uberblock, in the second half of any of the four labels: two at the beginning, of which only the first
+/// is read, and two before the end of the last whole label. Each slot has 1 KiB or more.
 pub(super) fn uberblock(contents: &Contents) -> Option<u64> {
     const LABEL: u64 = 256 << 10;
     const MAGIC: u64 = 0x00ba_b10c;
@@ -124,8 +124,8 @@ pub(super) fn uberblock(contents: &Contents) -> Option<u64> {
     })
 }
 
-/// How many partitions the table in the first sector has, unless it is empty. The boot sector of a file system ends
-/// alike, and has code where the table would be.
+/// Returns the number of partitions in the table of the first sector, unless it is empty. The boot sector of a file
+/// system ends in the same bytes, and has code in place of the table.
 pub(super) fn partitions(contents: &Contents) -> Option<usize> {
     if !contents.holds(510, &[0x55, 0xaa]) {
         return None;

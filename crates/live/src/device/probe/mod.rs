@@ -1,7 +1,7 @@
-//! What a device holds, before it is overwritten.
+//! Finds out what a device holds, before it is overwritten.
 //!
 //! The probe recognizes the signatures that file systems, partition tables, volume managers and arrays leave near
-//! both ends of a device, and otherwise anything there that is not zero. It does not see what lies only in the
+//! both ends of a device, and otherwise anything there that is not zero. It does not see data that is only in the
 //! middle.
 
 mod contents;
@@ -13,17 +13,17 @@ use super::{BLOCK_BYTES, DeviceFile};
 use contents::Contents;
 use marks::{MARKS, Mark};
 
-/// Something that a device holds.
+/// Contents found on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Where, in bytes.
+    /// Its offset, in bytes.
     pub offset: u64,
     /// A description, such as "an ext4 file system".
     pub what: String,
 }
 
-/// What `device` holds, in order of offset; empty if everything that was read is zeros. `label_magic` at the start of
-/// a block marks a device of ours.
+/// Returns what `device` holds, in order of offset; empty if everything that was read is zeros. `label_magic` at the
+/// start of a block marks a device of ours.
 ///
 /// # Errors
 ///

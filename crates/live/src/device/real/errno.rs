@@ -1,4 +1,4 @@
-//! What the kernel's errors mean for a device.
+//! Maps the kernel's errors to device errors.
 
 use std::io;
 
@@ -6,14 +6,14 @@ use rustix::io::Errno;
 
 use super::super::{IoError, IoRequest};
 
-/// Why a request failed.
+/// Returns why a request failed.
 ///
 /// A device that is gone may fail each read with EIO too. A single read cannot tell that from a bad block; a caller
 /// of many reads can.
 pub(super) fn error_of(request: &IoRequest, error: &io::Error) -> IoError {
     let errno = Errno::from_io_error(error);
     match request {
-        // EILSEQ and EBADMSG are checksums that do not match, ENODATA a medium that cannot be read.
+        // EILSEQ and EBADMSG report checksum mismatches, ENODATA an unreadable medium.
         IoRequest::Read { .. }
             if matches!(errno, Some(Errno::IO | Errno::ILSEQ | Errno::NODATA | Errno::BADMSG)) =>
         {
@@ -24,15 +24,15 @@ pub(super) fn error_of(request: &IoRequest, error: &io::Error) -> IoError {
         {
             IoError::NoSpace
         }
-        // A drive that cannot write a block has no spare ones left. After a flush that failed the kernel takes what
-        // it could not write for written: nothing that this device says later is worth anything.
+        // A drive that cannot write a block has no spare blocks left. After a failed flush, the kernel considers the
+        // lost writes written: nothing that this device reports later can be trusted.
         IoRequest::Read { .. } => IoError::Gone(format!("read: {error}")),
         IoRequest::Write { .. } => IoError::Gone(format!("write: {error}")),
         IoRequest::Flush => IoError::Gone(format!("flush: {error}")),
     }
 }
 
-/// The blocks are beyond the end: the file or device has shrunk.
+/// Returns the error for blocks beyond the end: the file or device has shrunk.
 pub(super) fn ended() -> IoError {
     IoError::Gone("it has become shorter".to_owned())
 }
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(of(&write, Errno::NOSPC), IoError::NoSpace);
         assert!(matches!(of(&write, Errno::IO), IoError::Gone(why) if why.starts_with("write: ")));
         assert!(matches!(of(&read, Errno::NXIO), IoError::Gone(_)));
-        // Writes that were done are lost by this one.
+        // A failed flush loses completed writes.
         assert!(matches!(of(&IoRequest::Flush, Errno::NOSPC), IoError::Gone(_)));
     }
 }

@@ -1,17 +1,17 @@
-//! Locks: a device belongs to one process.
+//! Locks that reserve a device for one process.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Why a file was not locked.
+/// Why a file could not be locked.
 pub(super) enum Refused {
     InUse,
     Failed(io::Error),
 }
 
-/// Time between two attempts.
+/// Interval between two attempts.
 const STEP: Duration = Duration::from_millis(20);
 
 /// Takes the advisory lock of `file` for as long as it is open. The lock belongs to the open file, so a second
@@ -32,7 +32,7 @@ pub(super) fn lock(file: &File, exclusive: bool, is_block_device: bool) -> Resul
     }
 }
 
-/// How many attempts to wait for the lock's holder.
+/// Returns how many attempts to wait for the lock's holder.
 fn patience(file: &File, is_block_device: bool) -> u32 {
     let holder = file.metadata().ok().and_then(|status| holder(&status));
     if holder.is_none_or(is_dead) {
@@ -47,7 +47,7 @@ fn patience(file: &File, is_block_device: bool) -> u32 {
     }
 }
 
-/// Whether a process has ended, even if nobody has collected its exit code.
+/// Returns whether a process has ended, even if its exit code was not collected yet.
 #[cfg(target_os = "linux")]
 fn is_dead(process: u32) -> bool {
     let Ok(status) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
@@ -61,7 +61,7 @@ fn is_dead(_: u32) -> bool {
     false
 }
 
-/// The process that holds the lock of the file with this status, if the kernel says so.
+/// Returns the process that holds the lock of the file with this status, if the kernel reports it.
 #[cfg(target_os = "linux")]
 pub(super) fn holder(status: &std::fs::Metadata) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
@@ -76,7 +76,8 @@ pub(super) fn holder(_: &std::fs::Metadata) -> Option<u32> {
     None
 }
 
-/// The process in the line of `/proc/locks` about this inode: `1: FLOCK  ADVISORY  WRITE 712 fe:00:4711 0 EOF`.
+/// Returns the process in the line of `/proc/locks` about this inode: `1: FLOCK  ADVISORY  WRITE 712 fe:00:4711 0
+/// EOF`.
 #[cfg(target_os = "linux")]
 fn held_by(locks: &str, inode: &str) -> Option<u32> {
     locks.lines().find_map(|line| {

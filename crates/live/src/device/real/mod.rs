@@ -18,8 +18,8 @@ pub use threads::ThreadDevices;
 #[cfg(target_os = "linux")]
 pub use uring::UringDevices;
 
-/// The most completions returned by one wait. They arrive in bursts, and the devices can work on what follows from
-/// the first while the rest are handled.
+/// The most completions returned by one wait. They arrive in bursts, and the devices can start on the follow-up I/Os
+/// of the first while the rest are handled.
 const BACK_AT_ONCE: usize = 8;
 
 /// How files are accessed.
@@ -34,7 +34,7 @@ pub enum IoBackend {
     Threads,
 }
 
-/// Files and block devices as the devices of an array.
+/// Files and block devices as an array's devices.
 ///
 /// Dropping them waits for I/Os in flight; queued I/Os are never started.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ enum Inner {
 ///
 /// # Errors
 ///
-/// Where io_uring is asked for by name and refused, and where threads cannot be started.
+/// If io_uring is requested explicitly and refused, or threads cannot be started.
 pub fn open_devices(
     files: impl IntoIterator<Item = impl Into<Option<DeviceFile>>>,
     backend: IoBackend,
@@ -85,7 +85,7 @@ pub fn open_devices(
 }
 
 impl RealDevices {
-    /// The backend in use: never [`IoBackend::Auto`].
+    /// Returns the backend in use: never [`IoBackend::Auto`].
     #[must_use]
     pub fn backend(&self) -> IoBackend {
         match &self.inner {
@@ -95,7 +95,7 @@ impl RealDevices {
         }
     }
 
-    /// Why [`IoBackend::Auto`] did not choose io_uring.
+    /// Returns why [`IoBackend::Auto`] did not choose io_uring.
     #[must_use]
     pub fn fallback_reason(&self) -> Option<&str> {
         self.fallback_reason.as_deref()

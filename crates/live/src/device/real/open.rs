@@ -19,7 +19,7 @@ pub enum OpenError {
     InUse {
         /// The device.
         path: PathBuf,
-        /// The process that has it, if that is known.
+        /// The process that has it, if known.
         holder: Option<u32>,
     },
     /// It is neither a file nor a block device.
@@ -36,7 +36,7 @@ pub enum OpenError {
         /// Its size.
         size_bytes: u64,
     },
-    /// The system refused.
+    /// The system refused to open it.
     #[error("{}: cannot {action} it: {source}", path.display())]
     System {
         /// The device.
@@ -51,14 +51,14 @@ pub enum OpenError {
 /// How space is allocated for a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Space {
-    /// On write: the file system may fill up below it.
+    /// On write: the file system may run out of space under it.
     #[default]
     Sparse,
     /// All at once.
     Preallocated,
 }
 
-/// How a device is opened: arrays use [`DeviceFile::open`].
+/// How a device is opened. Arrays use [`DeviceFile::open`].
 #[derive(Debug, Clone, Copy)]
 pub struct OpenDevice {
     direct: bool,
@@ -72,19 +72,19 @@ impl Default for OpenDevice {
 }
 
 impl OpenDevice {
-    /// Bypassing the kernel's cache if the file system can, for reading and writing, exclusively.
+    /// Opens for reading and writing, exclusively, and bypasses the kernel's cache if the file system supports that.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether to bypass the kernel's cache if possible.
+    /// Sets whether to bypass the kernel's cache if possible.
     #[must_use]
     pub fn direct(self, direct: bool) -> Self {
         Self { direct, ..self }
     }
 
-    /// Whether it will be written. A device that is only read can be opened by several processes.
+    /// Sets whether the device will be written. Several processes can open a device read-only.
     #[must_use]
     pub fn writable(self, writable: bool) -> Self {
         Self { writable, ..self }
@@ -127,8 +127,8 @@ impl OpenDevice {
     ///
     /// # Errors
     ///
-    /// If something exists there, the size is not of whole blocks, there is no space, or as [`Self::open`]. Then
-    /// nothing is left behind.
+    /// If something exists there, the size is not a multiple of a block, there is no space, or as [`Self::open`].
+    /// Then nothing is left behind.
     pub fn create(
         &self,
         path: impl AsRef<Path>,
@@ -147,13 +147,13 @@ impl OpenDevice {
             .map_err(|source| system(path, "create", source))?;
         let made = fill(&file, path, size_bytes, space).and_then(|()| self.open(path));
         if made.is_err() {
-            // The first error is the one to be told of.
+            // The first error is the one to report.
             let _ = std::fs::remove_file(path);
         }
         made
     }
 
-    /// The open file, and whether it bypasses the kernel's cache.
+    /// Returns the open file, and whether it bypasses the kernel's cache.
     fn open_as(
         &self,
         path: &Path,
@@ -184,7 +184,7 @@ impl OpenDevice {
         if self.direct && cfg!(target_os = "linux") {
             match attempt(true) {
                 Ok(file) => return Ok((file, true)),
-                // The file system does not know of it, or wants larger blocks than ours.
+                // The file system does not support it, or requires larger blocks than ours.
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {}
                 Err(error) => return Err(refused(path, status, error)),
             }
@@ -205,20 +205,20 @@ pub struct DeviceFile {
 }
 
 impl DeviceFile {
-    /// As [`OpenDevice::open`], as an array wants it.
+    /// Opens a device as [`OpenDevice::open`] does, with an array's options.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`OpenDevice::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         OpenDevice::new().open(path)
     }
 
-    /// As [`OpenDevice::create`], as an array wants it.
+    /// Creates a file as [`OpenDevice::create`] does, with an array's options.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As [`OpenDevice::create`].
     pub fn create(
         path: impl AsRef<Path>,
         size_bytes: u64,
@@ -227,37 +227,37 @@ impl DeviceFile {
         OpenDevice::new().create(path, size_bytes, space)
     }
 
-    /// The path by which it was opened.
+    /// Returns the path by which it was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its whole blocks, in bytes.
+    /// Returns the size of its whole blocks, in bytes.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// Whether it bypasses the kernel's cache.
+    /// Returns whether it bypasses the kernel's cache.
     #[must_use]
     pub fn direct(&self) -> bool {
         self.direct
     }
 
-    /// Whether it is a block device, and not a file.
+    /// Returns whether it is a block device rather than a file.
     #[must_use]
     pub fn is_block_device(&self) -> bool {
         self.is_block_device
     }
 
-    /// Whether the drive makes a single write safe without emptying its cache.
+    /// Returns whether the drive can make a single write durable without flushing its cache.
     #[must_use]
     pub fn writes_through(&self) -> bool {
         self.writes_through
     }
 
-    /// The open file.
+    /// Returns the open file.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
@@ -266,20 +266,20 @@ impl DeviceFile {
 
 impl Drop for DeviceFile {
     fn drop(&mut self) {
-        // Closing would suffice, except that a child process which another thread is starting has the file, and with
-        // it the lock, until it executes its program.
+        // Closing would suffice, except that a child process which another thread is starting shares the file, and
+        // with it the lock, until it executes its program.
         let _ = self.file.unlock();
     }
 }
 
-/// Some file systems accept the flag when opening, and refuse to read.
+/// Tests direct I/O: some file systems accept the flag when opening, and refuse to read.
 fn try_direct(file: &File) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
 
     let mut block = super::super::Buffer::zeroed(1);
     match file.read_at(block.bytes_mut(), 0) {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Err(error),
-        // That the first block cannot be read is no reason not to open the device.
+        // An unreadable first block is no reason not to open the device.
         _ => Ok(()),
     }
 }
@@ -309,8 +309,8 @@ fn preallocate(_: &File, _: u64) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Whether, by what the kernel says, the drive under a file or block device has no volatile cache, or supports FUA
-/// ("force unit access").
+/// Returns whether, according to the kernel, the drive under a file or block device has no volatile cache, or
+/// supports FUA ("force unit access").
 #[cfg(target_os = "linux")]
 fn writes_through(status: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -12,13 +12,13 @@ use super::super::{Io, IoError, IoRequest};
 use super::DeviceFile;
 use super::errno::{ended, error_of};
 
-/// The most that the kernel is asked to read or write at once; it takes no more than 2 GiB less a page.
+/// Most bytes in one kernel request; the kernel accepts no more than 2 GiB less a page.
 const MOST_BYTES: usize = 1 << 30;
 
-/// How often an operation is asked for again that the kernel had no means for.
+/// How often an operation is retried for which the kernel lacked resources.
 const TRIES: u32 = 1000;
 
-/// An operation, with all that the kernel needs of it until it is done: the buffer and the open file.
+/// An operation, with everything that the kernel needs until it completes: the buffer and the open file.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) io: Io,
@@ -27,11 +27,11 @@ pub(super) struct Slot {
     tries: u32,
 }
 
-/// What a completion makes of an operation.
+/// The outcome of a completion.
 pub(super) enum Outcome {
-    /// It is done, or will never be.
+    /// The operation succeeded or failed.
     Over(Result<(), IoError>),
-    /// There is more of it to ask for.
+    /// A part of it must still be submitted.
     Again,
 }
 
@@ -40,7 +40,7 @@ impl Slot {
         Self { io, file, done_bytes: 0, tries: 0 }
     }
 
-    /// What the kernel is asked for: all of it, or what is left.
+    /// Returns the entry for the operation, or for the part that is left.
     pub(super) fn entry(&mut self) -> squeue::Entry {
         let fd = Fd(self.file.file().as_raw_fd());
         if self.is_flush() {
@@ -67,7 +67,7 @@ impl Slot {
         }
     }
 
-    /// Whether all that is left of it is to flush the device.
+    /// Returns whether only a flush of the device is left to do.
     pub(super) fn is_flush(&self) -> bool {
         match &self.io.request {
             IoRequest::Read { .. } => false,
@@ -78,13 +78,13 @@ impl Slot {
         }
     }
 
-    /// Flushes the device, and waits for it.
+    /// Flushes the device synchronously.
     pub(super) fn flush(&mut self) -> Outcome {
         let result = rustix::fs::fdatasync(self.file.file());
         self.came_back(result.map_or_else(|error| -error.raw_os_error(), |()| 0))
     }
 
-    /// What the kernel says of the last entry: bytes done, or an error below zero.
+    /// Handles the result of the last entry: bytes done, or a negative error.
     pub(super) fn came_back(&mut self, result: i32) -> Outcome {
         let (whole, at_end) = match &self.io.request {
             IoRequest::Read { into, .. } => (into.bytes().len(), ended()),
@@ -104,8 +104,8 @@ impl Slot {
         let was_whole = self.done_bytes >= whole;
         self.done_bytes += bytes;
         if self.done_bytes >= whole {
-            // Where the drive has to be flushed for it, the kernel does that later and with more delay if it is asked for
-            // with the write.
+            // If the drive must be flushed for a durable write, a separate flush is faster: asked for with the write,
+            // the kernel does it later and with more delay.
             let durable = matches!(self.io.request, IoRequest::Write { durable: true, .. });
             let is_safe = !durable || was_whole || self.file.writes_through();
             if is_safe { Outcome::Over(Ok(())) } else { Outcome::Again }

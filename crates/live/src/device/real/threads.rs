@@ -1,4 +1,4 @@
-//! Files read and written by threads, some for each device: one that hangs takes only its own.
+//! Files read and written by threads, several per device, so that a device that hangs blocks only its own.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,7 +12,7 @@ use super::super::{DeviceIndex, Devices, Io, IoCompletion, IoError, IoRequest, W
 use super::errno::{ended, error_of};
 use super::{BACK_AT_ONCE, DeviceFile, assert_countable, closed};
 
-/// How many operations a device is given at once, one a thread: enough to sort for a disk.
+/// Operations in flight per device, one per thread: enough for a disk to sort.
 const THREADS_A_DEVICE: usize = 8;
 
 /// Files as devices, read and written by threads.
@@ -21,7 +21,7 @@ pub struct ThreadDevices {
     devices: Vec<Device>,
     returns: Arc<Returns>,
     opened: Instant,
-    // Of closed devices, which may hang still.
+    // Threads of closed devices, which may still hang.
     leaving: Vec<JoinHandle<()>>,
 }
 
@@ -51,7 +51,7 @@ struct Queue {
     ends: bool,
 }
 
-/// What is done, on its way back.
+/// Completed operations on their way back to the caller.
 #[derive(Debug, Default)]
 struct Returns {
     state: Mutex<Returned>,
@@ -157,7 +157,7 @@ impl Devices for ThreadDevices {
     fn replace(&mut self, device: DeviceIndex, by: DeviceFile) {
         self.close(device);
         let size_bytes = by.size_bytes();
-        // Without threads it is as good as closed.
+        // Without threads the device is as good as closed.
         let workers = Workers::start(by, &self.returns).ok();
         self.devices[usize::from(device.0)] = Device { size_bytes, workers };
     }
@@ -170,7 +170,7 @@ impl Drop for ThreadDevices {
             self.leaving.extend(workers.threads);
         }
         for thread in self.leaving.drain(..) {
-            // One that panicked has said so.
+            // A thread that panicked has already printed its message.
             let _ = thread.join();
         }
     }
@@ -185,7 +185,7 @@ impl Workers {
             let name = format!("device {number}");
             match thread::Builder::new().name(name).spawn(move || work.run(&returns)) {
                 Ok(thread) => workers.threads.push(thread),
-                // With fewer it is slower.
+                // Fewer threads are only slower.
                 Err(_) if number > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -193,7 +193,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Has the threads end after what they are at; gives back what they were not yet.
+    /// Ends the threads after their current operations, and returns the operations not started.
     fn dismiss(&self) -> VecDeque<Io> {
         let mut queue = held(&self.work.queue);
         queue.ends = true;
@@ -228,7 +228,7 @@ impl Returns {
     }
 }
 
-/// Nothing here is left half changed by a panic.
+/// Locks a mutex, ignoring poison: a panic leaves nothing half changed here.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

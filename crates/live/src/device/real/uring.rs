@@ -1,7 +1,7 @@
-//! Files read and written through io_uring: one thread asks for everything, in one system call for many.
+//! Files read and written through io_uring: one thread submits everything, many I/Os per system call.
 
-// An operation is given to the kernel as the address of a buffer, which has to stay where it is until the kernel says
-// that it is done. That is what the slots are for. Nothing else here is unsafe.
+// The kernel is given the address of a buffer, which must stay in place until the kernel reports completion. The
+// slots ensure this. Nothing else here is unsafe.
 #![allow(unsafe_code)]
 
 use std::collections::VecDeque;
@@ -19,22 +19,22 @@ use super::super::{DeviceIndex, Devices, Io, IoCompletion, IoError, Waker};
 use super::slot::{Outcome, Slot};
 use super::{BACK_AT_ONCE, DeviceFile, assert_countable, closed};
 
-/// Places for what is asked of the kernel.
+/// Entries of the submission ring.
 const ENTRIES: u32 = 512;
 
-/// How many operations the kernel has at once: one place is the wake-up's, so that there is always one.
+/// Operations in the kernel: one entry is reserved for the wake-up.
 const AT_ONCE: usize = ENTRIES as usize - 1;
 
-/// A flush that takes longer is better waited for by the kernel's threads.
+/// A flush that takes longer than this is better left to the kernel's threads.
 const QUICK_FLUSH: Duration = Duration::from_micros(500);
 
-/// After a flush that was not quick, so many are left to the kernel's threads before the next try.
+/// After a slow flush, this many are left to the kernel's threads before the next try.
 const FLUSHES_LEFT_AFTER_A_SLOW_ONE: u32 = 1000;
 
-/// Under what name the wake-up comes back.
+/// Identifier of the wake-up's completion.
 const WOKEN: u64 = u64::MAX;
 
-/// A ring without devices. What the kernel refuses, it refuses here.
+/// A ring without devices. If the kernel refuses io_uring, it refuses it here.
 #[derive(Debug)]
 pub(super) struct Ring {
     ring: RingHandle,
@@ -62,15 +62,15 @@ pub struct UringDevices {
     devices: Vec<Device>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
-    // Slots that the kernel has not been asked for, in the order they came.
+    // Slots that were not submitted to the kernel yet, in order of arrival.
     queued: VecDeque<u32>,
     in_kernel: usize,
-    // What came back without the kernel.
+    // I/Os that completed without the kernel.
     refused: Vec<IoCompletion>,
     wake: Arc<OwnedFd>,
     wake_is_armed: bool,
     woken: bool,
-    // So many flushes more are the kernel's threads': one has been slow.
+    // How many more flushes to leave to the kernel's threads, because one was slow.
     flushes_left: u32,
     opened: Instant,
 }
@@ -82,7 +82,7 @@ struct Device {
 }
 
 impl Device {
-    /// One that is not there: nothing is within it.
+    /// A closed device: it has no valid range.
     const CLOSED: Self = Self { size_bytes: 0, file: None };
 }
 
@@ -91,7 +91,7 @@ impl UringDevices {
     ///
     /// # Errors
     ///
-    /// If the kernel has no io_uring, or does not allow it, or is older than 5.11.
+    /// If the kernel has no io_uring, does not allow it, or is older than 5.11.
     pub fn new(files: Vec<DeviceFile>) -> io::Result<Self> {
         Ok(Self::on(Ring::new()?, files.into_iter().map(Some).collect()))
     }
@@ -126,11 +126,11 @@ impl UringDevices {
         u32::try_from(self.slots.len() - 1).expect("fewer operations than memory for them")
     }
 
-    /// Puts into the ring what there is room for.
+    /// Fills the ring as far as there is room.
     fn fill(&mut self) {
         if !self.wake_is_armed {
             let poll = opcode::PollAdd::new(Fd(self.wake.as_raw_fd()), POLL_IN).build();
-            // SAFETY: a poll has no memory of ours, and the descriptor is ours while the ring is.
+            // SAFETY: a poll references no memory of ours, and the descriptor lives as long as the ring.
             self.wake_is_armed = unsafe { self.ring.push(&poll.user_data(WOKEN)) };
         }
         while self.in_kernel < AT_ONCE
@@ -138,10 +138,10 @@ impl UringDevices {
         {
             let Some(slot) = &mut self.slots[index as usize] else { continue };
             let entry = slot.entry().user_data(u64::from(index));
-            // SAFETY: the buffer and the open file are the slot's. It is not touched, moved out or dropped before the
+            // SAFETY: the slot owns the buffer and the open file. It is not touched, moved out or dropped before the
             // completion of this entry is seen (`finish`), and `drop` waits for that or leaks it. The buffer's memory
-            // is on the heap, and does not move with the slot. That the kernel writes to it is allowed by the pointer,
-            // which was made from an exclusive reference.
+            // is on the heap, and does not move with the slot. The kernel may write to it, because the pointer was
+            // made from an exclusive reference.
             if !unsafe { self.ring.push(&entry) } {
                 self.queued.push_front(index);
                 break;
@@ -150,7 +150,7 @@ impl UringDevices {
         }
     }
 
-    /// Takes what the kernel has done, until there are `most` of it.
+    /// Collects completions from the kernel, until `done` has `most`.
     fn reap(&mut self, done: &mut Vec<IoCompletion>, most: usize) {
         while done.len() < most
             && let Some((name, result)) = self.ring.next_completion()
@@ -158,7 +158,7 @@ impl UringDevices {
             if name == WOKEN {
                 self.wake_is_armed = false;
                 self.woken = true;
-                // Back to zero, so that it can be waited for again; nothing there is as good.
+                // Reset it to zero, so that it can be waited for again. If it is already zero, that is fine.
                 let _ = rustix::io::read(&*self.wake, &mut [0; 8]);
                 continue;
             }
@@ -171,20 +171,21 @@ impl UringDevices {
         }
     }
 
-    /// What an operation has come to is known: it is done, or there is more of it to ask for.
+    /// Handles the outcome of an operation: completes it, or queues its remainder.
     fn on_outcome(&mut self, index: u32, outcome: Outcome) -> Option<IoCompletion> {
         match outcome {
             Outcome::Over(result) => self.finish(index, result),
             Outcome::Again => {
-                // What is left of it goes before what came later.
+                // The remainder goes before later operations.
                 self.queued.push_front(index);
                 None
             }
         }
     }
 
-    /// Flushes a device from this thread, if that is all there is to do or to wait for. The kernel has a flush done by a
-    /// thread of its own, and the way there and back takes a tenth of what a write to the log with its flush does.
+    /// Flushes a device on this thread, if the flush is all there is to do or to wait for. The kernel would hand the
+    /// flush to one of its own threads, and the round trip takes a tenth of the time of a write to the log with its
+    /// flush.
     fn flush_alone(&mut self, done: &mut Vec<IoCompletion>) {
         let [index] = self.queued.make_contiguous() else { return };
         let index = *index;
@@ -207,7 +208,7 @@ impl UringDevices {
         done.extend(self.on_outcome(index, outcome));
     }
 
-    /// Frees the slot, which the kernel has nothing of any more.
+    /// Frees a slot that the kernel no longer uses.
     fn finish(&mut self, index: u32, result: Result<(), IoError>) -> Option<IoCompletion> {
         let io = self.slots[index as usize].take()?.io;
         self.free.push(index);
@@ -255,7 +256,7 @@ impl Devices for UringDevices {
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            // Whoever cannot wait for a flush has something else to do.
+            // A caller that cannot wait for a flush has other work to do.
             if left.is_none_or(|left| left >= QUICK_FLUSH) {
                 self.flush_alone(done);
             }
@@ -267,16 +268,16 @@ impl Devices for UringDevices {
                 _ if done.len() > before || self.woken => Some(Duration::ZERO),
                 left => left,
             };
-            // A ring that cannot be entered will never give the buffers back: there is nothing to go on with.
+            // If the ring cannot be entered, the kernel never returns the buffers, and nothing can go on.
             assert!(self.ring.enter(left), "io_uring no longer answers");
             self.reap(done, most);
-            // What was only half done is not a reason to return: it is asked for again.
+            // A half-done operation is no reason to return: its remainder is submitted.
             let woken = std::mem::take(&mut self.woken);
             if done.len() > before || woken || left.is_some_and(|left| left.is_zero()) {
                 break;
             }
         }
-        // What took the places that have become free begins now, not at the next wait.
+        // Start the operations that take the freed entries now, not at the next wait.
         if !self.queued.is_empty() {
             self.fill();
             self.ring.enter(Some(Duration::ZERO));
@@ -286,7 +287,7 @@ impl Devices for UringDevices {
     fn waker(&self) -> Waker {
         let wake = Arc::clone(&self.wake);
         Waker::new(move || {
-            // It fails only when it is full of wake-ups.
+            // A write fails only if the counter is full of wake-ups.
             let _ = rustix::io::write(&*wake, &1_u64.to_ne_bytes());
         })
     }
@@ -313,11 +314,11 @@ impl Devices for UringDevices {
 
 impl Drop for UringDevices {
     fn drop(&mut self) {
-        // What the kernel was not asked for does not happen, nor the rest of what it did in part.
+        // Operations that were not submitted are dropped, and so are the remainders of those done in part.
         let mut done = Vec::new();
         while self.in_kernel > 0 {
             if !self.ring.enter(None) {
-                // Its buffers cannot be known to be free: they are never freed.
+                // The kernel may still use the buffers, so they are leaked.
                 std::mem::forget(std::mem::take(&mut self.slots));
                 return;
             }
@@ -336,21 +337,21 @@ impl Device {
 /// `POLLIN`.
 const POLL_IN: u32 = 1;
 
-/// The ring, and the few things that are done with it.
+/// The ring, with the few operations used here.
 struct RingHandle(IoUring);
 
 impl RingHandle {
-    /// Adds an entry to what the kernel is told of next; whether there was room.
+    /// Adds an entry to the submission ring, and returns whether there was room.
     ///
     /// # Safety
     ///
-    /// What the entry names must stay valid until its completion is taken.
+    /// Everything that the entry references must stay valid until its completion is collected.
     unsafe fn push(&mut self, entry: &squeue::Entry) -> bool {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.0.submission().push(entry) }.is_ok()
     }
 
-    /// Tells the kernel, and waits for one completion at most so long. Whether this can be tried again.
+    /// Submits the entries, and waits up to `timeout` for one completion. Returns whether the call may be repeated.
     fn enter(&mut self, timeout: Option<Duration>) -> bool {
         let result = match timeout {
             Some(timeout) if timeout.is_zero() => self.0.submit(),
@@ -360,8 +361,8 @@ impl RingHandle {
             }
             None => self.0.submit_and_wait(1),
         };
-        // The time is over, a signal came, completions have to be taken first, or memory is short: not errors of an
-        // operation, and the caller goes on and comes again.
+        // A timeout, a signal, a full completion ring, or lack of memory is no operation's error: the caller goes on
+        // and tries again.
         let passing = [Errno::TIME, Errno::INTR, Errno::BUSY, Errno::AGAIN, Errno::NOMEM];
         match result {
             Ok(_) => true,

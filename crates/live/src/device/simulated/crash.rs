@@ -1,17 +1,17 @@
-//! What a loss of power does to writes that are not safe.
+//! What a power loss does to writes that are not durable.
 
 use std::ops::AddAssign;
 
 use strewn_base::Rng;
 
-/// What became of the writes that were pending or under way when the power went.
+/// The fate of the writes that were not durable, or in flight, at a power loss.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CrashCounts {
-    /// All of them are there.
+    /// Writes kept in full.
     pub kept: u64,
-    /// Nothing of them is there.
+    /// Writes lost in full.
     pub lost: u64,
-    /// Some of their sectors are there.
+    /// Torn writes: only some of their sectors are kept.
     pub torn: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum WriteFate {
     Torn(Tear),
 }
 
-/// Which sectors of a torn write are there.
+/// Which sectors of a torn write are kept.
 pub(super) enum Tear {
     Before(u64),
     From(u64),
@@ -56,8 +56,8 @@ impl Tear {
     }
 }
 
-/// How harsh one loss of power is. Were all alike, nearly all would lose some of many writes, and those that keep all
-/// but one, or one alone, would hardly ever be seen.
+/// The severity of one power loss. If all were alike, nearly all would lose some of many writes, and cases that keep
+/// all but one, or only one, would hardly ever occur.
 pub(super) struct CrashSeverity {
     kept_of_8: u64,
     torn_of_8: u64,

@@ -1,4 +1,4 @@
-//! One simulated disk: what lies on it, and what its volatile cache would lose.
+//! One simulated disk: its contents, and the writes that its volatile cache would lose.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use super::crash::{CrashCounts, CrashSeverity, WriteFate};
 use super::medium::{Extent, Medium};
 use strewn_base::{Rng, SECTOR_BYTES};
 
-/// What happened to a disk, in order.
+/// Changes to a disk, in order.
 #[derive(Debug, Clone)]
 enum Change {
     Written { extent: Extent, durable: bool },
@@ -30,24 +30,24 @@ impl Change {
     }
 }
 
-/// A disk in memory with a volatile write cache. It holds only what was written; a clone is a snapshot and cheap.
+/// A disk in memory with a volatile write cache. It stores only written blocks; a clone is a snapshot, and cheap.
 ///
-/// What reads see is the safe state with all changes since made to it, in the order in which they were done. A loss
-/// of power makes each of those that is not safe only in part, or not at all.
+/// Reads see the durable state with all later changes applied in order. After a power loss, each change that was not
+/// durable is there in full, in part, or not at all.
 #[derive(Debug, Clone)]
 pub struct SimulatedDisk {
     size_bytes: u64,
     seen: Medium,
     safe: Medium,
-    // Since the safe state, from the first that is not safe on. A durable write behind one that is not stays here, so
-    // that the older one cannot come to lie over it.
+    // Changes since the durable state, from the first one that is not durable. A durable write after one that is not
+    // stays here, so that the older one cannot overwrite it.
     changes: VecDeque<Change>,
-    // How many changes came before those.
+    // How many changes came before `changes`.
     settled: u64,
 }
 
 impl SimulatedDisk {
-    /// A disk of `size_bytes`, whole blocks, all zeros.
+    /// Creates a disk of `size_bytes`, whole blocks, all zeros.
     ///
     /// # Panics
     ///
@@ -67,37 +67,37 @@ impl SimulatedDisk {
         }
     }
 
-    /// How many bytes it holds.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
 
-    /// What a read of whole blocks would give now, without asking the device.
+    /// Reads whole blocks as they are now, bypassing the device.
     ///
     /// # Errors
     ///
-    /// [`IoError::Unreadable`] if a sector of it is.
+    /// [`IoError::Unreadable`] if one of the sectors is unreadable.
     ///
     /// # Panics
     ///
-    /// If it is not whole blocks within the disk.
+    /// If the range is not whole blocks within the disk.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), IoError> {
         self.assert_within(offset, into.len());
         self.seen.read(offset, into)
     }
 
-    /// Puts whole blocks there, safely, without asking the device.
+    /// Writes whole blocks durably, bypassing the device.
     ///
     /// # Panics
     ///
-    /// If they are not whole blocks within the disk.
+    /// If the range is not whole blocks within the disk.
     pub fn write(&mut self, offset: u64, from: &[u8]) {
         self.assert_within(offset, from.len());
         self.write_done(offset, from, true);
     }
 
-    /// How many writes a loss of power could undo.
+    /// Returns how many writes a power loss could undo.
     #[must_use]
     pub fn pending_writes(&self) -> usize {
         self.changes.iter().filter(|change| !change.is_safe()).count()
@@ -116,12 +116,12 @@ impl SimulatedDisk {
         self.change(Change::Flipped { offset, mask });
     }
 
-    /// A block that holds something, drawn by chance.
+    /// Draws a written block at random.
     pub(super) fn draw_written_block(&self, rng: &mut Rng) -> Option<u64> {
         self.seen.written_block_near(rng.below(self.size_bytes / BLOCK_BYTES as u64))
     }
 
-    /// What a flush asked for now has to make safe: give it to [`Self::flush`].
+    /// Returns a mark of the changes that a flush submitted now must make durable, for [`Self::flush`].
     pub(super) fn flush_mark(&self) -> u64 {
         self.settled + self.changes.len() as u64
     }
@@ -134,7 +134,7 @@ impl SimulatedDisk {
         }
     }
 
-    /// The power goes, with `under_way` being written, and comes back.
+    /// Loses and restores power, with the writes `under_way` in flight.
     pub(super) fn crash<'a>(
         &mut self,
         under_way: impl Iterator<Item = (u64, &'a [u8])>,

@@ -1,4 +1,4 @@
-//! Simulated devices as any driver sees them.
+//! Simulated devices behind the interface that every driver uses.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ impl Devices for SimulatedDevices {
     type Replacement = SimulatedDisk;
 
     fn count(&self) -> u16 {
-        // The constructor saw to it that they can be counted so.
+        // The constructor has checked that the count fits.
         self.devices.len() as u16
     }
 
@@ -39,7 +39,7 @@ impl Devices for SimulatedDevices {
         self.under_way.insert((done_ns, self.submitted), under_way);
     }
 
-    /// Lets time pass: to the next completion, or by `timeout` if none comes so soon. With nothing under way and no
+    /// Advances time to the next completion, or by `timeout` if none comes before. With nothing in flight and no
     /// timeout it returns at once, where real devices would wait to be woken.
     fn wait(&mut self, timeout: Option<Duration>, done: &mut Vec<IoCompletion>) {
         let nanoseconds = |timeout: Duration| u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
@@ -63,12 +63,12 @@ impl Devices for SimulatedDevices {
         Waker::new(move || woken.store(true, Ordering::Release))
     }
 
-    /// It keeps what lies on it; what was under way does not happen.
+    /// Closes a device. The disk keeps its contents; I/Os in flight do not happen.
     fn close(&mut self, device: DeviceIndex) {
         self.abandon(device, "closed");
     }
 
-    /// The new one is sound, whatever the old one's faults were, and takes the times that the old one was given.
+    /// Replaces a device. The new one has none of the old one's faults, and keeps its latency settings.
     fn replace(&mut self, device: DeviceIndex, by: SimulatedDisk) {
         self.abandon(device, "replaced");
         let of_device = self.device_mut(device);
@@ -88,7 +88,7 @@ impl Clone for SimulatedDevices {
             faults: self.faults.clone(),
             crashes: self.crashes.clone(),
             injected: self.injected.clone(),
-            // A wake-up is for those whose waker it was.
+            // A wake-up belongs to the original, whose waker was used.
             woken: Arc::default(),
         }
     }

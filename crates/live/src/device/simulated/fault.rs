@@ -1,47 +1,48 @@
-//! Faults that are put into simulated devices, and the log of them.
+//! Faults injected into simulated devices, and the log of them.
 
 use super::super::{DeviceIndex, IoId};
 use super::crash::CrashCounts;
 
-/// How often a device does wrong by itself, each in a million of what it does.
+/// Rates of a device's spontaneous faults, in occurrences per million operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FaultRates {
-    /// A block becomes unreadable, of reads and writes done: as often one of what is read as any other written one.
+    /// A block becomes unreadable, per read or write. On a read, half of these hit a block being read; all others hit
+    /// any written block.
     pub unreadable_per_million: u32,
-    /// A bit of a block flips at rest, of reads and writes done: where, as above.
+    /// A bit of a block flips at rest, per read or write; the block is chosen as above.
     pub corrupted_per_million: u32,
-    /// A write lands elsewhere, of writes done.
+    /// A write lands elsewhere, per write.
     pub misdirected_per_million: u32,
-    /// A write is reported done and never happens, of writes done.
+    /// A write is reported done and never happens, per write.
     pub lost_per_million: u32,
-    /// Every other time up to so many writes that follow it are lost, too.
+    /// After such a loss, every other time up to this many following writes are lost too.
     pub lost_in_a_row: u32,
 }
 
-/// A fault that was put into a device.
+/// An injected fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// These bytes cannot be read until they are written again.
     Unreadable {
-        /// The first of them.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
-    /// Bits of a byte were flipped, where it lies.
+    /// Bits of a byte flipped at rest.
     Corrupted {
-        /// The byte.
+        /// Offset of the byte.
         offset: u64,
-        /// The bits.
+        /// The flipped bits.
         mask: u8,
     },
-    /// A write that was reported done landed elsewhere; what lay where it belongs still does.
+    /// A write that was reported done landed elsewhere; its target keeps its old contents.
     Misdirected {
         /// The write.
         id: IoId,
-        /// Where it belongs.
+        /// Its target.
         offset: u64,
-        /// How long it is.
+        /// Its length.
         bytes: u64,
         /// Where it landed.
         landed_at: u64,
@@ -50,26 +51,26 @@ pub enum Fault {
     LostWrite {
         /// The write.
         id: IoId,
-        /// Where it belongs.
+        /// Its target.
         offset: u64,
-        /// How long it is.
+        /// Its length.
         bytes: u64,
     },
-    /// The device no longer answers. It lost its power, so that what was not safe may be torn or lost.
+    /// The device no longer answers. It lost power, so that writes that were not durable may be torn or lost.
     Gone {
-        /// What became of the writes that were not safe.
+        /// The fate of the writes that were not durable.
         writes: CrashCounts,
     },
-    /// Writes fail for want of space from here on, or no longer do.
+    /// From here on, writes fail for lack of space, or no longer do.
     Full(bool),
-    /// The device takes so many times as long from here on.
+    /// From here on, the device takes this many times as long.
     Slow {
-        /// How many times; 1 as it should be.
+        /// The factor; 1 is normal.
         factor: u32,
     },
-    /// All devices lost their power; logged once for each.
+    /// All devices lost power; logged once for each.
     PowerLost {
-        /// What became of the writes that were not safe.
+        /// The fate of the writes that were not durable.
         writes: CrashCounts,
     },
 }
@@ -77,10 +78,10 @@ pub enum Fault {
 /// A fault with its place and time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injected {
-    /// When, in nanoseconds of the simulation.
+    /// The time, in nanoseconds of the simulation.
     pub now_ns: u64,
-    /// Where.
+    /// The device.
     pub device: DeviceIndex,
-    /// What.
+    /// The fault.
     pub fault: Fault,
 }

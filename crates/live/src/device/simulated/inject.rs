@@ -1,4 +1,4 @@
-//! How faults come about: asked for, or by a rate.
+//! Injects faults: on request, or at a rate.
 
 use super::super::{BLOCK_BYTES, DeviceIndex, Devices, Io, IoRequest};
 use super::fault::{Fault, FaultRates, Injected};
@@ -7,22 +7,22 @@ use super::{SimulatedDevices, happens};
 const BLOCK: u64 = BLOCK_BYTES as u64;
 
 impl SimulatedDevices {
-    /// Every fault so far, in the order in which they came.
+    /// Returns every fault so far, in order.
     #[must_use]
     pub fn injected(&self) -> &[Injected] {
         &self.injected
     }
 
-    /// Has a device do wrong by itself this often, from here on.
+    /// Sets the rates of a device's spontaneous faults from here on.
     pub fn set_fault_rates(&mut self, device: DeviceIndex, rates: FaultRates) {
         self.device_mut(device).rates = rates;
     }
 
-    /// Makes the sectors in which these bytes lie unreadable until each is written again.
+    /// Makes the sectors of these bytes unreadable until each is written again.
     ///
     /// # Panics
     ///
-    /// If they go beyond the device.
+    /// If they extend beyond the device.
     pub fn make_unreadable(&mut self, device: DeviceIndex, offset: u64, bytes: u64) {
         let end = offset.checked_add(bytes);
         assert!(end.is_some_and(|end| end <= self.size_bytes(device)), "beyond the device");
@@ -30,7 +30,7 @@ impl SimulatedDevices {
         self.log(device, Fault::Unreadable { offset, bytes });
     }
 
-    /// Flips the bits of `mask` in the byte at `offset`, where it lies.
+    /// Flips the bits of `mask` in the byte at `offset`, at rest.
     ///
     /// # Panics
     ///
@@ -41,31 +41,31 @@ impl SimulatedDevices {
         self.log(device, Fault::Corrupted { offset, mask });
     }
 
-    /// Has the next write that this device does land elsewhere.
+    /// Makes the device's next write land elsewhere.
     pub fn misdirect_next_write(&mut self, device: DeviceIndex) {
         self.device_mut(device).misdirect_next = true;
     }
 
-    /// Has the next write that this device does be reported done and never happen.
+    /// Makes the device report its next write as done without doing it.
     pub fn lose_next_write(&mut self, device: DeviceIndex) {
         self.device_mut(device).lose_next = 1;
     }
 
-    /// The device is gone: whatever is under way at it, and all that is asked later, comes back as
-    /// [`Gone`](super::super::IoError::Gone) with `why`. Its disk lost its power, as in [`Self::crash`].
+    /// Loses a device: I/Os in flight to it and all later ones complete as [`Gone`](super::super::IoError::Gone) with
+    /// `why`. Its disk loses power, as in [`Self::crash`].
     pub fn lose_device(&mut self, device: DeviceIndex, why: &str) {
         let writes = self.lose_power(device);
         self.abandon(device, why);
         self.log(device, Fault::Gone { writes });
     }
 
-    /// Has writes fail for want of space, all of them, or no longer.
+    /// Makes all writes fail for lack of space, or succeed again.
     pub fn set_full(&mut self, device: DeviceIndex, full: bool) {
         self.device_mut(device).full = full;
         self.log(device, Fault::Full(full));
     }
 
-    /// Has the device take `factor` times as long for what is asked from here on; 1 is as it should be.
+    /// Makes the device take `factor` times as long for later I/Os; 1 is normal.
     pub fn set_slow(&mut self, device: DeviceIndex, factor: u32) {
         self.device_mut(device).factor = factor;
         self.log(device, Fault::Slow { factor });
@@ -75,7 +75,7 @@ impl SimulatedDevices {
         self.injected.push(Injected { now_ns: self.now_ns, device, fault });
     }
 
-    /// What happens at rest, before `io` is done.
+    /// Injects the faults at rest that occur before `io` is done.
     pub(super) fn decay(&mut self, io: &Io) {
         let rates = self.devices[usize::from(io.device.0)].rates;
         if io.extent().is_none() {
@@ -95,7 +95,7 @@ impl SimulatedDevices {
         }
     }
 
-    /// Where a write lands; nowhere, if it is lost.
+    /// Returns where a write lands, or `None` if it is lost.
     pub(super) fn divert(&mut self, io: &Io, offset: u64) -> Option<u64> {
         let (id, bytes) = (io.id, io.extent().map_or(0, |(_, bytes)| bytes));
         let device = &mut self.devices[usize::from(io.device.0)];
@@ -110,10 +110,10 @@ impl SimulatedDevices {
             self.log(io.device, Fault::LostWrite { id, offset, bytes });
             return None;
         }
-        // Where it fills the device it can land nowhere else.
+        // A write that fills the device cannot land elsewhere.
         let misdirected = places > 0 && std::mem::take(&mut device.misdirect_next);
         if misdirected || (places > 0 && happens(&mut self.faults, rates.misdirected_per_million)) {
-            // One of the other places: those from the right one on count one more.
+            // Draw one of the other places: skip the correct one.
             let place = self.faults.below(places);
             let landed_at = (place + u64::from(place >= offset / BLOCK)) * BLOCK;
             self.log(io.device, Fault::Misdirected { id, offset, bytes, landed_at });
@@ -122,7 +122,7 @@ impl SimulatedDevices {
         Some(offset)
     }
 
-    /// A block of what is read, as often as any other that was written.
+    /// Draws a block that `io` reads or, just as often, any written block.
     fn draw_block(&mut self, io: &Io) -> Option<u64> {
         if let IoRequest::Read { offset, into } = &io.request
             && self.faults.below(2) == 0

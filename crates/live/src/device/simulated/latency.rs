@@ -1,31 +1,31 @@
-//! How long a simulated device takes.
+//! Service times of simulated devices.
 
 use super::super::IoRequest;
 use strewn_base::Rng;
 
-/// The service times of a device, in nanoseconds of the simulation.
+/// The service times of a device, in simulated nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Latency {
-    /// A read, before its blocks.
+    /// Base time of a read, without its blocks.
     pub read_ns: u64,
-    /// A write into the cache, before its blocks.
+    /// Base time of a write into the cache, without its blocks.
     pub write_ns: u64,
-    /// A durable write, before its blocks.
+    /// Base time of a durable write, without its blocks.
     pub durable_ns: u64,
-    /// A flush.
+    /// Time of a flush.
     pub flush_ns: u64,
-    /// Each block of a read or write.
+    /// Time per block of a read or write.
     pub block_ns: u64,
-    /// From nothing to this is added by chance, evenly.
+    /// Largest random addition, uniformly distributed from 0.
     pub jitter_ns: u64,
-    /// One in so many takes ten times as long; none if zero.
+    /// One in this many takes ten times as long; none if zero.
     pub slow_one_in: u32,
-    /// How many the device works on at once, at least one; the others wait in the order they came.
+    /// Operations served at a time, at least one; the others wait in order of arrival.
     pub at_once: u16,
 }
 
 impl Latency {
-    /// About a disk of 7,200 revolutions a minute that sorts its queue.
+    /// Approximates a disk of 7,200 revolutions per minute that sorts its queue.
     pub const DISK: Self = Self {
         read_ns: 4_000_000,
         write_ns: 100_000,
@@ -37,7 +37,7 @@ impl Latency {
         at_once: 4,
     };
 
-    /// Completions in any order whatever: all are worked on at once, and chance decides.
+    /// Completes in arbitrary order: all operations are served at once, with random times.
     pub const ANY_ORDER: Self = Self {
         read_ns: 0,
         write_ns: 0,
@@ -57,16 +57,16 @@ impl Latency {
             IoRequest::Flush => (self.flush_ns, 0),
         };
         let mean = base + self.block_ns * blocks as u64 + rng.below(self.jitter_ns + 1);
-        // Never nothing: time goes on with every completion.
+        // At least 1 ns: time advances with every completion.
         let slow = self.slow_one_in > 0 && rng.below(u64::from(self.slow_one_in)) == 0;
         (if slow { mean * 10 } else { mean }).max(1)
     }
 }
 
-/// When the places that a device works at are free.
+/// When the places where a device serves operations become free.
 #[derive(Debug, Clone)]
 pub(super) struct ServiceSlots {
-    // Only those in use: the first to be free is found by looking at all, and few are.
+    // Only the busy places. There are few, so a linear search finds the first to become free.
     busy_until_ns: Vec<u64>,
 }
 
@@ -75,7 +75,7 @@ impl ServiceSlots {
         Self { busy_until_ns: Vec::new() }
     }
 
-    /// When something is done that comes now and takes `service_ns`.
+    /// Returns when an operation completes that arrives now and takes `service_ns`.
     pub(super) fn occupy(&mut self, at_once: u16, now_ns: u64, service_ns: u64) -> u64 {
         self.busy_until_ns.retain(|until| *until > now_ns);
         if self.busy_until_ns.len() < usize::from(at_once.max(1)) {
@@ -92,7 +92,7 @@ impl ServiceSlots {
         self.busy_until_ns[first]
     }
 
-    /// Nothing is worked on any more.
+    /// Frees all places.
     pub(super) fn clear(&mut self) {
         self.busy_until_ns.clear();
     }

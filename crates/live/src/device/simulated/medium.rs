@@ -1,4 +1,4 @@
-//! What lies on a simulated disk: bytes, and sectors that cannot be read.
+//! The contents of a simulated disk: bytes, and unreadable sectors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,14 +8,14 @@ use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 
 use super::super::{BLOCK_BYTES, IoError};
 
-/// A sector is what a power loss leaves whole.
+/// A power loss keeps sectors whole.
 const SECTOR: usize = SECTOR_BYTES as usize;
 
 pub(super) type Page = [u8; BLOCK_BYTES];
 
 static ZEROS: Page = [0; BLOCK_BYTES];
 
-/// The blocks of a write, shared by all that hold them.
+/// The blocks of a write, shared by everything that references them.
 #[derive(Debug, Clone)]
 pub(super) struct Extent {
     pub(super) first_block: u64,
@@ -23,7 +23,7 @@ pub(super) struct Extent {
 }
 
 impl Extent {
-    /// The blocks of `bytes`, which are whole ones, from byte `offset` on.
+    /// Creates the extent of `bytes`, which are whole blocks, at byte `offset`.
     pub(super) fn new(offset: u64, bytes: &[u8]) -> Self {
         let (pages, rest) = bytes.as_chunks::<BLOCK_BYTES>();
         assert!(rest.is_empty() && offset.is_multiple_of(BLOCK_BYTES as u64), "whole blocks");
@@ -40,10 +40,10 @@ impl Extent {
     }
 }
 
-/// Sparse bytes; what was never written reads as zeros. A clone shares its pages until they are written.
+/// Sparse bytes; unwritten ones read as zeros. A clone shares its pages until they are written.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Medium {
-    // In order, so that a block can be drawn from those written the same way in every run.
+    // Ordered, so that drawing a written block gives the same result in every run.
     pages: BTreeMap<u64, Arc<Page>>,
     unreadable: BTreeSet<u64>,
 }
@@ -73,7 +73,7 @@ impl Medium {
         self.make_readable(first..first + extent.sectors());
     }
 
-    /// Writes those sectors of `extent`, counted from its beginning, that `kept` says.
+    /// Writes those sectors of `extent`, counted from its beginning, that `kept` selects.
     pub(super) fn write_sectors(&mut self, extent: &Extent, mut kept: impl FnMut(u64) -> bool) {
         for (index, (block, page)) in (0..).zip(extent.blocks()) {
             for sector in 0..BLOCK_SECTORS {
@@ -96,7 +96,7 @@ impl Medium {
         self.unreadable.extend(sectors);
     }
 
-    /// The first block from `block` on that was ever written, or else the first of all.
+    /// Returns the first written block from `block` on, or else the first of all.
     pub(super) fn written_block_near(&self, block: u64) -> Option<u64> {
         let beyond = self.pages.range(block..).next();
         beyond.or_else(|| self.pages.iter().next()).map(|(block, _)| *block)

@@ -1,7 +1,7 @@
-//! Devices in memory that fail as they are told to: deterministic, without threads, with a time of their own.
+//! Devices in memory that fail on command: deterministic, without threads, with their own clock.
 //!
-//! Everything replays from the seed: when each operation is done, which faults come, and what a loss of power leaves.
-//! A driver either uses them as any [`Devices`], or goes step by step and looks in between:
+//! Everything repeats from the seed: when each operation completes, which faults occur, and what a power loss leaves.
+//! A driver either uses them as any [`Devices`], or goes step by step and inspects them in between:
 //!
 //! ```
 //! use strewn_live::device::{Buffer, DeviceIndex, Devices, Io, IoId, IoRequest, SimulatedDevices};
@@ -21,7 +21,7 @@
 //! # Ok::<(), strewn_live::device::IoError>(())
 //! ```
 //!
-//! What an operation does, it does at the moment at which it is done: a read sees the writes that were done before it.
+//! An operation takes effect at the moment of its completion: a read sees the writes that completed before it.
 
 mod crash;
 mod disk;
@@ -44,7 +44,7 @@ pub use fault::{Fault, FaultRates, Injected};
 pub use latency::Latency;
 use latency::ServiceSlots;
 
-/// What is known of one device.
+/// The state of one device.
 #[derive(Debug, Clone)]
 struct Device {
     disk: SimulatedDisk,
@@ -54,10 +54,10 @@ struct Device {
     rates: FaultRates,
     full: bool,
     gone: Option<String>,
-    // Counts the times that it was lost, closed or replaced: what was asked of it before comes to nothing.
+    // Incremented whenever the device is lost, closed or replaced: operations submitted before are void.
     generation: u32,
     misdirect_next: bool,
-    /// How many of the next writes are lost.
+    /// How many of the next writes to lose.
     lose_next: u64,
 }
 
@@ -78,19 +78,19 @@ impl Device {
     }
 }
 
-/// An operation that a device was asked for and has not done.
+/// An operation that was submitted and is not complete.
 #[derive(Debug, Clone)]
 struct UnderWay {
     io: Io,
     generation: u32,
-    // What a flush makes safe.
+    // The changes that a flush makes durable.
     flush_mark: u64,
 }
 
-/// When an operation is done, and which it was: one after the other at the same time.
+/// When an operation completes, and its number, which orders simultaneous completions.
 type Turn = (u64, u64);
 
-/// A set of devices in memory, which fail as they are told to. A clone goes on by itself, and alike.
+/// A set of devices in memory that fail on command. A clone is independent, and behaves identically.
 #[derive(Debug)]
 pub struct SimulatedDevices {
     devices: Vec<Device>,
@@ -105,11 +105,11 @@ pub struct SimulatedDevices {
 }
 
 impl SimulatedDevices {
-    /// Devices with these disks, and everything drawn from `seed`.
+    /// Creates devices with these disks; all random draws come from `seed`.
     ///
     /// # Panics
     ///
-    /// If there are more than `u16` counts.
+    /// If there are more than `u16` can count.
     #[must_use]
     pub fn new(seed: u64, disks: Vec<SimulatedDisk>) -> Self {
         assert!(disks.len() <= usize::from(u16::MAX), "{} devices", disks.len());
@@ -126,69 +126,70 @@ impl SimulatedDevices {
         }
     }
 
-    /// `count` devices of `size_bytes` zeros each.
+    /// Creates `count` devices of `size_bytes` zeros each.
     #[must_use]
     pub fn zeroed(seed: u64, count: u16, size_bytes: u64) -> Self {
         Self::new(seed, vec![SimulatedDisk::zeroed(size_bytes); usize::from(count)])
     }
 
-    /// What lies on a device.
+    /// Returns the disk of a device.
     #[must_use]
     pub fn disk(&self, device: DeviceIndex) -> &SimulatedDisk {
         &self.devices[usize::from(device.0)].disk
     }
 
-    /// What lies on a device, to be prepared or damaged behind its back.
+    /// Returns the disk of a device, to prepare it or damage it behind the device's back.
     pub fn disk_mut(&mut self, device: DeviceIndex) -> &mut SimulatedDisk {
         &mut self.device_mut(device).disk
     }
 
-    /// The disks of all devices, as they are: for another run, or to be kept.
+    /// Returns copies of all devices' disks, to use in another run or to keep.
     #[must_use]
     pub fn disks(&self) -> Vec<SimulatedDisk> {
         self.devices.iter().map(|device| device.disk.clone()).collect()
     }
 
-    /// Has a device take other times, for what is asked from here on. It is [`Latency::DISK`] until then.
+    /// Sets the latency of a device's later operations. It is [`Latency::DISK`] until then.
     pub fn set_latency(&mut self, device: DeviceIndex, latency: Latency) {
         self.device_mut(device).latency = latency;
     }
 
-    /// What is under way, as it will be done if nothing is done to it.
+    /// Returns the operations in flight, in the order in which they will complete.
     pub fn under_way(&self) -> impl Iterator<Item = &Io> {
         self.under_way.values().map(|under_way| &under_way.io)
     }
 
-    /// When the next is done; nothing if nothing is under way.
+    /// Returns when the next operation completes, or `None` if nothing is in flight.
     #[must_use]
     pub fn next_ns(&self) -> Option<u64> {
         self.under_way.keys().next().map(|(at_ns, _)| *at_ns)
     }
 
-    /// Lets time pass to `now_ns`, unless it is later already. Nothing is done by it: what is due comes with the next
-    /// [`Self::step`].
+    /// Advances time to `now_ns`, unless it is already later. Nothing completes by that: due operations complete with
+    /// the next [`Self::step`].
     pub fn advance_to(&mut self, now_ns: u64) {
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    /// Lets time pass to the next completion, and does it; nothing if nothing is under way.
+    /// Advances time to the next completion, and performs it; returns `None` if nothing is in flight.
     pub fn step(&mut self) -> Option<IoCompletion> {
         let (turn, under_way) = self.under_way.pop_first()?;
         self.advance_to(turn.0);
         Some(self.finish(under_way))
     }
 
-    /// Does this one now, before all others; nothing if it is not under way.
+    /// Completes this operation now, before all others; returns `None` if it is not in flight.
     pub fn complete(&mut self, id: IoId) -> Option<IoCompletion> {
         let turn = *self.under_way.iter().find(|(_, under_way)| under_way.io.id == id)?.0;
         let under_way = self.under_way.remove(&turn)?;
         Some(self.finish(under_way))
     }
 
-    /// The power goes and comes back: what is under way is gone, without a word of what became of it, and each write
-    /// that was under way, or done and not safe, is there, or not, or some of its sectors are.
+    /// Loses and restores power. Operations in flight vanish without completion. Each write that was in flight, or
+    /// complete but not durable, is kept, lost or torn.
     ///
-    /// What was durable or done before a flush that is done is there. Devices that were lost, full or slow still are.
+    /// Durable writes, and writes complete before a completed flush, are kept. Devices that were lost, full or slow
+    /// stay so.
     pub fn crash(&mut self) -> CrashCounts {
         let mut counts = CrashCounts::default();
         for index in 0..self.count() {
@@ -210,7 +211,7 @@ impl SimulatedDevices {
         let of_device = &mut self.devices[usize::from(device.0)];
         let generation = of_device.generation;
         let writes = self.under_way.values().filter_map(|under_way| match &under_way.io.request {
-            // On a full device it would have failed, and one that was lost or replaced is no longer asked.
+            // On a full device the write would have failed, and a lost or replaced device gets no writes.
             IoRequest::Write { offset, from, .. }
                 if under_way.io.device == device
                     && under_way.generation == generation
@@ -224,7 +225,7 @@ impl SimulatedDevices {
         of_device.disk.crash(writes, &mut self.crashes)
     }
 
-    /// Whatever is under way at the device comes back as gone, from now on.
+    /// Makes the device's operations in flight complete as gone, from now on.
     fn abandon(&mut self, device: DeviceIndex, why: &str) {
         let now_ns = self.now_ns;
         let of_device = self.device_mut(device);
@@ -284,12 +285,13 @@ impl SimulatedDevices {
     }
 }
 
-/// The stream of a seed for one purpose, so that another draw for a fault leaves the service times alone.
+/// Returns the random stream of a seed for one purpose, so that an extra draw for a fault does not change service
+/// times.
 fn stream(seed: u64, purpose: u64) -> Rng {
     Rng::new(seed.wrapping_add(purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
-/// Whether something happens this often. A rate of zero draws nothing, and so changes no other draw.
+/// Draws whether an event of this rate occurs. A rate of zero draws nothing, and so changes no other draw.
 fn happens(rng: &mut Rng, per_million: u32) -> bool {
     rng.chance(per_million.into(), 1_000_000)
 }

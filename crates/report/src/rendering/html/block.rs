@@ -1,4 +1,4 @@
-//! What a section of the report is made of, for the template to write as HTML.
+//! The blocks of a section of the report, which the template writes as HTML.
 
 use crate::data::layout_map::LayoutMap;
 use crate::data::results::Results;
@@ -16,7 +16,7 @@ pub(super) struct Section {
     pub(super) blocks: Vec<Block>,
 }
 
-/// What stands in a section, one below the other. Texts are plain: the template escapes them.
+/// The contents of a section, from top to bottom. Texts are plain: the template escapes them.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(super) enum Block {
@@ -31,18 +31,18 @@ pub(super) enum Block {
     Chart {
         id: &'static str,
         svg: String,
-        /// Whether its figures are in rows, for the keyboard.
+        /// Whether its figures are arranged in rows, for the keyboard.
         has_rows: bool,
     },
     Table(LaidOutTable),
-    /// What a quick run made smaller.
+    /// What a quick run scaled down.
     Scale {
         divisor: u32,
         changes: Vec<String>,
     },
-    /// The map spindle by spindle, which the script draws.
+    /// The map by spindle, which the script draws.
     Map(SpindleMap),
-    /// A text as it is, folded away.
+    /// A text shown verbatim, folded away.
     Source {
         summary: &'static str,
         text: String,
@@ -66,7 +66,7 @@ pub(super) struct MapOfArray {
     pub(super) name: String,
     /// Whether its free space is known.
     pub(super) has_free_space: bool,
-    /// Whether one picture stands for all segments.
+    /// Whether one picture represents all segments.
     pub(super) never_moves: bool,
 }
 
@@ -79,14 +79,14 @@ impl Block {
         Self::Note { text: text.into() }
     }
 
-    /// A chart in the page's colours; none if the results have nothing for it.
+    /// Returns a chart in the page's colours; none if the results have nothing for it.
     pub(super) fn chart(
         results: &Results,
         map: Option<&LayoutMap>,
         chart: ResultsChart,
         has_rows: bool,
     ) -> Result<Option<Self>, ChartError> {
-        // A plot of the same height however many rows its legend has.
+        // Keeps the plot at the same height, however many rows its legend has.
         let more_px =
             22 * u32::try_from(results.arrays.len().saturating_sub(2)).unwrap_or_default();
         let size = ChartSize { width_px: 960, height_px: (480 + more_px).min(4000) };

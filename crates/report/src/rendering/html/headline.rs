@@ -5,14 +5,14 @@ use crate::data::results::{ArrayResults, LayoutKind, Results};
 use crate::data::segment::Segment;
 use crate::rendering::axis::grouped;
 
-/// Which run it is.
+/// Identifies the run.
 pub(super) fn run_line(results: &Results) -> String {
     let Results { scenario, seed, strewn, host_ops, .. } = results;
     let operations = grouped(*host_ops as f64, false);
     format!("Strewn {strewn}: {scenario}, seed {seed}, {operations} host operations")
 }
 
-/// The run in a sentence: how the write-anywhere array fares beside the one in place, or how each array fares.
+/// Summarizes the run in a sentence: the write-anywhere array beside the in-place one, or each array on its own.
 pub(super) fn headline(results: &Results) -> String {
     let is = |kind: LayoutKind| {
         move |array: &&ArrayResults| array.layout == kind && !array.segments.is_empty()
@@ -62,7 +62,7 @@ pub(super) fn headline(results: &Results) -> String {
     if all.is_empty() { results.scenario.clone() } else { all.join("; ") }
 }
 
-/// Of many arrays, which lost most and which least; none if no array has two segments.
+/// Returns which of many arrays lost most and which lost least; none if no array has two segments.
 fn range_of_changes(results: &Results) -> Option<String> {
     let change = |array: &ArrayResults| {
         let (first, last) = ends(array)?;
@@ -80,17 +80,17 @@ fn range_of_changes(results: &Results) -> Option<String> {
     ))
 }
 
-/// The first and the last segment; none if there is none.
+/// Returns the first and the last segment; none if there are no segments.
 pub(super) fn ends(array: &ArrayResults) -> Option<(&Segment, &Segment)> {
     array.segments.first().zip(array.segments.last())
 }
 
-/// A change in percent with its sign, as words have it.
+/// Formats a change in percent with its sign, for use in a sentence.
 pub(super) fn percent_change(percent: f64) -> String {
     signed(percent, 1).replace('-', "\u{2212}")
 }
 
-/// A figure without decimals, with a comma every three digits.
+/// Formats a figure without decimals, with a comma every three digits.
 pub(super) fn whole(figure: f64) -> String {
     grouped(figure, false)
 }

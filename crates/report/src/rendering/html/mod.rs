@@ -1,7 +1,7 @@
-//! `report.html`: everything about a run in one file that is opened from disk and asks nothing of a network.
+//! `report.html`: everything about a run in one file, which opens from disk and needs no network.
 //!
-//! The same results give the same bytes: what differs from run to run, the wall time, is not in it. Sections are lists of
-//! [blocks](block), without markup; `report.html` beside this file has all markup, and escapes all that is put in.
+//! The same results give the same bytes: the wall time, which differs from run to run, is left out. Sections are lists
+//! of [blocks](block) without markup. `report.html` beside this file has all markup, and escapes everything inserted.
 
 mod block;
 mod headline;

@@ -15,12 +15,12 @@ const TEMPLATE: &str = include_str!("report.html");
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
 
-/// Longer maps, bytes of JSON, lose columns, so that the page opens at once.
+/// A map with more bytes of JSON than this loses columns, so that the page opens at once.
 const LONGEST_MAP_BYTES: usize = 1_200_000;
 /// Fewer columns would show nothing.
 const FEWEST_COLUMNS: u32 = 128;
 
-/// What a report is made from.
+/// The sources of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
     /// The results.
@@ -52,7 +52,7 @@ impl From<minijinja::Error> for ReportError {
 }
 
 impl Report<'_> {
-    /// The text of `report.html`.
+    /// Returns the text of `report.html`.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Report<'_> {
             None => "The same scenario, seed and version give the same figures on any machine.",
             Some(_) => "Real time and real spindles: no two runs give the same figures.",
         };
-        // Real spindles are no shortfall: they have a style of their own.
+        // Real spindles are not a shortfall: they have a style of their own.
         let real_spindles: Vec<String> =
             results.real_spindles.iter().flat_map(RealSpindles::sentences).collect();
         let environment = environment();
@@ -81,7 +81,7 @@ impl Report<'_> {
             schema => results.schema,
             seed => results.seed,
             repeatable,
-            // Without what differs from run to run.
+            // Leaves out what differs from run to run.
             results => within_script(&results.without_wall_time().to_json_string()?),
             layout_map => within_script(map.as_deref().unwrap_or("null")),
             script => SCRIPT,
@@ -89,7 +89,7 @@ impl Report<'_> {
     }
 }
 
-/// A template engine that escapes whatever is not declared safe, and knows no undefined names.
+/// Returns a template engine that escapes whatever is not declared safe, and refuses undefined names.
 fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -102,14 +102,14 @@ fn environment() -> Environment<'static> {
     environment
 }
 
-/// The style sheet with the colours of both themes.
+/// Returns the style sheet with the colours of both themes.
 fn style() -> String {
     STYLE
         .replace("{{light}}", &page_variables(Theme::Light))
         .replace("{{dark}}", &page_variables(Theme::Dark))
 }
 
-/// The text of the map, with as many columns as fit.
+/// Returns the text of the map, with as many columns as fit.
 fn map_text(map: &LayoutMap) -> Result<String, ResultsError> {
     let text = map.to_json_string()?;
     let columns = map.arrays.iter().map(|array| array.columns).max().unwrap_or_default();
@@ -119,7 +119,7 @@ fn map_text(map: &LayoutMap) -> Result<String, ResultsError> {
     map_text(&map.halved())
 }
 
-/// JSON that cannot end the script element that it is in: `<` is written by its number, which is the same string.
+/// Returns JSON that cannot end its script element: `<` is written as an escape, which is the same string.
 fn within_script(json: &str) -> String {
     json.trim_end()
         .replace('<', "\\u003c")

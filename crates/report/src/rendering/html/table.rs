@@ -1,4 +1,4 @@
-//! Tables of the report, whose figures say where in the results they come from.
+//! Tables of the report. Each figure carries its place in the results.
 
 use crate::data::number::fixed;
 use crate::rendering::axis::with_commas;
@@ -9,35 +9,35 @@ use serde::Serialize;
 #[derive(Clone, Default, Serialize)]
 pub(super) struct Cell {
     text: String,
-    /// Where a figure stands in `results.json`.
+    /// The place of a figure in `results.json`.
     source: Option<Source>,
-    /// Corners of a line in a box of 120 by 24, in place of text.
+    /// The corners of a line in a box of 120 by 24, in place of text.
     sparkline: Option<String>,
     class: &'static str,
 }
 
-/// A figure of `results.json`, which the page can check itself against.
+/// A figure of `results.json`, against which the page can check itself.
 #[derive(Clone, Serialize)]
 struct Source {
-    /// Keys and positions with slashes between.
+    /// Keys and positions separated by slashes.
     path: String,
     /// The figure with all its digits.
     value: String,
 }
 
 impl Cell {
-    /// A figure of the results with so many decimals; `path` is where it stands in `results.json`, keys and positions
-    /// with slashes between.
+    /// Creates a figure of the results with this many decimals. `path` is its place in `results.json`: keys and
+    /// positions separated by slashes.
     pub(super) fn figure(value: f64, decimals: usize, path: String) -> Self {
         Self::figure_in_words(value, &fixed(value, decimals), path)
     }
 
-    /// A figure of the results that these words say.
+    /// Creates a figure of the results that is shown as `words`.
     pub(super) fn figure_in_words(value: f64, words: &str, path: String) -> Self {
         Self { source: Some(Source { path, value: value.to_string() }), ..Self::number(words) }
     }
 
-    /// The same of a figure that may be missing.
+    /// Creates a figure as [`figure`](Self::figure) does, or an empty cell if it is missing.
     pub(super) fn optional(value: Option<f64>, decimals: usize, path: String) -> Self {
         match value {
             Some(value) => Self::figure(value, decimals, path),
@@ -45,19 +45,19 @@ impl Cell {
         }
     }
 
-    /// A number that was worked out from the results.
+    /// Creates a number that was computed from the results.
     pub(super) fn number(text: impl AsRef<str>) -> Self {
         Self { text: grouped(text.as_ref()), ..Self::default() }
     }
 
-    /// Words.
+    /// Creates a cell of words.
     pub(super) fn words(text: impl Into<String>) -> Self {
         let text = text.into();
         let class = if text.len() <= LONGEST_SHORT { "words short" } else { "words" };
         Self { text, class, ..Self::default() }
     }
 
-    /// A line through these corners.
+    /// Creates a line through these corners.
     pub(super) fn sparkline(corners: String) -> Self {
         Self { sparkline: Some(corners), class: "words", ..Self::default() }
     }
@@ -71,10 +71,10 @@ impl Cell {
     }
 }
 
-/// Words of as many bytes are not broken into lines.
+/// Words of up to this many bytes are not broken into lines.
 const LONGEST_SHORT: usize = 24;
 
-/// A number with a minus sign that is one, and a comma every three digits of its whole part.
+/// Formats a number with a true minus sign, and a comma every three digits of its whole part.
 fn grouped(text: &str) -> String {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("\u{2212}", digits),
@@ -87,7 +87,7 @@ fn grouped(text: &str) -> String {
     format!("{sign}{}{rest}", with_commas(whole))
 }
 
-/// A table: caption, headers, rows of which the first cell names the row. A column in which no row has anything is left out.
+/// A table: caption, headers, and rows whose first cell names the row. A column without any entry is left out.
 pub(super) struct Table<'a> {
     pub(super) caption: &'a str,
     pub(super) headers: &'a [&'a str],

@@ -1,4 +1,4 @@
-//! What the arrays did: charts, and the spindles' figures in the first segment and the last.
+//! The behaviour of the arrays: charts, and figures of the spindles in the first segment and the last.
 
 use crate::data::results::Results;
 use crate::data::segment::Segment;
@@ -6,7 +6,7 @@ use crate::rendering::html::block::Block;
 use crate::rendering::html::headline::ends;
 use crate::rendering::html::table::{Cell, Table};
 
-/// Span, queue and service time of the spindles, which the account leaves out if the controller is the limit.
+/// Returns span, queue and service time of the spindles, which the account leaves out if the controller is the limit.
 pub(super) fn spindles(results: &Results) -> Block {
     let rows = results.arrays.iter().enumerate().filter_map(|(position, array)| {
         let (first, last) = ends(array)?;

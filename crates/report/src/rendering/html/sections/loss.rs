@@ -1,4 +1,4 @@
-//! Where each array's loss of IOPS came from.
+//! The causes of each array's loss of IOPS.
 
 use crate::analysis::loss::losses;
 use crate::data::loss::{Loss, LossPart};
@@ -7,7 +7,7 @@ use crate::data::results::Results;
 use crate::rendering::html::block::Block;
 use crate::rendering::html::table::{Cell, Table};
 
-/// The account: what it is, and a table an array. Empty if no array lost IOPS.
+/// Returns the account: an explanation, and one table per array. Empty if no array lost IOPS.
 pub(super) fn account(results: &Results) -> Vec<Block> {
     let losses = losses(results);
     if !losses.iter().any(Loss::is_notable) {

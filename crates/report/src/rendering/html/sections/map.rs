@@ -5,13 +5,13 @@ use crate::rendering::html::block::{Block, MapOfArray, SpindleMap};
 use crate::rendering::map_chart::{DOUBLINGS_PER_COLOUR, FARTHEST, shown};
 use crate::rendering::theme::MAP_COLOURS;
 
-/// None if the map has no snapshot.
+/// Returns the last segment of the map; none if the map has no snapshot.
 pub(super) fn last_segment(map: &LayoutMap) -> Option<u32> {
     let snapshots = map.arrays.iter().flat_map(|array| &array.snapshots);
     snapshots.flat_map(|at| &at.after_segments).max().copied()
 }
 
-/// The map spindle by spindle, for the script to draw.
+/// Returns the map by spindle, for the script to draw.
 pub(super) fn by_spindle(map: &LayoutMap, last_segment: u32) -> Block {
     let part = shown(map.arrays.iter().map(ArrayMap::span).fold(0.0, f64::max));
     let array = |array: &ArrayMap| MapOfArray {

@@ -1,4 +1,4 @@
-//! What stands in a report, section by section.
+//! The sections of a report.
 
 mod behaviour;
 mod failures;
@@ -16,7 +16,7 @@ use crate::rendering::chart::ChartError;
 use crate::rendering::html::block::{Block, Section};
 use crate::rendering::results_chart::ResultsChart;
 
-/// The sections that these results have something for.
+/// Returns the sections for which these results have something to show.
 pub(super) fn all(
     results: &Results,
     map: Option<&LayoutMap>,

@@ -1,4 +1,4 @@
-//! What has to be bought, and what it gives.
+//! The spindles to be bought, and what they deliver.
 
 use crate::data::overhead::OverheadRow;
 use crate::data::results::Results;

@@ -20,7 +20,7 @@ pub(super) fn segments(results: &Results) -> Vec<Block> {
     blocks
 }
 
-/// What the host saw of an array, and what the array did, segment by segment: in two tables, each of which fits a page.
+/// Returns two tables by segment, each of which fits a page: the host's measurements of an array, and the array's own.
 fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [Block; 2] {
     let what = match &results.real_spindles {
         Some(_) => format!("{}, {}", array.layout.as_str(), array.working_spindles()),
@@ -88,7 +88,7 @@ fn host_row(results: &Results, position: usize, number: usize, segment: &Segment
         });
         found.unwrap_or_else(|| Cell::number(""))
     };
-    // All of a run of real spindles is measured, as stands above.
+    // In a run on real spindles everything is measured, which the page says above.
     let origin = match results.origin(array, segment.index) {
         Origin::Measured => "",
         origin => origin.as_str(),

@@ -1,4 +1,4 @@
-//! The summary: what was run, how it began and how it ended.
+//! The summary: what was run, its beginning and its end.
 
 use crate::analysis::loss;
 use crate::data::comparison::Metric;
@@ -11,7 +11,7 @@ use crate::rendering::html::block::Block;
 use crate::rendering::html::headline::{ends, percent_change, whole};
 use crate::rendering::html::table::{Cell, Table};
 
-/// What the first and the last segment are called. Real spindles may have been used before the first segment.
+/// The names of the first and the last segment. Real spindles may have been used before the first segment.
 struct Ends {
     first: &'static str,
     last: &'static str,
@@ -78,7 +78,7 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
     blocks
 }
 
-/// The workload and the arrays, as far as the results say.
+/// Describes the workload and the arrays, as far as the results say.
 fn what_was_run(results: &Results) -> Vec<Block> {
     let mut blocks = Vec::new();
     if let Some(load) = results.load_words() {
@@ -122,13 +122,13 @@ fn what_was_run(results: &Results) -> Vec<Block> {
     blocks
 }
 
-/// How much of what was looked up in a segment the cache had.
+/// Returns the share of lookups in a segment that the cache answered.
 fn hits(position: usize, array: &ArrayResults, segment: usize) -> Cell {
     let percent = array.segments.get(segment).map(|segment| segment.cache.hit_percent);
     Cell::optional(percent, 1, format!("arrays/{position}/segments/{segment}/cache/hit_percent"))
 }
 
-/// How an array's IOPS changed, and why if they fell; none with fewer than two segments.
+/// Describes how an array's IOPS changed, and why if they fell; none if there are fewer than two segments.
 fn change_in_words(results: &Results, array: &ArrayResults) -> Option<String> {
     let (first, last) = ends(array)?;
     if first.index == last.index || first.iops <= 0.0 {
@@ -145,7 +145,7 @@ fn change_in_words(results: &Results, array: &ArrayResults) -> Option<String> {
         percent_change(percent)
     );
     match loss::loss(results, array) {
-        // Results that do not tell commands apart.
+        // The results do not tell commands apart.
         None if results.real_spindles.is_none() => None,
         _ if percent >= 0.0 => Some(format!("{change}: nothing was lost.")),
         Some(loss) if loss.is_notable() => Some(format!("{change}. {}", causes_in_words(&loss))),
@@ -171,7 +171,7 @@ fn causes_in_words(loss: &Loss) -> String {
         };
         parts.iter().map(words).collect::<Vec<_>>().join(", ")
     };
-    // Causes can add up to more than the loss, if others made up for part of it.
+    // The causes can exceed the loss, if others made up for part of it.
     let given_back = match listed(-1.0) {
         none if none.is_empty() => none,
         parts => format!("; given back: {parts}"),
@@ -203,7 +203,7 @@ fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Opti
     ])
 }
 
-/// IOPS by segment as the corners of a line the height of a word, from zero.
+/// Returns IOPS by segment as the corners of a line the height of a word, from zero.
 fn sparkline(array: &ArrayResults) -> String {
     let highest = array.segments.iter().map(|segment| segment.iops).fold(0.0, f64::max);
     let step = 116.0 / (array.segments.len().max(2) - 1) as f64;
