@@ -53,10 +53,13 @@ pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
         silent_faults,
         snapshots,
         ios,
+        beyond_parity,
+        refused,
+        logs_refused,
         ..
     } = sum;
     text += &format!(
-        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, spindles {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {snapshots} snapshots\n"
+        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, spindles {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {snapshots} snapshots; beyond parity {beyond_parity} blocks read, {refused} refused, none wrong; {logs_refused} starts refused without the log\n"
     );
     terminal::print(&text)?;
     match failures.len() {

@@ -159,6 +159,9 @@ impl fmt::Display for Inconsistency {
                 write!(formatter, "device {}, block {block}: label: {why}", device.0)
             }
             Self::NoSuperblock => formatter.write_str("no spindle has a superblock that is whole"),
+            Self::NoInitializationMap => {
+                formatter.write_str("no spindle has an initialization map that is whole")
+            }
             Self::Superblock { spindle, why } => {
                 write!(formatter, "spindle {}: superblock: {why}", spindle.0)
             }

@@ -123,7 +123,13 @@ fn change(
 fn list(arguments: &ListArguments) -> Result<Ending, Failure> {
     let place = arguments.array.place();
     let status = look(&place).map_err(|error| super::not_assembled(&error))?;
-    let snapshots = status.superblock.map(|superblock| superblock.snapshots).unwrap_or_default();
+    let Some(superblock) = status.superblock else {
+        return Err(Failure::failed(
+            "no spindle has a superblock that is whole, and nothing else lists the snapshots",
+        )
+        .with_help("`strewn array status` shows the devices"));
+    };
+    let snapshots = superblock.snapshots;
     let text = match arguments.json {
         true => {
             let all: Vec<_> = snapshots.iter().map(json_of).collect();

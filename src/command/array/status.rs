@@ -56,7 +56,7 @@ fn lines(status: &Status) -> String {
         Some((_, None)) => "yes".to_owned(),
     };
     let superblock = match &status.superblock {
-        None => "none yet".to_owned(),
+        None => "none: no spindle has a superblock that is whole".to_owned(),
         Some(superblock) => {
             let end = if superblock.clean { "shut down with it" } else { "not shut down" };
             format!("{}, {end}", superblock.checkpoint)
@@ -85,6 +85,9 @@ fn lines(status: &Status) -> String {
     }
     if let Some(superblock) = &status.superblock {
         text += &snapshot::lines(&superblock.snapshots);
+    }
+    if !status.has_initialization_map {
+        text += "no spindle has an initialization map that is whole\n";
     }
     for problem in &status.problems {
         let _ = writeln!(text, "{problem}\n  help: {}", problem.remedy());

@@ -11,7 +11,9 @@ use super::supplied;
 use crate::Configuration;
 use crate::configuration::ArraySpec;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
-use crate::format::{DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, Label, Member, MemberState};
+use crate::format::{
+    DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, Label, Member, MemberState,
+};
 
 /// What to create an array from.
 #[derive(Debug, Clone)]

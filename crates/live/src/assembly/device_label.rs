@@ -12,8 +12,8 @@ use super::problem::DeviceProblemKind;
 use crate::Configuration;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceFile};
 use crate::format::{
-    FIRST_ROW_BLOCK, FormatError, Identity, InitializationMap, Label, LogLayout, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS,
-    Superblock, checksum_block, rows_of,
+    FIRST_ROW_BLOCK, FormatError, INITIALIZATION_MAP_SLOTS, Identity, InitializationMap, Label,
+    LogLayout, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block, rows_of,
 };
 use crate::log::LogStart;
 
@@ -66,6 +66,13 @@ pub(super) fn superblocks(file: &File) -> Vec<Superblock> {
     slots.filter_map(|block| Superblock::decode(block.bytes()).ok()).collect()
 }
 
+/// Returns the array of a spindle's initialization map, if it has a valid one.
+pub(super) fn array_of_map(file: &File) -> Option<Identity> {
+    let slots = INITIALIZATION_MAP_SLOTS.iter();
+    let mut blocks = slots.filter_map(|slot| read_block(file, slot * BLOCK).ok());
+    blocks.find_map(|block| Some(InitializationMap::decode(block.bytes()).ok()?.array))
+}
+
 /// Writes both copies durably, the second one first, so that at any moment one of them is valid.
 pub(super) fn write(device: &DeviceFile, label: &Label) -> Result<(), AssemblyError> {
     let block = label.encode()?;
@@ -87,6 +94,7 @@ pub(super) fn write_first_superblock(
         array: label.array,
         checkpoint: 0,
         log_start: LogStart::NEW.host.next,
+        log_durable: LogStart::NEW.host.last,
         redo_start: LogStart::NEW.redo.next,
         root: Root { held_back_blocks: 0, block: None },
         label_sequence: label.sequence,

@@ -6,7 +6,9 @@ use super::error::AssemblyError;
 use super::location::ArrayLocation;
 use super::probe::ProbedDevice;
 use super::problem::{DeviceProblem, DeviceProblemKind};
-use crate::format::{DeviceKind, Identity, Label, MemberState, Superblock};
+use crate::format::{
+    DeviceKind, FEATURE_INITIALIZATION_MAP, Identity, Label, MemberState, Superblock,
+};
 
 /// The roles of the probed devices.
 pub(super) struct Diagnosis {
@@ -235,4 +237,16 @@ pub(super) fn newest_superblock(
     all.filter(|superblock| superblock.array == label.array)
         .max_by_key(|superblock| superblock.checkpoint)
         .cloned()
+}
+
+/// Returns whether one of these spindles that are not being rebuilt has an initialization map, if the array has one.
+pub(super) fn has_initialization_map(
+    probed: &[ProbedDevice],
+    spindles: &[Option<usize>],
+    label: &Label,
+) -> bool {
+    let members = spindles.iter().zip(&label.members);
+    let mut present = members.filter(|(_, member)| member.state == MemberState::Present);
+    label.incompatible_features & FEATURE_INITIALIZATION_MAP == 0
+        || present.any(|(at, _)| at.is_some_and(|at| probed[at].map_of == Some(label.array)))
 }

@@ -10,7 +10,7 @@ use super::location::{ArrayFile, NamedDevices};
 use super::names::ARRAY_FILE;
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenError};
-use crate::format::{Label, Superblock};
+use crate::format::{Identity, Label, Superblock};
 
 /// A probed device.
 pub(super) struct ProbedDevice {
@@ -21,6 +21,8 @@ pub(super) struct ProbedDevice {
     pub(super) label: Result<Label, DeviceProblemKind>,
     pub(super) copies_differ: bool,
     pub(super) superblocks: Vec<Superblock>,
+    /// The array of its initialization map, if it has a valid one.
+    pub(super) map_of: Option<Identity>,
 }
 
 /// The outcome for all named devices: those that were probed, with their handles, and the problems of the others.
@@ -97,6 +99,7 @@ pub(super) fn probe_all<D, E>(
             label: read.label,
             copies_differ: read.copies_differ,
             superblocks: device_label::superblocks(file(&device)),
+            map_of: device_label::array_of_map(file(&device)),
         });
         result.devices.push(device);
     }

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use super::diagnosis::{Diagnosis, newest_label, newest_superblock};
+use super::diagnosis::{Diagnosis, has_initialization_map, newest_label, newest_superblock};
 use super::error::AssemblyError;
 use super::location::ArrayLocation;
 use super::probe::{ProbeResult, probe_all};
@@ -27,8 +27,10 @@ pub struct Status {
     pub spindles: Vec<SpindleStatus>,
     /// The device of its log, if it was found.
     pub log: Option<PathBuf>,
-    /// The newest valid superblock; number 0 if the array was never started.
+    /// The newest valid superblock; number 0 if the array was never started. `None` if all are damaged.
     pub superblock: Option<Superblock>,
+    /// Whether a spindle has a valid initialization map, or the array has none.
+    pub has_initialization_map: bool,
     /// Everything that is wrong.
     pub problems: Vec<DeviceProblem>,
     /// If another process has the array open: the refused device, and the process if it is known.
@@ -42,7 +44,7 @@ pub enum Condition {
     Whole,
     /// Redundancy covers what is missing.
     Degraded,
-    /// Too much is missing.
+    /// Too much is missing, or no spindle says where its data is.
     Unusable,
 }
 
@@ -71,7 +73,10 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
         AssemblyError::Configuration { path: probed[diagnosis.newest].path.clone(), source }
     })?;
     let lost = diagnosis.lost(&label);
+    let superblock = newest_superblock(&probed, &diagnosis.spindles, &label);
+    let has_map = has_initialization_map(&probed, &diagnosis.spindles, &label);
     let condition = match lost {
+        _ if superblock.is_none() || !has_map => Condition::Unusable,
         _ if diagnosis.log.is_none() || lost > usize::from(configuration.redundancy()) => {
             Condition::Unusable
         }
@@ -90,7 +95,8 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
         condition,
         spindles,
         log: diagnosis.log.map(path),
-        superblock: newest_superblock(&probed, &diagnosis.spindles, &label),
+        superblock,
+        has_initialization_map: has_map,
         in_use: ours.copied().find_map(|at| user_of(&probed[at].path)),
         label,
         configuration,

@@ -45,6 +45,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     pub fn seal(&mut self, clean: bool) {
         let log_start = self.driver.log.next_sequence();
         self.log_start = log_start;
+        self.half_starts = [log_start; 2];
         let superblock = Superblock { log_start, clean, ..self.superblock.next() };
         self.committing = Some(PendingCommit::new(superblock, true));
         self.run_to_quiescence();
@@ -69,7 +70,11 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     pub(super) fn commit_if_ready(&mut self) -> bool {
         let Some(committing) = &self.committing else { return false };
         let log_start = committing.superblock.log_start;
-        let log_is_behind = self.waiting_for_log.front().is_some_and(|(one, _)| *one < log_start);
+        // Durable records may still wait for a superblock that names them, such as this one.
+        let durable = self.driver.log.durable().host;
+        let first = self.waiting_for_log.partition_point(|(one, _)| *one <= durable);
+        let log_is_behind =
+            self.waiting_for_log.get(first).is_some_and(|(one, _)| *one < log_start);
         if log_is_behind || !self.labels.is_idle() || self.stopped.is_some() {
             return false;
         }
@@ -99,6 +104,10 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let Some(committing) = &mut self.committing else { return };
         committing.stage = CommitStage::Writing;
         committing.superblock.label_sequence = self.labels.label().sequence;
+        if !self.replaying {
+            let durable = self.driver.log.durable().host;
+            committing.superblock.log_durable = durable.max(self.superblock.log_durable);
+        }
         self.driver.store.write_superblock(SUPERBLOCK, &committing.superblock);
     }
 
@@ -127,8 +136,35 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         if notifies_array {
             self.array.committed(self.driver.now_ns, &mut self.driver);
         }
+        self.on_log_durable(durable.host);
         if let Some(root) = self.next_root.take() {
             self.begin_commit(root);
+        }
+    }
+
+    /// Begins a superblock that names the first record of the log's half, if one is durable and waits for that: if the
+    /// device lost the whole half, nothing else would tell that there were records.
+    pub(super) fn mark_log(&mut self) -> bool {
+        let durable = self.driver.log.durable().host;
+        let waits = self.waiting_for_log.front().is_some_and(|(one, _)| *one <= durable);
+        if !waits || self.committing.is_some() || self.next_root.is_some() || self.replaying {
+            return false;
+        }
+        let mut mark = PendingCommit::new(self.superblock.next(), false);
+        // It leads to what the last one leads to, which is flushed.
+        mark.stage = CommitStage::Flushed;
+        self.committing = Some(mark);
+        true
+    }
+
+    /// Returns the last host record that may be acknowledged, if the log is durable up to `durable`: a half's records
+    /// wait until a superblock names the first of them.
+    pub(super) fn acknowledgeable(&self, durable: u64) -> u64 {
+        let named = self.superblock.log_durable;
+        match self.half_starts {
+            [_, current] if named >= current => durable,
+            [previous, current] if named >= previous => durable.min(current - 1),
+            [previous, _] => durable.min(previous - 1),
         }
     }
 
@@ -139,6 +175,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let last = &self.superblock;
         assert_eq!(superblock.checkpoint, last.checkpoint + 1, "superblocks are numbered in order");
         assert!(superblock.log_start >= last.log_start, "the start of the log never falls");
+        assert!(superblock.log_durable >= last.log_durable, "what was durable once stays so");
         assert!(superblock.redo_start >= last.redo_start, "the start of the redo log never falls");
         assert!(superblock.label_sequence >= last.label_sequence, "labels never fall");
     }

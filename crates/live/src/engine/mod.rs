@@ -78,6 +78,8 @@ pub struct LiveArrayEngine<A> {
     rebuilt: Vec<RebuiltSpindle>,
     /// The first host record that the consistency point in progress does not cover.
     log_start: u64,
+    /// The first host records of the log's previous and current half.
+    half_starts: [u64; 2],
     /// Whether the log is being replayed. Then nothing is logged, and superblocks keep their start of the log.
     replaying: bool,
     pending: FxHashMap<u64, PendingRequest>,
@@ -121,6 +123,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             next_root: None,
             rebuilt: Vec::new(),
             log_start,
+            half_starts: [log_start; 2],
             replaying: false,
             pending: FxHashMap::default(),
             next_pending: 0,
@@ -451,6 +454,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             self.driver.store.take_events(&mut events);
             any |= !events.is_empty();
             self.on_store_events(events);
+            any |= self.mark_log();
             any |= self.commit_if_ready();
             any |= self.flush_for_redo();
             any |= self.promote_rebuilt();
@@ -476,6 +480,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             ArrayEvent::CheckpointBegins => {
                 if !self.replaying {
                     self.log_start = self.driver.log.next_sequence();
+                    self.half_starts = [self.half_starts[1], self.log_start];
                     if let Err(error) = self.driver.log.switch_half() {
                         self.stop(&error.to_string());
                     }
@@ -525,7 +530,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     }
 
     fn on_log_durable(&mut self, host: u64) {
-        while self.waiting_for_log.front().is_some_and(|(sequence, _)| *sequence <= host) {
+        let last = self.acknowledgeable(host);
+        while self.waiting_for_log.front().is_some_and(|(sequence, _)| *sequence <= last) {
             let Some((_, key)) = self.waiting_for_log.pop_front() else { break };
             self.on_piece_done(key);
         }

@@ -200,10 +200,7 @@ impl ChecksumEntry {
     ///
     /// # Errors
     /// If the entry is invalid, or belongs to a place other than `place`.
-    pub fn decode(
-        entry: &[u8; ENTRY_BYTES],
-        place: BlockAddress,
-    ) -> Result<EntryRead, BadEntry> {
+    pub fn decode(entry: &[u8; ENTRY_BYTES], place: BlockAddress) -> Result<EntryRead, BadEntry> {
         if entry == &[0; ENTRY_BYTES] {
             return Ok(EntryRead::Zeros);
         }

@@ -33,18 +33,8 @@ const RESERVED_3: Field = Field::new("reserved 3", 4064, 28);
 const CRC: Field = Field::new("CRC-32C", 4092, 4);
 
 pub(super) const FIELDS: &[Field] = &[
-    MAGIC,
-    MAJOR,
-    MINOR,
-    RESERVED_1,
-    ARRAY,
-    SEQUENCE,
-    ROWS,
-    ZONE_ROWS,
-    RESERVED_2,
-    BITS,
-    RESERVED_3,
-    CRC,
+    MAGIC, MAJOR, MINOR, RESERVED_1, ARRAY, SEQUENCE, ROWS, ZONE_ROWS, RESERVED_2, BITS,
+    RESERVED_3, CRC,
 ];
 
 /// Which zones of an array are initialized. A zone is a run of rows, the same on all spindles. Before the first write

@@ -30,7 +30,8 @@ const SNAPSHOTS: Field = Field::new("snapshots", 88, 2);
 const RESERVED_3: Field = Field::new("reserved 3", 90, 6);
 const SNAPSHOT_TABLE: Field =
     Field::new("snapshot table", 96, MAXIMUM_SNAPSHOTS * snapshot::ENTRY_BYTES);
-const RESERVED_4: Field = Field::new("reserved 4", 3568, 524);
+const LOG_DURABLE: Field = Field::new("log durable", 3568, 8);
+const RESERVED_4: Field = Field::new("reserved 4", 3576, 516);
 const CRC: Field = Field::new("CRC-32C", 4092, 4);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -52,6 +53,7 @@ pub(super) const FIELDS: &[Field] = &[
     SNAPSHOTS,
     RESERVED_3,
     SNAPSHOT_TABLE,
+    LOG_DURABLE,
     RESERVED_4,
     CRC,
 ];
@@ -65,6 +67,8 @@ pub struct Superblock {
     pub checkpoint: u64,
     /// The first host record in the log that it does not cover.
     pub log_start: u64,
+    /// Every host record up to this number was durable. Those from `log_start` on must be in the log.
+    pub log_durable: u64,
     /// The first redo record in the log whose block writes it may not cover.
     pub redo_start: u64,
     /// The root, which leads to everything else.
@@ -114,6 +118,7 @@ impl Superblock {
             ROOT_CRC.put(block, &crc.to_le_bytes());
         }
         REDO_START.put(block, &self.redo_start.to_le_bytes());
+        LOG_DURABLE.put(block, &self.log_durable.to_le_bytes());
         HELD_BACK.put(block, &self.root.held_back_blocks.to_le_bytes());
         LABEL_SEQUENCE.put(block, &self.label_sequence.to_le_bytes());
         let count = self.snapshots.len().min(MAXIMUM_SNAPSHOTS);
@@ -147,6 +152,7 @@ impl Superblock {
             checkpoint: NUMBER.u64(block),
             log_start: LOG_START.u64(block),
             redo_start: REDO_START.u64(block),
+            log_durable: LOG_DURABLE.u64(block),
             root: Root { held_back_blocks: HELD_BACK.u64(block), block: root },
             label_sequence: LABEL_SEQUENCE.u64(block),
             clean: flag(CLEAN, block)?,

@@ -62,8 +62,9 @@ pub struct RecoveredLog {
     /// new one. They are also the `log_start` and `redo_start` of the superblock that covers what was recovered.
     pub start: LogStart,
     /// Whether host records are missing that were durable and are not covered: the later half does not continue where
-    /// the earlier one ends, or a later record states that more was durable. A crash does not do this; a device that
-    /// lost writes does. The loss of the very last records goes unnoticed.
+    /// the earlier one ends, or a later record or the superblock states that more was durable. A crash does not do
+    /// this; a device that lost writes does. The loss of the last records of a half goes unnoticed, but not of all of
+    /// them: the superblock names the first one before it is acknowledged.
     pub breaks_off: bool,
     /// Whether a block that may have held records is unreadable.
     pub unreadable: bool,
@@ -86,7 +87,8 @@ where
     let redo_bytes = layout.redo_half_blocks * BLOCK_BYTES as u64;
     // After a clean shutdown nothing can be missing. Redo records allow no such check: only a later record tells that
     // a half is free.
-    let host = read_stream(layout.halves(), half_bytes, tag, !superblock.clean, read)?;
+    let mut host = read_stream(layout.halves(), half_bytes, tag, !superblock.clean, read)?;
+    host.durable_beyond = host.durable_beyond.max(superblock.log_durable);
     let redo = read_stream(layout.redo_halves(), redo_bytes, tag, false, read)?;
 
     let start = LogStart {

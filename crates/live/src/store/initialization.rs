@@ -241,19 +241,18 @@ impl Store {
             }
         }
         for operation in waiting {
-            let is_ready = self.operations.get(operation).is_some_and(|one| match &one.kind {
-                OperationKind::Deferred(write) => self.blank_zones(write.extent).is_empty(),
-                // It ended with its spindle, and another one has its number.
-                _ => false,
-            });
-            if !is_ready {
+            // If it ended with its spindle, another operation may have its number.
+            let Some(OperationKind::Deferred(DeferredWrite { extent, .. })) =
+                self.operations.get(operation).map(|one| &one.kind)
+            else {
+                continue;
+            };
+            if !self.blank_zones(*extent).is_empty() {
                 continue;
             }
-            let kind = &mut self.operations[operation].kind;
-            if let OperationKind::Deferred(DeferredWrite { extent, .. }) = *kind
-                && let write = OperationKind::Write { spindle: extent.spindle }
-                && let OperationKind::Deferred(write) = std::mem::replace(kind, write)
-            {
+            let write = OperationKind::Write { spindle: extent.spindle };
+            let deferred = std::mem::replace(&mut self.operations[operation].kind, write);
+            if let OperationKind::Deferred(write) = deferred {
                 let DeferredWrite { extent, bytes, block_tags, checkpoint } = write;
                 self.write_blocks(operation, extent, &[&bytes], &block_tags, checkpoint);
             }

@@ -115,6 +115,7 @@ impl Store {
                 ReadState::Waiting if !is_initialized(&self.zones, row.key.row) => {
                     // Whatever the device holds there, nothing was ever written.
                     read.state = ReadState::Arrived(None);
+                    continue;
                 }
                 ReadState::Waiting => {
                     self.send_read(id);

@@ -10,11 +10,16 @@
 //! In write-anywhere arrays, snapshots are taken and deleted when an incarnation begins, and all of them are read
 //! when it ends.
 //! The checks: every acknowledged write is there. An unacknowledged write is there or not, piece by piece. No read
-//! returns data that was not written there. Nothing is refused unless faults exceed what parity covers.
+//! returns data that was not written there. Nothing is refused unless faults exceed what parity covers. Beyond that,
+//! copies of the spindles are spoiled when an incarnation ends, and the LUN is read from them: a block is right or
+//! refused. And halves of the log are erased after a power loss: the array does not start, unless nothing acknowledged
+//! is gone.
 
+mod beyond_parity;
 mod harness;
 mod host;
 mod incarnation;
+mod lost_log;
 mod plan;
 mod rng;
 mod schedule;
@@ -38,6 +43,8 @@ pub enum ScheduleKind {
     ReadErrors,
     /// Bit flips at rest.
     Corruption,
+    /// Ranges that become zeros, checksums included.
+    Erasures,
     /// Writes that land elsewhere.
     MisdirectedWrites,
     /// Writes that are reported as done and never happen.
@@ -50,12 +57,13 @@ pub enum ScheduleKind {
 
 impl ScheduleKind {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Crashes,
         Self::Losses,
         Self::LossesAndCrashes,
         Self::ReadErrors,
         Self::Corruption,
+        Self::Erasures,
         Self::MisdirectedWrites,
         Self::LostWrites,
         Self::NoRoom,
@@ -74,6 +82,7 @@ impl ScheduleKind {
             self,
             Self::ReadErrors
                 | Self::Corruption
+                | Self::Erasures
                 | Self::MisdirectedWrites
                 | Self::LostWrites
                 | Self::Everything
@@ -126,6 +135,12 @@ pub struct Summary {
     pub checkpoints: u64,
     /// Snapshots taken.
     pub snapshots: u64,
+    /// Blocks of the LUN read from spindles with more faults than parity covers.
+    pub beyond_parity: u64,
+    /// Those of them that were refused.
+    pub refused: u64,
+    /// Starts refused because the log had lost records.
+    pub logs_refused: u64,
 }
 
 impl std::ops::AddAssign for Summary {
@@ -141,6 +156,9 @@ impl std::ops::AddAssign for Summary {
         self.ios += other.ios;
         self.checkpoints += other.checkpoints;
         self.snapshots += other.snapshots;
+        self.beyond_parity += other.beyond_parity;
+        self.refused += other.refused;
+        self.logs_refused += other.logs_refused;
     }
 }
 

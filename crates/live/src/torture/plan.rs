@@ -15,8 +15,9 @@ use crate::data::Data;
 use crate::device::simulated::{FaultRates, Latency};
 use crate::device::{BLOCK_BYTES, DeviceIndex, SimulatedDevices, SimulatedDisk};
 use crate::format::{
-    DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, InitializationMap, Label, LogLayout, Member, MemberState, RecordHeader,
-    SUPERBLOCK_SLOTS, Superblock, device_blocks_for, redo_data_bytes, rows_of,
+    DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, InitializationMap, Label, LogLayout,
+    Member, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock, device_blocks_for,
+    redo_data_bytes, rows_of,
 };
 
 /// A schedule's array and the outline of its faults.
@@ -85,6 +86,9 @@ impl Plan {
         }
         if all || kind == ScheduleKind::Corruption {
             rates.corrupted_per_million = rate;
+        }
+        if all || kind == ScheduleKind::Erasures {
+            rates.erased_per_million = write_rate;
         }
         if all || kind == ScheduleKind::MisdirectedWrites {
             rates.misdirected_per_million = write_rate;
@@ -157,6 +161,7 @@ impl Plan {
             array: self.label.array,
             checkpoint: 0,
             log_start: 1,
+            log_durable: 0,
             redo_start: 1,
             root: Root { held_back_blocks: 0, block: None },
             label_sequence: self.label.sequence,

@@ -24,15 +24,15 @@ use crate::snapshots::read_image_of;
 
 /// The state that a schedule carries from one incarnation to the next.
 pub(super) struct Schedule {
-    seed: u64,
+    pub(super) seed: u64,
     pub(super) plan: Plan,
     pub(super) rng: Rng,
     pub(super) shadow: Shadow,
     pub(super) summary: Summary,
     pub(super) verbose: bool,
-    disks: Vec<SimulatedDisk>,
+    pub(super) disks: Vec<SimulatedDisk>,
     /// Devices that are missing when the next incarnation begins.
-    absent: BTreeSet<DeviceIndex>,
+    pub(super) absent: BTreeSet<DeviceIndex>,
     injected: Vec<Injected>,
     harness: Harness,
     pub(super) incarnation: u64,
@@ -107,6 +107,8 @@ impl Schedule {
             self.trace(|| format!("life ends: {end:?}"));
             self.end(end);
             self.check_what_is_left().map_err(|what| format!("what {end:?} has left: {what}"))?;
+            self.read_beyond_parity()?;
+            self.start_without_log(end)?;
         }
         Ok(self.summary)
     }
@@ -338,9 +340,9 @@ fn is_of_lost(problem: &Inconsistency, lost: &BTreeSet<DeviceIndex>) -> bool {
 /// Returns the ranges that a fault damaged: offsets and lengths.
 fn place_of(fault: &Fault) -> Option<Vec<(u64, u64)>> {
     match *fault {
-        Fault::Unreadable { offset, bytes } | Fault::LostWrite { offset, bytes, .. } => {
-            Some(vec![(offset, bytes)])
-        }
+        Fault::Unreadable { offset, bytes }
+        | Fault::Erased { offset, bytes }
+        | Fault::LostWrite { offset, bytes, .. } => Some(vec![(offset, bytes)]),
         Fault::Corrupted { offset, .. } => Some(vec![(offset, 1)]),
         Fault::Misdirected { offset, bytes, landed_at, .. } => {
             Some(vec![(offset, bytes), (landed_at, bytes)])

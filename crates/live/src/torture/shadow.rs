@@ -18,7 +18,7 @@ pub(super) struct WrittenRange {
 }
 
 /// The LUN as it must be.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Shadow {
     /// The last acknowledged version of each sector.
     pub(super) acknowledged: Vec<Version>,

@@ -143,6 +143,8 @@ impl OpenDevice {
             .read(true)
             .write(true)
             .create_new(true)
+            // The LUN's data are for whoever runs the array.
+            .mode(0o600)
             .open(path)
             .map_err(|source| system(path, "create", source))?;
         let made = fill(&file, path, size_bytes, space).and_then(|()| self.open(path));

@@ -11,6 +11,9 @@ pub struct FaultRates {
     pub unreadable_per_million: u32,
     /// A bit of a block flips at rest, per read or write; the block is chosen as above.
     pub corrupted_per_million: u32,
+    /// Up to [`MOST_ERASED_BLOCKS`] consecutive blocks become zeros, per read or write; the first one is chosen as
+    /// above.
+    pub erased_per_million: u32,
     /// A write lands elsewhere, per write.
     pub misdirected_per_million: u32,
     /// A write is reported done and never happens, per write.
@@ -18,6 +21,9 @@ pub struct FaultRates {
     /// After such a loss, every other time up to this many following writes are lost too.
     pub lost_in_a_row: u32,
 }
+
+/// The most blocks that one fault erases: three rows with their checksums, and some.
+pub const MOST_ERASED_BLOCKS: u64 = 200;
 
 /// An injected fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +41,13 @@ pub enum Fault {
         offset: u64,
         /// The flipped bits.
         mask: u8,
+    },
+    /// These bytes became zeros.
+    Erased {
+        /// Offset of the first byte.
+        offset: u64,
+        /// Number of bytes.
+        bytes: u64,
     },
     /// A write that was reported done landed elsewhere; its target keeps its old contents.
     Misdirected {

@@ -1,7 +1,7 @@
 //! Injects faults: on request, or at a rate.
 
 use super::super::{BLOCK_BYTES, DeviceIndex, Devices, Io, IoRequest};
-use super::fault::{Fault, FaultRates, Injected};
+use super::fault::{Fault, FaultRates, Injected, MOST_ERASED_BLOCKS};
 use super::{SimulatedDevices, happens};
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
@@ -39,6 +39,17 @@ impl SimulatedDevices {
         assert!(offset < self.size_bytes(device), "beyond the device");
         self.disk_mut(device).flip(offset, mask);
         self.log(device, Fault::Corrupted { offset, mask });
+    }
+
+    /// Makes whole blocks zeros, at rest.
+    ///
+    /// # Panics
+    ///
+    /// If they are no whole blocks, or extend beyond the device.
+    pub fn erase(&mut self, device: DeviceIndex, offset: u64, bytes: u64) {
+        let zeros = vec![0; bytes as usize];
+        self.disk_mut(device).write(offset, &zeros);
+        self.log(device, Fault::Erased { offset, bytes });
     }
 
     /// Makes the device's next write land elsewhere.
@@ -92,6 +103,13 @@ impl SimulatedDevices {
             let byte = self.faults.below(BLOCK);
             let mask = 1 << self.faults.below(8);
             self.corrupt(io.device, block * BLOCK + byte, mask);
+        }
+        if happens(&mut self.faults, rates.erased_per_million)
+            && let Some(first) = self.draw_block(io)
+        {
+            let most = MOST_ERASED_BLOCKS.min(self.size_bytes(io.device) / BLOCK - first);
+            let blocks = 1 + self.faults.below(most);
+            self.erase(io.device, first * BLOCK, blocks * BLOCK);
         }
     }
 

@@ -40,7 +40,7 @@ use strewn_base::Rng;
 use super::{DeviceIndex, Devices, Io, IoCompletion, IoError, IoId, IoRequest};
 pub use crash::CrashCounts;
 pub use disk::SimulatedDisk;
-pub use fault::{Fault, FaultRates, Injected};
+pub use fault::{Fault, FaultRates, Injected, MOST_ERASED_BLOCKS};
 pub use latency::Latency;
 use latency::ServiceSlots;
 

@@ -1,7 +1,7 @@
 //! Arrays that are made, and what is refused.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use strewn_live::assembly::{self, ChangeError, SpindleDevices, create};
 use strewn_live::configuration::LayoutName;
@@ -25,6 +25,16 @@ fn every_layout_is_made_and_found_again() {
         assert_eq!(created.configuration.layout_name(), layout);
         let array = folder.open().unwrap();
         assert_eq!(array.spindles.len(), usize::from(created.configuration.spindles()));
+    }
+}
+
+#[test]
+fn regression_what_the_lun_holds_is_for_its_owner_alone() {
+    let folder = Folder::new();
+    let created = folder.create();
+    for file in created.spindles.iter().chain([&created.log]) {
+        let mode = fs::metadata(file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", file.display());
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use strewn_live::assembly::{
     self, ArrayLocation, AssemblyError, Condition, DeviceProblemKind, OpenOptions, look,
 };
-use strewn_live::format::{FormatError, MemberState};
+use strewn_live::format::{FormatError, INITIALIZATION_MAP_SLOTS, MemberState, SUPERBLOCK_SLOTS};
 
 use super::common::{BLOCK, Folder, kinds, label, put_label, take_label, write};
 
@@ -346,4 +346,24 @@ fn an_array_that_is_open_is_nobody_elses() {
     folder.open().unwrap_err();
     drop((one, other));
     assert_eq!(look(&folder.place()).unwrap().in_use, None);
+}
+
+/// An array of which nothing says where its data is, or what of it was written, is not whole.
+#[test]
+fn regression_an_array_without_a_superblock_or_a_map_is_unusable() {
+    for (slots, has_map) in [(SUPERBLOCK_SLOTS, true), (INITIALIZATION_MAP_SLOTS, false)] {
+        let folder = Folder::new();
+        let created = folder.create();
+        for (gone, spindle) in created.spindles.iter().enumerate() {
+            let status = look(&folder.place()).unwrap();
+            assert_eq!(status.condition, Condition::Whole, "{gone} spindles have lost theirs");
+            slots.iter().for_each(|slot| write(spindle, slot * BLOCK, &[7; BLOCK as usize]));
+        }
+        let status = look(&folder.place()).unwrap();
+        assert_eq!(status.condition, Condition::Unusable);
+        assert_eq!(
+            (status.superblock.is_some(), status.has_initialization_map),
+            (!has_map, has_map)
+        );
+    }
 }

@@ -168,7 +168,7 @@ fn faults_come_at_their_rates_and_again_from_the_seed() {
             corrupted_per_million: 20_000,
             misdirected_per_million: 30_000,
             lost_per_million: 40_000,
-            lost_in_a_row: 0,
+            ..FaultRates::default()
         };
         devices.set_fault_rates(DeviceIndex(0), rates);
         let mut order = Vec::new();

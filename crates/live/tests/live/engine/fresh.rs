@@ -2,7 +2,8 @@
 
 use strewn_array::Root;
 use strewn_live::format::{
-    DeviceKind, FORMAT, Identity, Label, LogLayout, Member, MemberState, Superblock,
+    DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, InitializationMap, Label, LogLayout,
+    Member, MemberState, Superblock, rows_of,
 };
 
 /// The label of the first of `spindles` spindles, all of `device_blocks` blocks.
@@ -10,7 +11,7 @@ pub fn label(spindles: u16, device_blocks: u64, log: LogLayout) -> Label {
     let identity = |number: u8| Identity([number; 16]);
     Label {
         version: FORMAT,
-        incompatible_features: 0,
+        incompatible_features: FEATURE_INITIALIZATION_MAP,
         compatible_features: 0,
         array: identity(7),
         own: identity(100),
@@ -28,12 +29,18 @@ pub fn label(spindles: u16, device_blocks: u64, log: LogLayout) -> Label {
     }
 }
 
+/// The first initialization map of the array that `label` is of, with zones of one row.
+pub fn first_map(label: &Label) -> InitializationMap {
+    InitializationMap::with_zones_of(label.array, rows_of(label.device_blocks), 1)
+}
+
 /// The first superblock of the array that `label` is of.
 pub fn first_superblock(label: &Label) -> Superblock {
     Superblock {
         array: label.array,
         checkpoint: 0,
         log_start: 1,
+        log_durable: 0,
         redo_start: 1,
         root: Root { held_back_blocks: 0, block: None },
         label_sequence: 1,

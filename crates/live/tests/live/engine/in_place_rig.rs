@@ -24,7 +24,7 @@ use strewn_live::restart::{
 };
 use strewn_live::running::RunningArray;
 use strewn_live::scrub::{ScrubReport, scrub_in_place};
-use strewn_live::store::{BlockState, Store};
+use strewn_live::store::BlockState;
 use strewn_raid::{Dbn, SpindleIndex, VraidConfig, VraidLayout};
 
 use super::fresh;
@@ -219,13 +219,14 @@ impl Rig {
         println!("seed {seed}: {setting:?}");
         let mut disks = vec![setting.disk(); usize::from(setting.spindles()) + 1];
         let label = setting.label();
-        let superblock = fresh::first_superblock(&label);
+        let (superblock, map) = (fresh::first_superblock(&label), fresh::first_map(&label));
         let log = usize::from(setting.spindles());
         for (position, disk) in disks.iter_mut().enumerate() {
             let kind = if position == log { DeviceKind::Log } else { DeviceKind::Spindle };
             let label = Label { kind, ..label.clone() };
             disk.write(0, label.encode().unwrap().bytes());
             disk.write(SUPERBLOCK_SLOTS[0] * BLOCK as u64, superblock.encode().bytes());
+            disk.write(map.slot() * BLOCK as u64, map.encode().bytes());
         }
         let mut devices = SimulatedDevices::new(seed, disks);
         if rng.one_in(2) {
@@ -517,7 +518,8 @@ impl Rig {
         let (label, config) = (self.label(), self.setting.config());
         let mut devices = self.devices();
         let checkpoint = newest_superblock(&mut *devices, &label).unwrap().checkpoint;
-        let mut offline = OfflineArray::new(&mut *devices, store_of(&label));
+        let store = store_of(&mut *devices, &label).unwrap();
+        let mut offline = OfflineArray::new(&mut *devices, store);
         scrub_in_place(&mut offline, &config, checkpoint, |_| true).unwrap()
     }
 
@@ -532,8 +534,8 @@ impl Rig {
     fn describe_bad(&self) {
         let label = self.label();
         let spindles = self.setting.spindles();
-        let store = Store::new(label.array.tag(), spindles, 1 << 20);
         let mut devices = self.devices();
+        let store = store_of(&mut *devices, &label).unwrap();
         let mut offline = OfflineArray::new(&mut *devices, store);
         let places: Vec<SpindleBlock> = (0..spindles)
             .flat_map(|spindle| (0..SPINDLE_SECTORS / 8).map(move |dbn| (spindle, dbn)))

@@ -54,14 +54,18 @@ fn fresh_devices(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, 
     let blocks = device_blocks.max(layout.device_blocks());
     let mut devices = SimulatedDevices::zeroed(seed, spindles + 1, blocks * BLOCK as u64);
     let label = fresh::label(spindles, device_blocks, layout);
-    let superblock = fresh::first_superblock(&label);
+    let (superblock, map) = (fresh::first_superblock(&label), fresh::first_map(&label));
     for spindle in 0..spindles {
         let offset = SUPERBLOCK_SLOTS[0] * BLOCK as u64;
         let request = IoRequest::Write { offset, from: superblock.encode(), durable: true };
         devices.submit(Io { id: IoId(spindle.into()), device: DeviceIndex(spindle), request });
+        let offset = map.slot() * BLOCK as u64;
+        let request = IoRequest::Write { offset, from: map.encode(), durable: true };
+        let id = IoId(u64::from(spindles + spindle));
+        devices.submit(Io { id, device: DeviceIndex(spindle), request });
     }
     let mut done = Vec::new();
-    while done.len() < spindles.into() {
+    while done.len() < 2 * usize::from(spindles) {
         devices.wait(None, &mut done);
     }
     let lun_sectors = u64::from(LUN_BLOCKS) * 8;

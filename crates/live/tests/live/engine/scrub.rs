@@ -22,7 +22,8 @@ fn regression_stripes_without_anything_in_use_are_left_alone() {
     let mut devices = array.into_devices();
     let superblock = newest_superblock(&mut devices, &beginning.label).unwrap();
     let scrubbed = |devices: &mut SimulatedDevices| -> ScrubReport {
-        let mut offline = OfflineArray::new(devices, store_of(&beginning.label));
+        let store = store_of(devices, &beginning.label).unwrap();
+        let mut offline = OfflineArray::new(devices, store);
         let blocks = read_tree(&mut offline, &config, &superblock).unwrap();
         scrub(&mut offline, &config, &blocks, superblock.checkpoint, |_| true).unwrap()
     };
@@ -31,7 +32,8 @@ fn regression_stripes_without_anything_in_use_are_left_alone() {
 
     let rows = config.group.stripes() / ROW_DATA_BLOCKS;
     let used: Vec<u64> = {
-        let mut offline = OfflineArray::new(&mut devices, store_of(&beginning.label));
+        let store = store_of(&mut devices, &beginning.label).unwrap();
+        let mut offline = OfflineArray::new(&mut devices, store);
         let blocks = read_tree(&mut offline, &config, &superblock).unwrap();
         blocks.iter().map(|(_, one)| config.group.locate(one.vbn).dbn.0 / ROW_DATA_BLOCKS).collect()
     };

@@ -1,5 +1,7 @@
 //! Arrays on real files: made, started, served, with a spindle lost and replaced, and scrubbed.
 
+mod erased;
+
 use std::path::Path;
 use std::sync::mpsc::channel;
 
@@ -34,9 +36,13 @@ fn made(directory: &Path, layout: LayoutName, data_spindles: u16) {
     .unwrap();
 }
 
+fn open_options(degraded: bool) -> OpenOptions {
+    OpenOptions { degraded, read_only: false }
+}
+
 fn started(directory: &Path, degraded: bool) -> StartedArray {
-    let options = OpenOptions { degraded, read_only: false };
-    let assembled = open(&ArrayLocation::Directory(directory.to_owned()), options).unwrap();
+    let assembled =
+        open(&ArrayLocation::Directory(directory.to_owned()), open_options(degraded)).unwrap();
     start(assembled, IoBackend::Auto).unwrap()
 }
 

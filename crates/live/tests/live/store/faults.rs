@@ -45,6 +45,8 @@ fn wrong_blocks_are_bad_or_old() {
                     corrupted_per_million: 20_000,
                     misdirected_per_million: 20_000,
                     lost_per_million: 20_000,
+                    // Without an initialization map it cannot be told from what was never written.
+                    erased_per_million: if rig.zone_rows > 0 { 5_000 } else { 0 },
                     lost_in_a_row: 0,
                 };
                 let on = rig.rng.one_in(2);

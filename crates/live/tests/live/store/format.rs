@@ -64,7 +64,7 @@ prop_compose! {
     ) -> Superblock {
         let block = block.map(|(vbn, crc)| (Vbn(vbn), crc));
         let root = Root { held_back_blocks, block };
-        Superblock { array, checkpoint, log_start, redo_start, label_sequence, clean, root, snapshots }
+        Superblock { array, checkpoint, log_start, log_durable: log_start, redo_start, label_sequence, clean, root, snapshots }
     }
 }
 
@@ -115,7 +115,7 @@ proptest! {
     #[test]
     fn an_entry_comes_back_and_every_flip_is_seen(entry in entry()) {
         let bytes = entry.encode();
-        prop_assert_eq!(ChecksumEntry::decode(&bytes, entry.place), Ok(Some(entry)));
+        prop_assert_eq!(ChecksumEntry::decode(&bytes, entry.place), Ok(EntryRead::Written(entry)));
         for bit in 0..ENTRY_BYTES * 8 {
             let flipped = flipped(&bytes, bit).try_into().unwrap();
             prop_assert_eq!(ChecksumEntry::decode(&flipped, entry.place), Err(BadEntry::Damaged));
@@ -288,6 +288,7 @@ fn the_newest_good_superblock_of_the_array_wins() {
             array,
             checkpoint,
             log_start: 1,
+            log_durable: 0,
             redo_start: 1,
             root,
             label_sequence: 1,
@@ -326,7 +327,10 @@ fn a_torn_checksum_block_has_each_entry_old_or_new() {
             .copied()
             .collect();
         for (number, entry) in (0..).zip(torn.as_chunks::<64>().0) {
-            let found = ChecksumEntry::decode(entry, place(number)).unwrap().unwrap();
+            let EntryRead::Written(found) = ChecksumEntry::decode(entry, place(number)).unwrap()
+            else {
+                panic!("entry {number} is none")
+            };
             assert_eq!(found.block_tag.holds, BlockContents::Lun(number * found.checkpoint));
         }
     }

@@ -63,6 +63,7 @@ impl Model {
             array: ARRAY,
             checkpoint: 1,
             log_start: 1,
+            log_durable: 0,
             redo_start: 1,
             root: Root { held_back_blocks: 0, block: None },
             label_sequence: 1,

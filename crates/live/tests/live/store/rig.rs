@@ -5,7 +5,10 @@ use std::rc::Rc;
 
 use strewn_array::BlockContents;
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices};
-use strewn_live::format::{ArrayTag, BlockTag, StripeSum, device_blocks_for};
+use strewn_live::format::{
+    ArrayTag, BlockTag, INITIALIZATION_MAP_SLOTS, Identity, InitializationMap, StripeSum,
+    device_blocks_for,
+};
 use strewn_live::store::{BlockState, ReadOutcome, Store, StoreError, StoreEvent, Token};
 use strewn_raid::SpindleIndex;
 
@@ -60,6 +63,8 @@ pub type Judge = dyn Fn(&BlockState, &[Version], &Block, usize, &[u8]);
 pub struct Rig {
     pub store: Store,
     pub devices: SimulatedDevices,
+    /// Rows of a zone; 0 for an array without an initialization map.
+    pub zone_rows: u64,
     pub rng: Rng,
     pub blocks: Vec<Vec<Block>>,
     reading: HashMap<Token, Reading>,
@@ -89,6 +94,31 @@ pub fn fits(state: &BlockState, version: &Version, offset: usize, bytes: &[u8]) 
     block_tag == version.block_tag && bytes == &version.bytes[offset..offset + bytes.len()]
 }
 
+/// The store of an array on `devices`, with as much of the initialization map as is on them.
+pub fn open(devices: &SimulatedDevices, zone_rows: u64, cache: usize) -> Store {
+    let store = Store::new(TAG, SPINDLES, cache);
+    if zone_rows == 0 {
+        return store;
+    }
+    let mut array = [0; 16];
+    array[..8].copy_from_slice(&TAG.0);
+    let array = Identity(array);
+    let mut slots = Vec::new();
+    for device in 0..SPINDLES {
+        for block in INITIALIZATION_MAP_SLOTS {
+            let mut bytes = vec![0; BLOCK_BYTES];
+            let read =
+                devices.disk(DeviceIndex(device)).read(block * BLOCK_BYTES as u64, &mut bytes);
+            slots.extend(read.is_ok().then_some(bytes));
+        }
+    }
+    let map = InitializationMap::union(slots.iter().map(Vec::as_slice), array);
+    let rows = BLOCKS.div_ceil(64);
+    store.with_initialization_map(
+        map.unwrap_or_else(|| InitializationMap::with_zones_of(array, rows, zone_rows)),
+    )
+}
+
 impl Rig {
     pub fn new(seed: u64) -> Self {
         println!("seed {seed}");
@@ -97,9 +127,13 @@ impl Rig {
         let block = Block { safe: never, since: Vec::new(), under_way: false };
         let mut rng = Rng::new(seed);
         let cache = if rng.one_in(2) { SMALL_CACHE } else { 1 << 20 };
+        let devices = SimulatedDevices::zeroed(seed, SPINDLES, size);
+        // Two thirds of all arrays are of those that initialize their zones.
+        let zone_rows = *rng.pick(&[0, 1, 3]);
         Self {
-            store: Store::new(TAG, SPINDLES, cache),
-            devices: SimulatedDevices::zeroed(seed, SPINDLES, size),
+            store: open(&devices, zone_rows, cache),
+            devices,
+            zone_rows,
             rng,
             blocks: vec![vec![block; BLOCKS as usize]; usize::from(SPINDLES)],
             reading: HashMap::new(),
@@ -109,6 +143,14 @@ impl Rig {
             judge: Box::new(strict),
             failed_writes: 0,
         }
+    }
+
+    /// A rig of an array without an initialization map: no I/Os but what is asked for.
+    pub fn plain(seed: u64) -> Self {
+        let mut rig = Self::new(seed);
+        rig.zone_rows = 0;
+        rig.restart();
+        rig
     }
 
     pub fn token(&mut self) -> Token {
@@ -316,7 +358,12 @@ impl Rig {
         for block in self.blocks.iter_mut().flatten() {
             block.under_way = false;
         }
-        self.store = Store::new(TAG, SPINDLES, SMALL_CACHE);
+        self.restart();
+    }
+
+    /// A new store on what the devices hold.
+    pub fn restart(&mut self) {
+        self.store = open(&self.devices, self.zone_rows, SMALL_CACHE);
     }
 
     pub fn read_everything(&mut self) {

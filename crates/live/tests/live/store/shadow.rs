@@ -1,7 +1,6 @@
 //! Devices that do no wrong, but everything in any order.
 
-use super::rig::{Rig, SMALL_CACHE, SPINDLES, TAG};
-use strewn_live::store::Store;
+use super::rig::Rig;
 
 #[test]
 fn what_is_read_is_what_was_written() {
@@ -25,7 +24,7 @@ fn what_is_read_is_what_was_written() {
         rig.run_dry();
         rig.read_everything();
         // And the devices have it, too.
-        rig.store = Store::new(TAG, SPINDLES, SMALL_CACHE);
+        rig.restart();
         rig.read_everything();
     }
 }

@@ -3,18 +3,14 @@
 use strewn_array::{BlockContents, Root};
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, Io, IoRequest};
 use strewn_live::format::{BlockTag, Identity, Superblock, checksum_block, device_block};
-use strewn_live::store::{BlockState, ReadOutcome, Store, StoreError, StoreEvent, Token};
+use strewn_live::store::{BlockState, ReadOutcome, StoreError, StoreEvent, Token};
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::rig::{Rig, SMALL_CACHE, SPINDLES, TAG};
+use super::rig::{Rig, SPINDLES};
 
 impl Rig {
     pub fn random_sector(&mut self) -> u64 {
         self.rng.below(8)
-    }
-
-    pub fn restart(&mut self) {
-        self.store = Store::new(TAG, SPINDLES, SMALL_CACHE);
     }
 
     /// Does what there is to do in the order in which it was asked for.
@@ -91,14 +87,14 @@ fn write(rig: &mut Rig, token: u64, block: u64, blocks: usize) {
 
 #[test]
 fn whole_rows_go_out_with_their_checksums() {
-    let mut rig = Rig::new(0);
+    let mut rig = Rig::plain(0);
     write(&mut rig, 1, 0, 5 * 64);
     assert_eq!(extents(&rig.ios()), [(16, 4 * 65, true), (16 + 4 * 65, 65, true)]);
 }
 
 #[test]
 fn writes_of_a_row_share_its_checksum_block() {
-    let mut rig = Rig::new(0);
+    let mut rig = Rig::plain(0);
     write(&mut rig, 1, 0, 64);
     rig.finish_all();
     for (token, block) in [(2, 3), (3, 10), (4, 20)] {
@@ -125,7 +121,7 @@ fn writes_of_a_row_share_its_checksum_block() {
 
 #[test]
 fn a_read_to_the_end_of_a_row_takes_the_checksums_along() {
-    let mut rig = Rig::new(0);
+    let mut rig = Rig::plain(0);
     rig.store.read(Token(1), SpindleIndex(0), 60 * 8, 4 * 8);
     assert_eq!(extents(&rig.ios()), [(76, 5, false)]);
     rig.restart();
@@ -135,7 +131,7 @@ fn a_read_to_the_end_of_a_row_takes_the_checksums_along() {
 
 #[test]
 fn a_part_of_a_bad_block_is_not_written() {
-    let mut rig = Rig::new(0);
+    let mut rig = Rig::plain(0);
     write(&mut rig, 1, 0, 3);
     rig.finish_all();
     rig.devices.corrupt(DeviceIndex(0), device_block(Dbn(2)) * BLOCK_BYTES as u64, 1);
@@ -161,7 +157,7 @@ fn a_part_of_a_bad_block_is_not_written() {
 
 #[test]
 fn a_write_heals_its_entry_of_an_unreadable_checksum_block() {
-    let mut rig = Rig::new(0);
+    let mut rig = Rig::plain(0);
     write(&mut rig, 1, 0, 3);
     rig.finish_all();
     rig.restart();
@@ -174,7 +170,7 @@ fn a_write_heals_its_entry_of_an_unreadable_checksum_block() {
 
 #[test]
 fn no_space_fails_the_write_alone() {
-    let mut rig = Rig::new(0);
+    let mut rig = Rig::plain(0);
     write(&mut rig, 1, 0, 3);
     rig.finish_all();
     rig.devices.set_full(DeviceIndex(0), true);
@@ -193,7 +189,7 @@ fn no_space_fails_the_write_alone() {
 
 #[test]
 fn a_lost_spindle_is_reported_once() {
-    let mut rig = Rig::new(0);
+    let mut rig = Rig::plain(0);
     write(&mut rig, 1, 0, 30);
     rig.store.read(Token(2), SpindleIndex(0), 64 * 8, 16);
     rig.store.flush(Token(3));
@@ -227,12 +223,13 @@ fn a_lost_spindle_is_reported_once() {
 
 #[test]
 fn a_superblock_follows_a_flush_to_every_spindle() {
-    let mut rig = Rig::new(0);
+    let mut rig = Rig::plain(0);
     let root = Root { held_back_blocks: 3, block: None };
     let superblock = Superblock {
         array: Identity([7; 16]),
         checkpoint: 5,
         log_start: 9,
+        log_durable: 0,
         redo_start: 2,
         root,
         label_sequence: 1,
@@ -268,7 +265,7 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
 /// What the one before it was asked comes back late, and is of no interest.
 #[test]
 fn a_replacement_answers_for_itself_alone() {
-    let mut rig = Rig::new(0);
+    let mut rig = Rig::plain(0);
     write(&mut rig, 1, 0, 30);
     rig.store.read(Token(2), SpindleIndex(0), 64 * 8, 16);
     rig.submit();

@@ -1,0 +1,126 @@
+//! Reads from spindles with more faults than parity covers: each block is right or refused.
+
+use std::collections::BTreeSet;
+
+use strewn_base::BLOCK_SECTORS;
+
+use super::ScheduleKind;
+use super::harness::Harness;
+use super::rng::SpreadDraws;
+use super::schedule::Schedule;
+use super::shadow::versions_of;
+use crate::configuration::ArrayConfig;
+use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices};
+use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
+use crate::format::{FIRST_ROW_BLOCK, MemberState, ROW_BLOCKS, rows_of};
+use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
+use crate::running::RunningArray;
+
+/// The byte that spoils a range, if not zeros.
+const GARBAGE: u8 = 0x5a;
+
+impl Schedule {
+    /// Spoils ranges on copies of the spindles, checksums included, and takes other spindles away, until parity does
+    /// not cover it. Then starts the array and reads its LUN.
+    pub(super) fn read_beyond_parity(&mut self) -> Result<(), String> {
+        // A write that a drive reported and never did is found by parity alone.
+        let is_loud = !matches!(
+            self.plan.kind,
+            ScheduleKind::MisdirectedWrites | ScheduleKind::LostWrites | ScheduleKind::Everything
+        );
+        if !is_loud || !self.was_shut_down || self.rng.one_in(2) {
+            return Ok(());
+        }
+        let mut devices = SimulatedDevices::new(self.seed, self.disks.clone());
+        for device in &self.absent {
+            devices.close(*device);
+        }
+        let Some(label) = self.label(&devices)? else { return Ok(()) };
+        let mut present: Vec<DeviceIndex> = (0..)
+            .map(DeviceIndex)
+            .zip(&label.members)
+            .filter(|(device, member)| {
+                member.state == MemberState::Present && !self.absent.contains(device)
+            })
+            .map(|(device, _)| device)
+            .collect();
+        let lost = label.members.len() - present.len();
+        let redundancy = usize::from(self.plan.layout.redundancy());
+        let covered = redundancy.saturating_sub(lost);
+        let rng = &mut self.rng;
+        let mut taken = |count: usize| {
+            let mut taken = BTreeSet::new();
+            while taken.len() < count && present.len() > 1 {
+                taken.insert(present.swap_remove(rng.within(0..present.len() as u64) as usize));
+            }
+            taken
+        };
+        let closed = taken(covered.min(1 + self.seed as usize % 2));
+        let spoiled = taken(covered - closed.len() + 1);
+        let rows = rows_of(label.device_blocks);
+        let first = rng.within(0..rows);
+        let count = rng.spread(1..rows - first + 1);
+        let range = |block: u64| block * BLOCK_BYTES as u64;
+        let (offset, bytes) =
+            (range(FIRST_ROW_BLOCK + first * ROW_BLOCKS), range(count * ROW_BLOCKS));
+        for (number, device) in spoiled.iter().enumerate() {
+            // One is zeros; the others are zeros or garbage.
+            match number > 0 && rng.one_in(2) {
+                false => devices.erase(*device, offset, bytes),
+                true => devices.disk_mut(*device).write(offset, &vec![GARBAGE; bytes as usize]),
+            }
+        }
+        for device in &closed {
+            devices.close(*device);
+        }
+        self.trace(|| {
+            format!("beyond parity: rows {first}.. ({count}) of {spoiled:?}, without {closed:?}")
+        });
+        let mut harness = Harness::new(devices, u64::MAX, Vec::new());
+        let lun_sectors = self.plan.lun_sectors();
+        let beginning = RestartOptions { label, lun_sectors, accept_lost_writes: false };
+        let read = match self.plan.config.clone() {
+            ArrayConfig::WriteAnywhere(config) => {
+                self.read_all(restart_write_anywhere(&mut harness, &beginning, &config))
+            }
+            ArrayConfig::InPlace(config) => {
+                self.read_all(restart_in_place(&mut harness, &beginning, &config))
+            }
+        };
+        read.map_err(|what| {
+            format!(
+                "with rows {first} to {} of {spoiled:?} spoiled, and without {closed:?}: {what}",
+                first + count - 1
+            )
+        })?;
+        harness.hung.map_or(Ok(()), |why| Err(format!("beyond parity it hangs: {why}")))
+    }
+
+    /// Reads the LUN block by block. An array that does not start, or stops, has refused all of it.
+    fn read_all<A: LiveArray>(
+        &mut self,
+        array: Result<RunningArray<&mut Harness, A>, RestartError>,
+    ) -> Result<(), String> {
+        let Ok(mut array) = array else { return Ok(()) };
+        for block in 0..self.plan.lun_sectors() / BLOCK_SECTORS {
+            let sectors = block * BLOCK_SECTORS..(block + 1) * BLOCK_SECTORS;
+            self.summary.beyond_parity += 1;
+            match array.ask(RequestId(block), HostRequest::Read(sectors.clone())) {
+                Ok(Answer::Bytes(bytes)) => {
+                    let found = versions_of(sectors.start, &bytes)?;
+                    let expected =
+                        &self.shadow.acknowledged[sectors.start as usize..sectors.end as usize];
+                    if found != expected {
+                        return Err(format!(
+                            "block {block} is read as versions {found:?}; expected {expected:?}"
+                        ));
+                    }
+                }
+                Err(RequestError::Stopped(_)) => return Ok(()),
+                Err(_) => self.summary.refused += 1,
+                Ok(answer) => return Err(format!("a read was answered {answer:?}")),
+            }
+        }
+        Ok(())
+    }
+}

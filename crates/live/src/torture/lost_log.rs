@@ -1,0 +1,63 @@
+//! Starts after the log's device has lost records: refused, unless nothing that was acknowledged is gone.
+
+use super::harness::Harness;
+use super::incarnation::End;
+use super::schedule::Schedule;
+use super::shadow::versions_of;
+use crate::configuration::ArrayConfig;
+use crate::device::{DeviceIndex, Devices, SimulatedDevices};
+use crate::engine::{Answer, HostRequest, LiveArray, RequestId};
+use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
+use crate::running::RunningArray;
+
+impl Schedule {
+    /// After a crash, erases halves of the log on a copy of the devices, and starts the array.
+    pub(super) fn start_without_log(&mut self, end: End) -> Result<(), String> {
+        if end != End::Crash || self.rng.one_in(2) {
+            return Ok(());
+        }
+        let mut devices = SimulatedDevices::new(self.seed, self.disks.clone());
+        for device in &self.absent {
+            devices.close(*device);
+        }
+        let Some(label) = self.label(&devices)? else { return Ok(()) };
+        let layout = label.log_layout();
+        let [first, second] = layout.halves();
+        let erased = self.rng.pick(&[vec![first], vec![second], vec![first, second]]).clone();
+        let log = DeviceIndex(self.plan.spindles());
+        for half in &erased {
+            devices.erase(log, *half, layout.half_bytes());
+        }
+        let mut harness = Harness::new(devices, u64::MAX, Vec::new());
+        let lun_sectors = self.plan.lun_sectors();
+        let beginning = RestartOptions { label, lun_sectors, accept_lost_writes: false };
+        let started = match self.plan.config.clone() {
+            ArrayConfig::WriteAnywhere(config) => {
+                self.check_acknowledged(restart_write_anywhere(&mut harness, &beginning, &config))
+            }
+            ArrayConfig::InPlace(config) => {
+                self.check_acknowledged(restart_in_place(&mut harness, &beginning, &config))
+            }
+        };
+        started.map_err(|what| format!("without the log's halves at {erased:?}: {what}"))?;
+        harness.hung.map_or(Ok(()), |why| Err(format!("without its log it hangs: {why}")))
+    }
+
+    fn check_acknowledged<A: LiveArray>(
+        &mut self,
+        array: Result<RunningArray<&mut Harness, A>, RestartError>,
+    ) -> Result<(), String> {
+        let mut array = match array {
+            Ok(array) => array,
+            Err(_) => {
+                self.summary.logs_refused += 1;
+                return Ok(());
+            }
+        };
+        let sectors = 0..self.plan.lun_sectors();
+        match array.ask(RequestId(0), HostRequest::Read(sectors)) {
+            Ok(Answer::Bytes(bytes)) => self.shadow.clone().reconcile(&versions_of(0, &bytes)?),
+            other => Err(format!("the LUN cannot be read: {:?}", other.map(|_| ()))),
+        }
+    }
+}
