@@ -28,7 +28,7 @@ pub enum HostRequest {
     },
     /// Discards sectors. Blocks that they cover fully are unmapped, if the array can.
     Unmap(Range<u64>),
-    /// Makes sectors read as zeros, by unmapping blocks where possible.
+    /// Makes sectors read as zeros, by unmapping pieces of whole blocks, if the array can.
     Zero(Range<u64>),
     /// Makes everything that was answered durable; it already is.
     Flush,
@@ -188,15 +188,14 @@ impl PendingRequest {
                 HostRequest::Unmap(_) if !supports_unmap || blocks_start >= blocks_end => {
                     (None, end)
                 }
-                HostRequest::Zero(_) if !supports_unmap || blocks_start >= blocks_end => {
-                    (Some(Piece::Write(start..end)), end)
-                }
                 HostRequest::Unmap(_) => (Some(Piece::Unmap(blocks_start..blocks_end)), end),
-                // Partial blocks are written.
-                HostRequest::Zero(_) if start < blocks_start => {
-                    (Some(Piece::Write(start..blocks_start)), blocks_start)
+                HostRequest::Zero(_)
+                    if supports_unmap && (start, end) == (blocks_start, blocks_end) =>
+                {
+                    (Some(Piece::Unmap(start..end)), end)
                 }
-                HostRequest::Zero(_) => (Some(Piece::Unmap(start..blocks_end)), blocks_end),
+                // One record of the log makes a piece atomic, so a piece with a partial block is written in full.
+                HostRequest::Zero(_) => (Some(Piece::Write(start..end)), end),
                 HostRequest::Flush | HostRequest::Allocation(_) => (None, self.end),
             };
             self.next = next;
@@ -243,16 +242,11 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_written_at_the_edges_and_given_back_between() {
+    fn pieces_of_zeros_with_a_partial_block_are_written_and_others_unmapped() {
         let zero = HostRequest::Zero(3..4_100);
         assert_eq!(
             pieces(zero.clone(), 3..4_100, true),
-            [
-                Piece::Write(3..8),
-                Piece::Unmap(8..2_048),
-                Piece::Unmap(2_048..4_096),
-                Piece::Write(4_096..4_100),
-            ]
+            [Piece::Write(3..2_048), Piece::Unmap(2_048..4_096), Piece::Write(4_096..4_100),]
         );
         assert_eq!(
             pieces(zero, 3..4_100, false),

@@ -146,9 +146,6 @@ impl Host {
             let parts = match request {
                 HostRequest::Unmap(_) if !self.supports_unmap || inner_start >= inner_end => vec![],
                 HostRequest::Unmap(_) => std::iter::once(inner_start..inner_end).collect(),
-                HostRequest::Zero(_) if self.supports_unmap && inner_start < inner_end => {
-                    vec![start..inner_start, inner_start..inner_end, inner_end..end]
-                }
                 _ => std::iter::once(start..end).collect(),
             };
             let parts = parts.into_iter().filter(|part| !part.is_empty());
