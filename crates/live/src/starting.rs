@@ -97,7 +97,7 @@ impl StartedArray {
     ///
     /// # Errors
     /// If the array stops.
-    pub fn rebuild(self, progress: impl FnMut(f64) -> bool) -> Result<bool, StartError> {
+    pub fn rebuild(self, progress: &mut dyn FnMut(f64) -> bool) -> Result<bool, StartError> {
         match self {
             Self::WriteAnywhere(running) => rebuild(*running, progress),
             Self::InPlace(running) => rebuild(*running, progress),
@@ -147,11 +147,11 @@ impl StartedArray {
     pub fn scrub(
         self,
         config: &ArrayConfig,
-        mut progress: impl FnMut(ScrubStage, f64) -> bool,
+        progress: &mut dyn FnMut(ScrubStage, f64) -> bool,
     ) -> Result<ScrubReport, StartError> {
         match (self, config) {
             (Self::WriteAnywhere(running), ArrayConfig::WriteAnywhere(config)) => {
-                scrub_stopped(*running, &mut progress, |offline, superblock, progress| {
+                scrub_stopped(*running, progress, |offline, superblock, progress| {
                     let mut blocks = read_tree(offline, config, superblock)?;
                     let held = read_snapshots(offline, config, &superblock.snapshots)?;
                     blocks.extend(held.into_iter().flatten());
@@ -160,7 +160,7 @@ impl StartedArray {
                 })
             }
             (Self::InPlace(running), ArrayConfig::InPlace(config)) => {
-                scrub_stopped(*running, &mut progress, |offline, superblock, progress| {
+                scrub_stopped(*running, progress, |offline, superblock, progress| {
                     scrub_in_place(offline, config, superblock.checkpoint, progress)
                         .map_err(StartError::Scrub)
                 })
@@ -195,14 +195,14 @@ pub enum ScrubStage {
 /// Shuts an array down and scrubs its devices.
 fn scrub_stopped<D: Devices, A: LiveArray>(
     mut running: RunningArray<D, A>,
-    progress: &mut impl FnMut(ScrubStage, f64) -> bool,
+    progress: &mut dyn FnMut(ScrubStage, f64) -> bool,
     scrub: impl FnOnce(
         &mut OfflineArray<'_, D>,
         &Superblock,
         &mut dyn FnMut(f64) -> bool,
     ) -> Result<ScrubReport, StartError>,
 ) -> Result<ScrubReport, StartError> {
-    if !finish_rebuild(&mut running, |done| progress(ScrubStage::Rebuild, done))? {
+    if !finish_rebuild(&mut running, &mut |done| progress(ScrubStage::Rebuild, done))? {
         running.shut_down().map_err(StartError::Stopped)?;
         return Ok(ScrubReport::default());
     }
@@ -217,7 +217,7 @@ fn scrub_stopped<D: Devices, A: LiveArray>(
 
 fn rebuild<D: Devices, A: LiveArray>(
     mut running: RunningArray<D, A>,
-    progress: impl FnMut(f64) -> bool,
+    progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<bool, StartError> {
     let rebuilding = running.engine().rebuilding();
     finish_rebuild(&mut running, progress)?;
@@ -232,7 +232,7 @@ fn rebuild<D: Devices, A: LiveArray>(
 /// Waits until no rebuild is in progress; returns false if `progress` ended the wait.
 fn finish_rebuild<D: Devices, A: LiveArray>(
     running: &mut RunningArray<D, A>,
-    mut progress: impl FnMut(f64) -> bool,
+    progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<bool, StartError> {
     loop {
         let engine = running.engine();

@@ -116,7 +116,7 @@ fn rebuild(started: StartedArray) -> Result<bool, Failure> {
     let stop = terminal::stop_when_interrupted();
     let mut rebuilt = Tenths::of("rebuilt");
     let is_whole = started
-        .rebuild(|done| {
+        .rebuild(&mut |done| {
             rebuilt.are(done);
             !stop()
         })

@@ -35,7 +35,7 @@ pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
     let stop = terminal::stop_when_interrupted();
     let (mut rebuilt, mut looked_at) = (Tenths::of("rebuilt"), Tenths::of("scrubbed"));
     let scrubbed = start_array(assembled, arguments.io)?
-        .scrub(&config, |stage, done| {
+        .scrub(&config, &mut |stage, done| {
             match stage {
                 ScrubStage::Rebuild => rebuilt.are(done),
                 ScrubStage::Scrub => looked_at.are(done),

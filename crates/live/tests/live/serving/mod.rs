@@ -107,13 +107,13 @@ fn an_array_is_served_restarted_loses_a_spindle_and_is_rebuilt() {
         let path = directory.join("spindle-01");
         let new = ReplacementDevice::NewFile { path, space: Space::Sparse };
         prepare_replacement(&mut assembled, 1, &new).unwrap();
-        start(assembled, IoBackend::Threads).unwrap().rebuild(|_| true).unwrap();
+        start(assembled, IoBackend::Threads).unwrap().rebuild(&mut |_| true).unwrap();
 
         let assembled =
             open(&ArrayLocation::Directory(directory.clone()), OpenOptions::default()).unwrap();
         let config = assembled.configuration.array().unwrap();
         let scrubbed =
-            start(assembled, IoBackend::Auto).unwrap().scrub(&config, |_, _| true).unwrap();
+            start(assembled, IoBackend::Auto).unwrap().scrub(&config, &mut |_, _| true).unwrap();
         assert!(scrubbed.is_clean() && scrubbed.stripes > 1_000, "{scrubbed:?}");
         let serving = started(&directory, false).serve().unwrap();
         check_all(&serving.client(), 3);
