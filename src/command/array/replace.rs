@@ -141,12 +141,25 @@ fn replace_the_log(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
     if !new.is_clean {
         bring_to_spindles(arguments, &place)?;
     }
-    if new.install(&place, arguments.lose_writes).map_err(|error| not_changed(&error))? {
-        warn_of_lost_writes();
-    }
+    let is_lossy =
+        new.install(&place, arguments.lose_writes).map_err(|error| not_changed(&error))?;
     arguments.name(None, by.path())?;
+    if is_lossy {
+        warn_of_lost_writes();
+        accept_lost_writes(arguments, &place)?;
+    }
     terminal::print(&format!("the log is now {}\n", by.path().display()))?;
     Ok(Ending::Complete)
+}
+
+/// Starts the array without what only its former log had, and shuts it down: its superblock may name records of that
+/// log, and then no other start accepts the new one.
+fn accept_lost_writes(arguments: &ReplaceArguments, place: &ArrayLocation) -> Result<(), Failure> {
+    let options = OpenOptions { degraded: arguments.degraded, read_only: false };
+    let assembled = open(place, options).map_err(|error| not_assembled(&error))?;
+    let started = start_with_lost_writes(assembled, arguments.io.into());
+    rebuild(started.map_err(|error| not_started(&error))?)?;
+    Ok(())
 }
 
 fn warn_of_lost_writes() {

@@ -196,7 +196,9 @@ impl NewLog {
 
     /// Makes the device the array's log: blank, with the labels raised on all devices. The former log is not written.
     /// Returns whether writes may be lost, which is the case unless the array was shut down. If a directory names the
-    /// devices, the caller also calls [`record_device_path`](super::record_device_path).
+    /// devices, the caller also calls [`record_device_path`](super::record_device_path). If writes may be lost, the next
+    /// start must be [`start_with_lost_writes`](crate::starting::start_with_lost_writes): superblocks may name records
+    /// of the former log.
     ///
     /// # Errors
     /// If writes may be lost and that is not accepted, or the spindles cannot be opened; then nothing is written.
