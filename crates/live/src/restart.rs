@@ -27,8 +27,8 @@ pub enum RestartError {
     /// No spindle has a superblock of the array.
     #[error("no spindle has a superblock that is whole")]
     NoSuperblock,
-    /// No spindle has a valid initialization map.
-    #[error("no spindle has an initialization map that is whole")]
+    /// No spindle has a valid initialization map that is as new as the superblock says.
+    #[error("no spindle has an initialization map that is whole and not older than the superblock")]
     NoInitializationMap,
     /// The newest label is the log's, and no spindle has one, so the size of spindles is unknown.
     #[error("no spindle has a label of the array")]
@@ -81,7 +81,7 @@ pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<S
 /// The initialization map of the array of `label`, from all its spindles; `None` if the array has none.
 ///
 /// # Errors
-/// [`RestartError::NoInitializationMap`] if every copy is gone.
+/// [`RestartError::NoInitializationMap`] if every copy is gone, or every copy that is as new as the newest superblock says.
 pub fn initialization_map_of<D: Devices>(
     devices: &mut D,
     label: &Label,
@@ -89,9 +89,11 @@ pub fn initialization_map_of<D: Devices>(
     if label.incompatible_features & FEATURE_INITIALIZATION_MAP == 0 {
         return Ok(None);
     }
+    let named = newest_superblock(devices, label).map_or(0, |superblock| superblock.map_sequence);
     let slots = blocks_of_spindles(devices, label, INITIALIZATION_MAP_SLOTS);
     let map = InitializationMap::union(slots.iter().map(Vec::as_slice), label.array);
-    map.map(Some).ok_or(RestartError::NoInitializationMap)
+    // An older map would take zones for blank that hold data.
+    map.filter(|map| map.sequence >= named).map(Some).ok_or(RestartError::NoInitializationMap)
 }
 
 /// These blocks of every spindle that is present, if they can be read.

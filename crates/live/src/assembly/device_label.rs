@@ -95,6 +95,7 @@ pub(super) fn write_first_superblock(
         checkpoint: 0,
         log_start: LogStart::NEW.host.next,
         log_durable: LogStart::NEW.host.last,
+        map_sequence: 0,
         redo_start: LogStart::NEW.redo.next,
         root: Root { held_back_blocks: 0, block: None },
         label_sequence: label.sequence,

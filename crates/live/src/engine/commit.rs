@@ -104,6 +104,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let Some(committing) = &mut self.committing else { return };
         committing.stage = CommitStage::Writing;
         committing.superblock.label_sequence = self.labels.label().sequence;
+        committing.superblock.map_sequence = self.driver.store.map_sequence();
         if !self.replaying {
             let durable = self.driver.log.durable().host;
             committing.superblock.log_durable = durable.max(self.superblock.log_durable);

@@ -31,7 +31,8 @@ const RESERVED_3: Field = Field::new("reserved 3", 90, 6);
 const SNAPSHOT_TABLE: Field =
     Field::new("snapshot table", 96, MAXIMUM_SNAPSHOTS * snapshot::ENTRY_BYTES);
 const LOG_DURABLE: Field = Field::new("log durable", 3568, 8);
-const RESERVED_4: Field = Field::new("reserved 4", 3576, 516);
+const MAP_SEQUENCE: Field = Field::new("map sequence", 3576, 8);
+const RESERVED_4: Field = Field::new("reserved 4", 3584, 508);
 const CRC: Field = Field::new("CRC-32C", 4092, 4);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -54,6 +55,7 @@ pub(super) const FIELDS: &[Field] = &[
     RESERVED_3,
     SNAPSHOT_TABLE,
     LOG_DURABLE,
+    MAP_SEQUENCE,
     RESERVED_4,
     CRC,
 ];
@@ -69,6 +71,8 @@ pub struct Superblock {
     pub log_start: u64,
     /// Every host record up to this number was durable. Those from `log_start` on must be in the log.
     pub log_durable: u64,
+    /// The sequence of the newest durable initialization map when it was written; 0 without one.
+    pub map_sequence: u64,
     /// The first redo record in the log whose block writes it may not cover.
     pub redo_start: u64,
     /// The root, which leads to everything else.
@@ -119,6 +123,7 @@ impl Superblock {
         }
         REDO_START.put(block, &self.redo_start.to_le_bytes());
         LOG_DURABLE.put(block, &self.log_durable.to_le_bytes());
+        MAP_SEQUENCE.put(block, &self.map_sequence.to_le_bytes());
         HELD_BACK.put(block, &self.root.held_back_blocks.to_le_bytes());
         LABEL_SEQUENCE.put(block, &self.label_sequence.to_le_bytes());
         let count = self.snapshots.len().min(MAXIMUM_SNAPSHOTS);
@@ -153,6 +158,7 @@ impl Superblock {
             log_start: LOG_START.u64(block),
             redo_start: REDO_START.u64(block),
             log_durable: LOG_DURABLE.u64(block),
+            map_sequence: MAP_SEQUENCE.u64(block),
             root: Root { held_back_blocks: HELD_BACK.u64(block), block: root },
             label_sequence: LABEL_SEQUENCE.u64(block),
             clean: flag(CLEAN, block)?,

@@ -63,6 +63,12 @@ impl Store {
         Self { zones: Some(zones), ..self }
     }
 
+    /// Returns the sequence of the newest durable map; 0 without one.
+    #[must_use]
+    pub fn map_sequence(&self) -> u64 {
+        self.zones.as_ref().map_or(0, |zones| zones.map.sequence)
+    }
+
     /// Writes whole blocks, once their zones are initialized.
     pub(super) fn begin_write(
         &mut self,

@@ -9,6 +9,7 @@ use strewn_live::assembly::{ArrayLocation, open};
 use strewn_live::configuration::LayoutName;
 use strewn_live::device::IoBackend;
 use strewn_live::engine::{Answer, HostRequest, RequestError};
+use strewn_live::format::{INITIALIZATION_MAP_SLOTS, InitializationMap};
 use strewn_live::serving::Client;
 use strewn_live::starting::start;
 
@@ -87,5 +88,33 @@ fn regression_what_was_erased_is_not_taken_for_never_written() {
             assert!(refused > 0 || !is_beyond, "more is gone than parity covers");
             thread.shut_down().unwrap();
         }
+    }
+}
+
+/// The newest map destroyed on all spindles alike: the one before it lacks zones that hold data.
+#[test]
+fn regression_an_older_initialization_map_is_not_used() {
+    for layout in [LayoutName::Raid5, LayoutName::RaidDp] {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path().join("array");
+        made(&directory, layout, 4);
+        let thread = started(&directory, false).serve().unwrap();
+        write_all(&thread.client(), 1);
+        thread.shut_down().unwrap();
+        let maps = |position| {
+            let bytes = fs::read(spindle(&directory, position)).unwrap();
+            INITIALIZATION_MAP_SLOTS.map(|slot| {
+                let block = &bytes[slot as usize * BLOCK..][..BLOCK];
+                (slot, InitializationMap::decode(block).unwrap().sequence)
+            })
+        };
+        let newest = maps(0).into_iter().max_by_key(|(_, sequence)| *sequence).unwrap();
+        for position in 0..layout.parity_spindles() + 4 {
+            let file = OpenOptions::new().write(true).open(spindle(&directory, position)).unwrap();
+            file.write_all_at(&[0; BLOCK], newest.0 * BLOCK as u64).unwrap();
+        }
+        let assembled = open(&ArrayLocation::Directory(directory), open_options(false)).unwrap();
+        let refused = start(assembled, IoBackend::Auto).err().unwrap();
+        assert!(refused.to_string().contains("initialization map"), "{refused}");
     }
 }

@@ -64,7 +64,7 @@ prop_compose! {
     ) -> Superblock {
         let block = block.map(|(vbn, crc)| (Vbn(vbn), crc));
         let root = Root { held_back_blocks, block };
-        Superblock { array, checkpoint, log_start, log_durable: log_start, redo_start, label_sequence, clean, root, snapshots }
+        Superblock { array, checkpoint, log_start, log_durable: log_start, map_sequence: checkpoint, redo_start, label_sequence, clean, root, snapshots }
     }
 }
 
@@ -289,6 +289,7 @@ fn the_newest_good_superblock_of_the_array_wins() {
             checkpoint,
             log_start: 1,
             log_durable: 0,
+            map_sequence: 0,
             redo_start: 1,
             root,
             label_sequence: 1,

@@ -64,6 +64,7 @@ impl Model {
             checkpoint: 1,
             log_start: 1,
             log_durable: 0,
+            map_sequence: 0,
             redo_start: 1,
             root: Root { held_back_blocks: 0, block: None },
             label_sequence: 1,

@@ -230,6 +230,7 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         checkpoint: 5,
         log_start: 9,
         log_durable: 0,
+        map_sequence: 0,
         redo_start: 2,
         root,
         label_sequence: 1,
