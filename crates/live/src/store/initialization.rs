@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::Store;
-use super::api::{BadBlock, BlockState, StoreError, StoreEvent};
+use super::all_spindles::durable_write;
+use super::api::{BadBlock, BlockState, StoreError, StoreEvent, Token};
 use super::operation::{
     DeferredWrite, Extent, InitializationStep, IoPurpose, Operation, OperationKind,
 };
@@ -18,7 +19,9 @@ use crate::format::{
     BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES, InitializationMap, ROW_DATA_BLOCKS,
     checksum_block,
 };
-use crate::store::Token;
+
+/// Nobody asks about the steps of an initialization.
+const NO_TOKEN: Token = Token(0);
 
 /// The zones of an array.
 #[derive(Debug)]
@@ -35,17 +38,16 @@ pub(super) struct Zones {
 }
 
 /// Whether a row's checksum blocks hold what was written there, if anything was.
-pub(super) fn is_initialized(zones: &Option<Zones>, row: u64) -> bool {
-    zones.as_ref().is_none_or(|zones| zones.map.is_initialized(zones.map.zone_of(row)))
+pub(super) fn is_initialized(zones: Option<&Zones>, row: u64) -> bool {
+    zones.is_none_or(|zones| zones.map.is_initialized(zones.map.zone_of(row)))
 }
 
 /// The state of a block of a row whose checksum entry is zeros.
 pub(super) fn state_of_zeros(zones: Option<&Zones>, row: u64) -> BlockState {
-    match zones {
-        Some(zones) if zones.map.is_initialized(zones.map.zone_of(row)) => {
-            BlockState::Bad(BadBlock::Erased)
-        }
-        _ => BlockState::NeverWritten,
+    // Without a map there are no entries but those of written blocks.
+    match zones.is_some() && is_initialized(zones, row) {
+        true => BlockState::Bad(BadBlock::Erased),
+        false => BlockState::NeverWritten,
     }
 }
 
@@ -116,10 +118,12 @@ impl Store {
         let Some(zones) = &self.zones else { return };
         let rows = zones.map.rows_of(zone);
         let spindles = self.spindles_present();
-        let operation = self.add_step(
-            InitializationStep::WriteChecksums(zone),
-            spindles.len() * (rows.end - rows.start) as usize,
-        );
+        let operation = self.operations.insert(Operation {
+            token: NO_TOKEN,
+            kind: OperationKind::Initialize(InitializationStep::WriteChecksums(zone)),
+            remaining: spindles.len() * (rows.end - rows.start) as usize,
+            failure: None,
+        });
         for &spindle in &spindles {
             for row in rows.clone() {
                 let from = self.never_written(RowKey { spindle, row });
@@ -128,7 +132,9 @@ impl Store {
                 self.send(spindle, IoPurpose::AllSpindles(operation), request);
             }
         }
-        self.finish_if_empty(operation);
+        if spindles.is_empty() {
+            self.finish(operation);
+        }
     }
 
     /// The checksum block of a row in which nothing was written yet.
@@ -142,66 +148,37 @@ impl Store {
         buffer
     }
 
-    /// An operation for `ios` I/Os.
-    fn add_step(&mut self, step: InitializationStep, ios: usize) -> usize {
-        let (token, kind) = (Token(0), OperationKind::Initialize(step));
-        self.operations.insert(Operation { token, kind, remaining: ios, failure: None })
-    }
-
-    /// If no spindle is present, nothing else ends a step.
-    fn finish_if_empty(&mut self, operation: usize) {
-        if self.operations[operation].remaining == 0 {
-            self.finish(operation);
-        }
-    }
-
     /// A step is done on all spindles that are present.
     pub(super) fn on_step_done(&mut self, step: InitializationStep, failure: Option<StoreError>) {
-        let zones = match &step {
-            InitializationStep::WriteChecksums(zone) | InitializationStep::Flush(zone) => {
-                vec![*zone]
+        let Some(zones) = &mut self.zones else { return };
+        match (step, failure) {
+            (InitializationStep::WriteChecksums(zone), None) => {
+                let flush = OperationKind::Initialize(InitializationStep::Flush(zone));
+                self.send_to_all(NO_TOKEN, flush, None, || IoRequest::Flush);
             }
-            InitializationStep::WriteMap(zones) => zones.clone(),
-        };
-        if let InitializationStep::WriteMap(_) = step
-            && let Some(zones) = &mut self.zones
-        {
-            zones.is_map_in_flight = false;
-        }
-        if let Some(failure) = failure {
-            self.initialization_failed(&zones, &failure);
-            self.write_map();
-            return;
-        }
-        match step {
-            InitializationStep::WriteChecksums(zone) => {
-                let spindles = self.spindles_present();
-                let operation = self.add_step(InitializationStep::Flush(zone), spindles.len());
-                for &spindle in &spindles {
-                    self.send(spindle, IoPurpose::AllSpindles(operation), IoRequest::Flush);
-                }
-                self.finish_if_empty(operation);
+            (InitializationStep::Flush(zone), None) => {
+                zones.flushed.push(zone);
+                self.map_is_missing();
             }
-            InitializationStep::Flush(zone) => {
-                if let Some(zones) = &mut self.zones {
-                    zones.flushed.push(zone);
-                    zones.is_map_missing = true;
-                }
+            (InitializationStep::WriteMap(initialized), None) => {
+                zones.is_map_in_flight = false;
+                zones.map.sequence += 1;
+                initialized.into_iter().for_each(|zone| self.is_initialized_now(zone));
                 self.write_map();
             }
-            InitializationStep::WriteMap(initialized) => {
-                if let Some(zones) = &mut self.zones {
-                    zones.map.sequence += 1;
-                }
-                for zone in initialized {
-                    self.is_initialized_now(zone);
-                }
+            (InitializationStep::WriteMap(failed), Some(failure)) => {
+                zones.is_map_in_flight = false;
+                failed.into_iter().for_each(|zone| self.initialization_failed(zone, &failure));
                 self.write_map();
             }
+            (
+                InitializationStep::WriteChecksums(zone) | InitializationStep::Flush(zone),
+                Some(failure),
+            ) => self.initialization_failed(zone, &failure),
         }
     }
 
-    /// A spindle was admitted that lacks the map.
+    /// Writes the map once more: a spindle or a zone is not in it yet.
     pub(super) fn map_is_missing(&mut self) {
         if let Some(zones) = &mut self.zones {
             zones.is_map_missing = true;
@@ -221,14 +198,8 @@ impl Store {
         let mut map = zones.map.clone();
         map.sequence += 1;
         flushed.iter().for_each(|zone| map.set_initialized(*zone));
-        let spindles = self.spindles_present();
-        let operation = self.add_step(InitializationStep::WriteMap(flushed), spindles.len());
-        for &spindle in &spindles {
-            let offset = map.slot() * BLOCK_BYTES as u64;
-            let request = IoRequest::Write { offset, from: map.encode(), durable: true };
-            self.send(spindle, IoPurpose::AllSpindles(operation), request);
-        }
-        self.finish_if_empty(operation);
+        let write = OperationKind::Initialize(InitializationStep::WriteMap(flushed));
+        self.send_to_all(NO_TOKEN, write, None, || durable_write(map.slot(), map.encode()));
     }
 
     /// The map durably has a zone as initialized: what waited for it goes on.
@@ -265,19 +236,16 @@ impl Store {
         }
     }
 
-    /// Zones could not be initialized: what waited for them fails.
-    fn initialization_failed(&mut self, failed: &[u64], failure: &StoreError) {
-        for zone in failed {
-            let waiting = self.zones.as_mut().and_then(|zones| zones.in_progress.remove(zone));
-            for id in waiting.unwrap_or_default() {
-                let is_deferred = self
-                    .operations
-                    .get(id)
-                    .is_some_and(|one| matches!(one.kind, OperationKind::Deferred(_)));
-                if is_deferred && let Some(operation) = self.operations.try_remove(id) {
-                    let (token, result) = (operation.token, Err(failure.clone()));
-                    self.finished.push(StoreEvent::Write { token, result });
-                }
+    /// A zone could not be initialized: what waited for it fails.
+    fn initialization_failed(&mut self, zone: u64, failure: &StoreError) {
+        let waiting = self.zones.as_mut().and_then(|zones| zones.in_progress.remove(&zone));
+        for id in waiting.unwrap_or_default() {
+            let operation = self.operations.get(id);
+            let is_deferred =
+                operation.is_some_and(|one| matches!(one.kind, OperationKind::Deferred(_)));
+            if is_deferred && let Some(operation) = self.operations.try_remove(id) {
+                let (token, result) = (operation.token, Err(failure.clone()));
+                self.finished.push(StoreEvent::Write { token, result });
             }
         }
     }

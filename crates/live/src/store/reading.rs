@@ -112,7 +112,7 @@ impl Store {
             let PartWork::Read(read) = &mut part.work else { return false };
             match &read.state {
                 ReadState::Waiting if row.writes_in_flight & mask != 0 => return false,
-                ReadState::Waiting if !is_initialized(&self.zones, row.key.row) => {
+                ReadState::Waiting if !is_initialized(self.zones.as_ref(), row.key.row) => {
                     // Whatever the device holds there, nothing was ever written.
                     read.state = ReadState::Arrived(None);
                     continue;
@@ -162,7 +162,7 @@ impl Store {
         if row.loaded || row.loading {
             return;
         }
-        if !is_initialized(&self.zones, row.key.row) {
+        if !is_initialized(self.zones.as_ref(), row.key.row) {
             row.load(Some(&[0; BLOCK_BYTES]));
             self.ready_rows.push(id);
             return;

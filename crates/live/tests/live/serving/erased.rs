@@ -3,7 +3,6 @@
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::channel;
 
 use strewn_live::assembly::{ArrayLocation, open};
 use strewn_live::configuration::LayoutName;
@@ -13,7 +12,7 @@ use strewn_live::format::{INITIALIZATION_MAP_SLOTS, InitializationMap};
 use strewn_live::serving::Client;
 use strewn_live::starting::start;
 
-use super::{made, megabyte, open_options, started, write_all};
+use super::{answer, made, megabyte, open_options, started, write_all};
 
 const BLOCK: usize = 4096;
 const LUN_BLOCKS: u64 = 48 * 256;
@@ -36,10 +35,7 @@ fn spoil(directory: &Path, position: u16, byte: u8) {
 fn refused(client: &Client) -> u64 {
     let mut refused = 0;
     for block in 0..LUN_BLOCKS {
-        let (sender, receiver) = channel();
-        let request = HostRequest::Read(block * 8..block * 8 + 8);
-        client.submit(request, Box::new(move |answer| sender.send(answer).unwrap()));
-        match receiver.recv().unwrap() {
+        match answer(client, HostRequest::Read(block * 8..block * 8 + 8)) {
             Ok(Answer::Bytes(bytes)) => {
                 let from = (block % 256) as usize * BLOCK;
                 let right = &megabyte(block / 256, 1)[from..from + BLOCK];

@@ -11,7 +11,7 @@ use strewn_live::assembly::{
 };
 use strewn_live::configuration::{ArraySpec, LayoutName};
 use strewn_live::device::{IoBackend, Space};
-use strewn_live::engine::{Answer, HostRequest};
+use strewn_live::engine::{Answer, HostRequest, RequestError};
 use strewn_live::serving::Client;
 use strewn_live::starting::{StartedArray, start};
 
@@ -46,10 +46,14 @@ fn started(directory: &Path, degraded: bool) -> StartedArray {
     start(assembled, IoBackend::Auto).unwrap()
 }
 
-fn ask(client: &Client, request: HostRequest) -> Answer {
+fn answer(client: &Client, request: HostRequest) -> Result<Answer, RequestError> {
     let (sender, receiver) = channel();
     client.submit(request, Box::new(move |answer| sender.send(answer).unwrap()));
-    receiver.recv().unwrap().unwrap()
+    receiver.recv().unwrap()
+}
+
+fn ask(client: &Client, request: HostRequest) -> Answer {
+    answer(client, request).unwrap()
 }
 
 /// What a megabyte of the LUN holds in a round.
