@@ -104,7 +104,8 @@ fn consistency_point(criterion: &mut Criterion) {
     expected(aggregate.begin(blocks.into()));
     let all = Vec::from_iter(0..blocks);
     expected(aggregate.allocate_all(&all, |_, vbn: Vbn| file.push(vbn)));
-    aggregate.commit();
+    aggregate.discard_plan();
+    aggregate.commit().expect("a consistency point is open, and its plan discarded");
     let mut rng = Rng::new(1);
     let mut draw = || -> Vec<u32> {
         let mut moved = Vec::from_iter((0..MOVED).map(|_| rng.below(blocks.into()) as u32));
@@ -129,7 +130,7 @@ fn consistency_point(criterion: &mut Criterion) {
                 while let Some(tetris) = aggregate.next_tetris() {
                     black_box(tetris.runs().count());
                 }
-                aggregate.commit()
+                expected(aggregate.commit())
             },
             BatchSize::SmallInput,
         );

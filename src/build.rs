@@ -111,6 +111,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     strewn_scenario::CacheStart::Empty => CacheStart::Empty,
                     strewn_scenario::CacheStart::Metadata => CacheStart::Metadata,
                 },
+                chunks: layout.chunks,
                 processor,
             })?;
             let spares = layout.spares;
@@ -189,5 +190,6 @@ fn processor_costs(processor: &Processor) -> ProcessorCosts {
         spindle_command_ns: processor.spindle_command_ns.round() as u64,
         // A KiB has two sectors, and a nanosecond a thousand picoseconds.
         per_sector_ps: (processor.per_kib_ns * 500.0).round() as u64,
+        write_back_percent: processor.write_back_percent,
     }
 }

@@ -39,7 +39,9 @@
 //! # Features
 //!
 //! - `command` (default): the `strewn` command and the `terminal` module for programs like it. A program that uses only the
-//!   library turns it off.
+//!   library turns it off. Needs `live`.
+//! - `live` (default): the `live` module, which runs a workload on an array of real bytes, and `strewn-live`, the arrays
+//!   themselves.
 //! - `png` (default): charts as PNG (`--png`).
 //! - `parquet`: the table of segments as Parquet (`--format parquet`).
 
@@ -52,7 +54,7 @@ mod calibrate;
 mod cost;
 mod export;
 mod layout_map;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "live"))]
 pub mod live;
 mod load;
 mod memory;
@@ -71,7 +73,9 @@ pub use layout_map::Mapped;
 pub use load::{Load, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, needed_bytes};
 pub use record::{RecordError, iolog_of_array};
-pub use run::{Observer, RunError, RunOptions, WithSimulation, run, run_with_map, simulate};
+pub use run::{
+    Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,
+};
 
 pub use strewn_alloc as alloc;
 pub use strewn_array as array;
@@ -82,6 +86,20 @@ pub use strewn_scenario as scenario;
 pub use strewn_sim as sim;
 pub use strewn_spindle as spindle;
 pub use strewn_workload as workload;
+
+#[cfg(test)]
+mod tests {
+    use super::array::in_place::InPlace;
+    use super::array::write_anywhere::WriteAnywhere;
+    use super::sim::Simulation;
+
+    #[test]
+    fn simulations_are_shared_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Simulation<WriteAnywhere<()>>>();
+        shared::<Simulation<InPlace<()>>>();
+    }
+}
 
 /// The examples of the README, compiled and run with the documentation's.
 #[cfg(doctest)]

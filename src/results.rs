@@ -1,13 +1,16 @@
 //! Converts the measurements of a simulation to results.
 
+use std::collections::BTreeMap;
+
 use strewn_array::FailedSpindle;
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace,
-    HostFigures, HostLoad, LayoutKind, OperationFigures, OverheadArray, OverheadConfiguration,
-    OverheadError, OverheadRow, Parameter, Redundancy, ResponseTime, SIGNIFICANT_DIGITS,
-    SegmentLayout, SpindleCommands, SpindleFailure, Spindles, Utilization, rounded,
+    HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
+    OverheadConfiguration, OverheadError, OverheadRow, Parameter, Redundancy, ResponseTime,
+    SIGNIFICANT_DIGITS, SegmentLayout, Setting, SpindleCommands, SpindleFailure, Spindles,
+    Utilization, Workload, rounded,
 };
-use strewn_scenario::{Array, ArrayLayout, Scenario};
+use strewn_scenario::{Array, ArrayLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, Segment};
 
 use crate::array_run::ArrayRun;
@@ -55,6 +58,20 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
             lun_bytes: lost.lun_bytes,
         }),
     }
+}
+
+/// Returns every setting of a scenario as it was run.
+pub(crate) fn settings(scenario: &Scenario) -> BTreeMap<String, Setting> {
+    let setting = |(name, value)| {
+        let value = match value {
+            SettingValue::Flag(flag) => Setting::Flag(flag),
+            SettingValue::Count(count) => Setting::Count(count),
+            SettingValue::Number(number) => Setting::Number(number),
+            SettingValue::Text(text) => Setting::Text(text),
+        };
+        (name, value)
+    };
+    scenario.settings().into_iter().map(setting).collect()
 }
 
 /// Describes the load: the scenario's own workload, or the file under load of another.
@@ -199,6 +216,11 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
         },
         cache: Cache {
             hit_percent: 100.0 * share(counters.cache_hits, counters.cache_lookups),
+            host_reads: Some(HostReadHits {
+                blocks: counters.host_read_blocks,
+                hit_percent: (counters.host_read_blocks > 0)
+                    .then(|| 100.0 * share(counters.host_read_hits, counters.host_read_blocks)),
+            }),
             stalled_writes: counters.stalled_writes,
         },
         layout: SegmentLayout {
@@ -225,13 +247,15 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
         },
         redundancy: redundancy(segment),
         host: host(segment),
+        by_workload: Vec::new(),
     }
     .rounded(SIGNIFICANT_DIGITS)
 }
 
-/// Returns the purchases for each array, by configuration of the scenario.
+/// Returns the purchases for each array with segments that measure it, by configuration of the scenario.
 pub(crate) fn overhead(
     scenario: &Scenario,
+    workload: Option<&Workload>,
     arrays: &[ArrayResults],
 ) -> Result<Vec<OverheadRow>, OverheadError> {
     let Some(overhead) = &scenario.overhead else { return Ok(Vec::new()) };
@@ -240,7 +264,7 @@ pub(crate) fn overhead(
         .iter()
         .zip(arrays)
         .filter_map(|(array, results)| {
-            let (first, last) = (results.segments.first()?, results.segments.last()?);
+            let (first, last) = strewn_report::like_segments(workload, results)?;
             Some(OverheadArray {
                 name: array.name.clone(),
                 data_spindles: results.spindles.data,

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use rayon::prelude::*;
 use strewn_raid::SpindleIndex;
 use strewn_report::{
     ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
+    WorkloadFigures,
 };
 use strewn_scenario::Scenario;
 use strewn_sim::{ClosedLoop, Host, Progress, Segment, Simulation, SimulationError};
@@ -17,7 +19,7 @@ use thiserror::Error;
 use crate::array_run::ArrayRun;
 use crate::build::{self, BuildError, BuiltArray};
 use crate::layout_map::{self, Mapped};
-use crate::load::{BuiltHost, Load, LoadError};
+use crate::load::{BuiltHost, Load, LoadError, MeasuredHost, MeasuredWorkloads};
 use crate::memory::{self, NotEnoughMemory};
 use crate::record::{self, RecordError, Recording};
 use crate::results;
@@ -106,6 +108,9 @@ pub enum RunError {
     /// The operations cannot be logged.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// A log of operations could not be written to its end. The run is complete.
+    #[error("{}", .0.error)]
+    Unrecorded(Box<Unrecorded>),
     /// The published figures cannot be read.
     #[error("{}: the published figures cannot be read: {source}", .path.display())]
     PublishedFile {
@@ -113,6 +118,16 @@ pub enum RunError {
         path: PathBuf,
         /// The error.
         source: std::io::Error,
+    },
+    /// The published figures name an array that the scenario does not have.
+    #[error("{}: there are figures of `{array}`, and the scenario has no such array", .path.display())]
+    PublishedArray {
+        /// The file.
+        path: PathBuf,
+        /// The name in it.
+        array: String,
+        /// The scenario's arrays.
+        known: Vec<String>,
     },
     /// The published figures are wrong.
     #[error(transparent)]
@@ -126,6 +141,17 @@ pub enum RunError {
     /// Threads cannot be started.
     #[error("threads cannot be started: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// A complete run, of which a log of operations could not be written.
+#[derive(Debug)]
+pub struct Unrecorded {
+    /// Its results.
+    pub results: Results,
+    /// Its map; empty unless one was asked for.
+    pub map: LayoutMap,
+    /// Why the log could not be written.
+    pub error: RecordError,
 }
 
 /// Runs `scenario` and compares it with its published figures.
@@ -175,11 +201,25 @@ fn run_and_look(
     if let Some(load) = load {
         load.check(&scenario)?;
     }
-    let mut done = run_arrays(&scenario, options, with_map, observer)?;
+    let done = run_arrays(&scenario, options, with_map, observer)?;
 
     let mut arrays: Vec<ArrayResults> = Vec::new();
-    for (array, done) in scenario.arrays.iter().zip(&done) {
-        arrays.push(results::of_array(&scenario, array, done));
+    let mut by_workload = Vec::new();
+    let mut unrecorded = None;
+    let mut done: Vec<ArrayRun> = done
+        .into_iter()
+        .map(|done| {
+            by_workload.push(done.by_workload);
+            unrecorded = unrecorded.take().or(done.unrecorded);
+            done.run
+        })
+        .collect();
+    for ((array, done), by_workload) in scenario.arrays.iter().zip(&done).zip(by_workload) {
+        let mut results = results::of_array(&scenario, array, done);
+        for (segment, figures) in results.segments.iter_mut().zip(by_workload) {
+            segment.by_workload = figures;
+        }
+        arrays.push(results);
     }
     if let Some(load) = load {
         for (index, array) in arrays.iter_mut().enumerate() {
@@ -191,7 +231,7 @@ fn run_and_look(
     let short = |done: &ArrayRun| done.segments.len() < scenario.segments as usize;
     let partial = done.iter().any(|done| short(done) && !done.host_is_done);
     let fitted = strewn_report::fitted_segments_by_array(&arrays);
-    let overhead = results::overhead(&scenario, &arrays)?;
+    let overhead = results::overhead(&scenario, workload.as_ref(), &arrays)?;
     let map = LayoutMap {
         schema: MAP_SCHEMA,
         scenario: scenario.name.clone(),
@@ -201,6 +241,8 @@ fn run_and_look(
     let mut results = Results {
         schema: SCHEMA,
         scenario: scenario.name.clone(),
+        title: Some(scenario.title.clone()),
+        settings: results::settings(&scenario),
         seed: scenario.seed,
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
         host_ops: done
@@ -227,7 +269,10 @@ fn run_and_look(
         wall_seconds: strewn_report::rounded(started.elapsed().as_secs_f64(), 4),
     };
     results.losses = strewn_report::losses(&results);
-    Ok((results, map))
+    match unrecorded {
+        Some(error) => Err(RunError::Unrecorded(Box::new(Unrecorded { results, map, error }))),
+        None => Ok((results, map)),
+    }
 }
 
 /// Reads the published figures that a scenario names.
@@ -235,7 +280,19 @@ pub(crate) fn read_published(scenario: &Scenario) -> Result<Option<Published>, R
     let Some(path) = &scenario.published else { return Ok(None) };
     let text = std::fs::read_to_string(path)
         .map_err(|source| RunError::PublishedFile { path: path.clone(), source })?;
-    Ok(Some(Published::from_toml(&text, path)?))
+    let published = Published::from_toml(&text, path)?;
+    let of_ratios = published.ratios.iter().flat_map(|ratio| [&ratio.of, &ratio.over]);
+    let mut named = published.arrays.iter().map(|array| &array.name).chain(of_ratios);
+    let unknown = named.find(|name| scenario.array(name).is_none()).cloned();
+    drop(named);
+    match unknown {
+        None => Ok(Some(published)),
+        Some(unknown) => Err(RunError::PublishedArray {
+            path: path.clone(),
+            array: unknown,
+            known: scenario.arrays.iter().map(|array| array.name.clone()).collect(),
+        }),
+    }
 }
 
 /// Runs every array in parallel.
@@ -244,13 +301,13 @@ fn run_arrays(
     options: &RunOptions,
     with_map: bool,
     observer: &dyn Observer,
-) -> Result<Vec<ArrayRun>, RunError> {
+) -> Result<Vec<MeasuredRun>, RunError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build()?;
     let observer = UntilOneFails { observer, failed: AtomicBool::new(false) };
     let indices = 0..scenario.arrays.len();
     pool.install(|| {
         let run = |index| {
-            let done = run_array(scenario, options, index, with_map, &observer);
+            let done = run_array_by_workload(scenario, options, index, with_map, &observer);
             if done.is_err() {
                 observer.failed.store(true, Ordering::Relaxed);
             }
@@ -280,6 +337,14 @@ impl Observer for UntilOneFails<'_> {
     }
 }
 
+/// What one array did in a run, and what each of several workloads got in each segment.
+struct MeasuredRun {
+    run: ArrayRun,
+    by_workload: Vec<Vec<WorkloadFigures>>,
+    /// Why the log of its operations could not be written to its end.
+    unrecorded: Option<RecordError>,
+}
+
 /// Runs one array of `scenario` to its end, or until its host is done, data are lost or `observer` stops it.
 pub(crate) fn run_array(
     scenario: &Scenario,
@@ -288,14 +353,25 @@ pub(crate) fn run_array(
     with_map: bool,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
+    Ok(run_array_by_workload(scenario, options, index, with_map, observer)?.run)
+}
+
+fn run_array_by_workload(
+    scenario: &Scenario,
+    options: &RunOptions,
+    index: usize,
+    with_map: bool,
+    observer: &dyn Observer,
+) -> Result<MeasuredRun, RunError> {
     let segments = Segments { scenario, index, with_map, observer };
     if options.load.is_none() && !options.by_direction && options.record_iolog.is_none() {
-        return simulate(scenario, index, segments);
+        let run = simulate(scenario, index, segments)?;
+        return Ok(MeasuredRun { run, by_workload: Vec::new(), unrecorded: None });
     }
     let array = &scenario.arrays[index];
-    let host = match &options.load {
-        Some(load) => load.host(scenario, index, build::seed(scenario, index))?,
-        None => BuiltHost::ClosedLoop(Box::new(closed_loop(scenario, index)?)),
+    let MeasuredHost { host, measured } = match &options.load {
+        Some(load) => load.measured_host(scenario, index, build::seed(scenario, index))?,
+        None => BuiltHost::ClosedLoop(Box::new(closed_loop(scenario, index)?)).into(),
     };
     let recording = options.record_iolog.as_ref().map(|path| {
         Recording::begin(record::iolog_of_array(path, &array.name, scenario.arrays.len()))
@@ -305,14 +381,15 @@ pub(crate) fn run_array(
         None if !options.by_direction => host,
         recording => host.watched(recording.as_ref().map(Recording::watch)),
     };
-    let done = match host {
+    let run = match host {
         BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, *host, segments),
         BuiltHost::Other(host) => simulate_host(scenario, index, host, segments),
     }?;
-    if let Some(recording) = recording {
-        recording.finish()?;
-    }
-    Ok(done)
+    let unrecorded = recording.and_then(|recording| recording.finish().err());
+    let by_workload = measured.map(|measured: MeasuredWorkloads| {
+        std::mem::take(&mut *measured.lock().unwrap_or_else(PoisonError::into_inner))
+    });
+    Ok(MeasuredRun { run, by_workload: by_workload.unwrap_or_default(), unrecorded })
 }
 
 /// Builds the plain closed loop of the scenario's own workload.

@@ -47,7 +47,16 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
             })?;
             files.extend(picture(stem, svg, &arguments.pictures)?);
         }
-        out.write(&files)?;
+        // Print first, whether or not there is room for the files.
+        terminal::print(&if arguments.json { json } else { compared.tables() })?;
+        out.write(&files, |_| "make room, and repeat the command".to_owned())?;
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        let said = format!("Written into {}: {}.", out.path().display(), names.join(", "));
+        match arguments.json {
+            true => terminal::say_to_person(&said),
+            false => terminal::print(&format!("\n{said}\n"))?,
+        }
+        return Ok(Ending::Complete);
     }
     terminal::print(&if arguments.json { json } else { compared.tables() })?;
     Ok(Ending::Complete)

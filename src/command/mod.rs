@@ -9,6 +9,7 @@ mod calibrate;
 mod compare;
 mod generated;
 mod load;
+mod new_scenario;
 mod out_directory;
 mod output_files;
 mod replace_file;
@@ -45,6 +46,7 @@ pub(crate) fn main() -> ExitCode {
     });
     terminal::exit_code(match &arguments.action {
         Action::Run(arguments) => run::run(arguments),
+        Action::New(arguments) => new_scenario::new(arguments),
         Action::Bench(arguments) => bench::bench(arguments),
         Action::Calibrate(arguments) => calibrate::calibrate(arguments),
         Action::Schema => generated::schema(),

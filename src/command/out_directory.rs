@@ -54,33 +54,69 @@ impl OutDirectory {
         &self.path
     }
 
-    /// Writes files whose names were checked: first each beside its target, then renamed into place. Checked names
-    /// that are not among `files` belong to other results, and are removed.
-    pub(crate) fn write(&self, files: &[OutFile]) -> Result<(), Failure> {
-        let failed = |error: io::Error| {
-            Failure::failed(format!("cannot write results into {}: {error}", self.path.display()))
-        };
+    /// Writes files whose names were checked, each complete or not at all. A file that cannot be written does not keep the
+    /// others from being written. Checked names that are not among the files written belong to other results, and are
+    /// removed; but if results are to be replaced whose first file cannot be, all stay as they are.
+    ///
+    /// `help` is the remedy, given whether the first file was written.
+    pub(crate) fn write(
+        &self,
+        files: &[OutFile],
+        help: impl Fn(bool) -> String,
+    ) -> Result<(), Failure> {
         debug_assert!(files.iter().all(|(name, _)| self.names.contains(name)));
-        fs::create_dir_all(&self.path).map_err(failed)?;
-        let write =
-            |(name, contents): &OutFile| Replacement::write(&self.path.join(name), contents);
-        let written: Vec<Replacement> =
-            files.iter().map(write).collect::<Result<_, _>>().map_err(failed)?;
-        written.into_iter().try_for_each(Replacement::put_in_place).map_err(failed)?;
-        let left = self.names.iter().filter(|name| files.iter().all(|(file, _)| file != *name));
-        for name in left {
+        let shown = self.path.display();
+        let first = files.first().map(|(name, _)| name.as_str());
+        let mut unwritten: Vec<(&str, io::Error)> = Vec::new();
+        let mut written: Vec<&str> = Vec::new();
+        if let Err(error) = fs::create_dir_all(&self.path) {
+            return Err(
+                Failure::failed(format!("cannot create {shown}: {error}")).with_help(help(false))
+            );
+        }
+        for (name, contents) in files {
+            let file = self.path.join(name);
+            let replacement = Replacement::write(&file, contents);
+            match replacement.and_then(Replacement::put_in_place) {
+                Ok(()) => written.push(name),
+                Err(error) => {
+                    unwritten.push((name, error));
+                    if first == Some(name) && file.exists() {
+                        break;
+                    }
+                }
+            }
+        }
+        let first_is_written = first.is_none_or(|first| written.contains(&first));
+        let are_replaced =
+            first_is_written || !first.is_some_and(|first| self.path.join(first).exists());
+        let left = self.names.iter().filter(|name| !written.contains(&name.as_str()));
+        for name in left.filter(|_| are_replaced) {
             match fs::remove_file(self.path.join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    unwritten.push((name, error));
+                }
                 _ => {}
             }
         }
-        Ok(())
+        if unwritten.is_empty() {
+            return Ok(());
+        }
+        let all: Vec<String> =
+            unwritten.iter().map(|(name, error)| format!("{name} ({error})")).collect();
+        let rest = match (written.len(), are_replaced) {
+            (0, true) => "nothing was written".to_owned(),
+            (0, false) => "the results that were there are unchanged".to_owned(),
+            (count, _) => format!("{count} other files are written"),
+        };
+        let message = format!("cannot write into {shown}: {}; {rest}", all.join(", "));
+        Err(Failure::failed(message).with_help(help(first_is_written)))
     }
 }
 
 /// Tests by trial whether results can be written: in the directory, or in its nearest existing ancestor. Permission
 /// bits do not tell: file systems are mounted read-only, and directories have access control lists.
-fn try_to_write(path: &Path) -> io::Result<()> {
+pub(crate) fn try_to_write(path: &Path) -> io::Result<()> {
     let nearest = path.ancestors().map(in_words).find(|path| path.exists());
     let trial =
         nearest.unwrap_or(Path::new(".")).join(format!(".strewn.{}.tmp", std::process::id()));

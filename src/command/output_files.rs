@@ -1,7 +1,7 @@
 //! The files of a run or a report, built in memory.
 
 use strewn::report::{self, ChartError, LayoutMap, RESULTS_CHARTS, Report, Results};
-use strewn::terminal::Failure;
+use strewn::terminal::{self, Failure};
 
 use super::arguments::{PictureArguments, TableFormat};
 use super::out_directory::{OutDirectory, OutFile};
@@ -80,23 +80,49 @@ pub(crate) fn of_report(
     Ok(files)
 }
 
-/// Writes the measurements of a run and the files derived from them. A chart that cannot be drawn does not lose the
-/// run.
-pub(crate) fn write(
-    out: OutDirectory,
-    mut measured: Vec<OutFile>,
-    made: Result<Vec<OutFile>, Failure>,
-) -> Result<(), Failure> {
-    let help = format!("the results are there: strewn report {}", out.path().display());
-    let failure = match made {
-        Ok(made) => {
-            measured.extend(made);
-            None
+/// What a run gives: the text for standard output, and files.
+pub(crate) struct RunOutput {
+    /// Tables, or results as JSON.
+    pub(crate) text: String,
+    pub(crate) is_json: bool,
+    /// The measurements, and the files derived from them.
+    pub(crate) files: Option<OutputFiles>,
+}
+
+/// The files of a run, for a directory.
+pub(crate) struct OutputFiles {
+    pub(crate) out: OutDirectory,
+    pub(crate) measured: Vec<OutFile>,
+    pub(crate) made: Result<Vec<OutFile>, Failure>,
+}
+
+/// Prints what a run found, and then writes its files. A full disk, a closed output or a chart that cannot be drawn does
+/// not lose the rest; the first failure is returned.
+pub(crate) fn publish(output: RunOutput) -> Result<(), Failure> {
+    let RunOutput { text, is_json, files } = output;
+    let printed = terminal::print(&text);
+    let Some(OutputFiles { out, mut measured, made }) = files else { return printed };
+    let shown = out.path().display();
+    let from_results = format!("the results are there: strewn report {shown}");
+    let made = made.map(|made| measured.extend(made));
+    let written = out.write(&measured, |results_are_written| match results_are_written {
+        true => format!("make room; {from_results}"),
+        false => {
+            "make room, and run again with the same seed: the figures will be the same".to_owned()
         }
-        Err(failure) => Some(failure.with_help(help)),
-    };
-    out.write(&measured)?;
-    failure.map_or(Ok(()), Err)
+    });
+    let undrawn = made.map_err(|failure| failure.with_help(from_results.clone()));
+    if written.is_ok() && undrawn.is_ok() {
+        let names: Vec<&str> = measured.iter().map(|(name, _)| name.as_str()).collect();
+        let said = format!("Written into {shown}: {}.", names.join(", "));
+        match is_json {
+            // Nothing but JSON goes to standard output, and nothing to a log.
+            true => terminal::say_to_person(&said),
+            false if printed.is_ok() => terminal::print(&format!("\n{said}\n"))?,
+            false => {}
+        }
+    }
+    written.and(undrawn).and(printed)
 }
 
 fn segments(results: &Results, format: TableFormat) -> Result<OutFile, Failure> {

@@ -21,7 +21,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<Ending, Failure> {
     };
     let shown = Shown { results: &results, map: map.as_ref(), scenario: scenario.as_deref() };
     let files = output_files::of_report(&shown, &arguments.pictures, format)?;
-    out.write(&files)?;
+    out.write(&files, |_| "make room, and repeat the command".to_owned())?;
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     let into = out.path().display();
     terminal::print(&format!("Written into {into}: {}.\n", names.join(", ")))?;

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use strewn::RunOptions;
 use strewn::report::{self, ArrayResults};
-use strewn::scenario::Scenario;
+use strewn::scenario::{Scenario, SettingValue};
 use strewn::terminal::{self, Ending, Failure, Terminal};
+use strewn::{RunError, RunOptions, Unrecorded};
 
 use super::also::{self, Collecting};
 use super::arguments::RunArguments;
-use super::out_directory::OutDirectory;
-use super::output_files::{self, Shown};
+use super::out_directory::{OutDirectory, try_to_write};
+use super::output_files::{self, OutputFiles, RunOutput, Shown};
 use super::{load, scenario_file};
 
 /// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
@@ -20,6 +20,24 @@ const QUICK_SCALE_DOWN: u32 = 8;
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let (mut scenario, text) = scenario_file::load_with_text(&arguments.scenario)?;
+    if !arguments.set.is_empty() {
+        scenario =
+            Scenario::parse_with(&text, scenario_file::name(&arguments.scenario), &arguments.set)?;
+    }
+    if arguments.explain {
+        terminal::print(&explained(&scenario, &text))?;
+        return Ok(Ending::Complete);
+    }
+    if let (true, Some(load)) = (arguments.quick, arguments.load.unscalable()) {
+        return Err(Failure::bad_input(
+            format!("--quick cannot be used with {load}"),
+            "its addresses, amounts and times are fixed, and a file and segments of an eighth would not fit them; give \
+             --segments to run less of it",
+        ));
+    }
+    for warning in scenario.warnings() {
+        terminal::say(&format!("warning: {warning}"));
+    }
     let mut also_shapes = arguments.also.clone();
     also_shapes.dedup();
     let out = arguments.out.as_deref();
@@ -57,6 +75,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let segments = observer.into_segments();
     // Clear the progress bars before anything is printed.
     drop(terminal);
+    let (ran, unrecorded) = match ran {
+        Err(RunError::Unrecorded(kept)) => {
+            let Unrecorded { results, map, error } = *kept;
+            (Ok((results, out.is_some().then_some(map))), Some(error))
+        }
+        ran => (ran, None),
+    };
     let (results, map) = ran?;
     let nothing_to_show =
         |array: &ArrayResults| array.segments.is_empty() && array.data_loss.is_none();
@@ -65,18 +90,34 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     }
 
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
-    if let Some(out) = out {
+    let files = |out| {
         let shown = Shown { results: &results, map: map.as_ref(), scenario: Some(&text) };
-        let files = output_files::of_run(&shown, &json)?;
-        let others = output_files::of_report(&shown, &arguments.pictures, arguments.table.format)
+        let made = output_files::of_report(&shown, &arguments.pictures, arguments.table.format)
             .and_then(|mut others| {
                 others.extend(also::files(&also_shapes, &scenario, &results, &segments)?);
                 Ok(others)
             });
-        output_files::write(out, files, others)?;
+        Ok::<_, Failure>(OutputFiles { out, measured: output_files::of_run(&shown, &json)?, made })
+    };
+    let files = out.map(files).transpose()?;
+    let is_json = arguments.json;
+    let text = if is_json { json } else { report::all_tables(&results) };
+    output_files::publish(RunOutput { text, is_json, files })?;
+    match unrecorded {
+        Some(error) => Err(RunError::Record(error).into()),
+        None => Ok(Ending::of(&results)),
     }
-    terminal::print(&if arguments.json { json } else { report::all_tables(&results) })?;
-    Ok(Ending::of(&results))
+}
+
+/// Lists every setting of a scenario, and says which its text does not give.
+fn explained(scenario: &Scenario, text: &str) -> String {
+    let settings = scenario.settings();
+    let columns = settings.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let line = |(name, value): &(String, SettingValue)| {
+        let default = if scenario.is_given(text, name) { "" } else { "   (default)" };
+        format!("{name:columns$} = {value}{default}\n")
+    };
+    settings.iter().map(line).collect()
 }
 
 /// Checks that the logs of operations can be written, and that none exists yet.
@@ -89,6 +130,19 @@ fn check_log(log: &Path, scenario: &Scenario) -> Result<(), Failure> {
             "give a file in a directory that is there",
         ));
     }
+    if log.metadata().is_ok_and(|log| !log.is_file()) {
+        return Err(Failure::bad_input(
+            format!("--record-iolog {shown} is not a plain file"),
+            "give the name of a file to write",
+        ));
+    }
+    let folder = folder.unwrap_or(Path::new("."));
+    try_to_write(folder).map_err(|error| {
+        Failure::bad_input(
+            format!("--record-iolog {shown}: nothing can be written there: {error}"),
+            "give a file in a directory that you may write to",
+        )
+    })?;
     for array in &scenario.arrays {
         let file = strewn::iolog_of_array(log, &array.name, scenario.arrays.len());
         if file.symlink_metadata().is_ok() {

@@ -70,6 +70,11 @@ pub(crate) fn load_with_text(path: &Path) -> Result<(Scenario, String), Failure>
     Ok((scenario, text))
 }
 
+/// Returns the name that errors give the scenario at `path`, from whose folder its paths start.
+pub(crate) fn name(path: &Path) -> &Path {
+    if path == Path::new(STANDARD_INPUT) { Path::new(STANDARD_INPUT_NAME) } else { path }
+}
+
 fn directory(path: &Path) -> Failure {
     let inside = scenarios_in(path);
     let help = if inside.is_empty() {

@@ -260,6 +260,8 @@ fn outcome(
     let mut results = Results {
         schema: SCHEMA,
         scenario: scenario.name.clone(),
+        title: None,
+        settings: Default::default(),
         seed: scenario.seed,
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
         host_ops: run.segments.iter().map(|segment| segment.operations).sum(),

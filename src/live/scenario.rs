@@ -1,5 +1,6 @@
 //! Describes an array of real spindles and its load as a scenario.
 
+use strewn_alloc::Chunks;
 use strewn_base::BLOCK_BYTES;
 use strewn_live::configuration::{
     ArrayLayout as LiveLayout, Configuration, InPlaceLayout, WriteAnywhereLayout,
@@ -57,7 +58,12 @@ pub(super) fn of(
         spindle: SpindleChoice::Shipped(NO_PROFILE.to_owned()),
         commands_per_spindle: 1,
         scheduler: "fcfs".to_owned(),
-        processor: Processor { host_operation_ns: 0.0, spindle_command_ns: 0.0, per_kib_ns: 0.0 },
+        processor: Processor {
+            host_operation_ns: 0.0,
+            spindle_command_ns: 0.0,
+            per_kib_ns: 0.0,
+            write_back_percent: 0,
+        },
         fitted: None,
         layout,
         failures: Vec::new(),
@@ -103,6 +109,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         delayed_free_percent: 100.0 * layout.delayed_free_blocks as f64
             / configuration.lun_blocks.max(1) as f64,
         cache_start: CacheStart::Empty,
+        chunks: Chunks::Aligned,
         spares: 0,
     }
 }

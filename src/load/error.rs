@@ -11,6 +11,8 @@ pub struct LoadError {
     help: String,
     /// Whether a larger file would help; if so, the way to get one comes before the rest of the help.
     wants_larger_file: bool,
+    /// Further problems of the same file.
+    others: Vec<LoadError>,
 }
 
 /// How to enlarge the file under load of a scenario.
@@ -18,13 +20,32 @@ const OF_A_SCENARIO: &str = "enlarge `file` in [workload] of the scenario";
 
 impl LoadError {
     pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into(), wants_larger_file: false }
+        Self {
+            message: message.into(),
+            help: help.into(),
+            wants_larger_file: false,
+            others: Vec::new(),
+        }
     }
 
     /// Returns the error for a workload that exceeds the file under load. `or` is another remedy, worded to follow
     /// "enlarge the file".
     pub(crate) fn beyond_the_file(message: impl Into<String>, or: impl Into<String>) -> Self {
         Self { wants_larger_file: true, ..Self::new(message, or) }
+    }
+
+    /// Returns the first of several problems of one file, with the others below it; none if there are none.
+    pub(crate) fn all(problems: Vec<Self>) -> Option<Self> {
+        let mut problems = problems.into_iter();
+        let mut first = problems.next()?;
+        first.others.extend(problems);
+        Some(first)
+    }
+
+    /// Returns the further problems that were found in the same file.
+    #[must_use]
+    pub fn others(&self) -> &[Self] {
+        &self.others
     }
 
     /// Returns the remedy, for a workload that runs in a scenario.
@@ -43,6 +64,7 @@ impl LoadError {
 
 impl From<FormatError> for LoadError {
     fn from(error: FormatError) -> Self {
-        Self::new(error.problem(), error.help())
+        let others = error.others().iter().cloned().map(Self::from).collect();
+        Self { others, ..Self::new(error.problem(), error.help()) }
     }
 }

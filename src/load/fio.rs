@@ -52,11 +52,15 @@ pub(super) fn read(
         let own = jobs.iter().any(|plan| plan.job.name == note.section);
         name.is_none() || own || note.section == "global"
     };
-    if let Some(note) = file.refused.iter().find(concerns) {
-        return Err(LoadError::new(
+    let refused = file.refused.iter().filter(concerns).map(|note| {
+        LoadError::new(
             format!("{}: `{}` is not supported", note.position, note.name),
             format!("{}; take it out of the job to go without", note.reason),
-        ));
+        )
+    });
+    let unable = jobs.iter().flat_map(|plan| check(&plan.job, &shown));
+    if let Some(problems) = LoadError::all(refused.chain(unable).collect()) {
+        return Err(problems);
     }
     let note = |note: &OptionNote| Ignored {
         name: note.name.clone(),
@@ -65,7 +69,6 @@ pub(super) fn read(
     };
     let mut ignored: Vec<Ignored> = file.ignored.iter().filter(concerns).map(note).collect();
     for JobPlan { job, .. } in &jobs {
-        check(job, &shown)?;
         let mut add = |name: &str, reason: String| {
             ignored.push(Ignored {
                 name: name.to_owned(),
@@ -87,33 +90,28 @@ pub(super) fn read(
     Ok((jobs, ignored))
 }
 
-/// Rejects unsupported options, by name.
-fn check(job: &Job, file: &str) -> Result<(), LoadError> {
-    let refused = |what: &str, help: &str| {
+/// Returns an error for each option that is not supported, by name.
+fn check(job: &Job, file: &str) -> Vec<LoadError> {
+    let mut problems = Vec::new();
+    let mut refuse = |what: &str, help: &str| {
         let place = format!("{file}:{}: job \"{}\"", job.line, job.name);
-        Err(LoadError::new(format!("{place}: {what}"), help))
+        problems.push(LoadError::new(format!("{place}: {what}"), help));
     };
     let pattern = job.pattern;
     if matches!(pattern.direction, PatternDirection::Trim | PatternDirection::TrimWrite) {
-        return refused(
-            "`rw` discards, which is not supported",
-            "use a pattern that reads or writes",
-        );
+        refuse("`rw` discards, which is not supported", "use a pattern that reads or writes");
     }
     if pattern.modifier.is_some() {
-        return refused(
+        refuse(
             "`rw` with a number behind a colon is not supported",
             "leave the number out; `percentage_random` mixes sequential accesses in",
         );
     }
     if job.time_based && job.runtime_us.is_none() {
-        return refused("`time_based` has no `runtime`", "add a line such as runtime=20m");
+        refuse("`time_based` has no `runtime`", "add a line such as runtime=20m");
     }
     if job.rate_process == RateProcess::Poisson && [0, 1].iter().any(|d| limit_bytes(job, *d)) {
-        return refused(
-            "`rate_process=poisson` of a `rate` in bytes is not supported",
-            "use rate_iops",
-        );
+        refuse("`rate_process=poisson` of a `rate` in bytes is not supported", "use rate_iops");
     }
     for direction in directions(job) {
         let (sizes, alignment) = match direction {
@@ -127,24 +125,26 @@ fn check(job: &Job, file: &str) -> Result<(), LoadError> {
         };
         let odd = given.into_iter().map(|(bytes, _)| bytes).chain(alignment);
         if let Some(odd) = odd.into_iter().find(|bytes| !bytes.is_multiple_of(512) || *bytes == 0) {
-            return refused(
+            refuse(
                 &format!("`bs` or `blockalign` of {odd} bytes is not whole sectors"),
                 "use multiples of 512",
             );
+            // Nothing can be said of the sizes of a range that begins so.
+            continue;
         }
         if let BlockSizes::Range { least_bytes, most_bytes } = sizes
             && most_bytes / least_bytes > MOST_SIZES
         {
-            return refused(
+            refuse(
                 &format!("`bsrange` has {} sizes", most_bytes / least_bytes),
                 &format!("{MOST_SIZES} are the most: raise the smallest"),
             );
         }
         if limit_bytes(job, direction) && of(&job.rate_iops, direction).is_some() {
-            return refused("`rate` and `rate_iops` are both given", "keep one of the two");
+            refuse("`rate` and `rate_iops` are both given", "keep one of the two");
         }
     }
-    Ok(())
+    problems
 }
 
 fn limit_bytes(job: &Job, direction: usize) -> bool {
@@ -273,13 +273,13 @@ fn region(job: &Job, clone: u32, file: &str, file_bytes: u64) -> Result<Region, 
     Region { first_byte, bytes: bytes / 512 * 512 }.within(file_bytes, &what)
 }
 
-/// Builds a worker for each clone of each job.
+/// Builds a worker for each clone of each job, with the name of the job.
 pub(super) fn workers(
     jobs: &[JobPlan],
     file: &str,
     file_bytes: u64,
     seed: u64,
-) -> Result<Vec<Worker>, LoadError> {
+) -> Result<Vec<(String, Worker)>, LoadError> {
     let mut workers = Vec::new();
     for JobPlan { job, group } in jobs {
         for clone in 0..job.clones {
@@ -296,7 +296,7 @@ pub(super) fn workers(
                 Some(per_second) => Some(Rate::Operations(per_second)),
                 None => of(&job.rate_bytes, direction).map(Rate::Bytes),
             };
-            workers.push(Worker {
+            let worker = Worker {
                 accesses,
                 outstanding: Outstanding::Closed(job.outstanding()),
                 think_time: job.think_time.filter(|think_time| think_time.pause_us > 0).map(
@@ -311,7 +311,8 @@ pub(super) fn workers(
                 runtime_ns: job.runtime_us.map(|us| us.saturating_mul(1000)),
                 most_accesses: job.number_ios,
                 most_bytes: (!job.time_based).then(|| io_size.saturating_mul(job.loops)),
-            });
+            };
+            workers.push((job.name.clone(), worker));
         }
     }
     Ok(workers)

@@ -176,6 +176,27 @@ impl Accesses for TraceAccesses {
     }
 }
 
+/// Returns the first devices of a trace that has none of the chosen one.
+fn devices_of(path: &Path, options: &TraceOptions, file_bytes: u64) -> Result<String, LoadError> {
+    let any = TraceOptions { device: None, wrap: true, hold_back: true, ..options.clone() };
+    let mut accesses = TraceAccesses::open(path, &any, file_bytes)?;
+    let mut devices = BTreeSet::new();
+    while devices.len() <= DEVICES_LISTED
+        && let Some((_, record)) = accesses.next()?
+    {
+        devices.insert(record.device);
+    }
+    Ok(listed_devices(&devices))
+}
+
+fn listed_devices(devices: &BTreeSet<u32>) -> String {
+    let mut names: Vec<String> = devices.iter().take(DEVICES_LISTED).map(u32::to_string).collect();
+    if devices.len() > DEVICES_LISTED {
+        names.push("more".to_owned());
+    }
+    names.join(", ")
+}
+
 impl Trace {
     /// Reads the trace in full, so that its errors are found before anything runs.
     pub(super) fn check(
@@ -218,8 +239,16 @@ impl Trace {
         let skipped = accesses.reader.skipped();
         trace.skipped = skipped.other_actions + skipped.no_data + skipped.other_devices;
         if trace.records == 0 {
+            if let Some(device) = options.device {
+                let all = devices_of(path, options, file_bytes)?;
+                return Err(LoadError::new(
+                    format!("{shown} has no reads or writes of device {device}"),
+                    format!(
+                        "give --trace-device one of the devices that are there: {all}; none of its records is of that device"
+                    ),
+                ));
+            }
             let help = match (options.device, trace.format) {
-                (Some(_), _) => "none of its records is of that device: give another one",
                 (None, TraceFormat::Blkparse) => {
                     "its lines of action D, requests given to the device, are what is replayed"
                 }
@@ -228,13 +257,8 @@ impl Trace {
             return Err(LoadError::new(format!("{shown} has no reads or writes"), help));
         }
         if devices.len() > 1 {
-            let mut names: Vec<String> =
-                devices.iter().take(DEVICES_LISTED).map(u32::to_string).collect();
-            if devices.len() > DEVICES_LISTED {
-                names.push("more".to_owned());
-            }
             return Err(LoadError::new(
-                format!("{shown} is of several devices: {}", names.join(", ")),
+                format!("{shown} is of several devices: {}", listed_devices(&devices)),
                 "a scenario has one LUN: choose one with --trace-device N",
             ));
         }

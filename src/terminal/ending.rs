@@ -1,6 +1,6 @@
 //! How a program ends: its last messages and its exit code.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use strewn_report::{ArrayResults, Results};
@@ -63,9 +63,17 @@ pub fn print(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::failed(format!("cannot write to standard output: {error}")))
+            Err(Failure::failed(format!("cannot write to standard output: {error}"))
+                .with_help("make room, or send standard output elsewhere"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Prints a line on standard error if that is a terminal: what a person wants to know, and a log need not hold.
+pub fn say_to_person(text: &str) {
+    if io::stderr().is_terminal() {
+        say(text);
     }
 }
 

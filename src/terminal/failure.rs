@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use strewn_scenario::{ParameterError, ScenarioError};
+use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
 
@@ -19,6 +19,7 @@ pub struct Failure {
     help: Option<String>,
     exit_code: u8,
     scenario: Option<ScenarioError>,
+    others: Vec<Failure>,
 }
 
 /// Exit code when the work failed on the way.
@@ -53,7 +54,18 @@ impl Failure {
     }
 
     fn new(exit_code: u8, message: String, help: Option<String>) -> Self {
-        Self { message, help, exit_code, scenario: None }
+        Self { message, help, exit_code, scenario: None, others: Vec::new() }
+    }
+
+    /// Adds further problems of the same input, which are shown below this one.
+    #[must_use]
+    pub fn with_others(self, others: impl IntoIterator<Item = Self>) -> Self {
+        Self { others: others.into_iter().collect(), ..self }
+    }
+
+    /// Returns the further problems.
+    pub(crate) fn others(&self) -> &[Self] {
+        &self.others
     }
 
     /// Returns what went wrong, in one line.
@@ -94,6 +106,16 @@ impl From<ScenarioError> for Failure {
     }
 }
 
+impl From<SetError> for Failure {
+    fn from(error: SetError) -> Self {
+        let (message, help) = (error.to_string(), error.help());
+        match error {
+            SetError::Scenario(error) => error.into(),
+            _ => Self::new(BAD_INPUT, format!("--set: {message}"), help),
+        }
+    }
+}
+
 impl From<ParameterError> for Failure {
     fn from(error: ParameterError) -> Self {
         Self::bad_input(error.to_string(), error.help())
@@ -111,6 +133,11 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let error = match error {
             RunError::Load(error) => return error.into(),
+            RunError::PublishedArray { ref known, .. } => {
+                let help =
+                    format!("write the name as in the scenario, which has {}", known.join(", "));
+                return Self::bad_input(error.to_string(), help);
+            }
             error => error,
         };
         let (exit_code, help) = match &error {
@@ -137,6 +164,9 @@ impl From<RunError> for Failure {
                 FAILED,
                 Some("this is a defect of Strewn, which the scenario and its seed reproduce"),
             ),
+            RunError::Record(_) | RunError::Unrecorded(_) => {
+                (FAILED, Some("make room, and give another file"))
+            }
             _ => (FAILED, None),
         };
         Self::new(exit_code, with_causes(&error), help.map(str::to_owned))
@@ -145,8 +175,8 @@ impl From<RunError> for Failure {
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        let help = error.help();
-        Self::new(BAD_INPUT, error.to_string(), Some(help))
+        let others = error.others().iter().cloned().map(Self::from).collect::<Vec<_>>();
+        Self::new(BAD_INPUT, error.to_string(), Some(error.help())).with_others(others)
     }
 }
 
@@ -171,6 +201,11 @@ impl From<CalibrateError> for Failure {
             CalibrateError::Parameter(_) => (
                 FAILED,
                 "start closer: give the parameter a value whose results come closer to the published figures",
+            ),
+            CalibrateError::NotConverged { .. } => (
+                FAILED,
+                "nothing was written. Start closer, fit fewer parameters, or look at what else limits these segments: \
+                 `strewn run` shows how busy processor and spindles are",
             ),
             CalibrateError::Stopped => (INTERRUPTED_EXIT_CODE, "nothing was written"),
         };

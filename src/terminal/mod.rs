@@ -32,7 +32,7 @@ mod reading;
 mod report;
 mod study_progress;
 
-pub use ending::{Ending, exit_code, print, say};
+pub use ending::{Ending, exit_code, print, say, say_to_person};
 pub use failure::Failure;
 pub use progress::Terminal;
 pub use reading::ReadingTerminal;

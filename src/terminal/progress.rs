@@ -15,7 +15,12 @@ use crate::terminal::interrupt;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-const TEMPLATE: &str = "{prefix} [{bar:24}] {msg}";
+/// The message is cut where the terminal ends. The spinner moves from the first moment on, also while arrays are set up.
+const TEMPLATE: &str = "{spinner} {prefix} [{bar:16}] {wide_msg}";
+/// How often bars are redrawn if nothing else redraws them.
+const REDRAW: Duration = Duration::from_millis(200);
+/// Columns of an array's name before its bar.
+const MOST_NAME_COLUMNS: usize = 16;
 
 /// An [`Observer`] for programs on a terminal: it shows a bar for each array, and stops the run on Ctrl-C. Dropping
 /// it removes the bars; drop it before printing results.
@@ -66,8 +71,9 @@ impl Terminal {
             if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let all = MultiProgress::with_draw_target(target);
         let columns = scenario.arrays.iter().map(|array| array.name.chars().count()).max();
+        let columns = columns.unwrap_or_default().min(MOST_NAME_COLUMNS);
         let bar = |(index, array): (usize, &strewn_scenario::Array)| {
-            let name = format!("{:1$}", array.name, columns.unwrap_or_default());
+            let name = format!("{:columns$.columns$}", array.name);
             Bar::new(&all, name, scenario.segment_ns, plan(index))
         };
         Self { bars: scenario.arrays.iter().enumerate().map(bar).collect() }
@@ -138,8 +144,9 @@ impl Bar {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         bar.set_prefix(name);
         bar.set_message("starting");
-        // Nothing else redraws the bar while the array is set up.
-        bar.tick();
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(REDRAW);
+        }
         let simulation = CurrentSimulation { number: 1, since: Instant::now(), now_ns: 0 };
         Self { bar, segment_ns, plan, simulation: Mutex::new(simulation) }
     }
@@ -173,16 +180,16 @@ impl Bar {
                 let all_ns = self.segment_ns.saturating_mul(segments.into());
                 let left = Duration::from_nanos(all_ns.saturating_sub(progress.now_ns));
                 let left = wall_for(left, Duration::from_nanos(progress.now_ns), spent);
-                (format!("/{segments}"), format!(", {} left", indicatif::HumanDuration(left)))
+                (format!("/{segments}"), format!(", {:#} left", indicatif::HumanDuration(left)))
             }
             None => Default::default(),
         };
         let segment = segment.min(plan.segments.map_or(u64::MAX, u64::from));
         let _ = write!(
             message,
-            "segment {segment}{of_segments}, {} simulated, {:.0} k host operations/s{left}",
-            simulated(progress.now_ns),
+            "segment {segment}{of_segments}{left}, {:.0} k ops/s, {} simulated",
             rate / 1e3,
+            simulated(progress.now_ns),
         );
         self.bar.set_message(message);
         self.bar.set_position(progress.now_ns / NS_PER_S);

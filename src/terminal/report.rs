@@ -61,7 +61,13 @@ fn rendered(failure: &Failure, renderer: &Renderer) -> String {
     let Some((error, text)) =
         failure.scenario().and_then(|error| Some((error, error.source_text()?)))
     else {
-        return message(failure.message(), failure.help(), renderer);
+        let all = std::iter::once(failure).chain(failure.others());
+        let all = all.map(|failure| message(failure.message(), failure.help(), renderer));
+        let mut all: Vec<String> = all.collect();
+        if all.len() > 1 {
+            all.push(message(&format!("{} problems", all.len()), None, renderer));
+        }
+        return all.join("\n\n");
     };
     let problems = error.problems();
     let mut reports: Vec<String> =

@@ -2,8 +2,11 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::common::{Folder, Ran};
 use serde_json::Value;
@@ -314,4 +317,63 @@ fn what_no_snapshot_can_be_is_refused_and_changes_nothing() {
     array(&folder, &[&in_place[..], &["--lun-size", "16MiB"]].concat()).succeeded();
     array(&folder, &["snapshot", "create", "v", "one"])
         .refused(&["an array in place has no snapshots"]);
+}
+
+/// Serves the array `a` at `lun.sock` with so many descriptors. Returns what it says if it is refused, and `None` once it
+/// listens.
+fn served_with_descriptors(folder: &Folder, most: u32) -> Option<(Option<i32>, String)> {
+    let script = format!("ulimit -n {most}; exec \"$0\" array serve a --socket lun.sock");
+    let mut serving = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_strewn")])
+        .current_dir(folder.path(""))
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(serving.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    if first.contains("listening") {
+        let stopped = Command::new("kill").arg(serving.id().to_string()).status().unwrap();
+        assert!(stopped.success() && serving.wait().unwrap().success());
+        return None;
+    }
+    let mut said = String::new();
+    serving.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    Some((serving.wait().unwrap().code(), said))
+}
+
+#[test]
+fn regression_a_lack_of_descriptors_is_called_that() {
+    let folder = Folder::new();
+    folder.strewn(CREATE).succeeded();
+    let mut refused = 0;
+    let enough = (4..60).find(|&most| {
+        // A server that died has left its socket.
+        let _ = fs::remove_file(folder.path("lun.sock"));
+        drop(UnixListener::bind(folder.path("lun.sock")).unwrap());
+        let Some((code, said)) = served_with_descriptors(&folder, most) else { return true };
+        // With 127, not even its libraries could be opened.
+        if code != Some(127) {
+            refused += 1;
+            assert!(matches!(code, Some(1 | 2)), "{most}: {said}");
+            assert!(said.contains("ulimit -n 1024"), "{most}: {said}");
+            for wrong in ["missing", "no array", "a server is listening", "degraded"] {
+                assert!(!said.contains(wrong), "{most}: {said}");
+            }
+        }
+        false
+    });
+    assert!(enough.is_some() && refused > 6, "{enough:?}, {refused}");
+    for action in ["status", "check"] {
+        let script = format!("ulimit -n 6; exec \"$0\" array {action} a");
+        let looked = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_strewn")])
+            .current_dir(folder.path(""))
+            .output()
+            .unwrap();
+        let said = String::from_utf8(looked.stderr).unwrap();
+        assert!(!looked.status.success() && said.contains("ulimit -n 1024"), "{action}: {said}");
+    }
+    assert!(array(&folder, &["status", "a"]).succeeded().contains("whole"));
 }

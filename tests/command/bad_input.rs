@@ -272,3 +272,62 @@ fn help_tells_the_exit_codes() {
     // No words at all ask for help too, but they are not what anybody meant.
     assert_eq!(folder.strewn(&[]).code, Some(2));
 }
+
+/// Slips of an editor, of another country and of a hurry, each with a remedy of its own.
+#[test]
+fn slips_have_remedies_of_their_own() {
+    let folder = Folder::new();
+    let cases: &[(&str, &str, &str)] = &[
+        ("file = \"256 MiB\"", "file = \"0,3 GiB\"", "did you mean \"0.3 GiB\"?"),
+        ("file = \"256 MiB\"", "file = \"256M\"", "did you mean \"256 MiB\" or \"256 MB\"?"),
+        ("segment = \"60 s\"", "segment = \"1 m\"", "did you mean \"1 min\" or \"1 ms\"?"),
+        ("segment = \"60 s\"", "segment = \u{201c}60 s\u{201d}", "write straight quotes"),
+        ("segments = 3", "segments = -1", "give one or more"),
+        ("segments = 3", "segments = 0", "give one or more"),
+        (
+            "[workload]",
+            "[workload]\nalignment = \"1 KiB\"\n[workload]",
+            "put the keys of both into one table",
+        ),
+    ];
+    for (from, to, says) in cases {
+        assert!(SMALL.contains(from), "{from}");
+        folder.write("slip.toml", &SMALL.replacen(from, to, 1));
+        folder.strewn(&["run", "slip.toml"]).refused(&[says]);
+    }
+}
+
+#[test]
+fn absurd_values_are_run_with_a_warning() {
+    let folder = Folder::new();
+    let text = SMALL.replacen("host_operation = \"500 us\"", "host_operation = \"20 ms\"", 1);
+    folder
+        .write("absurd.toml", &text.replacen("reserve_percent = 10.0", "reserve_percent = 0.1", 1));
+    let ran = folder.strewn(&["run", "absurd.toml", "--segments", "1"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for part in [
+        "warning: array[anywhere].processor.host_operation is 20 ms",
+        "reserve_percent is 0.1 %: are 10 % meant?",
+    ] {
+        assert!(ran.stderr.contains(part), "no {part:?} in {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_misspelt_array_in_the_published_file_is_an_error() {
+    let folder = Folder::new();
+    let published = folder.read("small.published.toml").replace("\"anywhere\"", "\"anywere\"");
+    folder.write("small.published.toml", &published);
+    folder.strewn(&["run", "small.toml"]).refused(&["figures of `anywere`", "anywhere, inplace"]);
+}
+
+#[test]
+fn an_option_without_its_partner_names_it() {
+    let folder = Folder::new();
+    for flag in [&["--theme", "dark"][..], &["--chart-size", "960x560"], &["--png"]] {
+        folder.strewn(&[&["run", "small.toml"], flag].concat()).refused(&[flag[0], "--out DIR"]);
+    }
+    for flag in [&["--wrap"][..], &["--trace-device", "3"], &["--speedup", "2"]] {
+        folder.strewn(&[&["run", "small.toml"], flag].concat()).refused(&["--trace <FILE>"]);
+    }
+}

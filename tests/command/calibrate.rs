@@ -75,3 +75,39 @@ fn nothing_to_fit_is_refused() {
         assert_eq!(folder.read("bad.toml"), text);
     }
 }
+
+/// The fit does not remember where it began.
+#[test]
+fn a_fit_is_the_same_from_anywhere() {
+    let folder = Folder::new();
+    let fitted_us = |start: &str| {
+        let text = SMALL.replace(FITTED, &format!("host_operation = \"{start}\""));
+        assert_ne!(text, SMALL);
+        folder.write("start.toml", &text);
+        folder.strewn(&["calibrate", "start.toml"]).succeeded();
+        let after = strewn::scenario::Scenario::load(folder.path("start.toml")).unwrap();
+        after.parameter("anywhere", "processor.host_operation").unwrap().0 / 1e3
+    };
+    let fits: Vec<f64> = ["1 us", "60 us", "900 us", "8 ms"].into_iter().map(fitted_us).collect();
+    for fit in &fits {
+        assert!((fit - fits[0]).abs() <= 0.05, "fits from four starts: {fits:?} us");
+    }
+    // Nor does it when it begins where it ended.
+    let again = fitted_us(&format!("{} us", fits[0]));
+    assert!((again - fits[0]).abs() <= 0.05, "{again} us from {} us", fits[0]);
+}
+
+#[test]
+fn figures_that_no_value_gives_are_an_error_and_change_nothing() {
+    let folder = Folder::new();
+    // More than the spindles can do, whatever the processor costs.
+    let figures = folder.read("small.published.toml").replace("[840,", "[84000,");
+    folder.write("small.published.toml", &figures);
+    let before = folder.contents();
+    let failed = folder.strewn(&["calibrate", "small.toml"]);
+    assert_eq!(failed.code, Some(1), "{}", failed.stderr);
+    for part in ["no values of processor.host_operation were found", "nothing was written"] {
+        assert!(failed.stderr.contains(part), "no {part:?} in\n{}", failed.stderr);
+    }
+    assert_eq!(folder.contents(), before);
+}

@@ -74,6 +74,35 @@ fn what_was_set_differently_is_said() {
 }
 
 #[test]
+fn three_policies_differ_by_their_policy_and_have_a_verdict() {
+    let folder = Folder::new();
+    for policy in ["emptiest-area", "first-fit", "sequential-sweep"] {
+        let present = "policy = \"emptiest-area\"";
+        let text = SMALL.replacen(present, &format!("policy = \"{policy}\""), 1);
+        folder.write("policy.toml", &text);
+        folder.strewn(&["run", "policy.toml", "--out", policy]).succeeded();
+    }
+    let words = ["compare", "emptiest-area", "first-fit", "sequential-sweep", "--json"];
+    let compared: RunsComparison =
+        serde_json::from_str(&folder.strewn(&words).succeeded()).unwrap();
+    let [policy] = &compared.arrays[0].parameters[..] else { panic!("{compared:?}") };
+    assert_eq!(policy.name, "write_anywhere.policy");
+    assert_eq!(policy.values[1].as_deref(), Some("first-fit"));
+    let verdict = &compared.arrays[0].verdicts[0];
+    assert!(verdict.ends_with("Set differently: write_anywhere.policy."), "{verdict}");
+    assert!(compared.settings.is_empty(), "{:?}", compared.settings);
+
+    let results = Results::from_json(&folder.read("first-fit/results.json")).unwrap();
+    let setting = |name: &str| results.settings[name].to_string();
+    assert_eq!(setting("array.anywhere.write_anywhere.spares"), "0", "a default");
+    assert_eq!(setting("array.inplace.in_place.write_cache"), "8 MiB");
+    let quick = ["run", "small.toml", "--seed", "9", "--segments", "1", "--json"];
+    let results = Results::from_json(&folder.strewn(&quick).succeeded()).unwrap();
+    let setting = |name: &str| results.settings[name].to_string();
+    assert_eq!((setting("seed"), setting("segments")), ("9".to_owned(), "1".to_owned()));
+}
+
+#[test]
 fn runs_of_different_arrays_are_compared_as_far_as_they_go() {
     let folder = folder_with_runs();
     let rename = |run: &str, renames: &[(&str, &str)]| {

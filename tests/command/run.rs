@@ -244,3 +244,57 @@ fn a_build_without_parquet_names_the_feature() {
     let words = ["run", "small.toml", "--out", "out", "--format", "parquet"];
     Folder::new().strewn(&words).refused(&["without Parquet", "--features parquet"]);
 }
+
+#[test]
+fn settings_are_changed_by_name() {
+    let folder = Folder::new();
+    let run = |words: &[&str]| {
+        let words = [&["run", "small.toml", "--json", "--segments", "1"], words].concat();
+        results(&folder.strewn(&words).succeeded())
+    };
+    let read = run(&[
+        "--set",
+        "array.policy=first-fit",
+        "--set",
+        "inplace.commands_per_spindle = 3",
+        "--set",
+        "workload.file=128 MiB",
+        "--set",
+        "anywhere.write_anywhere.spares=1",
+    ]);
+    let setting = |name: &str| read.settings[name].to_string();
+    assert_eq!(setting("array.anywhere.write_anywhere.policy"), "first-fit");
+    assert_eq!(setting("array.inplace.commands_per_spindle"), "3");
+    assert_eq!(setting("array.anywhere.commands_per_spindle"), "4");
+    assert_eq!(setting("array.anywhere.write_anywhere.spares"), "1");
+    assert_eq!(setting("workload.file"), "128 MiB");
+    assert_ne!(read.arrays[0].segments, run(&[]).arrays[0].segments);
+
+    for (set, says) in [
+        ("commands_per_spindle=3", &["is ambiguous", "`anywhere.commands_per_spindle`"][..]),
+        ("array.polcy=first-fit", &["no setting `array.polcy`", "write_anywhere.policy`"]),
+        ("policy=best-fit", &["`best-fit` is not known here", "first-fit"]),
+        ("colour=red", &["no setting `colour`", "--explain"]),
+        ("policy", &["give a name and a value"]),
+    ] {
+        folder.strewn(&["run", "small.toml", "--set", set]).refused(says);
+    }
+}
+
+#[test]
+fn every_setting_is_explained_with_its_default() {
+    let explained = Folder::new().strewn(&["run", "small.toml", "--explain"]).succeeded();
+    let line = |name: &str| {
+        let found = explained.lines().find(|line| line.starts_with(&format!("{name} ")));
+        found.unwrap_or_else(|| panic!("no {name} in {explained}"))
+    };
+    assert!(
+        line("array.anywhere.write_anywhere.spares").ends_with("= 0   (default)"),
+        "{explained}"
+    );
+    assert!(
+        line("array.anywhere.write_anywhere.policy").ends_with("= emptiest-area"),
+        "{explained}"
+    );
+    assert!(line("workload.alignment").ends_with("= 512 B   (default)"), "{explained}");
+}

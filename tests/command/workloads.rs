@@ -252,6 +252,55 @@ fn a_fio_job_runs_until_it_is_done() {
 }
 
 #[test]
+fn each_of_two_jobs_has_figures_of_its_own() {
+    let folder = folder("anywhere");
+    let job = |name: &str, rw: &str, bs: &str| {
+        format!(
+            "[{name}]\nrw={rw}\nbs={bs}\nsize=32m\nioengine=libaio\niodepth=4\ntime_based\nruntime=90s\n"
+        )
+    };
+    folder.write("two.fio", &(job("small", "randread", "4k") + &job("large", "write", "64k")));
+    folder.write("small.fio", &job("small", "randread", "4k"));
+    let words = ["run", "one.toml", "--fio-job", "two.fio"];
+    let tables = folder.strewn(&words).succeeded();
+    assert!(tables.contains("anywhere: by workload") && tables.contains(" small "), "{tables}");
+    let results = self::results(&folder, &["--fio-job", "two.fio", "--record-iolog", "o.log"]);
+    for segment in segments(&results) {
+        let [small, large] = &segment.by_workload[..] else { panic!("{segment:?}") };
+        assert_eq!((small.name.as_str(), large.name.as_str()), ("small", "large"));
+        assert_eq!((small.writes.ops, large.reads.ops), (0, 0));
+        let host = segment.host.unwrap();
+        assert_eq!(small.reads.ops, host.reads.ops);
+        near(small.reads.mean_ms, host.reads.mean_ms, 1e-3);
+        near(large.writes.p95_ms, host.writes.p95_ms, 1e-3 * host.writes.p95_ms);
+        near(small.iops + large.iops, segment.iops, 0.01);
+        near(large.mib_per_s * 16.0, large.iops, 0.01);
+    }
+    // No mark of a job is left in what the array was asked for.
+    assert!(logged(&folder, "o.log").iter().all(|record| record.offset_bytes < 32 << 20));
+    // One job is one row already.
+    let alone = self::results(&folder, &["--fio-job", "small.fio"]);
+    assert!(segments(&alone).iter().all(|segment| segment.by_workload.is_empty()));
+}
+
+#[test]
+fn a_fill_and_a_scan_after_it_are_not_compared() {
+    let folder = folder("anywhere");
+    folder.write(
+        "fill.fio",
+        "[global]\nsize=64m\nioengine=libaio\niodepth=4\ntime_based\nruntime=60s\n\
+         [fill]\nrw=randwrite\nbs=4k\n[scan]\nstonewall\nrw=read\nbs=64k\n",
+    );
+    let results = results(&folder, &["--fio-job", "fill.fio"]);
+    assert!(results.losses.is_empty(), "{:?}", results.losses);
+    assert!(segments(&results).len() >= 2);
+    let tables = folder.strewn(&["run", "one.toml", "--fio-job", "fill.fio"]).succeeded();
+    assert!(!tables.contains("Where the loss came from"), "{tables}");
+    let first = tables.lines().next().unwrap();
+    assert!(first.contains("anywhere answers ") && first.ends_with(" ms on average"), "{first}");
+}
+
+#[test]
 fn zipf_goes_to_hot_blocks_as_often_as_it_should() {
     let folder = folder("inplace");
     folder.write(
@@ -454,8 +503,25 @@ fn bad_input() {
     job("endless.fio", "time_based");
     job("large.fio", "size=1t");
     job("odd.fio", "bs=1000");
+    job("three.fio", "fsync=1\niodpeth=1\nbs=4kk\n[next]\nrw=randtrim\nverify=crc32c\ntime_based");
+    job("two.fio", "fsync=1\n[next]\nrw=randtrim\ntime_based");
     let before = folder.contents();
     let cases: &[(&[&str], &[&str])] = &[
+        (&["--fio-job", "three.fio"], &["did you mean `iodepth`", "three.fio:8", "2 problems"]),
+        (
+            &["--fio-job", "two.fio"],
+            &[
+                "`fsync` is not supported",
+                "`rw` discards",
+                "`time_based` has no `runtime`",
+                "3 problems",
+            ],
+        ),
+        (
+            &["--trace", "units.spc", "--trace-device", "7"],
+            &["no reads or writes of device 7", "0, 3"],
+        ),
+        (&["--trace", "t.spc", "--quick"], &["--quick cannot be used with --trace", "--segments"]),
         (&["--access-spec", "x.icf"], &["5 access specifications", "\"mixed\"", "x.icf:NAME"]),
         (
             &["--access-spec", "x.icf:none"],

@@ -82,8 +82,9 @@ pub fn the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_
     let folder = Folder::new();
     // A name that would be markup, were it not escaped.
     let hostile =
-        crate::common::SMALL.replace("\"anywhere\"", "\"any<script>alert(1)</script>{{title}}\"");
-    folder.write("hostile.toml", &hostile);
+        |text: &str| text.replace("\"anywhere\"", "\"any<script>alert(1)</script>{{title}}\"");
+    folder.write("hostile.toml", &hostile(crate::common::SMALL));
+    folder.write("small.published.toml", &hostile(&folder.read("small.published.toml")));
     folder.strewn(&["run", "hostile.toml", "--out", "out"]).succeeded();
     let address = format!("file://{}#check", folder.path("out/report.html").display());
     let (document, said) = document_of(&program, &address);

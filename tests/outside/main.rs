@@ -42,6 +42,8 @@ mod processes;
 #[cfg(unix)]
 mod qemu;
 #[cfg(unix)]
+mod read_only;
+#[cfg(unix)]
 mod tools;
 
 #[cfg(unix)]
@@ -64,6 +66,7 @@ strewn_testing::main![
     processes::asked_to_end_under_load_it_answers_what_it_took,
     processes::sixteen_clients_each_find_what_they_wrote,
     qemu::patterns_zeroes_and_holes_are_as_qemu_has_them,
+    read_only::regression_a_read_only_file_system_is_called_that,
 ];
 
 /// Arrays on real spindles, and with them these tests, are for Unix.

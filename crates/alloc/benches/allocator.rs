@@ -4,9 +4,11 @@
 //! blocks, and always begins with the same map.
 //!
 //! What is timed is the same for all, in processor time of the one thread: blocks are taken, their numbers written to a
-//! list; the blocks given back, which were drawn before, become free, after the last block was taken. None of the peers knows spindles, stripes or areas:
-//! what they do beyond finding a free block is nothing, while ours also makes the plan of what to write, tetris by
-//! tetris, keeps every area's score and refuses to free what is not in use.
+//! list; the blocks given back, which were drawn before, become free, after the last block was taken. None of the peers
+//! knows spindles, stripes or areas. Ours also makes the plan of what to write, tetris by tetris, keeps every area's
+//! score, and refuses to free what is not in use or freed already; of the peers only the bit sets do.
+//!
+//! With `STREWN_BY_TURNS=26` it runs ours and these bit sets by turns, on about 2^26 blocks, and nothing else.
 //!
 //! At the end the consistency points of ours are printed, the median and the worst of each share. The time of each is
 //! the least of what it took in all iterations, since they repeat the same work: what is left out is what the machine
@@ -89,7 +91,7 @@ impl Peer for Strewn {
         while let Some(tetris) = aggregate.next_tetris() {
             std::hint::black_box(tetris.contents.len());
         }
-        aggregate.commit();
+        expected(aggregate.commit());
     }
 }
 
@@ -105,7 +107,7 @@ struct FixedBitSetPeer {
     next: usize,
 }
 
-impl Peer for FixedBitSetPeer {
+impl FixedBitSetPeer {
     fn new(words: &[u64]) -> Self {
         let bits = words.len() * 64;
         let used =
@@ -113,7 +115,7 @@ impl Peer for FixedBitSetPeer {
         Self { used, next: 0 }
     }
 
-    fn consistency_point(&mut self, freed: &[u32], taken: &mut Vec<u32>) {
+    fn take(&mut self, taken: &mut Vec<u32>) {
         let bits = self.used.len();
         while taken.len() < BLOCKS_PER_CP {
             let first = self.next;
@@ -137,8 +139,58 @@ impl Peer for FixedBitSetPeer {
             self.used.insert_range(first..self.next);
             self.next %= bits;
         }
+    }
+}
+
+/// What keeps the promises of ours: blocks are freed at the end of the consistency point, and none is freed twice. A set
+/// bit is a block in use; the numbers of freed blocks are kept in a list until the end, and a second set refuses what is
+/// in the list already.
+struct TwoBitSetsPeer {
+    blocks: FixedBitSetPeer,
+    pending: FixedBitSet,
+    freed: Vec<u32>,
+}
+
+impl Peer for TwoBitSetsPeer {
+    fn new(words: &[u64]) -> Self {
+        let pending = FixedBitSet::with_capacity(words.len() * 64);
+        Self { blocks: FixedBitSetPeer::new(words), pending, freed: Vec::new() }
+    }
+
+    fn consistency_point(&mut self, freed: &[u32], taken: &mut Vec<u32>) {
+        self.blocks.take(taken);
         for &block in freed {
-            self.used.remove(block as usize);
+            let used = self.blocks.used.contains(block as usize);
+            assert!(used && !self.pending.put(block as usize), "block {block} is not in use");
+            self.freed.push(block);
+        }
+        for block in self.freed.drain(..) {
+            self.blocks.used.remove(block as usize);
+            self.pending.remove(block as usize);
+        }
+    }
+}
+
+/// The same with the list alone: a second free is noticed only at the end, when the block is free already.
+struct DeferredListPeer {
+    blocks: FixedBitSetPeer,
+    freed: Vec<u32>,
+}
+
+impl Peer for DeferredListPeer {
+    fn new(words: &[u64]) -> Self {
+        Self { blocks: FixedBitSetPeer::new(words), freed: Vec::new() }
+    }
+
+    fn consistency_point(&mut self, freed: &[u32], taken: &mut Vec<u32>) {
+        self.blocks.take(taken);
+        for &block in freed {
+            assert!(self.blocks.used.contains(block as usize), "block {block} is not in use");
+            self.freed.push(block);
+        }
+        for block in self.freed.drain(..) {
+            assert!(self.blocks.used.contains(block as usize), "block {block} was freed twice");
+            self.blocks.used.remove(block as usize);
         }
     }
 }
@@ -247,14 +299,27 @@ impl Peer for OffsetAllocatorPeer {
     }
 }
 
-/// Plays the whole history; `timed` is told what each consistency point took.
-fn history<P: Peer>(words: &[u64], mut timed: impl FnMut(usize, Duration)) {
-    let mut peer = P::new(words);
-    let mut in_use = peer.in_use(words);
-    let mut rng = Rng::new(1);
-    let (mut chosen, mut freed) = (Vec::new(), Vec::new());
-    let mut taken = Vec::with_capacity(BLOCKS_PER_CP);
-    for cp in 0..CPS {
+/// A history that is played one consistency point at a time, so that several can take turns.
+struct History<P> {
+    peer: P,
+    in_use: Vec<u32>,
+    rng: Rng,
+    chosen: Vec<usize>,
+    freed: Vec<u32>,
+    taken: Vec<u32>,
+}
+
+impl<P: Peer> History<P> {
+    fn new(words: &[u64]) -> Self {
+        let peer = P::new(words);
+        let in_use = peer.in_use(words);
+        let taken = Vec::with_capacity(BLOCKS_PER_CP);
+        Self { peer, in_use, rng: Rng::new(1), chosen: Vec::new(), freed: Vec::new(), taken }
+    }
+
+    /// What the next consistency point takes.
+    fn consistency_point(&mut self) -> Duration {
+        let Self { peer, in_use, rng, chosen, freed, taken } = self;
         chosen.clear();
         freed.clear();
         while freed.len() < BLOCKS_PER_CP {
@@ -267,12 +332,54 @@ fn history<P: Peer>(words: &[u64], mut timed: impl FnMut(usize, Duration)) {
         }
         taken.clear();
         let start = processor_time();
-        peer.consistency_point(&freed, &mut taken);
-        timed(cp, processor_time() - start);
+        peer.consistency_point(freed, taken);
+        let took = processor_time() - start;
         assert_eq!(taken.len(), BLOCKS_PER_CP);
-        for (index, block) in chosen.iter().zip(&taken) {
+        for (index, block) in chosen.iter().zip(taken) {
             in_use[*index] = *block;
         }
+        took
+    }
+}
+
+/// Plays the whole history; `timed` is told what each consistency point took.
+fn history<P: Peer>(words: &[u64], mut timed: impl FnMut(usize, Duration)) {
+    let mut history = History::<P>::new(words);
+    (0..CPS).for_each(|cp| timed(cp, history.consistency_point()));
+}
+
+/// Ours and the bit sets that keep some or all of its promises, by turns within one process, one consistency point each:
+/// what disturbs one disturbs all. Prints the median of each, and how many times as fast ours is.
+fn by_turns(blocks: u64) {
+    const ROUNDS: usize = 600;
+    println!("by turns, {blocks} blocks, microseconds of a consistency point of {BLOCKS_PER_CP}:");
+    let rows = (blocks / 64 / u64::from(DATA_SPINDLES)) as usize;
+    for percent in FILL_PERCENT {
+        let words = scattered(percent, rows * usize::from(DATA_SPINDLES));
+        let mut ours = History::<Strewn>::new(&words);
+        let mut two_sets = History::<TwoBitSetsPeer>::new(&words);
+        let mut list = History::<DeferredListPeer>::new(&words);
+        let mut times = [const { Vec::new() }; 3];
+        for round in 0..ROUNDS {
+            for turn in 0..3 {
+                let which = (round + turn) % 3;
+                times[which].push(match which {
+                    0 => ours.consistency_point(),
+                    1 => two_sets.consistency_point(),
+                    _ => list.consistency_point(),
+                });
+            }
+        }
+        let [ours, two_sets, list] = times.map(|mut times| {
+            times.sort();
+            times[ROUNDS / 2].as_secs_f64() * 1e6
+        });
+        println!(
+            "{percent:>3} % full: strewn {ours:.0}, two bit sets {two_sets:.0} ({:.2}), \
+            bit set and list {list:.0} ({:.2})",
+            two_sets / ours,
+            list / ours
+        );
     }
 }
 
@@ -327,12 +434,17 @@ fn compare<P: Peer>(
 }
 
 fn main() {
+    // `STREWN_BY_TURNS=26`: only the comparison by turns, of about 2^26 blocks.
+    if let Some(bits) = std::env::var("STREWN_BY_TURNS").ok().and_then(|bits| bits.parse().ok()) {
+        return by_turns(1 << u32::min(bits, 31));
+    }
     let mut criterion = Criterion::default().configure_from_args();
     let mut points = Vec::new();
     for percent in FILL_PERCENT {
         let words = scattered(percent, (STRIPES / 64) as usize * usize::from(DATA_SPINDLES));
         let ours = compare::<Strewn>(&mut criterion, "strewn", &words, percent);
-        compare::<FixedBitSetPeer>(&mut criterion, "fixedbitset", &words, percent);
+        compare::<TwoBitSetsPeer>(&mut criterion, "two-bit-sets", &words, percent);
+        compare::<DeferredListPeer>(&mut criterion, "bit-set-and-list", &words, percent);
         compare::<BitVecPeer>(&mut criterion, "bitvec", &words, percent);
         compare::<RoaringPeer>(&mut criterion, "roaring", &words, percent);
         // It needs 40 bytes a block: a sixteenth of the blocks, which is in its favour.

@@ -95,7 +95,7 @@ fn write(
     while let Some(tetris) = aggregate.next_tetris() {
         full.add(&tetris);
     }
-    aggregate.commit();
+    aggregate.commit()?;
     Ok(())
 }
 

@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     aggregate.begin(blocks.into())?;
     let contents: Vec<u32> = (0..blocks).collect();
     aggregate.allocate_all(&contents, |_, vbn| file.push(vbn))?;
-    aggregate.commit();
+    aggregate.discard_plan();
+    aggregate.commit()?;
 
     // Every tenth block is rewritten: it moves.
     let rewritten: Vec<u32> = (0..blocks).step_by(10).collect();
@@ -40,7 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     aggregate.begin(rewritten.len() as u64)?;
     aggregate.allocate_all(&rewritten, |block, vbn| file[block as usize] = vbn)?;
     aggregate.free_all_at_commit(&old)?;
-    aggregate.commit();
+    aggregate.discard_plan();
+    aggregate.commit()?;
 
     let map = aggregate.free_map(GroupIndex(0));
     draw(map);

@@ -79,16 +79,22 @@ impl SummaryBitmap {
     }
 
     /// Adds `bit`. Returns whether it was new.
+    ///
+    /// # Panics
+    /// If `bit` is not below `len`.
     #[inline]
     pub fn insert(&mut self, bit: u64) -> bool {
-        debug_assert!(bit < self.len);
+        assert!(bit < self.len, "{bit} in a set of numbers below {}", self.len);
         self.insert_mask((bit / FAN_OUT) as usize, 1 << (bit % FAN_OUT)) == 1
     }
 
     /// Removes `bit`. Returns whether it was a member.
+    ///
+    /// # Panics
+    /// If `bit` is not below `len`.
     #[inline]
     pub fn remove(&mut self, bit: u64) -> bool {
-        debug_assert!(bit < self.len);
+        assert!(bit < self.len, "{bit} in a set of numbers below {}", self.len);
         self.remove_mask((bit / FAN_OUT) as usize, 1 << (bit % FAN_OUT)) == 1
     }
 

@@ -57,11 +57,11 @@ impl BlockMap {
         self.entries.is_empty()
     }
 
-    /// Where `block` lies; `None` if it was never written.
+    /// Where `block` lies; `None` if it was never written or is past the end of the map.
     #[inline]
     #[must_use]
     pub fn get(&self, block: u32) -> Option<Vbn> {
-        let entry = self.entries[block as usize];
+        let entry = *self.entries.get(block as usize)?;
         (entry != NOWHERE).then_some(Vbn(u64::from(entry)))
     }
 
@@ -79,16 +79,19 @@ impl BlockMap {
         prefetch(&self.entries, block as usize);
     }
 
-    /// Unmaps `block`. Returns where it lay.
+    /// Unmaps `block`. Returns where it lay; `None` if it was never written or is past the end of the map.
     pub fn remove(&mut self, block: u32) -> Option<Vbn> {
-        let before = self.get(block);
-        self.entries[block as usize] = NOWHERE;
-        before
+        let before = std::mem::replace(self.entries.get_mut(block as usize)?, NOWHERE);
+        (before != NOWHERE).then_some(Vbn(u64::from(before)))
     }
 
     /// Maps `block` to `vbn`. Returns where it lay.
+    ///
+    /// # Panics
+    /// If `block` is past the end of the map, or an entry cannot name `vbn`.
     #[inline]
     pub fn replace(&mut self, block: u32, vbn: Vbn) -> Option<Vbn> {
+        assert!(vbn.0 < u64::from(NOWHERE), "{vbn} does not fit an entry of a block map");
         let before = std::mem::replace(&mut self.entries[block as usize], vbn.0 as u32);
         (before != NOWHERE).then_some(Vbn(u64::from(before)))
     }

@@ -44,12 +44,19 @@ impl DelayedFrees {
     }
 
     /// The number of delayed frees in `region`.
+    ///
+    /// # Panics
+    /// If there is no such region.
+    #[inline]
     #[must_use]
     pub fn blocks_of(&self, region: u32) -> u32 {
         self.fullest.free_blocks_in(region)
     }
 
-    /// Delays the free of `vbn`, which lies in `region`.
+    /// Delays the free of `vbn`, which lies in `region`. The caller knows that it is not delayed already.
+    ///
+    /// # Panics
+    /// If there is no such region.
     #[inline(always)]
     pub fn hold_back(&mut self, region: u32, vbn: Vbn) {
         self.by_region[region as usize].push(vbn);

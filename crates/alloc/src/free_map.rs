@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use strewn_raid::{BlockLocation, Dbn, ParityGroup, ROW_STRIPES, SpindleIndex};
 
+use crate::aggregate::ScoreMismatch;
 use crate::areas::{AreaOrder, Areas};
+use crate::bitmap::SummaryBitmap;
 use crate::free_bits::{FreeBits, WORD_BITS};
 use crate::group_index::GroupIndex;
 
@@ -24,6 +26,8 @@ pub struct FreeMap {
     /// Free bits of the map, counted apart from the areas' scores: the two must agree at every consistency point.
     free_bits: u64,
     areas: Areas,
+    /// Areas whose saved score has not been compared with the map; `None` if the map was not mounted.
+    unchecked: Option<SummaryBitmap>,
 }
 
 /// Blocks whose words are read together. They are scattered over the map, so each read waits for memory; in a loop that
@@ -31,7 +35,7 @@ pub struct FreeMap {
 pub(crate) const BATCH: usize = 256;
 
 /// A block by its bit in the map of its group: the group in the upper 16 bits, word and bit in the lower 48.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct MapPosition(u64);
 
 impl MapPosition {
@@ -87,7 +91,10 @@ impl FreeMap {
     ) -> Self {
         let mut bits = FreeBits::from_words(words);
         take_what_does_not_exist(&mut bits, &group);
-        Self::assembled(group, area_stripes, order, bits, scores)
+        let mut unchecked = SummaryBitmap::new(scores.len() as u64);
+        unchecked.insert_range(0..scores.len() as u64);
+        let map = Self::assembled(group, area_stripes, order, bits, scores);
+        Self { unchecked: Some(unchecked), ..map }
     }
 
     fn assembled(
@@ -109,7 +116,25 @@ impl FreeMap {
             bits,
             free_bits: areas.free_blocks(),
             areas,
+            unchecked: None,
         }
+    }
+
+    /// Compares the saved score of `area` with the map, once after a mount.
+    #[inline]
+    pub(crate) fn check_area(&mut self, group: GroupIndex, area: u32) -> Result<(), ScoreMismatch> {
+        let Some(unchecked) = &self.unchecked else { return Ok(()) };
+        if !unchecked.contains(area.into()) {
+            return Ok(());
+        }
+        let (score, in_map) = (self.areas.free_blocks_in(area), self.count_area(area));
+        if score != in_map {
+            return Err(ScoreMismatch { group, area, score, in_map });
+        }
+        if let Some(unchecked) = &mut self.unchecked {
+            unchecked.remove(area.into());
+        }
+        Ok(())
     }
 
     /// The parity group of the map.
@@ -141,30 +166,46 @@ impl FreeMap {
     }
 
     /// The stripes of area `area`.
+    ///
+    /// # Panics
+    /// If there is no such area.
     #[must_use]
     pub fn stripes_of_area(&self, area: u32) -> Range<u64> {
+        assert!(area < self.areas.count(), "there is no area {area}, but {}", self.areas.count());
         let first = u64::from(area) * self.area_stripes();
         first..(first + self.area_stripes()).min(self.group.stripes())
     }
 
     /// The area of stripe `stripe`.
+    ///
+    /// # Panics
+    /// If there is no such stripe.
     #[must_use]
     pub fn area_of(&self, stripe: u64) -> u32 {
+        assert!(stripe < self.group.stripes(), "there is no stripe {stripe}");
         self.area_of_row(stripe / ROW_STRIPES)
     }
 
     /// Whether the block at `location` is free.
+    ///
+    /// # Panics
+    /// If there is no such block.
     #[inline]
     #[must_use]
     pub fn is_free(&self, location: BlockLocation) -> bool {
+        assert!(location.dbn.0 < self.group.stripes(), "there is no {}", location.dbn);
         let row = location.dbn.0 / ROW_STRIPES;
         self.free_word(location.spindle, row) >> (location.dbn.0 % ROW_STRIPES) & 1 == 1
     }
 
     /// The free blocks on `spindle` in the 64 stripes from `row * 64`, one bit a stripe.
+    ///
+    /// # Panics
+    /// If `spindle` holds no data, or there is no such row.
     #[inline]
     #[must_use]
     pub fn free_word(&self, spindle: SpindleIndex, row: u64) -> u64 {
+        assert!(u64::from(spindle.0) < self.spindles, "{spindle} holds no data");
         self.bits.free(self.word(spindle, row))
     }
 
@@ -250,11 +291,16 @@ impl FreeMap {
     }
 
     /// The runs of free blocks on one spindle within `stripes`, in ascending order.
+    ///
+    /// # Panics
+    /// If `spindle` holds no data, or `stripes` ends after the last stripe.
     pub fn free_runs(
         &self,
         spindle: SpindleIndex,
         stripes: Range<u64>,
     ) -> impl Iterator<Item = Range<u64>> + '_ {
+        let exists = u64::from(spindle.0) < self.spindles && stripes.end <= self.group.stripes();
+        assert!(exists, "{spindle}, stripes {stripes:?}: not all of them exist");
         let mut at = stripes.start;
         let end = stripes.end;
         std::iter::from_fn(move || {
@@ -291,7 +337,8 @@ impl FreeMap {
     /// Memory of the map, its summary levels and the areas, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.bits.bytes() + self.areas.bytes()
+        let unchecked = self.unchecked.as_ref().map_or(0, SummaryBitmap::bytes);
+        self.bits.bytes() + self.areas.bytes() + unchecked
     }
 
     /// Asserts that the free blocks of the map and of the areas, each counted as it changes, agree. O(1).

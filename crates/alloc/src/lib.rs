@@ -20,7 +20,9 @@
 //! let mut file = Vec::new();
 //! aggregate.begin(1_000)?;
 //! aggregate.allocate_all(&Vec::from_iter(0..1_000), |_, vbn| file.push(vbn))?;
-//! aggregate.commit();
+//! // This example writes nothing, so it drops the plan. A commit refuses a plan that was not taken.
+//! aggregate.discard_plan();
+//! aggregate.commit()?;
 //!
 //! // Rewriting a block moves it: copy on write.
 //! aggregate.begin(1)?;
@@ -35,7 +37,7 @@
 //!         println!("stripe {}: parity by {}", stripe.stripe, stripe.update.method);
 //!     }
 //! }
-//! aggregate.commit();
+//! aggregate.commit()?;
 //! assert_eq!(aggregate.free_blocks(), 4 * 65_536 - 1_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -48,8 +50,8 @@
 //! Groups take turns, one tetris each, and may differ in size and parity; a group can be [added](Aggregate::add_group)
 //! at any time. A [`PolicyName`], or your own [`Policy`], chooses the allocation area to fill next. A consistency point
 //! that cannot be written is [abandoned](Aggregate::abandon): the blocks it allocated are free again, and the blocks it
-//! freed are still in use. Freeing a block that is not in use, or allocating more blocks than are free, is an error
-//! that changes nothing.
+//! freed are still in use. Freeing a block that is not in use or is freed already, allocating more blocks than are
+//! free or outside of a consistency point, and committing a plan that was not taken are errors that change nothing.
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateLocation, AggregateOptions, AreaOrder, OutOfSpace, PolicyName};
@@ -77,7 +79,7 @@
 //! assert!(groups.contains(&added) && groups.len() == 2);
 //!
 //! // The power fails before everything is written.
-//! aggregate.abandon();
+//! aggregate.abandon()?;
 //! assert_eq!(aggregate.free_blocks(), aggregate.total_blocks());
 //! assert!(aggregate.free_at_commit(file[0]).is_err(), "it is free again");
 //!
@@ -85,7 +87,7 @@
 //! let too_many = vec!["data"; free as usize + 1];
 //! aggregate.begin(free)?;
 //! let refused = aggregate.allocate_all(&too_many, |_, _| ());
-//! assert_eq!(refused, Err(OutOfSpace { needed: free + 1, free }));
+//! assert_eq!(refused, Err(OutOfSpace { needed: free + 1, free }.into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -93,7 +95,8 @@
 //!
 //! To mount an aggregate later, store the words of its maps and the scores of its areas, both as of the same
 //! consistency point. With the scores, an aggregate of any size mounts at once. Without them, or with scores of another
-//! consistency point, [count](SavedScores::counted) them from the maps.
+//! consistency point, [count](SavedScores::counted) them from the maps. A mount does not compare scores with maps; the
+//! allocator does, area by area as it enters them, and refuses a difference. [`verify`](Aggregate::verify) compares all.
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, GroupIndex, MountError, SavedScores};
@@ -103,7 +106,8 @@
 //! let mut aggregate = Aggregate::new([group], options)?;
 //! aggregate.begin(1_000)?;
 //! aggregate.allocate_all(&vec![(); 1_000], |_, _| ())?;
-//! aggregate.commit();
+//! aggregate.discard_plan();
+//! aggregate.commit()?;
 //!
 //! let words = aggregate.free_map(GroupIndex(0)).words().to_vec();
 //! let scores = SavedScores::from_bytes(&aggregate.scores()?.to_bytes())?;
@@ -131,6 +135,9 @@
 //!   and parity disagree, and a later reconstruction returns wrong bytes, also for those other blocks. Full stripes
 //!   ([`StripeWrite::update`]) are safe, because nothing in use depends on them; log any other stripe before writing it,
 //!   and replay the log after a crash.
+//! - **Delayed frees.** A block whose free is delayed is in use in the maps, and nothing refers to it. Save
+//!   [`delayed_frees`](Aggregate::delayed_frees) with the maps, and hand the list to
+//!   [`resume_delayed_frees`](Aggregate::resume_delayed_frees) after a mount; otherwise these blocks are lost.
 //! - **Volumes live in memory.** The maps of an aggregate can be stored and mounted; [`Volumes`] cannot yet be mounted
 //!   from storage. A store keeps its own maps of files and snapshots.
 //!
@@ -188,7 +195,8 @@
 //! let mut file: Vec<Vbn> = Vec::new();
 //! aggregate.begin(1_024)?;
 //! aggregate.allocate_all(&vec![(); 1_024], |(), vbn| file.push(vbn))?;
-//! aggregate.commit();
+//! aggregate.discard_plan();
+//! aggregate.commit()?;
 //!
 //! // Chunks of 64 blocks, on each spindle in turn: 16 extents.
 //! let place = |block: u64| file.get(block as usize).copied();
@@ -220,6 +228,7 @@ mod group_index;
 mod mask;
 mod measure;
 mod options;
+mod pending_frees;
 mod policy;
 mod random;
 mod saved_scores;
@@ -228,8 +237,8 @@ mod virtual_space;
 mod volume;
 
 pub use aggregate::{
-    Aggregate, AggregateLocation, AggregateViolation, BlockCounts, CheckpointOpen, NotFree,
-    NotInUse, OutOfSpace,
+    Aggregate, AggregateLocation, AggregateViolation, AllocateError, BlockCounts, CheckpointOpen,
+    CommitError, FreeError, NoCheckpoint, NotFree, OutOfSpace, ScoreMismatch, SetAsideError,
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
@@ -244,7 +253,9 @@ pub use measure::{
     LayoutCounter, RUN_CLASSES, RequestMix, RequestMixError, RunHistogram, SampledFreeSpace,
     SampledLayout,
 };
-pub use options::{AggregateError, AggregateOptions, AllocationShape, BlockSize, MOST_BLOCKS};
+pub use options::{
+    AggregateError, AggregateOptions, AllocationShape, BlockSize, Chunks, MOST_BLOCKS,
+};
 pub use policy::{Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores, ScoresError};
 pub use tetris::{Run, StripeWrite, Tetris};

@@ -26,6 +26,18 @@ impl Default for AllocationShape {
     }
 }
 
+/// Where the chunks of a consistency point that fills whole tetrises begin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Chunks {
+    /// With a whole chunk: blocks given in file order, in runs that divide a chunk, are not cut by a chunk's end. This
+    /// leaves free what the last consistency point left of its chunks, until its area is chosen again. WAFL ends a chunk
+    /// where the file block number reaches a boundary (US patent 7,930,475), which has this effect.
+    #[default]
+    Aligned,
+    /// With what the last consistency point left of its chunks.
+    Packed,
+}
+
 /// The options of an aggregate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AggregateOptions {
@@ -33,6 +45,8 @@ pub struct AggregateOptions {
     pub block_size: BlockSize,
     /// The sizes of allocation area, tetris and chunk.
     pub shape: AllocationShape,
+    /// Where the chunks of large consistency points begin.
+    pub chunks: Chunks,
     /// Which allocation area to fill next.
     pub policy: PolicyName,
     /// How areas are ordered by free blocks.

@@ -9,9 +9,10 @@ use crate::areas::Areas;
 /// Chooses the allocation area to fill next. One instance serves one parity group.
 ///
 /// Within an area all policies are alike: tetris by tetris, one chunk of each spindle in turn.
-pub trait Policy: fmt::Debug + Send {
+pub trait Policy: fmt::Debug + Send + Sync {
     /// The area to fill next, from its first stripe: one with at least one free block, or `None` if the group is full.
-    /// Called once the previous area is exhausted.
+    /// Called once the previous area is exhausted. If there is no such area, or it has no free block, the emptiest is
+    /// filled instead.
     fn next_area(&mut self, areas: &mut Areas) -> Option<u32>;
 
     /// Whether a block should lie close behind its predecessor in the file, wherever that is, rather than in the area

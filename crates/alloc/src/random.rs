@@ -33,8 +33,7 @@ impl Random {
     /// digit is 1 and cut with where it is 0. Sixteen digits decide all bits of a word at once.
     pub(crate) fn bits_in_runs(&mut self, share: f64, run: u32) -> u64 {
         const DIGITS: u32 = 16;
-        let run = run.clamp(1, 64).next_power_of_two();
-        let share = (share.clamp(0.0, 1.0) * f64::from(1 << DIGITS)).round() as u32;
+        let share = (share * f64::from(1 << DIGITS)).round() as u32;
         if share == 1 << DIGITS {
             return u64::MAX;
         }

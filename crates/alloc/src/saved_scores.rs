@@ -45,6 +45,17 @@ pub enum MountError {
         /// The group, counted from 0.
         group: usize,
     },
+    /// The score of an area is higher than it has blocks.
+    Score {
+        /// The group, counted from 0.
+        group: usize,
+        /// The area.
+        area: u32,
+        /// The score.
+        score: u32,
+        /// Blocks of the area.
+        blocks: u64,
+    },
     /// A map has too few or too many words.
     Words {
         /// The group, counted from 0.
@@ -69,6 +80,11 @@ impl fmt::Display for MountError {
                 formatter,
                 "the scores of group {group} are of another shape: recount the areas \
                 (`SavedScores::counted`)"
+            ),
+            Self::Score { group, area, score, blocks } => write!(
+                formatter,
+                "the scores of group {group} are damaged: area {area} of {blocks} blocks has a \
+                score of {score}: recount the areas (`SavedScores::counted`)"
             ),
             Self::Words { group, words, needed } => {
                 write!(formatter, "the map of group {group} has {words} words: it takes {needed}")
@@ -177,6 +193,14 @@ impl SavedScores {
             });
             if !fits {
                 return Err(MountError::Shape { group: index });
+            }
+            for (area, &score) in (0..).zip(&self.groups[index].scores) {
+                let first = u64::from(area) * area_stripes;
+                let stripes = (group.stripes() - first).min(area_stripes);
+                let blocks = stripes * u64::from(group.data_spindles());
+                if u64::from(score) > blocks {
+                    return Err(MountError::Score { group: index, area, score, blocks });
+                }
             }
         }
         if self.groups.len() > groups.len() {

@@ -86,10 +86,34 @@ impl<T> Tetris<T> {
         })
     }
 
+    /// The contents of the block written at `dbn` of `spindle`; `None` if the tetris does not write it.
+    #[must_use]
+    pub fn contents_at(&self, spindle: SpindleIndex, dbn: Dbn) -> Option<&T> {
+        let bit = dbn.0.checked_sub(self.first_stripe).filter(|bit| *bit < ROW_STRIPES)?;
+        let mask = self.written.get(spindle.index())?;
+        let before = self.written[..spindle.index()].iter().map(|mask| mask.count_ones());
+        let below = mask & !(u64::MAX << bit);
+        let index = before.sum::<u32>() + below.count_ones();
+        (mask >> bit & 1 == 1).then(|| &self.contents[index as usize])
+    }
+
     /// The stripes written, each with the cheapest update of its parity. `group` is the parity group of
-    /// [`group`](Self::group).
+    /// [`group`](Self::group). [`StripeUpdate::to_plan`] turns an update into the plan that
+    /// [`StripeBytes`](strewn_raid::StripeBytes) carries out.
+    ///
+    /// # Panics
+    /// If `group` has another number of data spindles, or ends before the tetris.
     pub fn stripes(&self, group: &ParityGroup) -> impl Iterator<Item = StripeWrite> {
-        bits(self.stripes_touched()).map(|bit| StripeWrite {
+        let touched = self.stripes_touched();
+        let end = self.first_stripe + u64::from(u64::BITS - touched.leading_zeros());
+        let data_spindles = group.data_spindles();
+        assert!(
+            self.written.len() == usize::from(data_spindles) && end <= group.stripes(),
+            "a tetris on {} spindles up to stripe {end}, in a group of {data_spindles} with {} stripes",
+            self.written.len(),
+            group.stripes()
+        );
+        bits(touched).map(|bit| StripeWrite {
             stripe: self.first_stripe + u64::from(bit),
             update: group.plan_stripe(self.changed_in(bit)),
         })
@@ -100,21 +124,27 @@ impl<T> Tetris<T> {
 #[derive(Debug, Clone)]
 pub(crate) struct OpenTetris<T> {
     pub(crate) tetris: Tetris<T>,
-    /// The first position (spindle * 64 + stripe) after the blocks added, while they arrive in ascending order.
-    end: u16,
-    /// The position of each of the contents, once one has arrived out of order.
-    positions: Vec<u16>,
+    /// What was added, in the order of its contents.
+    pieces: Vec<Piece>,
+}
+
+/// Blocks added to one spindle, by ascending DBN.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    spindle: SpindleIndex,
+    mask: u64,
 }
 
 impl<T: Copy> OpenTetris<T> {
-    pub(crate) fn new(group: GroupIndex, row: u64, spindles: u16) -> Self {
+    /// An empty one, with memory for `blocks`.
+    pub(crate) fn with_capacity(group: GroupIndex, row: u64, spindles: u16, blocks: usize) -> Self {
         let tetris = Tetris {
             group,
             first_stripe: row * ROW_STRIPES,
             written: vec![0; usize::from(spindles)],
-            contents: Vec::new(),
+            contents: Vec::with_capacity(blocks),
         };
-        Self { tetris, end: 0, positions: Vec::new() }
+        Self { tetris, pieces: Vec::with_capacity(usize::from(spindles)) }
     }
 
     pub(crate) fn row(&self) -> u64 {
@@ -122,21 +152,12 @@ impl<T: Copy> OpenTetris<T> {
     }
 
     /// Adds the blocks of `mask` on `spindle`, with `contents` by ascending DBN.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, spindle: SpindleIndex, mask: u64, contents: &[T]) {
-        let first = position(spindle, mask.trailing_zeros());
-        if first < self.end && self.positions.is_empty() {
-            // Everything so far is in order.
-            let written = self.tetris.written.iter().enumerate();
-            self.positions.extend(written.flat_map(|(spindle, mask)| {
-                bits(*mask).map(move |bit| position(SpindleIndex(spindle as u16), bit))
-            }));
-        }
-        if first < self.end {
-            self.end = u16::MAX;
-            self.positions.extend(bits(mask).map(|bit| position(spindle, bit)));
-        } else {
-            self.end = position(spindle, u64::BITS - mask.leading_zeros());
+        let lowest = mask & mask.wrapping_neg();
+        match self.pieces.last_mut() {
+            Some(last) if last.spindle == spindle && last.mask < lowest => last.mask |= mask,
+            _ => self.pieces.push(Piece { spindle, mask }),
         }
         self.tetris.written[spindle.index()] |= mask;
         self.tetris.contents.extend_from_slice(contents);
@@ -148,19 +169,48 @@ impl<T: Copy> OpenTetris<T> {
     }
 
     pub(crate) fn close(mut self) -> Tetris<T> {
-        if !self.positions.is_empty() {
-            let mut order: Vec<u16> = (0..self.positions.len() as u16).collect();
-            order.sort_unstable_by_key(|index| self.positions[usize::from(*index)]);
-            let contents = order.iter().map(|index| self.tetris.contents[usize::from(*index)]);
-            self.tetris.contents = contents.collect();
+        // Two pieces of one spindle in turn are not in order, or they would be one.
+        if !self.pieces.is_sorted_by(|one, next| one.spindle < next.spindle) {
+            self.tetris.contents = self.contents_in_order();
         }
         self.tetris
     }
-}
 
-/// The position of a block in a tetris, numbered spindle by spindle.
-fn position(spindle: SpindleIndex, stripe: u32) -> u16 {
-    spindle.0 * ROW_STRIPES as u16 + stripe as u16
+    /// The contents by spindle and DBN. A consistency point begins on any spindle, so this is the usual case: each
+    /// piece goes straight to its place, without a sort.
+    fn contents_in_order(&self) -> Vec<T> {
+        let Tetris { written, contents, .. } = &self.tetris;
+        let mut firsts = Vec::with_capacity(written.len());
+        let mut blocks = 0;
+        for mask in written {
+            firsts.push(blocks);
+            blocks += mask.count_ones() as usize;
+        }
+        assert_eq!(
+            blocks,
+            contents.len(),
+            "a tetris with a block added twice, or without contents"
+        );
+        let mut ordered = contents.clone();
+        let mut rest = &contents[..];
+        for Piece { spindle, mask } in &self.pieces {
+            let (first, written) = (firsts[spindle.index()], written[spindle.index()]);
+            let mut place = |bit: u32, blocks: u32| {
+                let below = written & !(u64::MAX << bit);
+                let (run, others) = rest.split_at(blocks as usize);
+                ordered[first + below.count_ones() as usize..][..run.len()].copy_from_slice(run);
+                rest = others;
+            };
+            let (from, to) = (mask.trailing_zeros(), u64::BITS - mask.leading_zeros());
+            if written << (u64::BITS - to) >> (u64::BITS - to + from) << from == *mask {
+                place(from, mask.count_ones());
+            } else {
+                // Blocks added at another time lie between those of the piece.
+                runs(*mask).for_each(|(bit, blocks)| place(bit, blocks));
+            }
+        }
+        ordered
+    }
 }
 
 #[cfg(test)]
@@ -170,12 +220,13 @@ mod tests {
 
     #[test]
     fn contents_follow_their_blocks_whatever_the_order() {
-        let mut open = OpenTetris::new(GroupIndex(0), 2, 3);
+        let mut open = OpenTetris::with_capacity(GroupIndex(0), 2, 3, 0);
         open.add(SpindleIndex(2), 0b1, &["c0"]);
         open.add(SpindleIndex(0), 0b110, &["a1", "a2"]);
         open.add(SpindleIndex(1), 0b10, &["b1"]);
         open.add(SpindleIndex(0), 0b1, &["a0"]);
-        open.add(SpindleIndex(2), 0b10, &["c1"]);
+        open.add(SpindleIndex(2), 0b1010, &["c1", "c3"]);
+        open.add(SpindleIndex(2), 0b100, &["c2"]);
         let tetris = open.close();
         let runs: Vec<_> = tetris.runs().collect();
         assert_eq!(
@@ -183,7 +234,11 @@ mod tests {
             [
                 Run { spindle: SpindleIndex(0), first: Dbn(128), contents: &["a0", "a1", "a2"] },
                 Run { spindle: SpindleIndex(1), first: Dbn(129), contents: &["b1"] },
-                Run { spindle: SpindleIndex(2), first: Dbn(128), contents: &["c0", "c1"] },
+                Run {
+                    spindle: SpindleIndex(2),
+                    first: Dbn(128),
+                    contents: &["c0", "c1", "c2", "c3"]
+                },
             ]
         );
         let group = ParityGroup::new(Parity::Raid4, 3, 1_000).unwrap();
@@ -194,7 +249,8 @@ mod tests {
             [
                 (128, UpdateMethod::Recalculation),
                 (129, UpdateMethod::FullStripe),
-                (130, UpdateMethod::Recalculation)
+                (130, UpdateMethod::Recalculation),
+                (131, UpdateMethod::Recalculation)
             ]
         );
     }

@@ -86,6 +86,9 @@ impl VirtualSpace {
     }
 
     /// Numbers of `region` in use, including those of delayed frees.
+    ///
+    /// # Panics
+    /// If there is no such region.
     #[must_use]
     pub fn numbers_used(&self, region: Region) -> u32 {
         self.used[usize::from(region.0)]
@@ -118,17 +121,37 @@ impl VirtualSpace {
     }
 
     /// Frees a number of `region`, and delays the free of `vbn`, its block in the aggregate.
+    ///
+    /// # Panics
+    /// If there is no such region, or no file uses a number of it any more. The space counts numbers and does not know
+    /// them: a number freed twice is noticed only once the count of its region runs out.
     #[inline(always)]
     pub fn hold_back(&mut self, region: Region, vbn: Vbn) {
+        self.assert_in_use(region);
         self.held_back.hold_back(u32::from(region.0), vbn);
     }
 
     /// Frees a number of `region` whose block in the aggregate stays in use elsewhere.
+    ///
+    /// # Panics
+    /// As [`hold_back`](Self::hold_back).
     pub fn release(&mut self, region: Region) {
+        self.assert_in_use(region);
         self.used[usize::from(region.0)] -= 1;
     }
 
+    /// Asserts that a file uses a number of `region`.
+    #[inline(always)]
+    fn assert_in_use(&self, region: Region) {
+        let (used, held_back) =
+            (self.numbers_used(region), self.held_back.blocks_of(region.0.into()));
+        assert!(used > held_back, "region {}: freed a number, and none is in use", region.0);
+    }
+
     /// Announces a [`hold_back`](Self::hold_back) in `region`.
+    ///
+    /// # Panics
+    /// If there is no such region.
     #[inline(always)]
     pub fn prefetch_held_back(&self, region: Region) {
         self.held_back.prefetch(u32::from(region.0));

@@ -19,6 +19,10 @@ pub struct Counters {
     pub cache_lookups: u64,
     /// Lookups that hit.
     pub cache_hits: u64,
+    /// Blocks of 4 KiB that host reads asked for.
+    pub host_read_blocks: u64,
+    /// Those of them that were in the cache when the read looked for them.
+    pub host_read_hits: u64,
     /// Host writes that had to wait for room in the NVRAM log or the write cache.
     pub stalled_writes: u64,
     /// Consistency points committed.
@@ -65,7 +69,7 @@ impl Counters {
     pub fn since(&self, earlier: &Counters) -> Counters {
         each_count!(self, earlier, -;
             data_reads, edge_reads, metadata_reads, parity_update_reads, data_writes, parity_writes,
-            cache_lookups, cache_hits, stalled_writes, checkpoints, back_to_back_checkpoints,
+            cache_lookups, cache_hits, host_read_blocks, host_read_hits, stalled_writes, checkpoints, back_to_back_checkpoints,
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             bad_blocks, repairs, blocks_gone,

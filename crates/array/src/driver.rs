@@ -74,7 +74,7 @@ pub enum Acknowledge {
     AfterProcessor,
 }
 
-/// Which kind of work a controller is doing, for profiling the program.
+/// Which kind of work a controller is doing. The processor may give each its share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     /// Serving the host: caches, maps, plans of reads.
@@ -85,8 +85,9 @@ pub enum Work {
 
 /// What an array asks of its driver.
 ///
-/// The controller's processor serves in order. A command leaves once the processor has finished all earlier work, so a
-/// driver that tracks when the processor becomes free knows each command's departure time at once.
+/// The controller's processor serves each kind of [`Work`] in order. A command leaves once the processor has finished
+/// all earlier work, or as soon as the share of its kind allows ([`ProcessorCosts::write_back_percent`]), so a driver
+/// that tracks when the processor becomes free knows each command's departure time at once.
 pub trait Driver<P> {
     /// Queues `cost_ns` nanoseconds of processor work.
     fn processor(&mut self, cost_ns: u64);
@@ -96,8 +97,7 @@ pub trait Driver<P> {
     fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, payload: P);
     /// Requests [`Array::timer_fired`] at `at_ns`. An array has one timer; the latest setting replaces earlier ones.
     fn set_timer(&mut self, at_ns: u64);
-    /// The array switches to another kind of work. Returns the previous kind, so that the array can switch back. Only
-    /// profiling uses it.
+    /// The array switches to another kind of work. Returns the previous kind, so that the array can switch back.
     #[inline]
     fn turn_to(&mut self, work: Work) -> Work {
         work

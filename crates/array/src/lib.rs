@@ -20,8 +20,10 @@
 //! the data; the payload `()` carries none, so the array only says where data would go.
 //!
 //! ```
-//! use strewn_alloc::{AllocationShape, PolicyName};
-//! use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+//! use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+//! use strewn_array::write_anywhere::{
+//!     CacheStart, WriteAnywhere, WriteAnywhereConfig,
+//! };
 //! use strewn_array::*;
 //! use strewn_raid::{Parity, ParityGroup};
 //!
@@ -60,6 +62,7 @@
 //!     tetrises_in_flight: 2,
 //!     delayed_free_blocks: 1_000,
 //!     cache_start: CacheStart::Metadata,
+//!     chunks: Chunks::Aligned,
 //!     processor: ProcessorCosts::default(),
 //! })?;
 //! let mut printer = Printer::default();

@@ -108,6 +108,7 @@ pub mod starting;
 pub mod store;
 mod stripe_read;
 pub mod torture;
+mod turns;
 
 pub use configuration::Configuration;
 

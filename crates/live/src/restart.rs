@@ -72,6 +72,28 @@ pub enum RestartError {
     Stopped(String),
 }
 
+impl RestartError {
+    /// Returns whether the restart was refused because of what the devices hold, before anything was written.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::NoSuperblock
+            | Self::NoInitializationMap
+            | Self::NoLabel
+            | Self::LogBreaksOff(_)
+            | Self::LunOfParts(_)
+            | Self::LogTooSmall { .. } => true,
+            Self::Log(_)
+            | Self::Redo(_)
+            | Self::MetadataGone(_)
+            | Self::Metadata(_)
+            | Self::Restore(_)
+            | Self::InPlace(_)
+            | Self::Stopped(_) => false,
+        }
+    }
+}
+
 /// Returns the newest superblock of the array of `label`, over all its spindles.
 pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<Superblock> {
     let slots = blocks_of_spindles(devices, label, SUPERBLOCK_SLOTS);

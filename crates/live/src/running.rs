@@ -5,6 +5,9 @@ use std::time::Duration;
 use crate::device::{Devices, Io, IoCompletion, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, LiveArrayEngine, RequestError, RequestId};
 
+/// How long a caller that waits for the spindles waits for space.
+const PATIENCE_NS: u64 = 1_000_000_000;
+
 /// An array running on devices.
 pub struct RunningArray<D, A> {
     devices: D,
@@ -80,6 +83,11 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         self.engine.submit(now_ns, id, request);
     }
 
+    /// Gives a request up: see [`LiveArrayEngine::give_up`].
+    pub fn give_up(&mut self, id: RequestId) {
+        self.engine.give_up(id);
+    }
+
     /// Submits the engine's I/Os to the devices.
     pub fn send(&mut self) {
         self.engine.take_ios(&mut self.ios);
@@ -126,10 +134,20 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         }
     }
 
+    /// Returns why nothing more gets to the spindles: the array has stopped, or there was no space for a write for a
+    /// second after `begin_ns`.
+    #[must_use]
+    pub fn obstacle(&self, begin_ns: u64) -> Option<String> {
+        let since_ns = self.engine.out_of_space_since_ns().map(|since_ns| since_ns.max(begin_ns));
+        let is_short = since_ns.is_some_and(|since_ns| self.now_ns() >= since_ns + PATIENCE_NS);
+        let stopped = self.engine.stopped().map(str::to_owned);
+        stopped.or_else(|| is_short.then(|| RequestError::NoSpace.to_string()))
+    }
+
     /// Writes everything to the spindles and waits for all I/O in flight, including a rebuild.
     ///
     /// # Errors
-    /// Why the array stopped.
+    /// Why the array stopped, or that there is no space for what is to be written.
     pub fn clean(&mut self) -> Result<(), String> {
         self.bring_to_spindles_until(Self::is_clean)
     }
@@ -137,7 +155,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     /// Does the same as [`clean`](Self::clean), but does not wait for a rebuild to end.
     ///
     /// # Errors
-    /// Why the array stopped.
+    /// Why the array stopped, or that there is no space for what is to be written.
     pub fn catch_up(&mut self) -> Result<(), String> {
         self.bring_to_spindles_until(|running| {
             let engine = &running.engine;
@@ -150,9 +168,10 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     }
 
     fn bring_to_spindles_until(&mut self, is_there: impl Fn(&Self) -> bool) -> Result<(), String> {
+        let begin_ns = self.now_ns();
         loop {
-            if let Some(why) = self.engine.stopped() {
-                return Err(why.to_owned());
+            if let Some(why) = self.obstacle(begin_ns) {
+                return Err(why);
             }
             self.send();
             if is_there(self) {
@@ -168,7 +187,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     /// up.
     ///
     /// # Errors
-    /// Why the array stopped.
+    /// Why the array stopped, or that there is no space for what is to be written.
     pub fn seal(&mut self, clean: bool) -> Result<(), String> {
         self.engine.seal(clean);
         self.catch_up()
@@ -177,14 +196,15 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     /// Writes the last superblock once more and waits for it: see [`LiveArrayEngine::rewrite_superblock`].
     ///
     /// # Errors
-    /// Why the array stopped.
+    /// Why the array stopped, or that there is no space for what is to be written.
     pub fn rewrite_superblock(&mut self) -> Result<(), String> {
         if !self.engine.is_committing() {
             self.engine.rewrite_superblock();
         }
+        let begin_ns = self.now_ns();
         loop {
-            if let Some(why) = self.engine.stopped() {
-                return Err(why.to_owned());
+            if let Some(why) = self.obstacle(begin_ns) {
+                return Err(why);
             }
             if !self.engine.is_committing() {
                 return Ok(());
@@ -197,7 +217,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     /// end; the next start begins it again.
     ///
     /// # Errors
-    /// Why the array stopped.
+    /// Why the array stopped, or that there is no space for what is to be written.
     pub fn shut_down(&mut self) -> Result<(), String> {
         self.catch_up()?;
         // A rebuild's I/Os in flight may be in the log only.

@@ -7,17 +7,19 @@ use std::thread::JoinHandle;
 use strewn_array::{Counters, LayoutMeasures};
 use strewn_base::SECTOR_BYTES;
 
-use crate::device::{Devices, Waker};
+use crate::device::{DeviceIndex, Devices, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
 use crate::format::{Label, Superblock};
 use crate::nbd;
+use crate::nbd::Requester;
 use crate::running::RunningArray;
+use crate::turns::{Turn, Turns};
 
 /// Called with the answer to a request.
 pub type Reply = Box<dyn FnOnce(Result<Answer, RequestError>) + Send>;
 
 enum Message {
-    Request(HostRequest, Reply),
+    Request(Requester, HostRequest, Reply),
     ArrayStatus(Sender<ArrayStatus>),
     ShutDown,
 }
@@ -35,16 +37,21 @@ pub struct ArrayStatus {
     pub superblock: Superblock,
     /// Why it has stopped, if it has.
     pub stopped: Option<String>,
+    /// The devices under which there is no space, the log after the last spindle: see
+    /// [`LiveArrayEngine::out_of_space`](crate::engine::LiveArrayEngine::out_of_space).
+    pub out_of_space: Vec<DeviceIndex>,
     /// Nanoseconds since its devices were opened.
     pub now_ns: u64,
 }
 
-/// Sends requests to an array on another thread. Clones send to the same array.
+/// Sends requests to an array on another thread. Clones send to the same array, as the same client: the array serves
+/// its clients in turns.
 #[derive(Clone)]
 pub struct Client {
     messages: Sender<Message>,
     waker: Waker,
     lun_sectors: u64,
+    requester: Requester,
 }
 
 impl Client {
@@ -56,8 +63,13 @@ impl Client {
 
     /// Sends a request. `reply` is called on the array's thread and must not block.
     pub fn submit(&self, request: HostRequest, reply: Reply) {
-        if let Err(refused) = self.messages.send(Message::Request(request, reply))
-            && let Message::Request(_, reply) = refused.0
+        self.submit_for(self.requester.clone(), request, reply);
+    }
+
+    /// Sends a request of another client. If that is gone, `reply` may be dropped without a call.
+    pub fn submit_for(&self, requester: Requester, request: HostRequest, reply: Reply) {
+        if let Err(refused) = self.messages.send(Message::Request(requester, request, reply))
+            && let Message::Request(_, _, reply) = refused.0
         {
             reply(Err(RequestError::Stopped("it was shut down".to_owned())));
         }
@@ -95,6 +107,7 @@ impl ArrayThread {
             messages,
             waker: running.waker(),
             lun_sectors: running.engine().lun_sectors(),
+            requester: Requester::new(),
         };
         let thread = std::thread::Builder::new()
             .name("array".to_owned())
@@ -127,7 +140,8 @@ fn serve<D: Devices, A: LiveArray>(
     mut running: RunningArray<D, A>,
     messages: Receiver<Message>,
 ) -> Result<(), String> {
-    let mut replies: slab::Slab<Reply> = slab::Slab::new();
+    let mut turns = Turns::new();
+    let mut replies: slab::Slab<(Turn, Reply)> = slab::Slab::new();
     let mut answers = Vec::new();
     let mut is_ending = false;
     loop {
@@ -137,9 +151,8 @@ fn serve<D: Devices, A: LiveArray>(
         {
             taken += 1;
             match message {
-                Message::Request(request, reply) => {
-                    let id = RequestId(replies.insert(reply) as u64);
-                    running.submit(id, request);
+                Message::Request(requester, request, reply) => {
+                    turns.push(&requester, bytes_of(&request), (request, reply));
                 }
                 Message::ArrayStatus(sender) => {
                     // The requester may have stopped waiting.
@@ -148,12 +161,23 @@ fn serve<D: Devices, A: LiveArray>(
                 Message::ShutDown => is_ending = true,
             }
         }
+        for client in turns.drop_gone() {
+            for (id, _) in replies.iter().filter(|(_, (turn, _))| turn.client() == client) {
+                running.give_up(RequestId(id as u64));
+            }
+        }
+        while let Some((turn, (request, reply))) = turns.begin() {
+            let id = RequestId(replies.insert((turn, reply)) as u64);
+            running.submit(id, request);
+        }
         running.engine_mut().take_answers(&mut answers);
         let any = !answers.is_empty();
         for (id, answer) in answers.drain(..) {
-            replies.remove(id.0 as usize)(answer);
+            let (turn, reply) = replies.remove(id.0 as usize);
+            turns.end(turn);
+            reply(answer);
         }
-        if is_ending && replies.is_empty() {
+        if is_ending && replies.is_empty() && turns.is_empty() {
             return running.shut_down();
         }
         if taken == MESSAGES_AT_ONCE || any {
@@ -165,6 +189,17 @@ fn serve<D: Devices, A: LiveArray>(
     }
 }
 
+/// Returns how much work a request is, as the bytes that it touches.
+fn bytes_of(request: &HostRequest) -> u64 {
+    match request {
+        HostRequest::Read(sectors) | HostRequest::Unmap(sectors) | HostRequest::Zero(sectors) => {
+            sectors.end.saturating_sub(sectors.start).saturating_mul(SECTOR_BYTES)
+        }
+        HostRequest::Write { data, .. } => data.len() as u64,
+        HostRequest::Flush | HostRequest::Allocation(_) => 0,
+    }
+}
+
 fn look<D: Devices, A: LiveArray>(running: &RunningArray<D, A>) -> ArrayStatus {
     let engine = running.engine();
     ArrayStatus {
@@ -173,6 +208,7 @@ fn look<D: Devices, A: LiveArray>(running: &RunningArray<D, A>) -> ArrayStatus {
         label: engine.label().clone(),
         superblock: engine.superblock().clone(),
         stopped: engine.stopped().map(str::to_owned),
+        out_of_space: engine.out_of_space(),
         now_ns: running.now_ns(),
     }
 }
@@ -217,7 +253,8 @@ impl nbd::Export for LunExport {
             }
         };
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        client.submit(request, Box::new(move |answer| reply.send(to_nbd(answer))));
+        let requester = reply.requester().clone();
+        client.submit_for(requester, request, Box::new(move |answer| reply.send(to_nbd(answer))));
     }
 
     fn description(&self) -> &str {
@@ -240,6 +277,7 @@ fn to_nbd(answer: Result<Answer, RequestError>) -> Result<nbd::Answer, nbd::Expo
                 .collect(),
         )),
         Err(RequestError::OutOfRange { .. }) => Err(nbd::ExportError::Invalid),
+        Err(RequestError::NoSpace) => Err(nbd::ExportError::NoSpace),
         Err(error) => Err(nbd::ExportError::Io(error.to_string())),
     }
 }

@@ -11,7 +11,7 @@ use strewn_raid::SpindleIndex;
 use crate::assembly::AssembledArray;
 use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
-use crate::device::{Devices, IoBackend, RealDevices, open_devices};
+use crate::device::{Devices, IoBackend, RealDevices, open_devices, remedy_of_system};
 use crate::engine::LiveArray;
 use crate::format::{MemberState, Superblock};
 use crate::offline::OfflineArray;
@@ -58,14 +58,30 @@ pub enum StartError {
 pub const REMEDY_OF_LOST_LOG: &str = "connect the log as it was; or replace it, and lose what it alone had: `strewn array replace DIR log --lose-writes`";
 
 impl StartError {
+    /// Returns whether the start was refused because of what the devices hold, before anything but labels was written.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Configuration(_) | Self::OtherConfiguration => true,
+            Self::Restart(error) => error.is_refusal(),
+            Self::Devices(_) | Self::Stopped(_) | Self::Scrub(_) | Self::Thread(_) => false,
+        }
+    }
+
     /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
             Self::Configuration(error) => error.remedy(),
-            Self::Devices(_) => "give --io threads, or --io auto".to_owned(),
+            Self::Devices(error) => {
+                remedy_of_system(error).unwrap_or("give --io threads, or --io auto").to_owned()
+            }
             Self::Restart(RestartError::LogBreaksOff(_) | RestartError::Log(_)) => {
                 REMEDY_OF_LOST_LOG.to_owned()
+            }
+            Self::Restart(RestartError::Redo(StoreError::NoSpace))
+            | Self::Scrub(StoreError::NoSpace) => {
+                "make room on the file systems of the devices".to_owned()
             }
             _ => "`strewn array status` says how its devices are; nothing was lost by trying"
                 .to_owned(),
@@ -234,11 +250,12 @@ fn finish_rebuild<D: Devices, A: LiveArray>(
     running: &mut RunningArray<D, A>,
     progress: &mut dyn FnMut(f64) -> bool,
 ) -> Result<bool, StartError> {
+    let begin_ns = running.now_ns();
     loop {
-        let engine = running.engine();
-        if let Some(why) = engine.stopped() {
-            return Err(StartError::Stopped(why.to_owned()));
+        if let Some(why) = running.obstacle(begin_ns) {
+            return Err(StartError::Stopped(why));
         }
+        let engine = running.engine();
         let open = engine.array().failures().iter().filter(|failure| failure.is_open());
         let done = open.map(|failure| failure.rebuilt).fold(1.0, f64::min);
         if !engine.is_rebuilding() {

@@ -118,6 +118,7 @@ pub struct BlockChange<'a> {
 pub struct StripeCodec {
     data_blocks: usize,
     block_bytes: usize,
+    code: StripeCode,
     diagonal: Option<RowDiagonal>,
 }
 
@@ -135,7 +136,9 @@ impl StripeCodec {
         block_bytes: usize,
     ) -> Result<Self, CodecError> {
         match code {
-            StripeCode::Row => Self::row(data_blocks, block_bytes),
+            StripeCode::None | StripeCode::Row => {
+                Self::without_diagonal(code, data_blocks, block_bytes)
+            }
             StripeCode::RowDiagonal => {
                 Self::row_diagonal(RowDiagonal::new(block_bytes)?, data_blocks)
             }
@@ -163,23 +166,25 @@ impl StripeCodec {
             let prime = diagonal.prime();
             return Err(CodecError::TooManyDataBlocks { data_blocks, block_bytes, prime });
         }
-        let row = Self::row(data_blocks, block_bytes)?;
+        let code = StripeCode::RowDiagonal;
+        let row = Self::without_diagonal(code, data_blocks, block_bytes)?;
         Ok(Self { diagonal: Some(diagonal), ..row })
     }
 
-    fn row(data_blocks: usize, block_bytes: usize) -> Result<Self, CodecError> {
+    fn without_diagonal(
+        code: StripeCode,
+        data_blocks: usize,
+        block_bytes: usize,
+    ) -> Result<Self, CodecError> {
         if data_blocks == 0 || block_bytes == 0 {
             return Err(CodecError::Empty { data_blocks, block_bytes });
         }
-        Ok(Self { data_blocks, block_bytes, diagonal: None })
+        Ok(Self { data_blocks, block_bytes, code, diagonal: None })
     }
 
     /// The kind of parity.
     pub const fn code(&self) -> StripeCode {
-        match self.diagonal {
-            None => StripeCode::Row,
-            Some(_) => StripeCode::RowDiagonal,
-        }
+        self.code
     }
 
     /// How blocks are cut for diagonal parity, if there is any.
@@ -192,7 +197,7 @@ impl StripeCodec {
         self.data_blocks
     }
 
-    /// Parity blocks of a stripe: 1 or 2.
+    /// Parity blocks of a stripe: 0, 1 or 2.
     pub const fn parity_blocks(&self) -> usize {
         self.code().parity_blocks() as usize
     }
@@ -280,8 +285,8 @@ impl StripeCodec {
         }
         let ascending = match *lost {
             [] => return Ok(()),
-            [one] => [Some(one), None],
-            [one, other] if one == other => [Some(one), None],
+            [one] if self.parity_blocks() > 0 => [Some(one), None],
+            [one, other] if one == other && self.parity_blocks() > 0 => [Some(one), None],
             [one, other] if self.parity_blocks() == 2 => {
                 [Some(one.min(other)), Some(one.max(other))]
             }

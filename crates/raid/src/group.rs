@@ -1,4 +1,4 @@
-//! Parity groups: RAID-4 and RAID-DP, with parity on dedicated spindles.
+//! Parity groups: RAID-4 and RAID-DP, with parity on dedicated spindles, and striping without parity.
 
 use crate::reciprocal::Reciprocal;
 use crate::{BLOCK_BYTES, Dbn, SpindleIndex, SpindleSet, Vbn};
@@ -8,6 +8,8 @@ use thiserror::Error;
 /// The kind of parity of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parity {
+    /// None: striping alone (RAID-0). Any lost spindle is data loss.
+    None,
     /// One spindle of row parity. Survives the loss of one spindle.
     Raid4,
     /// One spindle of row parity and one of diagonal parity. Survives the loss of any two
@@ -19,19 +21,23 @@ pub enum Parity {
 }
 
 impl Parity {
-    /// Spindles of a group that hold parity: 1 or 2.
+    /// Spindles of a group that hold parity: 0, 1 or 2.
     #[inline]
     pub const fn spindles(self) -> u16 {
         match self {
+            Self::None => 0,
             Self::Raid4 => 1,
             Self::RaidDp => 2,
         }
     }
 
-    /// The most spindles a group may have, parity included: 14 or 28, the limits of Data ONTAP 7
-    /// for Fibre Channel drives.
+    /// The most spindles that [`ParityGroup::new`] allows, parity included: 14 (RAID-4) or 28
+    /// (RAID-DP). These are the limits of Data ONTAP 7 for Fibre Channel drives, which bound the
+    /// time of a rebuild; no code here depends on them. [`ParityGroup::wide`] allows 64, all that
+    /// a [`SpindleSet`] can hold, as does a group without parity, which has nothing to rebuild.
     pub const fn most_spindles(self) -> u16 {
         match self {
+            Self::None => SpindleSet::CAPACITY,
             Self::Raid4 => 14,
             Self::RaidDp => 28,
         }
@@ -39,6 +45,7 @@ impl Parity {
 
     const fn holds(self) -> &'static str {
         match self {
+            Self::None => "0 hold",
             Self::Raid4 => "1 holds",
             Self::RaidDp => "2 hold",
         }
@@ -48,6 +55,7 @@ impl Parity {
 impl fmt::Display for Parity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
+            Self::None => "RAID-0",
             Self::Raid4 => "RAID-4",
             Self::RaidDp => "RAID-DP",
         })
@@ -69,6 +77,20 @@ pub enum GeometryError {
         u32::from(*.data_spindles) + u32::from(.parity.spindles())
     )]
     SpindleCount {
+        /// The kind of parity asked for.
+        parity: Parity,
+        /// The data spindles asked for.
+        data_spindles: u16,
+    },
+    /// There are no data spindles, or with parity more than 64 spindles.
+    #[error(
+        "a wide {parity} group has {} to 64 spindles, of which {} parity; {data_spindles} data \
+         spindles make {}",
+        .parity.spindles() + 1,
+        .parity.holds(),
+        u32::from(*.data_spindles) + u32::from(.parity.spindles())
+    )]
+    WideSpindleCount {
         /// The kind of parity asked for.
         parity: Parity,
         /// The data spindles asked for.
@@ -102,13 +124,17 @@ pub struct BlockLocation {
     pub dbn: Dbn,
 }
 
-/// A RAID-4 or RAID-DP group: data spindles of equal size, then its parity spindles.
+/// A RAID-4, RAID-DP or RAID-0 group: data spindles of equal size, then its parity spindles.
 ///
 /// Blocks are numbered along a spindle first, as WAFL numbers them:
 /// `vbn = data_spindle * blocks_per_spindle + dbn`. A run of VBNs is a run on one spindle, and
 /// stripe `s` is the blocks with `dbn = s`.
 ///
 /// Data spindles come first, `0` to `data_spindles - 1`, then row parity, then diagonal parity.
+///
+/// A block is 4 KiB, as in WAFL: the unit of a VBN, of a DBN and of a stripe. A device with larger
+/// or smaller blocks is described in these. [`StripeCodec`](crate::StripeCodec) computes parity
+/// over blocks of any size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParityGroup {
     parity: Parity,
@@ -122,8 +148,9 @@ impl ParityGroup {
     ///
     /// # Errors
     ///
-    /// [`GeometryError`] if a RAID-4 group would not have 2 to 14 spindles or a RAID-DP group
-    /// 3 to 28, when a spindle would have no block, and when the group's bytes overflow.
+    /// [`GeometryError`] if a RAID-4 group would not have 2 to 14 spindles, a RAID-DP group 3 to
+    /// 28 or a RAID-0 group 1 to 64 (see [`Parity::most_spindles`]), when a spindle would have no
+    /// block, and when the group's bytes overflow.
     pub fn new(
         parity: Parity,
         data_spindles: u16,
@@ -132,6 +159,23 @@ impl ParityGroup {
         let most_data_spindles = parity.most_spindles() - parity.spindles();
         if !(1..=most_data_spindles).contains(&data_spindles) {
             return Err(GeometryError::SpindleCount { parity, data_spindles });
+        }
+        Self::wide(parity, data_spindles, blocks_per_spindle)
+    }
+
+    /// The same without the limits of Data ONTAP: up to 64 spindles, parity included.
+    ///
+    /// # Errors
+    ///
+    /// [`GeometryError`] if the group would have no data spindle or more than 64 spindles, when a
+    /// spindle would have no block, and when the group's bytes overflow.
+    pub fn wide(
+        parity: Parity,
+        data_spindles: u16,
+        blocks_per_spindle: u64,
+    ) -> Result<Self, GeometryError> {
+        if !(1..=SpindleSet::CAPACITY - parity.spindles()).contains(&data_spindles) {
+            return Err(GeometryError::WideSpindleCount { parity, data_spindles });
         }
         if blocks_per_spindle == 0 {
             return Err(GeometryError::NoBlocks { parity });
@@ -197,17 +241,20 @@ impl ParityGroup {
         SpindleSet::first(self.spindles()).difference(self.data_spindle_set())
     }
 
-    /// The spindle of row parity: the first after the data.
+    /// The spindle of row parity: the first after the data, unless the group has no parity.
     #[inline]
-    pub const fn row_parity_spindle(&self) -> SpindleIndex {
-        SpindleIndex(self.data_spindles)
+    pub const fn row_parity_spindle(&self) -> Option<SpindleIndex> {
+        match self.parity {
+            Parity::None => None,
+            Parity::Raid4 | Parity::RaidDp => Some(SpindleIndex(self.data_spindles)),
+        }
     }
 
-    /// The spindle of diagonal parity: the last of a RAID-DP group, none of a RAID-4 group.
+    /// The spindle of diagonal parity: the last of a RAID-DP group, none of another.
     #[inline]
     pub const fn diagonal_parity_spindle(&self) -> Option<SpindleIndex> {
         match self.parity {
-            Parity::Raid4 => None,
+            Parity::None | Parity::Raid4 => None,
             Parity::RaidDp => Some(SpindleIndex(self.data_spindles + 1)),
         }
     }
@@ -216,11 +263,11 @@ impl ParityGroup {
     ///
     /// # Panics
     ///
-    /// In debug builds, if `spindle` is not a data spindle or `dbn` is past its end.
+    /// If `spindle` is not a data spindle or `dbn` is past its end.
     #[inline]
     pub fn vbn(&self, spindle: SpindleIndex, dbn: Dbn) -> Vbn {
-        debug_assert!(spindle.0 < self.data_spindles, "{spindle} holds no data");
-        debug_assert!(dbn.0 < self.blocks_per_spindle(), "{dbn} is past the end of a spindle");
+        assert!(spindle.0 < self.data_spindles, "{spindle} holds no data");
+        assert!(dbn.0 < self.blocks_per_spindle(), "{dbn} is past the end of a spindle");
         Vbn(u64::from(spindle.0) * self.blocks_per_spindle() + dbn.0)
     }
 
@@ -228,10 +275,10 @@ impl ParityGroup {
     ///
     /// # Panics
     ///
-    /// In debug builds, if `vbn` is [`total_blocks`](Self::total_blocks) or above.
+    /// If `vbn` is [`total_blocks`](Self::total_blocks) or above.
     #[inline]
     pub fn locate(&self, vbn: Vbn) -> BlockLocation {
-        debug_assert!(vbn.0 < self.total_blocks(), "{vbn} is past the end of the group");
+        assert!(vbn.0 < self.total_blocks(), "{vbn} is past the end of the group");
         let (spindle, dbn) = self.blocks_per_spindle.divide(vbn.0);
         BlockLocation { spindle: SpindleIndex(spindle as u16), dbn: Dbn(dbn) }
     }
@@ -240,6 +287,10 @@ impl ParityGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        BlockChange, BlocksError, Member, MemberSet, ScrubFinding, StripeBytes, StripeCode,
+        StripeCodec, StripeShape, UpdateMethod,
+    };
     use proptest::prelude::*;
 
     fn any_group() -> impl Strategy<Value = ParityGroup> {
@@ -289,15 +340,85 @@ mod tests {
     #[test]
     fn parity_follows_the_data() {
         let raid4 = ParityGroup::new(Parity::Raid4, 7, 1).unwrap();
-        assert_eq!(raid4.row_parity_spindle(), SpindleIndex(7));
+        assert_eq!(raid4.row_parity_spindle(), Some(SpindleIndex(7)));
         assert_eq!(raid4.diagonal_parity_spindle(), None);
         assert_eq!(raid4.parity_spindles().to_string(), "{7}");
 
         let raid_dp = ParityGroup::new(Parity::RaidDp, 18, 1).unwrap();
-        assert_eq!(raid_dp.row_parity_spindle(), SpindleIndex(18));
+        assert_eq!(raid_dp.row_parity_spindle(), Some(SpindleIndex(18)));
         assert_eq!(raid_dp.diagonal_parity_spindle(), Some(SpindleIndex(19)));
         assert_eq!(raid_dp.parity_spindles().to_string(), "{18, 19}");
         assert_eq!(raid_dp.spindles(), 20);
+    }
+
+    #[test]
+    fn a_group_without_parity_loses_data_with_any_spindle() {
+        let group = ParityGroup::new(Parity::None, 64, 100).unwrap();
+        assert_eq!((group.spindles(), group.total_blocks()), (64, 6_400));
+        assert_eq!((group.row_parity_spindle(), group.diagonal_parity_spindle()), (None, None));
+        assert!(group.parity_spindles().is_empty());
+        let shape = group.stripe_shape();
+        assert_eq!((shape.to_string(), shape.parity()), ("64+0".to_owned(), MemberSet::EMPTY));
+        let one = MemberSet::single(Member(5));
+        assert_eq!(shape.plan_read(one, one).unwrap_err().gone, one);
+        assert_eq!(shape.plan_update(one, one).unwrap_err().gone, one);
+        assert_eq!(shape.plan_read(one, MemberSet::EMPTY).unwrap().read, one);
+        // An update writes what changes and reads nothing, by whatever method.
+        let changed = SpindleSet::single(SpindleIndex(5));
+        for method in [UpdateMethod::Subtraction, UpdateMethod::Recalculation] {
+            let update = group.plan_stripe_by(method, changed).unwrap();
+            assert_eq!((update.read, update.write), (SpindleSet::EMPTY, changed));
+            let plan = shape.plan_update_by(method, one, MemberSet::EMPTY).unwrap();
+            assert_eq!(update.to_plan(shape), plan);
+        }
+        assert_eq!(group.plan_stripe(group.data_spindle_set()).method, UpdateMethod::FullStripe);
+        assert!(ParityGroup::new(Parity::None, 65, 100).is_err());
+        assert!(ParityGroup::new(Parity::None, 0, 100).is_err());
+
+        // Bytes: nothing to compute, nothing to check, and nothing to reconstruct from.
+        let two = StripeShape::new(StripeCode::None, 2).unwrap();
+        let codec = StripeCodec::for_shape(two, 512).unwrap();
+        assert_eq!((codec.code(), codec.blocks()), (StripeCode::None, 2));
+        let mut blocks = [vec![1; 512], vec![2; 512]];
+        codec.encode(&blocks, &mut [] as &mut [Vec<u8>]).unwrap();
+        assert!(codec.check(&blocks).unwrap().holds());
+        let changed = [BlockChange { block: 0, old: &[1; 512], new: &[3; 512] }];
+        codec.subtract(&changed, &mut [] as &mut [Vec<u8>]).unwrap();
+        let lost = BlocksError::TooManyLost { lost: vec![1], parity_blocks: 0 };
+        assert_eq!(codec.reconstruct(&mut blocks, &[1]), Err(lost));
+        let finding = codec.scrub(&blocks, |block, _| Some(block == 0)).unwrap();
+        assert_eq!(finding, ScrubFinding::ChecksumsDiffer { blocks: vec![1] });
+        let mut bytes = StripeBytes::new(two, 512).unwrap();
+        let plan = two.plan_update(MemberSet::single(Member(1)), MemberSet::EMPTY).unwrap();
+        bytes.new_contents(Member(1)).fill(9);
+        bytes.carry_out(&plan).unwrap();
+        assert_eq!(bytes.block(Member(1)), Some(&[9; 512][..]));
+    }
+
+    #[test]
+    fn a_wide_group_has_up_to_64_spindles() {
+        for parity in [Parity::None, Parity::Raid4, Parity::RaidDp] {
+            let most = 64 - parity.spindles();
+            let group = ParityGroup::wide(parity, most, 10).unwrap();
+            assert_eq!((group.spindles(), group.stripe_shape().blocks()), (64, 64));
+            let lost: MemberSet = (0..parity.spindles()).map(|lost| Member(lost as u8)).collect();
+            let codec = StripeCodec::for_shape(group.stripe_shape(), 4096).unwrap();
+            let mut blocks: Vec<Vec<u8>> = (0..64).map(|block| vec![block; 4096]).collect();
+            let (data, parities) = blocks.split_at_mut(most.into());
+            codec.encode(data, parities).unwrap();
+            let whole = blocks.clone();
+            lost.iter().for_each(|lost| blocks[lost.index()].fill(0));
+            let lost: Vec<usize> = lost.iter().map(Member::index).collect();
+            codec.reconstruct(&mut blocks, &lost).unwrap();
+            assert!(blocks == whole, "{parity}");
+            assert!(ParityGroup::wide(parity, most + 1, 10).is_err());
+            assert!(ParityGroup::wide(parity, 0, 10).is_err());
+        }
+        assert_eq!(
+            ParityGroup::wide(Parity::RaidDp, 63, 1).unwrap_err().to_string(),
+            "a wide RAID-DP group has 3 to 64 spindles, of which 2 hold parity; 63 data spindles \
+             make 65"
+        );
     }
 
     /// 18 data spindles right-sized to 136,000 MiB: 2390.6 GiB before the file system's reserve.

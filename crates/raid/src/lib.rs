@@ -1,8 +1,8 @@
 //! Where a block lies, what a stripe update must read and write, and parity over bytes.
 //!
 //! The crate describes two families of arrays. A write-anywhere array keeps its blocks in a
-//! [`ParityGroup`]: data spindles, and one or two spindles that hold only parity. An array that
-//! updates in place spreads a LUN over the spindles of its redundancy sets, in groups of four data
+//! [`ParityGroup`]: data spindles, and one or two spindles that hold only parity, or none
+//! ([`Parity::None`]). An array that updates in place spreads a LUN over the spindles of its redundancy sets, in groups of four data
 //! segments and one of parity: a [`VraidLayout`].
 //!
 //! Two questions are on the hot path of a simulation, and are answered without bytes: *which

@@ -169,7 +169,7 @@ impl StripeShape {
         Ok(StripePlan { write: rebuilt, ..plan })
     }
 
-    fn update(
+    pub(crate) fn update(
         self,
         method: UpdateMethod,
         changed: MemberSet,

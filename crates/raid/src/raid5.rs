@@ -123,10 +123,10 @@ impl Raid5Group {
     ///
     /// # Panics
     ///
-    /// In debug builds, if `lun_sector` is past the end of the LUN.
+    /// If `lun_sector` is past the end of the LUN.
     #[inline]
     pub fn locate(&self, lun_sector: u64) -> ChunkLocation {
-        debug_assert!(
+        assert!(
             lun_sector < self.lun_capacity_sectors(),
             "sector {lun_sector} is past the end of the LUN"
         );
@@ -184,7 +184,7 @@ impl StripedLayout for Raid5Group {
 
     #[inline]
     fn stripe(&self, stripe: u64) -> Stripe {
-        debug_assert!(stripe < self.stripes, "there is no stripe {stripe}");
+        assert!(stripe < self.stripes, "there is no stripe {stripe}");
         let (_, first) = self.spindles.divide(self.parity_spindle(stripe) + 1);
         Stripe::around(self.shape(), first as u16, stripe * self.chunk_sectors.divisor())
     }

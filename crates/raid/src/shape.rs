@@ -7,6 +7,8 @@ use thiserror::Error;
 /// The parity that a stripe carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StripeCode {
+    /// None: RAID-0.
+    None,
     /// One block, the exclusive or of the data blocks: RAID-4, RAID-5 and VRAID-5.
     Row,
     /// That block and one of diagonal parity: RAID-DP (row-diagonal parity: Corbett et al.,
@@ -15,10 +17,11 @@ pub enum StripeCode {
 }
 
 impl StripeCode {
-    /// Parity blocks of a stripe, which is also the number of losses it survives: 1 or 2.
+    /// Parity blocks of a stripe, which is also the number of losses it survives: 0, 1 or 2.
     #[inline]
     pub const fn parity_blocks(self) -> u16 {
         match self {
+            Self::None => 0,
             Self::Row => 1,
             Self::RowDiagonal => 2,
         }
@@ -28,6 +31,7 @@ impl StripeCode {
 impl fmt::Display for StripeCode {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
+            Self::None => "no parity",
             Self::Row => "row parity",
             Self::RowDiagonal => "row-diagonal parity",
         })
@@ -89,7 +93,7 @@ impl StripeShape {
         self.data_blocks
     }
 
-    /// Parity blocks of the stripe: 1 or 2.
+    /// Parity blocks of the stripe: 0, 1 or 2.
     #[inline]
     pub const fn parity_blocks(self) -> u16 {
         self.code.parity_blocks()
@@ -120,8 +124,13 @@ impl StripeShape {
     }
 
     /// The block of row parity.
+    ///
+    /// # Panics
+    ///
+    /// If the stripe has no parity.
     #[inline]
     pub const fn row_parity(self) -> Member {
+        assert!(self.parity_blocks() > 0, "a stripe without parity has no row parity");
         Member(self.data_blocks as u8)
     }
 
@@ -129,7 +138,7 @@ impl StripeShape {
     #[inline]
     pub const fn diagonal_parity(self) -> Option<Member> {
         match self.code {
-            StripeCode::Row => None,
+            StripeCode::None | StripeCode::Row => None,
             StripeCode::RowDiagonal => Some(Member(self.data_blocks as u8 + 1)),
         }
     }

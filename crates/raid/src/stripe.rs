@@ -47,7 +47,7 @@ pub trait StripedLayout {
     ///
     /// # Panics
     ///
-    /// In debug builds, if there is no such stripe.
+    /// If there is no such stripe.
     fn stripe(&self, stripe: u64) -> Stripe;
 
     /// The stripe and member of a sector of a spindle; `None` if the layout does not use the sector.
@@ -164,6 +164,7 @@ impl ParityGroup {
     #[inline]
     pub const fn stripe_shape(&self) -> StripeShape {
         let code = match self.parity() {
+            Parity::None => StripeCode::None,
             Parity::Raid4 => StripeCode::Row,
             Parity::RaidDp => StripeCode::RowDiagonal,
         };
@@ -191,7 +192,7 @@ impl StripedLayout for ParityGroup {
 
     #[inline]
     fn stripe(&self, stripe: u64) -> Stripe {
-        debug_assert!(stripe < self.blocks_per_spindle(), "no stripe at {}", Dbn(stripe));
+        assert!(stripe < self.blocks_per_spindle(), "no stripe at {}", Dbn(stripe));
         Stripe::around(self.stripe_shape(), 0, stripe * self.unit_sectors())
     }
 
@@ -205,6 +206,7 @@ impl StripedLayout for ParityGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Raid5Group, Vbn, VraidConfig, VraidLayout};
 
     #[test]
     fn a_parity_group_keeps_its_members_in_order() {
@@ -223,8 +225,35 @@ mod tests {
     }
 
     #[test]
+    fn what_is_past_the_end_is_refused_in_every_build() {
+        use std::hint::black_box;
+        let panics =
+            |what: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).is_err();
+        let group = ParityGroup::new(Parity::RaidDp, 4, 100).unwrap();
+        let raid5 = Raid5Group::new(5, 1 << 16, 1 << 24).unwrap();
+        let vraid = VraidLayout::new(VraidConfig::new(vec![6]), 1 << 30).unwrap();
+        let (raid5_end, vraid_end) = (raid5.lun_capacity_sectors(), vraid.lun_capacity_sectors());
+        let past_the_end: [&dyn Fn(); 9] = [
+            &|| _ = black_box(group.locate(Vbn(400))),
+            &|| _ = black_box(group.vbn(SpindleIndex(4), Dbn(0))),
+            &|| _ = black_box(group.vbn(SpindleIndex(0), Dbn(100))),
+            &|| _ = black_box(group.stripe(100).unit(Member(0))),
+            &|| _ = black_box(group.stripe(99).unit(Member(6))),
+            &|| _ = black_box(raid5.locate(raid5_end)),
+            &|| _ = black_box(raid5.stripe(raid5.stripes())),
+            &|| _ = black_box(vraid.locate(vraid_end)),
+            &|| _ = black_box(vraid.stripe(vraid.stripes())),
+        ];
+        for (index, what) in past_the_end.iter().enumerate() {
+            assert!(panics(what), "case {index}");
+        }
+        assert!(!panics(&|| _ = (raid5.locate(raid5_end - 1), vraid.locate(vraid_end - 1))));
+    }
+
+    #[test]
     fn plans_without_loss_are_the_group_s_own() {
-        for (parity, data_spindles) in [(Parity::Raid4, 7), (Parity::RaidDp, 11)] {
+        let kinds = [(Parity::None, 6), (Parity::Raid4, 7), (Parity::RaidDp, 11)];
+        for (parity, data_spindles) in kinds {
             let group = ParityGroup::new(parity, data_spindles, 64).unwrap();
             for bits in 0..1 << data_spindles {
                 let changed = SpindleSet(bits);
@@ -234,6 +263,8 @@ mod tests {
                 assert_eq!(plan.method, Some(own.method), "{changed}");
                 assert_eq!(group.spindles_of(plan.read), own.read, "{changed}");
                 assert_eq!(group.spindles_of(plan.write), own.write, "{changed}");
+                let by_method = shape.plan_update_by(own.method, plan.changed, MemberSet::EMPTY);
+                assert_eq!(Ok(own.to_plan(shape)), by_method, "{changed}");
             }
         }
     }

@@ -10,7 +10,7 @@
 //! | [recalculation](UpdateMethod::Recalculation) | `N - d` | `d + p` |
 //! | [full stripe](UpdateMethod::FullStripe), `d = N` | none | `N + p` |
 
-use crate::{DataLoss, MemberSet, ParityGroup, SpindleSet, StripeShape};
+use crate::{DataLoss, MemberSet, Parity, ParityGroup, SpindleSet, StripePlan, StripeShape};
 use std::fmt;
 use thiserror::Error;
 
@@ -52,6 +52,40 @@ impl StripeUpdate {
     #[inline]
     pub const fn commands(&self) -> u32 {
         self.read.len() as u32 + self.write.len() as u32
+    }
+
+    /// The update as a plan that [`StripeBytes`](crate::StripeBytes) carries out. Equals
+    /// [`StripeShape::plan_update_by`] with the same method, the same changes and nothing lost.
+    ///
+    /// # Panics
+    ///
+    /// If the update is of a stripe of another shape.
+    ///
+    /// ```
+    /// use strewn_raid::{Member, Parity, ParityGroup, SpindleSet, StripeBytes};
+    ///
+    /// let group = ParityGroup::new(Parity::Raid4, 4, 1000)?;
+    /// let plan = group.plan_stripe(SpindleSet::first(3)).to_plan(group.stripe_shape());
+    /// assert_eq!(plan.read.to_string(), "{3}");
+    ///
+    /// let mut bytes = StripeBytes::new(group.stripe_shape(), 4096)?;
+    /// for member in plan.read.iter() {
+    ///     bytes.old_contents(member).fill(8); // from its spindle
+    /// }
+    /// for member in plan.changed.iter() {
+    ///     bytes.new_contents(member).fill(1 << member.0);
+    /// }
+    /// bytes.carry_out(&plan)?;
+    /// assert_eq!(bytes.block(Member(4)), Some(&[1 ^ 2 ^ 4 ^ 8; 4096][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_plan(&self, shape: StripeShape) -> StripePlan {
+        let write = MemberSet(self.write.0);
+        let plan = shape.update(self.method, write.intersection(shape.data()), MemberSet::EMPTY);
+        match plan {
+            Ok(plan) if plan.write == write && plan.read == MemberSet(self.read.0) => plan,
+            _ => panic!("{self:?} is not an update of a stripe of {shape}"),
+        }
     }
 }
 
@@ -114,7 +148,8 @@ impl ParityGroup {
     /// than it writes, so no spindle has to rotate to the same sector a second time. With RAID-DP on
     /// 20 spindles, subtraction is used for up to 7 changed blocks and recalculation from 8.
     ///
-    /// If nothing changes, nothing is read or written.
+    /// If nothing changes, nothing is read or written. Without parity nothing is read, and either
+    /// method does the same.
     ///
     /// # Panics
     ///
@@ -138,7 +173,9 @@ impl ParityGroup {
         let recalculation_reads = self.data_spindles() - changed.len();
         let method = if changed == data {
             UpdateMethod::FullStripe
-        } else if changed.is_empty() || subtraction_reads < recalculation_reads {
+        } else if changed.is_empty()
+            || (self.parity() != Parity::None && subtraction_reads < recalculation_reads)
+        {
             UpdateMethod::Subtraction
         } else {
             UpdateMethod::Recalculation
@@ -176,6 +213,9 @@ impl ParityGroup {
             return StripeUpdate { method, read: SpindleSet::EMPTY, write: SpindleSet::EMPTY };
         }
         let write = changed.union(self.parity_spindles());
+        if self.parity() == Parity::None {
+            return StripeUpdate { method, read: SpindleSet::EMPTY, write };
+        }
         let read = match method {
             UpdateMethod::FullStripe => SpindleSet::EMPTY,
             UpdateMethod::Subtraction => write,
@@ -194,7 +234,7 @@ impl ParityGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Parity, SpindleIndex};
+    use crate::SpindleIndex;
     use proptest::prelude::*;
 
     fn group(parity: Parity, data_spindles: u16) -> ParityGroup {

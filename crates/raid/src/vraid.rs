@@ -156,10 +156,10 @@ impl VraidLayout {
     ///
     /// # Panics
     ///
-    /// In debug builds, if `lun_sector` is past the end of the LUN.
+    /// If `lun_sector` is past the end of the LUN.
     #[inline(always)]
     pub fn locate(&self, lun_sector: u64) -> ChunkLocation {
-        debug_assert!(
+        assert!(
             lun_sector < self.lun_capacity_sectors(),
             "sector {lun_sector} is past the end of the LUN"
         );
@@ -275,7 +275,7 @@ impl StripedLayout for VraidLayout {
 
     #[inline]
     fn stripe(&self, stripe: u64) -> Stripe {
-        debug_assert!(stripe < self.stripes(), "there is no stripe {stripe}");
+        assert!(stripe < self.stripes(), "there is no stripe {stripe}");
         let stripes_shift = self.segment_shift - self.chunk_shift;
         let (round, slot) = self.rstores_per_round.divide(stripe >> stripes_shift);
         let slot = &self.slots[slot as usize];

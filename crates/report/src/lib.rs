@@ -7,6 +7,7 @@ mod data;
 mod rendering;
 
 pub use analysis::comparison::{compare, fitted_segments_by_array, ratios};
+pub use analysis::like::like_segments;
 pub use analysis::loss::{loss, losses};
 pub use analysis::overhead::{
     CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, overhead,
@@ -29,19 +30,19 @@ pub use data::overhead::OverheadRow;
 pub use data::published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use data::redundancy::{DataLoss, Redundancy, SpindleFailure};
 pub use data::results::{
-    ArrayResults, LayoutKind, Origin, Parameter, Results, SCHEMA, Scaled, Spindles,
+    ArrayResults, LayoutKind, Origin, Parameter, Results, SCHEMA, Scaled, Setting, Spindles,
 };
 pub use data::runs::{
     COMPARISON_SCHEMA, ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison,
     SegmentOfRuns,
 };
 pub use data::segment::{
-    Cache, Checks, ConsistencyPoints, FreeSpace, ResponseTime, Segment, SegmentLayout,
-    SpindleCommands, Utilization,
+    Cache, Checks, ConsistencyPoints, FreeSpace, HostReadHits, ResponseTime, Segment,
+    SegmentLayout, SpindleCommands, Utilization,
 };
 pub use data::workload::{
     AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,
-    WorkloadKind, WorkloadWorker,
+    WorkloadFigures, WorkloadKind, WorkloadWorker,
 };
 pub use rendering::chart::{ChartError, ChartSize, ChartStyle};
 pub use rendering::cost_table::cost_tables;
@@ -49,6 +50,7 @@ pub use rendering::csv::write_segments_csv;
 pub use rendering::drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use rendering::drive_table::{closed_loop_text, drive_tables, replay_text};
 pub use rendering::failures_table::failures_table;
+pub use rendering::headline::headline;
 pub use rendering::html::{Report, ReportError};
 pub use rendering::loss_table::loss_table;
 #[cfg(feature = "parquet")]
@@ -59,6 +61,6 @@ pub use rendering::results_chart::{RESULTS_CHARTS, ResultsChart};
 pub use rendering::runs_chart::runs_chart;
 pub use rendering::segment_chart::{iops_chart, response_chart};
 pub use rendering::table::{
-    all_tables, fitted_table, overhead_table, segments_table, summary_table,
+    all_tables, fitted_table, overhead_table, segments_table, summary_table, workloads_table,
 };
 pub use rendering::theme::Theme;

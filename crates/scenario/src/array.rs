@@ -9,6 +9,7 @@ use crate::catalog;
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::layout::ArrayLayout;
+use crate::presets::{self, CONTROLLER_WORDS};
 use crate::section::Section;
 use crate::value;
 
@@ -63,7 +64,13 @@ pub struct Processor {
     pub spindle_command_ns: f64,
     /// For each KiB moved between host and memory or memory and spindle, in nanoseconds.
     pub per_kib_ns: f64,
+    /// The share that write-back has while host operations wait, in percent; 0 serves all work in order of arrival.
+    pub write_back_percent: u8,
 }
+
+/// The share of write-back where a scenario gives none: equal to the host's, as Data ONTAP weighs system operations
+/// against a user's unless told otherwise.
+const WRITE_BACK_PERCENT: u8 = 50;
 
 impl Array {
     /// Returns why a file of `file_bytes` and the array's other data do not fit together, with a
@@ -120,6 +127,9 @@ impl Array {
         }
         let outstanding = section.required("outstanding", "150", value::positive_count);
         let lun_bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes);
+        let controller_is_given = section.has("controller");
+        let controller = section.optional("controller", |v| value::choice(v, &CONTROLLER_WORDS));
+        section.set_defaults(presets::of_array(controller));
         let spindle = SpindleChoice::read(&mut section, context.folder);
         let commands = section.required("commands_per_spindle", "8", value::queue_depth);
         let scheduler = read_scheduler(&mut section);
@@ -154,6 +164,7 @@ impl Array {
             failures: failures?,
             rebuild_steps_in_flight: steps?,
         })
+        .filter(|_| !controller_is_given || controller.is_some())
     }
 }
 
@@ -228,7 +239,14 @@ impl Processor {
         let host = section.required("host_operation", "\"76 us\"", value::cost_nanoseconds);
         let spindle = section.required("spindle_command", "\"110 us\"", value::cost_nanoseconds);
         let per_kib = section.required("per_kib", "\"0.5 us\"", value::cost_nanoseconds);
+        let write_back_percent =
+            section.optional_or("write_back_percent", WRITE_BACK_PERCENT, value::whole_percent);
         section.finish();
-        Some(Self { host_operation_ns: host?, spindle_command_ns: spindle?, per_kib_ns: per_kib? })
+        Some(Self {
+            host_operation_ns: host?,
+            spindle_command_ns: spindle?,
+            per_kib_ns: per_kib?,
+            write_back_percent: write_back_percent?,
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::catalog;
 use crate::in_place::InPlace;
+use crate::presets;
 use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::write_anywhere::WriteAnywhere;
@@ -46,9 +47,14 @@ impl ArrayLayout {
         );
         let write_anywhere = section
             .section("write_anywhere")
+            .map(|layout| with_defaults(layout, "write_anywhere"))
             .and_then(|section| WriteAnywhere::read(section, drive_bytes))
             .map(Self::WriteAnywhere);
-        let in_place = section.section("in_place").and_then(InPlace::read).map(Self::InPlace);
+        let in_place = section
+            .section("in_place")
+            .map(|layout| with_defaults(layout, "in_place"))
+            .and_then(InPlace::read)
+            .map(Self::InPlace);
         write_anywhere.or(in_place)
     }
 
@@ -75,4 +81,12 @@ impl ArrayLayout {
             );
         }
     }
+}
+
+/// Gives a layout the defaults of its kind, unless the controller has some.
+fn with_defaults<'t>(mut layout: Section<'t>, kind: &str) -> Section<'t> {
+    if !layout.has_defaults() {
+        layout.set_defaults(presets::table(kind));
+    }
+    layout
 }

@@ -180,6 +180,49 @@ impl Units {
         u64::try_from(rounded).map_err(|_| too_large())
     }
 
+    /// Returns texts that would be read where `text` is not, and that its writer may have meant; empty if none comes to
+    /// mind.
+    fn suggestions(&self, text: &str) -> Vec<String> {
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_digit() && !['.', ','].contains(&c));
+        let (number, spelling) = text.split_at(end.unwrap_or(text.len()));
+        // A decimal comma; with several, they separate thousands.
+        let number = match number.matches(',').count() {
+            1 => number.replace(',', "."),
+            _ => number.replace(',', ""),
+        };
+        let given = spelling.trim_start();
+        let spelling = given.to_lowercase();
+        if decimal(&number).is_none() || spelling.is_empty() {
+            return Vec::new();
+        }
+        let of_spelling = |spelling: &str| {
+            self.units.iter().find(|unit| unit.spelling.to_lowercase() == spelling)
+        };
+        let mut meant: Vec<&Unit> = match of_spelling(&spelling) {
+            // The number is wrong.
+            Some(same) if same.spelling == given => vec![same],
+            // The case is: `KB` is neither kB nor KiB.
+            Some(same) => {
+                let binary = format!("{}i{}", &spelling[..1], &spelling[1..]);
+                std::iter::once(same).chain(of_spelling(&binary)).collect()
+            }
+            None => {
+                let begins = |unit: &&Unit| unit.spelling.to_lowercase().starts_with(&spelling);
+                self.units.iter().filter(begins).collect()
+            }
+        };
+        if meant.is_empty() {
+            // `minutes`, `sec`, `bytes`.
+            let longest = self
+                .units
+                .iter()
+                .filter(|unit| spelling.starts_with(&unit.spelling.to_lowercase()));
+            meant.extend(longest.max_by_key(|unit| unit.spelling.len()));
+        }
+        meant.iter().map(|unit| format!("{number} {}", unit.spelling)).collect()
+    }
+
     /// Writes the shortest exact text: the unit that needs the fewest characters, and at most
     /// three decimals.
     fn write(&self, value: u64) -> String {
@@ -262,6 +305,17 @@ macro_rules! quantity {
             }
         }
 
+        impl $type {
+            /// Returns what to write in place of a text that is not such a quantity, in words: `did you mean \"64 MiB\"
+            /// or \"64 MB\"?`. None if nothing comes to mind.
+            #[must_use]
+            pub fn suggestion(text: &str) -> Option<String> {
+                let meant = $units.suggestions(text);
+                let quoted: Vec<String> = meant.iter().map(|text| format!("\"{text}\"")).collect();
+                (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
+            }
+        }
+
         impl TryFrom<String> for $type {
             type Error = QuantityError;
 
@@ -341,6 +395,24 @@ mod tests {
     }
 
     #[test]
+    fn suggests_what_was_meant() {
+        let bytes = |text| Bytes::suggestion(text).unwrap_or_default();
+        assert_eq!(bytes("1,3 GiB"), "did you mean \"1.3 GiB\"?");
+        assert_eq!(bytes("64M"), "did you mean \"64 MiB\" or \"64 MB\"?");
+        assert_eq!(bytes("64 m"), "did you mean \"64 MiB\" or \"64 MB\"?");
+        assert_eq!(bytes("5 KB"), "did you mean \"5 kB\" or \"5 KiB\"?");
+        assert_eq!(bytes("1,000,000 B"), "did you mean \"1000000 B\"?");
+        assert_eq!(bytes("512 bytes"), "did you mean \"512 B\"?");
+        let time = |text| Nanoseconds::suggestion(text).unwrap_or_default();
+        assert_eq!(time("64 m"), "did you mean \"64 min\" or \"64 ms\"?");
+        assert_eq!(time("20 minutes"), "did you mean \"20 min\"?");
+        assert_eq!(time("0,5 s"), "did you mean \"0.5 s\"?");
+        for nonsense in ["", "GiB", "5 parsecs", "1.2.3 B", "\u{e9}", "5 \u{130}"] {
+            assert_eq!(bytes(nonsense), "", "{nonsense}");
+        }
+    }
+
+    #[test]
     fn writes_the_shortest_exact_text() {
         let cases = [
             (0, "0 B"),
@@ -372,6 +444,7 @@ mod tests {
 
         #[test]
         fn no_text_panics(text: String) {
+            let _ = (Bytes::suggestion(&text), Nanoseconds::suggestion(&text));
             let _ = text.parse::<Bytes>();
             let _ = text.parse::<Nanoseconds>();
         }

@@ -74,7 +74,7 @@ impl Scenario {
                 error.span().unwrap_or_default(),
                 String::new(),
                 error.message().trim(),
-                "the text must be TOML: keys with values, under tables in brackets",
+                syntax_remedy(text, error.span().unwrap_or_default().start, error.message()),
             );
         }
         // After a syntax error, tables may be cut short: a missing key would be a false report.
@@ -140,6 +140,22 @@ impl Scenario {
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&Array> {
         self.arrays.iter().find(|array| array.name == name)
+    }
+}
+
+/// Returns the remedy for a text that is not TOML.
+fn syntax_remedy(text: &str, at: usize, message: &str) -> &'static str {
+    let before = text.get(..at).unwrap_or(text);
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let curly = ['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{ab}', '\u{bb}'];
+    if line.contains(curly) {
+        "write straight quotes, as in \"100 GiB\": an editor has made them curly"
+    } else if message.contains("duplicate") {
+        "the text must be TOML, in which nothing is there twice: keep one, or put the keys of both into one table; only \
+         [[array]] and other tables in double brackets may be repeated"
+    } else {
+        "the text must be TOML: keys with values, under tables in brackets"
     }
 }
 

@@ -56,6 +56,8 @@ pub(crate) struct Section<'t> {
     path: String,
     span: Range<usize>,
     table: &'t DeTable<'t>,
+    /// The values of keys that the table does not give.
+    defaults: Option<&'t DeTable<'t>>,
     problems: &'t Problems<'t>,
     known: Vec<&'static str>,
     missing: Vec<Missing>,
@@ -72,7 +74,7 @@ impl<'t> Section<'t> {
         table: &'t DeTable<'t>,
         problems: &'t Problems<'t>,
     ) -> Self {
-        Self { path, span, table, problems, known: Vec::new(), missing: Vec::new() }
+        Self { path, span, table, defaults: None, problems, known: Vec::new(), missing: Vec::new() }
     }
 
     /// Sets the name of this table in the fields of its problems.
@@ -80,15 +82,30 @@ impl<'t> Section<'t> {
         self.path = path;
     }
 
-    /// Returns whether the table has the key.
+    /// Takes the values of keys that the table does not give from `defaults`, which are valid. Tables in it are those of this
+    /// table's tables.
+    pub(crate) fn set_defaults(&mut self, defaults: Option<&'t DeTable<'t>>) {
+        self.defaults = defaults;
+    }
+
+    pub(crate) fn has_defaults(&self) -> bool {
+        self.defaults.is_some()
+    }
+
+    /// Returns whether the table, or its defaults, have the key.
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.table.contains_key(key)
+        self.value_of(key).is_some()
+    }
+
+    /// Returns the value of a key, or its default.
+    fn value_of(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
+        self.table.get(key).or_else(|| self.defaults?.get(key))
     }
 
     /// Returns the value of a key, if there is one. The key is known from here on.
     pub(crate) fn get(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.known.push(key);
-        self.table.get(key)
+        self.value_of(key)
     }
 
     /// Reads a required value. Notes the problem and returns `None` if it is missing or wrong.
@@ -174,7 +191,13 @@ impl<'t> Section<'t> {
         let value = self.get(key)?;
         match value.get_ref() {
             DeValue::Table(table) => {
-                Some(Section::new(self.field(key), value.span(), table, self.problems))
+                // A table that only the defaults have has no place in the text.
+                let is_given = self.table.contains_key(key);
+                let span = if is_given { value.span() } else { self.span.clone() };
+                let mut section = Section::new(self.field(key), span, table, self.problems);
+                let defaults = self.defaults.and_then(|defaults| defaults.get(key));
+                section.set_defaults(defaults.and_then(|defaults| defaults.get_ref().as_table()));
+                Some(section)
             }
             other => {
                 let message = format!("is not a table but {}", value::type_of(other));
@@ -284,7 +307,8 @@ impl<'t> Section<'t> {
             if self.known.contains(&name) {
                 continue;
             }
-            let absent = self.known.iter().copied().filter(|known| !self.has(known));
+            let absent =
+                self.known.iter().copied().filter(|known| !self.table.contains_key(*known));
             let help = match nearest(name, absent) {
                 Some(near) => {
                     self.missing.retain(|missing| !missing.keys.contains(&near));

@@ -48,6 +48,11 @@ pub(crate) fn name(value: &DeValue<'_>) -> Reading<String> {
     }
 }
 
+/// Puts what was perhaps meant before what is read in any case.
+fn with_suggestion(meant: Option<String>, example: &str) -> String {
+    meant.map_or_else(|| example.to_owned(), |meant| format!("{meant} {example}"))
+}
+
 /// Reads a size in bytes.
 pub(crate) fn bytes(value: &DeValue<'_>) -> Reading<u64> {
     let Some(text) = value.as_str() else {
@@ -60,7 +65,10 @@ pub(crate) fn bytes(value: &DeValue<'_>) -> Reading<u64> {
     };
     match text.parse::<Bytes>() {
         Ok(bytes) => Ok(bytes.0),
-        Err(error) => refuse(error.to_string(), "write a size such as \"64 MiB\" or \"1000 GB\""),
+        Err(error) => {
+            let example = "write a size such as \"64 MiB\" or \"1000 GB\"";
+            refuse(error.to_string(), with_suggestion(Bytes::suggestion(text), example))
+        }
     }
 }
 
@@ -84,7 +92,10 @@ pub(crate) fn nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
     };
     match text.parse::<Nanoseconds>() {
         Ok(time) => Ok(time.0),
-        Err(error) => refuse(error.to_string(), "write a time such as \"76 us\" or \"20 min\""),
+        Err(error) => {
+            let example = "write a time such as \"76 us\" or \"20 min\"";
+            refuse(error.to_string(), with_suggestion(Nanoseconds::suggestion(text), example))
+        }
     }
 }
 
@@ -114,18 +125,26 @@ pub(crate) fn number(value: &DeValue<'_>) -> Reading<f64> {
         Some(number) if number.is_nan() || number.is_infinite() => {
             refuse(format!("is {number}, not a number"), "write a plain number")
         }
-        Some(number) if number < 0.0 => {
-            refuse(format!("is negative: {number}"), "give zero or more")
-        }
+        Some(number) if number < 0.0 => refuse(format!("is negative: {number}"), ZERO_OR_MORE),
         Some(number) => Ok(number),
         None => refuse("is too large", "give a smaller number"),
     }
 }
 
+/// What to give in place of a number that is zero or negative, where it must be neither.
+const ABOVE_ZERO: &str = "give a number above zero";
+const ONE_OR_MORE: &str = "give one or more";
+const ZERO_OR_MORE: &str = "give zero or more";
+
+/// Replaces the remedy for a negative number by one for where zero is refused too.
+fn refuse_zero_too(wrong: ValueError, help: &str) -> ValueError {
+    if wrong.help == ZERO_OR_MORE { ValueError { help: help.to_owned(), ..wrong } } else { wrong }
+}
+
 /// Reads a number above zero.
 pub(crate) fn positive_number(value: &DeValue<'_>) -> Reading<f64> {
-    match number(value)? {
-        0.0 => refuse("is zero", "give a number above zero"),
+    match number(value).map_err(|wrong| refuse_zero_too(wrong, ABOVE_ZERO))? {
+        0.0 => refuse("is zero", ABOVE_ZERO),
         number => Ok(number),
     }
 }
@@ -150,7 +169,7 @@ pub(crate) fn whole(value: &DeValue<'_>) -> Reading<u64> {
     match i64::from_str_radix(integer.as_str(), integer.radix()) {
         Ok(number) => match u64::try_from(number) {
             Ok(number) => Ok(number),
-            Err(_) => refuse(format!("is negative: {number}"), "give zero or more"),
+            Err(_) => refuse(format!("is negative: {number}"), ZERO_OR_MORE),
         },
         Err(_) => refuse("does not fit into 64 bits", "give a smaller number"),
     }
@@ -167,8 +186,8 @@ pub(crate) fn count(value: &DeValue<'_>) -> Reading<u32> {
 
 /// Reads a count of one or more.
 pub(crate) fn positive_count(value: &DeValue<'_>) -> Reading<u32> {
-    match count(value)? {
-        0 => refuse("is zero", "give one or more"),
+    match count(value).map_err(|wrong| refuse_zero_too(wrong, ONE_OR_MORE))? {
+        0 => refuse("is zero", ONE_OR_MORE),
         count => Ok(count),
     }
 }

@@ -1,6 +1,6 @@
 //! The write-anywhere layout: one parity group, a log in NVRAM, and consistency points.
 
-use strewn_alloc::PolicyName;
+use strewn_alloc::{Chunks, PolicyName};
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
@@ -47,6 +47,8 @@ pub struct WriteAnywhere {
     pub delayed_free_percent: f64,
     /// What the buffer cache holds at the start.
     pub cache_start: CacheStart,
+    /// Where the chunks of large consistency points, and of the freshly laid-out file, begin.
+    pub chunks: Chunks,
     /// Spare spindles, each of which replaces one that fails.
     pub spares: u16,
 }
@@ -72,8 +74,12 @@ pub enum CacheStart {
     Metadata,
 }
 
+/// The words for where chunks begin.
+pub(crate) const CHUNKS_WORDS: [(&str, Chunks); 2] =
+    [("aligned", Chunks::Aligned), ("packed", Chunks::Packed)];
+
 /// The words for the contents of a buffer cache at the start.
-const CACHE_START_WORDS: [(&str, CacheStart); 2] =
+pub(crate) const CACHE_START_WORDS: [(&str, CacheStart); 2] =
     [("metadata", CacheStart::Metadata), ("empty", CacheStart::Empty)];
 
 /// The words for the allocation policy.
@@ -88,7 +94,8 @@ const POLICY_WORDS: [(&str, PolicyName); 4] = {
 };
 
 /// The words for a group's parity.
-const PARITY_WORDS: [(&str, Parity); 2] = [("raid-dp", Parity::RaidDp), ("raid-4", Parity::Raid4)];
+pub(crate) const PARITY_WORDS: [(&str, Parity); 2] =
+    [("raid-dp", Parity::RaidDp), ("raid-4", Parity::Raid4)];
 
 impl WriteAnywhere {
     /// Returns the usable bytes, which are the blocks of the group's data spindles less the reserve, and how that
@@ -127,6 +134,7 @@ impl WriteAnywhere {
         let delayed_free = s.required("delayed_free_percent", "1.0", value::percent);
         let cache_start =
             s.required("cache_start", "\"metadata\"", |v| value::choice(v, &CACHE_START_WORDS));
+        let chunks = s.required("chunks", "\"aligned\"", |v| value::choice(v, &CHUNKS_WORDS));
         let spares = s.optional_or("spares", 0, value::spares);
 
         if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
@@ -203,6 +211,7 @@ impl WriteAnywhere {
             dirty_limit_percent: dirty_limit?,
             delayed_free_percent: delayed_free?,
             cache_start: cache_start?,
+            chunks: chunks?,
             spares: spares?,
         })
     }

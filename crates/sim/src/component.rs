@@ -64,6 +64,11 @@ impl ActiveComponent {
         ComponentProbe(Arc::clone(&self.published))
     }
 
+    #[inline]
+    pub(crate) fn is_write_back(&self) -> bool {
+        self.now == Component::WriteBack
+    }
+
     /// Switches to another component and returns the previous one.
     #[inline]
     pub(crate) fn turn_to(&mut self, component: Component) -> Component {

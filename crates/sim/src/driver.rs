@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use strewn_array::{Acknowledge, Driver, OperationId, SpindleCommand, Tag, Work};
+use strewn_array::{Acknowledge, Driver, OperationId, ProcessorCosts, SpindleCommand, Tag, Work};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{Command, CommandError, Completion, SimulatedSpindle};
 
@@ -15,8 +15,8 @@ const STRETCH_UNIT_SECTORS: u64 = 512;
 
 /// The driver of an array in virtual time.
 ///
-/// The processor serves in order at known costs, so a command's departure time is known when the array asks for the
-/// command. The command enters its spindle's queue at once, stamped with that time, and costs no event.
+/// The processor serves at known costs, so a command's departure time is known when the array asks for the command. The
+/// command enters its spindle's queue at once, stamped with that time, and costs no event.
 pub(crate) struct SimDriver {
     pub(crate) now_ns: u64,
     pub(crate) spindles: Vec<SimulatedSpindle<Tag>>,
@@ -37,14 +37,47 @@ pub(crate) struct SimDriver {
     pub(crate) components: ActiveComponent,
 }
 
-/// The controller's processor: a queue served in order.
+/// The controller's processor: a queue served in order, in which write-back may overtake.
+///
+/// Write-back has its share of the processor while host operations wait, and all of it otherwise: generalized processor
+/// sharing of two queues. What it overtakes keeps the departure time it was given. The delay falls on the work that
+/// arrives next, so that in the long run the processor does no more than it can.
 #[derive(Debug, Default)]
 pub(crate) struct Processor {
     free_ns: u64,
     idle_ns: u64,
+    /// When the write-back given so far is done, at its share.
+    write_back_free_ns: u64,
+    write_back_percent: u64,
 }
 
 impl Processor {
+    fn new(costs: &ProcessorCosts) -> Self {
+        let write_back_percent = costs.write_back_percent.into();
+        assert!(write_back_percent <= 100, "a share of {write_back_percent} %");
+        Self { write_back_percent, ..Self::default() }
+    }
+
+    /// Adds work that arrives at `now_ns`.
+    #[inline(always)]
+    fn add(&mut self, now_ns: u64, cost_ns: u64, is_write_back: bool) {
+        self.idle_ns += now_ns.saturating_sub(self.free_ns);
+        self.free_ns = self.free_ns.max(now_ns) + cost_ns;
+        if is_write_back && self.write_back_percent > 0 {
+            let at_its_share = cost_ns * 100 / self.write_back_percent;
+            let alone = self.write_back_free_ns.max(now_ns) + at_its_share;
+            self.write_back_free_ns = alone.min(self.free_ns);
+        }
+    }
+
+    /// Returns when the work given so far is done: all of it, or the write-back alone.
+    #[inline(always)]
+    fn done_ns(&self, now_ns: u64, is_write_back: bool) -> u64 {
+        let overtakes = is_write_back && self.write_back_percent > 0;
+        let free_ns = if overtakes { self.write_back_free_ns } else { self.free_ns };
+        free_ns.max(now_ns)
+    }
+
     /// Returns the work queued and not done at `now_ns`.
     pub(crate) fn backlog_ns(&self, now_ns: u64) -> u64 {
         self.free_ns.saturating_sub(now_ns)
@@ -57,12 +90,16 @@ impl Processor {
 }
 
 impl SimDriver {
-    pub(crate) fn new(spindles: Vec<SimulatedSpindle<Tag>>, stretch: u32) -> Self {
+    pub(crate) fn new(
+        spindles: Vec<SimulatedSpindle<Tag>>,
+        stretch: u32,
+        costs: &ProcessorCosts,
+    ) -> Self {
         Self {
             now_ns: 0,
             completions: NextCompletions::new(spindles.len()),
             spindles,
-            processor: Processor::default(),
+            processor: Processor::new(costs),
             sent: Moved::default(),
             later: VecDeque::new(),
             ready: Vec::new(),
@@ -115,9 +152,7 @@ impl SimDriver {
 impl Driver<()> for SimDriver {
     #[inline]
     fn processor(&mut self, cost_ns: u64) {
-        let processor = &mut self.processor;
-        processor.idle_ns += self.now_ns.saturating_sub(processor.free_ns);
-        processor.free_ns = processor.free_ns.max(self.now_ns) + cost_ns;
+        self.processor.add(self.now_ns, cost_ns, self.components.is_write_back());
     }
 
     #[inline(always)]
@@ -133,13 +168,19 @@ impl Driver<()> for SimDriver {
                 + first % STRETCH_UNIT_SECTORS
         };
         let before = self.components.turn_to(Component::Spindles);
-        let leaves_ns = self.processor.free_ns.max(self.now_ns);
+        let leaves_ns = self.processor.done_ns(self.now_ns, before == Component::WriteBack);
         let spindle = &mut self.spindles[command.spindle.index()];
-        let was_idle = spindle.next_completion_ns() == u64::MAX;
+        let next_before_ns = spindle.next_completion_ns();
         let command_for_drive =
             Command { lba, sectors: command.sectors, direction: command.direction };
-        match spindle.submit(leaves_ns, command_for_drive, command.tag) {
-            Ok(()) if was_idle => {
+        let submitted = match before {
+            Component::WriteBack => {
+                spindle.submit_overtaking(leaves_ns, command_for_drive, command.tag)
+            }
+            _ => spindle.submit(leaves_ns, command_for_drive, command.tag),
+        };
+        match submitted {
+            Ok(()) if spindle.next_completion_ns() != next_before_ns => {
                 self.completions.set(command.spindle.0, spindle.next_completion_ns());
             }
             Ok(()) => {}
@@ -153,7 +194,7 @@ impl Driver<()> for SimDriver {
         match when {
             Acknowledge::Now => self.ready.push(operation),
             Acknowledge::AfterProcessor => {
-                self.later.push_back((self.processor.free_ns.max(self.now_ns), operation));
+                self.later.push_back((self.processor.done_ns(self.now_ns, false), operation));
             }
         }
     }

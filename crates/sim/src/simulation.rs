@@ -122,10 +122,11 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         let drives = (0..count)
             .map(|_| SimulatedSpindle::new(Arc::clone(drive), *scheduler, *commands_per_spindle))
             .collect::<Result<Vec<_>, _>>()?;
+        let driver = SimDriver::new(drives, *stretch, array.processor_costs());
         let mut simulation = Self {
             counted: *array.counters(),
             array,
-            driver: SimDriver::new(drives, *stretch),
+            driver,
             host,
             segment: 0,
             segment_start_ns: 0,

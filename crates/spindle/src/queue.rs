@@ -114,6 +114,13 @@ impl<T: Copy> Queue<T> {
         self.waiting.push(Waiting { start, direction, slot });
     }
 
+    /// Removes the command admitted last, if it arrived after `arrival_ns`.
+    pub(crate) fn take_last_after(&mut self, arrival_ns: u64) -> Option<Admitted<T>> {
+        let last = self.waiting.last()?;
+        (self.rest[usize::from(last.slot)].arrival_ns > arrival_ns)
+            .then(|| self.remove(self.waiting.len() - 1))
+    }
+
     /// Removes the command that `scheduler` chooses, if there is any.
     #[inline(always)]
     pub(crate) fn take(
@@ -127,17 +134,22 @@ impl<T: Copy> Queue<T> {
             1 => 0,
             _ => self.choose(scheduler, drive, heads),
         };
-        let Waiting { start, direction, slot } = self.waiting.remove(chosen);
+        Some(self.remove(chosen))
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, position: usize) -> Admitted<T> {
+        let Waiting { start, direction, slot } = self.waiting.remove(position);
         self.free.push(slot);
         let rest = &self.rest[usize::from(slot)];
-        Some(Admitted {
+        Admitted {
             transfer: Transfer { start, end_track: rest.end_track, ticks: rest.transfer_ticks },
             arrival_ns: rest.arrival_ns,
             lba: rest.lba,
             sectors: rest.sectors,
             direction,
             tag: rest.tag,
-        })
+        }
     }
 
     /// The position of the command that `scheduler` chooses. The queue is not empty.

@@ -2,14 +2,14 @@
 //!
 //! The spindle owns no clock. The simulation keeps the time, submits commands in order of arrival, and takes out each
 //! completion when it is due. That makes one event a command: an idle drive knows when it will be done as soon as a
-//! command is submitted, because none can arrive earlier.
+//! command is submitted. If another one arrives earlier after all, the start is taken back.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::cache::{Arm, CacheState};
 use crate::geometry::Track;
-use crate::mechanics::{Command, CommandError, Drive};
+use crate::mechanics::{Command, CommandError, Drive, Positioning, Transfer};
 use crate::queue::{Admitted, Heads, MAX_DEPTH, Queue};
 use crate::scheduler::Scheduler;
 use strewn_base::Direction;
@@ -118,6 +118,8 @@ pub struct SimulatedSpindle<T> {
     in_service: Option<InService<T>>,
     track: Track,
     before: Direction,
+    /// Where the arm was, and what it had done, before the command in service.
+    started_from: (Track, Direction),
     admitted: Queue<T>,
     /// Commands that have not arrived yet or find the queue full, in order of arrival.
     waiting: VecDeque<Admitted<T>>,
@@ -136,6 +138,11 @@ struct InService<T> {
     sectors: u32,
     direction: Direction,
     tag: T,
+}
+
+fn admitted<T>(arrival_ns: u64, command: Command, transfer: Transfer, tag: T) -> Admitted<T> {
+    let Command { lba, sectors, direction } = command;
+    Admitted { transfer, arrival_ns, lba, sectors, direction, tag }
 }
 
 impl<T: Copy> SimulatedSpindle<T> {
@@ -157,6 +164,7 @@ impl<T: Copy> SimulatedSpindle<T> {
             in_service: None,
             track: Track::new(0, 0),
             before: Direction::Read,
+            started_from: (Track::new(0, 0), Direction::Read),
             admitted: Queue::new(depth),
             waiting: VecDeque::new(),
             unfinished: 0,
@@ -211,8 +219,7 @@ impl<T: Copy> SimulatedSpindle<T> {
         let transfer = self.drive.transfer(&command)?;
         self.latest_arrival_ns = arrival_ns;
         self.unfinished += 1;
-        let Command { lba, sectors, direction } = command;
-        let command = Admitted { transfer, arrival_ns, lba, sectors, direction, tag };
+        let command = admitted(arrival_ns, command, transfer, tag);
         if self.in_service.is_none() {
             self.start(arrival_ns.max(self.latest_completion_ns), command);
         } else if arrival_ns <= self.completion_ns
@@ -224,6 +231,63 @@ impl<T: Copy> SimulatedSpindle<T> {
             self.waiting.push_back(command);
         }
         Ok(())
+    }
+
+    /// Submits a command that may arrive before commands submitted earlier. It overtakes those that arrive later, and an
+    /// idle drive that waits for one of them serves it first.
+    ///
+    /// # Errors
+    ///
+    /// As [`submit`](Self::submit), but only a drive with its cache in use refuses an earlier arrival, or one before the
+    /// last completion.
+    pub fn submit_overtaking(
+        &mut self,
+        arrival_ns: u64,
+        command: Command,
+        tag: T,
+    ) -> Result<(), CommandError> {
+        let in_order = arrival_ns >= self.latest_arrival_ns;
+        if in_order || self.cache.is_some() || arrival_ns < self.latest_completion_ns {
+            return self.submit(arrival_ns, command, tag);
+        }
+        let transfer = self.drive.transfer(&command)?;
+        self.unfinished += 1;
+        let command = admitted(arrival_ns, command, transfer, tag);
+        while let Some(later) = self.admitted.take_last_after(arrival_ns) {
+            self.waiting.push_front(later);
+        }
+        if self.in_service.is_some() && self.completion_ns - self.service_ns > arrival_ns {
+            self.take_back_start();
+            self.start(arrival_ns, command);
+        } else {
+            let at = self.waiting.partition_point(|one| one.arrival_ns <= arrival_ns);
+            self.waiting.insert(at, command);
+        }
+        Ok(())
+    }
+
+    /// Undoes the start of the command in service, which has not arrived yet: it is the first to wait again.
+    fn take_back_start(&mut self) {
+        let Some(InService { arrival_ns, lba, sectors, direction, tag }) = self.in_service.take()
+        else {
+            return;
+        };
+        let now_ns = self.completion_ns - self.service_ns;
+        assert_eq!(now_ns, arrival_ns, "a command whose service has begun cannot be taken back");
+        (self.track, self.before) = self.started_from;
+        let command = Command { lba, sectors, direction };
+        let transfer = self.drive.transfer(&command).expect("it was accepted before");
+        let (positioning, transfer_ticks) = self.service_of(now_ns, direction, &transfer);
+        let counters = &mut self.counters;
+        counters.commands[direction as usize] -= 1;
+        counters.sectors[direction as usize] -= u64::from(sectors);
+        counters.busy_ns -= self.service_ns;
+        counters.overhead_ticks -= u64::from(positioning.overhead);
+        counters.seek_ticks -= u64::from(positioning.seek);
+        counters.rotation_ticks -= u64::from(positioning.rotation);
+        counters.transfer_ticks -= transfer_ticks;
+        self.completion_ns = u64::MAX;
+        self.waiting.push_front(admitted(arrival_ns, command, transfer, tag));
     }
 
     /// When the command in service will complete, in nanoseconds; `u64::MAX` when idle.
@@ -306,13 +370,10 @@ impl<T: Copy> SimulatedSpindle<T> {
             self.start_cached(now_ns, command);
             return;
         }
-        let rotation = self.drive.rotation();
-        let angle = rotation.angle_at(now_ns);
-        let overhead = self.drive.overhead_ticks(self.before)[command.direction as usize];
         let transfer = command.transfer;
-        let (positioning, transfer_ticks) =
-            self.drive.service(overhead, self.track, angle, command.direction, &transfer);
-        let service_ns = rotation.ns(u64::from(positioning.ticks()) + transfer_ticks);
+        let (positioning, transfer_ticks) = self.service_of(now_ns, command.direction, &transfer);
+        let service_ns = self.drive.rotation().ns(u64::from(positioning.ticks()) + transfer_ticks);
+        self.started_from = (self.track, self.before);
         self.service_ns = service_ns;
         self.completion_ns = now_ns + service_ns;
         self.track = transfer.end_track;
@@ -333,6 +394,19 @@ impl<T: Copy> SimulatedSpindle<T> {
             direction: command.direction,
             tag: command.tag,
         });
+    }
+
+    /// The positioning of a command that starts at `now_ns`, and the ticks of its transfer.
+    #[inline(always)]
+    fn service_of(
+        &self,
+        now_ns: u64,
+        direction: Direction,
+        transfer: &Transfer,
+    ) -> (Positioning, u64) {
+        let angle = self.drive.rotation().angle_at(now_ns);
+        let overhead = self.drive.overhead_ticks(self.before)[direction as usize];
+        self.drive.service(overhead, self.track, angle, direction, transfer)
     }
 
     #[cold]

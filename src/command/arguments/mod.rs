@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use output::{PictureArguments, TableArguments, TableFormat};
 pub(crate) use results::{CompareArguments, ReportArguments};
@@ -40,6 +40,11 @@ const TORTURE_EXIT_CODES: &str = "\
 Exit codes:
   0    every check passed
   1    a check failed, as printed";
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  strewn new my-array && strewn run my-array.toml --quick
+  strewn new my-filer --from fas2050";
 
 const CALIBRATE_EXAMPLES: &str = "\
 Example: strewn calibrate scenarios/making-sense-of-wafl-4.toml --dry-run";
@@ -100,6 +105,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Action {
     /// Run a scenario and compare it with its published figures
     Run(RunArguments),
+    /// Write a commented scenario that runs
+    New(NewArguments),
     /// Fit a scenario's fitted parameters to its published figures, and write them into its file
     Calibrate(CalibrateArguments),
     /// Estimate what a scenario costs to run: speed, memory, and where the time goes
@@ -157,6 +164,29 @@ pub(crate) struct TortureArguments {
     /// Print every step
     #[arg(long, requires = "replay")]
     pub(crate) verbose: bool,
+}
+
+/// `strewn new`.
+#[derive(Debug, Args)]
+#[command(after_help = NEW_EXAMPLES)]
+pub(crate) struct NewArguments {
+    /// Name of the scenario, which is written to NAME.toml
+    pub(crate) name: PathBuf,
+    /// What it is made from
+    #[arg(long, value_enum, value_name = "PRESET", default_value_t)]
+    pub(crate) from: Preset,
+}
+
+/// What a new scenario is made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Preset {
+    /// Both arrays, side by side
+    #[default]
+    Both,
+    /// A write-anywhere array: NetApp's FAS2050
+    Fas2050,
+    /// An array that updates in place: HP's EVA4400
+    Eva4400,
 }
 
 /// `strewn calibrate`.

@@ -22,38 +22,48 @@ const FORMAT_HELP: &str = if cfg!(feature = "parquet") {
 /// How charts are drawn.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PictureArguments {
-    /// Size of charts in pixels of 1/96 inch, from 480x320 to 8000x8000. Bar charts and the map grow with their rows
-    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "960x560", value_parser = chart_size)]
-    chart_size: ChartSize,
-    /// Colours of the charts; report.html contains both themes
-    #[arg(long, value_enum, default_value = "light")]
-    theme: ThemeArgument,
+    /// Size of charts in pixels of 1/96 inch, from 480x320 to 8000x8000. Bar charts and the map grow with their rows [default: 960x560]
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = chart_size)]
+    chart_size: Option<ChartSize>,
+    /// Colours of the charts; report.html contains both themes [default: light]
+    #[arg(long, value_enum)]
+    theme: Option<ThemeArgument>,
     #[arg(long, help = PNG_HELP)]
     pub(crate) png: bool,
 }
 
 impl PictureArguments {
-    /// Refuses PNG without a directory to write to, and in a build that cannot draw it.
+    /// Refuses what is about charts without a directory to write them to, and PNG in a build that cannot draw it.
     pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
         match out {
             _ if self.png && !cfg!(feature = "png") => Err(Failure::bad_input(
                 "this strewn was built without PNG",
                 "build it with cargo build --release --features png, or leave out --png: SVG is always written",
             )),
-            None if self.png => Err(Failure::bad_input(
-                "--png needs --out DIR",
-                "give --out DIR, or leave out --png",
-            )),
-            _ => Ok(()),
+            Some(_) => Ok(()),
+            None => {
+                let given = [
+                    ("--png", self.png),
+                    ("--theme", self.theme.is_some()),
+                    ("--chart-size", self.chart_size.is_some()),
+                ];
+                match given.into_iter().find(|(_, is_given)| *is_given) {
+                    None => Ok(()),
+                    Some((flag, _)) => Err(Failure::bad_input(
+                        format!("{flag} needs --out DIR: charts are written there"),
+                        format!("give --out DIR, or leave out {flag}"),
+                    )),
+                }
+            }
         }
     }
 
     pub(crate) fn style(&self) -> ChartStyle {
         let theme = match self.theme {
-            ThemeArgument::Light => Theme::Light,
-            ThemeArgument::Dark => Theme::Dark,
+            None | Some(ThemeArgument::Light) => Theme::Light,
+            Some(ThemeArgument::Dark) => Theme::Dark,
         };
-        ChartStyle { size: self.chart_size, theme }
+        ChartStyle { size: self.chart_size.unwrap_or_default(), theme }
     }
 }
 

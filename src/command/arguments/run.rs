@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use strewn::formats::trace::{SpeedUp, TraceFormat};
 
 use super::output::{PictureArguments, TableArguments};
-use super::values::{jobs, seed, segments, speed_up};
+use super::values::{jobs, seed, segments, setting, speed_up};
 use super::{EXIT_CODES, with_examples};
 
 /// Heading of the flags that take a workload from a file.
@@ -17,6 +17,7 @@ Examples:
   strewn run scenarios/making-sense-of-wafl-4.toml --out results
   strewn run scenarios/rebuild.toml --quick --segments 5
   strewn run scenarios/making-sense-of-wafl-4.toml --quick --json | jq '.arrays[].segments[].iops'
+  strewn run scenarios/making-sense-of-wafl-4.toml --quick --set policy=first-fit
   sed 's/^seed = 1$/seed = 2/' my.toml | strewn run -
   strewn run scenarios/making-sense-of-wafl-4.toml --access-spec iometer.icf:'4 KiB reads'
   strewn run scenarios/making-sense-of-wafl-4.toml --trace disk0.csv.gz --wrap";
@@ -39,9 +40,16 @@ pub(crate) struct RunArguments {
     /// Print results.json instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Run at one eighth of full scale, which takes seconds; the results are marked as scaled
-    #[arg(long, conflicts_with_all = ["fio_job", "trace"])]
+    /// Run at one eighth of full scale, which takes seconds; the results are marked as scaled. Not for fio jobs and traces
+    #[arg(long)]
     pub(crate) quick: bool,
+    /// Change a setting of the scenario: a name as --explain lists it, or its end if that is unique, and a value. May be
+    /// repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Print every setting of the scenario with its default, and run nothing
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Seed of all random choices, instead of the scenario's
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
@@ -100,6 +108,14 @@ pub(crate) struct LoadArguments {
     /// Replay only the records of this device: a disk number, application storage unit or device number
     #[arg(long, value_name = "N", requires = "trace", help_heading = LOADS)]
     pub(crate) trace_device: Option<u32>,
+}
+
+impl LoadArguments {
+    /// Returns the flag of a workload that cannot be run at another scale, if one is given.
+    pub(crate) fn unscalable(&self) -> Option<&'static str> {
+        let fio = self.fio_job.is_some().then_some("--fio-job");
+        fio.or(self.trace.is_some().then_some("--trace"))
+    }
 }
 
 /// A tool whose format results are written in.

@@ -19,6 +19,14 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
         .map_err(|_| format!("give a whole number from 0 to {}, such as --seed 1", u64::MAX))
 }
 
+pub(super) fn setting(text: &str) -> Result<(String, String), String> {
+    let found = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+    let found = found.filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    found.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
+        "give a name and a value, such as --set write_anywhere.policy=first-fit".to_owned()
+    })
+}
+
 pub(super) fn jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => {

@@ -31,7 +31,7 @@ Exit codes:
   0    done
   1    failed: a device could not be read or written, or data are lost or damaged
   2    bad input, nothing written: no array, an array that is in use or degraded, a device that is
-       not empty, sizes that do not fit";
+       not empty, sizes that do not fit, a log that has lost records";
 
 /// `strewn array`.
 #[derive(Debug, Args)]

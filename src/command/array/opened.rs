@@ -67,8 +67,8 @@ pub(crate) fn devices_at_rest(
     // The newest label may be the log's, whose size differs.
     let label = assembled.label_of(Some(0));
     let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
-    let devices = open_devices(files, io.into())
-        .map_err(|error| Failure::failed(format!("its devices cannot be read: {error}")))?;
+    let devices = open_devices(files, io.into()).map_err(StartError::Devices);
+    let devices = devices.map_err(|error| not_started(&error))?;
     Ok((devices, label))
 }
 
@@ -104,5 +104,9 @@ pub(crate) fn start_array(assembled: AssembledArray, io: Io) -> Result<StartedAr
 
 /// Returns the failure for an array that does not start.
 pub(crate) fn not_started(error: &StartError) -> Failure {
-    Failure::failed(format!("the array does not start: {error}")).with_help(error.remedy())
+    let message = format!("the array does not start: {error}");
+    match error.is_refusal() {
+        true => Failure::bad_input(message, error.remedy()),
+        false => Failure::failed(message).with_help(error.remedy()),
+    }
 }

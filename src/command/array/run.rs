@@ -15,7 +15,7 @@ use crate::command::arguments::{
 };
 use crate::command::load::{self, NotRead};
 use crate::command::out_directory::OutDirectory;
-use crate::command::output_files::{self, Shown};
+use crate::command::output_files::{self, OutputFiles, RunOutput, Shown};
 
 const EXAMPLES: &str = "\
 A workload that writes does so over what the LUN holds, and so does --fill.
@@ -190,15 +190,18 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
     }
 
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
-    if let Some(out) = out {
+    let files = |out| {
         let map = Some(&map).filter(|map| !map.arrays.is_empty());
         // In place of a scenario's file, the report shows the configuration from the labels.
         let shown = Shown { results: &results, map, scenario: Some(&configuration) };
-        let files = output_files::of_run(&Shown { scenario: None, ..shown }, &json)?;
+        let measured = output_files::of_run(&Shown { scenario: None, ..shown }, &json)?;
         let made = output_files::of_report(&shown, &arguments.pictures, arguments.table.format);
-        output_files::write(out, files, made)?;
-    }
-    terminal::print(&if arguments.json { json } else { report::all_tables(&results) })?;
+        Ok::<_, Failure>(OutputFiles { out, measured, made })
+    };
+    let files = out.map(files).transpose()?;
+    let is_json = arguments.json;
+    let text = if is_json { json } else { report::all_tables(&results) };
+    output_files::publish(RunOutput { text, is_json, files })?;
     match problem {
         Some(problem) => Err(failure(problem)),
         None => Ok(Ending::of(&results)),
@@ -207,7 +210,9 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
 
 /// Returns the failure for a workload that does not fit this array.
 fn refused_load(error: &LoadError, larger_file: &str) -> Failure {
+    let others = error.others().iter().map(|error| refused_load(error, larger_file));
     Failure::bad_input(error.to_string(), error.help_with(larger_file))
+        .with_others(others.collect::<Vec<_>>())
 }
 
 fn failure(error: LiveError) -> Failure {
@@ -227,7 +232,10 @@ fn outstanding(text: &str) -> Result<u32, String> {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    let Bytes(bytes) = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    let Bytes(bytes) = text.parse().map_err(|error: QuantityError| {
+        let meant = Bytes::suggestion(text).map(|meant| format!("; {meant}"));
+        format!("{error}{}", meant.unwrap_or_default())
+    })?;
     if bytes == 0 || !bytes.is_multiple_of(512) {
         return Err("give whole sectors of 512 B, such as 1GiB".into());
     }
@@ -241,7 +249,11 @@ fn operation(text: &str) -> Result<u32, String> {
 }
 
 fn time(text: &str) -> Result<u64, String> {
-    match text.parse().map_err(|error: QuantityError| error.to_string())? {
+    let parsed = text.parse().map_err(|error: QuantityError| {
+        let meant = Nanoseconds::suggestion(text).map(|meant| format!("; {meant}"));
+        format!("{error}{}", meant.unwrap_or_default())
+    });
+    match parsed? {
         Nanoseconds(0..1_000_000) => Err("a segment is of a millisecond at least".into()),
         Nanoseconds(ns) => Ok(ns),
     }

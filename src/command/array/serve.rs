@@ -8,11 +8,12 @@ use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_array::Counters;
 use strewn_live::assembly::OpenOptions;
+use strewn_live::device::{DeviceIndex, remedy_of_system};
 use strewn_live::format::{Label, MemberState};
 use strewn_live::nbd::{Limits, Server, ServerError};
 use strewn_live::serving::{ArrayStatus, LunExport};
 
-use super::opened::{Io, open_array, start_array};
+use super::opened::{Io, not_started, open_array, start_array};
 
 /// Interval between checks for a request to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -46,9 +47,8 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     let assembled = open_array(&arguments.directory, options)?;
     let mut health = Health::of(&assembled.label);
     let stop = terminal::stop_when_interrupted();
-    let serving = start_array(assembled, arguments.io)?
-        .serve()
-        .map_err(|error| Failure::failed(error.to_string()))?;
+    let serving =
+        start_array(assembled, arguments.io)?.serve().map_err(|error| not_started(&error))?;
     let description = format!("Strewn array in {}", arguments.directory.display());
     let export = LunExport::new(serving.client(), description);
     let server = match (&arguments.socket, arguments.tcp) {
@@ -108,12 +108,13 @@ struct Health {
     states: Vec<MemberState>,
     bad_blocks: u64,
     blocks_gone: u64,
+    out_of_space: Vec<DeviceIndex>,
 }
 
 impl Health {
     /// Starts from the array's label, whose problems were already reported.
     fn of(label: &Label) -> Self {
-        Self { states: states(label), bad_blocks: 0, blocks_gone: 0 }
+        Self { states: states(label), bad_blocks: 0, blocks_gone: 0, out_of_space: Vec::new() }
     }
 
     fn say_what_is_new(&mut self, look: &ArrayStatus) {
@@ -132,6 +133,16 @@ impl Health {
             }
         }
         self.states = states;
+        if look.out_of_space != self.out_of_space {
+            self.out_of_space.clone_from(&look.out_of_space);
+            match names(&self.out_of_space, self.states.len()) {
+                None => terminal::say("there is space again: the array takes writes"),
+                Some(names) => terminal::say(&format!(
+                    "warning: no space is left under {names}: writes are refused, reads go on, and what was acknowledged is \
+                     safe; make room on the file system, and writes go on"
+                )),
+            }
+        }
         let Counters { bad_blocks, repairs, blocks_gone, .. } = look.counters;
         if (bad_blocks, blocks_gone) != (self.bad_blocks, self.blocks_gone) {
             (self.bad_blocks, self.blocks_gone) = (bad_blocks, blocks_gone);
@@ -143,14 +154,27 @@ impl Health {
     }
 }
 
+/// Names devices, of an array of so many spindles; `None` if there are none.
+fn names(devices: &[DeviceIndex], spindles: usize) -> Option<String> {
+    let name = |device: &DeviceIndex| match usize::from(device.0) < spindles {
+        true => format!("spindle {}", device.0),
+        false => "the log".to_owned(),
+    };
+    (!devices.is_empty()).then(|| devices.iter().map(name).collect::<Vec<_>>().join(", "))
+}
+
 fn states(label: &Label) -> Vec<MemberState> {
     label.members.iter().map(|member| member.state).collect()
 }
 
 fn refused(error: &ServerError, socket: Option<&Path>) -> Failure {
+    let of_system = match error {
+        ServerError::Listen { error, .. } | ServerError::Start(error) => remedy_of_system(error),
+        _ => None,
+    };
     let help = match socket {
         Some(_) => "give a path in a directory of yours that no other server uses",
         None => "give a free port of 127.0.0.1 or [::1]",
     };
-    Failure::bad_input(error.to_string(), help)
+    Failure::bad_input(error.to_string(), of_system.unwrap_or(help))
 }

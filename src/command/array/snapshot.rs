@@ -90,6 +90,9 @@ pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<Ending, Failure>
 
 fn refused(error: &SnapshotError) -> Failure {
     match error {
+        SnapshotError::Restart(restart) if restart.is_refusal() => {
+            Failure::bad_input(error.to_string(), error.remedy())
+        }
         SnapshotError::Stopped(_)
         | SnapshotError::Restart(_)
         | SnapshotError::Gone(_)

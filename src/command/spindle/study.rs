@@ -34,14 +34,15 @@ pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<
         _ => failed(&error),
     })?;
     let json = report::figures_json(&study).map_err(|error| failed(&error))?;
+    // Print first, whether or not there is room for the files.
+    terminal::print(&if arguments.json { json.clone() } else { report::drive_tables(&study) })?;
     if let Some(out) = out {
-        let mut files = vec![(STUDY_FILE.to_owned(), json.clone().into_bytes())];
+        let mut files = vec![(STUDY_FILE.to_owned(), json.into_bytes())];
         for chart in DRIVE_CHARTS {
             let svg = chart.draw(&study, ChartSize::default()).map_err(|error| failed(&error))?;
             files.push((chart.file_name().to_owned(), svg.into_bytes()));
         }
-        out.write(&files)?;
+        out.write(&files, |_| "make room, and repeat the command".to_owned())?;
     }
-    terminal::print(&if arguments.json { json } else { report::drive_tables(&study) })?;
     Ok(Ending::Complete)
 }

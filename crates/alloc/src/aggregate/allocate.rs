@@ -2,7 +2,7 @@
 
 use strewn_raid::{BlockLocation, Dbn, ROW_STRIPES, SpindleIndex, Vbn};
 
-use super::{Aggregate, Group, OutOfSpace, Taken};
+use super::{Aggregate, AllocateError, Group, NoCheckpoint, OutOfSpace, Taken};
 use crate::group_index::GroupIndex;
 use crate::tetris::OpenTetris;
 
@@ -10,9 +10,9 @@ impl<T: Copy> Aggregate<T> {
     /// Allocates the next free block, to hold `what`.
     ///
     /// # Errors
-    /// [`OutOfSpace`] if there is none.
+    /// [`AllocateError`] if there is none, or no consistency point is open.
     #[inline(always)]
-    pub fn allocate(&mut self, what: T) -> Result<Vbn, OutOfSpace> {
+    pub fn allocate(&mut self, what: T) -> Result<Vbn, AllocateError> {
         while self.groups[self.turn].cursor.available == 0 {
             self.next_chunk()?;
         }
@@ -25,15 +25,17 @@ impl<T: Copy> Aggregate<T> {
     /// Allocates a block for each of `contents`, in order, and calls `placed` with the VBN of each.
     ///
     /// # Errors
-    /// [`OutOfSpace`] if there are not enough; then nothing is allocated.
+    /// [`AllocateError`] if there are not enough, or no consistency point is open; then nothing is allocated. With
+    /// [`AllocateError::Scores`], the blocks placed until then are.
     pub fn allocate_all(
         &mut self,
         contents: &[T],
         mut placed: impl FnMut(T, Vbn),
-    ) -> Result<(), OutOfSpace> {
+    ) -> Result<(), AllocateError> {
+        self.checkpoint_open()?;
         let (needed, free) = (contents.len() as u64, self.free_blocks());
         if needed > free {
-            return Err(OutOfSpace { needed, free });
+            return Err(OutOfSpace { needed, free }.into());
         }
         let mut rest = contents;
         while !rest.is_empty() {
@@ -60,12 +62,19 @@ impl<T: Copy> Aggregate<T> {
     /// keeps blocks near and a block there is free; otherwise as [`allocate`](Self::allocate) does.
     ///
     /// # Errors
-    /// [`OutOfSpace`] if no block is free.
-    pub fn allocate_behind(&mut self, what: T, neighbour: Option<Vbn>) -> Result<Vbn, OutOfSpace> {
+    /// As [`allocate`](Self::allocate).
+    pub fn allocate_behind(
+        &mut self,
+        what: T,
+        neighbour: Option<Vbn>,
+    ) -> Result<Vbn, AllocateError> {
+        self.checkpoint_open()?;
         if self.keeps_near
             && let Some(place) = neighbour.and_then(|neighbour| self.locate(neighbour))
             && let Some(dbn) = self.free_close_behind(place.group, place.location)
         {
+            let map = &mut self.groups[place.group.index()].map;
+            map.check_area(place.group, map.area_of(dbn))?;
             let spindle = place.location.spindle;
             let (row, bit) = (dbn / ROW_STRIPES, 1 << (dbn % ROW_STRIPES));
             let cursor = &mut self.groups[place.group.index()].cursor;
@@ -77,6 +86,10 @@ impl<T: Copy> Aggregate<T> {
             return Ok(Vbn(first + dbn % ROW_STRIPES));
         }
         self.allocate(what)
+    }
+
+    fn checkpoint_open(&self) -> Result<(), NoCheckpoint> {
+        if self.is_open { Ok(()) } else { Err(NoCheckpoint) }
     }
 
     fn free_close_behind(&self, group: GroupIndex, behind: BlockLocation) -> Option<u64> {
@@ -98,12 +111,24 @@ impl<T: Copy> Aggregate<T> {
         if self.keeps_near {
             return self.record_scattered(group, spindle, row, mask, contents);
         }
-        let spindles = map.group().data_spindles();
         let vbn = first_vbn + map.group().vbn(spindle, Dbn(row * ROW_STRIPES)).0;
         self.open_blocks += contents.len() as u64;
-        let open = self.open.get_or_insert_with(|| OpenTetris::new(group, row, spindles));
+        if self.open.is_none() {
+            self.open_tetris(group, contents.len());
+        }
+        let open = self.open.as_mut().expect("a tetris is open");
         open.add(spindle, mask, contents);
         vbn
+    }
+
+    /// Opens the tetris of the current row, with memory for `blocks` just allocated and what else it will hold.
+    #[inline(never)]
+    fn open_tetris(&mut self, group: GroupIndex, blocks: usize) {
+        let Group { cursor, map, .. } = &self.groups[group.index()];
+        let expected = self.expected_blocks.saturating_sub(self.allocated_blocks);
+        let blocks = blocks + cursor.window_blocks.min(expected) as usize;
+        let spindles = map.group().data_spindles();
+        self.open = Some(OpenTetris::with_capacity(group, cursor.row, spindles, blocks));
     }
 
     /// The same while every tetris stays open: the map marks blocks as used at once.
@@ -122,28 +147,30 @@ impl<T: Copy> Aggregate<T> {
         self.taken.push(Taken { group, spindle, row, mask });
         let spindles = map.group().data_spindles();
         let open = self.scattered.entry((group, row));
-        let open = open.or_insert_with(|| OpenTetris::new(group, row, spindles));
+        let open = open.or_insert_with(|| OpenTetris::with_capacity(group, row, spindles, 0));
         open.add(spindle, mask, contents);
         *first_vbn + map.group().vbn(spindle, Dbn(row * ROW_STRIPES)).0
     }
 
     /// Moves to the next spindle of the window, or to the next window.
     #[inline(never)]
-    fn next_chunk(&mut self) -> Result<(), OutOfSpace> {
+    fn next_chunk(&mut self) -> Result<(), AllocateError> {
+        // While none is open, no spindle of a window is being filled, so that every allocation comes here.
+        self.checkpoint_open()?;
         let Group { cursor, map, .. } = &mut self.groups[self.turn];
-        cursor.spindle = cursor.spindle.saturating_add(1);
-        if cursor.spindle >= map.group().data_spindles() {
-            self.next_window()?;
-            self.groups[self.turn].cursor.spindle = 0;
+        if cursor.fill_next(map) {
+            return Ok(());
         }
+        self.next_window()?;
         let Group { cursor, map, .. } = &mut self.groups[self.turn];
-        let spindle = SpindleIndex(cursor.spindle);
-        cursor.available = map.free_word(spindle, cursor.row) & cursor.window;
+        cursor.spindles_left = map.group().data_spindles();
+        let found = cursor.fill_next(map);
+        assert!(found, "a window without a free block");
         Ok(())
     }
 
     /// Opens the next window: at most a chunk deep, within one tetris, with at least one free block in it.
-    fn next_window(&mut self) -> Result<(), OutOfSpace> {
+    fn next_window(&mut self) -> Result<(), AllocateError> {
         let tetris_stripes = self.options.shape.tetris_stripes;
         let chunk_blocks = self.options.shape.chunk_blocks;
         loop {
@@ -154,6 +181,8 @@ impl<T: Copy> Aggregate<T> {
             let group = &mut self.groups[self.turn];
             if group.cursor.next_stripe >= group.cursor.area_end {
                 let Some(area) = group.choose_area() else { continue };
+                // An area whose score is too high would be chosen for ever, one whose score is too low overdrawn.
+                group.map.check_area(GroupIndex(self.turn as u16), area)?;
                 let stripes = group.map.stripes_of_area(area);
                 group.cursor.next_stripe = stripes.start;
                 group.cursor.area_end = stripes.end;
@@ -174,7 +203,8 @@ impl<T: Copy> Aggregate<T> {
             cursor.next_stripe = first + depth;
             cursor.row = row;
             cursor.window = window;
-            if any_free_in_window(map, row, window) {
+            cursor.window_blocks = free_in_window(map, row, window);
+            if cursor.window_blocks > 0 {
                 return Ok(());
             }
         }
@@ -218,6 +248,18 @@ impl<T: Copy> Aggregate<T> {
 }
 
 impl super::Cursor {
+    /// Moves to the next spindle that has a free block in the window. Returns whether one is left.
+    #[inline]
+    fn fill_next(&mut self, map: &crate::FreeMap) -> bool {
+        self.available = 0;
+        while self.spindles_left > 0 && self.available == 0 {
+            self.spindles_left -= 1;
+            self.spindle = next_spindle(self.spindle, map);
+            self.available = map.free_word(SpindleIndex(self.spindle), self.row) & self.window;
+        }
+        self.available != 0
+    }
+
     fn is_between_tetrises(&self, tetris_stripes: u64) -> bool {
         self.next_stripe.is_multiple_of(tetris_stripes) || self.next_stripe >= self.area_end
     }
@@ -227,12 +269,19 @@ impl Group {
     /// An area with a free block, the policy's choice if it has one.
     fn choose_area(&mut self) -> Option<u32> {
         let areas = self.map.areas_mut();
-        let chosen = self.policy.next_area(areas).filter(|area| areas.free_blocks_in(*area) > 0);
+        let chosen = self.policy.next_area(areas);
+        let chosen = chosen.filter(|area| *area < areas.count() && areas.free_blocks_in(*area) > 0);
         chosen.or_else(|| areas.emptiest().map(|(area, _)| area)).or_else(|| {
             // What is withheld is better than nothing.
             areas.withheld().iter().copied().find(|area| areas.free_blocks_in(*area) > 0)
         })
     }
+}
+
+/// The spindle whose turn it is after `spindle`.
+pub(super) fn next_spindle(spindle: u16, map: &crate::FreeMap) -> u16 {
+    let next = spindle + 1;
+    if next < map.group().data_spindles() { next } else { 0 }
 }
 
 /// As few stripes from `first` on as hold `rest` blocks, at most `depth`: the mask in their row, and how many.
@@ -252,10 +301,6 @@ fn window_for(map: &crate::FreeMap, first: u64, depth: u64, rest: u64) -> (u64, 
 
 fn free_in_window(map: &crate::FreeMap, row: u64, window: u64) -> u64 {
     map.free_words(row).map(|free| u64::from((free & window).count_ones())).sum()
-}
-
-fn any_free_in_window(map: &crate::FreeMap, row: u64, window: u64) -> bool {
-    map.free_words(row).any(|free| free & window != 0)
 }
 
 /// The bits of `depth` stripes from `first` on, within the row that `first` lies in.

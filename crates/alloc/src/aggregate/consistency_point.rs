@@ -2,9 +2,14 @@
 
 use strewn_raid::{BlockLocation, ROW_STRIPES, Vbn};
 
-use super::{Aggregate, AggregateLocation, CheckpointOpen, NotInUse, Taken};
-use crate::delayed_frees::REGION_BLOCKS;
+use super::allocate::next_spindle;
+use super::{
+    Aggregate, AggregateLocation, CheckpointOpen, CommitError, FreeError, Group, NoCheckpoint,
+    Taken,
+};
+use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
 use crate::free_map::{BATCH, FreeMap, MapPosition};
+use crate::options::{AllocationShape, Chunks};
 use crate::tetris::Tetris;
 
 impl<T: Copy> Aggregate<T> {
@@ -15,55 +20,114 @@ impl<T: Copy> Aggregate<T> {
     /// If one is open.
     pub fn begin(&mut self, expected_blocks: u64) -> Result<(), CheckpointOpen> {
         self.nothing_open()?;
+        self.is_open = true;
+        self.freed_before = self.freed.len();
         self.expected_blocks = expected_blocks;
         self.allocated_blocks = 0;
+        let AllocationShape { tetris_stripes, chunk_blocks, .. } = self.options.shape;
+        if self.options.chunks == Chunks::Aligned {
+            for Group { cursor, map, .. } in &mut self.groups {
+                let tetris_blocks = tetris_stripes * u64::from(map.group().data_spindles());
+                if expected_blocks >= tetris_blocks {
+                    cursor.next_stripe = cursor.next_stripe.next_multiple_of(chunk_blocks);
+                }
+            }
+        }
         Ok(())
     }
 
-    /// Frees a block with the commit, or later if frees are delayed. A block freed twice in one consistency point is
-    /// freed once.
+    /// Frees a block with the commit, or later if frees are delayed. Between consistency points too: then it becomes
+    /// free with the next commit, even if a consistency point is abandoned before that.
     ///
     /// # Errors
-    /// [`NotInUse`] if it is not in use.
+    /// [`FreeError`] if the block is not in use, or has been freed already.
     #[inline]
-    pub fn free_at_commit(&mut self, vbn: Vbn) -> Result<(), NotInUse> {
-        let place = self.locate(vbn).filter(|place| self.is_used(*place)).ok_or(NotInUse(vbn))?;
-        self.freed.push(self.map_position(place));
+    pub fn free_at_commit(&mut self, vbn: Vbn) -> Result<(), FreeError> {
+        let place = self.locate(vbn).filter(|place| self.is_used(*place));
+        let place = self.map_position(place.ok_or(FreeError::NotInUse(vbn))?);
+        if !self.pending.insert(vbn) {
+            return Err(FreeError::AlreadyFreed(vbn));
+        }
+        self.freed.push(place);
         Ok(())
     }
 
     /// Frees all of `blocks` as [`free_at_commit`](Self::free_at_commit) does, but faster if there are many.
     ///
     /// # Errors
-    /// [`NotInUse`] with the first that is not in use. Then none is freed.
-    pub fn free_all_at_commit(&mut self, blocks: &[Vbn]) -> Result<(), NotInUse> {
+    /// [`FreeError`] with the first that cannot be freed. Then none is freed.
+    pub fn free_all_at_commit(&mut self, blocks: &[Vbn]) -> Result<(), FreeError> {
         let before = self.freed.len();
-        let found = blocks.chunks(BATCH).try_for_each(|batch| self.note_frees(batch));
+        if blocks.chunks(BATCH).all(|batch| self.note_frees(batch)) {
+            return Ok(());
+        }
+        // Some belong to the tetris being filled, which the map does not know yet, or cannot be freed.
+        self.forget_frees(before);
+        let found = blocks.iter().try_for_each(|vbn| self.free_at_commit(*vbn));
         if found.is_err() {
-            self.freed.truncate(before);
+            self.forget_frees(before);
         }
         found
     }
 
-    fn note_frees(&mut self, batch: &[Vbn]) -> Result<(), NotInUse> {
-        let before = self.freed.len();
-        let first_unused = |aggregate: &Self| {
-            let used = |vbn| aggregate.locate(vbn).is_some_and(|place| aggregate.is_used(place));
-            batch.iter().find(|vbn| !used(**vbn)).map_or(Ok(()), |vbn| Err(NotInUse(*vbn)))
-        };
-        let total = self.total_blocks();
+    /// Frees the blocks of `batch` if the map has all of them in use and none is freed already. Returns whether all
+    /// are freed.
+    fn note_frees(&mut self, batch: &[Vbn]) -> bool {
+        let (before, total) = (self.freed.len(), self.total_blocks());
         if batch.iter().any(|vbn| vbn.0 >= total) {
-            return first_unused(self);
+            return false;
         }
         let mut freed = std::mem::take(&mut self.freed);
         freed.extend(batch.iter().map(|vbn| self.map_position(self.locate_existing(*vbn))));
+        let mut groups = freed[before..].chunk_by(|one, next| one.group() == next.group());
+        let used = groups.all(|places| self.groups[places[0].group().index()].map.all_used(places));
+        let noted = match used {
+            true => batch.iter().take_while(|vbn| self.pending.insert(**vbn)).count(),
+            false => 0,
+        };
+        freed.truncate(before + noted);
         self.freed = freed;
-        let mut groups = self.freed[before..].chunk_by(|one, next| one.group() == next.group());
-        if groups.all(|places| self.groups[places[0].group().index()].map.all_used(places)) {
-            return Ok(());
+        noted == batch.len()
+    }
+
+    /// Takes back all but the first `keep` frees since the last commit.
+    fn forget_frees(&mut self, keep: usize) {
+        for place in self.freed.split_off(keep) {
+            self.pending.remove(self.vbn_at(place));
         }
-        // Some belong to the tetris being filled, which the map does not know yet, or are not in use.
-        first_unused(self)
+    }
+
+    /// Delays the frees of `blocks` again, after a mount: those that [`delayed_frees`](Self::delayed_frees) listed when
+    /// the maps were saved. If the options delay no frees, they become free with the next commit.
+    ///
+    /// # Errors
+    /// [`FreeError`] with the first that is not in use, or is freed already. Then none is freed.
+    pub fn resume_delayed_frees(&mut self, blocks: &[Vbn]) -> Result<(), FreeError> {
+        let before = self.freed.len();
+        self.free_all_at_commit(blocks)?;
+        let resumed = self.freed.split_off(before);
+        match self.delayed.take() {
+            Some(mut delayed) => {
+                resumed.into_iter().for_each(|place| self.hold_back(&mut delayed, place));
+                self.delayed = Some(delayed);
+            }
+            None => {
+                // No part of a consistency point that is open.
+                self.freed_before += resumed.len();
+                self.freed.splice(0..0, resumed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Blocks that are freed and not yet free, delayed ones included.
+    pub(crate) fn pending_frees(&self) -> impl Iterator<Item = Vbn> + '_ {
+        self.freed.iter().map(|place| self.vbn_at(*place)).chain(self.delayed_frees())
+    }
+
+    fn hold_back(&self, delayed: &mut DelayedFrees, place: MapPosition) {
+        let vbn = self.vbn_at(place);
+        delayed.hold_back((vbn.0 / REGION_BLOCKS) as u32, vbn);
     }
 
     #[inline]
@@ -83,24 +147,52 @@ impl<T: Copy> Aggregate<T> {
         self.closed.pop_front()
     }
 
-    /// Ends allocation for the open consistency point: tetrises being filled are completed as they are.
+    /// Completes the tetrises being filled as they are, so that [`next_tetris`](Self::next_tetris) returns the rest of
+    /// the write plan.
     pub fn finish(&mut self) {
         self.close_tetris();
         for (_, open) in std::mem::take(&mut self.scattered) {
             self.closed.push_back(open.close());
         }
-        for group in &mut self.groups {
+        for Group { cursor, map, .. } in &mut self.groups {
             // Holes left by the last chunk stay free until their area is chosen again.
-            group.cursor.available = 0;
-            group.cursor.spindle = group.map.group().data_spindles();
+            cursor.available = 0;
+            if cursor.spindles_left == 0 && cursor.window != 0 {
+                // All spindles have had their turn. Consistency points of equal size would all begin with the same one.
+                cursor.spindle = next_spindle(cursor.spindle, map);
+            }
+            cursor.spindles_left = 0;
+            cursor.window = 0;
         }
+    }
+
+    /// Drops what is left of the write plan, for a caller that allocates and writes nothing, such as a simulation that
+    /// lays out its blocks.
+    pub fn discard_plan(&mut self) {
+        self.finish();
+        self.closed.clear();
     }
 
     /// Commits the consistency point, whose tetrises must be durable: the blocks it freed become free, except for
     /// delayed frees. Returns how many blocks became free.
-    pub fn commit(&mut self) -> u64 {
+    ///
+    /// # Errors
+    /// [`CommitError`] with nothing changed, if no consistency point is open or part of its write plan was not taken.
+    ///
+    /// # Panics
+    /// If the aggregate was mounted with scores that are not those of its maps, and an area would have more free blocks
+    /// than blocks.
+    pub fn commit(&mut self) -> Result<u64, CommitError> {
+        if !self.is_open {
+            return Err(CommitError::NoCheckpoint(NoCheckpoint));
+        }
+        let tetrises = self.closed.len() + self.scattered.len() + usize::from(self.open.is_some());
+        if tetrises > 0 {
+            return Err(CommitError::PlanLeft { tetrises });
+        }
         self.finish();
-        self.closed.clear();
+        self.is_open = false;
+        self.freed_before = 0;
         self.taken.clear();
         self.consistency_points += 1;
         let mut freed = std::mem::take(&mut self.freed);
@@ -109,17 +201,16 @@ impl<T: Copy> Aggregate<T> {
             None => {
                 released = self.release_all(&freed);
                 freed.clear();
+                self.pending.clear();
             }
             Some(mut delayed) => {
-                for place in freed.drain(..) {
-                    let vbn = self.vbn_at(place);
-                    delayed.hold_back((vbn.0 / REGION_BLOCKS) as u32, vbn);
-                }
+                freed.drain(..).for_each(|place| self.hold_back(&mut delayed, place));
                 while let Some((_, blocks)) = delayed.reclaim(self.options.delayed_frees) {
                     let places = blocks.iter().filter_map(|vbn| self.locate(*vbn));
                     freed.extend(places.map(|place| self.map_position(place)));
                     released += self.release_all(&freed);
                     freed.clear();
+                    blocks.into_iter().for_each(|vbn| self.pending.remove(vbn));
                 }
                 self.delayed = Some(delayed);
             }
@@ -127,15 +218,21 @@ impl<T: Copy> Aggregate<T> {
         // The next consistency point reuses the memory.
         self.freed = freed;
         self.assert_counts_agree();
-        released
+        Ok(released)
     }
 
     /// Abandons the open consistency point: the blocks it allocated are free again, and the blocks it freed are still
-    /// in use.
-    pub fn abandon(&mut self) {
-        self.finish();
-        self.closed.clear();
-        self.freed.clear();
+    /// in use. Blocks freed before it began stay freed, and become free with the next commit.
+    ///
+    /// # Errors
+    /// If none is open.
+    pub fn abandon(&mut self) -> Result<(), NoCheckpoint> {
+        if !self.is_open {
+            return Err(NoCheckpoint);
+        }
+        self.discard_plan();
+        self.is_open = false;
+        self.forget_frees(self.freed_before);
         for Taken { group, spindle, row, mask } in std::mem::take(&mut self.taken) {
             let released = self.groups[group.index()].map.release_mask(spindle, row, mask);
             assert!(
@@ -144,6 +241,7 @@ impl<T: Copy> Aggregate<T> {
             );
         }
         self.assert_counts_agree();
+        Ok(())
     }
 
     /// Asserts what every consistency point must leave behind: no tetris open, and counts that agree with the maps.

@@ -5,6 +5,8 @@ use std::fmt;
 
 use strewn_raid::Vbn;
 
+use crate::group_index::GroupIndex;
+
 /// Fewer blocks are free than needed. The failed call allocated nothing; earlier allocations of the open consistency
 /// point remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,17 +37,132 @@ impl fmt::Display for CheckpointOpen {
 
 impl Error for CheckpointOpen {}
 
-/// A block cannot be freed: it is not in use, or does not exist.
+/// No consistency point is open: begin one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotInUse(pub Vbn);
+pub struct NoCheckpoint;
 
-impl fmt::Display for NotInUse {
+impl fmt::Display for NoCheckpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} is not in use", self.0)
+        formatter.write_str("no consistency point is open: begin one first")
     }
 }
 
-impl Error for NotInUse {}
+impl Error for NoCheckpoint {}
+
+/// The saved score of an allocation area is not that of its map: scores and words were not saved together, or one of
+/// them is damaged. Nothing is allocated from such an area.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScoreMismatch {
+    /// The group.
+    pub group: GroupIndex,
+    /// The area.
+    pub area: u32,
+    /// Free blocks by its score.
+    pub score: u32,
+    /// Free blocks in its map.
+    pub in_map: u32,
+}
+
+impl fmt::Display for ScoreMismatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "group {}, allocation area {}: mounted with a score of {} free blocks, its map has {}: \
+            if the map is right, mount it with counted scores (`SavedScores::counted`)",
+            self.group.0, self.area, self.score, self.in_map
+        )
+    }
+}
+
+impl Error for ScoreMismatch {}
+
+/// Why no block was allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AllocateError {
+    /// Fewer blocks are free than needed.
+    OutOfSpace(OutOfSpace),
+    /// No consistency point is open.
+    NoCheckpoint(NoCheckpoint),
+    /// The aggregate was mounted with scores that are not those of its maps.
+    Scores(ScoreMismatch),
+}
+
+impl fmt::Display for AllocateError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfSpace(inner) => inner.fmt(formatter),
+            Self::NoCheckpoint(inner) => inner.fmt(formatter),
+            Self::Scores(inner) => inner.fmt(formatter),
+        }
+    }
+}
+
+impl Error for AllocateError {}
+
+impl From<OutOfSpace> for AllocateError {
+    fn from(inner: OutOfSpace) -> Self {
+        Self::OutOfSpace(inner)
+    }
+}
+
+impl From<NoCheckpoint> for AllocateError {
+    fn from(inner: NoCheckpoint) -> Self {
+        Self::NoCheckpoint(inner)
+    }
+}
+
+impl From<ScoreMismatch> for AllocateError {
+    fn from(inner: ScoreMismatch) -> Self {
+        Self::Scores(inner)
+    }
+}
+
+/// Why a consistency point cannot be committed. It stays as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitError {
+    /// No consistency point is open.
+    NoCheckpoint(NoCheckpoint),
+    /// Part of the write plan was not taken, so it cannot have been written.
+    PlanLeft {
+        /// Tetrises not taken, including those being filled.
+        tetrises: usize,
+    },
+}
+
+impl fmt::Display for CommitError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCheckpoint(inner) => inner.fmt(formatter),
+            Self::PlanLeft { tetrises } => write!(
+                formatter,
+                "{tetrises} tetrises of the consistency point are not written: finish it and take \
+                them (`next_tetris`), or discard the plan (`discard_plan`)"
+            ),
+        }
+    }
+}
+
+impl Error for CommitError {}
+
+/// Why a block cannot be freed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FreeError {
+    /// It is not in use, or does not exist.
+    NotInUse(Vbn),
+    /// It has been freed already: in this consistency point, before it, or earlier with a delayed free.
+    AlreadyFreed(Vbn),
+}
+
+impl fmt::Display for FreeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInUse(vbn) => write!(formatter, "{vbn} is not in use"),
+            Self::AlreadyFreed(vbn) => write!(formatter, "{vbn} has been freed already"),
+        }
+    }
+}
+
+impl Error for FreeError {}
 
 /// A block cannot be set aside: it is in use, or does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,3 +175,34 @@ impl fmt::Display for NotFree {
 }
 
 impl Error for NotFree {}
+
+/// Why no blocks were set aside at random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetAsideError {
+    /// A consistency point is open.
+    CheckpointOpen(CheckpointOpen),
+    /// The share is not between 0 and 1.
+    Share,
+    /// The length of a run is not a power of two of at most 64 blocks.
+    RunBlocks(u32),
+}
+
+impl fmt::Display for SetAsideError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CheckpointOpen(inner) => inner.fmt(formatter),
+            Self::Share => formatter.write_str("a share of the free blocks is 0 to 1"),
+            Self::RunBlocks(blocks) => {
+                write!(formatter, "runs of {blocks} blocks: it takes a power of two, at most 64")
+            }
+        }
+    }
+}
+
+impl Error for SetAsideError {}
+
+impl From<CheckpointOpen> for SetAsideError {
+    fn from(inner: CheckpointOpen) -> Self {
+        Self::CheckpointOpen(inner)
+    }
+}

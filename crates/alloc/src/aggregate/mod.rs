@@ -14,11 +14,15 @@ use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
 use crate::free_map::{FreeMap, MapPosition};
 use crate::group_index::GroupIndex;
 use crate::options::{AggregateError, AggregateOptions, MOST_BLOCKS};
+use crate::pending_frees::PendingFrees;
 use crate::policy::Policy;
 use crate::saved_scores::{MountError, SavedScores};
 use crate::tetris::{OpenTetris, Tetris};
 
-pub use error::{CheckpointOpen, NotFree, NotInUse, OutOfSpace};
+pub use error::{
+    AllocateError, CheckpointOpen, CommitError, FreeError, NoCheckpoint, NotFree, OutOfSpace,
+    ScoreMismatch, SetAsideError,
+};
 pub use verify::AggregateViolation;
 
 /// Where a block of an aggregate lies.
@@ -64,7 +68,11 @@ pub(crate) struct Cursor {
     /// The row of words that contains the window, and the stripes of the row that it covers.
     pub(crate) row: u64,
     pub(crate) window: u64,
+    /// Free blocks in the window when it was opened.
+    pub(crate) window_blocks: u64,
+    /// The spindle of the current chunk, and how many others of the window have their turn after it.
     pub(crate) spindle: u16,
+    pub(crate) spindles_left: u16,
     /// Free blocks of the current spindle in the window, not yet allocated.
     pub(crate) available: u64,
 }
@@ -83,7 +91,8 @@ pub(crate) struct Taken {
 /// Blocks are allocated between [`begin`](Self::begin) and [`commit`](Self::commit); a `T` of the caller names the
 /// contents of each. The groups take turns, one tetris each. Within a group the policy chooses the allocation area, and
 /// the area is filled in chunks, one spindle after the other, so that blocks given in file order lie in order on a
-/// spindle. Blocks freed with [`free_at_commit`](Self::free_at_commit) can be allocated again only after the commit:
+/// spindle. A consistency point begins behind the spindle on which the last one ended, so that a part of a file that is
+/// often rewritten does not meet the same spindles each time. Blocks freed with [`free_at_commit`](Self::free_at_commit) can be allocated again only after the commit:
 /// until then the previous consistency point refers to them.
 ///
 /// VBNs number the blocks of the first group spindle by spindle, then those of the next.
@@ -102,7 +111,14 @@ pub struct Aggregate<T> {
     pub(crate) scattered: BTreeMap<(GroupIndex, u64), OpenTetris<T>>,
     pub(crate) closed: VecDeque<Tetris<T>>,
     pub(crate) taken: Vec<Taken>,
+    /// Whether a consistency point is open.
+    pub(crate) is_open: bool,
+    /// Blocks that become free with the commit.
     freed: Vec<MapPosition>,
+    /// How many of them were freed before the open consistency point began.
+    freed_before: usize,
+    /// Those and the delayed frees, to refuse a second free.
+    pending: PendingFrees,
     delayed: Option<DelayedFrees>,
     pub(crate) expected_blocks: u64,
     pub(crate) allocated_blocks: u64,
@@ -128,7 +144,10 @@ impl<T: Copy> Aggregate<T> {
             scattered: BTreeMap::new(),
             closed: VecDeque::new(),
             taken: Vec::new(),
+            is_open: false,
             freed: Vec::new(),
+            freed_before: 0,
+            pending: PendingFrees::default(),
             delayed: (options.delayed_frees > 0).then(|| DelayedFrees::new(0)),
             expected_blocks: 0,
             allocated_blocks: 0,
@@ -157,15 +176,22 @@ impl<T: Copy> Aggregate<T> {
     /// Mounts an aggregate from its groups, the words of their maps ([`FreeMap::words`]) and the scores of its areas,
     /// all saved at the same consistency point. Nothing is scanned: an aggregate of any size mounts at once.
     ///
+    /// So the scores are not compared with the words here. Each area's is when the allocator enters the area, and
+    /// [`AllocateError::Scores`] refuses one that differs; [`verify`](Self::verify) compares all.
+    ///
+    /// Delayed frees are in use in the maps: hand them back with
+    /// [`resume_delayed_frees`](Self::resume_delayed_frees).
+    ///
     /// # Errors
-    /// [`MountError`] if the scores are of another consistency point or of other groups, or the number of words does
-    /// not match a group.
+    /// [`MountError`] if the scores are of another consistency point or of other groups, a score is higher than its
+    /// area has blocks, or the number of words does not match a group.
     pub fn mount(
         groups: impl IntoIterator<Item = (ParityGroup, Vec<u64>)>,
         options: AggregateOptions,
         consistency_points: u64,
         scores: SavedScores,
     ) -> Result<Self, MountError> {
+        options.shape.check()?;
         let groups: Vec<_> = groups.into_iter().collect();
         let areas = scores.for_groups(
             groups.iter().map(|(group, _)| group),
@@ -199,9 +225,18 @@ impl<T: Copy> Aggregate<T> {
         }
         let policy = self.options.policy.policy();
         self.keeps_near = policy.keeps_near();
-        let spindle = map.group().data_spindles();
-        let cursor =
-            Cursor { area_end: 0, next_stripe: 0, row: 0, window: 0, spindle, available: 0 };
+        // The first chunk goes to spindle 0.
+        let spindle = map.group().data_spindles() - 1;
+        let cursor = Cursor {
+            area_end: 0,
+            next_stripe: 0,
+            row: 0,
+            window: 0,
+            window_blocks: 0,
+            spindle,
+            spindles_left: 0,
+            available: 0,
+        };
         self.groups.push(Group { map, first_vbn, policy, cursor });
         Ok(GroupIndex(index))
     }
@@ -303,7 +338,7 @@ impl<T: Copy> Aggregate<T> {
     /// The VBN of the block at `place`.
     ///
     /// # Panics
-    /// If there is no such group.
+    /// If there is no such group, or no such block in it.
     #[inline]
     #[must_use]
     pub fn vbn(&self, place: AggregateLocation) -> Vbn {
@@ -329,12 +364,21 @@ impl<T: Copy> Aggregate<T> {
     }
 
     fn nothing_open(&self) -> Result<(), CheckpointOpen> {
-        let idle = self.taken.is_empty() && self.open.is_none() && self.scattered.is_empty();
-        idle.then_some(()).ok_or(CheckpointOpen)
+        if self.is_open { Err(CheckpointOpen) } else { Ok(()) }
+    }
+
+    /// The delayed frees: blocks in use in the maps that nothing refers to any more. A store makes this list durable
+    /// with the maps of each commit, and after a mount hands it to
+    /// [`resume_delayed_frees`](Self::resume_delayed_frees).
+    pub fn delayed_frees(&self) -> impl Iterator<Item = Vbn> + '_ {
+        self.delayed.iter().flat_map(DelayedFrees::iter)
     }
 
     /// Withholds `area` of `group` from allocation, so that it can be emptied. Its blocks are still allocated if no
     /// others are free.
+    ///
+    /// # Panics
+    /// If there is no such group or area.
     pub fn withhold_area(&mut self, group: GroupIndex, area: u32) {
         let Group { map, cursor, .. } = &mut self.groups[group.index()];
         map.areas_mut().withhold(area);
@@ -345,6 +389,9 @@ impl<T: Copy> Aggregate<T> {
     }
 
     /// Allows allocation from a withheld `area` of `group` again.
+    ///
+    /// # Panics
+    /// If there is no such group or area.
     pub fn release_area(&mut self, group: GroupIndex, area: u32) {
         self.groups[group.index()].map.areas_mut().release(area);
     }

@@ -2,7 +2,7 @@
 
 use strewn_raid::{ROW_STRIPES, SpindleIndex, Vbn};
 
-use super::{Aggregate, CheckpointOpen, Group, NotFree};
+use super::{Aggregate, Group, NotFree, SetAsideError};
 use crate::group_index::GroupIndex;
 use crate::random::Random;
 
@@ -26,14 +26,20 @@ impl<T: Copy> Aggregate<T> {
     /// Returns how many were set aside.
     ///
     /// # Errors
-    /// If a consistency point is open.
+    /// [`SetAsideError`] if a consistency point is open, or for a share or length of runs that is none.
     pub fn set_aside_at_random(
         &mut self,
         share: f64,
         run_blocks: u32,
         seed: u64,
-    ) -> Result<u64, CheckpointOpen> {
+    ) -> Result<u64, SetAsideError> {
         self.nothing_open()?;
+        if !(0.0..=1.0).contains(&share) {
+            return Err(SetAsideError::Share);
+        }
+        if !run_blocks.is_power_of_two() || run_blocks > 64 {
+            return Err(SetAsideError::RunBlocks(run_blocks));
+        }
         let before = self.free_blocks();
         let mut random = Random::new(seed);
         for index in 0..self.groups.len() {

@@ -6,7 +6,6 @@ use std::fmt;
 use strewn_raid::{ROW_STRIPES, SpindleIndex, Vbn};
 
 use super::{Aggregate, Taken};
-use crate::delayed_frees::DelayedFrees;
 use crate::free_map::MapViolation;
 use crate::group_index::GroupIndex;
 use crate::mask::bits;
@@ -33,8 +32,7 @@ impl<T: Copy> Aggregate<T> {
                 });
             }
         }
-        let held_back = self.delayed.iter().flat_map(DelayedFrees::iter);
-        for vbn in self.freed.iter().map(|place| self.vbn_at(*place)).chain(held_back) {
+        for vbn in self.pending_frees() {
             if self.is_free(vbn) {
                 return Err(AggregateViolation::FreedTooEarly(vbn));
             }

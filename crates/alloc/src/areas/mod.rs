@@ -116,6 +116,7 @@ impl Areas {
 
     /// Withholds `area` from allocation, so that it can be emptied.
     pub(crate) fn withhold(&mut self, area: u32) {
+        assert!(area < self.count(), "there is no area {area}, but {}", self.count());
         if let Err(place) = self.withheld.binary_search(&area) {
             self.withheld.insert(place, area);
             self.mark_changed(area);
@@ -124,6 +125,7 @@ impl Areas {
 
     /// Allows allocation from a withheld `area` again.
     pub(crate) fn release(&mut self, area: u32) {
+        assert!(area < self.count(), "there is no area {area}, but {}", self.count());
         if let Ok(place) = self.withheld.binary_search(&area) {
             self.withheld.remove(place);
             self.mark_changed(area);

@@ -148,8 +148,6 @@ impl Volumes {
         for local in locals {
             let Some(entry) = volume.container.remove(*local) else { continue };
             volume.container.free_number(*local);
-            volume.freed_numbers.push(*local);
-            self.freed_between.push(entry.vbn());
             free_owned_block(&mut self.aggregate, entry.vbn());
         }
     }

@@ -11,7 +11,7 @@ use super::error::VolumeError;
 use super::flexible::{Inode, Volume};
 use super::names::{BlockName, BlockSource, Fbn, FileId, Move, VirtualVbn, VolumeId};
 use super::volumes::{Phase, Volumes};
-use crate::aggregate::OutOfSpace;
+use crate::aggregate::{AllocateError, OutOfSpace};
 use crate::tetris::Tetris;
 
 impl Volumes {
@@ -186,15 +186,15 @@ impl Volumes {
         contents: BlockSource,
         neighbour: Option<Vbn>,
         places: &mut Vec<Vbn>,
-    ) -> Result<(), OutOfSpace> {
+    ) -> Result<(), AllocateError> {
         match self.aggregate.allocate_behind(contents, neighbour) {
             Ok(vbn) => {
                 places.push(vbn);
                 Ok(())
             }
-            Err(out_of_space) => {
+            Err(refused) => {
                 places.drain(..).for_each(|vbn| free_owned_block(&mut self.aggregate, vbn));
-                Err(out_of_space)
+                Err(refused)
             }
         }
     }
@@ -323,10 +323,11 @@ impl Volumes {
         if self.phase == Phase::Closed {
             return Err(VolumeError::NoCheckpoint);
         }
-        self.volumes.values_mut().for_each(Volume::commit);
-        self.freed_between.clear();
-        self.phase = Phase::Closed;
+        self.aggregate.discard_plan();
         let freed = self.aggregate.commit();
+        let freed = freed.map_err(|_| VolumeError::NoCheckpoint)?;
+        self.volumes.values_mut().for_each(Volume::commit);
+        self.phase = Phase::Closed;
         self.assert_counts_agree();
         Ok(freed)
     }
@@ -339,12 +340,9 @@ impl Volumes {
         if self.phase == Phase::Closed {
             return Err(VolumeError::NoCheckpoint);
         }
-        self.aggregate.abandon();
+        let abandoned = self.aggregate.abandon();
+        abandoned.map_err(|_| VolumeError::NoCheckpoint)?;
         self.promised += self.volumes.values_mut().map(Volume::abandon).sum::<u64>();
-        // Blocks freed before it began stay freed.
-        for vbn in &self.freed_between {
-            free_owned_block(&mut self.aggregate, *vbn);
-        }
         self.phase = Phase::Closed;
         self.assert_counts_agree();
         Ok(())

@@ -3,7 +3,7 @@
 use strewn_raid::{Parity, ParityGroup, Vbn};
 
 use super::names::VirtualVbn;
-use crate::aggregate::{Aggregate, OutOfSpace};
+use crate::aggregate::{Aggregate, AllocateError};
 use crate::delayed_frees::REGION_BLOCKS;
 use crate::options::{AggregateError, AggregateOptions, AllocationShape};
 
@@ -82,7 +82,7 @@ pub(crate) type Local = u64;
 
 impl Container {
     pub(crate) fn new(first: u64, size: u64) -> Result<Self, AggregateError> {
-        let group = ParityGroup::new(Parity::Raid4, 1, size);
+        let group = ParityGroup::new(Parity::None, 1, size);
         let group = group.map_err(|_| match size {
             0 => AggregateError::NoGroup,
             _ => AggregateError::TooManyBlocks(size),
@@ -169,7 +169,7 @@ impl Container {
         &mut self,
         count: usize,
         mut taken: impl FnMut(Local),
-    ) -> Result<(), OutOfSpace> {
+    ) -> Result<(), AllocateError> {
         // Exactly as many as needed: numbers skipped would stay unused until their area is chosen again.
         self.numbers.expected_blocks = self.numbers.allocated_blocks + count as u64;
         self.numbers.allocate_all(&vec![(); count], |(), number| taken(number.0))
@@ -177,9 +177,14 @@ impl Container {
 
     /// Frees the number `local` with the commit.
     pub(crate) fn free_number(&mut self, local: Local) {
-        // The caller has just removed it from the map, or did so before an abandoned commit.
+        // The caller has just removed it from the map.
         let freed = self.numbers.free_at_commit(Vbn(local));
         assert!(freed.is_ok(), "block number: {freed:?}");
+    }
+
+    /// Whether numbers were freed since the last commit.
+    pub(crate) fn has_freed(&self) -> bool {
+        self.numbers.counts().freed_at_commit > 0
     }
 
     /// Commits the numbers, `placed` of which the consistency point has written or moved.
@@ -189,13 +194,17 @@ impl Container {
                 self.put(local, entry.committed());
             }
         }
-        self.numbers.commit();
+        // Numbers are not written.
+        self.numbers.discard_plan();
+        let committed = self.numbers.commit();
+        assert!(committed.is_ok(), "block numbers: {committed:?}");
         let (mapped, used) = (self.blocks, self.numbers.counts().used);
         assert!(mapped == used, "{mapped} blocks in the container map, {used} numbers in use");
     }
 
     pub(crate) fn abandon(&mut self) {
-        self.numbers.abandon();
+        let abandoned = self.numbers.abandon();
+        assert!(abandoned.is_ok(), "block numbers: {abandoned:?}");
     }
 }
 

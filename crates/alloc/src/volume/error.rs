@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use super::names::{FileId, SnapshotId, VolumeId};
-use crate::aggregate::{CheckpointOpen, OutOfSpace};
+use crate::aggregate::{AllocateError, CheckpointOpen, OutOfSpace, ScoreMismatch};
 use crate::options::AggregateError;
 
 /// Why an operation on a volume failed. Nothing was changed.
@@ -24,6 +24,8 @@ pub enum VolumeError {
     Finished,
     /// Fewer blocks are free and not promised to others than are needed.
     OutOfSpace(OutOfSpace),
+    /// The aggregate was mounted with scores that are not those of its maps.
+    Scores(ScoreMismatch),
     /// The volume has fewer block numbers left than are needed.
     VolumeFull {
         /// The volume.
@@ -58,6 +60,7 @@ impl fmt::Display for VolumeError {
                 another",
             ),
             Self::OutOfSpace(inner) => inner.fmt(formatter),
+            Self::Scores(inner) => inner.fmt(formatter),
             Self::VolumeFull { volume, needed, free } => write!(
                 formatter,
                 "{volume} is full: {needed} blocks are needed, it has room for {free}"
@@ -84,6 +87,16 @@ impl From<CheckpointOpen> for VolumeError {
 impl From<OutOfSpace> for VolumeError {
     fn from(inner: OutOfSpace) -> Self {
         Self::OutOfSpace(inner)
+    }
+}
+
+impl From<AllocateError> for VolumeError {
+    fn from(inner: AllocateError) -> Self {
+        match inner {
+            AllocateError::OutOfSpace(inner) => Self::OutOfSpace(inner),
+            AllocateError::NoCheckpoint(_) => Self::NoCheckpoint,
+            AllocateError::Scores(inner) => Self::Scores(inner),
+        }
     }
 }
 

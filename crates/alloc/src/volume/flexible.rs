@@ -48,8 +48,6 @@ pub(crate) struct Volume {
     pub(crate) is_destroyed: bool,
     /// How to undo the changes of the open consistency point.
     pub(crate) undo: Option<Undo>,
-    /// Numbers freed between consistency points since the last commit.
-    pub(crate) freed_numbers: Vec<Local>,
 }
 
 /// A snapshot: the root of the inode file as it was.
@@ -94,7 +92,6 @@ impl Volume {
             promised: 0,
             is_destroyed: false,
             undo: None,
-            freed_numbers: Vec::new(),
         }
     }
 
@@ -161,14 +158,16 @@ impl Volume {
 
     /// Commits the changes of the open consistency point.
     pub(crate) fn commit(&mut self) {
-        let undo = self.undo.take();
-        if undo.is_some() || !self.freed_numbers.is_empty() {
-            let placed = undo.iter().flat_map(|undo| {
-                undo.written.iter().copied().chain(undo.moved.iter().map(|(local, _)| *local))
-            });
-            self.container.commit(placed);
-            self.freed_numbers.clear();
-        }
+        let Some(undo) = self.undo.take() else {
+            if self.container.has_freed() {
+                // Between consistency points.
+                self.container.begin();
+                self.container.commit(std::iter::empty());
+            }
+            return;
+        };
+        let moved = undo.moved.into_iter().map(|(local, _)| local);
+        self.container.commit(undo.written.into_iter().chain(moved));
     }
 
     /// Undoes the changes of the open consistency point. Returns how many promised blocks it had used.
@@ -191,9 +190,6 @@ impl Volume {
             self.container.remove(local);
         }
         self.container.abandon();
-        for local in &self.freed_numbers {
-            self.container.free_number(*local);
-        }
         let returned = undo.promised - self.promised;
         self.promised = undo.promised;
         returned

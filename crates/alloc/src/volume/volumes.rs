@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Weak;
 
-use strewn_raid::{ParityGroup, Vbn};
+use strewn_raid::ParityGroup;
 
 use super::container::{Container, Entry, LATEST_TIME, Local};
 use super::error::VolumeError;
@@ -85,8 +85,6 @@ pub struct Volumes {
     pub(crate) jobs: VecDeque<TeardownJob>,
     /// Free blocks promised to volumes.
     pub(crate) promised: u64,
-    /// Blocks freed between consistency points since the last commit.
-    pub(crate) freed_between: Vec<Vbn>,
     pub(crate) withheld: Vec<Withheld>,
 }
 
@@ -105,7 +103,6 @@ impl Volumes {
             phase: Phase::Closed,
             jobs: VecDeque::new(),
             promised: 0,
-            freed_between: Vec::new(),
             withheld: Vec::new(),
         })
     }

@@ -1,8 +1,10 @@
 //! What an aggregate does in cases that can be counted by hand, and what it refuses.
 
+use std::collections::BTreeSet;
+
 use strewn_alloc::{
     Aggregate, AggregateError, AggregateOptions, AllocationShape, AreaOrder, BlockSize,
-    CheckpointOpen, GroupIndex, MountError, NotInUse, OutOfSpace, PolicyName, SavedScores,
+    CheckpointOpen, FreeError, GroupIndex, MountError, OutOfSpace, PolicyName, SavedScores,
     ScoresError,
 };
 use strewn_raid::{Parity, ParityGroup, UpdateMethod, Vbn};
@@ -20,7 +22,8 @@ fn write(aggregate: &mut Aggregate<u32>, blocks: u32) -> Vec<Vbn> {
     let mut places = Vec::new();
     aggregate.begin(blocks.into()).unwrap();
     aggregate.allocate_all(&Vec::from_iter(0..blocks), |_, vbn| places.push(vbn)).unwrap();
-    aggregate.commit();
+    aggregate.discard_plan();
+    aggregate.commit().unwrap();
     places
 }
 
@@ -31,23 +34,32 @@ fn a_block_given_back_comes_again_after_the_commit_and_not_before() {
 
     aggregate.begin(1).unwrap();
     aggregate.free_at_commit(blocks[4]).unwrap();
-    assert_eq!(aggregate.allocate(0), Err(OutOfSpace { needed: 1, free: 0 }));
-    assert_eq!(aggregate.commit(), 1);
+    assert_eq!(aggregate.allocate(0), Err(OutOfSpace { needed: 1, free: 0 }.into()));
+    assert_eq!(aggregate.commit(), Ok(1));
 
     aggregate.begin(1).unwrap();
     assert_eq!(aggregate.allocate(0), Ok(blocks[4]));
-    assert_eq!(aggregate.allocate(0), Err(OutOfSpace { needed: 1, free: 0 }));
+    assert_eq!(aggregate.allocate(0), Err(OutOfSpace { needed: 1, free: 0 }.into()));
 }
 
 #[test]
-fn a_block_given_back_twice_is_freed_once() {
+fn a_block_is_not_given_back_twice() {
     let mut aggregate = aggregate(&[group(2, 3)], AggregateOptions::default());
     let blocks = write(&mut aggregate, 2);
     aggregate.free_at_commit(blocks[0]).unwrap();
-    aggregate.free_at_commit(blocks[0]).unwrap();
-    assert_eq!(aggregate.commit(), 1);
-    assert_eq!(aggregate.free_at_commit(blocks[0]), Err(NotInUse(blocks[0])));
-    assert_eq!(aggregate.free_at_commit(Vbn(6)), Err(NotInUse(Vbn(6))));
+    let twice = Err(FreeError::AlreadyFreed(blocks[0]));
+    assert_eq!(aggregate.free_at_commit(blocks[0]), twice);
+    assert_eq!(aggregate.free_all_at_commit(&[blocks[1], blocks[0]]), twice);
+    assert_eq!(
+        aggregate.free_all_at_commit(&[blocks[1], blocks[1]]),
+        Err(FreeError::AlreadyFreed(blocks[1]))
+    );
+    assert_eq!((aggregate.counts().used, aggregate.counts().freed_at_commit), (1, 1));
+    aggregate.begin(0).unwrap();
+    assert_eq!(aggregate.free_at_commit(blocks[0]), twice, "nor in the next consistency point");
+    assert_eq!(aggregate.commit(), Ok(1));
+    assert_eq!(aggregate.free_at_commit(blocks[0]), Err(FreeError::NotInUse(blocks[0])));
+    assert_eq!(aggregate.free_at_commit(Vbn(6)), Err(FreeError::NotInUse(Vbn(6))));
     assert_eq!(aggregate.free_blocks(), 5);
 }
 
@@ -56,7 +68,7 @@ fn a_list_that_does_not_fit_takes_nothing() {
     let mut aggregate = aggregate(&[group(2, 3)], AggregateOptions::default());
     aggregate.begin(7).unwrap();
     let all = aggregate.allocate_all(&[0; 7], |_, _| panic!("something was placed"));
-    assert_eq!(all, Err(OutOfSpace { needed: 7, free: 6 }));
+    assert_eq!(all, Err(OutOfSpace { needed: 7, free: 6 }.into()));
     assert_eq!(aggregate.next_tetris(), None);
     assert_eq!(aggregate.allocate_all(&[0; 6], |_, _| {}), Ok(()));
 }
@@ -68,8 +80,8 @@ fn a_second_beginning_is_refused() {
     aggregate.allocate(1).unwrap();
     assert_eq!(aggregate.begin(1), Err(CheckpointOpen));
     assert_eq!(aggregate.scores(), Err(CheckpointOpen));
-    assert_eq!(aggregate.set_aside_at_random(0.5, 1, 1), Err(CheckpointOpen));
-    aggregate.abandon();
+    assert_eq!(aggregate.set_aside_at_random(0.5, 1, 1), Err(CheckpointOpen.into()));
+    aggregate.abandon().unwrap();
     assert_eq!(aggregate.begin(1), Ok(()));
 }
 
@@ -158,10 +170,12 @@ fn frees_are_held_back_until_the_bound_and_then_given_back_region_by_region() {
     for vbn in (0..60).chain(32_768..32_808) {
         aggregate.free_at_commit(Vbn(vbn)).unwrap();
     }
-    assert_eq!(aggregate.commit(), 0);
+    aggregate.begin(0).unwrap();
+    assert_eq!(aggregate.commit(), Ok(0));
     assert_eq!(aggregate.counts().held_back, 100);
+    aggregate.begin(0).unwrap();
     aggregate.free_at_commit(Vbn(65_536)).unwrap();
-    assert_eq!(aggregate.commit(), 60);
+    assert_eq!(aggregate.commit(), Ok(60));
     assert_eq!((aggregate.counts().held_back, aggregate.free_blocks()), (41, 60));
     assert!(aggregate.is_free(Vbn(59)) && !aggregate.is_free(Vbn(32_768)));
     assert_eq!(aggregate.verify(), Ok(()));
@@ -237,4 +251,42 @@ fn shapes_that_do_not_fit_are_refused() {
         assert_eq!(BlockSize::new(bytes), Err(AggregateError::BlockSize(bytes)));
     }
     assert_eq!(BlockSize::new(512).unwrap().blocks_per_gib(), 2_097_152);
+}
+
+/// A file whose blocks are rewritten at random, in consistency points that write in file order: a region of the file
+/// lies on as many spindles as chance gives, not on the same few.
+#[test]
+fn a_region_that_is_rewritten_meets_other_spindles_each_time() {
+    const FILE_BLOCKS: usize = 40_000;
+    for blocks in [1_152 * 3, 3_000] {
+        let group = group(18, 40_000);
+        let mut aggregate = aggregate(&[group], AggregateOptions::default());
+        let mut places = write(&mut aggregate, FILE_BLOCKS as u32);
+        for round in 0..60 {
+            // Every so many blocks, from another first one each time.
+            let step = FILE_BLOCKS / blocks;
+            let rewritten: Vec<usize> =
+                (0..blocks).map(|index| index * step + (round * 7) % step).collect();
+            aggregate.begin(blocks as u64).unwrap();
+            for block in rewritten {
+                let before = places[block];
+                places[block] = aggregate.allocate(block as u32).unwrap();
+                aggregate.free_at_commit(before).unwrap();
+            }
+            aggregate.commit().unwrap();
+        }
+        let spindles = |region: &[Vbn]| {
+            let spindles = region.iter().map(|vbn| group.locate(*vbn).spindle.0);
+            BTreeSet::from_iter(spindles).len()
+        };
+        let regions = FILE_BLOCKS / 16;
+        let all: usize = places.chunks(16).map(spindles).sum();
+        let mean = all as f64 / regions as f64;
+        // Sixteen blocks come from `step` consistency points. On spindles drawn at random:
+        let by_chance = 18.0 * (1.0 - (17.0_f64 / 18.0).powi((FILE_BLOCKS / blocks) as i32));
+        assert!(
+            mean > 0.8 * by_chance,
+            "16 consecutive blocks lie on {mean:.2} spindles on average, {by_chance:.2} by chance"
+        );
+    }
 }

@@ -1,7 +1,9 @@
 //! Freeing many blocks at once does what freeing them one by one does.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
-use strewn_alloc::{Aggregate, AggregateOptions, AllocationShape, NotInUse};
+use strewn_alloc::{Aggregate, AggregateOptions, AllocationShape, FreeError};
 use strewn_raid::{Parity, ParityGroup, Vbn};
 
 /// Three groups of 7, 1 and 20 data spindles.
@@ -33,8 +35,17 @@ proptest! {
             prop_assert_eq!(&taken[0], &taken[1]);
             let give: Vec<Vbn> = give.into_iter().map(Vbn).collect();
             let before = together.counts();
-            let first_refused = give.iter().copied().find(|vbn| singly.is_free(*vbn) || vbn.0 >= singly.total_blocks());
-            prop_assert_eq!(together.free_all_at_commit(&give), first_refused.map_or(Ok(()), |vbn| Err(NotInUse(vbn))));
+            let delayed: Vec<Vbn> = together.delayed_frees().collect();
+            prop_assert_eq!(delayed.len() as u64, before.held_back);
+            let mut seen: HashSet<Vbn> = delayed.iter().copied().collect();
+            let refused = |vbn: &Vbn| {
+                if singly.is_free(*vbn) || vbn.0 >= singly.total_blocks() {
+                    return Some(FreeError::NotInUse(*vbn));
+                }
+                (!seen.insert(*vbn)).then_some(FreeError::AlreadyFreed(*vbn))
+            };
+            let first_refused = give.iter().find_map(refused);
+            prop_assert_eq!(together.free_all_at_commit(&give), first_refused.map_or(Ok(()), Err));
             if first_refused.is_some() {
                 prop_assert_eq!(together.counts(), before, "none of them is given back");
                 let used: Vec<Vbn> = give.iter().copied().filter(|vbn| singly.free_at_commit(*vbn).is_ok()).collect();
@@ -42,6 +53,8 @@ proptest! {
             } else {
                 give.iter().for_each(|vbn| singly.free_at_commit(*vbn).unwrap());
             }
+            together.discard_plan();
+            singly.discard_plan();
             prop_assert_eq!(together.verify(), Ok(()));
             prop_assert_eq!(together.commit(), singly.commit());
             prop_assert_eq!(together.counts(), singly.counts());

@@ -7,5 +7,6 @@ mod bulk_frees;
 mod defragmentation;
 mod measures;
 mod model;
+mod refusals;
 mod virtual_space;
 mod volumes;

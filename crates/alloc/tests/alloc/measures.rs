@@ -23,7 +23,7 @@ fn lay_out(
     }
     aggregate.finish();
     let tetrises = std::iter::from_fn(|| aggregate.next_tetris()).collect();
-    aggregate.commit();
+    aggregate.commit().unwrap();
     (map, tetrises)
 }
 
@@ -85,7 +85,7 @@ proptest! {
             }
             aggregate.finish();
             let tetrises: Vec<Tetris<()>> = std::iter::from_fn(|| aggregate.next_tetris()).collect();
-            aggregate.commit();
+            aggregate.commit().unwrap();
             let counted = full;
             tetrises.iter().for_each(|tetris| full.add(tetris));
             let (last, before) = tetrises.split_last().unwrap();
@@ -190,7 +190,8 @@ proptest! {
         let mut aggregate = Aggregate::new([group], AggregateOptions::default()).unwrap();
         aggregate.begin(total).unwrap();
         while aggregate.allocate(()).is_ok() {}
-        aggregate.commit();
+        aggregate.discard_plan();
+        aggregate.commit().unwrap();
         let mut is_free = vec![false; total as usize];
         for (first, blocks) in free {
             let first = first % total;
@@ -200,7 +201,8 @@ proptest! {
                 }
             }
         }
-        aggregate.commit();
+        aggregate.begin(0).unwrap();
+        aggregate.commit().unwrap();
 
         let (mut free_blocks, mut firsts, mut follows, mut largest) = (0u64, 0u64, 0u64, 0u64);
         let mut histogram = RunHistogram::default();
@@ -363,7 +365,8 @@ fn samples_of_a_file_state_their_error() {
         let blocks: Vec<u64> = (0..40_000).collect();
         aggregate.begin(40_000).unwrap();
         aggregate.allocate_all(&blocks, |_, vbn| file.push(vbn)).unwrap();
-        aggregate.commit();
+        aggregate.discard_plan();
+        aggregate.commit().unwrap();
         let map = |block: u64| file.get(block as usize).copied();
         let exact = FileLayout::measure(&map, 40_000u32, &aggregate);
         assert_eq!(exact.blocks, 40_000);

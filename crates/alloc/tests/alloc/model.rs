@@ -10,8 +10,8 @@ use history::{Action, End, Expectation, History, any_history};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_alloc::{
-    Aggregate, AggregateLocation, AggregateOptions, AllocationShape, AreaOrder, FreeMap,
-    GroupIndex, NotFree, NotInUse, OutOfSpace, PolicyName, SavedScores, Tetris,
+    Aggregate, AggregateLocation, AggregateOptions, AllocateError, AllocationShape, AreaOrder,
+    FreeError, FreeMap, GroupIndex, NotFree, OutOfSpace, PolicyName, SavedScores, Tetris,
 };
 use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex, Vbn};
 
@@ -95,12 +95,12 @@ impl Modelled {
     fn allocated(
         &mut self,
         name: u32,
-        found: Result<Vbn, OutOfSpace>,
+        found: Result<Vbn, AllocateError>,
     ) -> Result<bool, TestCaseError> {
         match found {
             Ok(vbn) => self.took(name, vbn).map(|()| true),
-            Err(OutOfSpace { needed, free }) => {
-                prop_assert_eq!((needed, free), (1, 0));
+            Err(refused) => {
+                prop_assert_eq!(refused, OutOfSpace { needed: 1, free: 0 }.into());
                 prop_assert_eq!(self.free_blocks(), 0, "out of space with free blocks left");
                 Ok(false)
             }
@@ -123,7 +123,7 @@ impl Modelled {
                 placed.into_iter().try_for_each(|(name, vbn)| self.took(name, vbn))
             }
             Err(out_of_space) => {
-                prop_assert_eq!(out_of_space, OutOfSpace { needed: blocks as u64, free });
+                prop_assert_eq!(out_of_space, OutOfSpace { needed: blocks as u64, free }.into());
                 prop_assert!(placed.is_empty() && blocks as u64 > free);
                 Ok(())
             }
@@ -208,6 +208,8 @@ impl Modelled {
     fn free(&mut self, vbn: u64) -> Result<(), TestCaseError> {
         self.freed.insert(vbn);
         prop_assert_eq!(self.aggregate.free_at_commit(Vbn(vbn)), Ok(()));
+        let twice = Err(FreeError::AlreadyFreed(Vbn(vbn)));
+        prop_assert_eq!(self.aggregate.free_at_commit(Vbn(vbn)), twice);
         Ok(())
     }
 
@@ -242,7 +244,10 @@ impl Modelled {
         if gone || vbn == self.total() {
             prop_assert_eq!(self.aggregate.set_aside(Vbn(vbn)), Err(NotFree(Vbn(vbn))));
         } else {
-            prop_assert_eq!(self.aggregate.free_at_commit(Vbn(vbn)), Err(NotInUse(Vbn(vbn))));
+            prop_assert_eq!(
+                self.aggregate.free_at_commit(Vbn(vbn)),
+                Err(FreeError::NotInUse(Vbn(vbn)))
+            );
             prop_assert_eq!(self.aggregate.set_aside(Vbn(vbn)), Ok(()));
             self.used.insert(vbn);
         }
@@ -304,12 +309,12 @@ impl Modelled {
 
     fn end(&mut self, end: End) -> Result<(), TestCaseError> {
         if end == End::Abandon {
-            self.aggregate.abandon();
+            self.aggregate.abandon().unwrap();
         } else {
             self.aggregate.finish();
             self.check_counts()?;
             prop_assert_eq!(self.in_tetrises.len(), self.taken.len(), "the tetrises lack blocks");
-            let released = self.aggregate.commit();
+            let released = self.aggregate.commit().unwrap();
             self.used.append(&mut self.taken_set);
             self.used.retain(|vbn| !self.freed.contains(vbn));
             self.held_back.append(&mut self.freed);
@@ -337,7 +342,7 @@ impl Modelled {
         Ok(())
     }
 
-    /// What is held back is in use as far as maps know; a mounted aggregate has forgotten about it.
+    /// What is held back is in use as far as maps know; a mounted aggregate is told.
     fn remount(&mut self) {
         let scores = SavedScores::from_bytes(&self.aggregate.scores().unwrap().to_bytes()).unwrap();
         let words: Vec<Vec<u64>> =
@@ -347,8 +352,11 @@ impl Modelled {
         let counted = SavedScores::counted(at, self.options.shape.area_stripes, with_words());
         assert_eq!(scores, counted);
         let groups = self.groups.iter().copied().zip(words);
+        let delayed: Vec<Vbn> = self.aggregate.delayed_frees().collect();
+        assert!(delayed.iter().all(|vbn| self.held_back.contains(&vbn.0)));
+        assert_eq!(delayed.len(), self.held_back.len());
         self.aggregate = Aggregate::mount(groups, self.options, at, scores).unwrap();
-        self.used.append(&mut self.held_back);
+        self.aggregate.resume_delayed_frees(&delayed).unwrap();
         self.withheld.clear();
     }
 

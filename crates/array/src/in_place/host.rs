@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strewn_base::Direction;
+use strewn_base::{BLOCK_SECTORS, Direction};
 
 use crate::driver::{Acknowledge, Driver, HostOperation, SpindleCommand, Tag};
 use crate::payload::{Contents, Payload};
@@ -33,8 +33,11 @@ impl<P: Payload> InPlace<P> {
             let end = sectors.end.min(at + u64::from(place.sectors_left_in_chunk));
             let from_sector = (at - sectors.start) as u32;
             self.counters.cache_lookups += 1;
+            let blocks = blocks_touched(at..end);
+            self.counters.host_read_blocks += blocks;
             if self.cache.holds_all(at..end) {
                 self.counters.cache_hits += 1;
+                self.counters.host_read_hits += blocks;
                 let part = self.contents.load(at, (end - at) as u32);
                 self.reads[slot].answer.splice(from_sector, &part);
             } else {
@@ -145,6 +148,11 @@ impl<P: Payload> HostRead<P> {
         };
         self.gone.iter().any(|gone| gone.clone().any(|sector| !is_newer(sector)))
     }
+}
+
+/// Returns the number of blocks of 4 KiB that a range of sectors touches.
+fn blocks_touched(sectors: Range<u64>) -> u64 {
+    sectors.end.div_ceil(BLOCK_SECTORS) - sectors.start / BLOCK_SECTORS
 }
 
 pub(super) fn range_of<P>(host: &HostOperation<P>) -> Range<u64> {

@@ -221,7 +221,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Everything is on the spindles, the superblock last: frees the blocks that the consistency point no longer uses.
     fn commit(&mut self, now_ns: u64, checkpoint: Checkpoint<P>, driver: &mut impl Driver<P>) {
         assert!(checkpoint.is_written(), "a consistency point commits before all of it is written");
-        self.aggregate.commit();
+        self.aggregate.commit().expect("the plan of an open consistency point has been written");
         for (index, &block) in checkpoint.data.iter().enumerate() {
             self.prefetch_buffer_ahead(&checkpoint.data, index);
             let evicted = self.cache.end_flush(block);
@@ -237,7 +237,9 @@ impl<P: Payload> WriteAnywhere<P> {
             (checkpoint.data.len() + checkpoint.metadata.len()) as u64;
         self.counters.checkpoint_data_blocks += checkpoint.data.len() as u64;
         self.log.release();
+        let before = driver.turn_to(Work::Service);
         self.admit_waiting(now_ns, driver);
+        driver.turn_to(before);
         let over_limit = self.cache.dirty_blocks() > self.config.dirty_limit_blocks;
         if self.checkpoint.is_some() {
             self.counters.back_to_back_checkpoints += 1;

@@ -1,7 +1,8 @@
 //! The configuration of a write-anywhere array.
 
 use strewn_alloc::{
-    AggregateError, AllocationShape, PolicyName, REGION_BLOCKS, TooManyBlocks, VolumeTooLarge,
+    AggregateError, AllocationShape, Chunks, PolicyName, REGION_BLOCKS, SetAsideError,
+    TooManyBlocks, VolumeTooLarge,
 };
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::ParityGroup;
@@ -45,6 +46,8 @@ pub struct WriteAnywhereConfig {
     pub delayed_free_blocks: u64,
     /// The buffer cache's initial contents.
     pub cache_start: CacheStart,
+    /// Whether the chunks of large consistency points are in step with the blocks that they write.
+    pub chunks: Chunks,
     /// The controller's processor.
     pub processor: ProcessorCosts,
 }
@@ -167,6 +170,9 @@ pub enum WriteAnywhereError {
         /// Metadata, two generations of dirty blocks and the frees that may be held back.
         needed: u64,
     },
+    /// Other data cannot be scattered in such runs.
+    #[error("other data: {0}")]
+    OtherData(#[from] SetAsideError),
     /// The file alone fills more than the other data is to fill with it.
     #[error(
         "the file and its metadata take {used} blocks: with other data the aggregate cannot be only {asked} blocks full"
@@ -177,6 +183,11 @@ pub enum WriteAnywhereError {
         /// Blocks in use that were asked for.
         asked: u64,
     },
+    /// The group has no parity.
+    #[error(
+        "a write-anywhere array has parity: make its group one of RAID-4 or RAID-DP, not RAID-0"
+    )]
+    NoParity,
     /// A size that must be at least one is zero.
     #[error("{0} is zero: it must be at least 1")]
     Zero(&'static str),

@@ -205,7 +205,10 @@ impl<P: Payload> WriteAnywhere<P> {
         match operation.host.direction {
             Direction::Read => {
                 let blocks = *operation.blocks().start()..operation.blocks().end() + 1;
+                let hits = self.counters.cache_hits;
+                self.counters.host_read_blocks += u64::from(blocks.end - blocks.start);
                 self.counters.data_reads += self.read_missing(slot, blocks, true, driver);
+                self.counters.host_read_hits += self.counters.cache_hits - hits;
             }
             Direction::Write => {
                 for blocks in operation.partial_runs() {

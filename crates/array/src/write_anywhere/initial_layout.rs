@@ -14,7 +14,7 @@ impl<P: Payload> WriteAnywhere<P> {
         for block in &mut self.superblock {
             *block = self.aggregate.allocate(SUPERBLOCK)?;
         }
-        self.aggregate.commit();
+        self.commit_layout();
         Ok(())
     }
 
@@ -45,8 +45,14 @@ impl<P: Payload> WriteAnywhere<P> {
         for key in self.keys.aggregate_bitmap().start..self.keys.end() {
             self.place(key)?;
         }
-        self.aggregate.commit();
+        self.commit_layout();
         Ok(())
+    }
+
+    /// Commits what has been placed. Nothing of it is written.
+    fn commit_layout(&mut self) {
+        self.aggregate.discard_plan();
+        self.aggregate.commit().expect("the layout has begun, and its plan is discarded");
     }
 
     /// Scatters other data over the blocks that the file leaves free.
@@ -60,10 +66,7 @@ impl<P: Payload> WriteAnywhere<P> {
             return Err(WriteAnywhereError::FullerAlready { used, asked: full_to_blocks });
         }
         let share = ((full_to_blocks - used) as f64 / free as f64).min(1.0);
-        let taken = self
-            .aggregate
-            .set_aside_at_random(share, run_blocks, seed)
-            .expect("the layout has been committed");
+        let taken = self.aggregate.set_aside_at_random(share, run_blocks, seed)?;
         let metadata = u64::from(self.keys.end() - self.config.file_blocks);
         let needed =
             metadata + 2 * u64::from(self.config.cache_blocks) + self.config.delayed_free_blocks;

@@ -37,7 +37,7 @@ use strewn_alloc::{
     SummaryBitmap, VirtualSpace,
 };
 use strewn_base::Direction;
-use strewn_raid::{ParityGroup, SpindleIndex, Vbn};
+use strewn_raid::{Parity, ParityGroup, SpindleIndex, Vbn};
 
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
@@ -123,7 +123,11 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
             return Err(WriteAnywhereError::Zero(what));
         }
+        if config.group.parity() == Parity::None {
+            return Err(WriteAnywhereError::NoParity);
+        }
         let options = AggregateOptions {
+            chunks: config.chunks,
             shape: config.shape,
             policy: config.policy,
             ..AggregateOptions::default()
@@ -357,7 +361,7 @@ struct Placed {
 #[derive(Debug, thiserror::Error)]
 enum NoRoom {
     #[error(transparent)]
-    Aggregate(#[from] strewn_alloc::OutOfSpace),
+    Aggregate(#[from] strewn_alloc::AllocateError),
     #[error(transparent)]
     Checkpoint(#[from] strewn_alloc::CheckpointOpen),
     #[error(transparent)]

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::in_place::{InPlace, InPlaceConfig};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
@@ -203,6 +203,7 @@ fn write_anywhere(parity: Parity, rebuild: Rebuild) -> Harness<WriteAnywhere<()>
         tetrises_in_flight: 2,
         delayed_free_blocks: 20,
         cache_start: CacheStart::Empty,
+        chunks: Chunks::Aligned,
         processor: ProcessorCosts::default(),
     });
     Harness::new(array.unwrap().with_rebuild(rebuild), u64::from(file_blocks) * 8, u64::MAX)

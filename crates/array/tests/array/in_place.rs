@@ -198,7 +198,10 @@ fn a_write_is_acknowledged_from_the_cache() {
     assert!(harness.commands().iter().all(Command::is_read), "nothing is on a spindle yet");
     let read = harness.read(10, 100);
     assert!(harness.is_acknowledged(read), "dirty sectors are read from the cache");
-    assert_eq!(harness.array.counters().cache_hits, 13);
+    let counted = harness.array.counters();
+    assert_eq!(counted.cache_hits, 13);
+    // Sectors 10 to 109 in pieces of a chunk, each of which touches one block.
+    assert_eq!((counted.host_read_blocks, counted.host_read_hits), (13, 13));
     harness.run_to_quiescence();
     lun_is_as_acknowledged(&harness);
 }

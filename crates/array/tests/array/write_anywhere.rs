@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{
-    CacheStart, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+    CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
 use strewn_array::{Array, ProcessorCosts};
 use strewn_base::BLOCK_SECTORS;
@@ -37,6 +37,7 @@ fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
         tetrises_in_flight: 2,
         delayed_free_blocks: 0,
         cache_start: CacheStart::Metadata,
+        chunks: Chunks::Aligned,
         processor: ProcessorCosts::default(),
     }
 }
@@ -264,11 +265,16 @@ fn what_is_in_the_cache_is_not_read_again() {
     assert_eq!(harness.new_commands(), []);
     let counted = harness.array.counters().since(&before);
     assert_eq!((counted.cache_lookups, counted.cache_hits), (21, 21));
+    // The indirect block is looked up too, and the host did not ask for it.
+    assert_eq!((counted.host_read_blocks, counted.host_read_hits), (20, 20));
     assert_eq!(counted.spindle_reads(), 0);
 
     // Of a range that is there in part, only the rest is read.
+    let before = *harness.array.counters();
     harness.read(720, 160);
     assert_eq!(places(&harness.new_commands()), runs(&harness, 90..100));
+    let counted = harness.array.counters().since(&before);
+    assert_eq!((counted.host_read_blocks, counted.host_read_hits), (20, 10));
 }
 
 #[test]
@@ -626,6 +632,17 @@ fn sizes_that_cannot_be_are_refused() {
     assert_eq!(
         refused(|config| config.tetrises_in_flight = 0).to_string(),
         "the number of tetrises in flight is zero: it must be at least 1"
+    );
+    let without_parity = |config: &mut WriteAnywhereConfig| {
+        config.group = ParityGroup::new(Parity::None, 4, config.group.stripes()).unwrap();
+    };
+    assert_eq!(refused(without_parity), WriteAnywhereError::NoParity);
+    let no_run = |config: &mut WriteAnywhereConfig| {
+        config.other_data = Some(OtherData { full_to_blocks: 7_000, run_blocks: 3, seed: 1 });
+    };
+    assert_eq!(
+        refused(no_run).to_string(),
+        "other data: runs of 3 blocks: it takes a power of two, at most 64"
     );
     assert_eq!(
         refused(|config| config.file_blocks = 7_990),

@@ -83,7 +83,8 @@ impl JobFile {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] at the first thing that fio would not accept, and at `include`.
+    /// [`FormatError`] at the first line that has no place in a job file, or with every option that fio would not
+    /// accept: the first is the error, the rest are its [`others`](FormatError::others).
     pub fn parse(text: &str, name: &str) -> Result<Self, FormatError> {
         Self::read(text.as_bytes(), Some(name))
     }
@@ -116,17 +117,21 @@ impl JobFile {
         let file: Option<Arc<str>> = name.map(Arc::from);
         let sections = sections(reader, &file)?;
         let mut result = Self { jobs: Vec::new(), ignored: Vec::new(), refused: Vec::new() };
+        let mut errors = Vec::new();
         let mut global = Resolved { job: Job::defaults(), base: KbBase::Binary };
         for section in &sections {
             if section.is_global() {
-                global = result.resolve(section, global, &file)?;
+                global = result.resolve(section, global, &file, &mut errors);
                 continue;
             }
             let mut own = global.clone();
             own.job.name.clone_from(&section.name);
             own.job.line = section.number;
-            let job = result.resolve(section, own, &file)?.job;
+            let job = result.resolve(section, own, &file, &mut errors).job;
             result.jobs.push(job);
+        }
+        if let Some(error) = FormatError::all(errors) {
+            return Err(error);
         }
         if result.jobs.is_empty() {
             return Err(FormatError::new(
@@ -170,29 +175,34 @@ impl JobFile {
         self.jobs.chunk_by(|_, next| !next.stonewall)
     }
 
-    /// Applies a section's options on top of those of the sections above it.
+    /// Applies a section's options on top of those of the sections above it. An option that is not accepted is an error
+    /// and changes nothing.
     fn resolve(
         &mut self,
         section: &Section,
         mut resolved: Resolved,
         file: &Option<Arc<str>>,
-    ) -> Result<Resolved, FormatError> {
+        errors: &mut Vec<FormatError>,
+    ) -> Resolved {
         // As in fio, `kb_base` holds for the whole section, wherever it stands there.
         for raw in &section.options {
             let line = Line::new(&raw.text, raw.number, file);
             let (name, value) = name_and_value(line.text);
             if let ("kb_base", Some(value)) = (name, value) {
-                resolved.base = KbBase::parse(&line, value)?;
+                match KbBase::parse(&line, value) {
+                    Ok(base) => resolved.base = base,
+                    Err(error) => errors.push(error),
+                }
             }
         }
         for raw in &section.options {
             let line = Line::new(&raw.text, raw.number, file);
-            self.apply(section, &mut resolved, &line)?;
+            errors.extend(self.apply(section, &mut resolved, &line).err());
         }
         let Job { think_time, alignment_bytes, .. } = &resolved.job;
         debug_assert!(think_time.is_none_or(|think_time| think_time.accesses > 0));
         debug_assert!(alignment_bytes.read != Some(0));
-        Ok(resolved)
+        resolved
     }
 
     fn apply(

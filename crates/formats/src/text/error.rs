@@ -113,6 +113,7 @@ struct Cause {
     message: String,
     help: String,
     source: Option<Arc<io::Error>>,
+    others: Vec<FormatError>,
 }
 
 impl FormatError {
@@ -123,12 +124,27 @@ impl FormatError {
         help: impl Into<String>,
     ) -> Self {
         let (message, help) = (message.into(), help.into());
-        Self(Box::new(Cause { kind, position, message, help, source: None }))
+        Self(Box::new(Cause { kind, position, message, help, source: None, others: Vec::new() }))
     }
 
     pub(crate) fn caused_by(mut self, source: io::Error) -> Self {
         self.0.source = Some(Arc::new(source));
         self
+    }
+
+    /// Returns the first of several errors of one file, with the others below it; none if there are none.
+    pub(crate) fn all(errors: Vec<Self>) -> Option<Self> {
+        let mut errors = errors.into_iter();
+        let mut first = errors.next()?;
+        first.0.others.extend(errors);
+        Some(first)
+    }
+
+    /// Returns the further errors that were found in the same file, in its order; only readers that say so look for
+    /// several.
+    #[must_use]
+    pub fn others(&self) -> &[Self] {
+        &self.0.others
     }
 
     /// Returns the kind of the error.

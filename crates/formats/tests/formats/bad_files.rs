@@ -549,3 +549,12 @@ fn files_that_are_no_text() {
     let error = TraceReader::new(&binary[..], TraceOptions::default()).unwrap_err();
     assert!(error.help().ends_with("a binary trace of blktrace is turned into text by blkparse"));
 }
+
+#[test]
+fn every_option_that_fio_would_not_accept_is_found() {
+    let text = "[global]\niodpeth=8\n[a]\nbs=4kk\nrw=read\n[b]\nkb_base=512\n";
+    let error = JobFile::parse(text, "a.fio").unwrap_err();
+    let found = std::iter::once(&error).chain(error.others());
+    let lines: Vec<Option<u64>> = found.map(|error| error.position().line()).collect();
+    assert_eq!(lines, [Some(2), Some(4), Some(7)]);
+}

@@ -8,7 +8,7 @@ use super::error::{AssemblyError, ChangeError};
 use super::location::ArrayFile;
 use super::names::{ARRAY_FILE, is_array_file_name, is_created_name};
 use super::probe::is_of_an_array;
-use crate::device::{DeviceFile, Space};
+use crate::device::{DeviceFile, OpenError, Space, remedy_of_system};
 
 /// A directory that is fit for a new array. Nothing was written to it yet.
 pub(super) struct Directory {
@@ -33,6 +33,10 @@ impl Directory {
     /// open.
     pub(super) fn check(path: &Path, force: bool) -> Result<Self, ChangeError> {
         let wrong = |message: String| ChangeError::Directory { path: path.to_owned(), message };
+        let unreadable = |source: io::Error| match remedy_of_system(&source) {
+            Some(_) => OpenError::System { path: path.to_owned(), action: "read", source }.into(),
+            None => wrong(source.to_string()),
+        };
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -42,11 +46,11 @@ impl Directory {
                 }
                 return Ok(Self { path: path.to_owned(), is_there: false, before: Vec::new() });
             }
-            Err(error) => return Err(wrong(error.to_string())),
+            Err(error) => return Err(unreadable(error)),
         };
         let mut names = Vec::new();
         for entry in entries {
-            let name = entry.map_err(|error| wrong(error.to_string()))?.file_name();
+            let name = entry.map_err(unreadable)?.file_name();
             let own = Path::new(&name);
             // A file that is only named like a replacement belongs to something else.
             let is_replacement = || is_array_file_name(own) && is_of_an_array(&path.join(own));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::names::ARRAY_FILE;
 use super::problem::DeviceProblem;
 use crate::configuration::{ConfigurationError, LayoutName, Size};
-use crate::device::{Finding, OpenError};
+use crate::device::{Finding, OpenError, remedy_of_system};
 use crate::format::FormatError;
 
 /// Why an array's devices cannot be located.
@@ -27,6 +27,14 @@ pub enum LocationError {
         path: PathBuf,
     },
     /// `array.toml` cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// `array.toml` is wrong.
     #[error("{}: {message}", path.display())]
     File {
         /// The file.
@@ -40,10 +48,16 @@ impl LocationError {
     /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
+        if let Self::Directory { source, .. } | Self::Read { source, .. } = self
+            && let Some(remedy) = remedy_of_system(source)
+        {
+            return remedy.to_owned();
+        }
         match self {
             Self::Directory { .. } | Self::Empty { .. } => {
                 "give the directory that the array was created in".to_owned()
             }
+            Self::Read { .. } => "make it readable, or move it away".to_owned(),
             Self::File { .. } => format!(
                 "correct it, or move it away: without {ARRAY_FILE} the devices are found by their files' names"
             ),
@@ -129,7 +143,7 @@ impl AssemblyError {
                 remedies(problems)
             ),
             Self::Configuration { source, .. } => source.remedy(),
-            Self::Io { .. } => "check the device in the system's log; mark a spindle that cannot be written as failed: `strewn array fail DIR N`"
+            Self::Io { source, .. } => remedy_of_system(source).unwrap_or("check the device in the system's log; mark a spindle that cannot be written as failed: `strewn array fail DIR N`")
                 .to_owned(),
             Self::Format(_) => "use fewer spindles".to_owned(),
         }
@@ -158,12 +172,14 @@ fn remedy_of_open(error: &OpenError) -> String {
         OpenError::InUse { .. } => "end the program that has it, or give another".to_owned(),
         OpenError::NotStorage { .. } => "give a file or a block device".to_owned(),
         OpenError::NotBlocks { .. } => "give one of whole blocks".to_owned(),
-        OpenError::System { source, .. } => match source.kind() {
-            std::io::ErrorKind::PermissionDenied => "get access to it".to_owned(),
-            std::io::ErrorKind::NotFound => "check the path".to_owned(),
-            std::io::ErrorKind::StorageFull => "make room, or make it smaller".to_owned(),
-            _ => "check the device in the system's log".to_owned(),
-        },
+        OpenError::System { source, .. } => {
+            let of_device = match source.kind() {
+                ErrorKind::NotFound => "check the path",
+                ErrorKind::StorageFull => "make room, or make it smaller",
+                _ => "check the device in the system's log",
+            };
+            remedy_of_system(source).unwrap_or(of_device).to_owned()
+        }
     }
 }
 

@@ -121,7 +121,7 @@ impl ArrayFile {
                 toml::from_str(&text).map(Some).map_err(|error| wrong(error.message().to_owned()))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(wrong(error.to_string())),
+            Err(source) => Err(LocationError::Read { path: path.clone(), source }),
         }
     }
 }

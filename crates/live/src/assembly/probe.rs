@@ -9,7 +9,7 @@ use super::device_label;
 use super::location::{ArrayFile, NamedDevices};
 use super::names::ARRAY_FILE;
 use super::problem::{DeviceProblem, DeviceProblemKind};
-use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenError};
+use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenError, remedy_of_system};
 use crate::format::{Identity, Label, Superblock};
 
 /// A probed device.
@@ -162,8 +162,9 @@ impl ProbedDevice {
 /// Opens a device; a problem of this device alone is returned as such.
 ///
 /// # Errors
-/// If another process has it, or permission is denied: starting without the device would give up redundancy for
-/// nothing.
+/// If another process has it, or if the error says nothing about the device, such as that permission is denied, the file
+/// system is read-only or this process has no descriptor left: starting without the device would give up redundancy
+/// for nothing.
 pub(super) fn open_device(
     how: OpenDevice,
     path: &Path,
@@ -174,7 +175,7 @@ pub(super) fn open_device(
     };
     Ok(Err(match error {
         OpenError::InUse { .. } => return Err(error),
-        OpenError::System { ref source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+        OpenError::System { ref source, .. } if remedy_of_system(source).is_some() => {
             return Err(error);
         }
         OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {

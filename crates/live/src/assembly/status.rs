@@ -11,7 +11,7 @@ use super::location::ArrayLocation;
 use super::probe::{ProbeResult, probe_all};
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::Configuration;
-use crate::device::{BLOCK_BYTES, OpenDevice, OpenError};
+use crate::device::{BLOCK_BYTES, OpenDevice, OpenError, remedy_of_system};
 use crate::format::{Label, MemberState, Superblock};
 
 /// The state of an array, from its devices.
@@ -64,7 +64,7 @@ pub struct SpindleStatus {
 /// If there is no array, or its label cannot be understood.
 pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     let named = place.named()?;
-    let open = |path: &Path| Ok::<_, AssemblyError>(open_to_read(path));
+    let open = |path: &Path| open_to_read(path);
     let ProbeResult { probed, problems, devices: _ } = probe_all(&named, open, |file: &File| file)?;
     let diagnosis = Diagnosis::of(&probed, problems)
         .map_err(|problems| AssemblyError::NoArray { place: place.display(), problems })?;
@@ -104,7 +104,12 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     })
 }
 
-fn open_to_read(path: &Path) -> Result<File, DeviceProblemKind> {
+/// Opens a device to read it; a problem of this device alone is returned as such.
+///
+/// # Errors
+/// If this process has no descriptor left, or the machine no memory. A device without permission has a problem: the
+/// others can be looked at.
+fn open_to_read(path: &Path) -> Result<Result<File, DeviceProblemKind>, OpenError> {
     let open = || {
         let kind = std::fs::metadata(path)?.file_type();
         // Opening a pipe would wait for its writer.
@@ -117,11 +122,17 @@ fn open_to_read(path: &Path) -> Result<File, DeviceProblemKind> {
             _ => Ok(file),
         })
     };
-    open().unwrap_or_else(|error: std::io::Error| {
-        Err(match error.kind() {
+    open().or_else(|source: std::io::Error| {
+        Ok(Err(match source.kind() {
             std::io::ErrorKind::NotFound => DeviceProblemKind::Missing,
-            _ => DeviceProblemKind::Unreadable(format!("cannot open it: {error}")),
-        })
+            kind if kind != std::io::ErrorKind::PermissionDenied
+                && remedy_of_system(&source).is_some() =>
+            {
+                let path = path.to_owned();
+                return Err(OpenError::System { path, action: "open", source });
+            }
+            _ => DeviceProblemKind::Unreadable(format!("cannot open it: {source}")),
+        }))
     })
 }
 

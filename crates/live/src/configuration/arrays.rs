@@ -1,5 +1,6 @@
 //! Translates a configuration to the arrays of `strewn-array`.
 
+use strewn_alloc::Chunks;
 use strewn_array::ProcessorCosts;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhereConfig};
@@ -70,6 +71,7 @@ impl Configuration {
             tetrises_in_flight: layout.tetrises_in_flight,
             delayed_free_blocks: layout.delayed_free_blocks,
             cache_start: CacheStart::Empty,
+            chunks: Chunks::Aligned,
             processor: ProcessorCosts::default(),
         })
     }

@@ -249,6 +249,9 @@ mod parity_name {
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(match parity {
+            Parity::None => {
+                return Err(serde::ser::Error::custom("a live array has parity, not RAID-0"));
+            }
             Parity::Raid4 => LayoutName::Raid4.as_str(),
             Parity::RaidDp => LayoutName::RaidDp.as_str(),
         })

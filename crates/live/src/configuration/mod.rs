@@ -64,10 +64,14 @@ impl Configuration {
     }
 
     /// Returns the name of its layout.
+    ///
+    /// # Panics
+    /// If the layout is one without parity, which [`to_toml`](Self::to_toml) refuses.
     #[must_use]
     pub fn layout_name(&self) -> LayoutName {
         match &self.layout {
             ArrayLayout::WriteAnywhere(layout) => match layout.parity {
+                strewn_raid::Parity::None => panic!("a live array has parity"),
                 strewn_raid::Parity::Raid4 => LayoutName::Raid4,
                 strewn_raid::Parity::RaidDp => LayoutName::RaidDp,
             },

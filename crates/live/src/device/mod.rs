@@ -17,7 +17,10 @@ pub use measured::{DeviceMeasures, Measured};
 #[cfg(unix)]
 pub use probe::{Finding, probe};
 #[cfg(unix)]
-pub use real::{DeviceFile, IoBackend, OpenDevice, OpenError, RealDevices, Space, open_devices};
+pub use real::{
+    DeviceFile, IoBackend, OpenDevice, OpenError, RealDevices, Space, open_devices,
+    remedy_of_system,
+};
 pub use simulated::{SimulatedDevices, SimulatedDisk};
 pub use waker::Waker;
 

@@ -6,6 +6,9 @@ use strewn_raid::SpindleIndex;
 use super::{FLUSH_FOR_REDO, FLUSH_FOR_SUPERBLOCK, LiveArray, LiveArrayEngine, SUPERBLOCK};
 use crate::format::Superblock;
 
+/// How long records of the log may be durable before a superblock names them, in nanoseconds.
+const MARK_AFTER_NS: u64 = 1_000_000_000;
+
 /// A consistency point whose blocks are all written, on its way to a durable superblock.
 pub(super) struct PendingCommit {
     superblock: Superblock,
@@ -125,6 +128,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.assert_follows(&superblock);
         self.driver.checkpoint = superblock.checkpoint + 1;
         self.superblock = superblock;
+        self.mark_ns = None;
         if flushes_redo {
             self.driver.log.flush_finished();
         }
@@ -143,12 +147,20 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
     }
 
-    /// Begins a superblock that names the first record of the log's half, if one is durable and waits for that: if the
-    /// device lost the whole half, nothing else would tell that there were records.
+    /// Begins a superblock that names the last durable record of the log, in two cases. The first record of a half is
+    /// durable and waits for that: if the device lost the whole half, nothing else would tell that there were records.
+    /// Or records have been durable for a while that no superblock names: if the last ones were lost, or damaged, no
+    /// later record would tell.
     pub(super) fn mark_log(&mut self) -> bool {
         let durable = self.driver.log.durable().host;
+        if durable > self.superblock.log_durable && !self.replaying {
+            self.mark_ns.get_or_insert(self.driver.now_ns + MARK_AFTER_NS);
+        } else {
+            self.mark_ns = None;
+        }
         let waits = self.waiting_for_log.front().is_some_and(|(one, _)| *one <= durable);
-        if !waits || self.committing.is_some() || self.next_root.is_some() || self.replaying {
+        let is_due = waits || self.mark_ns.is_some_and(|at_ns| at_ns <= self.driver.now_ns);
+        if !is_due || self.committing.is_some() || self.next_root.is_some() || self.replaying {
             return false;
         }
         let mut mark = PendingCommit::new(self.superblock.next(), false);

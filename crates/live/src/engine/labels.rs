@@ -95,7 +95,7 @@ impl LabelWriter {
     pub(super) fn done(&mut self, done: IoCompletion) -> Option<SpindleIndex> {
         assert!(self.in_flight > 0, "a label write comes back once");
         self.in_flight -= 1;
-        let failed = matches!(done.result, Err(IoError::Gone(_) | IoError::NoSpace));
+        let failed = matches!(done.result, Err(IoError::Gone(_)));
         let is_spindle = usize::from(done.device.0) < self.label.members.len();
         (failed && is_spindle).then_some(SpindleIndex(done.device.0))
     }

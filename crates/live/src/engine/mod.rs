@@ -10,6 +10,8 @@
 //! - a consistency point is on the spindles before its superblock is, and the blocks that it frees are not
 //!   overwritten before that;
 //! - writes to stripes whose other blocks are in use reach all their spindles or none (a redo record);
+//! - a write for which a device has no space is tried again until there is: nothing else is affected, except that
+//!   requests that change the LUN are refused meanwhile;
 //! - the labels mark a lost spindle as failed before any superblock or any stripe in use is written without it, and
 //!   mark it as present again only once everything rebuilt on it is durable.
 //!
@@ -25,6 +27,7 @@ mod partial_writes;
 mod rebuilt_spindles;
 mod requests;
 mod snapshots;
+mod space;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -36,7 +39,7 @@ use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
-use crate::device::{Io, IoCompletion, IoId};
+use crate::device::{DeviceIndex, Io, IoCompletion, IoId};
 use crate::format::{Label, MemberState, Superblock};
 use crate::log::Log;
 use crate::store::{Store, StoreError, StoreEvent, Token};
@@ -50,6 +53,7 @@ use partial_writes::PartialWrites;
 use rebuilt_spindles::RebuiltSpindle;
 pub use requests::{Answer, HostRequest, RequestError, RequestId};
 use requests::{PendingRequest, Piece, piece_sectors};
+use space::SpaceWait;
 
 /// Store tokens from here on belong to the engine. Smaller ones are indices of commands.
 const FLUSH_FOR_REDO: Token = Token(1 << 40);
@@ -90,6 +94,11 @@ pub struct LiveArrayEngine<A> {
     waiting_for_log: VecDeque<(u64, u64)>,
     answers: Vec<(RequestId, Result<Answer, RequestError>)>,
     stopped: Option<String>,
+    space: SpaceWait,
+    /// When a superblock must name the last durable record of the log.
+    mark_ns: Option<u64>,
+    /// Requests that were answered for lack of space while pieces of them were in flight.
+    answered_early: usize,
     flushing_for_redo: bool,
     /// Whether the flush is done and its consequences wait for the labels.
     flushed_for_redo: bool,
@@ -132,6 +141,9 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             waiting_for_log: VecDeque::new(),
             answers: Vec::new(),
             stopped: None,
+            space: SpaceWait::default(),
+            mark_ns: None,
+            answered_early: 0,
             flushing_for_redo: false,
             flushed_for_redo: false,
         };
@@ -203,6 +215,20 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.stopped.as_deref()
     }
 
+    /// Returns the devices under which there is no space for a write. The write is sent again until there is; the array
+    /// reads on, and requests that change the LUN are answered with [`RequestError::NoSpace`]. What was acknowledged
+    /// is in the log or on the spindles, as ever.
+    #[must_use]
+    pub fn out_of_space(&self) -> Vec<DeviceIndex> {
+        self.space.devices()
+    }
+
+    /// Returns since when there has been no space for a write.
+    #[must_use]
+    pub fn out_of_space_since_ns(&self) -> Option<u64> {
+        self.space.is_short_since_ns()
+    }
+
     /// Returns the size of the LUN, in sectors of 512 bytes.
     #[must_use]
     pub fn lun_sectors(&self) -> u64 {
@@ -251,11 +277,27 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             self.answers.push((id, Ok(self.allocation(sectors))));
             return;
         }
+        // While an earlier change that was answered is still to come, a later one could be overtaken by it.
+        if request.changes_lun() && (self.space.is_short() || self.answered_early > 0) {
+            self.answers.push((id, Err(RequestError::NoSpace)));
+            return;
+        }
         let key = self.next_pending;
         self.next_pending += 1;
         self.pending.insert(key, PendingRequest::new(id, request, first..end, self.piece_sectors));
         self.issue_pieces(key);
         self.run_to_quiescence();
+    }
+
+    /// Issues no more pieces of a request, because nobody waits for it. Its answer is an error, unless all pieces were
+    /// issued.
+    pub fn give_up(&mut self, id: RequestId) {
+        let given_up = self.pending.iter_mut().find(|(_, pending)| pending.id == id);
+        let Some((&key, pending)) = given_up else { return };
+        if !pending.is_issued() {
+            pending.failed.get_or_insert(RequestError::GivenUp);
+            self.answer_if_done(key);
+        }
     }
 
     /// Appends the answers since the last call to `answers`.
@@ -266,15 +308,26 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// Returns when [`timer`](Self::timer) must be called next, in nanoseconds.
     #[must_use]
     pub fn timer_ns(&self) -> Option<u64> {
-        self.driver.timer_ns.filter(|_| self.stopped.is_none())
+        if self.stopped.is_some() {
+            return None;
+        }
+        // A mark that is due waits for a commit in progress, and needs no timer.
+        let mark_ns = self.mark_ns.filter(|at_ns| *at_ns > self.driver.now_ns);
+        [self.driver.timer_ns, self.space.timer_ns(), mark_ns].into_iter().flatten().min()
     }
 
     /// Tells the array the time.
     pub fn timer(&mut self, now_ns: u64) {
         self.driver.now_ns = now_ns;
-        if self.timer_ns().is_some_and(|at_ns| at_ns <= now_ns) {
+        if self.stopped.is_some() {
+            return;
+        }
+        self.space.timer(now_ns);
+        if self.driver.timer_ns.is_some_and(|at_ns| at_ns <= now_ns) {
             self.driver.timer_ns = None;
             self.array.timer_fired(now_ns, &mut self.driver);
+            self.run_to_quiescence();
+        } else if self.mark_ns.is_some_and(|at_ns| at_ns <= now_ns) {
             self.run_to_quiescence();
         }
     }
@@ -333,11 +386,15 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         from(LOG, std::mem::take(&mut theirs));
         self.labels.take_ios(&mut theirs);
         from(LABELS, theirs);
+        self.space.take_ios(ios);
     }
 
     /// Handles the completion of an I/O.
     pub fn done(&mut self, now_ns: u64, done: IoCompletion) {
         self.driver.now_ns = now_ns;
+        let Some(done) = self.space.done(now_ns, done) else {
+            return self.on_no_space();
+        };
         let who = done.id.0 & ((1 << OWNER_BITS) - 1);
         let done = IoCompletion { id: IoId(done.id.0 >> OWNER_BITS), ..done };
         match who {
@@ -357,6 +414,22 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             }
         }
         self.run_to_quiescence();
+    }
+
+    /// Answers all requests that change the LUN: a host must not wait for room. Pieces in flight go on as if they were
+    /// to be answered, so that each of them is atomic still.
+    fn on_no_space(&mut self) {
+        let mut early: Vec<(u64, RequestId)> = Vec::new();
+        for (&key, pending) in &mut self.pending {
+            if pending.changes_lun() && !pending.is_answered {
+                pending.failed.get_or_insert(RequestError::NoSpace);
+                pending.is_answered = true;
+                early.push((key, pending.id));
+            }
+        }
+        early.sort_unstable();
+        self.answered_early += early.len();
+        self.answers.extend(early.into_iter().map(|(_, id)| (id, Err(RequestError::NoSpace))));
     }
 
     fn allocation(&self, sectors: Range<u64>) -> Answer {
@@ -427,7 +500,10 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         if self.pending.get(&key).is_some_and(PendingRequest::is_done)
             && let Some(pending) = self.pending.remove(&key)
         {
-            self.answers.push((pending.id, pending.answer()));
+            match pending.is_answered {
+                true => self.answered_early -= 1,
+                false => self.answers.push((pending.id, pending.answer())),
+            }
         }
     }
 
@@ -606,6 +682,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 self.driver.store.drop_spindle(spindle);
                 self.on_spindle_lost(spindle);
             }
+            // Without space, a write waits for space.
             StoreError::NoSpace | StoreError::BadBlocks { .. } => {
                 self.stop(&format!("{spindle} does not take a write: {failure}"));
                 return;
@@ -640,7 +717,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.waiting_for_log.clear();
         let mut pending: Vec<(u64, PendingRequest)> = self.pending.drain().collect();
         pending.sort_by_key(|(key, _)| *key);
-        for (_, pending) in pending {
+        for (_, pending) in pending.into_iter().filter(|(_, pending)| !pending.is_answered) {
             self.answers.push((pending.id, Err(RequestError::Stopped(why.to_owned()))));
         }
     }

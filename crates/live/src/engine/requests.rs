@@ -36,6 +36,17 @@ pub enum HostRequest {
     Allocation(Range<u64>),
 }
 
+impl HostRequest {
+    /// Returns whether it changes the LUN.
+    #[must_use]
+    pub fn changes_lun(&self) -> bool {
+        match self {
+            Self::Write { .. } | Self::Unmap(_) | Self::Zero(_) => true,
+            Self::Read(_) | Self::Flush | Self::Allocation(_) => false,
+        }
+    }
+}
+
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
@@ -63,6 +74,13 @@ pub enum RequestError {
     /// Blocks that the request needs can be neither read nor recomputed.
     #[error("blocks can be neither read nor computed from the rest of their stripes")]
     BlocksGone,
+    /// There is no space under a device: a sparse file on a full file system. A request that was being carried out may
+    /// be done in part, piece by piece.
+    #[error("there is no space left under the devices; make room on their file systems")]
+    NoSpace,
+    /// The request was given up before it was done, because nobody waits for it.
+    #[error("the request was given up")]
+    GivenUp,
     /// The array has stopped, for this reason.
     #[error("the array has stopped: {0}")]
     Stopped(String),
@@ -110,6 +128,8 @@ pub(super) struct PendingRequest {
     piece_sectors: u64,
     pub(super) in_flight: usize,
     pub(super) failed: Option<RequestError>,
+    /// Whether it was answered while pieces are in flight.
+    pub(super) is_answered: bool,
     /// The data that a read has collected so far.
     pub(super) bytes: Vec<u8>,
 }
@@ -135,8 +155,14 @@ impl PendingRequest {
             piece_sectors,
             in_flight: 0,
             failed: None,
+            is_answered: false,
             bytes: Vec::new(),
         }
+    }
+
+    /// Returns whether it changes the LUN.
+    pub(super) fn changes_lun(&self) -> bool {
+        self.request.changes_lun()
     }
 
     /// Returns how many pieces may be in flight: enough to keep the spindles busy, few enough that a huge request
@@ -205,9 +231,14 @@ impl PendingRequest {
         }
     }
 
+    /// Returns whether every piece was issued.
+    pub(super) fn is_issued(&self) -> bool {
+        self.next >= self.end
+    }
+
     /// Returns whether nothing is left to do.
     pub(super) fn is_done(&self) -> bool {
-        self.in_flight == 0 && (self.next >= self.end || self.failed.is_some())
+        self.in_flight == 0 && (self.is_issued() || self.failed.is_some())
     }
 
     pub(super) fn answer(self) -> Result<Answer, RequestError> {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::budget::Budget;
+use super::budget::{Budget, Share};
 use super::connection::Connection;
 use super::export::Export;
 use super::limits::Limits;
@@ -19,6 +19,9 @@ use super::options::Offer;
 
 /// Delay before the next accept, after one that failed for lack of descriptors or memory.
 const ACCEPT_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// Delay before the next look for a place, while a client makes room or may soon have been idle for long enough.
+const LOOK_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
 /// State shared by the connections' threads.
 pub(super) struct Served {
@@ -33,6 +36,16 @@ pub(super) struct Served {
 }
 
 type Connections<'a> = MutexGuard<'a, BTreeMap<u64, Arc<Connection>>>;
+
+/// Whether there is a place for one more client.
+enum Place {
+    /// This one.
+    Free(Share),
+    /// Not yet: one is being disconnected, or may have been idle for long enough soon.
+    Soon,
+    /// None: all clients are busy.
+    None,
+}
 
 /// A connection's entry among those being served.
 struct ConnectionEntry {
@@ -55,30 +68,44 @@ pub(super) fn accept_until_told(
     served: &Arc<Served>,
 ) {
     let mut number = 0;
-    let mut pause = false;
+    let mut pause = None;
+    // Since when a client waits to be accepted.
+    let mut waits: Option<Instant> = None;
     loop {
         let mut events = [PollFd::new(told, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
-        // After a failed accept, wait briefly, and for the order to stop alone.
-        let awaited = if pause { &mut events[..1] } else { &mut events[..] };
-        let polled = poll(awaited, pause.then_some(&ACCEPT_AGAIN));
+        // During a pause, wait for the order to stop alone.
+        let awaited = if pause.is_some() { &mut events[..1] } else { &mut events[..] };
+        let polled = poll(awaited, pause);
         if polled.is_ok() && !events[0].revents().is_empty() {
             return;
         }
+        if pause.is_none() && (polled.is_err() || events[1].revents().is_empty()) {
+            continue;
+        }
+        let since = *waits.get_or_insert_with(Instant::now);
+        let share = match served.place(budget) {
+            Place::Free(share) => Some(share),
+            Place::Soon if since.elapsed() < served.limits.wait_for_place() => {
+                pause = Some(&LOOK_AGAIN);
+                continue;
+            }
+            Place::Soon | Place::None => None,
+        };
+        waits = None;
+        pause = None;
         match listener.accept() {
             Ok(stream) => {
-                pause = false;
                 number += 1;
                 // Without a slot or a thread, the client is disconnected at once.
-                if let Some(share) = budget.open() {
+                if let Some(share) = share {
                     serve(served, number, Arc::new(Connection::new(stream, share)));
                 }
             }
             Err(error)
-                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
-            {
-                pause = false
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => {
+                pause = (error.kind() != ErrorKind::ConnectionAborted).then_some(&ACCEPT_AGAIN);
             }
-            Err(error) => pause = error.kind() != ErrorKind::ConnectionAborted,
         }
     }
 }
@@ -109,6 +136,28 @@ impl Served {
             changed: Condvar::new(),
             threads: Mutex::default(),
         }
+    }
+
+    /// Looks for a place for one more client. If all are taken, disconnects the client that is of least use: one that
+    /// never asked for anything, or else the one that has been idle for longest.
+    fn place(&self, budget: &Arc<Budget>) -> Place {
+        if let Some(share) = budget.open() {
+            return Place::Free(share);
+        }
+        let connections = locked(&self.connections);
+        if connections.values().any(|connection| connection.makes_room()) {
+            return Place::Soon;
+        }
+        let unused = connections
+            .values()
+            .filter_map(|connection| connection.last_use().map(|last_use| (last_use, connection)));
+        let Some((last_use, least)) = unused.min_by_key(|(last_use, _)| *last_use) else {
+            return Place::None;
+        };
+        if last_use.at.elapsed() >= self.limits.idle_timeout {
+            least.make_room();
+        }
+        Place::Soon
     }
 
     /// Stops all connections and waits for them. After that nothing uses the export, except a thread that is inside

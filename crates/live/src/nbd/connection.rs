@@ -25,6 +25,17 @@ pub(super) struct Connection {
     share: Share,
     outbox: Arc<Outbox>,
     stopping: AtomicBool,
+    /// Whether it must make room for another.
+    makes_room: AtomicBool,
+}
+
+/// The use of a connection: the least of several is to go first if another client needs the place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LastUse {
+    /// Whether it ever had a request.
+    was_asked: bool,
+    /// When the last byte came or went; for one that never had a request, when the client connected.
+    pub(super) at: Instant,
 }
 
 /// Ends the outbox even if the export panics, so that the writer ends too.
@@ -38,7 +49,13 @@ impl Drop for Ended<'_> {
 
 impl Connection {
     pub(super) fn new(stream: Stream, share: Share) -> Self {
-        Self { stream, share, outbox: Arc::default(), stopping: AtomicBool::new(false) }
+        Self {
+            stream,
+            share,
+            outbox: Arc::default(),
+            stopping: AtomicBool::new(false),
+            makes_room: AtomicBool::new(false),
+        }
     }
 
     /// Stops reading requests. Those in flight are still answered.
@@ -46,6 +63,25 @@ impl Connection {
         self.stopping.store(true, Ordering::Release);
         self.share.close();
         self.stream.shutdown(Shutdown::Read);
+    }
+
+    /// Returns when the connection was of use, or `None` if the export has a request of it.
+    pub(super) fn last_use(&self) -> Option<LastUse> {
+        let was_asked = self.outbox.was_asked();
+        let at = if was_asked { self.stream.last_byte() } else { self.stream.connected() };
+        (!self.outbox.has_outstanding()).then_some(LastUse { was_asked, at })
+    }
+
+    /// Disconnects the client, because another needs the place.
+    pub(super) fn make_room(&self) {
+        self.makes_room.store(true, Ordering::Release);
+        self.share.close();
+        self.abandon();
+    }
+
+    /// Returns whether it is about to end to make room.
+    pub(super) fn makes_room(&self) -> bool {
+        self.makes_room.load(Ordering::Acquire)
     }
 
     /// Stops sending, too.

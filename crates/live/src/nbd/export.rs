@@ -1,6 +1,8 @@
 //! The exported LUN: its requests, its answers, and the path of an answer back to the client.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A LUN that a [`Server`](super::Server) offers. Requests and answers may come from any thread, in any order.
 pub trait Export: Send + Sync + 'static {
@@ -14,7 +16,8 @@ pub trait Export: Send + Sync + 'static {
     /// a multiple of 512 bytes. [`Limits::largest_request_bytes`](super::Limits::largest_request_bytes) bounds only
     /// reads and writes; other requests may cover up to 4 GiB less 512 bytes at once.
     ///
-    /// Every later request, from any connection, must see a write that was answered.
+    /// Every later request, from any connection, must see a write that was answered. A request whose
+    /// [`Requester`] is gone need not be carried out; dropping its reply suffices.
     fn submit(&self, request: Request, reply: Reply);
 
     /// Returns the name under which clients find it; the empty name finds it too. At most 4096 bytes without NUL.
@@ -150,22 +153,74 @@ pub enum ExportError {
     Shutdown,
 }
 
+/// The client that sent a request, by which an export can serve clients in turns, and drop what nobody waits for.
+#[derive(Debug, Clone)]
+pub struct Requester {
+    number: u64,
+    is_gone: Arc<AtomicBool>,
+}
+
+impl Requester {
+    /// Returns a client that differs from all others.
+    #[must_use]
+    pub fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self { number, is_gone: Arc::default() }
+    }
+
+    /// Returns its number, which no other client of this process has.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns whether it takes no more replies: the rest of its requests need not be carried out.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Acquire)
+    }
+
+    /// Notes that it takes no more replies.
+    pub(crate) fn leave(&self) {
+        self.is_gone.store(true, Ordering::Release);
+    }
+}
+
+impl Default for Requester {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 type ReplyFn = Box<dyn FnOnce(Result<Answer, ExportError>) + Send>;
 
 /// The destination of an answer. If dropped without an answer, it reports that the request failed, so that no client
 /// waits for ever.
-pub struct Reply(Option<ReplyFn>);
+pub struct Reply {
+    told: Option<ReplyFn>,
+    requester: Requester,
+}
 
 impl Reply {
-    /// Creates a reply that calls `told`, on whichever thread answers. Tests of an export, and other servers, use
-    /// this.
-    pub fn new(told: impl FnOnce(Result<Answer, ExportError>) + Send + 'static) -> Self {
-        Self(Some(Box::new(told)))
+    /// Creates a reply to a client that calls `told`, on whichever thread answers. Tests of an export, and other
+    /// servers, use this.
+    pub fn new(
+        requester: Requester,
+        told: impl FnOnce(Result<Answer, ExportError>) + Send + 'static,
+    ) -> Self {
+        Self { told: Some(Box::new(told)), requester }
+    }
+
+    /// Returns the client that waits for this reply.
+    #[must_use]
+    pub fn requester(&self) -> &Requester {
+        &self.requester
     }
 
     /// Reports the outcome of the request. Never waits for the client.
     pub fn send(mut self, outcome: Result<Answer, ExportError>) {
-        if let Some(told) = self.0.take() {
+        if let Some(told) = self.told.take() {
             told(outcome);
         }
     }
@@ -173,7 +228,7 @@ impl Reply {
 
 impl Drop for Reply {
     fn drop(&mut self) {
-        if let Some(told) = self.0.take() {
+        if let Some(told) = self.told.take() {
             told(Err(ExportError::Io("the request was given up without an answer".into())));
         }
     }
@@ -194,8 +249,10 @@ mod tests {
     fn a_reply_is_sent_once_whether_or_not_it_is_answered() {
         let (sender, receiver) = mpsc::channel();
         let again = sender.clone();
-        Reply::new(move |outcome| sender.send(outcome).unwrap()).send(Ok(Answer::Done));
-        drop(Reply::new(move |outcome| again.send(outcome).unwrap()));
+        let requester = Requester::new();
+        Reply::new(requester.clone(), move |outcome| sender.send(outcome).unwrap())
+            .send(Ok(Answer::Done));
+        drop(Reply::new(requester, move |outcome| again.send(outcome).unwrap()));
         assert_eq!(receiver.recv().unwrap(), Ok(Answer::Done));
         assert!(matches!(receiver.recv().unwrap(), Err(ExportError::Io(_))));
         assert!(receiver.recv().is_err());

@@ -17,7 +17,9 @@ const UNFRAGMENTED_BYTES: u32 = 64 << 10;
 /// Besides these bytes a connection has two threads and two buffers of 64 KiB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Most connections at a time, including those in their handshake. One more is closed as soon as it is accepted.
+    /// Most connections at a time, including those in their handshake. For one more, a client is disconnected that
+    /// has been [idle](Self::idle_timeout): one that never sent a request, or else the one that has been idle for
+    /// longest. If all are busy, the new one is closed.
     pub connections: usize,
     /// Most unanswered requests of one connection. At the limit the server stops reading from it.
     pub requests_per_connection: usize,
@@ -36,8 +38,11 @@ pub struct Limits {
     /// Longest handshake.
     pub handshake_timeout: Duration,
     /// Longest pause of a client within a message: while it sends a request, or takes a reply. Between requests it
-    /// may be idle indefinitely.
+    /// may be idle indefinitely, unless its place is needed.
     pub stalled_timeout: Duration,
+    /// How long a client must have been idle to lose its place to another: with no request in the export, and with
+    /// nothing sent or taken; or connected without any request.
+    pub idle_timeout: Duration,
     /// How long a stopping server waits for requests in flight before it closes their connections.
     pub stop_timeout: Duration,
 }
@@ -57,6 +62,7 @@ impl Default for Limits {
             options: 256,
             handshake_timeout: Duration::from_secs(10),
             stalled_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_millis(100),
             stop_timeout: Duration::from_secs(30),
         }
     }
@@ -92,6 +98,11 @@ impl Limits {
     #[must_use]
     pub fn reserved_bytes_per_connection(&self) -> u64 {
         self.bytes_in_flight / 2 / (self.connections.max(1) as u64)
+    }
+
+    /// Returns how long a client waits for a place: until others have been idle, and have left.
+    pub(super) fn wait_for_place(&self) -> Duration {
+        self.idle_timeout + Duration::from_secs(1)
     }
 
     /// Returns the bytes in flight that are shared.

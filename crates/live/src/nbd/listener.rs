@@ -110,13 +110,13 @@ impl Listener {
             Self::Unix { listener, .. } => {
                 let (stream, _) = listener.accept()?;
                 stream.set_nonblocking(false)?;
-                Ok(Stream::Unix(stream))
+                Ok(stream.into())
             }
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
                 stream.set_nonblocking(false)?;
                 stream.set_nodelay(true)?;
-                Ok(Stream::Tcp(stream))
+                Ok(stream.into())
             }
         }
     }
@@ -159,8 +159,14 @@ fn make_way(path: &Path) -> Result<(), ServerError> {
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
             fs::remove_file(path).map_err(failed)
         }
-        // If it answers, or may not be opened, it belongs to somebody.
-        _ => Err(ServerError::InUse(path.to_path_buf())),
+        // If it answers, has no time to, or may not be opened, it belongs to somebody.
+        Ok(_) => Err(ServerError::InUse(path.to_path_buf())),
+        Err(error)
+            if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::WouldBlock) =>
+        {
+            Err(ServerError::InUse(path.to_path_buf()))
+        }
+        Err(error) => Err(failed(error)),
     }
 }
 

@@ -62,7 +62,7 @@ mod stream;
 mod transmission;
 
 pub use budget::Usage;
-pub use export::{Answer, Export, ExportError, Extent, Features, Reply, Request};
+pub use export::{Answer, Export, ExportError, Extent, Features, Reply, Request, Requester};
 pub use limits::{Limits, LimitsError};
 pub use listener::Address;
 pub use server::{Server, ServerError, Stopper};

@@ -6,7 +6,7 @@ use std::net::Shutdown;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::budget::Charge;
-use super::export::{Answer, ExportError, Extent, Reply};
+use super::export::{Answer, ExportError, Extent, Reply, Requester};
 use super::locked;
 use super::protocol::{Errno, allocation_flag};
 use super::requests::{Refusal, ReplyKind};
@@ -18,6 +18,7 @@ use super::stream::Stream;
 pub(super) struct Outbox {
     queue: Mutex<Queue>,
     changed: Condvar,
+    requester: Requester,
 }
 
 #[derive(Debug, Default)]
@@ -25,10 +26,10 @@ struct Queue {
     ready: VecDeque<Ready>,
     /// Requests that the export has not answered yet.
     outstanding: usize,
+    /// Whether there ever was a request.
+    was_asked: bool,
     /// Whether no more requests come.
     ended: bool,
-    /// Whether outstanding replies are no longer wanted.
-    abandoned: bool,
 }
 
 /// A reply, with its request's charge until it is sent.
@@ -55,9 +56,12 @@ pub(super) enum Content {
 impl Outbox {
     /// Returns the [`Reply`] through which the export answers a request.
     pub(super) fn expect(self: &Arc<Self>, cookie: u64, kind: ReplyKind, charge: Charge) -> Reply {
-        locked(&self.queue).outstanding += 1;
+        let mut queue = locked(&self.queue);
+        queue.outstanding += 1;
+        queue.was_asked = true;
+        drop(queue);
         let outbox = Arc::clone(self);
-        Reply::new(move |outcome| {
+        Reply::new(self.requester.clone(), move |outcome| {
             let ready = Ready { cookie, content: content(kind, outcome), _charge: charge };
             outbox.put(ready, 1);
         })
@@ -72,7 +76,7 @@ impl Outbox {
     fn put(&self, ready: Ready, answered: usize) {
         let mut queue = locked(&self.queue);
         queue.outstanding -= answered;
-        if !queue.abandoned {
+        if !self.is_abandoned() {
             queue.ready.push_back(ready);
         }
         drop(queue);
@@ -85,12 +89,25 @@ impl Outbox {
         self.changed.notify_one();
     }
 
-    /// Drops all replies that are not sent yet.
+    /// Returns whether the client takes no more replies.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.requester.is_gone()
+    }
+
+    /// Returns whether the export has a request of the client.
+    pub(super) fn has_outstanding(&self) -> bool {
+        locked(&self.queue).outstanding > 0
+    }
+
+    /// Returns whether the client ever asked for something that could be done.
+    pub(super) fn was_asked(&self) -> bool {
+        locked(&self.queue).was_asked
+    }
+
+    /// Drops all replies that are not sent yet, and lets the export drop the requests.
     pub(super) fn abandon(&self) {
-        let mut queue = locked(&self.queue);
-        queue.abandoned = true;
-        let dropped = mem::take(&mut queue.ready);
-        drop(queue);
+        self.requester.leave();
+        let dropped = mem::take(&mut locked(&self.queue).ready);
         // Drop their charges without the queue's lock.
         drop(dropped);
         self.changed.notify_one();
@@ -104,7 +121,7 @@ impl Outbox {
                 mem::swap(&mut queue.ready, into);
                 return true;
             }
-            if queue.abandoned || (queue.ended && queue.outstanding == 0) {
+            if self.is_abandoned() || (queue.ended && queue.outstanding == 0) {
                 return false;
             }
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -112,25 +129,22 @@ impl Outbox {
     }
 
     /// Sends replies until the last one. If the client is gone, or does not take them, shuts its socket down and
-    /// drops the rest as they come. Returns whether all were sent.
+    /// abandons the rest. Returns whether all were sent.
     pub(super) fn send_all(&self, stream: &Stream, structured: bool) -> bool {
         let mut sender = Sender::new(stream, structured);
-        let mut whole = true;
         let mut batch = VecDeque::new();
         while self.take(&mut batch) {
-            while let Some(ready) = batch.pop_front() {
-                whole = whole && sender.send(ready.cookie, &ready.content).is_ok();
-                if !whole {
-                    stream.shutdown(Shutdown::Both);
-                    batch.clear();
-                }
+            let mut sent = Ok(());
+            while let Some(ready) = batch.pop_front().filter(|_| sent.is_ok()) {
+                sent = sender.send(ready.cookie, &ready.content);
             }
-            if whole && sender.flush().is_err() {
-                whole = false;
+            if sent.and_then(|()| sender.flush()).is_err() {
                 stream.shutdown(Shutdown::Both);
+                batch.clear();
+                self.abandon();
             }
         }
-        whole
+        !self.is_abandoned()
     }
 }
 

@@ -3,59 +3,103 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Size of one read, so that small requests are read together.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// A client's socket.
+/// A client's socket, and when bytes last passed through it.
 #[derive(Debug)]
-pub(super) enum Stream {
+pub(super) struct Stream {
+    socket: Socket,
+    connected: Instant,
+    /// Nanoseconds from the connection to the last byte that came or went.
+    last_byte_ns: AtomicU64,
+}
+
+#[derive(Debug)]
+enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
+impl From<UnixStream> for Stream {
+    fn from(stream: UnixStream) -> Self {
+        Self::new(Socket::Unix(stream))
+    }
+}
+
+impl From<TcpStream> for Stream {
+    fn from(stream: TcpStream) -> Self {
+        Self::new(Socket::Tcp(stream))
+    }
+}
+
 impl Stream {
+    fn new(socket: Socket) -> Self {
+        Self { socket, connected: Instant::now(), last_byte_ns: AtomicU64::new(0) }
+    }
+
+    /// Returns when the client connected.
+    pub(super) fn connected(&self) -> Instant {
+        self.connected
+    }
+
+    /// Returns when the last byte came or went, or when the client connected.
+    pub(super) fn last_byte(&self) -> Instant {
+        self.connected + Duration::from_nanos(self.last_byte_ns.load(Ordering::Relaxed))
+    }
+
+    /// Notes that bytes came or went, if they did.
+    fn passed(&self, bytes: io::Result<usize>) -> io::Result<usize> {
+        if bytes.as_ref().is_ok_and(|bytes| *bytes > 0) {
+            let since = u64::try_from(self.connected.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.last_byte_ns.store(since, Ordering::Relaxed);
+        }
+        bytes
+    }
+
     pub(super) fn shutdown(&self, how: Shutdown) {
         // A socket that is no longer connected needs no shutdown.
-        let _ = match self {
-            Self::Unix(stream) => stream.shutdown(how),
-            Self::Tcp(stream) => stream.shutdown(how),
+        let _ = match &self.socket {
+            Socket::Unix(stream) => stream.shutdown(how),
+            Socket::Tcp(stream) => stream.shutdown(how),
         };
     }
 
     /// Sets how long one read may wait for the next bytes.
     pub(super) fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
-            Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
+        match &self.socket {
+            Socket::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+            Socket::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
         }
     }
 
     /// Sets how long one write may wait for the client to take data.
     pub(super) fn set_write_timeout(&self, timeout: Duration) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_write_timeout(Some(timeout)),
-            Self::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
+        match &self.socket {
+            Socket::Unix(stream) => stream.set_write_timeout(Some(timeout)),
+            Socket::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
         }
     }
 }
 
 impl Read for &Stream {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::Unix(stream) => (&*stream).read(into),
-            Stream::Tcp(stream) => (&*stream).read(into),
-        }
+        self.passed(match &self.socket {
+            Socket::Unix(stream) => (&*stream).read(into),
+            Socket::Tcp(stream) => (&*stream).read(into),
+        })
     }
 }
 
 impl Write for &Stream {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
-        match self {
-            Stream::Unix(stream) => (&*stream).write(from),
-            Stream::Tcp(stream) => (&*stream).write(from),
-        }
+        self.passed(match &self.socket {
+            Socket::Unix(stream) => (&*stream).write(from),
+            Socket::Tcp(stream) => (&*stream).write(from),
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {

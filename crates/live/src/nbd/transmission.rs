@@ -25,13 +25,17 @@ pub(super) struct Transmission<'a> {
 }
 
 impl Transmission<'_> {
-    /// Reads requests and submits them, until the client disconnects or closes, or the server stops.
+    /// Reads requests and submits them, until the client disconnects, closes or takes no more replies, or the server
+    /// stops. A client that is gone may have left thousands of requests in the socket: nobody waits for them.
     ///
     /// # Errors
     ///
     /// If the client breaks the protocol, or closes or stalls within a request.
     pub(super) fn run(&self, incoming: &mut Incoming) -> io::Result<()> {
-        while incoming.begins()? && !self.stopping.load(Ordering::Acquire) {
+        while incoming.begins()?
+            && !self.stopping.load(Ordering::Acquire)
+            && !self.outbox.is_abandoned()
+        {
             let header = RequestHeader::read(&incoming.array()?).ok_or_else(|| {
                 io::Error::new(io::ErrorKind::InvalidData, "this is not a request")
             })?;

@@ -19,6 +19,8 @@ const MOST_IDLE_WAITS: u32 = 5_000;
 pub(super) enum Event {
     Lose(DeviceIndex),
     Full(DeviceIndex),
+    /// There is room again.
+    Room(DeviceIndex),
     Slow(DeviceIndex, u32),
 }
 
@@ -96,6 +98,7 @@ impl Harness {
                     self.devices.lose_device(device, "lost");
                 }
                 Event::Full(device) => self.devices.set_full(device, true),
+                Event::Room(device) => self.devices.set_full(device, false),
                 Event::Slow(device, factor) => self.devices.set_slow(device, factor),
             }
         }
@@ -141,7 +144,11 @@ impl Devices for &mut Harness {
         if !self.is_off && self.steps >= self.cut_at {
             self.cut();
         }
+        let until_ns =
+            timeout.map(|timeout| self.devices.now_ns().saturating_add(timeout.as_nanos() as u64));
         if self.is_off {
+            // What waits for a time sees it come.
+            self.devices.advance_to(until_ns.unwrap_or(0));
             done.append(&mut self.gone);
             self.idle_waits += 1;
             assert!(
@@ -151,8 +158,6 @@ impl Devices for &mut Harness {
             return;
         }
         self.happen();
-        let until_ns =
-            timeout.map(|timeout| self.devices.now_ns().saturating_add(timeout.as_nanos() as u64));
         match self.devices.next_ns() {
             Some(next_ns) if until_ns.is_none_or(|until_ns| next_ns <= until_ns) => {
                 self.idle_waits = 0;

@@ -32,6 +32,10 @@ pub(super) struct Host {
     /// Whether unmapped blocks read as zeros; otherwise they keep their contents, and zeros are written.
     pub(super) supports_unmap: bool,
     most_sectors: u64,
+    /// Whether devices may lack space.
+    pub(super) may_lack_space: bool,
+    /// Requests that were answered for lack of space.
+    pub(super) refused_for_space: u64,
 }
 
 impl Host {
@@ -44,6 +48,8 @@ impl Host {
             piece_sectors: BLOCK_SECTORS,
             supports_unmap: true,
             most_sectors,
+            may_lack_space: false,
+            refused_for_space: 0,
         }
     }
 
@@ -170,6 +176,10 @@ impl Host {
                 shadow.unknown.extend(pieces);
             }
             (_, Err(RequestError::Stopped(_))) => {}
+            (Outstanding::Write(pieces), Err(RequestError::NoSpace)) if self.may_lack_space => {
+                self.refused_for_space += 1;
+                shadow.unknown.extend(pieces);
+            }
             (_, Err(error)) => return Err(format!("request {} was refused: {error}", id.0)),
             (Outstanding::Write(pieces), Ok(Answer::Done)) => {
                 pieces.iter().for_each(|piece| shadow.acknowledge(piece));

@@ -27,7 +27,7 @@ pub(super) enum End {
     Crash,
     /// The power failed before the array had started.
     CrashAtStart,
-    /// The array stopped for lack of space.
+    /// The array could not start, rebuild or be shut down for lack of space.
     Stopped,
     /// It was shut down.
     ShutDown,
@@ -61,7 +61,8 @@ impl<'a> Incarnation<'a> {
     pub(super) fn new(schedule: &'a mut Schedule, is_last: bool) -> Self {
         let mut rng = stream(schedule.rng.bits(), 2);
         let plan = &schedule.plan;
-        let host = Host::new(&mut rng, plan.lun_sectors(), plan.most_sectors);
+        let mut host = Host::new(&mut rng, plan.lun_sectors(), plan.most_sectors);
+        host.may_lack_space = plan.full;
         Self { schedule, rng, host, scan: None, is_last }
     }
 
@@ -109,6 +110,7 @@ impl<'a> Incarnation<'a> {
             Err(Stop::Wrong(what)) => return Err(what),
         };
         self.host.abandon(&mut self.schedule.shadow);
+        self.schedule.summary.refused_for_space += self.host.refused_for_space;
         if end == End::Stopped {
             match self.rng.one_in(2) {
                 true => harness.cut(),
@@ -299,12 +301,16 @@ impl<'a> Incarnation<'a> {
     /// Waits until every lost spindle is replaced and rebuilt.
     fn rebuild<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         let mut turns = 0u64;
+        let begin_ns = array.now_ns();
         loop {
             self.replace(array);
             let members = &array.engine().label().members;
             if members.iter().all(|member| member.state == MemberState::Present) {
                 self.schedule.summary.rebuilds += u64::from(turns > 0);
                 return Ok(());
+            }
+            if let Some(why) = array.obstacle(begin_ns) {
+                return Err(self.stopped(array, &why));
             }
             turns += 1;
             if turns > 1_000_000 {

@@ -49,7 +49,7 @@ pub enum ScheduleKind {
     MisdirectedWrites,
     /// Writes that are reported as done and never happen.
     LostWrites,
-    /// A device without space.
+    /// Devices without space, for a while or until the end of an incarnation; and power losses.
     NoRoom,
     /// All of these.
     Everything,
@@ -127,8 +127,10 @@ pub struct Summary {
     pub rebuilds: u64,
     /// Silent faults and read errors.
     pub silent_faults: u64,
-    /// Times that the array stopped for lack of space.
+    /// Times that an array could not start, rebuild or be shut down for lack of space.
     pub stops: u64,
+    /// Requests that were answered for lack of space.
+    pub refused_for_space: u64,
     /// I/Os of devices.
     pub ios: u64,
     /// Consistency points.
@@ -153,6 +155,7 @@ impl std::ops::AddAssign for Summary {
         self.rebuilds += other.rebuilds;
         self.silent_faults += other.silent_faults;
         self.stops += other.stops;
+        self.refused_for_space += other.refused_for_space;
         self.ios += other.ios;
         self.checkpoints += other.checkpoints;
         self.snapshots += other.snapshots;

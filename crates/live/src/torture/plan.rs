@@ -1,6 +1,6 @@
 //! The random plan of a schedule: the array, and its faults.
 
-use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::in_place::{InPlaceConfig, LunLayout, Raid5Layout};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{ProcessorCosts, Root};
@@ -316,6 +316,7 @@ fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
         tetrises_in_flight,
         delayed_free_blocks,
         cache_start: CacheStart::Empty,
+        chunks: Chunks::Aligned,
         processor: ProcessorCosts::default(),
     };
     // Start from the fewest areas that suffice, and add a few.

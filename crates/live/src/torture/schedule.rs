@@ -121,8 +121,7 @@ impl Schedule {
         for device in &self.absent {
             devices.lose_device(*device, "absent");
         }
-        let crashes =
-            !matches!(self.plan.kind, ScheduleKind::Losses | ScheduleKind::NoRoom) && !is_last;
+        let crashes = self.plan.kind != ScheduleKind::Losses && !is_last;
         let cut_at = match rng.within(0..8) {
             _ if !crashes => u64::MAX,
             0 => rng.within(0..150),
@@ -154,8 +153,28 @@ impl Schedule {
                 events.push((at, Event::Lose(DeviceIndex(spindle))));
             }
             if self.plan.full {
-                let device = DeviceIndex(rng.within(0..spindles) as u16);
-                events.push((rng.spread(10..1_500), Event::Full(device)));
+                // The log, one spindle, or all devices, which may be files of one file system.
+                let devices = match rng.within(0..4) {
+                    0 => spindles..spindles + 1,
+                    1 => {
+                        let spindle = rng.within(0..spindles);
+                        spindle..spindle + 1
+                    }
+                    _ => 0..spindles + 1,
+                };
+                let mut at = 0;
+                for _ in 0..1 + rng.within(0..3) {
+                    let full_at = at + rng.spread(10..1_500);
+                    let room_at = full_at + rng.spread(1..400);
+                    at = room_at;
+                    let has_room_again = !rng.one_in(4);
+                    for device in devices.clone().map(|device| DeviceIndex(device as u16)) {
+                        events.push((full_at, Event::Full(device)));
+                        if has_room_again {
+                            events.push((room_at, Event::Room(device)));
+                        }
+                    }
+                }
             }
             if rng.one_in(4) {
                 let device = DeviceIndex(rng.within(0..spindles + 1) as u16);

@@ -22,7 +22,7 @@ pub(super) struct WrittenRange {
 pub(super) struct Shadow {
     /// The last acknowledged version of each sector.
     pub(super) acknowledged: Vec<Version>,
-    /// Writes that were never answered: each is there or not.
+    /// Writes that were never answered, or with an error: each is there or not.
     pub(super) unknown: Vec<WrittenRange>,
     versions: Version,
     /// The LUN at the time of each snapshot, by name.
@@ -50,6 +50,19 @@ impl Shadow {
     pub(super) fn acknowledge(&mut self, written: &WrittenRange) {
         let Range { start, end } = written.sectors;
         self.acknowledged[start as usize..end as usize].fill(written.version);
+        // Of an earlier write with an error, nothing is there any more.
+        for WrittenRange { sectors, version } in std::mem::take(&mut self.unknown) {
+            let before = sectors.start..sectors.end.min(start);
+            let behind = sectors.start.max(end)..sectors.end;
+            let left = [before, behind].into_iter().filter(|sectors| !sectors.is_empty());
+            self.unknown.extend(left.map(|sectors| WrittenRange { sectors, version }));
+        }
+    }
+
+    /// Returns whether a sector may hold this version.
+    pub(super) fn may_hold(&self, sector: u64, version: Version) -> bool {
+        let is_there = |one: &WrittenRange| one.version == version && one.sectors.contains(&sector);
+        self.acknowledged[sector as usize] == version || self.unknown.iter().any(is_there)
     }
 
     /// Compares the whole LUN, as read after a restart, with what it must be. Unknown sectors are known from then on.

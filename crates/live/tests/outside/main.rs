@@ -25,6 +25,8 @@ mod permissions;
 #[cfg(unix)]
 mod probe;
 #[cfg(unix)]
+mod space;
+#[cfg(unix)]
 #[allow(dead_code)]
 #[path = "../live/device/support.rs"]
 mod support;
@@ -49,6 +51,7 @@ strewn_testing::main![
     probe::ntfs_is_known,
     probe::an_mbr_is_known,
     probe::a_gpt_is_known,
+    space::a_served_array_is_read_without_space_and_written_when_there_is_some,
 ];
 
 #[cfg(not(unix))]

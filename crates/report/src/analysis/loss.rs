@@ -3,7 +3,7 @@
 //! On average, 1 / IOPS seconds pass between two answered operations. The limit of the array spends that time, and the
 //! account says on what: a processor on operations and spindle commands, each at a cost that the scenario gives;
 //! spindles on commands, each at the measured mean service time. The rest is idle time. Between the first segment and
-//! the last, the differences of these parts add up to the difference of the whole, because they are parts of it.
+//! the last that are alike, the differences of these parts add up to the difference of the whole, because they are parts of it.
 //!
 //! A difference of time is converted to one of IOPS by the same factor for every part, the product of both IOPS:
 //! `1/a - 1/b = (b - a) / (a b)`. No part therefore depends on the order of the calculation, with one exception. If
@@ -13,6 +13,7 @@
 //! The account cannot say what would have happened had one thing stayed the same: with fewer commands the queue would
 //! have been shorter, and so on. `docs/report.md` has the formulas.
 
+use crate::analysis::like::like_segments;
 use crate::data::loss::{Cause, Limit, Loss, LossPart};
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::results::{ArrayResults, Results};
@@ -27,12 +28,12 @@ pub fn losses(results: &Results) -> Vec<Loss> {
     results.arrays.iter().filter_map(|array| loss(results, array)).collect()
 }
 
-/// Returns the account of an array. None if there are fewer than two segments, or if the results lack what an account
-/// needs: commands by kind, and a limit whose use of time is known. It is not known for a real controller, nor for the
-/// device of a real log.
+/// Returns the account of an array, between the two [`like_segments`]. None if no two segments are alike, or if the
+/// results lack what an account needs: commands by kind, and a limit whose use of time is known. It is not known for a
+/// real controller, nor for the device of a real log.
 #[must_use]
 pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
-    let (first, last) = (array.segments.first()?, array.segments.last()?);
+    let (first, last) = like_segments(results.workload.as_ref(), array)?;
     if first.index == last.index || first.iops <= 0.0 || last.iops <= 0.0 {
         return None;
     }

@@ -1,6 +1,7 @@
 //! What is computed from the data: errors against published figures, causes of a loss, cost, differences between runs.
 
 pub(crate) mod comparison;
+pub(crate) mod like;
 pub(crate) mod loss;
 pub(crate) mod overhead;
 pub(crate) mod runs;

@@ -1,10 +1,11 @@
 //! Compares runs side by side: what differs between them, segment by segment, for the arrays that they share. Arrays
 //! are matched by name. If every run has a single array, those are compared whatever their names.
 
+use crate::analysis::like::{have_same_mix, is_measure_of_array};
 use crate::data::comparison::Metric;
-use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
+use crate::data::number::{SIGNIFICANT_DIGITS, fixed, rounded};
 use crate::data::quantity;
-use crate::data::results::{ArrayResults, LayoutKind, Results};
+use crate::data::results::{ArrayResults, LayoutKind, Results, Setting};
 use crate::data::runs::{
     COMPARISON_SCHEMA, ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison,
     SegmentOfRuns,
@@ -31,7 +32,7 @@ pub fn compare_runs(runs: &[(String, &Results)]) -> Result<RunsComparison, Compa
         _ => None,
     });
     if let Some(arrays) = alone.collect::<Option<Vec<InRun<'_>>>>().filter(|all| all.len() > 1) {
-        let array = compared_array((0..runs.len()).collect(), &arrays);
+        let array = compared_array(runs, (0..runs.len()).collect(), &arrays);
         return Ok(comparison(runs, vec![array], Vec::new()));
     }
     let mut names: Vec<&str> = Vec::new();
@@ -62,7 +63,7 @@ pub fn compare_runs(runs: &[(String, &Results)]) -> Result<RunsComparison, Compa
             Some((results, results.array(name)?))
         };
         let arrays: Vec<InRun<'_>> = having.iter().filter_map(of_run).collect();
-        compared_array(having, &arrays)
+        compared_array(runs, having, &arrays)
     };
     let left_out = alone
         .into_iter()
@@ -90,6 +91,7 @@ fn comparison(
                 partial: results.partial,
             })
             .collect(),
+        settings: differing_settings(runs),
         arrays,
         left_out,
     }
@@ -99,7 +101,11 @@ fn comparison(
 type InRun<'a> = (&'a Results, &'a ArrayResults);
 
 /// Compares arrays as one.
-fn compared_array(having: Vec<usize>, in_runs: &[InRun<'_>]) -> ComparedArray {
+fn compared_array(
+    runs: &[(String, &Results)],
+    having: Vec<usize>,
+    in_runs: &[InRun<'_>],
+) -> ComparedArray {
     let arrays: Vec<&ArrayResults> = in_runs.iter().map(|(_, array)| *array).collect();
     let mut names: Vec<String> = arrays.iter().map(|array| array.name.clone()).collect();
     if names.windows(2).all(|pair| pair[0] == pair[1]) {
@@ -121,13 +127,16 @@ fn compared_array(having: Vec<usize>, in_runs: &[InRun<'_>]) -> ComparedArray {
         });
         SegmentOfRuns { index, figures: figures.collect() }
     };
-    ComparedArray {
+    let compared = ComparedArray {
         name,
         names,
         parameters: differing_parameters(in_runs),
         segments: indices.into_iter().map(segment).collect(),
+        verdicts: Vec::new(),
         runs: having,
-    }
+    };
+    let verdicts = verdicts(runs, &differing_settings(runs), &compared, in_runs);
+    ComparedArray { verdicts, ..compared }
 }
 
 fn figures(segment: &Segment, first: Option<&Segment>) -> RunFigures {
@@ -135,54 +144,216 @@ fn figures(segment: &Segment, first: Option<&Segment>) -> RunFigures {
         let (here, there) = (metric.of(segment), metric.of(first?));
         (there > 0.0).then(|| rounded(100.0 * (here - there) / there, 4))
     };
+    let commands = &segment.spindle_commands;
+    let of_parity = (commands.parity_update_reads + commands.parity_writes) as f64;
     RunFigures {
         iops: segment.iops,
         iops_difference_percent: difference(Metric::Iops),
         response_ms: segment.response_ms.mean,
         response_difference_percent: difference(Metric::ResponseMs),
+        p95_ms: segment.response_ms.p95,
+        p99_ms: segment.response_ms.p99,
         commands_per_host_op: rounded(segment.commands_per_host_op(), SIGNIFICANT_DIGITS),
         layout_score: segment.layout.score,
+        parity_commands_per_host_op: rounded(
+            of_parity / segment.ops.max(1) as f64,
+            SIGNIFICANT_DIGITS,
+        ),
+        full_stripe_percent: segment.consistency_points.map(|points| points.full_stripe_percent),
+        utilization: segment.utilization,
     }
+}
+
+/// The settings that tell runs apart and change no figure.
+const NAMES: [&str; 3] = ["name", "title", "published"];
+/// The beginning of the names of prices, which change no figure that is compared.
+const PRICES: &str = "overhead.";
+/// The beginning of the names of an array's settings, before its name.
+const OF_ARRAYS: &str = "array.";
+
+/// Returns a row of values, one for each run, if they are not all the same. Sizes and times are in one unit.
+fn row(name: &str, values: Vec<Option<String>>) -> Option<DifferingParameter> {
+    let differs = values.windows(2).any(|pair| pair[0] != pair[1]);
+    let quantities: Vec<(f64, &str)> =
+        values.iter().flatten().filter_map(|text| quantity::read(text)).collect();
+    let as_many = quantities.len() == values.iter().flatten().count();
+    let in_one_unit = as_many.then(|| quantity::in_one_unit(&quantities)).flatten();
+    let values = match in_one_unit.map(Vec::into_iter) {
+        Some(mut texts) => {
+            values.iter().map(|value| value.as_ref().and_then(|_| texts.next())).collect()
+        }
+        None => values,
+    };
+    differs.then(|| DifferingParameter { name: name.to_owned(), values })
+}
+
+/// Returns the names in several lists, each once, in order.
+fn all_names<'a>(lists: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in lists {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Returns the settings of whole runs that differ. Runs that do not say what they were set to are not compared.
+fn differing_settings(runs: &[(String, &Results)]) -> Vec<DifferingParameter> {
+    let scale = |(_, results): &(String, &Results)| match &results.scaled {
+        Some(scaled) => Some(format!("1/{}", scaled.by)),
+        None => Some("full".to_owned()),
+    };
+    let mut rows: Vec<DifferingParameter> =
+        row("scale", runs.iter().map(scale).collect()).into_iter().collect();
+    if runs.iter().any(|(_, results)| results.settings.is_empty()) {
+        return rows;
+    }
+    let names = all_names(runs.iter().flat_map(|(_, results)| {
+        results.settings.keys().map(String::as_str).filter(|name| !name.starts_with(OF_ARRAYS))
+    }));
+    let values = |name: &str| -> Vec<Option<String>> {
+        runs.iter().map(|(_, results)| Some(results.settings.get(name)?.to_string())).collect()
+    };
+    rows.extend(names.into_iter().filter_map(|name| row(name, values(name))));
+    rows
 }
 
 fn differing_parameters(in_runs: &[InRun<'_>]) -> Vec<DifferingParameter> {
     let arrays: Vec<&ArrayResults> = in_runs.iter().map(|(_, array)| *array).collect();
+    let values = |value: &dyn Fn(&InRun<'_>) -> Option<String>| in_runs.iter().map(value).collect();
     let layout = |kind: LayoutKind| Some(kind.as_str().to_owned());
-    let mut all = vec![
-        ("layout".to_owned(), arrays.iter().map(|array| layout(array.layout)).collect()),
-        (
-            "outstanding".to_owned(),
-            arrays.iter().map(|array| Some(array.outstanding.to_string())).collect(),
+    let mut rows = vec![
+        row("layout", values(&|(_, array)| layout(array.layout))),
+        row("outstanding", values(&|(_, array)| Some(array.outstanding.to_string()))),
+        row(
+            "spindles, data + parity",
+            values(&|(_, array)| {
+                Some(format!("{} + {}", array.spindles.data, array.spindles.parity))
+            }),
         ),
-        (
-            "spindles, data + parity".to_owned(),
-            arrays
-                .iter()
-                .map(|array| Some(format!("{} + {}", array.spindles.data, array.spindles.parity)))
-                .collect::<Vec<Option<String>>>(),
-        ),
-        ("workload".to_owned(), in_runs.iter().map(|(results, _)| results.load_words()).collect()),
-        (
-            "LUN".to_owned(),
-            arrays.iter().map(|array| Some(quantity::about(array.lun_bytes? as f64))).collect(),
-        ),
+        row("workload", values(&|(results, _)| results.load_words())),
     ];
-    let mut names: Vec<&str> = Vec::new();
-    for parameter in arrays.iter().flat_map(|array| &array.parameters) {
-        if !names.contains(&parameter.name.as_str()) {
-            names.push(&parameter.name);
+    if in_runs.iter().all(|(results, _)| !results.settings.is_empty()) {
+        let own: Vec<Vec<(&str, &Setting)>> = in_runs.iter().map(own_settings).collect();
+        let names = all_names(own.iter().flatten().map(|(name, _)| *name));
+        for name in names.into_iter().filter(|name| *name != "outstanding") {
+            let value = |own: &Vec<(&str, &Setting)>| {
+                Some(own.iter().find(|(known, _)| *known == name)?.1.to_string())
+            };
+            rows.push(row(name, own.iter().map(value).collect()));
+        }
+    } else {
+        let lun = |array: &ArrayResults| Some(quantity::about(array.lun_bytes? as f64));
+        rows.push(row("LUN", values(&|(_, array)| lun(array))));
+        let parameters = arrays.iter().flat_map(|array| &array.parameters);
+        for name in all_names(parameters.map(|parameter| parameter.name.as_str())) {
+            let value = |array: &ArrayResults| {
+                let found = array.parameters.iter().find(|parameter| parameter.name == name)?;
+                Some(quantity::text(found.value, &found.unit))
+            };
+            rows.push(row(name, values(&|(_, array)| value(array))));
         }
     }
-    for name in names {
-        let value = |array: &&ArrayResults| {
-            let found = array.parameters.iter().find(|parameter| parameter.name == name)?;
-            Some(quantity::text(found.value, &found.unit))
-        };
-        all.push((name.to_owned(), arrays.iter().map(value).collect()));
-    }
-    let differs = |values: &Vec<Option<String>>| values.windows(2).any(|pair| pair[0] != pair[1]);
-    all.into_iter()
-        .filter(|(_, values)| differs(values))
-        .map(|(name, values)| DifferingParameter { name, values })
+    rows.into_iter().flatten().collect()
+}
+
+/// Returns the settings of an array, by their names below it.
+fn own_settings<'a>((results, array): &InRun<'a>) -> Vec<(&'a str, &'a Setting)> {
+    let below =
+        |name: &'a str| name.strip_prefix(OF_ARRAYS)?.strip_prefix(&array.name)?.strip_prefix('.');
+    let settings = results.settings.iter();
+    settings.filter_map(|(name, setting)| Some((below(name)?, setting))).collect()
+}
+
+/// A difference smaller than this is none: other seeds differ as much.
+const SAME_PERCENT: f64 = 1.0;
+
+/// Returns which of an array's runs is faster than the first, by how much, and what was set differently.
+fn verdicts(
+    runs: &[(String, &Results)],
+    settings: &[DifferingParameter],
+    array: &ComparedArray,
+    in_runs: &[InRun<'_>],
+) -> Vec<String> {
+    let Some((baseline, others)) = in_runs.split_first() else { return Vec::new() };
+    let others = others.iter().enumerate();
+    others
+        .map(|(number, other)| {
+            let position = number + 1;
+            let [first_name, name] =
+                [array.runs[0], array.runs[position]].map(|run| runs[run].0.as_str());
+            let of_run = |row: &DifferingParameter, run: usize, first: usize| {
+                row.values.get(run) != row.values.get(first)
+            };
+            let run_wide = settings
+                .iter()
+                .filter(|row| of_run(row, array.runs[position], array.runs[0]))
+                .map(|row| row.name.as_str())
+                .filter(|name| !NAMES.contains(name) && !name.starts_with(PRICES));
+            let own = array.parameters.iter().filter(|row| of_run(row, position, 0));
+            let mut causes: Vec<&str> =
+                own.map(|row| row.name.as_str()).chain(run_wide).collect();
+            // Longer runs do not make a segment faster.
+            causes.retain(|name| *name != "segments");
+            let why = match causes.as_slice() {
+                [] => "Nothing that changes figures was set differently.".to_owned(),
+                [only] => format!("Set differently: {only}."),
+                several => {
+                    format!("Set differently, each a possible cause: {}.", several.join(", "))
+                }
+            };
+            match outcome(baseline, other) {
+                Some((segment, outcome)) => {
+                    format!("In segment {segment} {name} {outcome} {first_name}. {why}")
+                }
+                None => format!(
+                    "{name} and {first_name} have no segment with the same operations in both. {why}"
+                ),
+            }
+        })
         .collect()
+}
+
+/// Returns the last segment in which two runs did the same, and how the second compares with the first there, to stand
+/// before the name of the first. IOPS are compared where both arrays were the limit; otherwise response times are.
+fn outcome(first: &InRun<'_>, second: &InRun<'_>) -> Option<(u32, String)> {
+    let pairs = first.1.segments.iter().rev();
+    let mut pairs = pairs.filter_map(|segment| Some((segment, second.1.segment(segment.index)?)));
+    // Different accesses would be compared with each other.
+    if first.0.load_words() != second.0.load_words() {
+        return None;
+    }
+    let is_limit = |run: &InRun<'_>, segment: &Segment| {
+        is_measure_of_array(run.0.workload.as_ref(), run.1, segment)
+    };
+    let (one, other) = pairs
+        .find(|(one, other)| one.ops > 0 && have_same_mix(first.0.workload.as_ref(), one, other))?;
+    let by_iops = is_limit(first, one) && is_limit(second, other);
+    let (metric, more, less) = match by_iops {
+        true => (Metric::Iops, "faster", "slower"),
+        false => (Metric::ResponseMs, "slower", "faster"),
+    };
+    let (before, after) = (metric.of(one), metric.of(other));
+    let percent = 100.0 * (after - before) / before;
+    let decimals = match metric {
+        Metric::Iops => 0,
+        _ if before < 10.0 => 2,
+        _ => 1,
+    };
+    let (after, before) = (fixed(after, decimals), fixed(before, decimals));
+    let figures = match by_iops {
+        true => format!("({after} IOPS, {before})"),
+        false => format!("({after} ms on average, {before})"),
+    };
+    let outcome = match percent {
+        percent if percent.abs() < SAME_PERCENT => {
+            format!("{figures} is within {SAME_PERCENT} % of")
+        }
+        percent => {
+            let word = if percent > 0.0 { more } else { less };
+            format!("{figures} is {} % {word} than", fixed(percent.abs(), 1))
+        }
+    };
+    Some((one.index, outcome))
 }

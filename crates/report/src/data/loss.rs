@@ -94,16 +94,17 @@ pub struct LossPart {
     pub iops: f64,
 }
 
-/// The causes of the difference between the IOPS of an array's first and last segment.
+/// The causes of the difference between the IOPS of two segments of an array that are alike
+/// ([`like_segments`](crate::like_segments)).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// Name of the array.
     pub array: String,
     /// The busiest component in the first segment, which the account is about.
     pub limit: Limit,
-    /// The first segment.
+    /// The earlier segment.
     pub from_segment: u32,
-    /// The last segment.
+    /// The later segment.
     pub to_segment: u32,
     /// Host operations per second in the first segment.
     pub from_iops: f64,

@@ -51,6 +51,43 @@ pub(crate) fn text(value: f64, unit: &str) -> String {
     format!("{number} {unit}").trim_end().to_owned()
 }
 
+/// Reads a number and its unit, as in `64 MiB`; none for other texts.
+pub(crate) fn read(text: &str) -> Option<(f64, &str)> {
+    let (number, unit) = text.split_once(' ')?;
+    let known = |(name, _): &(&str, f64)| *name == unit || (unit == "us" && *name == "\u{b5}s");
+    [SIZES, TIMES].into_iter().any(|units| units.iter().any(&known)).then_some(())?;
+    Some((number.parse().ok()?, unit))
+}
+
+/// Returns quantities of one kind as texts in one unit: the one in which all together have the fewest digits, without
+/// losing one. None if they are not of one kind.
+pub(crate) fn in_one_unit(quantities: &[(f64, &str)]) -> Option<Vec<String>> {
+    let is = |name: &str, unit: &str| name == unit || (unit == "us" && name == "\u{b5}s");
+    let of_base = |units: Units, unit: &str| units.iter().find(|(name, _)| is(name, unit));
+    let units = [SIZES, TIMES]
+        .into_iter()
+        .find(|units| quantities.iter().all(|(_, unit)| of_base(units, unit).is_some()))?;
+    let bases: Vec<f64> = quantities
+        .iter()
+        .filter_map(|(value, unit)| Some(value * of_base(units, unit)?.1))
+        .collect();
+    let candidates = units.iter().filter_map(|(name, size)| {
+        let numbers: Vec<f64> = bases.iter().map(|base| shortened(base / size)).collect();
+        let exact = numbers.iter().zip(&bases);
+        let exact = { exact }.all(|(number, base)| (number * size - base).abs() < 1e-3);
+        exact.then(|| numbers.iter().map(|number| format!("{number} {name}")).collect())
+    });
+    // More decimals than three are hard to read, however short the text.
+    let decimals = |text: &String| {
+        let (number, _) = text.split_once(' ').unwrap_or((text, ""));
+        number.split_once('.').map_or(0, |(_, decimals)| decimals.len())
+    };
+    candidates.min_by_key(|texts: &Vec<String>| {
+        let unreadable = texts.iter().any(|text| decimals(text) > 3);
+        (unreadable, texts.iter().map(String::len).sum::<usize>())
+    })
+}
+
 /// Formats a number of bytes, to three digits if no unit expresses it in a few.
 pub(crate) fn about(bytes: f64) -> String {
     let (number, unit) = in_words(bytes, "B");
@@ -84,6 +121,15 @@ mod tests {
         ] {
             assert_eq!(text(value, unit), words);
         }
+        let one = |all: &[(f64, &str)]| in_one_unit(all).unwrap_or_default();
+        assert_eq!(one(&[(66.011, "us"), (1.0, "ms")]), ["66.011 \u{b5}s", "1000 \u{b5}s"]);
+        assert_eq!(one(&[(0.5, "GiB"), (1.0, "GiB")]), ["0.5 GiB", "1 GiB"]);
+        assert_eq!(one(&[(1.0, "GiB"), (2.0, "GiB")]), ["1 GiB", "2 GiB"]);
+        assert!(one(&[(1.0, "GiB"), (2.0, "s")]).is_empty());
+        assert_eq!(
+            (read("64 MiB"), read("raid-dp"), read("4 spindles")),
+            (Some((64.0, "MiB")), None, None)
+        );
         assert_eq!([about(11_345.9), about(4096.0), about(512.0)], ["11.1 KiB", "4 KiB", "512 B"]);
     }
 }

@@ -14,9 +14,15 @@ use crate::data::redundancy::{DataLoss, SpindleFailure};
 use crate::data::segment::Segment;
 use crate::data::workload::{HostLoad, Workload};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// Version of the layout of `results.json` that this crate writes, and the only one it reads.
 pub const SCHEMA: u32 = 1;
+
+/// How far a quick run is from full scale (docs/model.md, "A quick run", has the figures).
+const QUICK_NOTE: &str = "Random mixes like the shipped one come out within about 1 % of full scale; uniform sizes and \
+    sequential accesses may be off by 10 %, sequential reads of an in-place array by 26 %.";
 
 /// The measurements of one run of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +35,9 @@ pub struct Results {
     pub seed: u64,
     /// Version of Strewn that ran it.
     pub strewn: String,
+    /// Title of the scenario; absent in results of older versions and of real spindles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// Wall-clock time of the run, seconds. The only field that may differ between two runs of the same scenario, seed
     /// and version.
     pub wall_seconds: f64,
@@ -40,6 +49,11 @@ pub struct Results {
     /// What a quick run scaled down; absent at full scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<Scaled>,
+    /// Every setting of the scenario as it was run: defaults, overrides of the command line and scale are in it. Names are
+    /// paths as in `workload.file` and `array.FAS2050.write_anywhere.policy`. Absent in results of older versions and of
+    /// real spindles.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, Setting>,
     /// The load on every array; absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoad>,
@@ -63,6 +77,20 @@ pub struct Results {
     /// The causes of each array's loss of IOPS; absent if there is no account.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Loss>,
+}
+
+/// The value of a setting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Setting {
+    /// `true` or `false`.
+    Flag(bool),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// A word, or a quantity with its unit.
+    Text(String),
 }
 
 /// How a quick run differs from full scale.
@@ -166,6 +194,17 @@ pub struct Parameter {
     pub source: String,
 }
 
+impl fmt::Display for Setting {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => flag.fmt(formatter),
+            Self::Count(count) => count.fmt(formatter),
+            Self::Number(number) => number.fmt(formatter),
+            Self::Text(text) => text.fmt(formatter),
+        }
+    }
+}
+
 impl Results {
     /// Returns the text of `results.json`: indented, ending in a newline, the same bytes for equal results.
     ///
@@ -204,7 +243,8 @@ impl Results {
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let of_real = self.real_spindles.iter().flat_map(RealSpindles::sentences);
-        of_real.chain(self.shortfalls()).collect()
+        let of_scale = self.scaled.as_ref().map(|_| QUICK_NOTE.to_owned());
+        of_real.chain(self.shortfalls()).chain(of_scale).collect()
     }
 
     /// Returns the [`caveats`](Self::caveats) about scale, data loss and an early stop.
@@ -218,6 +258,14 @@ impl Results {
             caveats.push("The run was stopped before its last segment.".to_owned());
         }
         caveats
+    }
+
+    /// Returns whether the drives of `array` serve the nearest command first and set no bound on how long another one
+    /// waits, so that the highest percentiles of response time are above those of real drives.
+    #[must_use]
+    pub fn drives_starve(&self, array: &ArrayResults) -> bool {
+        let scheduler = self.settings.get(&format!("array.{}.scheduler", array.name));
+        scheduler == Some(&Setting::Text("sptf".to_owned()))
     }
 
     /// Returns whether a number of `array` was fitted to the published figures of its segment `segment`.

@@ -1,6 +1,7 @@
 //! Runs side by side, in the form of `comparison.json`.
 
 use crate::data::json::ResultsError;
+use crate::data::segment::Utilization;
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout of `comparison.json`.
@@ -13,6 +14,9 @@ pub struct RunsComparison {
     pub schema: u32,
     /// The runs, in the order given.
     pub runs: Vec<ComparedRun>,
+    /// The settings of all arrays, and the scale, in which runs differ; empty if a run does not say what it was set to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<DifferingParameter>,
     /// The arrays that at least two runs share, in the order of the first run that has them; or the single array of
     /// each run.
     pub arrays: Vec<ComparedArray>,
@@ -51,12 +55,15 @@ pub struct ComparedArray {
     pub parameters: Vec<DifferingParameter>,
     /// The segments that any of them has, ascending.
     pub segments: Vec<SegmentOfRuns>,
+    /// Which run is faster and by how much, in a sentence for each run but the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<String>,
 }
 
 /// A configured number in which runs differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DifferingParameter {
-    /// Path in the scenario; also `layout`, `outstanding`, `spindles`, `workload` and `LUN`.
+    /// Path in the scenario, below the array for one of its settings; also `layout`, `outstanding`, `spindles`, `workload` and `LUN`.
     pub name: String,
     /// Its value in each of the array's runs with its unit; none where the run has no such number.
     pub values: Vec<Option<String>>,
@@ -82,10 +89,25 @@ pub struct RunFigures {
     pub response_ms: f64,
     /// Difference from the first run, percent of that; none in the first run.
     pub response_difference_percent: Option<f64>,
+    /// 95 of 100 operations were at least as fast, milliseconds.
+    #[serde(default)]
+    pub p95_ms: f64,
+    /// 99 of 100 operations were at least as fast, milliseconds.
+    #[serde(default)]
+    pub p99_ms: f64,
     /// Spindle commands per host operation.
     pub commands_per_host_op: f64,
     /// Layout score, 0 to 1.
     pub layout_score: f64,
+    /// Spindle commands for parity per host operation: reads for its update, and writes.
+    #[serde(default)]
+    pub parity_commands_per_host_op: f64,
+    /// Stripes written whole, percent of stripes written; none for an array without consistency points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_stripe_percent: Option<f64>,
+    /// Share of the time that the controller and the spindles were busy.
+    #[serde(default)]
+    pub utilization: Utilization,
 }
 
 impl ComparedArray {

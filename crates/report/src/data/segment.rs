@@ -2,7 +2,7 @@
 
 use crate::data::number::rounded;
 use crate::data::redundancy::Redundancy;
-use crate::data::workload::HostFigures;
+use crate::data::workload::{HostFigures, WorkloadFigures};
 use serde::{Deserialize, Serialize};
 
 /// Measurements over one segment.
@@ -41,6 +41,10 @@ pub struct Segment {
     /// More of the host's measurements, if its load is not a plain closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFigures>,
+    /// The host's measurements of each job or access specification, in the order of the file, if several were run;
+    /// absent otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_workload: Vec<WorkloadFigures>,
 }
 
 /// Response time of host operations, milliseconds.
@@ -102,11 +106,24 @@ pub struct SpindleCommands {
 /// What the controller's memory did for the host in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cache {
-    /// Hits in percent of lookups: blocks of data and metadata of a write-anywhere array, pieces of
-    /// host reads of an in-place one.
+    /// Hits in percent of all lookups: of a write-anywhere array blocks of data that hosts read or write in part, and of
+    /// metadata, which nearly always hit; of an in-place one pieces of host reads. [`host_reads`](Self::host_reads) says
+    /// what the cache did for the host.
     pub hit_percent: f64,
+    /// The blocks that host reads asked for; absent in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_reads: Option<HostReadHits>,
     /// Host writes that had to wait for room in the NVRAM log or the write cache.
     pub stalled_writes: u64,
+}
+
+/// Blocks of host data that were in the controller's memory when the host read them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostReadHits {
+    /// Blocks of 4 KiB that host reads asked for.
+    pub blocks: u64,
+    /// Those of them that were in the cache, percent; none if there were no host reads.
+    pub hit_percent: Option<f64>,
 }
 
 /// Where the host's data was.
@@ -194,13 +211,14 @@ impl Segment {
                     mean_queue_depth,
                     mean_service_ms,
                 },
-            cache: Cache { hit_percent, stalled_writes: _ },
+            cache: Cache { hit_percent, host_reads, stalled_writes: _ },
             layout: SegmentLayout { score, extents_per_gib, span_percent, rewritten_percent },
             free_space,
             consistency_points,
             checks: Checks { littles_law_error_percent, utilization_law_error_percent },
             redundancy,
             host,
+            by_workload,
         } = &mut self;
         let always = [
             seconds,
@@ -227,9 +245,12 @@ impl Segment {
         let points = consistency_points
             .iter_mut()
             .flat_map(|points| [&mut points.blocks_per_cp, &mut points.full_stripe_percent]);
+        by_workload.iter_mut().for_each(|figures| figures.round(significant_digits));
         *host = host.map(|host| host.rounded(significant_digits));
+        let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);
         let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
-        let sometimes = parity_spindles.iter_mut().chain(rewritten_percent).chain(rebuilt);
+        let sometimes =
+            parity_spindles.iter_mut().chain(rewritten_percent).chain(rebuilt).chain(host_hits);
         for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
             *figure = rounded(*figure, significant_digits);
         }

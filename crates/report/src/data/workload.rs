@@ -1,5 +1,6 @@
 //! The workload of a file that replaced the scenario's own.
 
+use crate::data::segment::ResponseTime;
 use serde::{Deserialize, Serialize};
 
 /// The load on every array of a run.
@@ -157,6 +158,40 @@ pub struct OperationFigures {
     pub max_ms: f64,
 }
 
+/// One of several jobs or access specifications in a segment: all workers with this specification together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadFigures {
+    /// Its name, as in [`WorkloadWorker::specification`].
+    pub name: String,
+    /// Host operations completed per second.
+    pub iops: f64,
+    /// Host data moved, MiB per second.
+    pub mib_per_s: f64,
+    /// Response time of its operations.
+    pub response_ms: ResponseTime,
+    /// Its reads.
+    pub reads: OperationFigures,
+    /// Its writes.
+    pub writes: OperationFigures,
+}
+
+impl WorkloadFigures {
+    /// Returns its operations.
+    #[must_use]
+    pub const fn ops(&self) -> u64 {
+        self.reads.ops + self.writes.ops
+    }
+
+    pub(crate) fn round(&mut self, significant_digits: usize) {
+        let ResponseTime { mean, p50, p95, p99, max } = &mut self.response_ms;
+        for value in [&mut self.iops, &mut self.mib_per_s, mean, p50, p95, p99, max] {
+            *value = crate::rounded(*value, significant_digits);
+        }
+        self.reads.round(significant_digits);
+        self.writes.round(significant_digits);
+    }
+}
+
 /// A segment of a load that is not a plain closed loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFigures {
@@ -181,11 +216,24 @@ impl HostFigures {
         round(&mut self.mean_outstanding);
         round(&mut self.littles_law_unexplained_percent);
         round(&mut self.utilization_law_unexplained_percent);
-        for figures in [&mut self.reads, &mut self.writes] {
-            let OperationFigures { mib, mean_ms, p95_ms, max_ms, .. } = figures;
-            [mib, mean_ms, p95_ms, max_ms].into_iter().for_each(round);
-        }
+        self.reads.round(significant_digits);
+        self.writes.round(significant_digits);
         self
+    }
+
+    /// Returns its operations.
+    #[must_use]
+    pub const fn ops(&self) -> u64 {
+        self.reads.ops + self.writes.ops
+    }
+}
+
+impl OperationFigures {
+    fn round(&mut self, significant_digits: usize) {
+        let Self { ops: _, mib, mean_ms, p95_ms, max_ms } = self;
+        for value in [mib, mean_ms, p95_ms, max_ms] {
+            *value = crate::rounded(*value, significant_digits);
+        }
     }
 }
 

@@ -86,6 +86,11 @@ pub(crate) fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> Stri
     value.map_or_else(|| "-".to_owned(), show)
 }
 
+/// What the mark on percentiles of response time means whose drives may starve commands
+/// ([`drives_starve`](crate::Results::drives_starve)).
+pub(crate) const STARVING_NOTE: &str = "* The drives' scheduler, sptf, sets no bound on how long a command waits. Real \
+    drives do, so their longest waits are shorter: see scheduler = \"aged-sptf\".";
+
 /// Returns the decimals of response times in milliseconds, which depend on how quick the answers
 /// are.
 pub(crate) const fn response_decimals(is_quick: bool) -> usize {

@@ -47,6 +47,9 @@ const COLUMNS: &[Column] = &[
     }),
     ("spindle_service_mean_ms", |_, segment| segment.spindle_commands.mean_service_ms.to_string()),
     ("cache_hit_percent", |_, segment| segment.cache.hit_percent.to_string()),
+    ("host_read_hit_percent", |_, segment| {
+        optional(segment.cache.host_reads.and_then(|reads| reads.hit_percent))
+    }),
     ("stalled_writes", |_, segment| segment.cache.stalled_writes.to_string()),
     ("layout_score_0_to_1", |_, segment| segment.layout.score.to_string()),
     ("extents_per_gib", |_, segment| segment.layout.extents_per_gib.to_string()),

@@ -1,7 +1,7 @@
 //! The causes of losses, as text.
 
 use crate::analysis::loss::losses;
-use crate::data::loss::LossPart;
+use crate::data::loss::{Loss, LossPart};
 use crate::data::number::{fixed, signed};
 use crate::data::results::Results;
 use crate::rendering::columns::Columns;
@@ -10,8 +10,20 @@ use crate::rendering::columns::Columns;
 /// single line. Empty if no array has an account.
 #[must_use]
 pub fn loss_table(results: &Results) -> String {
+    listed(&losses(results))
+}
+
+/// Returns the causes of losses under `Where the loss came from`, and the arrays that lost nothing under a title of their
+/// own; each part may be empty.
+pub(crate) fn losses_and_others(results: &Results) -> [String; 2] {
+    let (notable, others): (Vec<Loss>, Vec<Loss>) =
+        losses(results).into_iter().partition(Loss::is_notable);
+    [listed(&notable), listed(&others)]
+}
+
+fn listed(losses: &[Loss]) -> String {
     let mut text = String::new();
-    for loss in losses(results) {
+    for loss in losses {
         if !text.is_empty() {
             text.push('\n');
         }

@@ -10,6 +10,7 @@ pub(crate) mod csv;
 pub(crate) mod drive_chart;
 pub(crate) mod drive_table;
 pub(crate) mod failures_table;
+pub(crate) mod headline;
 pub(crate) mod html;
 mod legend;
 mod line_chart;

@@ -4,7 +4,7 @@ use crate::data::number::{fixed, signed};
 use crate::data::runs::{
     ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison, SegmentOfRuns,
 };
-use crate::rendering::columns::{Columns, response_decimals};
+use crate::rendering::columns::{Columns, optional, percent_of_one, response_decimals};
 use crate::rendering::csv::csv_text;
 
 impl RunsComparison {
@@ -22,33 +22,29 @@ impl RunsComparison {
             })
             .words("", |run| if run.partial { "partial" } else { "" }.to_owned())
             .render(&self.runs);
+        let everywhere: Vec<usize> = (0..self.runs.len()).collect();
+        text.push_str(&self.differences("all arrays", &everywhere, &self.settings));
         for array in &self.arrays {
-            if !array.parameters.is_empty() {
-                let mut columns = Columns::<DifferingParameter>::new()
-                    .words("set differently", |row| row.name.clone());
-                for (position, run) in array.runs.iter().enumerate() {
-                    columns = columns.number(self.runs[*run].name.clone(), move |row| {
-                        row.values[position].clone().unwrap_or_else(|| "-".to_owned())
-                    });
-                }
-                text.push_str(&format!(
-                    "\n{}\n\n{}",
-                    array.name,
-                    columns.render(&array.parameters)
-                ));
-            }
+            text.push_str(&self.differences(&array.name, &array.runs, &array.parameters));
             text.push_str(&format!("\n{}: IOPS\n\n", array.name));
             text.push_str(&self.figures_table(array, 0, |figures| {
                 (figures.iops, figures.iops_difference_percent)
             }));
-            text.push_str(&format!("\n{}: mean response time, ms\n\n", array.name));
             // Files and flash answer within fractions of a millisecond.
             let mut figures =
                 array.segments.iter().flat_map(|segment| segment.figures.iter().flatten());
-            let is_quick = figures.any(|figures| figures.response_ms < 10.0);
-            text.push_str(&self.figures_table(array, response_decimals(is_quick), |figures| {
+            let decimals = response_decimals(figures.any(|figures| figures.response_ms < 10.0));
+            text.push_str(&format!("\n{}: mean response time, ms\n\n", array.name));
+            text.push_str(&self.figures_table(array, decimals, |figures| {
                 (figures.response_ms, figures.response_difference_percent)
             }));
+            text.push_str(&format!("\n{}: 95th and 99th percentile, ms\n\n", array.name));
+            text.push_str(&self.percentiles_table(array, decimals));
+            text.push_str(&format!("\n{}: why\n\n{}", array.name, self.causes_table(array)));
+            if !array.verdicts.is_empty() {
+                text.push_str(&format!("\n{}: verdict\n\n", array.name));
+                array.verdicts.iter().for_each(|verdict| text.push_str(&format!(" {verdict}\n")));
+            }
         }
         if !self.left_out.is_empty() {
             text.push_str(&format!(
@@ -57,6 +53,67 @@ impl RunsComparison {
             ));
         }
         text
+    }
+
+    /// Returns what was set differently, with a column for each run; empty if nothing was.
+    fn differences(&self, title: &str, runs: &[usize], rows: &[DifferingParameter]) -> String {
+        if rows.is_empty() {
+            return String::new();
+        }
+        let mut columns =
+            Columns::<DifferingParameter>::new().words("set differently", |row| row.name.clone());
+        for (position, run) in runs.iter().enumerate() {
+            columns = columns.number(self.runs[*run].name.clone(), move |row| {
+                row.values[position].clone().unwrap_or_else(|| "-".to_owned())
+            });
+        }
+        format!("\n{title}\n\n{}", columns.render(rows))
+    }
+
+    fn percentiles_table(&self, array: &ComparedArray, decimals: usize) -> String {
+        let mut columns =
+            Columns::<SegmentOfRuns>::new().number("segment", |row| row.index.to_string());
+        let p95 = |of: &RunFigures| of.p95_ms;
+        let p99 = |of: &RunFigures| of.p99_ms;
+        for (position, run) in array.runs.iter().enumerate() {
+            for (name, figure) in [("p95", p95 as fn(&RunFigures) -> f64), ("p99", p99)] {
+                let header = format!("{}\n{name}", self.runs[*run].name);
+                columns = columns.number(header, move |row| {
+                    optional(row.figures[position].as_ref().map(figure), |ms| fixed(ms, decimals))
+                });
+            }
+        }
+        columns.render(&array.segments)
+    }
+
+    /// Returns what the array did for an operation in the last segment that all runs have, a row for each run.
+    fn causes_table(&self, array: &ComparedArray) -> String {
+        let whole = |segment: &&SegmentOfRuns| segment.figures.iter().all(Option::is_some);
+        let last = array.segments.iter().rev().find(whole).or(array.segments.last());
+        let rows: Vec<(String, u32, RunFigures)> = last
+            .iter()
+            .flat_map(|segment| {
+                let of_runs = array.runs.iter().zip(&segment.figures);
+                of_runs.filter_map(|(run, figures)| {
+                    Some((self.runs[*run].name.clone(), segment.index, (*figures)?))
+                })
+            })
+            .collect();
+        Columns::<(String, u32, RunFigures)>::new()
+            .words("run", |(run, ..)| run.clone())
+            .number("segment", |(_, segment, _)| segment.to_string())
+            .number("spindle\ncommands\nper op", |(.., of)| fixed(of.commands_per_host_op, 2))
+            .number("of these\nparity", |(.., of)| fixed(of.parity_commands_per_host_op, 2))
+            .number("full\nstripes\n%", |(.., of)| {
+                optional(of.full_stripe_percent, |percent| fixed(percent, 1))
+            })
+            .number("controller\nbusy %", |(.., of)| percent_of_one(of.utilization.controller))
+            .number("spindles\nbusy %", |(.., of)| percent_of_one(of.utilization.spindles))
+            .number("parity\nspindles\nbusy %", |(.., of)| {
+                optional(of.utilization.parity_spindles, percent_of_one)
+            })
+            .number("layout\nscore", |(.., of)| fixed(of.layout_score, 3))
+            .render(&rows)
     }
 
     fn figures_table(
@@ -95,6 +152,13 @@ impl RunsComparison {
             "response_mean_difference_percent",
             "spindle_commands_per_host_op",
             "layout_score_0_to_1",
+            "response_p95_ms",
+            "response_p99_ms",
+            "parity_commands_per_host_op",
+            "full_stripe_percent",
+            "controller_utilization_0_to_1",
+            "spindle_utilization_0_to_1",
+            "parity_spindle_utilization_0_to_1",
         ];
         let mut rows = vec![names.map(str::to_owned).to_vec()];
         let optional =
@@ -113,6 +177,13 @@ impl RunsComparison {
                         optional(of.response_difference_percent),
                         of.commands_per_host_op.to_string(),
                         of.layout_score.to_string(),
+                        of.p95_ms.to_string(),
+                        of.p99_ms.to_string(),
+                        of.parity_commands_per_host_op.to_string(),
+                        optional(of.full_stripe_percent),
+                        of.utilization.controller.to_string(),
+                        of.utilization.spindles.to_string(),
+                        optional(of.utilization.parity_spindles),
                     ]);
                 }
             }

@@ -7,11 +7,13 @@ use crate::data::number::{fixed, signed};
 use crate::data::overhead::OverheadRow;
 use crate::data::results::{ArrayResults, Origin, Parameter, Results};
 use crate::data::segment::Segment;
+use crate::data::workload::{OperationFigures, WorkloadFigures};
 use crate::rendering::columns::{
-    Columns, optional, percent_of_one, response_decimals, segment_list,
+    Columns, STARVING_NOTE, optional, percent_of_one, response_decimals, segment_list,
 };
 use crate::rendering::failures_table::failures_table;
-use crate::rendering::loss_table::loss_table;
+use crate::rendering::headline::headline;
+use crate::rendering::loss_table::losses_and_others;
 
 /// A segment with the published figures of its array beside it.
 struct SegmentRow {
@@ -55,17 +57,59 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
     let rows: Vec<SegmentRow> = array.segments.iter().map(row).collect();
     let writes_anywhere = array.segments.iter().any(|row| row.consistency_points.is_some());
     let is_real = results.real_spindles.is_some();
-    let mut columns = segment_columns(!comparisons.is_empty(), writes_anywhere, is_real);
+    let starves = results.drives_starve(array);
+    let mut columns = segment_columns(!comparisons.is_empty(), writes_anywhere, is_real, starves);
     if array.segments.iter().any(|segment| segment.redundancy.is_some()) {
         columns = redundancy_columns(columns);
     }
-    columns.render(&rows)
+    let mut table = columns.render(&rows);
+    if starves {
+        table.push_str(&format!("\n{STARVING_NOTE}\n"));
+    }
+    table
+}
+
+/// Returns the figures of each job or access specification, if several were run. Empty otherwise.
+#[must_use]
+pub fn workloads_table(results: &Results, array: &ArrayResults) -> String {
+    let of_segment = |segment: &Segment| {
+        let index = segment.index;
+        segment.by_workload.iter().map(move |figures| (index, figures.clone())).collect::<Vec<_>>()
+    };
+    let rows: Vec<(u32, WorkloadFigures)> = array
+        .segments
+        .iter()
+        .flat_map(of_segment)
+        .filter(|(_, figures)| figures.ops() > 0)
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let of_ms = response_decimals(results.real_spindles.is_some());
+    let ms = move |figures: &OperationFigures, value: f64| {
+        optional((figures.ops > 0).then_some(value), |value| fixed(value, of_ms))
+    };
+    Columns::<(u32, WorkloadFigures)>::new()
+        .number("segment", |(index, _)| index.to_string())
+        .words("workload", |(_, figures)| figures.name.clone())
+        .number("IOPS", |(_, figures)| fixed(figures.iops, 0))
+        .number("MiB/s", |(_, figures)| fixed(figures.mib_per_s, 1))
+        .number("response\nmean, ms", move |(_, figures)| fixed(figures.response_ms.mean, of_ms))
+        .number("p95\nms", move |(_, figures)| fixed(figures.response_ms.p95, of_ms))
+        .number("p99\nms", move |(_, figures)| fixed(figures.response_ms.p99, of_ms))
+        .number("reads\n%", |(_, figures)| {
+            fixed(100.0 * figures.reads.ops as f64 / figures.ops() as f64, 1)
+        })
+        .number("reads\nmean, ms", move |(_, figures)| ms(&figures.reads, figures.reads.mean_ms))
+        .number("writes\nmean, ms", move |(_, figures)| ms(&figures.writes, figures.writes.mean_ms))
+        .render(&rows)
 }
 
 fn segment_columns(
     any_published: bool,
     writes_anywhere: bool,
     is_real: bool,
+    drives_starve: bool,
 ) -> Columns<SegmentRow> {
     // Files and flash answer within fractions of a millisecond.
     let of_ms = response_decimals(is_real);
@@ -93,9 +137,13 @@ fn segment_columns(
     columns =
         columns.number("response\nmean, ms", move |row| fixed(row.segment.response_ms.mean, of_ms));
     columns = published(columns, Metric::ResponseMs, 1);
+    let [p95, p99] = match drives_starve {
+        true => ["p95*\nms", "p99*\nms"],
+        false => ["p95\nms", "p99\nms"],
+    };
     columns = columns
-        .number("p95\nms", move |row| fixed(row.segment.response_ms.p95, of_ms))
-        .number("p99\nms", move |row| fixed(row.segment.response_ms.p99, of_ms))
+        .number(p95, move |row| fixed(row.segment.response_ms.p95, of_ms))
+        .number(p99, move |row| fixed(row.segment.response_ms.p99, of_ms))
         .number("spindle\ncommands\nper op", |row| fixed(row.segment.commands_per_host_op(), 2))
         .number("con-\ntroller\nbusy %", |row| percent_of_one(row.segment.utilization.controller))
         .number("spindles\nbusy %", |row| percent_of_one(row.segment.utilization.spindles));
@@ -244,20 +292,26 @@ pub fn fitted_table(results: &Results) -> String {
         .render(&fitted)
 }
 
-/// Returns all tables, each under a line that describes it, with what a reader must know about the
-/// run.
+/// Returns the finding of the run in a sentence ([`headline`](crate::headline())), and all tables, each under a line that
+/// describes it, with what a reader must know about the run.
 #[must_use]
 pub fn all_tables(results: &Results) -> String {
-    let mut all = format!(
-        "{}: seed {}, strewn {}, {} host operations\n",
-        results.scenario, results.seed, results.strewn, results.host_ops
-    );
+    // Text for terminals and logs is ASCII; the page has the typographic signs.
+    let finding = headline(results).replace('\u{2019}', "'").replace('\u{2212}', "-");
+    let mut all = format!("{finding}\n");
     for caveat in results.caveats() {
         all.push_str(&caveat);
         all.push('\n');
     }
     for change in results.scaled.iter().flat_map(|scaled| &scaled.what) {
         all.push_str(&format!("  {change}\n"));
+    }
+    all.push_str(&format!(
+        "\n{}: seed {}, strewn {}, {} host operations\n",
+        results.scenario, results.seed, results.strewn, results.host_ops
+    ));
+    if let Some(title) = &results.title {
+        all.push_str(&format!("{title}\n"));
     }
     if let Some(load) = results.load_words() {
         all.push_str(&format!("Workload: {load}\n"));
@@ -279,10 +333,17 @@ pub fn all_tables(results: &Results) -> String {
         };
         let (layout, load) = (array.layout.as_str(), array.outstanding_words());
         let title = format!("{}: {layout}, {load}, {spindles}", array.name);
+        if array.segments.is_empty() {
+            section(&title, "No segment was complete.\n");
+            continue;
+        }
         section(&title, &segments_table(results, array));
+        section(&format!("{}: by workload", array.name), &workloads_table(results, array));
     }
     section("Spindles that failed", &failures_table(results));
-    section("Where the loss came from", &loss_table(results));
+    let [losses, others] = losses_and_others(results);
+    section("Where the loss came from", &losses);
+    section("No loss", &others);
     section("Simulated beside published", &summary_table(results));
     section(
         "Fitted to published figures; every other number is the scenario's",

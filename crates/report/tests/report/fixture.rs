@@ -73,13 +73,14 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
             mean_service_ms: 2.71,
             ..SpindleCommands::default()
         },
-        cache: Cache { hit_percent: 24.4, stalled_writes: 0 },
+        cache: Cache { hit_percent: 24.4, ..Cache::default() },
         layout: SegmentLayout { score: 1.0, span_percent: 4.6, ..SegmentLayout::default() },
         free_space: None,
         consistency_points: None,
         checks: Checks { littles_law_error_percent: 0.01, utilization_law_error_percent: -0.02 },
         redundancy: None,
         host: None,
+        by_workload: Vec::new(),
     }
     .rounded(SIGNIFICANT_DIGITS)
 }
@@ -251,6 +252,8 @@ pub fn results() -> Results {
     }
     Results {
         real_spindles: None,
+        title: None,
+        settings: Default::default(),
         schema: SCHEMA,
         scenario: "making-sense-of-wafl-4".to_owned(),
         seed: 1,

@@ -189,3 +189,17 @@ fn strange_results_are_shown_too() {
         assert!(report.to_html().unwrap().contains("</html>"));
     }
 }
+
+#[test]
+fn on_a_narrow_screen_charts_keep_their_size_and_scroll_as_tables_do() {
+    let html =
+        Report { results: &fixture::results(), map: None, scenario: None }.to_html().unwrap();
+    assert!(
+        html.contains("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
+    );
+    assert!(html.contains(".wide, figure { overflow-x: auto; }"));
+    let narrow = between(&html, "@media (max-width: 52rem) {", "@media print");
+    assert!(narrow.contains("figure svg { width: 52rem; }"), "{narrow}");
+    // Every table is in a box that scrolls.
+    assert_eq!(html.matches("<table>").count(), html.matches("<div class=\"wide\"").count());
+}

@@ -8,6 +8,7 @@ mod drives;
 mod fixture;
 mod html;
 mod json;
+mod like;
 mod losses;
 mod overhead;
 #[cfg(feature = "parquet")]

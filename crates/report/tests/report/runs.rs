@@ -1,5 +1,5 @@
 use crate::fixture;
-use strewn_report::{ChartStyle, CompareError, Metric, Results, compare_runs, runs_chart};
+use strewn_report::{ChartStyle, CompareError, Metric, Results, Setting, compare_runs, runs_chart};
 
 #[test]
 fn the_first_run_is_what_others_are_compared_with() {
@@ -98,4 +98,83 @@ fn runs_without_a_common_array_are_refused() {
     let runs = [("one".to_owned(), &one), ("other".to_owned(), &other)];
     let Err(CompareError::NothingInCommon(said)) = compare_runs(&runs) else { panic!() };
     assert_eq!(said, "one has FAS2050, EVA4400; other has FAS2050x, EVA4400x");
+}
+
+/// Returns the fixture's results with these settings, the first array named in them.
+fn set(policy: &str, cache: &str, seed: u64) -> Results {
+    let mut results = fixture::results();
+    let text = |text: &str| Setting::Text(text.to_owned());
+    results.settings = [
+        ("seed", Setting::Count(seed)),
+        ("title", text(&format!("seed {seed}"))),
+        ("workload.file", text("100 GiB")),
+        ("array.FAS2050.write_anywhere.policy", text(policy)),
+        ("array.FAS2050.write_anywhere.buffer_cache", text(cache)),
+        ("array.FAS2050.outstanding", Setting::Count(150)),
+        ("array.EVA4400.outstanding", Setting::Count(170)),
+    ]
+    .map(|(name, setting)| (name.to_owned(), setting))
+    .into();
+    results
+}
+
+#[test]
+fn every_setting_that_differs_is_shown_in_one_unit_and_the_faster_run_is_named() {
+    let one = set("emptiest-area", "0.5 GiB", 1);
+    let mut two = set("first-fit", "1 GiB", 2);
+    two.arrays[0].segments[13].iops *= 0.9;
+    let mut three = set("emptiest-area", "0.5 GiB", 1);
+    three.arrays[0].segments.truncate(13);
+    let runs = [("a".to_owned(), &one), ("b".to_owned(), &two), ("c".to_owned(), &three)];
+    let compared = compare_runs(&runs).unwrap();
+    let rows = |rows: &[strewn_report::DifferingParameter]| -> Vec<String> {
+        let row = |row: &strewn_report::DifferingParameter| {
+            let values: Vec<&str> =
+                row.values.iter().map(|value| value.as_deref().unwrap_or("-")).collect();
+            format!("{}: {}", row.name, values.join(", "))
+        };
+        rows.iter().map(row).collect()
+    };
+    assert_eq!(rows(&compared.settings), ["seed: 1, 2, 1", "title: seed 1, seed 2, seed 1"]);
+    assert_eq!(
+        rows(&compared.arrays[0].parameters),
+        [
+            "write_anywhere.buffer_cache: 0.5 GiB, 1 GiB, 0.5 GiB",
+            "write_anywhere.policy: emptiest-area, first-fit, emptiest-area"
+        ]
+    );
+    assert!(compared.arrays[1].parameters.is_empty());
+    assert_eq!(
+        compared.arrays[0].verdicts,
+        [
+            "In segment 14 b (3156 IOPS, 3507) is 10.0 % slower than a. Set differently, each a possible cause: \
+             write_anywhere.buffer_cache, write_anywhere.policy, seed.",
+            "In segment 13 c (3529 IOPS, 3529) is within 1 % of a. Nothing that changes figures was set differently."
+        ]
+    );
+    let tables = compared.tables();
+    for part in ["FAS2050: why", "99th percentile, ms", "FAS2050: verdict", "parity", "first-fit"] {
+        assert!(tables.contains(part), "no {part:?} in\n{tables}");
+    }
+}
+
+#[test]
+fn runs_of_unlike_operations_have_no_verdict_by_figures() {
+    let one = fixture::results();
+    let mut two = fixture::results();
+    let load = |bytes| strewn_report::HostLoad {
+        file_bytes: 1 << 30,
+        accesses: Some(strewn_report::AccessMix {
+            specification: "inline".to_owned(),
+            mean_bytes: bytes,
+            read_percent: 50.0,
+            random_percent: 100.0,
+        }),
+    };
+    let one = Results { load: Some(load(4096.0)), ..one };
+    two.load = Some(load(8192.0));
+    let runs = [("a".to_owned(), &one), ("b".to_owned(), &two)];
+    let compared = compare_runs(&runs).unwrap();
+    let verdict = &compared.arrays[0].verdicts[0];
+    assert!(verdict.starts_with("b and a have no segment with the same operations"), "{verdict}");
 }

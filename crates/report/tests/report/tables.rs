@@ -99,3 +99,15 @@ fn everything_fits_a_terminal_and_a_log() {
     assert!(all.lines().all(|line| line == line.trim_end()));
     assert_eq!(all, all_tables(&results));
 }
+
+#[test]
+fn the_finding_comes_first_and_the_title_is_shown() {
+    let mut results = fixture::results();
+    results.title = Some("What aging costs".to_owned());
+    let all = all_tables(&results);
+    let mut lines = all.lines();
+    let finding =
+        "After 14 segments the FAS2050 delivers 58.6 % of the EVA4400's IOPS, down from 82.5 %";
+    assert_eq!(lines.next(), Some(finding));
+    assert!(all.contains("\nWhat aging costs\n"), "{all}");
+}

@@ -17,8 +17,12 @@ fn values_are_in_base_units() {
     assert_eq!(scenario.workload.alignment_bytes, 512);
     let array = scenario.array("anywhere").unwrap();
     assert_eq!(array.lun_bytes, 1_000_000_000_000);
-    let processor =
-        Processor { host_operation_ns: 76_000.0, spindle_command_ns: 110_000.0, per_kib_ns: 500.0 };
+    let processor = Processor {
+        host_operation_ns: 76_000.0,
+        spindle_command_ns: 110_000.0,
+        per_kib_ns: 500.0,
+        write_back_percent: 50,
+    };
     assert_eq!(array.processor, processor);
     let ArrayLayout::WriteAnywhere(layout) = &array.layout else { panic!("{array:?}") };
     assert_eq!((layout.parity, layout.data_spindles), (Parity::RaidDp, 18));

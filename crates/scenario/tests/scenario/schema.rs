@@ -88,3 +88,18 @@ fn every_key_of_the_schema_is_described() {
     }
     look(&schema(), "");
 }
+
+/// Editors show the defaults that the reader takes.
+#[test]
+fn defaults_of_the_schema_are_those_of_the_reader() {
+    let text = include_str!("../../presets/defaults.toml");
+    let defaults: toml::Table = text.parse().unwrap();
+    let array = &schema()["properties"]["array"]["items"]["properties"];
+    for (table, values) in &defaults {
+        let properties = if table == "array" { array } else { &array[table]["properties"] };
+        for (key, value) in values.as_table().unwrap() {
+            let written = &properties[key]["default"];
+            assert_eq!(*written, serde_json::to_value(value).unwrap(), "{table}.{key}");
+        }
+    }
+}

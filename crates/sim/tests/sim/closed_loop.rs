@@ -175,6 +175,7 @@ fn simulated(
             host_operation_ns: cost_ns,
             spindle_command_ns: cost_ns / 2,
             per_sector_ps: cost_ns,
+            write_back_percent: 0,
         },
     })
     .unwrap();

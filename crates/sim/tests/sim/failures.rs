@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::in_place::{InPlace, InPlaceConfig};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, ProcessorCosts, Rebuild};
@@ -18,6 +18,7 @@ const COSTS: ProcessorCosts = ProcessorCosts {
     host_operation_ns: 100_000,
     spindle_command_ns: 50_000,
     per_sector_ps: 250_000,
+    write_back_percent: 0,
 };
 
 fn drive() -> Arc<Drive> {
@@ -43,6 +44,7 @@ fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> Write
         tetrises_in_flight: 2,
         delayed_free_blocks: 500,
         cache_start: CacheStart::Metadata,
+        chunks: Chunks::Aligned,
         processor: COSTS,
     });
     array.unwrap().with_rebuild(rebuild)

@@ -5,3 +5,4 @@
 mod closed_loop;
 mod failures;
 mod workers;
+mod write_back;

@@ -252,3 +252,45 @@ fn a_depth_of_none_or_too_many_is_refused() {
         assert_eq!(spindle.unwrap_err(), SpindleError::Depth { depth });
     }
 }
+
+proptest! {
+    /// Commands that arrive in the order of their submission, or are submitted in another order: the drive serves them
+    /// alike, and its totals are the same.
+    #[test]
+    fn a_command_that_overtakes_is_served_as_if_submitted_in_order(
+        depth in 1..6u32,
+        gaps in prop::collection::vec((1..6_000_000u64, 0..CAPACITY_SECTORS / 8, any::<bool>(), any::<u16>()), 1..60),
+        batch in 1..12usize,
+        completions in 0..12usize,
+    ) {
+        let mut in_order = SimulatedSpindle::new(Arc::clone(&CHEETAH), Scheduler::Sptf, depth).unwrap();
+        let mut shuffled = in_order.clone();
+        let mut now_ns = 0;
+        for (batch_number, batch) in gaps.chunks(batch).enumerate() {
+            let mut arrival_ns = now_ns;
+            let mut commands = Vec::new();
+            for (number, &(gap_ns, block, is_read, order)) in batch.iter().enumerate() {
+                arrival_ns += gap_ns;
+                let direction = if is_read { Direction::Read } else { Direction::Write };
+                let command = Command { lba: block * 8, sectors: 8, direction };
+                commands.push((arrival_ns, command, (batch_number, number), order));
+            }
+            for &(arrival_ns, command, tag, _) in &commands {
+                in_order.submit_overtaking(arrival_ns, command, tag).unwrap();
+            }
+            commands.sort_by_key(|(.., order)| *order);
+            for &(arrival_ns, command, tag, _) in &commands {
+                shuffled.submit_overtaking(arrival_ns, command, tag).unwrap();
+            }
+            for _ in 0..completions {
+                prop_assert_eq!(in_order.next_completion_ns(), shuffled.next_completion_ns());
+                let done = in_order.complete();
+                prop_assert_eq!(done, shuffled.complete());
+                now_ns = done.map_or(now_ns, |done| done.at_ns);
+            }
+        }
+        let rest: Vec<_> = std::iter::from_fn(|| in_order.complete()).collect();
+        prop_assert_eq!(rest, std::iter::from_fn(|| shuffled.complete()).collect::<Vec<_>>());
+        prop_assert_eq!(in_order.statistics(), shuffled.statistics());
+    }
+}

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
@@ -35,6 +35,7 @@ fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhere
         tetrises_in_flight: 2,
         delayed_free_blocks: 20,
         cache_start: CacheStart::Metadata,
+        chunks: Chunks::Aligned,
         processor: ProcessorCosts::default(),
     }
 }

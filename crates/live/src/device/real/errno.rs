@@ -32,6 +32,28 @@ pub(super) fn error_of(request: &IoRequest, error: &io::Error) -> IoError {
     }
 }
 
+/// Returns the remedy for an error of this process, of the machine or of a whole file system: one that says nothing about
+/// the device or the socket at which it was met. `None` for all others.
+#[must_use]
+pub fn remedy_of_system(error: &io::Error) -> Option<&'static str> {
+    Some(match Errno::from_io_error(error)? {
+        Errno::MFILE => {
+            "let the process have more open files, for example 1024: `ulimit -n 1024`; an array needs one for each of its \
+             devices, and a server one for each client"
+        }
+        Errno::NFILE => {
+            "end programs that have many files open: the whole machine may have no more (fs.file-max)"
+        }
+        Errno::ROFS => {
+            "make the file system writable: `mount -o remount,rw`; until then, `strewn array status`, `check` and \
+             `snapshot copy` work"
+        }
+        Errno::NOMEM | Errno::NOBUFS => "end other programs: the machine has no memory left",
+        Errno::ACCESS | Errno::PERM => "get access to it",
+        _ => return None,
+    })
+}
+
 /// Returns the error for blocks beyond the end: the file or device has shrunk.
 pub(super) fn ended() -> IoError {
     IoError::Gone("it has become shorter".to_owned())
@@ -52,6 +74,8 @@ mod tests {
         assert_eq!(of(&write, Errno::NOSPC), IoError::NoSpace);
         assert!(matches!(of(&write, Errno::IO), IoError::Gone(why) if why.starts_with("write: ")));
         assert!(matches!(of(&read, Errno::NXIO), IoError::Gone(_)));
+        assert!(remedy_of_system(&Errno::MFILE.into()).is_some_and(|help| help.contains("ulimit")));
+        assert_eq!(remedy_of_system(&Errno::IO.into()), None);
         // A failed flush loses completed writes.
         assert!(matches!(of(&IoRequest::Flush, Errno::NOSPC), IoError::Gone(_)));
     }

@@ -13,6 +13,7 @@ use std::io;
 use std::time::Duration;
 
 use super::{DeviceIndex, Devices, Io, IoCompletion, IoError, Waker};
+pub use errno::remedy_of_system;
 pub use open::{DeviceFile, OpenDevice, OpenError, Space};
 pub use threads::ThreadDevices;
 #[cfg(target_os = "linux")]

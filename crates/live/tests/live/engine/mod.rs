@@ -4,10 +4,12 @@ mod fresh;
 mod in_place;
 mod in_place_check;
 mod in_place_rig;
+mod last_record;
+mod no_space;
 mod scrub;
 mod snapshots;
 
-use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::ProcessorCosts;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_live::data::Data;
@@ -42,6 +44,7 @@ fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
         tetrises_in_flight: 2,
         delayed_free_blocks: 100,
         cache_start: CacheStart::Empty,
+        chunks: Chunks::Aligned,
         processor: ProcessorCosts::default(),
     }
 }

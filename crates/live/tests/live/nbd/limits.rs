@@ -107,13 +107,31 @@ fn requests_in_flight_are_bounded_and_all_are_done() {
 }
 
 #[test]
-fn one_connection_too_many_is_closed_and_room_is_made_again() {
-    let serving = Serving::with(Memory::new(MIB), tight());
+fn one_connection_more_than_are_busy_is_closed_and_room_is_made_again() {
+    let memory = Memory::new(MIB);
+    let serving = Serving::with(Arc::clone(&memory) as _, tight());
+    memory.hold();
     let mut clients: Vec<_> = (0..4).map(|_| serving.connect().simple()).collect();
+    clients.iter_mut().for_each(|client| client.request(READ, 0, 1, 0, 512, &[]));
+    memory.wait_for(4);
     assert!(serving.connect().is_closed());
+    memory.release(|_| {});
+    assert!(clients.iter_mut().all(|client| client.reply(512).error == 0));
     clients.pop();
     serving.wait_until(|usage| usage.connections == 3);
     assert_eq!(serving.connect().simple().read(0, 512), [0; 512]);
+}
+
+#[test]
+fn one_that_never_asked_leaves_before_one_that_was_idle_for_longer() {
+    let serving = Serving::with(Memory::new(MIB), tight());
+    let mut first = serving.connect().simple();
+    assert_eq!(first.read(0, 512), [0; 512]);
+    let mut others: Vec<_> = (0..3).map(|_| serving.connect().simple()).collect();
+    assert_eq!(serving.connect().simple().read(0, 512), [0; 512]);
+    assert!(others[0].is_closed());
+    assert_eq!(first.read(0, 512), [0; 512]);
+    assert_eq!(others[2].read(0, 512), [0; 512]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The NBD server: by bytes, by hostile bytes, by many clients, and by other people's tools.
 
-mod client;
+pub mod client;
 mod commands;
 mod handshake;
 mod hostile;

@@ -1,5 +1,6 @@
 //! Arrays on real files: made, started, served, with a spindle lost and replaced, and scrubbed.
 
+mod clients;
 mod erased;
 
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Whole arrays under faults.
 
 use strewn_live::configuration::LayoutName;
-use strewn_live::torture::{Options, ScheduleKind, layout_of, run};
+use strewn_live::torture::{Options, ScheduleKind, Summary, layout_of, run};
 
 fn all_hold(seeds: impl IntoIterator<Item = u64>, layout: Option<LayoutName>) {
     let failures: Vec<String> = seeds
@@ -21,6 +21,20 @@ fn schedules_of_all_kinds_hold() {
         }
     }
     all_hold(0..200, None);
+}
+
+/// Hosts are answered while there is no space, on every layout; nothing acknowledged is lost, and no array hangs.
+#[test]
+fn arrays_without_space_for_a_while_answer_and_go_on() {
+    for layout in LayoutName::ALL {
+        let seeds = (200..700).filter(|seed| ScheduleKind::of(*seed) == ScheduleKind::NoRoom);
+        let options = Options { layout: Some(layout), verbose: false };
+        let mut all = Summary::default();
+        for seed in seeds {
+            all += run(seed, options).unwrap_or_else(|failure| panic!("{failure}"));
+        }
+        assert!(all.refused_for_space > 0 && all.crashes > 0 && all.stops > 0, "{all:?}");
+    }
 }
 
 /// The power goes while an array starts that rebuilds a spindle: none of the others answers.

@@ -4,7 +4,6 @@
 //! of [blocks](block) without markup. `report.html` beside this file has all markup, and escapes everything inserted.
 
 mod block;
-mod headline;
 mod page;
 mod sections;
 mod table;

@@ -5,7 +5,7 @@ use crate::data::layout_map::LayoutMap;
 use crate::data::live::RealSpindles;
 use crate::data::results::Results;
 use crate::rendering::chart::ChartError;
-use crate::rendering::html::headline::{headline, run_line};
+use crate::rendering::headline::{headline, run_line};
 use crate::rendering::html::sections;
 use crate::rendering::theme::{Theme, page_variables};
 use crate::rendering::value_mark::escaped;

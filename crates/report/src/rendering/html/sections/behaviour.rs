@@ -1,19 +1,20 @@
 //! The behaviour of the arrays: charts, and figures of the spindles in the first segment and the last.
 
+use crate::analysis::like::like_positions;
 use crate::data::results::Results;
 use crate::data::segment::Segment;
 use crate::rendering::html::block::Block;
-use crate::rendering::html::headline::ends;
 use crate::rendering::html::table::{Cell, Table};
 
-/// Returns span, queue and service time of the spindles, which the account leaves out if the controller is the limit.
-pub(super) fn spindles(results: &Results) -> Block {
+/// Returns span, queue and service time of the spindles, which the account leaves out if the controller is the limit. None
+/// if no array has segments that may be compared.
+pub(super) fn spindles(results: &Results) -> Option<Block> {
     let rows = results.arrays.iter().enumerate().filter_map(|(position, array)| {
-        let (first, last) = ends(array)?;
-        let end = array.segments.len() - 1;
+        let (start, end) = like_positions(results.workload.as_ref(), array)?;
+        let (first, last) = (&array.segments[start], &array.segments[end]);
         let pair = |from: f64, to: f64, decimals: usize, field: &str| {
             let path = |segment: usize| format!("arrays/{position}/segments/{segment}/{field}");
-            [Cell::figure(from, decimals, path(0)), Cell::figure(to, decimals, path(end))]
+            [Cell::figure(from, decimals, path(start)), Cell::figure(to, decimals, path(end))]
         };
         let mut row = vec![Cell::words(&array.name)];
         row.extend(pair(
@@ -45,10 +46,11 @@ pub(super) fn spindles(results: &Results) -> Block {
             let path = format!("arrays/{position}/segments/{segment}/utilization/parity_spindles");
             Cell::optional(of.utilization.parity_spindles, 3, path)
         };
-        row.extend([parity(0, first), parity(end, last)]);
+        row.extend([parity(start, first), parity(end, last)]);
         Some(row)
     });
-    Table {
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    let table = Table {
         caption: "The spindles: seek span, queue and service time, first and last segment",
         headers: &[
             "array",
@@ -63,8 +65,8 @@ pub(super) fn spindles(results: &Results) -> Block {
             "parity spindles busy, first",
             "last",
         ],
-        rows: rows.collect(),
+        rows,
         has_total: false,
-    }
-    .block()
+    };
+    (!table.rows.is_empty()).then(|| table.block())
 }

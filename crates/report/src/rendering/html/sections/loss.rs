@@ -9,20 +9,16 @@ use crate::rendering::html::table::{Cell, Table};
 
 /// Returns the account: an explanation, and one table per array. Empty if no array lost IOPS.
 pub(super) fn account(results: &Results) -> Vec<Block> {
-    let losses = losses(results);
-    if !losses.iter().any(Loss::is_notable) {
+    let losses: Vec<Loss> = losses(results).into_iter().filter(Loss::is_notable).collect();
+    if losses.is_empty() {
         return Vec::new();
     }
     let mut blocks = vec![Block::paragraph(
         "One operation completes every 1 / IOPS seconds. The component that limits the array spends that time on work that is \
-         counted, or waits. The table compares the first segment with the last, cause by cause; the causes add up to the whole \
+         counted, or waits. The table compares the first and the last segment that are alike, cause by cause; the causes add up to the whole \
          difference by construction. This is accounting, not an experiment: removing one cause would also change the others.",
     )];
     for loss in &losses {
-        if !loss.is_notable() {
-            blocks.push(Block::paragraph(loss.sentence()));
-            continue;
-        }
         let difference = loss.to_iops - loss.from_iops;
         let part = |part: &LossPart| {
             vec![

@@ -12,9 +12,32 @@ mod summary;
 
 use crate::data::layout_map::LayoutMap;
 use crate::data::results::Results;
+use crate::data::segment::Segment;
 use crate::rendering::chart::ChartError;
 use crate::rendering::html::block::{Block, Section};
+use crate::rendering::html::table::Cell;
 use crate::rendering::results_chart::ResultsChart;
+
+/// The heading of [`cache_hits`], for these results.
+fn cache_hits_heading(results: &Results) -> &'static str {
+    let mut segments = results.arrays.iter().flat_map(|array| &array.segments);
+    match segments.any(|segment| segment.cache.host_reads.is_some()) {
+        true => "host reads from the cache %",
+        // Older versions counted metadata in.
+        false => "cache hits %",
+    }
+}
+
+/// Returns the share of the blocks of host reads that were in the cache.
+fn cache_hits(position: usize, number: usize, segment: &Segment) -> Cell {
+    let path = format!("arrays/{position}/segments/{number}/cache");
+    match segment.cache.host_reads {
+        Some(reads) => {
+            Cell::optional(reads.hit_percent, 1, format!("{path}/host_reads/hit_percent"))
+        }
+        None => Cell::figure(segment.cache.hit_percent, 1, format!("{path}/hit_percent")),
+    }
+}
 
 /// Returns the sections for which these results have something to show.
 pub(super) fn all(
@@ -45,7 +68,7 @@ pub(super) fn all(
     ] {
         behaviour.extend(chart(shown, false)?);
     }
-    behaviour.push(behaviour::spindles(results));
+    behaviour.extend(behaviour::spindles(results));
     let mut pictures = Vec::new();
     if let Some((map, last_segment)) = map.and_then(|map| Some((map, map::last_segment(map)?))) {
         pictures.push(Block::paragraph(

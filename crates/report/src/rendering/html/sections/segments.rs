@@ -5,14 +5,18 @@ use crate::data::live::LogFigures;
 use crate::data::number::fixed;
 use crate::data::results::{ArrayResults, Origin, Results};
 use crate::data::segment::Segment;
-use crate::rendering::columns::response_decimals;
+use crate::rendering::columns::{STARVING_NOTE, response_decimals};
 use crate::rendering::html::block::Block;
+use crate::rendering::html::sections::{cache_hits, cache_hits_heading};
 use crate::rendering::html::table::{Cell, Table};
 
 pub(super) fn segments(results: &Results) -> Vec<Block> {
     let tables = results.arrays.iter().enumerate().filter(|(_, array)| !array.segments.is_empty());
     let mut blocks: Vec<Block> =
         tables.flat_map(|(position, array)| segment_tables(results, position, array)).collect();
+    for (position, array) in results.arrays.iter().enumerate() {
+        blocks.extend(by_workload(results, position, array));
+    }
     if !blocks.is_empty() {
         let all = "Everything that was measured is in segments.csv and results.json.";
         blocks.push(Block::note(all));
@@ -33,8 +37,10 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [
         let segments = array.segments.iter().enumerate();
         segments.map(|(number, segment)| row(number, segment)).collect()
     };
+    let starves = results.drives_starve(array);
+    let note = if starves { format!(". {STARVING_NOTE}") } else { String::new() };
     let host = Table {
-        caption: &format!("{}: {what}, {load}: what the host saw", array.name),
+        caption: &format!("{}: {what}, {load}: what the host saw{note}", array.name),
         headers: &[
             "segment",
             "",
@@ -44,9 +50,9 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [
             "response ms",
             "published",
             "median",
-            "p95",
-            "p99",
-            "max",
+            if starves { "p95*" } else { "p95" },
+            if starves { "p99*" } else { "p99" },
+            if starves { "max*" } else { "max" },
         ],
         rows: rows(&|number, segment| host_row(results, position, number, segment)),
         has_total: false,
@@ -56,7 +62,7 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [
         headers: &[
             "segment",
             "spindle commands per op",
-            "cache hits %",
+            cache_hits_heading(results),
             "controller busy",
             "data spindles busy",
             "parity spindles busy",
@@ -71,6 +77,53 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [
         has_total: false,
     };
     [host.block(), own.block()]
+}
+
+/// Returns what each of several jobs or access specifications got; none if there are no several.
+fn by_workload(results: &Results, position: usize, array: &ArrayResults) -> Option<Block> {
+    let of_ms = response_decimals(results.real_spindles.is_some());
+    let row = |(number, segment): (usize, &Segment)| {
+        let of_segment = segment.by_workload.iter().enumerate();
+        let at_work = of_segment.filter(|(_, figures)| figures.ops() > 0);
+        let rows = at_work.map(|(workload, figures)| {
+            let path = |field: &str| {
+                format!("arrays/{position}/segments/{number}/by_workload/{workload}/{field}")
+            };
+            let response = &figures.response_ms;
+            vec![
+                Cell::number(segment.index.to_string()),
+                Cell::words(&figures.name),
+                Cell::figure(figures.iops, 0, path("iops")),
+                Cell::figure(figures.mib_per_s, 1, path("mib_per_s")),
+                Cell::figure(response.mean, of_ms, path("response_ms/mean")),
+                Cell::figure(response.p50, of_ms, path("response_ms/p50")),
+                Cell::figure(response.p95, of_ms, path("response_ms/p95")),
+                Cell::figure(response.p99, of_ms, path("response_ms/p99")),
+                Cell::figure(figures.reads.ops as f64, 0, path("reads/ops")),
+                Cell::figure(figures.writes.ops as f64, 0, path("writes/ops")),
+            ]
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<Cell>> = array.segments.iter().enumerate().flat_map(row).collect();
+    let table = Table {
+        caption: &format!("{}: by workload", array.name),
+        headers: &[
+            "segment",
+            "workload",
+            "IOPS",
+            "MiB/s",
+            "response ms",
+            "median",
+            "p95",
+            "p99",
+            "reads",
+            "writes",
+        ],
+        rows,
+        has_total: false,
+    };
+    (!table.rows.is_empty()).then(|| table.block())
 }
 
 fn host_row(results: &Results, position: usize, number: usize, segment: &Segment) -> Vec<Cell> {
@@ -122,7 +175,7 @@ fn own_row(results: &Results, position: usize, number: usize, segment: &Segment)
     vec![
         Cell::number(segment.index.to_string()),
         Cell::number(fixed(segment.commands_per_host_op(), 2)),
-        Cell::figure(segment.cache.hit_percent, 1, path("cache/hit_percent")),
+        cache_hits(position, number, segment),
         Cell::figure(utilization.controller, 3, path("utilization/controller")),
         Cell::figure(utilization.spindles, 3, path("utilization/spindles")),
         Cell::optional(utilization.parity_spindles, 3, path("utilization/parity_spindles")),

@@ -1,5 +1,6 @@
 //! The summary: what was run, its beginning and its end.
 
+use crate::analysis::like::{like_positions, like_segments};
 use crate::analysis::loss;
 use crate::data::comparison::Metric;
 use crate::data::loss::{Cause, Loss, LossPart};
@@ -7,8 +8,9 @@ use crate::data::number::{fixed, signed};
 use crate::data::quantity::about;
 use crate::data::results::{ArrayResults, Results};
 use crate::rendering::columns::response_decimals;
+use crate::rendering::headline::{percent_change, whole};
 use crate::rendering::html::block::Block;
-use crate::rendering::html::headline::{ends, percent_change, whole};
+use crate::rendering::html::sections::{cache_hits, cache_hits_heading};
 use crate::rendering::html::table::{Cell, Table};
 
 /// The names of the first and the last segment. Real spindles may have been used before the first segment.
@@ -25,6 +27,10 @@ impl Ends {
         }
     }
 }
+
+/// Why segments are missing from comparisons.
+const NOT_ALIKE: &str = "Only like segments are compared: of full length, with the same mix of operations, and with the array, \
+                         not its host, as the limit. First and last are the first and the last of these.";
 
 pub(super) fn summary(results: &Results) -> Vec<Block> {
     let mut blocks = what_was_run(results);
@@ -71,9 +77,25 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
         rows: rows.collect(),
         has_total: false,
     };
-    blocks.push(table.block());
-    if results.real_spindles.is_none() {
-        blocks.push(Block::note("Fresh is the first segment, the end the last."));
+    let is_compared = |array: &ArrayResults| {
+        like_segments(results.workload.as_ref(), array)
+            .map(|(first, last)| (first.index, last.index))
+    };
+    let ends = |array: &ArrayResults| {
+        array
+            .segments
+            .first()
+            .zip(array.segments.last())
+            .map(|(one, other)| (one.index, other.index))
+    };
+    if !table.rows.is_empty() {
+        blocks.push(table.block());
+        if results.real_spindles.is_none() {
+            blocks.push(Block::note("Fresh is the first segment, the end the last."));
+        }
+    }
+    if results.arrays.iter().any(|array| is_compared(array) != ends(array)) {
+        blocks.push(Block::note(NOT_ALIKE));
     }
     blocks
 }
@@ -81,6 +103,9 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
 /// Describes the workload and the arrays, as far as the results say.
 fn what_was_run(results: &Results) -> Vec<Block> {
     let mut blocks = Vec::new();
+    if let Some(title) = &results.title {
+        blocks.push(Block::paragraph(title.clone()));
+    }
     if let Some(load) = results.load_words() {
         blocks.push(Block::paragraph(format!("Workload: {load}.")));
     }
@@ -88,6 +113,10 @@ fn what_was_run(results: &Results) -> Vec<Block> {
         let bytes = |value: Option<f64>| Cell::words(value.map(about).unwrap_or_default());
         let spindles = &array.spindles;
         let path = |of: &str| format!("arrays/{position}/spindles/{of}");
+        let hits = |number: usize| match array.segments.get(number) {
+            Some(segment) => cache_hits(position, number, segment),
+            None => Cell::words(""),
+        };
         let parity = (spindles.parity > 0).then_some(f64::from(spindles.parity));
         vec![
             Cell::words(&array.name),
@@ -97,11 +126,12 @@ fn what_was_run(results: &Results) -> Vec<Block> {
             bytes(array.lun_bytes.map(|bytes| bytes as f64)),
             bytes(array.cache_bytes()),
             Cell::words(array.outstanding_words()),
-            hits(position, array, 0),
-            hits(position, array, array.segments.len().saturating_sub(1)),
+            hits(0),
+            hits(array.segments.len().saturating_sub(1)),
         ]
     };
     let Ends { first, last } = Ends::of(results);
+    let hits = cache_hits_heading(results);
     let table = Table {
         caption: "What was run",
         headers: &[
@@ -112,8 +142,8 @@ fn what_was_run(results: &Results) -> Vec<Block> {
             "LUN",
             "cache",
             "host operations",
-            &format!("cache hits %, {first}"),
-            &format!("cache hits %, {last}"),
+            &format!("{hits}, {first}"),
+            &format!("{hits}, {last}"),
         ],
         rows: results.arrays.iter().enumerate().map(row).collect(),
         has_total: false,
@@ -122,15 +152,9 @@ fn what_was_run(results: &Results) -> Vec<Block> {
     blocks
 }
 
-/// Returns the share of lookups in a segment that the cache answered.
-fn hits(position: usize, array: &ArrayResults, segment: usize) -> Cell {
-    let percent = array.segments.get(segment).map(|segment| segment.cache.hit_percent);
-    Cell::optional(percent, 1, format!("arrays/{position}/segments/{segment}/cache/hit_percent"))
-}
-
-/// Describes how an array's IOPS changed, and why if they fell; none if there are fewer than two segments.
+/// Describes how an array's IOPS changed, and why if they fell; none if no two segments are alike.
 fn change_in_words(results: &Results, array: &ArrayResults) -> Option<String> {
-    let (first, last) = ends(array)?;
+    let (first, last) = like_segments(results.workload.as_ref(), array)?;
     if first.index == last.index || first.iops <= 0.0 {
         return None;
     }
@@ -181,21 +205,21 @@ fn causes_in_words(loss: &Loss) -> String {
 }
 
 fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Option<Vec<Cell>> {
-    let (first, last) = ends(array)?;
+    let (start, end) = like_positions(results.workload.as_ref(), array)?;
+    let (first, last) = (&array.segments[start], &array.segments[end]);
     let of_ms = response_decimals(results.real_spindles.is_some());
-    let end = array.segments.len() - 1;
     let path =
         |segment: usize, field: &str| format!("arrays/{position}/segments/{segment}/{field}");
     Some(vec![
         Cell::words(&array.name),
         Cell::sparkline(sparkline(array)),
-        Cell::figure(first.iops, 0, path(0, "iops")),
+        Cell::figure(first.iops, 0, path(start, "iops")),
         Cell::figure(last.iops, 0, path(end, "iops")),
         Cell::number(signed(
             100.0 * (last.iops - first.iops) / first.iops.max(f64::MIN_POSITIVE),
             1,
         )),
-        Cell::figure(first.response_ms.mean, of_ms, path(0, "response_ms/mean")),
+        Cell::figure(first.response_ms.mean, of_ms, path(start, "response_ms/mean")),
         Cell::figure(last.response_ms.mean, of_ms, path(end, "response_ms/mean")),
         Cell::number(fixed(first.commands_per_host_op(), 2)),
         Cell::number(fixed(last.commands_per_host_op(), 2)),

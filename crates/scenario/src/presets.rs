@@ -1,0 +1,59 @@
+//! Values that a scenario need not give: defaults, and those of the controllers that ship.
+
+use std::sync::LazyLock;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A controller whose constants ship, for `controller` of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Controller {
+    Fas2050,
+    Eva4400,
+}
+
+/// The words for a controller.
+pub(crate) const CONTROLLER_WORDS: [(&str, Controller); 2] =
+    [("fas2050", Controller::Fas2050), ("eva4400", Controller::Eva4400)];
+
+type Document = LazyLock<Spanned<DeTable<'static>>>;
+
+static DEFAULTS: Document = LazyLock::new(|| read(include_str!("../presets/defaults.toml")));
+static FAS2050: Document = LazyLock::new(|| read(include_str!("../presets/fas2050.toml")));
+static EVA4400: Document = LazyLock::new(|| read(include_str!("../presets/eva4400.toml")));
+
+/// Reads a file of this crate; a test reads each.
+fn read(text: &'static str) -> Spanned<DeTable<'static>> {
+    DeTable::parse_recoverable(text).0
+}
+
+/// Returns the constants of a controller, or the defaults of any array.
+pub(crate) fn of_array(controller: Option<Controller>) -> Option<&'static DeTable<'static>> {
+    match controller {
+        Some(Controller::Fas2050) => Some(FAS2050.get_ref()),
+        Some(Controller::Eva4400) => Some(EVA4400.get_ref()),
+        None => table("array"),
+    }
+}
+
+/// Returns the defaults of a table: of `array`, or of one of its layouts.
+pub(crate) fn table(name: &str) -> Option<&'static DeTable<'static>> {
+    DEFAULTS.get_ref().get(name).map(Spanned::get_ref).and_then(DeValue::as_table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_toml_with_a_table() {
+        for text in [
+            include_str!("../presets/defaults.toml"),
+            include_str!("../presets/fas2050.toml"),
+            include_str!("../presets/eva4400.toml"),
+        ] {
+            DeTable::parse(text).unwrap();
+        }
+        assert!(["array", "write_anywhere", "in_place"].iter().all(|name| table(name).is_some()));
+    }
+}

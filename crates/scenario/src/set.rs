@@ -1,0 +1,199 @@
+//! Changing single settings of a scenario's text by name, as `--set` does.
+
+use std::path::Path;
+
+use toml::{Table, Value};
+
+use crate::nearest::near;
+use crate::problem::ScenarioError;
+use crate::scenario::Scenario;
+
+/// The beginning of the names of an array's settings, before its name.
+const OF_ARRAYS: &str = "array.";
+/// Most names that an error lists.
+const MOST_LISTED: usize = 6;
+
+/// Why a setting cannot be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    /// No setting has this name.
+    #[error("there is no setting `{path}`")]
+    Unknown {
+        /// The name given.
+        path: String,
+        /// The nearest names, or the beginnings that there are.
+        nearest: Vec<String>,
+    },
+    /// Several settings have this name.
+    #[error("`{path}` is ambiguous")]
+    Ambiguous {
+        /// The name given.
+        path: String,
+        /// The settings, each by a name of its own.
+        candidates: Vec<String>,
+    },
+    /// The scenario is not valid with the setting.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+}
+
+impl SetError {
+    /// Returns the remedy, if the message does not give it already.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        let listed = |names: &[String]| {
+            let names: Vec<String> =
+                names.iter().take(MOST_LISTED).map(|name| format!("`{name}`")).collect();
+            names.join(", ")
+        };
+        match self {
+            Self::Unknown { nearest, .. } if nearest.is_empty() => {
+                Some("`strewn run SCENARIO --explain` lists every setting".to_owned())
+            }
+            Self::Unknown { nearest, .. } => Some(format!(
+                "did you mean {}? `strewn run SCENARIO --explain` lists every setting",
+                listed(nearest)
+            )),
+            Self::Ambiguous { candidates, .. } => {
+                Some(format!("say which one: {}", listed(candidates)))
+            }
+            Self::Scenario(error) => error.help().map(str::to_owned),
+        }
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario's text as [`parse`](Self::parse) does, with settings changed by name.
+    ///
+    /// A name is one of [`settings`](Self::settings), or its end: `write_anywhere.policy` or `policy` if only one array has
+    /// that setting, `FAS2050.policy` or `array.FAS2050.write_anywhere.policy` if several have. `array.policy` is that of
+    /// the only array that has one. A value is written as in the file; quotes around a string may be left out.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not valid, a name is unknown or ambiguous, or the text is not valid with the settings: the problems
+    /// are then those of a text that was written anew, without comments.
+    pub fn parse_with(
+        text: &str,
+        name: impl AsRef<Path>,
+        settings: &[(String, String)],
+    ) -> Result<Self, SetError> {
+        let mut scenario = Self::parse(text, &name)?;
+        if settings.is_empty() {
+            return Ok(scenario);
+        }
+        // A text that was just read is TOML.
+        let mut document: Table = text.parse().unwrap_or_default();
+        for (path, value) in settings {
+            let full = scenario.setting_named(path)?;
+            let written = format!("value = {value}").parse::<Table>();
+            let written = written.ok().and_then(|mut table| table.remove("value"));
+            let written = written.unwrap_or_else(|| Value::String(value.clone()));
+            scenario.put(&mut document, &full, written);
+            let changed = document.to_string();
+            scenario = Self::parse(&changed, &name)?;
+        }
+        Ok(scenario)
+    }
+
+    /// Returns the full name of the one setting that `path` names.
+    fn setting_named(&self, path: &str) -> Result<String, SetError> {
+        let names: Vec<String> = self.settings().into_iter().map(|(name, _)| name).collect();
+        if names.iter().any(|name| name == path) {
+            return Ok(path.to_owned());
+        }
+        let ends_so = |name: &str, end: &str| {
+            name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        let matches = |name: &&String| match self.array_of(name) {
+            None => ends_so(name, path),
+            Some((array, below)) => {
+                let of_named = path.strip_prefix(OF_ARRAYS).unwrap_or(path);
+                let of_named = of_named.strip_prefix(array).and_then(|rest| rest.strip_prefix('.'));
+                let of_any = path.strip_prefix(OF_ARRAYS).unwrap_or(path);
+                of_named.is_some_and(|end| ends_so(below, end)) || ends_so(below, of_any)
+            }
+        };
+        let found: Vec<&String> = names.iter().filter(matches).collect();
+        match found.as_slice() {
+            [only] => Ok((*only).clone()),
+            [] => {
+                let nearest = near(path, names.iter().map(String::as_str));
+                Err(SetError::Unknown { path: path.to_owned(), nearest })
+            }
+            several => {
+                let short =
+                    |name: &&String| name.strip_prefix(OF_ARRAYS).unwrap_or(name).to_owned();
+                let candidates = several.iter().map(short).collect();
+                Err(SetError::Ambiguous { path: path.to_owned(), candidates })
+            }
+        }
+    }
+
+    /// Returns the array that a setting is of, and its name below the array.
+    fn array_of<'a>(&'a self, name: &'a str) -> Option<(&'a str, &'a str)> {
+        let rest = name.strip_prefix(OF_ARRAYS)?;
+        self.arrays.iter().find_map(|array| {
+            Some((array.name.as_str(), rest.strip_prefix(&array.name)?.strip_prefix('.')?))
+        })
+    }
+
+    /// Sets one of the settings, by its full name, in a document of this scenario.
+    fn put(&self, document: &mut Table, full: &str, value: Value) {
+        let (table, below) = match self.array_of(full) {
+            None => (Some(document), full),
+            Some((name, below)) => {
+                let arrays = document.get_mut("array").and_then(Value::as_array_mut);
+                let mut arrays = arrays.into_iter().flatten().filter_map(Value::as_table_mut);
+                let is_it =
+                    |table: &&mut Table| table.get("name").and_then(Value::as_str) == Some(name);
+                (arrays.find(is_it), below)
+            }
+        };
+        if let Some(table) = table {
+            put_below(table, below, value);
+        }
+    }
+
+    /// Returns whether a scenario's text gives a setting, by its full name; other settings are defaults.
+    #[must_use]
+    pub fn is_given(&self, text: &str, full: &str) -> bool {
+        let mut document: Table = text.parse().unwrap_or_default();
+        let before = document.clone();
+        self.put(&mut document, full, Value::Boolean(true));
+        let leaf_count = |table: &Table| leaves(&Value::Table(table.clone()));
+        leaf_count(&document) == leaf_count(&before)
+    }
+}
+
+/// Returns the number of values that are no tables, in a document.
+fn leaves(value: &Value) -> usize {
+    match value {
+        Value::Table(table) => table.values().map(leaves).sum(),
+        Value::Array(values) if values.iter().any(Value::is_table) => {
+            values.iter().map(leaves).sum()
+        }
+        _ => 1,
+    }
+}
+
+/// Sets a value below a table. Tables are made as needed; numbers count the entries of lists from 1.
+fn put_below(table: &mut Table, path: &str, value: Value) {
+    let Some((key, rest)) = path.split_once('.') else {
+        table.insert(path.to_owned(), value);
+        return;
+    };
+    let inner = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
+    match inner {
+        Value::Table(inner) => put_below(inner, rest, value),
+        Value::Array(entries) => {
+            let (number, rest) = rest.split_once('.').unwrap_or((rest, ""));
+            let number = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let entry = number.and_then(|number| entries.get_mut(number));
+            if let Some(entry) = entry.and_then(Value::as_table_mut) {
+                put_below(entry, rest, value);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,329 @@
+//! Every setting of a scenario by its name, with defaults filled in.
+
+use std::fmt;
+
+use crate::array::{Array, Processor, SpindleChoice};
+use crate::failure::SpindleFailure;
+use crate::fitted::Fitted;
+use crate::in_place::{InPlace, PROTECTION_WORDS, Vraid};
+use crate::layout::ArrayLayout;
+use crate::overhead::OverheadConfiguration;
+use crate::quantity::{Bytes, Nanoseconds};
+use crate::scenario::Scenario;
+use crate::workload::{AccessSpecificationChoice, Workload};
+use crate::write_anywhere::{
+    CACHE_START_WORDS, CHUNKS_WORDS, OtherData, PARITY_WORDS, WriteAnywhere,
+};
+
+/// The value of a setting, as a scenario's file writes it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SettingValue {
+    /// `true` or `false`.
+    Flag(bool),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// A word, a path, a list, or a quantity with its unit, as in `64 MiB`.
+    Text(String),
+}
+
+impl From<bool> for SettingValue {
+    fn from(value: bool) -> Self {
+        Self::Flag(value)
+    }
+}
+impl From<u64> for SettingValue {
+    fn from(value: u64) -> Self {
+        Self::Count(value)
+    }
+}
+impl From<u32> for SettingValue {
+    fn from(value: u32) -> Self {
+        Self::Count(value.into())
+    }
+}
+impl From<u16> for SettingValue {
+    fn from(value: u16) -> Self {
+        Self::Count(value.into())
+    }
+}
+impl From<u8> for SettingValue {
+    fn from(value: u8) -> Self {
+        Self::Count(value.into())
+    }
+}
+impl From<f64> for SettingValue {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+impl From<&str> for SettingValue {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+impl From<String> for SettingValue {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl fmt::Display for SettingValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => flag.fmt(formatter),
+            Self::Count(count) => count.fmt(formatter),
+            Self::Number(number) => number.fmt(formatter),
+            Self::Text(text) => text.fmt(formatter),
+        }
+    }
+}
+
+/// The settings found so far, below a common beginning of their names.
+struct Settings {
+    beginning: String,
+    all: Vec<(String, SettingValue)>,
+}
+
+impl Settings {
+    fn add(&mut self, name: &str, value: impl Into<SettingValue>) {
+        self.all.push((format!("{}{name}", self.beginning), value.into()));
+    }
+
+    fn size(&mut self, name: &str, bytes: u64) {
+        self.add(name, Bytes(bytes).to_string());
+    }
+
+    fn time(&mut self, name: &str, ns: u64) {
+        self.add(name, Nanoseconds(ns).to_string());
+    }
+
+    /// Adds what `add` adds under names that begin with `table`.
+    fn within(&mut self, table: &str, add: impl FnOnce(&mut Self)) {
+        let outer = self.beginning.len();
+        self.beginning.push_str(table);
+        self.beginning.push('.');
+        add(self);
+        self.beginning.truncate(outer);
+    }
+}
+
+impl Scenario {
+    /// Returns every setting by its name, defaults included, in the order of the file: `segment`, `workload.file`,
+    /// `array.FAS2050.write_anywhere.policy`. The entries of lists of tables are numbered from 1, and arrays are named.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(String, SettingValue)> {
+        let mut found = Settings { beginning: String::new(), all: Vec::new() };
+        let Self {
+            name,
+            title,
+            seed,
+            segments,
+            segment_ns,
+            spindle_stretch,
+            published,
+            workload,
+            arrays,
+            overhead,
+        } = self;
+        let s = &mut found;
+        s.add("name", name.as_str());
+        s.add("title", title.as_str());
+        s.add("seed", *seed);
+        s.add("segments", *segments);
+        s.time("segment", *segment_ns);
+        if *spindle_stretch > 1 {
+            s.add("spindle_stretch", *spindle_stretch);
+        }
+        if let Some(path) = published {
+            s.add("published", path.display().to_string());
+        }
+        s.within("workload", |s| of_workload(s, workload));
+        for array in arrays {
+            s.within(&format!("array.{}", array.name), |s| of_array(s, array));
+        }
+        if let Some(overhead) = overhead {
+            s.within("overhead", |s| {
+                s.add("usd_per_spindle", overhead.usd_per_spindle);
+                for (number, one) in (1..).zip(&overhead.configurations) {
+                    s.within(&format!("configuration.{number}"), |s| of_configuration(s, one));
+                }
+            });
+        }
+        found.all
+    }
+}
+
+fn of_workload(s: &mut Settings, workload: &Workload) {
+    let Workload { access_specification, alignment_bytes, file_bytes } = workload;
+    match access_specification {
+        AccessSpecificationChoice::Shipped(name) => s.add("access_specification", name.as_str()),
+        AccessSpecificationChoice::Inline(lines) => {
+            for (number, line) in (1..).zip(lines) {
+                s.within(&format!("access.{number}"), |s| {
+                    s.size("bytes", line.bytes.into());
+                    s.add("percent", line.percent_of_accesses);
+                    s.add("read_percent", line.read_percent);
+                    s.add("random_percent", line.random_percent);
+                });
+            }
+        }
+    }
+    s.size("alignment", (*alignment_bytes).into());
+    s.size("file", *file_bytes);
+}
+
+fn of_array(s: &mut Settings, array: &Array) {
+    let Array {
+        name: _,
+        outstanding,
+        lun_bytes,
+        spindle,
+        commands_per_spindle,
+        scheduler,
+        processor:
+            Processor { host_operation_ns, spindle_command_ns, per_kib_ns, write_back_percent },
+        fitted,
+        layout,
+        failures,
+        rebuild_steps_in_flight,
+    } = array;
+    s.add("outstanding", *outstanding);
+    s.size("lun", *lun_bytes);
+    match spindle {
+        SpindleChoice::Shipped(name) => s.add("spindle", name.as_str()),
+        SpindleChoice::File(path) => s.add("spindle", path.display().to_string()),
+    }
+    s.add("commands_per_spindle", *commands_per_spindle);
+    s.add("scheduler", scheduler.as_str());
+    s.add("rebuild_steps_in_flight", *rebuild_steps_in_flight);
+    s.within("processor", |s| {
+        // Costs are whole nanoseconds in a file; calibration tries no others.
+        s.time("host_operation", *host_operation_ns as u64);
+        s.time("spindle_command", *spindle_command_ns as u64);
+        s.time("per_kib", *per_kib_ns as u64);
+        s.add("write_back_percent", *write_back_percent);
+    });
+    if let Some(Fitted { parameters, segments }) = fitted {
+        s.within("fitted", |s| {
+            s.add("parameters", listed(parameters));
+            s.add("segments", listed(segments));
+        });
+    }
+    match layout {
+        ArrayLayout::WriteAnywhere(layout) => {
+            s.within("write_anywhere", |s| of_write_anywhere(s, layout));
+        }
+        ArrayLayout::InPlace(layout) => s.within("in_place", |s| of_in_place(s, layout)),
+    }
+    for (number, SpindleFailure { at_ns, spindle }) in (1..).zip(failures) {
+        s.within(&format!("failure.{number}"), |s| {
+            s.time("at", *at_ns);
+            s.add("spindle", *spindle);
+        });
+    }
+}
+
+fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
+    let WriteAnywhere {
+        parity,
+        data_spindles,
+        right_sized_bytes,
+        reserve_percent,
+        policy,
+        other_data,
+        area_stripes,
+        tetris_stripes,
+        chunk_blocks,
+        tetrises_in_flight,
+        log_half_bytes,
+        log_record_header_bytes,
+        checkpoint_interval_ns,
+        buffer_cache_bytes,
+        protected_percent,
+        dirty_limit_percent,
+        delayed_free_percent,
+        cache_start,
+        chunks,
+        spares,
+    } = layout;
+    s.add("parity", word(&PARITY_WORDS, parity));
+    s.add("data_spindles", *data_spindles);
+    s.size("right_sized", *right_sized_bytes);
+    s.add("reserve_percent", *reserve_percent);
+    s.add("policy", policy.as_str());
+    s.add("area_stripes", *area_stripes);
+    s.add("tetris_stripes", *tetris_stripes);
+    s.add("chunk_blocks", *chunk_blocks);
+    s.add("tetrises_in_flight", *tetrises_in_flight);
+    s.size("log_half", *log_half_bytes);
+    s.size("log_record_header", *log_record_header_bytes);
+    s.time("checkpoint_interval", *checkpoint_interval_ns);
+    s.size("buffer_cache", *buffer_cache_bytes);
+    s.add("protected_percent", *protected_percent);
+    s.add("dirty_limit_percent", *dirty_limit_percent);
+    s.add("delayed_free_percent", *delayed_free_percent);
+    s.add("cache_start", word(&CACHE_START_WORDS, cache_start));
+    s.add("chunks", word(&CHUNKS_WORDS, chunks));
+    s.add("spares", *spares);
+    if let Some(OtherData { full_percent, run_blocks }) = other_data {
+        s.within("other_data", |s| {
+            s.add("full_percent", *full_percent);
+            s.add("run_blocks", *run_blocks);
+        });
+    }
+}
+
+fn of_in_place(s: &mut Settings, layout: &InPlace) {
+    let InPlace {
+        layout: Vraid::Vraid5,
+        spindles,
+        redundancy_sets,
+        chunk_bytes,
+        segment_bytes,
+        protection_level,
+        write_cache_bytes,
+        destage_low_percent,
+        destages_per_spindle,
+    } = layout;
+    s.add("layout", "vraid-5");
+    s.add("spindles", *spindles);
+    s.add("redundancy_sets", listed(redundancy_sets));
+    s.size("chunk", *chunk_bytes);
+    s.size("segment", *segment_bytes);
+    s.add("protection_level", word(&PROTECTION_WORDS, protection_level));
+    s.size("write_cache", *write_cache_bytes);
+    s.add("destage_low_percent", *destage_low_percent);
+    s.add("destages_per_spindle", *destages_per_spindle);
+}
+
+fn of_configuration(s: &mut Settings, configuration: &OverheadConfiguration) {
+    let OverheadConfiguration {
+        array,
+        name,
+        source,
+        spare,
+        root,
+        protection_level,
+        used_by_results,
+    } = configuration;
+    s.add("array", array.as_str());
+    s.add("name", name.as_str());
+    s.add("source", source.as_str());
+    s.add("spare", *spare);
+    s.add("root", *root);
+    if let Some(level) = protection_level {
+        s.add("protection_level", word(&PROTECTION_WORDS, level));
+    }
+    s.add("used_by_results", *used_by_results);
+}
+
+fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
+    words.iter().find(|(_, meaning)| meaning == value).map_or("", |(word, _)| word)
+}
+
+fn listed<T: std::fmt::Display>(values: &[T]) -> String {
+    let values: Vec<String> = values.iter().map(T::to_string).collect();
+    values.join(", ")
+}

@@ -1,0 +1,61 @@
+//! Values that can be run, and that hardly anyone can mean.
+
+use crate::array::Array;
+use crate::layout::ArrayLayout;
+use crate::quantity::Nanoseconds;
+use crate::scenario::Scenario;
+
+/// No controller's processor takes longer for an operation or a command.
+const LONGEST_COST_NS: f64 = 5e6;
+/// Nor longer for a KiB: 10 MiB/s.
+const LONGEST_COST_OF_KIB_NS: f64 = 1e5;
+/// Fewer percent than this are a share of one that was not multiplied by a hundred.
+const LEAST_PERCENT: f64 = 1.0;
+
+impl Scenario {
+    /// Returns a sentence for each value that is allowed, and absurd: a processor that takes 20 ms for an operation, a
+    /// reserve of 0.1 %.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.arrays.iter().flat_map(of_array).collect()
+    }
+}
+
+fn of_array(array: &Array) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let processor = &array.processor;
+    for (name, cost_ns, longest_ns) in [
+        ("host_operation", processor.host_operation_ns, LONGEST_COST_NS),
+        ("spindle_command", processor.spindle_command_ns, LONGEST_COST_NS),
+        ("per_kib", processor.per_kib_ns, LONGEST_COST_OF_KIB_NS),
+    ] {
+        if cost_ns > longest_ns {
+            warnings.push(format!(
+                "array[{}].processor.{name} is {}, which allows {:.0} a second: are microseconds (us) meant?",
+                array.name,
+                Nanoseconds(cost_ns as u64),
+                1e9 / cost_ns
+            ));
+        }
+    }
+    let percentages = match &array.layout {
+        ArrayLayout::WriteAnywhere(layout) => vec![
+            ("write_anywhere.reserve_percent", layout.reserve_percent),
+            ("write_anywhere.protected_percent", layout.protected_percent),
+            ("write_anywhere.dirty_limit_percent", layout.dirty_limit_percent),
+        ],
+        ArrayLayout::InPlace(layout) => {
+            vec![("in_place.destage_low_percent", layout.destage_low_percent)]
+        }
+    };
+    for (name, percent) in percentages {
+        if percent > 0.0 && percent < LEAST_PERCENT {
+            warnings.push(format!(
+                "array[{}].{name} is {percent} %: are {} % meant?",
+                array.name,
+                percent * 100.0
+            ));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,82 @@
+//! `strewn new`, and what a scenario need not give.
+
+use crate::common::{Folder, PROJECT};
+use strewn::report::Results;
+use strewn::scenario::Scenario;
+
+#[test]
+fn a_new_scenario_runs_as_it_is() {
+    let folder = Folder::new();
+    for (name, from, arrays) in [
+        ("first", &[][..], &["FAS2050", "EVA4400"][..]),
+        ("filer", &["--from", "fas2050"], &["FAS2050"]),
+        ("block", &["--from", "eva4400"], &["EVA4400"]),
+    ] {
+        let said = folder.strewn(&[&["new", name], from].concat()).succeeded();
+        assert!(said.contains(&format!("strewn run {name}.toml --quick")), "{said}");
+        let text = folder.read(&format!("{name}.toml"));
+        assert!(text.lines().filter(|line| line.contains('#')).count() > 8, "{text}");
+        let run = ["run", &format!("{name}.toml"), "--quick", "--segments", "1", "--json"];
+        let run = [&run[..], &["--set", "segment=16 s"]].concat();
+        let results = Results::from_json(&folder.strewn(&run).succeeded()).unwrap();
+        let names: Vec<&str> = results.arrays.iter().map(|array| array.name.as_str()).collect();
+        assert_eq!(names, arrays);
+    }
+    folder.strewn(&["new", "first"]).refused(&["first.toml is there already"]);
+    folder.strewn(&["new", "none/first"]).refused(&["cannot write none/first.toml"]);
+    folder.strewn(&["new", "first", "--from", "fas9000"]).refused(&["fas2050"]);
+}
+
+/// The controllers that ship are those of the shipped scenario, to the last digit.
+#[test]
+fn controllers_are_those_of_the_shipped_scenario() {
+    let folder = Folder::new();
+    folder.strewn(&["new", "first"]).succeeded();
+    let new = Scenario::load(folder.path("first.toml")).unwrap();
+    let shipped = format!("{PROJECT}/scenarios/making-sense-of-wafl-4.toml");
+    let shipped = Scenario::load(shipped).unwrap();
+    for (new, shipped) in new.arrays.iter().zip(&shipped.arrays) {
+        let mut new = new.clone();
+        new.fitted.clone_from(&shipped.fitted);
+        assert_eq!(new, *shipped);
+    }
+}
+
+#[test]
+fn an_array_needs_no_more_than_what_makes_it_itself() {
+    let folder = Folder::new();
+    folder.write(
+        "short.toml",
+        "schema = 1\nname = \"short\"\ntitle = \"short\"\nseed = 1\nsegments = 1\nsegment = \"10 s\"\n\
+         [workload]\naccess_specification = \"file-server\"\nfile = \"256 MiB\"\n\
+         [[array]]\nname = \"a\"\noutstanding = 8\nlun = \"1 GiB\"\n\
+         [array.processor]\nhost_operation = \"50 us\"\nspindle_command = \"50 us\"\nper_kib = \"0.5 us\"\n\
+         [array.write_anywhere]\ndata_spindles = 4\nright_sized = \"1 GiB\"\n\
+         [[array]]\nname = \"b\"\ncontroller = \"fas2050\"\noutstanding = 8\nlun = \"1 GiB\"\n\
+         [array.write_anywhere]\npolicy = \"first-fit\"\n",
+    );
+    let explained = folder.strewn(&["run", "short.toml", "--explain"]).succeeded();
+    let has = |line: &str| {
+        let squeezed: Vec<String> = explained
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert!(squeezed.iter().any(|found| found == line), "no {line} in {explained}");
+    };
+    has("array.a.scheduler = sptf (default)");
+    has("array.a.write_anywhere.chunk_blocks = 64 (default)");
+    has("array.a.write_anywhere.data_spindles = 4");
+    has("array.b.write_anywhere.data_spindles = 18 (default)");
+    has("array.b.write_anywhere.policy = first-fit");
+    has("array.b.processor.host_operation = 66179 ns (default)");
+    folder.strewn(&["run", "short.toml"]).succeeded();
+
+    let wrong = folder.read("short.toml").replace("fas2050", "fas2060");
+    folder.write("wrong.toml", &wrong);
+    folder
+        .strewn(&["run", "wrong.toml"])
+        .refused(&["`fas2060` is not known", "did you mean `fas2050`?"]);
+    let wrong = folder.read("short.toml").replace("policy =", "polcy =");
+    folder.write("wrong.toml", &wrong);
+    folder.strewn(&["run", "wrong.toml"]).refused(&["did you mean `policy`?"]);
+}
