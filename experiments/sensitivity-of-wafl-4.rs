@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use strewn::scenario::{ArrayLayout, CacheStart, Scenario};
+use strewn::spindle::Scheduler;
 use strewn::terminal::{self, Ending, Failure};
 use strewn::{RunOptions, calibrate, run};
 
@@ -23,7 +24,7 @@ const VARIATIONS: [Variation; 26] = [
     ("FAS: 4 commands kept at a drive", |s| s.arrays[0].commands_per_spindle = 4),
     ("FAS: 6 commands kept at a drive", |s| s.arrays[0].commands_per_spindle = 6),
     ("FAS: 16 commands kept at a drive", |s| s.arrays[0].commands_per_spindle = 16),
-    ("FAS: first come, first served at a drive", |s| s.arrays[0].scheduler = "fcfs".to_owned()),
+    ("FAS: first come, first served at a drive", |s| s.arrays[0].scheduler = Scheduler::Fcfs),
     ("FAS: nothing per KiB", |s| s.arrays[0].processor.per_kib_ns = 0.0),
     ("FAS: 1 us per KiB", |s| s.arrays[0].processor.per_kib_ns = 1_000.0),
     ("FAS: chunk of 32 blocks", |s| s.write_anywhere(|w| w.chunk_blocks = 32)),

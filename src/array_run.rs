@@ -4,6 +4,8 @@ use strewn_array::{DataLost, FailedSpindle};
 use strewn_report::ArrayMap;
 use strewn_sim::Segment;
 
+use crate::record::RecordError;
+
 /// What one array did in a run.
 pub(crate) struct ArrayRun {
     /// The complete segments.
@@ -16,4 +18,6 @@ pub(crate) struct ArrayRun {
     pub(crate) host_is_done: bool,
     /// The layout of the file, if the run recorded it.
     pub(crate) map: Option<ArrayMap>,
+    /// Why the log of its operations could not be written to its end.
+    pub(crate) unrecorded: Option<RecordError>,
 }

@@ -12,7 +12,7 @@ use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{GeometryError, ParityGroup, VraidConfig, VraidError, VraidLayout};
 use strewn_scenario::{Array, ArrayLayout, Processor, Scenario, SpindleChoice};
 use strewn_sim::Spindles;
-use strewn_spindle::{Drive, ParseSchedulerError, Profile, ProfileError, Scheduler};
+use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_workload::{AccessStream, RegionError, SpecificationError};
 use thiserror::Error;
 
@@ -37,9 +37,6 @@ pub enum BuildError {
     /// A drive profile is invalid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// No scheduler has this name.
-    #[error(transparent)]
-    Scheduler(#[from] ParseSchedulerError),
     /// The access specification is invalid.
     #[error(transparent)]
     Specification(#[from] SpecificationError),
@@ -151,7 +148,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
 pub(crate) fn spindles(scenario: &Scenario, array: &Array) -> Result<Spindles, BuildError> {
     Ok(Spindles {
         drive: Arc::new(drive(&array.spindle)?),
-        scheduler: array.scheduler.parse::<Scheduler>()?,
+        scheduler: array.scheduler,
         commands_per_spindle: array.commands_per_spindle,
         stretch: scenario.spindle_stretch,
     })

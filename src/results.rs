@@ -8,10 +8,10 @@ use strewn_report::{
     HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
     OverheadConfiguration, OverheadError, OverheadRow, Parameter, Redundancy, ResponseTime,
     SIGNIFICANT_DIGITS, SegmentLayout, Setting, SpindleCommands, SpindleFailure, Spindles,
-    Utilization, Workload, rounded,
+    Utilization, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, Scenario, SettingValue};
-use strewn_sim::{DirectionMeasures, Segment};
+use strewn_sim::{DirectionMeasures, Segment, WorkloadMeasures};
 
 use crate::array_run::ArrayRun;
 use crate::build;
@@ -127,27 +127,59 @@ fn redundancy(segment: &Segment) -> Option<Redundancy> {
 /// Returns the host's figures of reads and writes, if it measured them apart.
 fn host(segment: &Segment) -> Option<HostFigures> {
     let [reads, writes] = &**segment.by_direction.as_ref()?;
-    let figures = |measures: &DirectionMeasures| {
-        let ops = measures.answered.count;
-        OperationFigures {
-            ops,
-            mib: (measures.answered.sectors * 512) as f64 / MIB,
-            mean_ms: if ops == 0 {
-                0.0
-            } else {
-                measures.response_sum_ns as f64 / ops as f64 / NS_PER_MS
-            },
-            p95_ms: measures.p95_ns as f64 / NS_PER_MS,
-            max_ms: measures.most_ns as f64 / NS_PER_MS,
-        }
-    };
     Some(HostFigures {
         mean_outstanding: segment.mean_outstanding,
-        reads: figures(reads),
-        writes: figures(writes),
+        reads: of_direction(reads),
+        writes: of_direction(writes),
         littles_law_unexplained_percent: segment.laws.littles_law_unexplained * 100.0,
         utilization_law_unexplained_percent: segment.laws.utilization_law_unexplained * 100.0,
     })
+}
+
+fn of_direction(measures: &DirectionMeasures) -> OperationFigures {
+    let DirectionMeasures { answered, response_sum_ns, p95_ns, most_ns, .. } = measures;
+    OperationFigures {
+        ops: answered.count,
+        mib: mib(answered.sectors),
+        mean_ms: match answered.count {
+            0 => 0.0,
+            ops => *response_sum_ns as f64 / ops as f64 / NS_PER_MS,
+        },
+        p95_ms: milliseconds(*p95_ns),
+        max_ms: milliseconds(*most_ns),
+    }
+}
+
+fn of_workload(workload: &WorkloadMeasures, length_ns: u64) -> WorkloadFigures {
+    let [reads, writes] = &*workload.by_direction;
+    let both = [reads.answered, writes.answered];
+    let per_second = |amount: f64| amount * NS_PER_S / length_ns.max(1) as f64;
+    WorkloadFigures {
+        name: workload.name.to_string(),
+        iops: per_second(both.iter().map(|answered| answered.count).sum::<u64>() as f64),
+        mib_per_s: per_second(both.iter().map(|answered| mib(answered.sectors)).sum()),
+        response_ms: response_times(&workload.response),
+        reads: of_direction(reads),
+        writes: of_direction(writes),
+    }
+}
+
+fn response_times(response: &strewn_sim::Response) -> ResponseTime {
+    ResponseTime {
+        mean: response.mean_ns / NS_PER_MS,
+        p50: milliseconds(response.p50_ns),
+        p95: milliseconds(response.p95_ns),
+        p99: milliseconds(response.p99_ns),
+        max: milliseconds(response.max_ns),
+    }
+}
+
+fn mib(sectors: u64) -> f64 {
+    (sectors * strewn_base::SECTOR_BYTES) as f64 / MIB
+}
+
+fn milliseconds(ns: u64) -> f64 {
+    ns as f64 / NS_PER_MS
 }
 
 /// Returns every parameter of the array, with those that were fitted marked.
@@ -177,7 +209,6 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
 
 fn of_segment(segment: &Segment) -> strewn_report::Segment {
     let seconds = segment.length_ns as f64 / NS_PER_S;
-    let milliseconds = |ns: u64| ns as f64 / NS_PER_MS;
     let (data, parity) = (&segment.data_spindles, &segment.parity_spindles);
     let commands = data.commands + parity.commands;
     let service_ns = data.service_ns + parity.service_ns;
@@ -190,13 +221,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
         ops: segment.operations,
         iops: segment.operations as f64 / seconds,
         mib_per_s: segment.bytes as f64 / MIB / seconds,
-        response_ms: ResponseTime {
-            mean: segment.response.mean_ns / NS_PER_MS,
-            p50: milliseconds(segment.response.p50_ns),
-            p95: milliseconds(segment.response.p95_ns),
-            p99: milliseconds(segment.response.p99_ns),
-            max: milliseconds(segment.response.max_ns),
-        },
+        response_ms: response_times(&segment.response),
         utilization: Utilization {
             controller: share(segment.processor_busy_ns, segment.length_ns),
             spindles: data.utilization(segment.length_ns),
@@ -247,7 +272,11 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
         },
         redundancy: redundancy(segment),
         host: host(segment),
-        by_workload: Vec::new(),
+        by_workload: segment
+            .by_workload
+            .iter()
+            .map(|workload| of_workload(workload, segment.length_ns))
+            .collect(),
     }
     .rounded(SIGNIFICANT_DIGITS)
 }

@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -10,7 +9,6 @@ use rayon::prelude::*;
 use strewn_raid::SpindleIndex;
 use strewn_report::{
     ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
-    WorkloadFigures,
 };
 use strewn_scenario::Scenario;
 use strewn_sim::{ClosedLoop, Host, Progress, Segment, Simulation, SimulationError};
@@ -19,7 +17,7 @@ use thiserror::Error;
 use crate::array_run::ArrayRun;
 use crate::build::{self, BuildError, BuiltArray};
 use crate::layout_map::{self, Mapped};
-use crate::load::{BuiltHost, Load, LoadError, MeasuredHost, MeasuredWorkloads};
+use crate::load::{BuiltHost, Load, LoadError};
 use crate::memory::{self, NotEnoughMemory};
 use crate::record::{self, RecordError, Recording};
 use crate::results;
@@ -201,26 +199,11 @@ fn run_and_look(
     if let Some(load) = load {
         load.check(&scenario)?;
     }
-    let done = run_arrays(&scenario, options, with_map, observer)?;
+    let mut done = run_arrays(&scenario, options, with_map, observer)?;
 
-    let mut arrays: Vec<ArrayResults> = Vec::new();
-    let mut by_workload = Vec::new();
-    let mut unrecorded = None;
-    let mut done: Vec<ArrayRun> = done
-        .into_iter()
-        .map(|done| {
-            by_workload.push(done.by_workload);
-            unrecorded = unrecorded.take().or(done.unrecorded);
-            done.run
-        })
-        .collect();
-    for ((array, done), by_workload) in scenario.arrays.iter().zip(&done).zip(by_workload) {
-        let mut results = results::of_array(&scenario, array, done);
-        for (segment, figures) in results.segments.iter_mut().zip(by_workload) {
-            segment.by_workload = figures;
-        }
-        arrays.push(results);
-    }
+    let with_done = scenario.arrays.iter().zip(&done);
+    let mut arrays: Vec<ArrayResults> =
+        with_done.map(|(array, done)| results::of_array(&scenario, array, done)).collect();
     if let Some(load) = load {
         for (index, array) in arrays.iter_mut().enumerate() {
             array.outstanding = load.outstanding(&scenario, index);
@@ -269,7 +252,7 @@ fn run_and_look(
         wall_seconds: strewn_report::rounded(started.elapsed().as_secs_f64(), 4),
     };
     results.losses = strewn_report::losses(&results);
-    match unrecorded {
+    match done.iter_mut().find_map(|done| done.unrecorded.take()) {
         Some(error) => Err(RunError::Unrecorded(Box::new(Unrecorded { results, map, error }))),
         None => Ok((results, map)),
     }
@@ -301,13 +284,13 @@ fn run_arrays(
     options: &RunOptions,
     with_map: bool,
     observer: &dyn Observer,
-) -> Result<Vec<MeasuredRun>, RunError> {
+) -> Result<Vec<ArrayRun>, RunError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build()?;
     let observer = UntilOneFails { observer, failed: AtomicBool::new(false) };
     let indices = 0..scenario.arrays.len();
     pool.install(|| {
         let run = |index| {
-            let done = run_array_by_workload(scenario, options, index, with_map, &observer);
+            let done = run_array(scenario, options, index, with_map, &observer);
             if done.is_err() {
                 observer.failed.store(true, Ordering::Relaxed);
             }
@@ -337,14 +320,6 @@ impl Observer for UntilOneFails<'_> {
     }
 }
 
-/// What one array did in a run, and what each of several workloads got in each segment.
-struct MeasuredRun {
-    run: ArrayRun,
-    by_workload: Vec<Vec<WorkloadFigures>>,
-    /// Why the log of its operations could not be written to its end.
-    unrecorded: Option<RecordError>,
-}
-
 /// Runs one array of `scenario` to its end, or until its host is done, data are lost or `observer` stops it.
 pub(crate) fn run_array(
     scenario: &Scenario,
@@ -353,25 +328,14 @@ pub(crate) fn run_array(
     with_map: bool,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
-    Ok(run_array_by_workload(scenario, options, index, with_map, observer)?.run)
-}
-
-fn run_array_by_workload(
-    scenario: &Scenario,
-    options: &RunOptions,
-    index: usize,
-    with_map: bool,
-    observer: &dyn Observer,
-) -> Result<MeasuredRun, RunError> {
     let segments = Segments { scenario, index, with_map, observer };
     if options.load.is_none() && !options.by_direction && options.record_iolog.is_none() {
-        let run = simulate(scenario, index, segments)?;
-        return Ok(MeasuredRun { run, by_workload: Vec::new(), unrecorded: None });
+        return simulate(scenario, index, segments);
     }
     let array = &scenario.arrays[index];
-    let MeasuredHost { host, measured } = match &options.load {
-        Some(load) => load.measured_host(scenario, index, build::seed(scenario, index))?,
-        None => BuiltHost::ClosedLoop(Box::new(closed_loop(scenario, index)?)).into(),
+    let host = match &options.load {
+        Some(load) => load.host(scenario, index, build::seed(scenario, index))?,
+        None => BuiltHost::ClosedLoop(Box::new(closed_loop(scenario, index)?)),
     };
     let recording = options.record_iolog.as_ref().map(|path| {
         Recording::begin(record::iolog_of_array(path, &array.name, scenario.arrays.len()))
@@ -386,10 +350,7 @@ fn run_array_by_workload(
         BuiltHost::Other(host) => simulate_host(scenario, index, host, segments),
     }?;
     let unrecorded = recording.and_then(|recording| recording.finish().err());
-    let by_workload = measured.map(|measured: MeasuredWorkloads| {
-        std::mem::take(&mut *measured.lock().unwrap_or_else(PoisonError::into_inner))
-    });
-    Ok(MeasuredRun { run, by_workload: by_workload.unwrap_or_default(), unrecorded })
+    Ok(ArrayRun { unrecorded, ..run })
 }
 
 /// Builds the plain closed loop of the scenario's own workload.
@@ -550,6 +511,6 @@ impl WithSimulation for Segments<'_> {
         }
         let failures = simulation.array().failures().to_vec();
         let host_is_done = simulation.is_done();
-        Ok(ArrayRun { segments, failures, data_loss, host_is_done, map })
+        Ok(ArrayRun { segments, failures, data_loss, host_is_done, map, unrecorded: None })
     }
 }

@@ -122,7 +122,10 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
             }
         }
         let host_is_done = self.host.is_done();
-        (ArrayRun { segments, failures, data_loss: None, host_is_done, map }, problem)
+        (
+            ArrayRun { segments, failures, data_loss: None, host_is_done, map, unrecorded: None },
+            problem,
+        )
     }
 
     /// Returns the figures of the log's device, one entry per segment.

@@ -122,6 +122,7 @@ impl Meter {
             layout: array.layout(),
             failures: array.failures().to_vec(),
             by_direction: host.by_direction,
+            by_workload: host.by_workload,
             laws,
         }
     }

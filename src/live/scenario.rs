@@ -10,6 +10,7 @@ use strewn_scenario::{
     AccessSpecificationChoice, Array, ArrayLayout, CacheStart, InPlace, Processor, Scenario,
     SpindleChoice, Vraid, Workload, WriteAnywhere,
 };
+use strewn_spindle::Scheduler;
 
 use super::LiveError;
 
@@ -57,7 +58,7 @@ pub(super) fn of(
         lun_bytes,
         spindle: SpindleChoice::Shipped(NO_PROFILE.to_owned()),
         commands_per_spindle: 1,
-        scheduler: "fcfs".to_owned(),
+        scheduler: Scheduler::Fcfs,
         processor: Processor {
             host_operation_ns: 0.0,
             spindle_command_ns: 0.0,

@@ -273,13 +273,13 @@ fn region(job: &Job, clone: u32, file: &str, file_bytes: u64) -> Result<Region, 
     Region { first_byte, bytes: bytes / 512 * 512 }.within(file_bytes, &what)
 }
 
-/// Builds a worker for each clone of each job, with the name of the job.
+/// Builds a worker for each clone of each job. The job is its workload.
 pub(super) fn workers(
     jobs: &[JobPlan],
     file: &str,
     file_bytes: u64,
     seed: u64,
-) -> Result<Vec<(String, Worker)>, LoadError> {
+) -> Result<Vec<Worker>, LoadError> {
     let mut workers = Vec::new();
     for JobPlan { job, group } in jobs {
         for clone in 0..job.clones {
@@ -311,8 +311,9 @@ pub(super) fn workers(
                 runtime_ns: job.runtime_us.map(|us| us.saturating_mul(1000)),
                 most_accesses: job.number_ios,
                 most_bytes: (!job.time_based).then(|| io_size.saturating_mul(job.loops)),
+                workload: Some(job.name.as_str().into()),
             };
-            workers.push((job.name.clone(), worker));
+            workers.push(worker);
         }
     }
     Ok(workers)

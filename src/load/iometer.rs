@@ -6,9 +6,9 @@ use strewn_formats::iometer::{
     AccessSpecification, Configuration, Feature, FeatureUse, TestType, Worker, WorkerKind,
 };
 use strewn_report::{Ignored, WorkloadWorker};
+use strewn_sim::Workers;
 use strewn_workload::{Distribution, Pattern, PatternLine, Sequence};
 
-use super::by_workload::{self, MeasuredHost};
 use super::error::LoadError;
 use super::host::{BuiltHost, MOST_OUTSTANDING};
 use super::region::{Region, listed, plain, seed_of_worker, stream};
@@ -265,7 +265,7 @@ impl Specifications {
         file_bytes: u64,
         outstanding: u32,
         seed: u64,
-    ) -> Result<MeasuredHost, LoadError> {
+    ) -> Result<BuiltHost, LoadError> {
         let most = MOST_OUTSTANDING / self.workers.len().max(1) as u32;
         let asked = self.workers.iter().filter_map(|worker| worker.outstanding);
         if let Some(asked) = asked.chain(self.depths.iter().copied()).find(|asked| *asked > most) {
@@ -278,7 +278,7 @@ impl Specifications {
             let region = only.region(file, file_bytes)?;
             let outstanding = only.outstanding.unwrap_or(outstanding);
             if let Some(plain) = plain(&only.pattern, region, seed, outstanding) {
-                return Ok(BuiltHost::ClosedLoop(Box::new(plain)).into());
+                return Ok(BuiltHost::ClosedLoop(Box::new(plain)));
             }
         }
         let worker = |(index, worker): (usize, &WorkerPlan)| {
@@ -287,11 +287,12 @@ impl Specifications {
             let stream = stream(&worker.pattern, region, seed_of_worker(seed, index), &what)?;
             let outstanding = worker.outstanding.unwrap_or(outstanding);
             let built = strewn_sim::Worker::closed_loop(Box::new(stream), outstanding);
-            Ok((worker.pattern.name.clone(), built))
+            Ok(strewn_sim::Worker { workload: Some(worker.pattern.name.as_str().into()), ..built })
         };
         let workers = self.workers.iter().enumerate().map(worker);
         let workers = workers.collect::<Result<_, LoadError>>()?;
-        Ok(by_workload::host(workers, self.depths.clone()))
+        let host = Workers::new(workers).with_depths(self.depths.clone());
+        Ok(BuiltHost::Other(Box::new(host)))
     }
 
     /// Returns the largest number of operations outstanding at a time.

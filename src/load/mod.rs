@@ -28,7 +28,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod by_workload;
 mod error;
 mod fio;
 mod host;
@@ -40,9 +39,8 @@ use std::path::Path;
 
 use strewn_report::{Ignored, Workload, WorkloadKind, WorkloadWorker};
 use strewn_scenario::Scenario;
-use strewn_sim::Outstanding;
+use strewn_sim::{Outstanding, Workers};
 
-pub(crate) use by_workload::{MeasuredHost, MeasuredWorkloads};
 pub use error::LoadError;
 pub(crate) use host::{BuiltHost, MOST_OUTSTANDING};
 pub use trace::{TraceLoop, TraceOptions};
@@ -170,16 +168,6 @@ impl Load {
         index: usize,
         seed: u64,
     ) -> Result<BuiltHost, LoadError> {
-        Ok(self.measured_host(scenario, index, seed)?.host)
-    }
-
-    /// Builds the host of array number `index`, which measures each of several workloads.
-    pub(crate) fn measured_host(
-        &self,
-        scenario: &Scenario,
-        index: usize,
-        seed: u64,
-    ) -> Result<MeasuredHost, LoadError> {
         let file_bytes = scenario.workload.file_bytes;
         let outstanding = scenario.arrays[index].outstanding;
         let workers = match &self.kind {
@@ -187,13 +175,11 @@ impl Load {
                 return specifications.host(&self.file, file_bytes, outstanding, seed);
             }
             Kind::FioJobs(jobs) => fio::workers(jobs, &self.file, file_bytes, seed)?,
-            Kind::Trace(trace) => {
-                vec![("trace".to_owned(), trace.worker(file_bytes, outstanding)?)]
-            }
+            Kind::Trace(trace) => vec![trace.worker(file_bytes, outstanding)?],
         };
         let all: u64 = workers
             .iter()
-            .map(|(_, worker)| match worker.outstanding {
+            .map(|worker| match worker.outstanding {
                 Outstanding::Closed(outstanding) => outstanding.into(),
                 Outstanding::Open { .. } => 0,
             })
@@ -204,7 +190,7 @@ impl Load {
                 format!("{MOST_OUTSTANDING} are the most; give fewer jobs or a smaller depth"),
             ));
         }
-        Ok(by_workload::host(workers, Vec::new()))
+        Ok(BuiltHost::Other(Box::new(Workers::new(workers))))
     }
 
     fn workers(&self, scenario: &Scenario) -> Result<Vec<WorkloadWorker>, LoadError> {

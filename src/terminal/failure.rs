@@ -142,7 +142,13 @@ impl From<RunError> for Failure {
         };
         let (exit_code, help) = match &error {
             RunError::Build { .. } => (BAD_INPUT, Some("correct this array in the scenario")),
-            RunError::PublishedFile { .. } | RunError::Published(_) => {
+            RunError::PublishedFile { .. } => (
+                BAD_INPUT,
+                Some(
+                    "give `published` as a path from the scenario's directory, or leave `published` out of the scenario",
+                ),
+            ),
+            RunError::Published(_) => {
                 (BAD_INPUT, Some("correct the file of published figures that the scenario names"))
             }
             // The message itself ends with the remedy.

@@ -147,6 +147,26 @@ fn stopped_after_some_segments(folder: &Folder, words: &[&str]) -> Ran {
 }
 
 #[test]
+fn each_of_two_jobs_has_figures_of_its_own() {
+    let folder = with_array();
+    let job = "ioengine=libaio\niodepth=4\nsize=8m\ntime_based\nruntime=9s\n";
+    folder.write(
+        "two.fio",
+        &format!("[small]\nrw=randread\nbs=4k\n{job}[large]\nrw=write\nbs=64k\n{job}"),
+    );
+    let segments = ["--segments", "2", "--segment", "300ms", "--out", "o"];
+    let words = [&["array", "run", "a", "--fio-job", "two.fio"], &segments[..]].concat();
+    folder.strewn(&words).succeeded();
+    let results: Value = serde_json::from_str(&folder.read("o/results.json")).unwrap();
+    for segment in results["arrays"][0]["segments"].as_array().unwrap() {
+        let jobs = segment["by_workload"].as_array().unwrap();
+        assert_eq!((&jobs[0]["name"], &jobs[1]["name"]), (&"small".into(), &"large".into()));
+        assert_eq!(jobs[0]["reads"]["ops"], segment["host"]["reads"]["ops"]);
+        assert_eq!(jobs[1]["writes"]["ops"], segment["host"]["writes"]["ops"]);
+    }
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_with_a_remedy() {
     let folder = with_array();
     folder.write("big.fio", "[big]\nrw=randread\nbs=4k\nsize=1g\n");

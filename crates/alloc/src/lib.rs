@@ -159,12 +159,15 @@
 //! volumes.begin(10_000)?;
 //! let lun = volumes.create_file(volume)?;
 //! volumes.write_all(volume, lun, &Vec::from_iter((0..10_000).map(Fbn)))?;
+//! // A store writes what `finish` returns, and then commits. Nothing is written here.
+//! volumes.discard_plan();
 //! volumes.commit()?;
 //!
 //! // Rewrite every seventh block; a snapshot keeps the old ones.
 //! volumes.snapshot(volume)?;
 //! volumes.begin(1_429)?;
 //! volumes.write_all(volume, lun, &Vec::from_iter((0..10_000).step_by(7).map(Fbn)))?;
+//! volumes.discard_plan();
 //! volumes.commit()?;
 //! let space = volumes.space_of(volume)?;
 //! assert_eq!((space.active, space.snapshots), (10_000, 1_429));
@@ -175,6 +178,7 @@
 //! while let Some(moves) = reallocation.next_item(&volumes, 512) {
 //!     volumes.begin(moves.len() as u64)?;
 //!     volumes.relocate(&moves)?;
+//!     volumes.discard_plan();
 //!     volumes.commit()?;
 //! }
 //! volumes.verify()?;

@@ -31,9 +31,8 @@ pub struct Array {
     /// [`strewn_spindle::MAX_DEPTH`]. One more command is in service; the rest wait in the
     /// controller.
     pub commands_per_spindle: u32,
-    /// The order in which a spindle serves its commands: the name of a scheduler of
-    /// `strewn-spindle`.
-    pub scheduler: String,
+    /// The order in which a spindle serves its commands.
+    pub scheduler: Scheduler,
     /// Costs of the controller's processor.
     pub processor: Processor,
     /// What calibration may set, if anything.
@@ -168,9 +167,9 @@ impl Array {
     }
 }
 
-fn read_scheduler(section: &mut Section<'_>) -> Option<String> {
+fn read_scheduler(section: &mut Section<'_>) -> Option<Scheduler> {
     let scheduler = section.required("scheduler", "\"sptf\"", value::text)?;
-    if scheduler.parse::<Scheduler>().is_ok() {
+    if let Ok(scheduler) = scheduler.parse() {
         return Some(scheduler);
     }
     section.unknown_name("scheduler", "scheduler", &scheduler, &catalog::SCHEDULERS);

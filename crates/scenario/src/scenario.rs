@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::array::{Array, Context};
 use crate::overhead::{ArrayNames, Overhead};
-use crate::problem::{ProblemKind, ScenarioError};
+use crate::problem::{Problem, ProblemKind, ScenarioError};
 use crate::quantity::Bytes;
 use crate::section::{Problems, Section};
 use crate::value::{self, ValueError};
@@ -50,16 +50,24 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or with every problem found in it.
+    /// If the file cannot be read, with every problem found in it, or if there is no file of
+    /// published figures where it says.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ScenarioError> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path)
             .map_err(|error| ScenarioError::unreadable(path, error))?;
-        Self::parse(&text, path)
+        let scenario = Self::parse(&text, path)?;
+        match &scenario.published {
+            Some(published) if !published.is_file() => {
+                Err(ScenarioError::problems_in(path, &text, vec![no_published(&text, published)]))
+            }
+            _ => Ok(scenario),
+        }
     }
 
     /// Checks a scenario's text. `name` is the path of its file: errors give it, and relative paths
-    /// in the text start from its folder. The file is not read.
+    /// in the text start from its folder. No file is read but the drive profiles that the text
+    /// names.
     ///
     /// # Errors
     ///
@@ -99,8 +107,7 @@ impl Scenario {
         let seed = s.required("seed", "1", value::whole);
         let segments = s.required("segments", "14", value::positive_count);
         let segment_ns = s.required("segment", "\"20 min\"", value::positive_nanoseconds);
-        let published_is_given = s.has("published");
-        let published = read_published(s, folder);
+        let published = s.optional("published", value::name).map(|path| folder.join(path));
         s.require_one_of(&["workload"], "add [workload] and its keys");
         let workload = s.section("workload").and_then(Workload::read);
         if let (Some(segments), Some(segment)) = (segments, segment_ns)
@@ -129,7 +136,7 @@ impl Scenario {
             segments: segments?,
             segment_ns: segment_ns?,
             spindle_stretch: 1,
-            published: if published_is_given { Some(published?) } else { None },
+            published,
             workload: workload?,
             arrays,
             overhead: if overhead_is_given { Some(overhead?) } else { None },
@@ -169,18 +176,19 @@ fn check_schema(value: &DeValue<'_>) -> Result<(), ValueError> {
     }
 }
 
-fn read_published(section: &mut Section<'_>, folder: &Path) -> Option<PathBuf> {
-    let path = folder.join(section.optional("published", value::name)?);
-    if path.is_file() {
-        return Some(path);
-    }
-    section.problem(
-        "published",
+fn no_published(text: &str, path: &Path) -> Problem {
+    let table = DeTable::parse(text).ok();
+    let value = table.as_ref().and_then(|table| table.get_ref().get("published"));
+    Problem::new(
+        ProblemKind::Value,
+        text,
+        value.map(toml::Spanned::span).unwrap_or_default(),
+        "published".to_owned(),
         format!("there is no file {}", path.display()),
         "give the file of published figures, as a path from the scenario's folder, or leave the \
-         key out",
-    );
-    None
+         key out"
+            .to_owned(),
+    )
 }
 
 /// Reads every `[[array]]`. Returns the names of all arrays, and the arrays without problems.

@@ -196,7 +196,7 @@ fn of_array(s: &mut Settings, array: &Array) {
         SpindleChoice::File(path) => s.add("spindle", path.display().to_string()),
     }
     s.add("commands_per_spindle", *commands_per_spindle);
-    s.add("scheduler", scheduler.as_str());
+    s.add("scheduler", scheduler.to_string());
     s.add("rebuild_steps_in_flight", *rebuild_steps_in_flight);
     s.within("processor", |s| {
         // Costs are whole nanoseconds in a file; calibration tries no others.

@@ -1,6 +1,7 @@
 //! The host: issues operations to an array, and measures their responses.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use hdrhistogram::Histogram;
 use strewn_array::{Direction, HostOperation, OperationId};
@@ -93,6 +94,19 @@ pub struct HostMeasures {
     pub outstanding_ns: f64,
     /// Reads and writes separately, if the host keeps them.
     pub by_direction: Option<Box<[DirectionMeasures; 2]>>,
+    /// Each of several workloads separately, if the host has them.
+    pub by_workload: Vec<WorkloadMeasures>,
+}
+
+/// What a host measured of one of its workloads in a segment.
+#[derive(Debug, Clone)]
+pub struct WorkloadMeasures {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The response times of its operations; known once the segment has ended.
+    pub response: Response,
+    /// Its reads and its writes.
+    pub by_direction: Box<[DirectionMeasures; 2]>,
 }
 
 /// What a host measured of reads, or of writes, in a segment.
@@ -114,6 +128,60 @@ pub struct DirectionMeasures {
     pub response: Option<Histogram<u64>>,
 }
 
+impl DirectionMeasures {
+    /// Creates the measures of reads and of writes of which none is answered yet.
+    fn both() -> Box<[Self; 2]> {
+        Box::new(std::array::from_fn(|_| Self {
+            answered: Moved::default(),
+            response_sum_ns: 0,
+            least_ns: 0,
+            most_ns: 0,
+            p95_ns: 0,
+            response: Some(histogram()),
+        }))
+    }
+
+    fn answered(&mut self, response_ns: u64, sectors: u32) {
+        let first = self.answered.count == 0;
+        self.answered.add(sectors);
+        self.response_sum_ns += u128::from(response_ns);
+        self.least_ns = if first { response_ns } else { self.least_ns.min(response_ns) };
+        self.most_ns = self.most_ns.max(response_ns);
+        if let Some(response) = &mut self.response {
+            response.saturating_record(response_ns);
+        }
+    }
+
+    fn close(&mut self) {
+        let response = self.response.as_ref();
+        self.p95_ns = response.map_or(0, |response| response.value_at_quantile(0.95));
+    }
+}
+
+impl WorkloadMeasures {
+    pub(crate) fn new(name: Arc<str>) -> Self {
+        Self { name, response: Response::default(), by_direction: DirectionMeasures::both() }
+    }
+
+    pub(crate) fn answered_in(&mut self, direction: Direction, response_ns: u64, sectors: u32) {
+        self.by_direction[direction as usize].answered(response_ns, sectors);
+    }
+
+    fn close(&mut self) {
+        let mut both = histogram();
+        let (mut operations, mut sum_ns) = (0, 0);
+        for measures in self.by_direction.iter_mut() {
+            measures.close();
+            operations += measures.answered.count;
+            sum_ns += measures.response_sum_ns;
+            // All histograms have the same bounds, so that none is too small for another.
+            let added = measures.response.as_ref().map_or(Ok(()), |response| both.add(response));
+            assert!(added.is_ok(), "{added:?}");
+        }
+        self.response = Response::of(&both, sum_ns, operations);
+    }
+}
+
 impl HostMeasures {
     pub(crate) fn new() -> Self {
         Self {
@@ -125,20 +193,13 @@ impl HostMeasures {
             waited_after_ns: 0,
             outstanding_ns: 0.0,
             by_direction: None,
+            by_workload: Vec::new(),
         }
     }
 
     /// Creates measures as [`new`](Self::new) does, with reads and writes measured separately.
     pub(crate) fn by_direction() -> Self {
-        let by_direction = std::array::from_fn(|_| DirectionMeasures {
-            answered: Moved::default(),
-            response_sum_ns: 0,
-            least_ns: 0,
-            most_ns: 0,
-            p95_ns: 0,
-            response: Some(histogram()),
-        });
-        Self { by_direction: Some(Box::new(by_direction)), ..Self::new() }
+        Self { by_direction: Some(DirectionMeasures::both()), ..Self::new() }
     }
 
     #[inline]
@@ -151,24 +212,16 @@ impl HostMeasures {
 
     pub(crate) fn answered_in(&mut self, direction: Direction, response_ns: u64, sectors: u32) {
         self.answered(response_ns, sectors);
-        let Some(by_direction) = &mut self.by_direction else { return };
-        let measures = &mut by_direction[direction as usize];
-        let first = measures.answered.count == 0;
-        measures.answered.add(sectors);
-        measures.response_sum_ns += u128::from(response_ns);
-        measures.least_ns = if first { response_ns } else { measures.least_ns.min(response_ns) };
-        measures.most_ns = measures.most_ns.max(response_ns);
-        if let Some(response) = &mut measures.response {
-            response.saturating_record(response_ns);
+        if let Some(by_direction) = &mut self.by_direction {
+            by_direction[direction as usize].answered(response_ns, sectors);
         }
     }
 
     /// Computes the percentiles once the segment has ended. The driver of a [`Host`] calls it once.
     pub fn close(&mut self) {
-        for measures in self.by_direction.iter_mut().flat_map(|both| both.iter_mut()) {
-            let response = measures.response.as_ref();
-            measures.p95_ns = response.map_or(0, |response| response.value_at_quantile(0.95));
-        }
+        let both = self.by_direction.iter_mut().flat_map(|both| both.iter_mut());
+        both.for_each(DirectionMeasures::close);
+        self.by_workload.iter_mut().for_each(WorkloadMeasures::close);
     }
 }
 
@@ -176,13 +229,7 @@ impl HostMeasures {
     /// Summarizes the response times.
     #[must_use]
     pub fn response_times(&self) -> Response {
-        Response {
-            mean_ns: ratio(self.response_sum_ns as f64, self.operations as f64),
-            p50_ns: self.response.value_at_quantile(0.50),
-            p95_ns: self.response.value_at_quantile(0.95),
-            p99_ns: self.response.value_at_quantile(0.99),
-            max_ns: self.response.max(),
-        }
+        Response::of(&self.response, self.response_sum_ns, self.operations)
     }
 
     /// Returns the deviation from Little's law. The utilization law is left at zero.

@@ -73,7 +73,7 @@ mod workers;
 
 pub use closed_loop::ClosedLoop;
 pub use component::{Component, ComponentProbe};
-pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved};
+pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved, WorkloadMeasures};
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
 pub use segment::{Laws, Response, Segment, SpindleGroup};

@@ -2,7 +2,9 @@
 
 use strewn_array::{Counters, FailedSpindle, LayoutMeasures};
 
-use crate::host::DirectionMeasures;
+use hdrhistogram::Histogram;
+
+use crate::host::{DirectionMeasures, WorkloadMeasures};
 
 /// A span of virtual time, measured.
 #[derive(Debug, Clone)]
@@ -33,6 +35,8 @@ pub struct Segment {
     pub failures: Vec<FailedSpindle>,
     /// Reads and writes separately, if the host measures them so.
     pub by_direction: Option<Box<[DirectionMeasures; 2]>>,
+    /// Each of several workloads separately, if the host has them.
+    pub by_workload: Vec<WorkloadMeasures>,
     /// Deviations from the operational laws.
     pub laws: Laws,
 }
@@ -41,14 +45,17 @@ impl Segment {
     /// Drops the response-time histograms of reads and writes, which are most of a segment's memory. Long runs have
     /// many segments.
     pub fn forget_responses(&mut self) {
-        for measures in self.by_direction.iter_mut().flat_map(|both| both.iter_mut()) {
+        let of_workloads = self.by_workload.iter_mut().map(|workload| &mut workload.by_direction);
+        for measures in
+            self.by_direction.iter_mut().chain(of_workloads).flat_map(|both| both.iter_mut())
+        {
             measures.response = None;
         }
     }
 }
 
 /// Response times of a segment's operations, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Response {
     /// Mean.
     pub mean_ns: f64,
@@ -60,6 +67,18 @@ pub struct Response {
     pub p99_ns: u64,
     /// The longest.
     pub max_ns: u64,
+}
+
+impl Response {
+    pub(crate) fn of(times: &Histogram<u64>, sum_ns: u128, operations: u64) -> Self {
+        Self {
+            mean_ns: ratio(sum_ns as f64, operations as f64),
+            p50_ns: times.value_at_quantile(0.50),
+            p95_ns: times.value_at_quantile(0.95),
+            p99_ns: times.value_at_quantile(0.99),
+            max_ns: times.max(),
+        }
+    }
 }
 
 /// Some spindles of an array over a segment.

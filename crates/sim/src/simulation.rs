@@ -415,6 +415,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             layout: self.array.layout(),
             failures: self.array.failures().to_vec(),
             by_direction: host.by_direction,
+            by_workload: host.by_workload,
             laws,
         }
     }

@@ -1,9 +1,11 @@
 //! The general host: workers, each with its own accesses, depth, pace and end.
 
+use std::sync::Arc;
+
 use strewn_array::{Direction, HostOperation, OperationId};
 use strewn_workload::{Access, PatternStream};
 
-use crate::host::{AccessesError, Host, HostMeasures, Moved, operation_of};
+use crate::host::{AccessesError, Host, HostMeasures, Moved, WorkloadMeasures, operation_of};
 use crate::pace::{Rate, Schedule};
 
 /// Where a worker's accesses come from.
@@ -33,6 +35,9 @@ impl Accesses for PatternStream {
         Ok(Some(TimedAccess { access, not_before_ns: 0, delay_ns }))
     }
 }
+
+/// Most workloads that are measured apart; each takes half a megabyte.
+const MOST_WORKLOADS: usize = 64;
 
 /// How many operations a worker has outstanding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +81,8 @@ pub struct Worker {
     pub most_accesses: Option<u64>,
     /// Bytes after which it is done.
     pub most_bytes: Option<u64>,
+    /// The name of the workload that its operations belong to. Workers with the same name are measured together.
+    pub workload: Option<Arc<str>>,
 }
 
 impl Worker {
@@ -92,6 +99,7 @@ impl Worker {
             runtime_ns: None,
             most_accesses: None,
             most_bytes: None,
+            workload: None,
         }
     }
 }
@@ -135,6 +143,8 @@ pub struct Workers {
     failure: Option<AccessesError>,
     issued_moved: Moved,
     measured: Option<HostMeasures>,
+    /// The names of the workloads, if there are several; at most [`MOST_WORKLOADS`].
+    workloads: Vec<Arc<str>>,
     outstanding: u32,
     /// Integral of the number outstanding over time, from the start of the segment to `counted_ns`.
     outstanding_ns: u128,
@@ -162,6 +172,8 @@ struct State {
     start_ns: u64,
     schedules: [Option<Schedule>; 2],
     outstanding: u32,
+    /// The place of its workload among the measures of workloads.
+    workload: Option<usize>,
     issued: u64,
     issued_bytes: u64,
     /// It issues nothing more.
@@ -264,10 +276,22 @@ impl State {
 }
 
 impl Workers {
-    /// Creates a host of `workers`.
+    /// Creates a host of `workers`. If they have 2 to 64 workloads, each is measured by itself
+    /// ([`HostMeasures::by_workload`]).
     #[must_use]
     pub fn new(workers: Vec<Worker>) -> Self {
+        let mut workloads: Vec<Arc<str>> = Vec::new();
+        for name in workers.iter().filter_map(|worker| worker.workload.as_ref()) {
+            if !workloads.contains(name) {
+                workloads.push(Arc::clone(name));
+            }
+        }
+        if !(2..=MOST_WORKLOADS).contains(&workloads.len()) {
+            workloads.clear();
+        }
+        let workload = |name: Option<&Arc<str>>| workloads.iter().position(|of| Some(of) == name);
         let state = |worker: Worker| State {
+            workload: workload(worker.workload.as_ref()),
             most_outstanding: match worker.outstanding {
                 Outstanding::Closed(outstanding) => outstanding,
                 Outstanding::Open { most } => most,
@@ -291,7 +315,8 @@ impl Workers {
             next_ns: u64::MAX,
             unfinished: workers.len(),
             workers,
-            measured: Some(HostMeasures::by_direction()),
+            measured: Some(fresh(&workloads)),
+            workloads,
             ..Self::default()
         }
     }
@@ -421,10 +446,15 @@ impl Host for Workers {
         let slot = std::mem::take(&mut self.slots[id.0 as usize]);
         self.free.push(id.0);
         let direction = if slot.writes { Direction::Write } else { Direction::Read };
-        if let Some(measured) = &mut self.measured {
-            measured.answered_in(direction, now_ns - slot.issued_ns, slot.sectors);
-        }
         let worker = slot.worker as usize;
+        if let Some(measured) = &mut self.measured {
+            let response_ns = now_ns - slot.issued_ns;
+            measured.answered_in(direction, response_ns, slot.sectors);
+            if let Some(workload) = self.workers[worker].workload {
+                let workload = &mut measured.by_workload[workload];
+                workload.answered_in(direction, response_ns, slot.sectors);
+            }
+        }
         self.workers[worker].outstanding -= 1;
         self.go_on(now_ns, worker);
         None
@@ -450,11 +480,17 @@ impl Host for Workers {
     fn end_segment(&mut self, _start_ns: u64, end_ns: u64) -> HostMeasures {
         self.count_outstanding(end_ns);
         let waited_ns = self.waited_ns(end_ns);
-        let mut fresh = HostMeasures::by_direction();
+        let mut fresh = fresh(&self.workloads);
         fresh.waited_before_ns = waited_ns;
         let mut measured = self.measured.replace(fresh).unwrap_or_else(HostMeasures::new);
         measured.waited_after_ns = waited_ns;
         measured.outstanding_ns = std::mem::take(&mut self.outstanding_ns) as f64;
         measured
     }
+}
+
+/// Creates the measures of a segment that begins.
+fn fresh(workloads: &[Arc<str>]) -> HostMeasures {
+    let by_workload = workloads.iter().map(|name| WorkloadMeasures::new(Arc::clone(name)));
+    HostMeasures { by_workload: by_workload.collect(), ..HostMeasures::by_direction() }
 }

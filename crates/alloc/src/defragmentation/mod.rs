@@ -18,6 +18,7 @@
 //! // Written backwards.
 //! let fbns: Vec<Fbn> = (0..1_000).rev().map(Fbn).collect();
 //! volumes.write_all(volume, file, &fbns)?;
+//! volumes.discard_plan();
 //! volumes.commit()?;
 //!
 //! let mut reallocation = FileReallocation::full(&volumes, volume, file)?;

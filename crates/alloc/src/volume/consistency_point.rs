@@ -11,7 +11,7 @@ use super::error::VolumeError;
 use super::flexible::{Inode, Volume};
 use super::names::{BlockName, BlockSource, Fbn, FileId, Move, VirtualVbn, VolumeId};
 use super::volumes::{Phase, Volumes};
-use crate::aggregate::{AllocateError, OutOfSpace};
+use crate::aggregate::{AllocateError, CommitError, OutOfSpace};
 use crate::tetris::Tetris;
 
 impl Volumes {
@@ -315,17 +315,24 @@ impl Volumes {
         Ok(std::iter::from_fn(|| self.aggregate.next_tetris()).collect())
     }
 
+    /// Drops the write plan of the consistency point, for a caller that writes nothing, such as a simulation.
+    pub fn discard_plan(&mut self) {
+        self.aggregate.discard_plan();
+    }
+
     /// Commits the consistency point, whose tetrises must be durable. Returns how many blocks became free.
     ///
     /// # Errors
-    /// If none is open.
+    /// With nothing changed: if none is open; [`VolumeError::PlanLeft`] if its write plan was not taken
+    /// ([`finish`](Self::finish)).
     pub fn commit(&mut self) -> Result<u64, VolumeError> {
         if self.phase == Phase::Closed {
             return Err(VolumeError::NoCheckpoint);
         }
-        self.aggregate.discard_plan();
-        let freed = self.aggregate.commit();
-        let freed = freed.map_err(|_| VolumeError::NoCheckpoint)?;
+        let freed = self.aggregate.commit().map_err(|error| match error {
+            CommitError::NoCheckpoint(_) => VolumeError::NoCheckpoint,
+            CommitError::PlanLeft { tetrises } => VolumeError::PlanLeft { tetrises },
+        })?;
         self.volumes.values_mut().for_each(Volume::commit);
         self.phase = Phase::Closed;
         self.assert_counts_agree();

@@ -22,6 +22,11 @@ pub enum VolumeError {
     NoCheckpoint,
     /// The consistency point is finished: its write plan has been returned.
     Finished,
+    /// Part of the write plan of the consistency point was not taken, so it cannot have been written.
+    PlanLeft {
+        /// Tetrises not taken, including those being filled.
+        tetrises: usize,
+    },
     /// Fewer blocks are free and not promised to others than are needed.
     OutOfSpace(OutOfSpace),
     /// The aggregate was mounted with scores that are not those of its maps.
@@ -58,6 +63,11 @@ impl fmt::Display for VolumeError {
             Self::Finished => formatter.write_str(
                 "the consistency point is finished: commit or abandon it, then begin \
                 another",
+            ),
+            Self::PlanLeft { tetrises } => write!(
+                formatter,
+                "{tetrises} tetrises of the consistency point are not written: `finish` returns \
+                them, `discard_plan` drops them"
             ),
             Self::OutOfSpace(inner) => inner.fmt(formatter),
             Self::Scores(inner) => inner.fmt(formatter),

@@ -283,10 +283,12 @@ mod tests {
         volumes.begin(8).unwrap();
         let file = volumes.create_file(volume).unwrap();
         volumes.write_all(volume, file, &Vec::from_iter((0..8).map(Fbn))).unwrap();
+        volumes.discard_plan();
         volumes.commit().unwrap();
         volumes.snapshot(volume).unwrap();
         volumes.begin(4).unwrap();
         volumes.write_all(volume, file, &Vec::from_iter((0..4).map(Fbn))).unwrap();
+        volumes.discard_plan();
         volumes.commit().unwrap();
         assert_eq!(volumes.verify(), Ok(()));
         volumes

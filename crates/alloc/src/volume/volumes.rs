@@ -61,6 +61,8 @@ pub(crate) enum Phase {
 ///
 /// volumes.begin(1)?;
 /// volumes.write(volume, lun, Fbn(1))?;
+/// // Drops the plan, in place of writing it.
+/// volumes.discard_plan();
 /// volumes.commit()?;
 /// assert_ne!(volumes.image(volume)?.locate(lun, Fbn(1)), before);
 /// assert_eq!(volumes.image_of(volume, snapshot)?.locate(lun, Fbn(1)), before);

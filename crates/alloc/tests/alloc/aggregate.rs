@@ -9,7 +9,7 @@ use strewn_alloc::{
 };
 use strewn_raid::{Parity, ParityGroup, UpdateMethod, Vbn};
 
-fn group(data_spindles: u16, stripes: u64) -> ParityGroup {
+pub fn group(data_spindles: u16, stripes: u64) -> ParityGroup {
     ParityGroup::new(Parity::RaidDp, data_spindles, stripes).unwrap()
 }
 
@@ -18,7 +18,7 @@ fn aggregate(groups: &[ParityGroup], options: AggregateOptions) -> Aggregate<u32
 }
 
 /// Commits `blocks` blocks; where they lie.
-fn write(aggregate: &mut Aggregate<u32>, blocks: u32) -> Vec<Vbn> {
+pub fn write(aggregate: &mut Aggregate<u32>, blocks: u32) -> Vec<Vbn> {
     let mut places = Vec::new();
     aggregate.begin(blocks.into()).unwrap();
     aggregate.allocate_all(&Vec::from_iter(0..blocks), |_, vbn| places.push(vbn)).unwrap();
@@ -273,6 +273,7 @@ fn a_region_that_is_rewritten_meets_other_spindles_each_time() {
                 places[block] = aggregate.allocate(block as u32).unwrap();
                 aggregate.free_at_commit(before).unwrap();
             }
+            aggregate.discard_plan();
             aggregate.commit().unwrap();
         }
         let spindles = |region: &[Vbn]| {

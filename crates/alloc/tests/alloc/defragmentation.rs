@@ -25,6 +25,7 @@ fn scattered(policy: PolicyName, blocks: u64, rewrites: u64) -> Scattered {
     let file = volumes.create_file(volume).unwrap();
     let fbns: Vec<Fbn> = (0..blocks).map(Fbn).collect();
     volumes.write_all(volume, file, &fbns).unwrap();
+    volumes.discard_plan();
     volumes.commit().unwrap();
     for turn in 0..rewrites {
         volumes.begin(64).unwrap();
@@ -32,6 +33,7 @@ fn scattered(policy: PolicyName, blocks: u64, rewrites: u64) -> Scattered {
             (0..64).map(|index| Fbn((turn * 64 + index) * 7_919 % blocks)).collect();
         fbns.sort_unstable();
         volumes.write_all(volume, file, &fbns).unwrap();
+        volumes.discard_plan();
         volumes.commit().unwrap();
     }
     Scattered { volumes, volume, file }
@@ -64,6 +66,7 @@ impl Scattered {
         let contents = plan.iter().flat_map(|tetris| tetris.contents.iter().copied());
         let from: BTreeSet<BlockSource> = contents.collect();
         assert_eq!(from, item.iter().map(|one| BlockSource::Moved(one.from)).collect());
+        self.volumes.discard_plan();
         self.volumes.commit().unwrap();
         self.volumes.verify().unwrap();
         moved
@@ -107,6 +110,7 @@ fn only_segments_above_the_threshold_move() {
         scattered.volumes.begin(u64::MAX).unwrap();
         let fbns: Vec<Fbn> = fbns.into_iter().map(Fbn).collect();
         scattered.volumes.write_all(volume, file, &fbns).unwrap();
+        scattered.volumes.discard_plan();
         scattered.volumes.commit().unwrap();
     }
     let plan = |scattered: &Scattered, most| {
@@ -162,6 +166,7 @@ fn an_item_outlives_what_happens_to_its_blocks() {
     volumes.begin(100).unwrap();
     assert_eq!(volumes.relocate(&item), Ok(100), "they are where they were");
     volumes.delete_file(volume, file).unwrap();
+    volumes.discard_plan();
     volumes.commit().unwrap();
     volumes.verify().unwrap();
     assert_eq!(mending.next_item(volumes, 100), None, "the file is gone");
@@ -194,10 +199,12 @@ fn segment_cleaning_empties_the_areas_it_picked() {
         let snapshot = scattered.volumes.snapshot(volume).unwrap();
         scattered.volumes.begin(0).unwrap();
         scattered.volumes.punch(volume, file, Fbn(100)..Fbn(5_000)).unwrap();
+        scattered.volumes.discard_plan();
         scattered.volumes.commit().unwrap();
         scattered.volumes.delete_snapshot(volume, snapshot).unwrap();
         while scattered.volumes.background_step(500).unwrap() > 0 {}
         scattered.volumes.begin(0).unwrap();
+        scattered.volumes.discard_plan();
         scattered.volumes.commit().unwrap();
 
         let plan = CleaningPlan::new(&scattered.volumes, 2);
@@ -234,6 +241,7 @@ fn segment_cleaning_empties_the_areas_it_picked() {
             let fbns: Vec<Fbn> = fbns.map(Fbn).collect();
             scattered.volumes.begin(u64::MAX).unwrap();
             scattered.volumes.write_all(volume, file, &fbns).unwrap();
+            scattered.volumes.discard_plan();
             scattered.volumes.commit().unwrap();
         };
         fill(&mut scattered, 10_000..40_000);
@@ -261,6 +269,7 @@ fn mending_leaves_promised_blocks_alone() {
     assert!(matches!(scattered.volumes.relocate(&item), Err(VolumeError::OutOfSpace(_))));
     assert_eq!(scattered.volumes.space(), space);
     assert_eq!(scattered.volumes.relocate(&item[..99]), Ok(99));
+    scattered.volumes.discard_plan();
     scattered.volumes.commit().unwrap();
     assert!(matches!(
         CleaningPlan::new(&scattered.volumes, 3).start(&mut scattered.volumes),

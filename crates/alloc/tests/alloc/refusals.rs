@@ -9,15 +9,11 @@ use strewn_alloc::{
     NoCheckpoint, OutOfSpace, Policy, PolicyName, Region, SavedScores, ScoreMismatch,
     SetAsideError, SummaryBitmap, VirtualSpace, VolumeError, Volumes,
 };
-use strewn_raid::{
-    BlockLocation, Dbn, Member, MemberSet, Parity, ParityGroup, SpindleIndex, StripeBytes, Vbn,
-};
+use strewn_raid::{BlockLocation, Dbn, Member, MemberSet, SpindleIndex, StripeBytes, Vbn};
+
+use crate::aggregate::{group, write};
 
 const GROUP: GroupIndex = GroupIndex(0);
-
-fn group(data_spindles: u16, stripes: u64) -> ParityGroup {
-    ParityGroup::new(Parity::RaidDp, data_spindles, stripes).unwrap()
-}
 
 fn options() -> AggregateOptions {
     let shape = AllocationShape { area_stripes: 64, ..AllocationShape::default() };
@@ -26,15 +22,6 @@ fn options() -> AggregateOptions {
 
 fn aggregate(stripes: u64, options: AggregateOptions) -> Aggregate<u32> {
     Aggregate::new([group(2, stripes)], options).unwrap()
-}
-
-fn fill(aggregate: &mut Aggregate<u32>, blocks: u32) -> Vec<Vbn> {
-    let mut places = Vec::new();
-    aggregate.begin(blocks.into()).unwrap();
-    aggregate.allocate_all(&Vec::from_iter(0..blocks), |_, vbn| places.push(vbn)).unwrap();
-    aggregate.discard_plan();
-    aggregate.commit().unwrap();
-    places
 }
 
 fn panics<T>(what: impl FnOnce() -> T) -> bool {
@@ -104,7 +91,7 @@ fn scores_above_the_size_of_an_area_are_not_mounted() {
 #[test]
 fn a_block_is_not_freed_twice_while_its_free_is_delayed() {
     let mut aggregate = aggregate(64, AggregateOptions { delayed_frees: 10, ..options() });
-    let blocks = fill(&mut aggregate, 100);
+    let blocks = write(&mut aggregate, 100);
     aggregate.begin(0).unwrap();
     aggregate.free_all_at_commit(&blocks[..10]).unwrap();
     assert_eq!(aggregate.commit(), Ok(0));
@@ -117,7 +104,7 @@ fn a_block_is_not_freed_twice_while_its_free_is_delayed() {
     aggregate.begin(0).unwrap();
     aggregate.free_at_commit(blocks[10]).unwrap();
     assert_eq!(aggregate.commit(), Ok(11));
-    assert_eq!(fill(&mut aggregate, 39).len(), 39);
+    assert_eq!(write(&mut aggregate, 39).len(), 39);
     assert_eq!(aggregate.free_at_commit(blocks[0]), Ok(()));
     assert_eq!(aggregate.verify(), Ok(()));
 }
@@ -126,7 +113,7 @@ fn a_block_is_not_freed_twice_while_its_free_is_delayed() {
 fn delayed_frees_survive_a_mount() {
     let options = AggregateOptions { delayed_frees: 50, ..options() };
     let mut aggregate = aggregate(64, options);
-    let blocks = fill(&mut aggregate, 128);
+    let blocks = write(&mut aggregate, 128);
     aggregate.free_all_at_commit(&blocks[20..60]).unwrap();
     aggregate.begin(0).unwrap();
     aggregate.commit().unwrap();
@@ -161,7 +148,7 @@ fn delayed_frees_survive_a_mount() {
 #[test]
 fn frees_between_consistency_points_outlive_an_abandoned_one() {
     let mut aggregate = aggregate(64, options());
-    let blocks = fill(&mut aggregate, 128);
+    let blocks = write(&mut aggregate, 128);
     aggregate.free_all_at_commit(&blocks[..30]).unwrap();
     aggregate.begin(100).unwrap();
     aggregate.free_at_commit(blocks[50]).unwrap();
@@ -183,10 +170,12 @@ fn a_deleted_snapshot_s_blocks_are_not_lost_when_the_next_consistency_point_is_a
     let file = volumes.create_file(volume).unwrap();
     let all = Vec::from_iter((0..60).map(Fbn));
     volumes.write_all(volume, file, &all).unwrap();
+    volumes.discard_plan();
     volumes.commit().unwrap();
     let snapshot = volumes.snapshot(volume).unwrap();
     volumes.begin(60).unwrap();
     volumes.write_all(volume, file, &all).unwrap();
+    volumes.discard_plan();
     volumes.commit().unwrap();
     volumes.delete_snapshot(volume, snapshot).unwrap();
     while volumes.background_step(7).unwrap() > 0 {}
@@ -242,7 +231,7 @@ impl Policy for Astray {
 fn a_policy_that_names_an_area_that_is_not_there_gets_the_emptiest() {
     let mut aggregate = aggregate(128, options());
     aggregate.set_policy(GROUP, Box::new(Astray)).unwrap();
-    assert_eq!(fill(&mut aggregate, 256).len(), 256);
+    assert_eq!(write(&mut aggregate, 256).len(), 256);
 }
 
 #[test]
@@ -366,4 +355,19 @@ fn the_contents_of_a_place_are_found_and_its_plan_is_carried_out() {
             sum
         );
     }
+}
+
+#[test]
+fn volumes_are_not_committed_while_part_of_the_plan_is_left() {
+    let mut volumes = Volumes::new(Aggregate::new([group(2, 128)], options()).unwrap()).unwrap();
+    let volume = volumes.create_volume(100).unwrap();
+    volumes.begin(10).unwrap();
+    let file = volumes.create_file(volume).unwrap();
+    volumes.write_all(volume, file, &Vec::from_iter((0..10).map(Fbn))).unwrap();
+    assert_eq!(volumes.commit(), Err(VolumeError::PlanLeft { tetrises: 1 }));
+    // Nothing is lost: the plan can still be taken.
+    let plan = volumes.finish().unwrap();
+    assert_eq!(plan.iter().map(|tetris| tetris.blocks()).sum::<u32>(), 10);
+    assert_eq!(volumes.commit(), Ok(0));
+    volumes.verify().unwrap();
 }

@@ -247,9 +247,6 @@ const CASES: &[Case] = &cases! {
     "spindle profile in a file that there is not":
         "\"seagate-cheetah-15k5-st3146855fc\"" => "\"drive.toml\"", "spindle",
         "array[anywhere].spindle", "drive.toml", "a path from the scenario's folder";
-    "published file that there is not":
-        "seed = 7" => "published = \"gone.toml\"\nseed = 7", "published",
-        "published", "there is no file scenarios/gone.toml", "or leave the key out";
     "both layouts":
         "[array.in_place]" => "[array.write_anywhere]\n[array.in_place]",
         "[array.in_place]", "array[inplace].in_place", "both a write_anywhere and an in_place",

@@ -8,6 +8,15 @@ use strewn_scenario::{
     SpindleChoice, SpindleFailure,
 };
 
+/// A text that is checked has no files beside it.
+#[test]
+fn published_figures_are_not_looked_for() {
+    let text = changed("seed = 7", "published = \"gone.toml\"\nseed = 7");
+    let scenario = Scenario::parse(&text, crate::common::NAME).unwrap();
+    let folder = std::path::Path::new(crate::common::NAME).parent().unwrap();
+    assert_eq!(scenario.published, Some(folder.join("gone.toml")));
+}
+
 #[test]
 fn values_are_in_base_units() {
     let scenario = good();

@@ -178,6 +178,30 @@ fn a_group_waits_for_the_one_before() {
 }
 
 #[test]
+fn workloads_are_measured_apart_if_there_are_several() {
+    let worker = |name: &str, reads, most_accesses| {
+        let mut worker = Worker::closed_loop(stream(reads, 1, 0), 2);
+        (worker.most_accesses, worker.workload) = (Some(most_accesses), Some(name.into()));
+        worker
+    };
+    let workers = vec![worker("mixed", 100, 30), worker("writes", 0, 50), worker("mixed", 0, 20)];
+    let (segments, _) = run(Workers::new(workers), 60_000, 9);
+    let [segment] = &segments[..] else { panic!("one segment") };
+    let answered = segment.by_workload.iter().map(|workload| {
+        let [reads, writes] = &*workload.by_direction;
+        (&*workload.name, reads.answered.count, writes.answered.count)
+    });
+    assert_eq!(answered.collect::<Vec<_>>(), [("mixed", 30, 20), ("writes", 0, 50)]);
+    let [mixed, writes] = [0, 1].map(|index| segment.by_workload[index].response);
+    assert_eq!(mixed.max_ns.max(writes.max_ns), segment.response.max_ns);
+    let mean_ns = (mixed.mean_ns + writes.mean_ns) / 2.0;
+    assert!((mean_ns / segment.response.mean_ns - 1.0).abs() < 1e-9, "{mixed:?}, {writes:?}");
+
+    let (segments, _) = run(Workers::new(vec![worker("mixed", 100, 30)]), 60_000, 9);
+    assert!(segments[0].by_workload.is_empty(), "one is all");
+}
+
+#[test]
 fn depths_change_with_segments() {
     let host = Workers::new(vec![Worker::closed_loop(stream(100, 1, 0), 1)]);
     let (segments, _) = run(host.with_depths(vec![8, 2, 4]), 3_000, 4);

@@ -21,6 +21,7 @@ fn write(volumes: &mut Volumes, volume: VolumeId, range: std::ops::Range<u64>) -
     let first = volumes.image(volume).unwrap().files().next();
     let file = first.unwrap_or_else(|| volumes.create_file(volume).unwrap());
     volumes.write_all(volume, file, &fbns(range)).unwrap();
+    volumes.discard_plan();
     volumes.commit().unwrap();
     file
 }
@@ -30,6 +31,7 @@ fn finish_background(volumes: &mut Volumes) {
         volumes.verify().unwrap();
     }
     volumes.begin(0).unwrap();
+    volumes.discard_plan();
     volumes.commit().unwrap();
 }
 
@@ -47,6 +49,7 @@ fn the_last_free_block_can_be_written_and_the_next_cannot() {
     );
     assert_eq!(volumes.space(), before);
     assert_eq!(volumes.punch(volume, file, Fbn(0)..Fbn(1)), Ok(1));
+    volumes.discard_plan();
     volumes.commit().unwrap();
     write(&mut volumes, volume, 0..1);
     volumes.verify().unwrap();
@@ -66,6 +69,7 @@ fn what_does_not_fit_as_a_whole_is_not_begun() {
     assert_eq!(volumes.write_all(large, other, &fbns(50..71)), Err(full));
     assert_eq!(volumes.space(), before);
     assert_eq!(volumes.finish().unwrap(), []);
+    volumes.discard_plan();
     volumes.commit().unwrap();
     volumes.verify().unwrap();
 }
@@ -83,6 +87,7 @@ fn a_block_written_twice_in_a_consistency_point_is_written_once() {
     let contents: Vec<BlockSource> = plan.into_iter().flat_map(|tetris| tetris.contents).collect();
     assert_eq!(contents.len(), 2);
     assert_eq!(volumes.write(volume, file, Fbn(5)), Err(VolumeError::Finished));
+    volumes.discard_plan();
     volumes.commit().unwrap();
 }
 
@@ -168,11 +173,13 @@ fn regression_a_consistency_point_while_a_volume_with_snapshots_is_taken_apart()
     volumes.snapshot(volume).unwrap();
     volumes.begin(0).unwrap();
     volumes.delete_file(volume, file).unwrap();
+    volumes.discard_plan();
     volumes.commit().unwrap();
     volumes.destroy_volume(volume).unwrap();
     // One of its six blocks, all of which its snapshot holds, is freed.
     volumes.background_step(1).unwrap();
     volumes.begin(0).unwrap();
+    volumes.discard_plan();
     volumes.commit().unwrap();
     assert_eq!(volumes.space().destroyed, 5);
     finish_background(&mut volumes);
