@@ -39,7 +39,10 @@ fn only_unusual_runs_say_that_they_are_unusual() {
     let unusual = results.to_json_string().unwrap();
     assert!(unusual.contains("\"partial\": true") && unusual.contains("\"by\": 20"));
     assert_eq!(Results::from_json(&unusual).unwrap(), results);
-    assert_eq!(results.caveats().len(), 2);
+    let caveats = results.caveats();
+    let [scale, stopped, how_near] = &caveats[..] else { panic!("{caveats:?}") };
+    assert!(scale.contains("1/20") && stopped.contains("stopped"), "{caveats:?}");
+    assert!(how_near.contains("of full scale"), "{caveats:?}");
 }
 
 #[test]
