@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use rayon::prelude::*;
 use strewn_array::DataLost;
 use strewn_report::{Metric, PublishedArray, SIGNIFICANT_DIGITS, rounded};
 use strewn_scenario::{Fitted, ParameterError, ParameterUnit, Scenario};
 use thiserror::Error;
 
 use crate::memory;
+use crate::parallel::{self, ThreadsError};
 use crate::run::{self, Observer, RunError, RunOptions};
 
 /// Most simulations of one array. A fit that has not converged by then has failed.
@@ -94,6 +94,9 @@ pub enum CalibrateError {
     /// A parameter cannot take a value that the fit tried.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// Threads cannot be started.
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
     /// A simulation failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -141,6 +144,7 @@ pub fn calibrate(
     jobs: usize,
     observer: &dyn Observer,
 ) -> Result<Vec<Calibration>, CalibrateError> {
+    scenario.check().map_err(RunError::from)?;
     let published = run::read_published(scenario)?.ok_or(CalibrateError::NoPublished)?;
     memory::check(scenario).map_err(RunError::from)?;
     let mut fits = Vec::new();
@@ -152,8 +156,7 @@ pub fn calibrate(
     if fits.is_empty() {
         return Err(CalibrateError::NothingFitted);
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build().map_err(RunError::from)?;
-    pool.install(|| fits.into_par_iter().map(Fit::run).collect())
+    parallel::map(jobs, fits, Fit::run)
 }
 
 /// The fit of one array.

@@ -39,10 +39,13 @@
 //! # Features
 //!
 //! - `command` (default): the `strewn` command and the `terminal` module for programs like it. A program that uses only the
-//!   library turns it off. Needs `live`.
+//!   library turns it off. Needs `live`, `threads` and `charts`.
 //! - `live` (default): the `live` module, which runs a workload on an array of real bytes, and `strewn-live`, the arrays
 //!   themselves.
-//! - `png` (default): charts as PNG (`--png`).
+//! - `threads` (default): the arrays of a scenario run in parallel. Without it, one runs after another, with the same
+//!   results.
+//! - `charts` (default): charts as SVG, and the report in HTML.
+//! - `png` (default): charts as PNG too (`--png`).
 //! - `parquet`: the table of segments as Parquet (`--format parquet`).
 
 #![forbid(unsafe_code)]
@@ -58,6 +61,7 @@ mod layout_map;
 pub mod live;
 mod load;
 mod memory;
+mod parallel;
 mod record;
 mod results;
 mod run;
@@ -72,6 +76,7 @@ pub use export::{fio_output, iometer_results};
 pub use layout_map::Mapped;
 pub use load::{Load, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, needed_bytes};
+pub use parallel::ThreadsError;
 pub use record::{RecordError, iolog_of_array};
 pub use run::{
     Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,

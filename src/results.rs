@@ -68,6 +68,7 @@ pub(crate) fn settings(scenario: &Scenario) -> BTreeMap<String, Setting> {
             SettingValue::Count(count) => Setting::Count(count),
             SettingValue::Number(number) => Setting::Number(number),
             SettingValue::Text(text) => Setting::Text(text),
+            list @ SettingValue::List(_) => Setting::Text(list.to_string()),
         };
         (name, value)
     };

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use rayon::prelude::*;
 use strewn_raid::SpindleIndex;
 use strewn_report::{
     ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
 };
-use strewn_scenario::Scenario;
+use strewn_scenario::{Scenario, ScenarioError};
 use strewn_sim::{ClosedLoop, Host, Progress, Segment, Simulation, SimulationError};
 use thiserror::Error;
 
@@ -19,6 +18,7 @@ use crate::build::{self, BuildError, BuiltArray};
 use crate::layout_map::{self, Mapped};
 use crate::load::{BuiltHost, Load, LoadError};
 use crate::memory::{self, NotEnoughMemory};
+use crate::parallel::{self, ThreadsError};
 use crate::record::{self, RecordError, Recording};
 use crate::results;
 
@@ -103,6 +103,9 @@ pub enum RunError {
     /// The workload that replaces the scenario's cannot be run.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The scenario was changed by code, and could not be one so.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
     /// The operations cannot be logged.
     #[error(transparent)]
     Record(#[from] RecordError),
@@ -137,8 +140,8 @@ pub enum RunError {
     #[error(transparent)]
     Overhead(#[from] strewn_report::OverheadError),
     /// Threads cannot be started.
-    #[error("threads cannot be started: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
 }
 
 /// A complete run, of which a log of operations could not be written.
@@ -188,6 +191,7 @@ fn run_and_look(
 ) -> Result<(Results, LayoutMap), RunError> {
     let started = Instant::now();
     let load = options.load.as_ref();
+    scenario.check()?;
     let published = if load.is_some() { None } else { read_published(scenario)? };
     let (scaled, scenario) = if options.scale_down > 1 {
         let (smaller, what) = scenario.scaled_down(options.scale_down);
@@ -278,25 +282,20 @@ pub(crate) fn read_published(scenario: &Scenario) -> Result<Option<Published>, R
     }
 }
 
-/// Runs every array in parallel.
+/// Runs every array, in parallel if there are threads.
 fn run_arrays(
     scenario: &Scenario,
     options: &RunOptions,
     with_map: bool,
     observer: &dyn Observer,
 ) -> Result<Vec<ArrayRun>, RunError> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build()?;
     let observer = UntilOneFails { observer, failed: AtomicBool::new(false) };
-    let indices = 0..scenario.arrays.len();
-    pool.install(|| {
-        let run = |index| {
-            let done = run_array(scenario, options, index, with_map, &observer);
-            if done.is_err() {
-                observer.failed.store(true, Ordering::Relaxed);
-            }
-            done
-        };
-        indices.into_par_iter().map(run).collect()
+    parallel::map(options.jobs, (0..scenario.arrays.len()).collect(), |index| {
+        let done = run_array(scenario, options, index, with_map, &observer);
+        if done.is_err() {
+            observer.failed.store(true, Ordering::Relaxed);
+        }
+        done
     })
 }
 

@@ -3,20 +3,17 @@
 use std::fs::File;
 use std::io::{ErrorKind, Write};
 
-use strewn::scenario::Scenario;
+use strewn::scenario::{Scenario, Template};
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::{NewArguments, Preset};
 
-/// The part of a template that is replaced by the name of the scenario.
-const NAME: &str = "{name}";
-
 impl Preset {
-    const fn template(self) -> &'static str {
+    const fn template(self) -> Template {
         match self {
-            Self::Both => include_str!("templates/both.toml"),
-            Self::Fas2050 => include_str!("templates/fas2050.toml"),
-            Self::Eva4400 => include_str!("templates/eva4400.toml"),
+            Self::Both => Template::Both,
+            Self::Fas2050 => Template::Fas2050,
+            Self::Eva4400 => Template::Eva4400,
         }
     }
 }
@@ -32,7 +29,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<Ending, Failure> {
             "give a name without quotes and backslashes, such as strewn new my-array",
         )
     })?;
-    let text = arguments.from.template().replace(NAME, &name);
+    let text = arguments.from.template().scenario(&name);
     // Whatever the name is, what is written can be run.
     Scenario::parse(&text, &path)?;
     let shown = path.display();

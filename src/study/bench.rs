@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use strewn_base::Direction;
 use strewn_report::LoopPoint;
 use strewn_spindle::{Drive, MAX_DEPTH, Scheduler, SimulatedSpindle, closed_loop};
+
+use crate::parallel;
 
 use super::curves::figure;
 use super::load::{RandomLoad, warm_up_commands};
@@ -106,7 +107,7 @@ impl Bench<'_> {
 
     fn measure_all(&self, loops: impl Iterator<Item = Loop>) -> Result<Vec<LoopPoint>, StudyError> {
         let loops: Vec<Loop> = loops.collect();
-        loops.par_iter().map(|wanted| self.measure(*wanted)).collect()
+        parallel::map(0, loops, |wanted| self.measure(wanted))
     }
 
     fn measure(&self, wanted: Loop) -> Result<LoopPoint, StudyError> {

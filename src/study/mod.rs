@@ -26,6 +26,8 @@ use strewn_report::{DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy};
 use strewn_spindle::{CommandError, Drive, Profile, ProfileError, SpindleError};
 use thiserror::Error;
 
+use crate::parallel::ThreadsError;
+
 use bench::{BLOCK_BYTES, Bench, LARGEST_BLOCK_BYTES};
 use curves::{figure, seek_curve, transfer_rates};
 
@@ -78,6 +80,9 @@ pub enum StudyError {
         /// Name of the profile.
         profile: String,
     },
+    /// Threads cannot be started.
+    #[error(transparent)]
+    Threads(#[from] ThreadsError),
     /// The drive refuses a command.
     #[error(transparent)]
     Command(#[from] CommandError),

@@ -133,6 +133,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         let error = match error {
             RunError::Load(error) => return error.into(),
+            RunError::Scenario(error) => return error.into(),
             RunError::PublishedArray { ref known, .. } => {
                 let help =
                     format!("write the name as in the scenario, which has {}", known.join(", "));
@@ -190,6 +191,7 @@ impl From<CalibrateError> for Failure {
     fn from(error: CalibrateError) -> Self {
         let (exit_code, help) = match error {
             CalibrateError::Run(error) => return error.into(),
+            CalibrateError::Threads(error) => return RunError::from(error).into(),
             CalibrateError::NothingFitted => (
                 BAD_INPUT,
                 "below an array, add [array.fitted] with `parameters` and the published `segments` to fit them to",

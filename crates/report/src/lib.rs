@@ -44,23 +44,30 @@ pub use data::workload::{
     AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,
     WorkloadFigures, WorkloadKind, WorkloadWorker,
 };
+#[cfg(feature = "charts")]
 pub use rendering::chart::{ChartError, ChartSize, ChartStyle};
 pub use rendering::cost_table::cost_tables;
 pub use rendering::csv::write_segments_csv;
+#[cfg(feature = "charts")]
 pub use rendering::drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use rendering::drive_table::{closed_loop_text, drive_tables, replay_text};
 pub use rendering::failures_table::failures_table;
 pub use rendering::headline::headline;
+#[cfg(feature = "charts")]
 pub use rendering::html::{Report, ReportError};
 pub use rendering::loss_table::loss_table;
 #[cfg(feature = "parquet")]
 pub use rendering::parquet::write_segments_parquet;
 #[cfg(feature = "png")]
 pub use rendering::png::{PNG_SCALE, png};
+#[cfg(feature = "charts")]
 pub use rendering::results_chart::{RESULTS_CHARTS, ResultsChart};
+#[cfg(feature = "charts")]
 pub use rendering::runs_chart::runs_chart;
+#[cfg(feature = "charts")]
 pub use rendering::segment_chart::{iops_chart, response_chart};
 pub use rendering::table::{
     all_tables, fitted_table, overhead_table, segments_table, summary_table, workloads_table,
 };
+#[cfg(feature = "charts")]
 pub use rendering::theme::Theme;

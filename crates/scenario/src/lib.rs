@@ -71,12 +71,17 @@
 //! Calibration varies a checked scenario with [`Scenario::set_parameter`], and writes the result
 //! into the file with [`record_fitted`], which changes nothing else in it.
 //! [`Scenario::scaled_down`] makes a scenario that runs in a fraction of the time.
+//!
+//! Code may set any field. [`Scenario::check`] checks what came of it, as a run does first, and [`Scenario::to_toml`]
+//! writes it as a file with every setting. [`Default`] is the scenario of [`Template::Both`], and serde reads and writes
+//! scenarios as the tables of their files, checked.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod array;
 mod catalog;
+mod document;
 mod failure;
 mod fitted;
 mod in_place;
@@ -94,6 +99,7 @@ mod scenario;
 mod section;
 mod set;
 mod settings;
+mod template;
 mod value;
 mod warnings;
 mod workload;
@@ -112,10 +118,13 @@ pub use record::{RecordError, record_fitted};
 pub use scenario::Scenario;
 pub use set::SetError;
 pub use settings::SettingValue;
+pub use strewn_alloc::{Chunks, PolicyName};
 pub use strewn_raid::{Parity, ProtectionLevel};
+pub use strewn_spindle::Scheduler;
 pub use strewn_workload::AccessLine;
+pub use template::Template;
 pub use workload::{AccessSpecificationChoice, Workload};
-pub use write_anywhere::{CacheStart, WriteAnywhere};
+pub use write_anywhere::{CacheStart, OtherData, WriteAnywhere};
 
 /// The JSON schema of a scenario's file, for editors that check TOML against a schema.
 pub const SCHEMA_JSON: &str = include_str!("scenario.schema.json");

@@ -15,7 +15,7 @@ use crate::workload::Workload;
 /// An experiment that has passed every check, so that it can be run.
 ///
 /// Plain data in base units: bytes and nanoseconds. The fields are public, so that code can vary an
-/// experiment. Only the text is checked, not what code changes afterwards.
+/// experiment; [`check`](Self::check) checks what it made of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// Its name in results.
@@ -43,7 +43,7 @@ pub struct Scenario {
 }
 
 /// The version of the format that this crate reads.
-const SCHEMA: u64 = 1;
+pub(crate) const SCHEMA: u64 = 1;
 
 impl Scenario {
     /// Reads and checks a scenario's file.

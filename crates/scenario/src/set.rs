@@ -9,7 +9,7 @@ use crate::problem::ScenarioError;
 use crate::scenario::Scenario;
 
 /// The beginning of the names of an array's settings, before its name.
-const OF_ARRAYS: &str = "array.";
+pub(crate) const OF_ARRAYS: &str = "array.";
 /// Most names that an error lists.
 const MOST_LISTED: usize = 6;
 

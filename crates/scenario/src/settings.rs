@@ -24,8 +24,10 @@ pub enum SettingValue {
     Count(u64),
     /// A number.
     Number(f64),
-    /// A word, a path, a list, or a quantity with its unit, as in `64 MiB`.
+    /// A word, a path, or a quantity with its unit, as in `64 MiB`.
     Text(String),
+    /// A list of them.
+    List(Vec<SettingValue>),
 }
 
 impl From<bool> for SettingValue {
@@ -76,11 +78,16 @@ impl fmt::Display for SettingValue {
             Self::Count(count) => count.fmt(formatter),
             Self::Number(number) => number.fmt(formatter),
             Self::Text(text) => text.fmt(formatter),
+            Self::List(values) => {
+                let values: Vec<String> = values.iter().map(Self::to_string).collect();
+                formatter.write_str(&values.join(", "))
+            }
         }
     }
 }
 
 /// The settings found so far, below a common beginning of their names.
+#[derive(Default)]
 struct Settings {
     beginning: String,
     all: Vec<(String, SettingValue)>,
@@ -99,6 +106,15 @@ impl Settings {
         self.add(name, Nanoseconds(ns).to_string());
     }
 
+    /// Adds a cost. A file has whole nanoseconds, and calibration tries no others.
+    fn cost(&mut self, name: &str, ns: f64) {
+        if ns >= 0.0 && ns.is_finite() {
+            self.time(name, ns as u64);
+        } else {
+            self.add(name, format!("{ns} ns"));
+        }
+    }
+
     /// Adds what `add` adds under names that begin with `table`.
     fn within(&mut self, table: &str, add: impl FnOnce(&mut Self)) {
         let outer = self.beginning.len();
@@ -114,7 +130,7 @@ impl Scenario {
     /// `array.FAS2050.write_anywhere.policy`. The entries of lists of tables are numbered from 1, and arrays are named.
     #[must_use]
     pub fn settings(&self) -> Vec<(String, SettingValue)> {
-        let mut found = Settings { beginning: String::new(), all: Vec::new() };
+        let mut found = Settings::default();
         let Self {
             name,
             title,
@@ -151,6 +167,15 @@ impl Scenario {
                 }
             });
         }
+        found.all
+    }
+}
+
+impl Array {
+    /// Returns every setting of the array but its name, by its name below the array.
+    pub(crate) fn settings(&self) -> Vec<(String, SettingValue)> {
+        let mut found = Settings::default();
+        of_array(&mut found, self);
         found.all
     }
 }
@@ -199,10 +224,9 @@ fn of_array(s: &mut Settings, array: &Array) {
     s.add("scheduler", scheduler.to_string());
     s.add("rebuild_steps_in_flight", *rebuild_steps_in_flight);
     s.within("processor", |s| {
-        // Costs are whole nanoseconds in a file; calibration tries no others.
-        s.time("host_operation", *host_operation_ns as u64);
-        s.time("spindle_command", *spindle_command_ns as u64);
-        s.time("per_kib", *per_kib_ns as u64);
+        s.cost("host_operation", *host_operation_ns);
+        s.cost("spindle_command", *spindle_command_ns);
+        s.cost("per_kib", *per_kib_ns);
         s.add("write_back_percent", *write_back_percent);
     });
     if let Some(Fitted { parameters, segments }) = fitted {
@@ -323,7 +347,6 @@ fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
     words.iter().find(|(_, meaning)| meaning == value).map_or("", |(word, _)| word)
 }
 
-fn listed<T: std::fmt::Display>(values: &[T]) -> String {
-    let values: Vec<String> = values.iter().map(T::to_string).collect();
-    values.join(", ")
+fn listed<T: Clone + Into<SettingValue>>(values: &[T]) -> SettingValue {
+    SettingValue::List(values.iter().cloned().map(T::into).collect())
 }

@@ -74,6 +74,7 @@ pub(crate) enum Busiest {
 }
 
 impl Busiest {
+    #[cfg(feature = "charts")]
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Controller => "controller",

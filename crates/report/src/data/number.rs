@@ -31,8 +31,42 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if is_zero { text.trim_start_matches('-').to_owned() } else { text }
 }
 
+/// Returns digits with a comma every three.
+pub(crate) fn with_commas(digits: &str) -> String {
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Formats a whole number with a comma every three digits, and with its sign if it is a change.
+pub(crate) fn grouped(figure: f64, is_change: bool) -> String {
+    let text = with_commas(&format!("{:.0}", figure.abs()));
+    match figure.round() {
+        whole if whole < 0.0 => format!("\u{2212}{text}"),
+        whole if is_change && whole > 0.0 => format!("+{text}"),
+        _ => text,
+    }
+}
+
 /// Formats as [`fixed`] does, with a plus sign if it is positive.
 pub(crate) fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     if value > 0.0 { format!("+{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_keep_all_their_digits() {
+        assert_eq!(grouped(165_616_143.0, false), "165,616,143");
+        assert_eq!(grouped(-1298.6, true), "\u{2212}1,299");
+        assert_eq!([grouped(12.2, true), grouped(0.2, true)], ["+12", "0"]);
+    }
 }

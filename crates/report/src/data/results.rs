@@ -306,6 +306,7 @@ impl Results {
     /// Returns sentences that stand below the title of every chart: [`Self::caveats`], but with one
     /// sentence about real spindles.
     #[must_use]
+    #[cfg(feature = "charts")]
     pub(crate) fn chart_caveats(&self) -> Vec<String> {
         let of_real = self.real_spindles.iter().map(RealSpindles::sentence);
         of_real.chain(self.shortfalls()).collect()
@@ -345,6 +346,7 @@ impl ArrayResults {
 
     /// Returns the size of its cache, bytes, if it is among its parameters.
     #[must_use]
+    #[cfg(feature = "charts")]
     pub(crate) fn cache_bytes(&self) -> Option<f64> {
         let names = ["write_anywhere.buffer_cache", "in_place.write_cache"];
         let is_cache = |parameter: &&Parameter| names.contains(&parameter.name.as_str());

@@ -1,6 +1,6 @@
 //! A chart's axis: its range, the values that have ticks, and their labels.
 
-use crate::data::number::rounded;
+use crate::data::number::{rounded, with_commas};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
@@ -83,16 +83,6 @@ impl Axis {
     }
 }
 
-/// Formats a whole number with a comma every three digits, and with its sign if it is a change.
-pub(crate) fn grouped(figure: f64, is_change: bool) -> String {
-    let text = with_commas(&format!("{:.0}", figure.abs()));
-    match figure.round() {
-        whole if whole < 0.0 => format!("\u{2212}{text}"),
-        whole if is_change && whole > 0.0 => format!("+{text}"),
-        _ => text,
-    }
-}
-
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -120,18 +110,6 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// Returns digits with a comma every three.
-pub(crate) fn with_commas(digits: &str) -> String {
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,13 +135,6 @@ mod tests {
     fn ticks_of_many_segments_stay_apart() {
         assert_eq!(Axis::of_segments(1, 14).ticks.len(), 14);
         assert_eq!(Axis::of_segments(1, 200).ticks.len(), 20);
-    }
-
-    #[test]
-    fn whole_numbers_keep_all_their_digits() {
-        assert_eq!(grouped(165_616_143.0, false), "165,616,143");
-        assert_eq!(grouped(-1298.6, true), "\u{2212}1,299");
-        assert_eq!([grouped(12.2, true), grouped(0.2, true)], ["+12", "0"]);
     }
 
     #[test]

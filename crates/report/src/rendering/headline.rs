@@ -1,12 +1,12 @@
 //! The run in a line and in a sentence.
 
 use crate::analysis::like::{have_same_mix, is_measure_of_array, like_segments};
-use crate::data::number::{fixed, signed};
+use crate::data::number::{fixed, grouped, signed};
 use crate::data::results::{ArrayResults, LayoutKind, Results};
 use crate::data::segment::Segment;
-use crate::rendering::axis::grouped;
 
 /// Identifies the run.
+#[cfg(feature = "charts")]
 pub(crate) fn run_line(results: &Results) -> String {
     let Results { scenario, seed, strewn, host_ops, .. } = results;
     let operations = grouped(*host_ops as f64, false);

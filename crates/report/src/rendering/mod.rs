@@ -1,34 +1,51 @@
 //! How data and analysis are presented: text tables, CSV, Parquet, charts as SVG and PNG, the report in HTML.
 
+#[cfg(feature = "charts")]
 pub(crate) mod axis;
+#[cfg(feature = "charts")]
 mod bar_chart;
+#[cfg(feature = "charts")]
 mod canvas;
+#[cfg(feature = "charts")]
 pub(crate) mod chart;
 mod columns;
 pub(crate) mod cost_table;
 pub(crate) mod csv;
+#[cfg(feature = "charts")]
 pub(crate) mod drive_chart;
 pub(crate) mod drive_table;
 pub(crate) mod failures_table;
 pub(crate) mod headline;
+#[cfg(feature = "charts")]
 pub(crate) mod html;
+#[cfg(feature = "charts")]
 mod legend;
+#[cfg(feature = "charts")]
 mod line_chart;
 pub(crate) mod loss_table;
+#[cfg(feature = "charts")]
 mod map_chart;
+#[cfg(feature = "charts")]
 mod marker;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
+#[cfg(feature = "charts")]
 mod plot;
 #[cfg(feature = "png")]
 pub(crate) mod png;
+#[cfg(feature = "charts")]
 pub(crate) mod results_chart;
+#[cfg(feature = "charts")]
 pub(crate) mod runs_chart;
 mod runs_table;
+#[cfg(feature = "charts")]
 pub(crate) mod segment_chart;
+#[cfg(feature = "charts")]
 mod sheet;
 pub(crate) mod table;
 #[cfg(feature = "png")]
 mod text_outlines;
+#[cfg(feature = "charts")]
 pub(crate) mod theme;
+#[cfg(feature = "charts")]
 mod value_mark;

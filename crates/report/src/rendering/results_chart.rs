@@ -3,10 +3,9 @@
 use crate::analysis::loss::{self};
 use crate::data::layout_map::LayoutMap;
 use crate::data::loss::Loss;
-use crate::data::number::fixed;
+use crate::data::number::{fixed, grouped};
 use crate::data::results::Results;
 use crate::data::segment::Segment;
-use crate::rendering::axis::grouped;
 use crate::rendering::bar_chart::{Bar, BarChart, Row};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::line_chart::{Across, Line, LineChart, Up};

@@ -153,9 +153,8 @@ fn paths_start_from_the_scenario() {
     assert!(error.problems()[0].message().contains("missing field"), "{error:?}");
 }
 
-/// Every scenario that ships is good.
-#[test]
-fn shipped_scenarios() {
+/// Returns every scenario that ships.
+pub fn shipped() -> Vec<Scenario> {
     let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "scenarios"].iter().collect();
     let mut loaded = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -165,6 +164,12 @@ fn shipped_scenarios() {
             loaded.push(Scenario::load(&path).unwrap());
         }
     }
+    loaded
+}
+
+#[test]
+fn shipped_scenarios() {
+    let loaded = shipped();
     let sense = loaded.iter().find(|scenario| scenario.name == "making-sense-of-wafl-4").unwrap();
     let arrays: Vec<&str> = sense.arrays.iter().map(|array| array.name.as_str()).collect();
     assert_eq!(arrays, ["FAS2050", "EVA4400"]);

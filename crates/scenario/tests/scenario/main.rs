@@ -5,6 +5,7 @@
 
 mod bad_scenarios;
 mod common;
+mod documents;
 mod good_scenarios;
 mod mutations;
 mod parameters;

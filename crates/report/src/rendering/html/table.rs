@@ -1,7 +1,7 @@
 //! Tables of the report. Each figure carries its place in the results.
 
 use crate::data::number::fixed;
-use crate::rendering::axis::with_commas;
+use crate::data::number::with_commas;
 use crate::rendering::html::block::Block;
 use serde::Serialize;
 

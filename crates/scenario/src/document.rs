@@ -1,0 +1,132 @@
+//! A scenario as the text of a file, and what follows from it: serde's traits, and a check of a scenario made by code.
+
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::{Table, Value};
+
+use crate::problem::ScenarioError;
+use crate::scenario::{SCHEMA, Scenario};
+use crate::set::OF_ARRAYS;
+use crate::settings::SettingValue;
+use crate::template::Template;
+
+/// The name that errors give a text that comes from no file.
+const NO_FILE: &str = "scenario";
+
+impl Scenario {
+    /// Returns the text of a file that [`parse`](Self::parse) reads as this scenario, with every setting, defaults
+    /// included. The paths in it start from where the program runs. `None` if the scenario is [scaled
+    /// down](Self::scaled_down), which a file cannot say.
+    ///
+    /// ```
+    /// use strewn_scenario::Scenario;
+    ///
+    /// let scenario = Scenario::default();
+    /// let text = scenario.to_toml().expect("it is of full scale");
+    /// assert!(text.contains("policy = \"emptiest-area\""));
+    /// assert_eq!(Scenario::parse(&text, "copy.toml")?, scenario);
+    /// # Ok::<(), strewn_scenario::ScenarioError>(())
+    /// ```
+    #[must_use]
+    pub fn to_toml(&self) -> Option<String> {
+        (self.spindle_stretch == 1).then(|| self.document().to_string())
+    }
+
+    /// Checks a scenario whose fields were set by code, as [`parse`](Self::parse) checks a text. A scenario that is
+    /// scaled down is not checked: it was before.
+    ///
+    /// # Errors
+    ///
+    /// With every problem found. Their places are those in the text of [`to_toml`](Self::to_toml).
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        self.to_toml().map_or(Ok(()), |text| Self::parse(&text, NO_FILE).map(drop))
+    }
+
+    fn document(&self) -> Table {
+        let mut root = Table::from_iter([("schema".to_owned(), Value::Integer(SCHEMA as i64))]);
+        let of_arrays = |(name, _): &(String, SettingValue)| name.starts_with(OF_ARRAYS);
+        for (name, value) in self.settings().into_iter().filter(|setting| !of_arrays(setting)) {
+            put(&mut root, &name, written(value));
+        }
+        let arrays = self.arrays.iter().map(|array| {
+            let mut table = Table::from_iter([("name".to_owned(), array.name.as_str().into())]);
+            array
+                .settings()
+                .into_iter()
+                .for_each(|(name, value)| put(&mut table, &name, written(value)));
+            Value::Table(table)
+        });
+        root.insert("array".to_owned(), Value::Array(arrays.collect()));
+        root
+    }
+}
+
+fn written(value: SettingValue) -> Value {
+    match value {
+        SettingValue::Flag(flag) => flag.into(),
+        // TOML has no larger integers; the reader takes a string of digits for none.
+        SettingValue::Count(count) => {
+            i64::try_from(count).map_or_else(|_| count.to_string().into(), Value::from)
+        }
+        SettingValue::Number(number) => number.into(),
+        SettingValue::Text(text) => text.into(),
+        SettingValue::List(values) => values.into_iter().map(written).collect::<Vec<_>>().into(),
+    }
+}
+
+/// Sets a value below a table. Tables are made as needed, and the entries of lists of tables, which come in order.
+fn put(table: &mut Table, path: &str, value: Value) {
+    let Some((key, rest)) = path.split_once('.') else {
+        table.insert(path.to_owned(), value);
+        return;
+    };
+    let entry = rest
+        .split_once('.')
+        .and_then(|(number, below)| Some((number.parse::<usize>().ok()?, below)));
+    let inner = table.entry(key).or_insert_with(|| match entry {
+        Some(_) => Value::Array(Vec::new()),
+        None => Value::Table(Table::new()),
+    });
+    match (inner, entry) {
+        (Value::Table(inner), _) => put(inner, rest, value),
+        (Value::Array(entries), Some((number, below))) => {
+            if entries.len() < number {
+                entries.push(Value::Table(Table::new()));
+            }
+            if let Some(Value::Table(entry)) = entries.last_mut() {
+                put(entry, below, value);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The scenario of `strewn new`: a write-anywhere array beside one that updates in place.
+impl Default for Scenario {
+    fn default() -> Self {
+        let text = Template::Both.scenario("default");
+        // A test reads every template.
+        Self::parse(&text, NO_FILE).unwrap_or_else(|error| unreachable!("{error}"))
+    }
+}
+
+/// As the tables and keys of its file ([`Scenario::to_toml`]).
+impl Serialize for Scenario {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.spindle_stretch > 1 {
+            return Err(S::Error::custom(
+                "a scenario that is scaled down cannot be written as one",
+            ));
+        }
+        self.document().serialize(serializer)
+    }
+}
+
+/// From the tables and keys of its file, all of which are checked.
+impl<'de> Deserialize<'de> for Scenario {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Table::deserialize(deserializer)?.to_string();
+        Self::parse(&text, NO_FILE).map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,35 @@
+//! Independent simulations on several threads, or one after another without the feature `threads`.
+
+/// Threads cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[error("threads cannot be started: {0}")]
+pub struct ThreadsError(String);
+
+/// Calls `work` for every item, on `jobs` threads or one for each core if 0, and returns what it made of them, in the
+/// order of the items. An error ends the work with the calls that are under way.
+#[cfg(feature = "threads")]
+pub(crate) fn map<I, T, E>(
+    jobs: usize,
+    items: Vec<I>,
+    work: impl Fn(I) -> Result<T, E> + Send + Sync,
+) -> Result<Vec<T>, E>
+where
+    I: Send,
+    T: Send,
+    E: Send + From<ThreadsError>,
+{
+    use rayon::prelude::*;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    let pool = pool.map_err(|error| ThreadsError(error.to_string()))?;
+    pool.install(|| items.into_par_iter().map(work).collect())
+}
+
+/// Calls `work` for every item, one after another, and returns what it made of them. An error ends the work.
+#[cfg(not(feature = "threads"))]
+pub(crate) fn map<I, T, E: From<ThreadsError>>(
+    _jobs: usize,
+    items: Vec<I>,
+    work: impl Fn(I) -> Result<T, E>,
+) -> Result<Vec<T>, E> {
+    items.into_iter().map(work).collect()
+}
