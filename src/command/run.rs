@@ -19,10 +19,14 @@ const QUICK_SCALE_DOWN: u32 = 8;
 
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
-    let (mut scenario, text) = scenario_file::load_with_text(&arguments.scenario)?;
+    let (mut scenario, mut text) = scenario_file::load_with_text(&arguments.scenario)?;
     if !arguments.set.is_empty() {
-        scenario =
-            Scenario::parse_with(&text, scenario_file::name(&arguments.scenario), &arguments.set)?;
+        let name = scenario_file::name(&arguments.scenario);
+        (scenario, text) = Scenario::parse_with(&text, name, &arguments.set)?;
+        // The copy beside the results, and on the page, is of what was run.
+        let set = arguments.set.iter().map(|(name, value)| format!("#   --set {name}={value}\n"));
+        let head = format!("# {}, changed by\n{}\n", name.display(), set.collect::<String>());
+        text.insert_str(0, &head);
     }
     if arguments.explain {
         terminal::print(&explained(&scenario, &text))?;

@@ -2,9 +2,6 @@
 
 use strewn_sim::{ClosedLoop, Host, Watch, Watched};
 
-/// Largest number of outstanding operations at an array.
-pub(crate) const MOST_OUTSTANDING: u32 = 500_000;
-
 /// A host built for one array.
 pub(crate) enum BuiltHost {
     /// The plain closed loop.

@@ -6,11 +6,12 @@ use strewn_formats::iometer::{
     AccessSpecification, Configuration, Feature, FeatureUse, TestType, Worker, WorkerKind,
 };
 use strewn_report::{Ignored, WorkloadWorker};
+use strewn_scenario::MOST_OUTSTANDING;
 use strewn_sim::Workers;
 use strewn_workload::{Distribution, Pattern, PatternLine, Sequence};
 
 use super::error::LoadError;
-use super::host::{BuiltHost, MOST_OUTSTANDING};
+use super::host::BuiltHost;
 use super::region::{Region, listed, plain, seed_of_worker, stream};
 
 /// Iometer's name for an idle assignment.

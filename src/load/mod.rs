@@ -38,11 +38,11 @@ mod trace;
 use std::path::Path;
 
 use strewn_report::{Ignored, Workload, WorkloadKind, WorkloadWorker};
-use strewn_scenario::Scenario;
+use strewn_scenario::{MOST_OUTSTANDING, Scenario};
 use strewn_sim::{Outstanding, Workers};
 
 pub use error::LoadError;
-pub(crate) use host::{BuiltHost, MOST_OUTSTANDING};
+pub(crate) use host::BuiltHost;
 pub use trace::{TraceLoop, TraceOptions};
 
 /// A workload from an Iometer or fio file or a trace: read, and checked as far as possible without a scenario.

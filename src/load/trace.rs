@@ -9,11 +9,11 @@ use strewn_formats::trace::{
     Beyond, Lun, OutOfOrder, SpeedUp, TraceFormat, TraceReader, TraceRecord,
 };
 use strewn_report::{SIGNIFICANT_DIGITS, TraceReplay, rounded};
+use strewn_scenario::MOST_OUTSTANDING;
 use strewn_sim::{Accesses, AccessesError, Outstanding, TimedAccess, Worker};
 use strewn_workload::{Access, Direction};
 
 use super::error::LoadError;
-use super::host::MOST_OUTSTANDING;
 
 /// Records between two calls of `progress`.
 const RECORDS_PER_LOOK: u64 = 1 << 16;

@@ -275,10 +275,33 @@ fn settings_are_changed_by_name() {
         ("array.polcy=first-fit", &["no setting `array.polcy`", "write_anywhere.policy`"]),
         ("policy=best-fit", &["`best-fit` is not known here", "first-fit"]),
         ("colour=red", &["no setting `colour`", "--explain"]),
+        ("anywhere.outstanding=4000000", &["--set: anywhere.outstanding=4000000: ", "500000"]),
+        ("lun=1 GB", &["is ambiguous"]),
         ("policy", &["give a name and a value"]),
     ] {
-        folder.strewn(&["run", "small.toml", "--set", set]).refused(says);
+        let ran = folder.strewn(&["run", "small.toml", "--set", set]);
+        ran.refused(says);
+        // A line of the file is not to blame.
+        assert!(!ran.stderr.contains("small.toml:"), "{}", ran.stderr);
     }
+}
+
+/// What was run is what the page and the copy of the scenario show.
+#[test]
+fn changed_settings_are_in_what_is_written() {
+    let folder = Folder::new();
+    let set = ["run", "small.toml", "--segments", "1", "--set", "array.policy=first-fit"];
+    let explained = folder.strewn(&[&set[..], &["--explain"]].concat()).succeeded();
+    let policy = explained.lines().find(|line| line.contains("write_anywhere.policy ")).unwrap();
+    assert!(policy.ends_with("= first-fit"), "{policy}");
+    folder.strewn(&[&set[..], &["--out", "o"]].concat()).succeeded();
+    assert!(folder.read("o/report.html").contains("first-fit"));
+    let copy = folder.read("o/scenario.toml");
+    assert!(copy.starts_with("# small.toml, changed by\n#   --set array.policy=first-fit\n"));
+    folder.write("again.toml", &copy);
+    let again = folder.strewn(&["run", "again.toml", "--segments", "1", "--json"]).succeeded();
+    let first = results(&folder.read("o/results.json"));
+    assert_eq!(results(&again).arrays, first.arrays);
 }
 
 #[test]

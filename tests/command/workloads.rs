@@ -275,6 +275,9 @@ fn each_of_two_jobs_has_figures_of_its_own() {
         near(large.writes.p95_ms, host.writes.p95_ms, 1e-3 * host.writes.p95_ms);
         near(small.iops + large.iops, segment.iops, 0.01);
         near(large.mib_per_s * 16.0, large.iops, 0.01);
+        for one in [small.reads, large.writes] {
+            assert!(one.p95_ms <= one.max_ms && one.max_ms <= segment.response_ms.max, "{one:?}");
+        }
     }
     // One job is one row already.
     let alone = self::results(&folder, &["--fio-job", "small.fio"]);

@@ -13,6 +13,10 @@ use crate::presets::{self, CONTROLLER_WORDS};
 use crate::section::Section;
 use crate::value;
 
+/// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
+/// many.
+pub const MOST_OUTSTANDING: u32 = 500_000;
+
 /// Rebuild steps in flight if the scenario does not set them.
 const DEFAULT_REBUILD_STEPS: u32 = 2;
 
@@ -124,7 +128,7 @@ impl Array {
         if let Some(name) = &name {
             section.rename(format!("array[{name}]"));
         }
-        let outstanding = section.required("outstanding", "150", value::positive_count);
+        let outstanding = section.required("outstanding", "150", value::outstanding);
         let lun_bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes);
         let controller_is_given = section.has("controller");
         let controller = section.optional("controller", |v| value::choice(v, &CONTROLLER_WORDS));

@@ -105,7 +105,7 @@ mod warnings;
 mod workload;
 mod write_anywhere;
 
-pub use array::{Array, Processor, SpindleChoice};
+pub use array::{Array, MOST_OUTSTANDING, Processor, SpindleChoice};
 pub use failure::SpindleFailure;
 pub use fitted::Fitted;
 pub use in_place::{InPlace, Vraid};

@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use crate::nearest::near;
-use crate::problem::ScenarioError;
+use crate::problem::{Problem, ScenarioError};
 use crate::scenario::Scenario;
 
 /// The beginning of the names of an array's settings, before its name.
@@ -33,8 +33,20 @@ pub enum SetError {
         candidates: Vec<String>,
     },
     /// The scenario is not valid with the setting.
+    #[error("{setting}: {}", .problems.iter().map(in_a_line).collect::<Vec<_>>().join("; "))]
+    Invalid {
+        /// The setting, as its name and value.
+        setting: String,
+        /// What is wrong then.
+        problems: Vec<Problem>,
+    },
+    /// The scenario is not valid without the settings.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+}
+
+fn in_a_line(problem: &Problem) -> String {
+    format!("{} {}", problem.field(), problem.message())
 }
 
 impl SetError {
@@ -57,13 +69,17 @@ impl SetError {
             Self::Ambiguous { candidates, .. } => {
                 Some(format!("say which one: {}", listed(candidates)))
             }
+            Self::Invalid { problems, .. } => {
+                problems.first().map(|problem| problem.help().to_owned())
+            }
             Self::Scenario(error) => error.help().map(str::to_owned),
         }
     }
 }
 
 impl Scenario {
-    /// Reads a scenario's text as [`parse`](Self::parse) does, with settings changed by name.
+    /// Reads a scenario's text as [`parse`](Self::parse) does, with settings changed by name. Returns the scenario, and a
+    /// text that reads as it: without the comments of the other if anything was changed.
     ///
     /// A name is one of [`settings`](Self::settings), or its end: `write_anywhere.policy` or `policy` if only one array has
     /// that setting, `FAS2050.policy` or `array.FAS2050.write_anywhere.policy` if several have. `array.policy` is that of
@@ -71,16 +87,15 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// If the text is not valid, a name is unknown or ambiguous, or the text is not valid with the settings: the problems
-    /// are then those of a text that was written anew, without comments.
+    /// If the text is not valid, a name is unknown or ambiguous, or the scenario is not valid with the settings.
     pub fn parse_with(
         text: &str,
         name: impl AsRef<Path>,
         settings: &[(String, String)],
-    ) -> Result<Self, SetError> {
+    ) -> Result<(Self, String), SetError> {
         let mut scenario = Self::parse(text, &name)?;
         if settings.is_empty() {
-            return Ok(scenario);
+            return Ok((scenario, text.to_owned()));
         }
         // A text that was just read is TOML.
         let mut document: Table = text.parse().unwrap_or_default();
@@ -90,10 +105,13 @@ impl Scenario {
             let written = written.ok().and_then(|mut table| table.remove("value"));
             let written = written.unwrap_or_else(|| Value::String(value.clone()));
             scenario.put(&mut document, &full, written);
-            let changed = document.to_string();
-            scenario = Self::parse(&changed, &name)?;
+            scenario = Self::parse(&document.to_string(), &name).map_err(|error| {
+                // Their places are in a text that nobody has seen.
+                let problems = error.problems().to_vec();
+                SetError::Invalid { setting: format!("{path}={value}"), problems }
+            })?;
         }
-        Ok(scenario)
+        Ok((scenario, document.to_string()))
     }
 
     /// Returns the full name of the one setting that `path` names.

@@ -5,6 +5,7 @@ use strewn_base::SECTOR_BYTES;
 use strewn_spindle::MAX_DEPTH;
 use toml::de::DeValue;
 
+use crate::array::MOST_OUTSTANDING;
 use crate::nearest::nearest;
 use crate::quantity::{Bytes, Nanoseconds};
 
@@ -190,6 +191,18 @@ pub(crate) fn positive_count(value: &DeValue<'_>) -> Reading<u32> {
         0 => refuse("is zero", ONE_OR_MORE),
         count => Ok(count),
     }
+}
+
+/// Reads a number of operations outstanding.
+pub(crate) fn outstanding(value: &DeValue<'_>) -> Reading<u32> {
+    let outstanding = positive_count(value)?;
+    if outstanding > MOST_OUTSTANDING {
+        return refuse(
+            format!("is {outstanding}"),
+            format!("give at most {MOST_OUTSTANDING}; hosts have some hundreds outstanding"),
+        );
+    }
+    Ok(outstanding)
 }
 
 /// Reads a depth of a spindle's queue.

@@ -22,6 +22,7 @@ pub(super) const KEYS: &[&str] = &[
     "'Test Type",
     "'END test setup",
     "'Record Last Update Results,Update Frequency,Update Type",
+    "'Update Frequency,Update Type",
     "'Bar chart 1 statistic",
     "'END results display",
     "'Access specification name,default assignment",

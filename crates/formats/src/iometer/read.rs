@@ -235,10 +235,17 @@ fn results_display(cursor: &mut Cursor) -> Result<ResultsDisplay, FormatError> {
         cursor.pass();
         if key.eq_ignore_ascii_case("'END results display") {
             return Ok(display);
-        } else if begins(&key, "'Record Last Update Results") {
-            let help = "write, such as, DISABLED,1,LAST_UPDATE";
+        } else if begins(&key, "'Record Last Update Results") || begins(&key, "'Update Frequency") {
+            // Before 1.1.0 without the first field.
+            let has_record = begins(&key, "'Record");
+            let help = match has_record {
+                true => "write, such as, DISABLED,1,LAST_UPDATE",
+                false => "write, such as, 1,LAST_UPDATE",
+            };
             let mut value = cursor.value_of(&key, help)?;
-            display.record_last_update = value.is_enabled("record last update results")?;
+            if has_record {
+                display.record_last_update = value.is_enabled("record last update results")?;
+            }
             display.update_frequency = value.number_32("update frequency", help)?;
             display.update_type = value.one_of("update type", UpdateType::WORDS)?;
         } else if begins(&key, "'Bar chart") {

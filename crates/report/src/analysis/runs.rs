@@ -343,8 +343,8 @@ fn outcome(first: &InRun<'_>, second: &InRun<'_>) -> Option<(u32, String)> {
     };
     let (after, before) = (fixed(after, decimals), fixed(before, decimals));
     let figures = match by_iops {
-        true => format!("({after} IOPS, {before})"),
-        false => format!("({after} ms on average, {before})"),
+        true => format!("({after} IOPS against {before})"),
+        false => format!("({after} ms on average against {before})"),
     };
     let outcome = match percent {
         percent if percent.abs() < SAME_PERCENT => {

@@ -320,6 +320,22 @@ impl Results {
 }
 
 impl ArrayResults {
+    /// Returns a sentence about the last segment if it is shorter than the others, because the host was done.
+    #[must_use]
+    pub fn short_segment_note(&self) -> Option<String> {
+        let (first, last) = (self.segments.first()?, self.segments.last()?);
+        let is_short = last.seconds < 0.99 * first.seconds;
+        let seconds = |segment: &Segment| crate::rounded(segment.seconds, 3);
+        is_short.then(|| {
+            format!(
+                "Segment {} lasted {} s, not {} s: its rates are those of so short a time",
+                last.index,
+                seconds(last),
+                seconds(first)
+            )
+        })
+    }
+
     /// Returns a sentence that says what the array lost for good, if it lost anything.
     #[must_use]
     pub fn data_loss_sentence(&self) -> Option<String> {

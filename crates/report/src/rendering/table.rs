@@ -63,6 +63,9 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
         columns = redundancy_columns(columns);
     }
     let mut table = columns.render(&rows);
+    if let Some(note) = array.short_segment_note() {
+        table.push_str(&format!("\n{note}\n"));
+    }
     if starves {
         table.push_str(&format!("\n{STARVING_NOTE}\n"));
     }

@@ -147,9 +147,9 @@ fn every_setting_that_differs_is_shown_in_one_unit_and_the_faster_run_is_named()
     assert_eq!(
         compared.arrays[0].verdicts,
         [
-            "In segment 14 b (3156 IOPS, 3507) is 10.0 % slower than a. Set differently, each a possible cause: \
+            "In segment 14 b (3156 IOPS against 3507) is 10.0 % slower than a. Set differently, each a possible cause: \
              write_anywhere.buffer_cache, write_anywhere.policy, seed.",
-            "In segment 13 c (3529 IOPS, 3529) is within 1 % of a. Nothing that changes figures was set differently."
+            "In segment 13 c (3529 IOPS against 3529) is within 1 % of a. Nothing that changes figures was set differently."
         ]
     );
     let tables = compared.tables();

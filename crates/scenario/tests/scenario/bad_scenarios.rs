@@ -237,6 +237,9 @@ const CASES: &[Case] = &cases! {
     "a deeper queue than spindles have":
         "commands_per_spindle = 16" => "commands_per_spindle = 1000", "commands_per_spindle",
         "array[inplace].commands_per_spindle", "is 1000", "at most 256";
+    "more outstanding than a tag can tell apart":
+        "outstanding = 150" => "outstanding = 4000000", "outstanding",
+        "array[anywhere].outstanding", "is 4000000", "give at most 500000";
     "unknown scheduler":
         "scheduler = \"sptf\"" => "scheduler = \"stpf\"", "scheduler",
         "array[anywhere].scheduler", "there is no scheduler `stpf`", "did you mean `sptf`?";

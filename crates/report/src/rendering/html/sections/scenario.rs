@@ -50,7 +50,7 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     if let Some(text) = text {
         let summary = match &results.real_spindles {
             None => {
-                "The scenario\u{2019}s file; the command line may have overridden its seed, segments and scale"
+                "The scenario with what --set changed; the seed, the segments, the scale and the workload may be from the command line"
             }
             Some(_) => "The array\u{2019}s labels",
         };

@@ -38,7 +38,9 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [
         segments.map(|(number, segment)| row(number, segment)).collect()
     };
     let starves = results.drives_starve(array);
-    let note = if starves { format!(". {STARVING_NOTE}") } else { String::new() };
+    let short = array.short_segment_note();
+    let notes = short.into_iter().chain(starves.then(|| STARVING_NOTE.to_owned()));
+    let note = notes.map(|note| format!(". {note}")).collect::<String>();
     let host = Table {
         caption: &format!("{}: {what}, {load}: what the host saw{note}", array.name),
         headers: &[
