@@ -113,7 +113,9 @@ fn either_device_erased_loses_nothing_and_is_told() {
             array.log_findings(),
             [LogDeviceFinding::Lacks { device, records: WRITES.. }] if *device == log
         ));
-        // Both are in use again.
+        // Both have everything, and are in use again.
+        let [a, b] = logs(&config).map(|log| last_record(array.devices(), log));
+        assert_eq!(a, b);
         write(&mut array, 0, vec![9; BLOCK]);
         assert!(array.engine().label().logs.iter().all(|log| log.state == MemberState::Present));
     }
