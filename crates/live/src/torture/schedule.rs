@@ -171,7 +171,7 @@ impl Schedule {
             if self.plan.full {
                 // The log, one spindle, or all devices, which may be files of one file system.
                 let devices = match rng.within(0..4) {
-                    0 if self.seed % 3 == 0 => all - 1..all,
+                    0 if self.seed.is_multiple_of(3) => all - 1..all,
                     0 => spindles..all,
                     1 => {
                         let spindle = rng.within(0..spindles);
