@@ -41,6 +41,11 @@ pub trait Observer: Sync {
         let _ = (array, segment);
     }
 
+    /// A device of the array's log is not as it should be, and the array goes on. On real spindles only.
+    fn warning(&self, text: &str) {
+        let _ = text;
+    }
+
     /// Returns whether to stop. Complete segments are kept.
     fn stop(&self) -> bool {
         false

@@ -52,6 +52,10 @@ impl Observer for Collecting<'_> {
         self.observer.segment(array, segment);
     }
 
+    fn warning(&self, text: &str) {
+        self.observer.warning(text);
+    }
+
     fn stop(&self) -> bool {
         self.observer.stop()
     }

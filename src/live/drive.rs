@@ -246,7 +246,8 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
     fn measure(&mut self, start_ns: u64, end_ns: u64) -> strewn_sim::Segment {
         let host = self.host.end_segment(start_ns, end_ns);
         let devices = Measured::look(self.running.devices_mut());
-        let seen = ProbedDevice { start_ns, end_ns, host, devices };
+        let spindles = self.running.engine().label().members.len();
+        let seen = ProbedDevice { start_ns, end_ns, host, devices, spindles };
         self.meter.segment(self.running.engine().array(), seen)
     }
 }

@@ -57,8 +57,9 @@ pub(super) struct ProbedDevice {
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
     pub(super) host: HostMeasures,
-    /// The spindles by number, then the log.
+    /// The spindles by number, then the devices of the log.
     pub(super) devices: Vec<DeviceMeasures>,
+    pub(super) spindles: usize,
 }
 
 impl Meter {
@@ -76,7 +77,7 @@ impl Meter {
     }
 
     pub(super) fn segment<A: LiveArray>(&mut self, array: &A, seen: ProbedDevice) -> Segment {
-        let ProbedDevice { start_ns, end_ns, mut host, devices } = seen;
+        let ProbedDevice { start_ns, end_ns, mut host, devices, spindles } = seen;
         let length_ns = end_ns - start_ns;
         host.outstanding_ns = self.outstanding.take(end_ns);
         host.close();
@@ -87,12 +88,13 @@ impl Meter {
 
         let parity = array.parity_spindles();
         let mut groups = [SpindleGroup::default(); 2];
-        let spindles = devices.len() - 1;
         for (spindle, measures) in (0..).zip(&devices[..spindles]) {
             add(&mut groups[usize::from(parity.contains(&spindle))], measures, length_ns);
         }
         let [data_spindles, parity_spindles] = groups;
-        let log = &devices[spindles];
+        // Both devices of a mirrored log do the same; one may have failed.
+        let log = devices[spindles..].iter().max_by_key(|log| log.ios);
+        let log = log.copied().unwrap_or_default();
         let seconds = length_ns.max(1) as f64 / 1e9;
         self.log.push(LogFigures {
             segment: self.segments,

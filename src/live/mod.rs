@@ -141,10 +141,10 @@ impl LiveRun {
             },
         };
         let Self { assembled, options, .. } = self;
-        let files = assembled.spindles.iter().flatten().chain([&assembled.log]);
-        let mut real = real_spindles(files);
+        let mut real = real_spindles(&assembled.open_devices().collect::<Vec<_>>());
         let blocks_per_spindle = assembled.configuration.blocks_per_spindle;
         let started = starting::start(assembled, options.io)?;
+        started.log_warnings().iter().for_each(|warning| observer.warning(warning));
         real.io = match started.backend() {
             IoBackend::Uring => "io_uring".to_owned(),
             _ => "threads".to_owned(),
@@ -211,8 +211,8 @@ impl Whole<'_> {
 }
 
 /// Describes the devices; the I/O backend is filled in later.
-fn real_spindles<'f>(files: impl Iterator<Item = &'f DeviceFile> + Clone) -> RealSpindles {
-    let kinds: Vec<bool> = files.clone().map(DeviceFile::is_block_device).collect();
+fn real_spindles(files: &[&DeviceFile]) -> RealSpindles {
+    let kinds: Vec<bool> = files.iter().map(|file| file.is_block_device()).collect();
     let devices = match (kinds.contains(&true), kinds.contains(&false)) {
         (true, true) => "files and block devices",
         (true, false) => "block devices",
@@ -222,7 +222,7 @@ fn real_spindles<'f>(files: impl Iterator<Item = &'f DeviceFile> + Clone) -> Rea
     let system = [uname.sysname(), uname.release(), uname.machine()];
     RealSpindles {
         devices: devices.to_owned(),
-        direct_io: { files }.all(DeviceFile::direct),
+        direct_io: files.iter().all(|file| file.direct()),
         io: String::new(),
         system: system.map(|word| word.to_string_lossy().into_owned()).join(" "),
         fill: None,

@@ -94,6 +94,10 @@ impl Observer for Terminal {
         }
     }
 
+    fn warning(&self, text: &str) {
+        super::say(&format!("warning: {text}"));
+    }
+
     fn stop(&self) -> bool {
         interrupt::asked_to_stop()
     }

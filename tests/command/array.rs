@@ -171,6 +171,57 @@ fn regression_a_spindle_that_is_whole_is_not_given_up() {
     assert!(array(&folder, &["status", "a"]).succeeded().contains("a/spindle-01-1"));
 }
 
+/// One device of the log is lost and replaced; both are whole, and one has to be named.
+#[test]
+fn a_mirrored_log_does_without_one_device_and_gets_a_new_one() {
+    let folder = Folder::new();
+    let created = folder.strewn(&[CREATE, &["--mirror-log"]].concat()).succeeded();
+    assert!(created.contains("a mirrored log"), "{created}");
+    let status = array(&folder, &["status", "a"]).succeeded();
+    for fragment in
+        ["log a              present    a/log-a", "log b              present    a/log-b"]
+    {
+        assert!(status.contains(fragment), "no {fragment:?} in\n{status}");
+    }
+    array(&folder, &["replace", "a", "log"]).refused(&["log-a and log-b", "name the one"]);
+    fs::remove_file(folder.path("a/log-b")).unwrap();
+    let status = array(&folder, &["status", "a"]).succeeded();
+    assert!(
+        status.contains("degraded") && status.contains("log b (a/log-b): it is missing"),
+        "{status}"
+    );
+    let scrubbed = array(&folder, &["scrub", "a"]);
+    assert!(scrubbed.stderr.contains("warning: log b"), "{}", scrubbed.stderr);
+    done(scrubbed);
+    let json = array(&folder, &["status", "a", "--json"]).succeeded();
+    let status: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(status["logs"][1]["state"], "failed");
+    assert_eq!(status["log"], "a/log-a");
+    let replaced = done(array(&folder, &["replace", "a", "log"]));
+    assert!(replaced.contains("log b is now a/log-b"), "{replaced}");
+    let replaced = done(array(&folder, &["replace", "a", "log-a"]));
+    assert!(replaced.contains("log a is now a/log-a-1"), "{replaced}");
+    let status = array(&folder, &["status", "a"]).succeeded();
+    assert!(status.contains("whole") && status.contains("present    a/log-a-1"), "{status}");
+    array(&folder, &["check", "a"]).succeeded();
+    array(&folder, &["destroy", "a", "--yes"]).succeeded();
+}
+
+#[test]
+fn the_log_is_mirrored_on_two_devices_that_are_given() {
+    let folder = Folder::new();
+    for name in ["x", "y", "z"] {
+        fs::File::create(folder.path(name)).unwrap().set_len(16 << 20).unwrap();
+    }
+    folder
+        .strewn(&[CREATE, &["--log", "x,y,z"]].concat())
+        .refused(&["3 devices", "give one, or two"]);
+    folder.strewn(&[CREATE, &["--log", "x,x"]].concat()).refused(&["same device"]);
+    folder.strewn(&[CREATE, &["--log", "x,y"]].concat()).succeeded();
+    let status = array(&folder, &["status", "a"]).succeeded();
+    assert!(status.contains("/x\n") && status.contains("/y\n"), "{status}");
+}
+
 #[test]
 fn an_array_that_is_in_use_is_looked_at_and_left_alone() {
     let folder = Folder::new();

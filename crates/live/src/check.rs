@@ -14,8 +14,8 @@ use strewn_raid::{ParityCheck, Vbn};
 
 use crate::configuration::ArrayConfig;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
-use crate::format::{Label, MemberState, Superblock};
-use crate::log::RedoRecord;
+use crate::format::{DeviceRole, Label, MemberState, Superblock};
+use crate::log::{LogDeviceFinding, RedoRecord};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::restart::{log_of, newest_superblock, store_of};
 use crate::store::BlockState;
@@ -62,6 +62,13 @@ pub enum Inconsistency {
     },
     /// The log lacks records.
     Log {
+        /// What is wrong.
+        why: String,
+    },
+    /// A device of a mirrored log lacks records that the other has, or does not answer.
+    LogDevice {
+        /// The device.
+        device: DeviceIndex,
         /// What is wrong.
         why: String,
     },
@@ -166,6 +173,9 @@ impl fmt::Display for Inconsistency {
                 write!(formatter, "spindle {}: superblock: {why}", spindle.0)
             }
             Self::Log { why } => write!(formatter, "NVRAM log: {why}"),
+            Self::LogDevice { device, why } => {
+                write!(formatter, "device {}, of the NVRAM log: {why}", device.0)
+            }
             Self::Block { holds, place, why } => {
                 write!(formatter, "{}: {holds:?}: {why}", at(place))
             }
@@ -213,8 +223,8 @@ impl fmt::Display for Inconsistency {
 }
 
 /// Checks a write-anywhere array that is not running: labels, superblocks, every block reachable from the root, the
-/// aggregate's bitmap, and the parity of every stripe with such a block. Devices are the spindles by position, closed
-/// if missing, then the log; `label` is the newest label. Writes of redo records that the newest superblock may not
+/// aggregate's bitmap, and the parity of every stripe with such a block. Devices are the spindles by position, then
+/// those of the log, closed if missing; `label` is the newest label. Writes of redo records that the newest superblock may not
 /// cover count as done, because a restart would apply them.
 pub fn check_write_anywhere<D: Devices>(
     devices: &mut D,
@@ -298,29 +308,26 @@ fn check_log<D: Devices>(
         Ok(_) => None,
     };
     report.findings.extend(why.map(|why| Inconsistency::Log { why }));
+    for finding in log.iter().flat_map(|log| &log.findings) {
+        let (device, why) = match finding {
+            LogDeviceFinding::Failed { device, error } => (*device, error.to_string()),
+            LogDeviceFinding::Lacks { device, records } => {
+                (*device, format!("lacks {records} records that the other device has"))
+            }
+        };
+        report.findings.push(Inconsistency::LogDevice { device, why });
+    }
     log.map(|log| log.redo).unwrap_or_default()
 }
 
 fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut CheckReport) {
-    let spindles = newest.members.len() as u16;
-    for position in 0..=spindles {
-        let is_there = newest
-            .members
-            .get(usize::from(position))
-            .map_or(newest.log.is_some(), |member| member.state != MemberState::Failed);
-        if !is_there {
-            continue;
-        }
-        let device = DeviceIndex(position);
-        let last = match position {
-            log if log == spindles => newest.log_layout().device_blocks() - 1,
-            _ => newest.device_blocks - 1,
-        };
-        for block in [0, last] {
+    for (device, label) in newest.of_devices() {
+        // A missing device is counted as missing where it is needed.
+        let may_be_missing = label.role() != DeviceRole::Log;
+        for block in [0, label.device_blocks - 1] {
             let offset = block * BLOCK_BYTES as u64;
             let read = OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES);
-            // Blocks in use on a missing spindle are counted as missing.
-            if matches!(read, Err(IoError::Gone(_))) && position < spindles {
+            if matches!(read, Err(IoError::Gone(_))) && may_be_missing {
                 continue;
             }
             let found = read
@@ -331,7 +338,7 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut CheckR
                 Ok(label) if label.sequence != newest.sequence => {
                     format!("is number {}, and the newest is {}", label.sequence, newest.sequence)
                 }
-                Ok(label) if label.members != newest.members => {
+                Ok(label) if (&label.members, &label.logs) != (&newest.members, &newest.logs) => {
                     "has other members than the newest".to_owned()
                 }
                 Ok(_) => continue,

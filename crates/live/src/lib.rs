@@ -30,7 +30,7 @@
 //! 5. If failures exceed what parity covers, the read fails or the array stops with the reason; it never returns wrong
 //!    data.
 //!
-//! The log is a single device: data that only the log holds is as safe as that device. `docs/live.md` in the repository
+//! Data that only the log holds is as safe as the log's device, or as both if it is mirrored. `docs/live.md` in the repository
 //! states the limits, and `docs/format.md` the format, byte by byte.
 //!
 //! # An array on files
@@ -39,7 +39,9 @@
 //! use std::path::Path;
 //! use std::sync::mpsc::channel;
 //!
-//! use strewn_live::assembly::{ArrayLocation, CreateOptions, OpenOptions, SpindleDevices, create, open};
+//! use strewn_live::assembly::{
+//!     ArrayLocation, CreateOptions, LogDevices, OpenOptions, SpindleDevices, create, open,
+//! };
 //! use strewn_live::configuration::{ArraySpec, LayoutName};
 //! use strewn_live::device::{IoBackend, Space};
 //! use strewn_live::engine::{Answer, HostRequest};
@@ -70,7 +72,7 @@
 //!         cache_bytes: Some(4 << 20),
 //!     },
 //!     spindles: SpindleDevices::NewFiles,
-//!     log: None,
+//!     log: LogDevices::NewFile,
 //!     space: Space::Sparse,
 //!     force: false,
 //! })?;

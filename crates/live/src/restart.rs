@@ -1,5 +1,7 @@
 //! Restart: an array starts from its newest superblock, its redo records and its log.
 
+mod log_devices;
+
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, WriteLog};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
 use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereConfig};
@@ -13,10 +15,13 @@ use crate::format::{
     DeviceKind, FEATURE_INITIALIZATION_MAP, INITIALIZATION_MAP_SLOTS, InitializationMap, Label,
     LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Snapshot, Superblock, redo_data_bytes,
 };
-use crate::log::{HostRecord, Log, RecoveredLog, read_log};
+use crate::log::{HostRecord, Log, LogReadError, RecoveredLog};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::running::RunningArray;
 use crate::store::{Store, StoreError};
+
+use log_devices::equalize_logs;
+pub(crate) use log_devices::log_of;
 
 /// Size of the cache of checksum blocks in a store, in bytes.
 const CHECKSUM_CACHE_BYTES: usize = 64 << 20;
@@ -35,7 +40,7 @@ pub enum RestartError {
     NoLabel,
     /// The log cannot be read.
     #[error("the NVRAM log cannot be read: {0}")]
-    Log(IoError),
+    Log(LogReadError),
     /// The log lacks records that were durable.
     #[error("the NVRAM log has lost records that were acknowledged, behind record {0}")]
     LogBreaksOff(u64),
@@ -81,9 +86,10 @@ impl RestartError {
             | Self::NoInitializationMap
             | Self::NoLabel
             | Self::LogBreaksOff(_)
+            | Self::Log(LogReadError::Differ(_))
             | Self::LunOfParts(_)
             | Self::LogTooSmall { .. } => true,
-            Self::Log(_)
+            Self::Log(LogReadError::Device(_))
             | Self::Redo(_)
             | Self::MetadataGone(_)
             | Self::Metadata(_)
@@ -160,6 +166,38 @@ fn is_gone<D: Devices>(devices: &mut D, spindle: SpindleIndex) -> bool {
     matches!(read, Err(IoError::Gone(_)))
 }
 
+/// Writes a block to a device that lacks it.
+fn write_missing<D: Devices>(
+    devices: &mut D,
+    device: DeviceIndex,
+    block: u64,
+    wanted: Buffer,
+) -> Result<(), RestartError> {
+    let offset = block * BLOCK_BYTES as u64;
+    if OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES)
+        .is_ok_and(|bytes| bytes == wanted.bytes())
+    {
+        return Ok(());
+    }
+    match OfflineArray::write_raw(devices, device, block, wanted) {
+        // A missing device is noticed by the first operation that needs it.
+        Ok(()) | Err(IoError::Gone(_) | IoError::Unreadable) => Ok(()),
+        Err(IoError::NoSpace) => Err(RestartError::Redo(StoreError::NoSpace)),
+    }
+}
+
+/// Writes the label to every device that lacks it.
+fn propagate_labels<D: Devices>(devices: &mut D, label: &Label) -> Result<(), RestartError> {
+    for (device, label) in label.of_devices() {
+        // A label that cannot be encoded could not have been created.
+        let Ok(wanted) = label.encode() else { continue };
+        for block in [0, label.device_blocks - 1] {
+            write_missing(devices, device, block, wanted.clone())?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the newest label, the newest superblock and the initialization map to every device that lacks them. When the
 /// power failed, they may have been on some devices only, and those may be lost next; but from now on, blocks that only
 /// older ones need are overwritten.
@@ -169,53 +207,23 @@ fn propagate_newest<D: Devices>(
     superblock: &Superblock,
     map: Option<&InitializationMap>,
 ) -> Result<(), RestartError> {
-    let mut write_missing = |device: DeviceIndex, block: u64, wanted: Buffer| {
-        let offset = block * BLOCK_BYTES as u64;
-        if OfflineArray::read_raw(devices, device, offset, BLOCK_BYTES)
-            .is_ok_and(|bytes| bytes == wanted.bytes())
-        {
-            return Ok(());
-        }
-        match OfflineArray::write_raw(devices, device, block, wanted) {
-            // A missing device is noticed by the first operation that needs it.
-            Ok(()) | Err(IoError::Gone(_) | IoError::Unreadable) => Ok(()),
-            Err(IoError::NoSpace) => Err(RestartError::Redo(StoreError::NoSpace)),
-        }
-    };
-    for (device, label) in label.of_devices() {
-        // A label that cannot be encoded could not have been created.
-        let Ok(wanted) = label.encode() else { continue };
-        for block in [0, label.device_blocks - 1] {
-            write_missing(device, block, wanted.clone())?;
-        }
-    }
+    propagate_labels(devices, label)?;
     for (position, member) in (0..).zip(&label.members) {
         if member.state == MemberState::Present {
-            write_missing(DeviceIndex(position), superblock.slot(), superblock.encode())?;
+            let device = DeviceIndex(position);
+            write_missing(devices, device, superblock.slot(), superblock.encode())?;
             if let Some(map) = map {
-                write_missing(DeviceIndex(position), map.slot(), map.encode())?;
+                write_missing(devices, device, map.slot(), map.encode())?;
             }
         }
     }
     Ok(())
 }
 
-/// Returns what the log device holds for a restart from `superblock`.
-pub(crate) fn log_of<D: Devices>(
-    devices: &mut D,
-    label: &Label,
-    superblock: &Superblock,
-) -> Result<RecoveredLog, IoError> {
-    let device = DeviceIndex(label.members.len() as u16);
-    read_log(&label.log_layout(), superblock, &mut |offset, bytes| {
-        OfflineArray::read_raw(devices, device, offset, bytes)
-    })
-}
-
 impl<'a, D: Devices> OfflineArray<'a, D> {
     /// Returns the devices of an array that is not running, as a restart would see them: with the redo records that
     /// the newest superblock may not cover, and that superblock. Devices are the spindles by position, closed if
-    /// missing, then the log; `label` is the newest label, as a spindle has it. Nothing is written.
+    /// missing, then those of the log; `label` is the newest label, as a spindle has it. Nothing is written.
     ///
     /// # Errors
     /// If there is no superblock, or the log cannot be read.
@@ -335,8 +343,8 @@ pub struct RestartOptions {
     pub accept_lost_writes: bool,
 }
 
-/// Starts a write-anywhere array and replays its log. Devices are the spindles by position, closed if missing, then
-/// the log. A new array has a superblock without a root.
+/// Starts a write-anywhere array and replays its log. Devices are the spindles by position, then those of the log;
+/// closed if missing. A new array has a superblock without a root.
 ///
 /// # Errors
 /// If the array cannot run; no data is lost then.
@@ -412,7 +420,7 @@ pub fn restart<D: Devices, A: LiveArray>(
     make: impl FnOnce(&mut OfflineArray<'_, D>, &Superblock) -> Result<A, RestartError>,
 ) -> Result<RunningArray<D, A>, RestartError> {
     let RestartOptions { label, lun_sectors, accept_lost_writes } = beginning;
-    let label = &label_of_spindles(&mut devices, label).ok_or(RestartError::NoLabel)?;
+    let label = &mut label_of_spindles(&mut devices, label).ok_or(RestartError::NoLabel)?;
     let layout = label.log_layout();
     let (half_bytes, needed) =
         (layout.half_bytes(), LogLayout::accounted_bytes(BLOCK_BYTES as u64));
@@ -420,9 +428,7 @@ pub fn restart<D: Devices, A: LiveArray>(
         return Err(RestartError::LogTooSmall { what: "host records", half_bytes, needed });
     }
     let superblock = newest_superblock(&mut devices, label).ok_or(RestartError::NoSuperblock)?;
-    let spindles = label.members.len() as u16;
-    let log_device = DeviceIndex(spindles);
-    let RecoveredLog { redo, host, start, breaks_off, .. } =
+    let RecoveredLog { redo, host, start, breaks_off, repairs, mut findings, .. } =
         log_of(&mut devices, label, &superblock).map_err(RestartError::Log)?;
     if breaks_off && !accept_lost_writes {
         let covered = superblock.log_start.saturating_sub(1);
@@ -432,6 +438,7 @@ pub fn restart<D: Devices, A: LiveArray>(
 
     let map = initialization_map_of(&mut devices, label)?;
     propagate_newest(&mut devices, label, &superblock, map.as_ref())?;
+    equalize_logs(&mut devices, label, repairs, &mut findings)?;
     let tag = label.array.tag();
     let mut store = store_with(label, map);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
@@ -461,12 +468,13 @@ pub fn restart<D: Devices, A: LiveArray>(
         }
     }
 
-    let log = Log::new(log_device, layout, tag, start);
+    let logs: Vec<DeviceIndex> = label.present_logs().map(|(_, device)| device).collect();
+    let log = Log::new(&logs, layout, tag, start);
     let now_ns = devices.now_ns();
     let mut engine =
         LiveArrayEngine::new(array, store, log, label.clone(), superblock, *lun_sectors, now_ns);
     engine.set_replaying(true);
-    let mut running = RunningArray::new(devices, engine);
+    let mut running = RunningArray::new(devices, engine).with_log_findings(findings);
     if any_redo {
         // New records overwrite the old ones, and may be torn where those were whole. If only some of the old records
         // were then applied again, stripes would be left in a state that they never had.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::device::{Devices, Io, IoCompletion, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, LiveArrayEngine, RequestError, RequestId};
+use crate::log::LogDeviceFinding;
 
 /// How long a caller that waits for the spindles waits for space.
 const PATIENCE_NS: u64 = 1_000_000_000;
@@ -15,12 +16,25 @@ pub struct RunningArray<D, A> {
     ios: Vec<Io>,
     done: Vec<IoCompletion>,
     in_flight: usize,
+    log_findings: Vec<LogDeviceFinding>,
 }
 
 impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     /// Runs `engine` on `devices`.
     pub fn new(devices: D, engine: LiveArrayEngine<A>) -> Self {
-        Self { devices, engine, ios: Vec::new(), done: Vec::new(), in_flight: 0 }
+        let (ios, done, log_findings) = (Vec::new(), Vec::new(), Vec::new());
+        Self { devices, engine, ios, done, in_flight: 0, log_findings }
+    }
+
+    pub(crate) fn with_log_findings(self, log_findings: Vec<LogDeviceFinding>) -> Self {
+        Self { log_findings, ..self }
+    }
+
+    /// Returns what the restart found wrong with a device of a mirrored log. The other device had everything, and both
+    /// have it since.
+    #[must_use]
+    pub fn log_findings(&self) -> &[LogDeviceFinding] {
+        &self.log_findings
     }
 
     /// Returns the devices.
@@ -48,9 +62,9 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     /// Returns the same array on devices that `make` wraps, for example to measure them. Nothing may be in flight.
     #[must_use]
     pub fn map_devices<E: Devices>(self, make: impl FnOnce(D) -> E) -> RunningArray<E, A> {
-        let Self { devices, engine, ios, done, in_flight } = self;
+        let Self { devices, engine, ios, done, in_flight, log_findings } = self;
         assert_eq!(in_flight, 0, "I/Os in flight would come back to nobody");
-        RunningArray { devices: make(devices), engine, ios, done, in_flight }
+        RunningArray { devices: make(devices), engine, ios, done, in_flight, log_findings }
     }
 
     /// Returns a waker that ends a wait in [`poll`](Self::poll) from another thread.

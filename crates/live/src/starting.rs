@@ -11,9 +11,10 @@ use strewn_raid::SpindleIndex;
 use crate::assembly::AssembledArray;
 use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
-use crate::device::{Devices, IoBackend, RealDevices, open_devices, remedy_of_system};
+use crate::device::{DeviceIndex, Devices, IoBackend, RealDevices, open_devices, remedy_of_system};
 use crate::engine::LiveArray;
-use crate::format::{MemberState, Superblock};
+use crate::format::{DeviceRole, MemberState, Superblock};
+use crate::log::{LogDeviceFinding, LogReadError};
 use crate::offline::OfflineArray;
 use crate::restart::{
     RestartError, RestartOptions, newest_superblock, read_snapshots, read_tree, restart_in_place,
@@ -76,6 +77,10 @@ impl StartError {
             Self::Devices(error) => {
                 remedy_of_system(error).unwrap_or("give --io threads, or --io auto").to_owned()
             }
+            Self::Restart(RestartError::Log(LogReadError::Differ(_))) => {
+                "connect the two devices of this array's log; or leave out the one that is a copy of other times"
+                    .to_owned()
+            }
             Self::Restart(RestartError::LogBreaksOff(_) | RestartError::Log(_)) => {
                 REMEDY_OF_LOST_LOG.to_owned()
             }
@@ -104,6 +109,16 @@ impl StartedArray {
         match self {
             Self::WriteAnywhere(running) => running.devices().backend(),
             Self::InPlace(running) => running.devices().backend(),
+        }
+    }
+
+    /// Returns what is wrong with a device of a mirrored log, one sentence each. The other device had everything, and
+    /// the array goes on.
+    #[must_use]
+    pub fn log_warnings(&self) -> Vec<String> {
+        match self {
+            Self::WriteAnywhere(running) => log_warnings(running),
+            Self::InPlace(running) => log_warnings(running),
         }
     }
 
@@ -197,6 +212,21 @@ impl StartedArray {
             Self::InPlace(running) => ArrayThread::start(*running).map_err(StartError::Thread),
         }
     }
+}
+
+fn log_warnings<D: Devices, A: LiveArray>(running: &RunningArray<D, A>) -> Vec<String> {
+    let label = running.engine().label();
+    let role = |device: DeviceIndex| label.role_of(device);
+    let sentence = |finding: &LogDeviceFinding| match finding {
+        LogDeviceFinding::Failed { device, error } => {
+            format!("{} has failed: {error}", role(*device))
+        }
+        LogDeviceFinding::Lacks { device, records } => format!(
+            "{} had lost {records} records: they were read from the other device, and written again",
+            role(*device)
+        ),
+    };
+    running.log_findings().iter().map(sentence).collect()
 }
 
 /// The stages of a scrub.
@@ -295,13 +325,11 @@ fn start_with(
 ) -> Result<StartedArray, StartError> {
     let config = assembled.configuration.array()?;
     let beginning = RestartOptions {
-        label: assembled.label_of(Some(0)),
+        label: assembled.label_of(DeviceRole::Spindle(0)),
         lun_sectors: assembled.configuration.lun_blocks * BLOCK_SECTORS,
         accept_lost_writes,
     };
-    let AssembledArray { spindles, log, .. } = assembled;
-    let devices = open_devices(spindles.into_iter().chain([Some(log)]), backend)
-        .map_err(StartError::Devices)?;
+    let devices = open_devices(assembled.into_devices(), backend).map_err(StartError::Devices)?;
     match config {
         ArrayConfig::WriteAnywhere(config) => {
             let running = restart_write_anywhere(devices, &beginning, &config)?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use strewn::scenario::Bytes;
 use strewn::terminal::{self, Ending, Failure};
-use strewn_live::assembly::{self, CreateOptions, CreatedArray, SpindleDevices};
+use strewn_live::assembly::{self, CreateOptions, CreatedArray, LogDevices, SpindleDevices};
 use strewn_live::configuration::{ArraySpec, LayoutName};
 use strewn_live::device::Space;
 
@@ -37,9 +37,12 @@ pub(super) struct CreateArguments {
     /// Use these files or block devices as spindles, in this order, parity last
     #[arg(long, value_name = "PATH,PATH", value_delimiter = ',')]
     spindles: Option<Vec<PathBuf>>,
-    /// Use this file or block device as the log [default: a new file]
-    #[arg(long, value_name = "PATH")]
-    log: Option<PathBuf>,
+    /// Use this file or block device as the log, or mirror the log on two of them [default: a new file]
+    #[arg(long, value_name = "PATH[,PATH]", value_delimiter = ',', num_args = 1..=2)]
+    log: Vec<PathBuf>,
+    /// Mirror the log on two new files: each record is written twice, and the loss of either loses nothing
+    #[arg(long, conflicts_with = "log")]
+    mirror_log: bool,
     /// Size of each half of the log [default: 1/16 of the LUN, from 1 MiB to 64 MiB]
     #[arg(long, value_name = "SIZE")]
     log_size: Option<Bytes>,
@@ -57,19 +60,32 @@ pub(super) struct CreateArguments {
 /// Creates an array.
 pub(super) fn create(arguments: &CreateArguments) -> Result<Ending, Failure> {
     let created =
-        assembly::create(&arguments.options()).map_err(|error| super::not_changed(&error))?;
+        assembly::create(&arguments.options()?).map_err(|error| super::not_changed(&error))?;
     terminal::print(&made(arguments, &created))?;
     Ok(Ending::Complete)
 }
 
 impl CreateArguments {
-    fn options(&self) -> CreateOptions {
+    fn log(&self) -> Result<LogDevices, Failure> {
+        match &self.log[..] {
+            [] if self.mirror_log => Ok(LogDevices::MirroredNewFiles),
+            [] => Ok(LogDevices::NewFile),
+            [path] => Ok(LogDevices::Existing(path.clone())),
+            [a, b] => Ok(LogDevices::MirroredExisting([a.clone(), b.clone()])),
+            more => Err(Failure::bad_input(
+                format!("--log names {} devices", more.len()),
+                "give one, or two to mirror the log",
+            )),
+        }
+    }
+
+    fn options(&self) -> Result<CreateOptions, Failure> {
         let parity = self.layout.parity_spindles();
         let given = self.spindles.as_ref().map(Vec::len);
         let of_given = given.map(|given| u16::try_from(given).unwrap_or(u16::MAX));
         // The parser requires one of the two.
         let of_given = of_given.map_or(0, |given| given.saturating_sub(parity));
-        CreateOptions {
+        Ok(CreateOptions {
             directory: self.directory.clone(),
             spec: ArraySpec {
                 layout: self.layout,
@@ -83,17 +99,18 @@ impl CreateArguments {
                 Some(spindles) => SpindleDevices::Existing(spindles.clone()),
                 None => SpindleDevices::NewFiles,
             },
-            log: self.log.clone(),
+            log: self.log()?,
             space: if self.preallocate { Space::Preallocated } else { Space::Sparse },
             force: self.force,
-        }
+        })
     }
 }
 
 fn made(arguments: &CreateArguments, created: &CreatedArray) -> String {
     let configuration = &created.configuration;
+    let mirror = if created.logs.len() > 1 { ", a mirrored log" } else { "" };
     let mut text = format!(
-        "Created array {} in {}: {} of {} spindles, a LUN of {}.\n",
+        "Created array {} in {}: {} of {} spindles, a LUN of {}{mirror}.\n",
         created.array,
         arguments.directory.display(),
         configuration.layout_name(),

@@ -56,7 +56,7 @@ enum ArrayAction {
     Check(check::CheckArguments),
     /// Read every block, and repair bad blocks from parity
     Scrub(scrub::ScrubArguments),
-    /// Replace a spindle by another device and rebuild it, or replace the log
+    /// Replace a spindle by another device and rebuild it, or replace the log or one of its two devices
     Replace(replace::ReplaceArguments),
     /// Mark a spindle as failed; it is not read again
     Fail(fail::FailArguments),

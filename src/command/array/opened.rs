@@ -8,7 +8,7 @@ use strewn::terminal::{self, Failure};
 use strewn_live::assembly::{ArrayLocation, AssembledArray, OpenOptions, open};
 use strewn_live::configuration::ArrayConfig;
 use strewn_live::device::{IoBackend, RealDevices, open_devices};
-use strewn_live::format::Label;
+use strewn_live::format::{DeviceRole, Label};
 use strewn_live::starting::{StartError, StartedArray, start};
 
 use super::not_assembled;
@@ -65,9 +65,8 @@ pub(crate) fn devices_at_rest(
     io: Io,
 ) -> Result<(RealDevices, Label), Failure> {
     // The newest label may be the log's, whose size differs.
-    let label = assembled.label_of(Some(0));
-    let files = assembled.spindles.into_iter().chain([Some(assembled.log)]);
-    let devices = open_devices(files, io.into()).map_err(StartError::Devices);
+    let label = assembled.label_of(DeviceRole::Spindle(0));
+    let devices = open_devices(assembled.into_devices(), io.into()).map_err(StartError::Devices);
     let devices = devices.map_err(|error| not_started(&error))?;
     Ok((devices, label))
 }
@@ -97,9 +96,18 @@ impl Tenths {
     }
 }
 
-/// Starts an opened array.
+/// Starts an opened array, and prints a warning for what is wrong with a device of a mirrored log.
 pub(crate) fn start_array(assembled: AssembledArray, io: Io) -> Result<StartedArray, Failure> {
-    start(assembled, io.into()).map_err(|error| not_started(&error))
+    let started = start(assembled, io.into()).map_err(|error| not_started(&error))?;
+    say_log_warnings(&started);
+    Ok(started)
+}
+
+/// Prints a warning for what is wrong with a device of a mirrored log.
+pub(crate) fn say_log_warnings(started: &StartedArray) {
+    for warning in started.log_warnings() {
+        terminal::say(&format!("warning: {warning}"));
+    }
 }
 
 /// Returns the failure for an array that does not start.

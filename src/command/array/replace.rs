@@ -6,14 +6,15 @@ use std::str::FromStr;
 use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::{
-    ArrayLocation, AssemblyError, NewLog, OpenOptions, ReplacementDevice, look, open,
-    open_to_replace, prepare_replacement, record_device_path, unused_path,
+    ArrayLocation, AssemblyError, NewLog, OpenOptions, ReplacementDevice, log_to_replace, look,
+    open, open_to_replace, prepare_replacement, record_device_path, unused_path,
 };
 use strewn_live::device::Space;
+use strewn_live::format::DeviceRole;
 use strewn_live::restart::RestartError;
 use strewn_live::starting::{StartError, StartedArray, start, start_with_lost_writes};
 
-use super::opened::{Io, Tenths, not_started, say_problems, start_array};
+use super::opened::{Io, Tenths, not_started, say_log_warnings, say_problems, start_array};
 use super::{not_assembled, not_changed, spindle_number};
 
 /// Replace a spindle by another device and rebuild it, or replace the log
@@ -21,8 +22,9 @@ use super::{not_assembled, not_changed, spindle_number};
 pub(crate) struct ReplaceArguments {
     /// The directory that the array was created in
     directory: PathBuf,
-    /// The number of the spindle, counted from 0, or log
-    #[arg(value_name = "N|log")]
+    /// The number of the spindle, counted from 0, or log; of a mirrored log, log is the device that has failed or is
+    /// missing, and log-a or log-b names one
+    #[arg(value_name = "N|log|log-a|log-b")]
     member: Replaced,
     /// The new device: an existing block device or file [default: a new file in DIR]
     #[arg(long, value_name = "DEVICE")]
@@ -45,7 +47,8 @@ pub(crate) struct ReplaceArguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Replaced {
     Spindle(u16),
-    Log,
+    /// The log, or a device of a mirrored log if it is named.
+    Log(Option<DeviceRole>),
 }
 
 impl FromStr for Replaced {
@@ -53,7 +56,9 @@ impl FromStr for Replaced {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "log" => Ok(Self::Log),
+            "log" => Ok(Self::Log(None)),
+            "log-a" => Ok(Self::Log(Some(DeviceRole::MirroredLog(0)))),
+            "log-b" => Ok(Self::Log(Some(DeviceRole::MirroredLog(1)))),
             number => {
                 spindle_number(number).map(Self::Spindle).map_err(|error| error + ", or `log`")
             }
@@ -69,7 +74,7 @@ pub(crate) fn replace(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
             "leave it out",
         )),
         Replaced::Spindle(spindle) => replace_spindle(arguments, spindle),
-        Replaced::Log => replace_the_log(arguments),
+        Replaced::Log(named) => replace_the_log(arguments, named),
     }
 }
 
@@ -78,19 +83,19 @@ impl ReplaceArguments {
         ArrayLocation::Directory(self.directory.clone())
     }
 
-    /// Returns the replacement for the spindle at `position`, or for the log if it is `None`.
-    fn new_device(&self, position: Option<u16>) -> ReplacementDevice {
+    /// Returns the replacement for a device.
+    fn new_device(&self, role: DeviceRole) -> ReplacementDevice {
         match &self.with {
             Some(path) => ReplacementDevice::Existing { path: path.clone(), force: self.force },
             None => ReplacementDevice::NewFile {
-                path: unused_path(&self.directory, position),
+                path: unused_path(&self.directory, role),
                 space: Space::Sparse,
             },
         }
     }
 
-    fn name(&self, position: Option<u16>, path: &Path) -> Result<(), Failure> {
-        record_device_path(&self.directory, position, path)
+    fn name(&self, role: DeviceRole, path: &Path) -> Result<(), Failure> {
+        record_device_path(&self.directory, role, path)
             .map_err(|error| Failure::failed(error.to_string()).with_help(error.remedy()))
     }
 }
@@ -99,9 +104,9 @@ fn replace_spindle(arguments: &ReplaceArguments, spindle: u16) -> Result<Ending,
     let mut assembled = open_to_replace(&arguments.place(), spindle, arguments.degraded)
         .map_err(|error| not_changed(&error))?;
     say_problems(&assembled);
-    let new = arguments.new_device(Some(spindle));
+    let new = arguments.new_device(DeviceRole::Spindle(spindle));
     prepare_replacement(&mut assembled, spindle, &new).map_err(|error| not_changed(&error))?;
-    arguments.name(Some(spindle), new.path())?;
+    arguments.name(DeviceRole::Spindle(spindle), new.path())?;
     let path = new.path().display();
     if !rebuild(start_array(assembled, arguments.io)?)? {
         let message = format!("spindle {spindle} is not rebuilt: {path} has failed");
@@ -133,22 +138,27 @@ fn rebuild(started: StartedArray) -> Result<bool, Failure> {
     Ok(is_whole)
 }
 
-fn replace_the_log(arguments: &ReplaceArguments) -> Result<Ending, Failure> {
+fn replace_the_log(
+    arguments: &ReplaceArguments,
+    named: Option<DeviceRole>,
+) -> Result<Ending, Failure> {
     let place = arguments.place();
-    let by = arguments.new_device(None);
-    let new =
-        NewLog::prepare(&place, &by, arguments.degraded).map_err(|error| not_changed(&error))?;
+    let role = log_to_replace(&place, named, arguments.degraded);
+    let role = role.map_err(|error| not_changed(&error))?;
+    let by = arguments.new_device(role);
+    let new = NewLog::prepare(&place, role, &by, arguments.degraded);
+    let new = new.map_err(|error| not_changed(&error))?;
     if !new.is_clean {
         bring_to_spindles(arguments, &place)?;
     }
     let is_lossy =
         new.install(&place, arguments.lose_writes).map_err(|error| not_changed(&error))?;
-    arguments.name(None, by.path())?;
+    arguments.name(role, by.path())?;
     if is_lossy {
         warn_of_lost_writes();
         accept_lost_writes(arguments, &place)?;
     }
-    terminal::print(&format!("the log is now {}\n", by.path().display()))?;
+    terminal::print(&format!("{role} is now {}\n", by.path().display()))?;
     Ok(Ending::Complete)
 }
 
@@ -172,17 +182,15 @@ fn warn_of_lost_writes() {
 /// treated the same if lost writes are accepted.
 fn bring_to_spindles(arguments: &ReplaceArguments, place: &ArrayLocation) -> Result<(), Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
-    let log = look(place).ok().and_then(|status| status.log);
+    let logs = look(place).map(|status| status.logs).unwrap_or_default();
+    let is_log = |path: &Path| logs.iter().any(|log| log.path.as_deref() == Some(path));
     let open_again = || match open(place, options) {
         Ok(assembled) => Ok(Some(assembled)),
         // The replacement finds out whether the log alone is unusable.
         Err(AssemblyError::Unusable { .. }) => Ok(None),
+        Err(AssemblyError::LogNeeded { .. }) if arguments.lose_writes => Ok(None),
         // The log can be read but not labelled.
-        Err(AssemblyError::Io { path, .. })
-            if arguments.lose_writes && Some(&path) == log.as_ref() =>
-        {
-            Ok(None)
-        }
+        Err(AssemblyError::Io { path, .. }) if arguments.lose_writes && is_log(&path) => Ok(None),
         Err(error) => Err(not_assembled(&error)),
     };
     let Some(assembled) = open_again()? else { return Ok(()) };
@@ -198,6 +206,8 @@ fn bring_to_spindles(arguments: &ReplaceArguments, place: &ArrayLocation) -> Res
         Err(StartError::Restart(RestartError::Log(_))) if arguments.lose_writes => return Ok(()),
         started => started,
     };
-    rebuild(started.map_err(|error| not_started(&error))?)?;
+    let started = started.map_err(|error| not_started(&error))?;
+    say_log_warnings(&started);
+    rebuild(started)?;
     Ok(())
 }

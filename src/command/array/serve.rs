@@ -9,7 +9,7 @@ use strewn::terminal::{self, Ending, Failure};
 use strewn_array::Counters;
 use strewn_live::assembly::OpenOptions;
 use strewn_live::device::{DeviceIndex, remedy_of_system};
-use strewn_live::format::{Label, MemberState};
+use strewn_live::format::{Label, Member, MemberState};
 use strewn_live::nbd::{Limits, Server, ServerError};
 use strewn_live::serving::{ArrayStatus, LunExport};
 
@@ -104,8 +104,8 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
 
 /// The problems of a served array that were already reported.
 struct Health {
-    /// State of each spindle, by position.
-    states: Vec<MemberState>,
+    /// The label whose states were reported.
+    label: Label,
     bad_blocks: u64,
     blocks_gone: u64,
     out_of_space: Vec<DeviceIndex>,
@@ -114,12 +114,23 @@ struct Health {
 impl Health {
     /// Starts from the array's label, whose problems were already reported.
     fn of(label: &Label) -> Self {
-        Self { states: states(label), bad_blocks: 0, blocks_gone: 0, out_of_space: Vec::new() }
+        Self { label: label.clone(), bad_blocks: 0, blocks_gone: 0, out_of_space: Vec::new() }
     }
 
     fn say_what_is_new(&mut self, look: &ArrayStatus) {
-        let states = states(&look.label);
-        for (position, (now, before)) in states.iter().zip(&self.states).enumerate() {
+        let before = std::mem::replace(&mut self.label, look.label.clone());
+        let logs = states(&look.label.logs).zip(states(&before.logs));
+        for (role, (now, before)) in look.label.log_roles().zip(logs) {
+            if now == MemberState::Failed && before != now {
+                terminal::say(&format!(
+                    "warning: {role} has failed: the array goes on with the other; when it is no longer served, \
+                     `strewn array replace DIR log` puts in a new one"
+                ));
+            }
+        }
+        for (position, (now, before)) in
+            states(&look.label.members).zip(states(&before.members)).enumerate()
+        {
             match (before, now) {
                 (MemberState::Failed, _) | (MemberState::Present, MemberState::Present) => {}
                 (_, MemberState::Failed) => terminal::say(&format!(
@@ -132,10 +143,9 @@ impl Health {
                 (_, MemberState::Rebuilding) => {}
             }
         }
-        self.states = states;
         if look.out_of_space != self.out_of_space {
             self.out_of_space.clone_from(&look.out_of_space);
-            match names(&self.out_of_space, self.states.len()) {
+            match names(&self.out_of_space, &self.label) {
                 None => terminal::say("there is space again: the array takes writes"),
                 Some(names) => terminal::say(&format!(
                     "warning: no space is left under {names}: writes are refused, reads go on, and what was acknowledged is \
@@ -154,17 +164,14 @@ impl Health {
     }
 }
 
-/// Names devices, of an array of so many spindles; `None` if there are none.
-fn names(devices: &[DeviceIndex], spindles: usize) -> Option<String> {
-    let name = |device: &DeviceIndex| match usize::from(device.0) < spindles {
-        true => format!("spindle {}", device.0),
-        false => "the log".to_owned(),
-    };
+/// Names devices; `None` if there are none.
+fn names(devices: &[DeviceIndex], label: &Label) -> Option<String> {
+    let name = |device: &DeviceIndex| label.role_of(*device).to_string();
     (!devices.is_empty()).then(|| devices.iter().map(name).collect::<Vec<_>>().join(", "))
 }
 
-fn states(label: &Label) -> Vec<MemberState> {
-    label.members.iter().map(|member| member.state).collect()
+fn states(members: &[Member]) -> impl Iterator<Item = MemberState> {
+    members.iter().map(|member| member.state)
 }
 
 fn refused(error: &ServerError, socket: Option<&Path>) -> Failure {

@@ -7,7 +7,7 @@ use clap::Args;
 use strewn::scenario::Bytes;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::{Condition, Status, look};
-use strewn_live::format::MemberState;
+use strewn_live::format::{DeviceRole, MemberState};
 
 use super::{ArrayDirectory, snapshot, status_json};
 
@@ -69,15 +69,23 @@ fn lines(status: &Status) -> String {
          LUN                {}\n\
          condition          {}\n\
          in use             {in_use}\n\
-         consistency point  {superblock}\n\
-         log                {}\n",
+         consistency point  {superblock}\n",
         status.label.array,
         configuration.layout_name(),
         configuration.spindles(),
         Bytes(configuration.lun_bytes()),
         condition(status.condition),
-        path(status.log.as_deref()),
     );
+    for (role, log) in status.label.log_roles().zip(&status.logs) {
+        let shown = path(log.path.as_deref());
+        let _ = match role {
+            DeviceRole::Log => writeln!(text, "log                {shown}"),
+            role => {
+                let state = state(log.state, log.path.is_some());
+                writeln!(text, "{:<18} {state:<10} {shown}", role.to_string())
+            }
+        };
+    }
     for (position, spindle) in status.spindles.iter().enumerate() {
         let state = state(spindle.state, spindle.path.is_some());
         let shown = path(spindle.path.as_deref());

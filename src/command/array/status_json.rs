@@ -16,9 +16,16 @@ pub(super) fn json(status: &Status) -> String {
             "path": spindle.path,
         })
     });
+    let logs = status.label.log_roles().zip(&status.logs).map(|(role, log)| {
+        json!({
+            "name": role.to_string(),
+            "state": state(log.state, log.path.is_some()),
+            "path": log.path,
+        })
+    });
     let problems = status.problems.iter().map(|problem| {
         json!({
-            "position": problem.position,
+            "position": problem.position(),
             "path": problem.path,
             "message": problem.to_string(),
             "remedy": problem.remedy(),
@@ -37,7 +44,8 @@ pub(super) fn json(status: &Status) -> String {
         "label_sequence": status.label.sequence,
         "consistency_point": superblock.map(|superblock| superblock.checkpoint),
         "clean": superblock.map(|superblock| superblock.clean),
-        "log": status.log,
+        "log": status.logs.iter().find_map(|log| log.path.as_ref()),
+        "logs": logs.collect::<Vec<_>>(),
         "snapshots": snapshots.collect::<Vec<_>>(),
         "spindles": spindles.collect::<Vec<_>>(),
         "problems": problems.collect::<Vec<_>>(),

@@ -2,10 +2,10 @@
 
 use super::device_label;
 use super::error::{AssemblyError, ChangeError};
-use super::problem::DeviceProblem;
+use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::Configuration;
 use crate::device::DeviceFile;
-use crate::format::{DeviceKind, Label, Member, MemberState, Superblock};
+use crate::format::{DeviceKind, DeviceRole, Label, Member, MemberState, Superblock};
 
 /// How an array is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,8 +27,8 @@ pub struct AssembledArray {
     /// The spindles by position. `None` if a spindle is missing, failed or unreliable. A spindle that is being
     /// rebuilt is present, and the label says so.
     pub spindles: Vec<Option<DeviceFile>>,
-    /// The log device.
-    pub log: DeviceFile,
+    /// The devices of the log: at least one of them is not `None`.
+    pub logs: Vec<Option<DeviceFile>>,
     /// The newest valid superblock on these spindles; number 0 if the array was never started. `None` if all are
     /// damaged.
     pub superblock: Option<Superblock>,
@@ -51,58 +51,107 @@ impl AssembledArray {
 }
 
 impl AssembledArray {
-    /// Returns the array's label as written to one device: the spindle at a position, or the log for `None`.
+    /// Returns the devices in the order of [`DeviceIndex`](crate::device::DeviceIndex): the spindles, then those of the
+    /// log.
+    pub fn into_devices(self) -> impl Iterator<Item = Option<DeviceFile>> {
+        self.spindles.into_iter().chain(self.logs)
+    }
+
+    /// Returns all open devices, the log's last.
+    pub fn open_devices(&self) -> impl Iterator<Item = &DeviceFile> {
+        self.spindles.iter().chain(&self.logs).flatten()
+    }
+
+    /// Returns the array's label as written to one device.
     #[must_use]
-    pub fn label_of(&self, position: Option<u16>) -> Label {
-        let label = self.label.clone();
-        match position {
-            Some(position) => Label {
-                own: label.members[usize::from(position)].identity,
+    pub fn label_of(&self, role: DeviceRole) -> Label {
+        match role {
+            DeviceRole::Spindle(position) => Label {
+                own: self.label.members[usize::from(position)].identity,
                 position,
                 kind: DeviceKind::Spindle,
                 device_blocks: self.configuration.spindle_device_blocks(),
-                ..label
+                ..self.label.clone()
             },
-            None => Label {
-                own: label.log.unwrap_or(label.own),
-                position: 0,
-                kind: DeviceKind::Log,
-                device_blocks: self.configuration.log_layout().device_blocks(),
-                ..label
-            },
+            // At most two devices.
+            role => self.label.of_log(role.index() as u16),
         }
     }
 
     /// Changes the states of members, raises the label's sequence, and writes the label durably to the log and to all
-    /// open spindles that did not fail. Spindles that are not open are marked as failed: they miss this change, and
-    /// must not be trusted when they return.
+    /// open spindles that did not fail. Devices that are not open are marked as failed: they miss this change, and
+    /// must not be trusted when they return. A device of a mirrored log that cannot be written is closed and marked as
+    /// failed too.
     ///
     /// # Errors
     /// If a device cannot be written. If it is a spindle, all others are still written; close it and mark it as
-    /// failed by another change. If it is the log, nothing else is written.
+    /// failed by another change. If it is all of the log, nothing else is written.
     pub fn change_members(
         &mut self,
         change: impl FnOnce(&mut [Member]),
     ) -> Result<(), AssemblyError> {
         let before = self.label.clone();
-        self.label.sequence += 1;
         change(&mut self.label.members);
+        self.write_change(before)
+    }
+
+    /// Raises the label's sequence, and writes a change from the label `before`.
+    fn write_change(&mut self, before: Label) -> Result<(), AssemblyError> {
+        self.label.sequence += 1;
         for (member, spindle) in self.label.members.iter_mut().zip(&self.spindles) {
             if spindle.is_none() {
                 member.state = MemberState::Failed;
             }
         }
-        if let Err(error) = device_label::write(&self.log, &self.label_of(None)) {
-            self.label = before;
-            return Err(error);
+        for (log, device) in self.label.logs.iter_mut().zip(&self.logs) {
+            if device.is_none() {
+                log.state = MemberState::Failed;
+            }
         }
+        let lost_logs = match self.write_log_labels() {
+            Ok(lost) => lost,
+            Err(error) => {
+                self.label = before;
+                return Err(error);
+            }
+        };
         // A label that lacks two changes is not trusted, so each change must be on all devices before the next.
         let mut written = Ok(());
         for position in 0..self.spindles.len() as u16 {
             let this = self.write_label(position);
             written = written.and(this);
         }
+        // The label of this change is on all other devices, and says that the device is present.
+        for (position, error) in lost_logs {
+            let kind = DeviceProblemKind::Unreadable(error.to_string());
+            let path = self.logs[position].take().map(|device| device.path().to_owned());
+            let role = Some(self.label.log_role(position as u16));
+            self.problems.push(DeviceProblem { path, role, kind });
+            let change = self.write_change(self.label.clone());
+            written = written.and(change);
+        }
         written
+    }
+
+    /// Writes the label to the open devices of the log, and returns those of a mirrored log that cannot be written.
+    ///
+    /// # Errors
+    /// If none can be written.
+    fn write_log_labels(&self) -> Result<Vec<(usize, AssemblyError)>, AssemblyError> {
+        let mut failed = Vec::new();
+        let mut any = false;
+        for (position, device) in self.logs.iter().enumerate() {
+            let Some(device) = device else { continue };
+            // At most two devices.
+            match device_label::write(device, &self.label.of_log(position as u16)) {
+                Ok(()) => any = true,
+                Err(error) => failed.push((position, error)),
+            }
+        }
+        match failed.pop() {
+            Some((_, error)) if !any => Err(error),
+            last => Ok(last.into_iter().collect()),
+        }
     }
 
     /// Writes the label to a spindle, if it is open and did not fail.
@@ -110,24 +159,24 @@ impl AssembledArray {
         let at = usize::from(position);
         match &self.spindles[at] {
             Some(device) if self.label.members[at].state != MemberState::Failed => {
-                device_label::write(device, &self.label_of(Some(position)))
+                device_label::write(device, &self.label_of(DeviceRole::Spindle(position)))
             }
             _ => Ok(()),
         }
     }
 
-    /// Completes a change of membership that was interrupted: writes the label to the devices that lack it, given as
-    /// spindle positions, or `None` for the log.
-    pub(super) fn complete(&self, stale: &[Option<u16>]) -> Result<(), AssemblyError> {
-        stale.iter().try_for_each(|device| match device {
-            Some(position) => self.write_label(*position),
-            None => device_label::write(&self.log, &self.label_of(None)),
+    /// Completes a change of membership that was interrupted: writes the label to the devices that lack it.
+    pub(super) fn complete(&self, stale: &[DeviceRole]) -> Result<(), AssemblyError> {
+        stale.iter().try_for_each(|role| match (role, self.logs.get(role.index())) {
+            (DeviceRole::Spindle(position), _) => self.write_label(*position),
+            (role, Some(Some(device))) => device_label::write(device, &self.label_of(*role)),
+            _ => Ok(()),
         })
     }
 
     /// Records in the labels that the array starts with these devices: completes an interrupted change, marks missing
-    /// spindles as failed, and raises the sequence twice.
-    pub(super) fn begin(&mut self, stale: &[Option<u16>]) -> Result<(), AssemblyError> {
+    /// devices as failed, and raises the sequence twice.
+    pub(super) fn begin(&mut self, stale: &[DeviceRole]) -> Result<(), AssemblyError> {
         self.complete(stale)?;
         for _ in 0..2 {
             self.change_members(|_| ())?;

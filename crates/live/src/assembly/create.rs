@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use super::device_label::{self, blank_log, blank_spindle, new_identity, write_log};
 use super::directory::Directory;
 use super::error::{AssemblyError, ChangeError};
-use super::location::{ArrayFile, as_named};
-use super::names::{LOG_FILE, spindle_file};
+use super::location::{ArrayFile, LogPaths, as_named};
+use super::names::file_of;
 use super::supplied;
 use crate::Configuration;
 use crate::configuration::ArraySpec;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
 use crate::format::{
-    DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, Label, Member, MemberState,
+    DeviceKind, DeviceRole, FEATURE_INITIALIZATION_MAP, FEATURE_MIRRORED_LOG, FORMAT, Identity,
+    Label, MIRRORED_LOGS, Member, MemberState,
 };
 
 /// What to create an array from.
@@ -25,8 +26,8 @@ pub struct CreateOptions {
     pub spec: ArraySpec,
     /// The devices of its spindles.
     pub spindles: SpindleDevices,
-    /// The device of its log; a file in the directory if `None`.
-    pub log: Option<PathBuf>,
+    /// The devices of its log.
+    pub log: LogDevices,
     /// Whether new files are sparse. The log is always written in full.
     pub space: Space,
     /// Whether to overwrite the contents of the directory and the devices.
@@ -42,6 +43,42 @@ pub enum SpindleDevices {
     Existing(Vec<PathBuf>),
 }
 
+/// The devices of an array's log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogDevices {
+    /// A new file in the directory.
+    NewFile,
+    /// Two new files in the directory: the log is mirrored.
+    MirroredNewFiles,
+    /// This file or block device.
+    Existing(PathBuf),
+    /// These files or block devices: the log is mirrored.
+    MirroredExisting([PathBuf; MIRRORED_LOGS]),
+}
+
+impl LogDevices {
+    /// Returns the devices that are supplied.
+    fn supplied(&self) -> &[PathBuf] {
+        match self {
+            Self::NewFile | Self::MirroredNewFiles => &[],
+            Self::Existing(path) => std::slice::from_ref(path),
+            Self::MirroredExisting(paths) => paths,
+        }
+    }
+
+    /// Returns the roles of new files.
+    fn new_files(&self) -> Vec<DeviceRole> {
+        match self {
+            Self::NewFile => vec![DeviceRole::Log],
+            // There are two.
+            Self::MirroredNewFiles => {
+                (0..MIRRORED_LOGS as u16).map(DeviceRole::MirroredLog).collect()
+            }
+            Self::Existing(_) | Self::MirroredExisting(_) => Vec::new(),
+        }
+    }
+}
+
 /// A created array.
 #[derive(Debug, Clone)]
 pub struct CreatedArray {
@@ -51,8 +88,8 @@ pub struct CreatedArray {
     pub configuration: Configuration,
     /// The devices of its spindles, by position.
     pub spindles: Vec<PathBuf>,
-    /// The device of its log.
-    pub log: PathBuf,
+    /// The devices of its log: two if it is mirrored.
+    pub logs: Vec<PathBuf>,
     /// Spindles larger than the smallest, with the bytes of each that are unused.
     pub wasted: Vec<(PathBuf, u64)>,
 }
@@ -65,14 +102,14 @@ pub struct CreatedArray {
 /// open as an array.
 pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     let directory = Directory::check(&options.directory, options.force)?;
-    let (given_spindles, given_log) = open_given(options)?;
+    let (given_spindles, mut logs) = open_given(options)?;
     let mut spec = options.spec.clone();
     if let Some(smallest) = given_spindles.iter().map(DeviceFile::size_bytes).min() {
         spec.spindle_bytes = smallest;
     }
     let configuration = spec.plan()?;
     let log_blocks = configuration.log_layout().device_blocks();
-    if let Some(log) = &given_log {
+    for log in &logs {
         supplied::check_size(log, log_blocks)?;
     }
     // If this returns early, everything from here on is undone.
@@ -80,7 +117,7 @@ pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     for device in &given_spindles {
         blank_spindle(device, &configuration)?;
     }
-    if let Some(log) = &given_log {
+    for log in &logs {
         blank_log(log, configuration.log_layout())?;
     }
     let wasted = wasted(&given_spindles, &configuration);
@@ -88,23 +125,22 @@ pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     if options.spindles == SpindleDevices::NewFiles {
         let bytes = spec.spindle_bytes / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
         for position in 0..configuration.spindles() {
-            spindles.push(directory.make(&spindle_file(position), bytes, options.space)?);
+            let name = file_of(DeviceRole::Spindle(position));
+            spindles.push(directory.make(&name, bytes, options.space)?);
         }
     }
-    let log = match given_log {
-        Some(log) => log,
-        None => {
-            let log = directory.make(LOG_FILE, log_blocks * BLOCK_BYTES as u64, options.space)?;
-            write_log(&log, log_blocks)?;
-            log
-        }
-    };
-    let array = write_labels(&configuration, &spindles, &log, |array| {
+    for role in options.log.new_files() {
+        let bytes = log_blocks * BLOCK_BYTES as u64;
+        let log = directory.make(&file_of(role), bytes, options.space)?;
+        write_log(&log, log_blocks)?;
+        logs.push(log);
+    }
+    let array = write_labels(&configuration, &spindles, &logs, |array| {
         let named = |device: &DeviceFile| as_named(&options.directory, device.path());
         directory.write(&ArrayFile {
             array: array.to_string(),
             spindles: spindles.iter().map(named).collect(),
-            log: named(&log),
+            log: LogPaths::of(logs.iter().map(named).collect()),
         })
     })?;
     directory.keep();
@@ -113,15 +149,13 @@ pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
         array,
         configuration,
         spindles: spindles.iter().map(path).collect(),
-        log: path(&log),
+        logs: logs.iter().map(path).collect(),
         wasted,
     })
 }
 
-/// Opens the supplied spindles and log.
-fn open_given(
-    options: &CreateOptions,
-) -> Result<(Vec<DeviceFile>, Option<DeviceFile>), ChangeError> {
+/// Opens the supplied spindles and devices of the log.
+fn open_given(options: &CreateOptions) -> Result<(Vec<DeviceFile>, Vec<DeviceFile>), ChangeError> {
     let mut paths = match &options.spindles {
         SpindleDevices::NewFiles => Vec::new(),
         SpindleDevices::Existing(paths) => {
@@ -132,10 +166,11 @@ fn open_given(
             paths.clone()
         }
     };
-    paths.extend(options.log.clone());
+    let spindles = paths.len();
+    paths.extend_from_slice(options.log.supplied());
     let mut devices = supplied::open_all(&paths, options.force)?;
-    let log = options.log.as_ref().and_then(|_| devices.pop());
-    Ok((devices, log))
+    let logs = devices.split_off(spindles);
+    Ok((devices, logs))
 }
 
 /// Returns the unused bytes after the last block in use, by device.
@@ -150,21 +185,23 @@ fn wasted(spindles: &[DeviceFile], configuration: &Configuration) -> Vec<(PathBu
 fn write_labels(
     configuration: &Configuration,
     spindles: &[DeviceFile],
-    log: &DeviceFile,
+    logs: &[DeviceFile],
     name: impl FnOnce(Identity) -> Result<(), AssemblyError>,
 ) -> Result<Identity, ChangeError> {
-    let (array, log_identity) = (new_identity()?, new_identity()?);
-    let mut members = Vec::new();
-    for _ in spindles {
-        members.push(Member { identity: new_identity()?, state: MemberState::Present });
-    }
+    let array = new_identity()?;
+    let new_member = || Ok(Member { identity: new_identity()?, state: MemberState::Present });
+    let of_spindles = spindles.iter().map(|_| new_member());
+    let members = of_spindles.collect::<Result<Vec<_>, AssemblyError>>()?;
+    let of_logs = logs.iter().map(|_| new_member());
+    let of_logs = of_logs.collect::<Result<Vec<_>, AssemblyError>>()?;
+    let mirror = if logs.len() == MIRRORED_LOGS { FEATURE_MIRRORED_LOG } else { 0 };
     let layout = configuration.log_layout();
     let mut label = Label {
         version: FORMAT,
-        incompatible_features: FEATURE_INITIALIZATION_MAP,
+        incompatible_features: FEATURE_INITIALIZATION_MAP | mirror,
         compatible_features: 0,
         array,
-        own: log_identity,
+        own: array,
         position: 0,
         kind: DeviceKind::Spindle,
         sequence: 1,
@@ -172,7 +209,7 @@ fn write_labels(
         log_half_blocks: layout.half_blocks,
         redo_half_blocks: layout.redo_half_blocks,
         members,
-        log: Some(log_identity),
+        logs: of_logs,
         configuration: configuration.to_toml()?,
     };
     name(array)?;
@@ -183,13 +220,8 @@ fn write_labels(
         device_label::write_first_map(device, &label)?;
         device_label::write(device, &label)?;
     }
-    let log_label = Label {
-        own: log_identity,
-        position: 0,
-        kind: DeviceKind::Log,
-        device_blocks: layout.device_blocks(),
-        ..label
-    };
-    device_label::write(log, &log_label)?;
+    for (position, device) in (0..).zip(logs) {
+        device_label::write(device, &label.of_log(position))?;
+    }
     Ok(array)
 }

@@ -33,10 +33,10 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
     let place = ArrayLocation::Directory(directory.to_owned());
     let mut named = place.named().map_err(AssemblyError::from)?;
     let file = ArrayFile::read(directory).map_err(AssemblyError::from)?;
-    let listed = if file.is_some() { named.paths.clone() } else { Vec::new() };
+    let listed = if file.is_some() { named.paths() } else { Vec::new() };
     if file.is_some() {
         // Replaced spindles and logs are not listed.
-        named.paths.extend(unlisted(directory, &listed)?);
+        named.devices.extend(unlisted(directory, &listed)?.into_iter().map(|path| (path, None)));
     }
     let how = OpenDevice::new();
     let result = probe_all(&named, |path| open_device(how, path), DeviceFile::file)?;
@@ -55,7 +55,7 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
         Err(_) => None,
     };
     let mut destroyed = DestroyReport::default();
-    let mut remaining = named.paths.clone();
+    let mut remaining = named.paths();
     for (probed, device) in probed.iter().zip(&devices) {
         let is_labelled = matches!(&probed.label, Ok(label) if Some(label.array) == array);
         // A file that was created and never labelled. Without a list, a file of this name may belong to anybody.

@@ -7,7 +7,7 @@ use super::location::ArrayLocation;
 use super::probe::ProbedDevice;
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::format::{
-    DeviceKind, FEATURE_INITIALIZATION_MAP, Identity, Label, MemberState, Superblock,
+    DeviceKind, DeviceRole, FEATURE_INITIALIZATION_MAP, Identity, Label, MemberState, Superblock,
 };
 
 /// The roles of the probed devices.
@@ -16,11 +16,11 @@ pub(super) struct Diagnosis {
     pub(super) newest: usize,
     /// The spindle of each position, if it is reliable or being rebuilt.
     pub(super) spindles: Vec<Option<usize>>,
-    /// The log, if it is reliable.
-    pub(super) log: Option<usize>,
-    /// Devices whose label must be rewritten, as spindle positions or `None` for the log: one copy is damaged or old,
-    /// or both are from before an interrupted change of membership.
-    pub(super) stale: Vec<Option<u16>>,
+    /// The devices of the log, if they are reliable.
+    pub(super) logs: Vec<Option<usize>>,
+    /// Devices whose label must be rewritten: one copy is damaged or old, or both are from before an interrupted change
+    /// of membership.
+    pub(super) stale: Vec<DeviceRole>,
     /// Everything that is wrong.
     pub(super) problems: Vec<DeviceProblem>,
 }
@@ -49,11 +49,7 @@ impl Diagnosis {
             let mut problems = known;
             problems.extend(probed.iter().filter_map(|probed| {
                 let kind = probed.label.as_ref().err()?.clone();
-                Some(DeviceProblem {
-                    path: Some(probed.path.clone()),
-                    position: probed.named,
-                    kind,
-                })
+                Some(DeviceProblem { path: Some(probed.path.clone()), role: probed.named, kind })
             }));
             return Err(problems);
         };
@@ -66,10 +62,11 @@ impl Diagnosis {
         // There is a label, or there would be no array. The first device wins a tie.
         let newest =
             members().rev().max_by_key(|(_, label)| label.sequence).map_or(0, |(at, _)| at);
-        let mut diagnosis =
-            Self { newest, spindles: Vec::new(), log: None, stale: Vec::new(), problems: known };
+        let (spindles, logs, stale) = (Vec::new(), Vec::new(), Vec::new());
+        let mut diagnosis = Self { newest, spindles, logs, stale, problems: known };
         if let Some((_, label)) = members().find(|(at, _)| *at == newest) {
             diagnosis.spindles = vec![None; label.members.len()];
+            diagnosis.logs = vec![None; label.logs.len().max(1)];
             for (at, device) in probed.iter().enumerate() {
                 diagnosis.place(at, device, probed, label);
             }
@@ -80,14 +77,14 @@ impl Diagnosis {
 
     /// Determines the role of one device.
     fn place(&mut self, at: usize, device: &ProbedDevice, probed: &[ProbedDevice], newest: &Label) {
-        let mut position = device.named;
+        let mut role = device.named;
         let kind = match &device.label {
             Err(kind) => Some(kind.clone()),
             Ok(label) if label.array != newest.array => {
                 Some(DeviceProblemKind::Foreign { array: label.array })
             }
             Ok(label) => {
-                position = (label.kind == DeviceKind::Spindle).then_some(label.position);
+                role = Some(label.role());
                 let problem = other_with(at, label, probed)
                     .map(|other| DeviceProblemKind::Duplicate { of: other.path.clone() })
                     .or_else(|| unfit(device, label, newest));
@@ -98,36 +95,37 @@ impl Diagnosis {
             }
         };
         if let Some(kind) = kind {
-            self.problems.push(DeviceProblem { path: Some(device.path.clone()), position, kind });
+            self.problems.push(DeviceProblem { path: Some(device.path.clone()), role, kind });
         }
     }
 
     /// Accepts a device in the role that its label states.
     fn take(&mut self, at: usize, device: &ProbedDevice, label: &Label, newest: &Label) {
-        let mut say = |position, kind| {
-            self.problems.push(DeviceProblem { path: Some(device.path.clone()), position, kind });
+        let role = label.role();
+        let mut say = |kind| {
+            let path = Some(device.path.clone());
+            self.problems.push(DeviceProblem { path, role: Some(role), kind });
         };
-        let position = (label.kind == DeviceKind::Spindle).then_some(label.position);
         if device.copies_differ {
-            say(position, DeviceProblemKind::CopiesDiffer);
+            say(DeviceProblemKind::CopiesDiffer);
         }
         if label.sequence < newest.sequence {
-            say(position, DeviceProblemKind::CutOff);
+            say(DeviceProblemKind::CutOff);
         }
-        match position {
-            Some(at_position) => {
-                if newest.members[usize::from(at_position)].state == MemberState::Rebuilding {
-                    say(position, DeviceProblemKind::Rebuilding);
-                }
-                if let Some(named) = device.named.filter(|named| *named != at_position) {
-                    say(position, DeviceProblemKind::Swapped { named });
-                }
-                self.spindles[usize::from(at_position)] = Some(at);
+        if let DeviceRole::Spindle(position) = role {
+            if newest.members[role.index()].state == MemberState::Rebuilding {
+                say(DeviceProblemKind::Rebuilding);
             }
-            None => self.log = Some(at),
+            let named = device.named.and_then(DeviceRole::spindle);
+            if let Some(named) = named.filter(|named| *named != position) {
+                say(DeviceProblemKind::Swapped { named });
+            }
+            self.spindles[role.index()] = Some(at);
+        } else {
+            self.logs[role.index()] = Some(at);
         }
         if device.copies_differ || label.sequence < newest.sequence {
-            self.stale.push(position);
+            self.stale.push(role);
         }
     }
 
@@ -137,26 +135,46 @@ impl Diagnosis {
             let found = self.spindles[position].is_some();
             // At most 64 members.
             let position = position as u16;
-            let explained = self.problems.iter().any(|problem| problem.position == Some(position));
+            let role = Some(DeviceRole::Spindle(position));
+            let explained = self.problems.iter().any(|problem| problem.role == role);
             if !found && !explained {
                 let failed = newest.members[usize::from(position)].state == MemberState::Failed;
                 let kind =
                     if failed { DeviceProblemKind::Failed } else { DeviceProblemKind::Missing };
-                self.problems.push(DeviceProblem { path: None, position: Some(position), kind });
+                self.problems.push(DeviceProblem { path: None, role, kind });
             }
         }
-        if self.log.is_none() {
-            let kind = DeviceProblemKind::LogMissing;
-            let missing =
-                self.problems.iter_mut().filter(|one| one.kind == DeviceProblemKind::Missing);
-            // A directory names the log's path, where nothing may exist. In a list, the role of a missing path is
-            // unknown, unless nothing else is missing.
-            let mut not_spindles: Vec<_> =
-                missing.filter(|one| one.position.is_none() || one.path.is_none()).collect();
-            match &mut not_spindles[..] {
-                [one] if one.position.is_none() => one.kind = kind,
-                _ => self.problems.push(DeviceProblem { path: None, position: None, kind }),
+        for role in newest.log_roles() {
+            if self.logs[role.index()].is_none() {
+                self.missing_log(role, newest.logs[role.index()].state);
             }
+        }
+    }
+
+    fn missing_log(&mut self, role: DeviceRole, state: MemberState) {
+        let kind = match state {
+            MemberState::Failed => DeviceProblemKind::Failed,
+            _ => DeviceProblemKind::LogMissing,
+        };
+        // A directory names the log's path, where nothing may exist.
+        let named = |one: &DeviceProblem| one.role == Some(role);
+        if let Some(one) = self.problems.iter_mut().find(|one| named(one)) {
+            if one.kind == DeviceProblemKind::Missing {
+                one.kind = kind;
+            } else if role == DeviceRole::Log {
+                self.problems.push(DeviceProblem { path: None, role: Some(role), kind });
+            }
+            return;
+        }
+        // In a list, the role of a missing path is unknown, unless nothing else is missing.
+        let is_missing = |one: &&mut DeviceProblem| one.kind == DeviceProblemKind::Missing;
+        let mut missing: Vec<_> = self.problems.iter_mut().filter(is_missing).collect();
+        match &mut missing[..] {
+            [one] if one.role.is_none() => {
+                one.role = Some(role);
+                one.kind = kind;
+            }
+            _ => self.problems.push(DeviceProblem { path: None, role: Some(role), kind }),
         }
     }
 
@@ -197,7 +215,15 @@ fn unfit(device: &ProbedDevice, label: &Label, newest: &Label) -> Option<DeviceP
                 _ => false,
             }
         }
-        DeviceKind::Log => newest.log == Some(label.own),
+        DeviceKind::Log => match newest.logs.get(usize::from(label.position)) {
+            Some(log) if log.identity == label.own => {
+                if log.state == MemberState::Failed {
+                    return Some(DeviceProblemKind::Failed);
+                }
+                true
+            }
+            _ => false,
+        },
     };
     if !is_member {
         return Some(DeviceProblemKind::Replaced);

@@ -7,7 +7,7 @@ use super::names::ARRAY_FILE;
 use super::problem::DeviceProblem;
 use crate::configuration::{ConfigurationError, LayoutName, Size};
 use crate::device::{Finding, OpenError, remedy_of_system};
-use crate::format::FormatError;
+use crate::format::{DeviceRole, FormatError};
 
 /// Why an array's devices cannot be located.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +98,15 @@ pub enum AssemblyError {
         /// Everything that is wrong.
         problems: Vec<DeviceProblem>,
     },
+    /// One device of a mirrored log is missing, and the other does not have everything that was acknowledged. If the
+    /// array started now, it would no longer trust the missing one.
+    #[error("one device of the log is missing, and the other {why}{}", list(.problems))]
+    LogNeeded {
+        /// What is wrong with the other device.
+        why: String,
+        /// Everything that is wrong.
+        problems: Vec<DeviceProblem>,
+    },
     /// This program does not support the configuration in the label.
     #[error("{}: {source}", .path.display())]
     Configuration {
@@ -142,6 +151,9 @@ impl AssemblyError {
                 "{}; nothing can be replaced while more spindles are lost than redundancy covers",
                 remedies(problems)
             ),
+            Self::LogNeeded { .. } => {
+                "reconnect the missing device; or give up what only that had: `strewn array replace DIR log --lose-writes`".to_owned()
+            }
             Self::Configuration { source, .. } => source.remedy(),
             Self::Io { source, .. } => remedy_of_system(source).unwrap_or("check the device in the system's log; mark a spindle that cannot be written as failed: `strewn array fail DIR N`")
                 .to_owned(),
@@ -155,6 +167,7 @@ impl AssemblyError {
         match self {
             Self::NoArray { problems, .. }
             | Self::Degraded { problems, .. }
+            | Self::LogNeeded { problems, .. }
             | Self::Unusable { problems, .. } => problems,
             _ => &[],
         }
@@ -192,9 +205,9 @@ fn list(problems: &[DeviceProblem]) -> String {
 fn remedies(problems: &[DeviceProblem]) -> String {
     let mut all: Vec<String> = Vec::new();
     for problem in problems.iter().filter(|problem| !problem.kind.is_harmless()) {
-        let whose = match problem.position {
-            Some(position) => format!("spindle {position}"),
-            None => problem
+        let whose = match problem.role {
+            Some(role) if role != DeviceRole::Log => role.to_string(),
+            _ => problem
                 .path
                 .as_ref()
                 .map_or("the log".to_owned(), |path| path.display().to_string()),
@@ -287,6 +300,12 @@ pub enum ChangeError {
         /// The position.
         position: u16,
     },
+    /// Both devices of the log are whole, and the one to replace was not named.
+    #[error("both devices of the log are whole: log-a and log-b")]
+    WhichLog,
+    /// The array has no such log device.
+    #[error("the log of this array is a single device")]
+    NotMirrored,
     #[error(
         "the array was not shut down: everything that the host wrote since consistency point {checkpoint} is in the log, and would be lost"
     )]
@@ -352,6 +371,8 @@ impl ChangeError {
             Self::Whole { position } => format!(
                 "to replace it all the same, mark it as failed first: `strewn array fail DIR {position}`"
             ),
+            Self::WhichLog => "name the one to replace".to_owned(),
+            Self::NotMirrored => "give log".to_owned(),
             Self::LogNeeded { .. } => {
                 "reconnect the log; or give --lose-writes to continue without the writes in it"
                     .to_owned()

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{AssemblyError, LocationError};
 use super::names::{ARRAY_FILE, array_files_in};
+use crate::format::{DeviceRole, MIRRORED_LOGS};
 
 const HEADER: &str = "\
 # The devices of a Strewn array. Which is which, and how the array is made, is on the devices themselves.
@@ -30,17 +31,67 @@ pub(super) struct ArrayFile {
     pub(super) array: String,
     /// The devices of the spindles by position, relative to the directory or absolute.
     pub(super) spindles: Vec<PathBuf>,
-    /// The device of the log.
-    pub(super) log: PathBuf,
+    /// The device of the log, or both devices of a mirrored one.
+    pub(super) log: LogPaths,
+}
+
+/// The devices of the log in `array.toml`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum LogPaths {
+    One(PathBuf),
+    Mirrored([PathBuf; MIRRORED_LOGS]),
+}
+
+impl LogPaths {
+    /// Returns the paths of one or two devices.
+    pub(super) fn of(paths: Vec<PathBuf>) -> Self {
+        match <[PathBuf; MIRRORED_LOGS]>::try_from(paths) {
+            Ok(paths) => Self::Mirrored(paths),
+            Err(mut paths) => Self::One(paths.pop().unwrap_or_default()),
+        }
+    }
+
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        match self {
+            Self::One(path) => std::slice::from_ref(path),
+            Self::Mirrored(paths) => paths,
+        }
+    }
+
+    /// Returns the paths with their roles.
+    fn with_roles(&self) -> impl Iterator<Item = (&PathBuf, DeviceRole)> {
+        let role = |position| match self {
+            Self::One(_) => DeviceRole::Log,
+            Self::Mirrored(_) => DeviceRole::MirroredLog(position),
+        };
+        self.paths().iter().zip((0..).map(role))
+    }
+
+    fn path_mut(&mut self, at: usize) -> Option<&mut PathBuf> {
+        match self {
+            Self::One(path) => (at == 0).then_some(path),
+            Self::Mirrored(paths) => paths.get_mut(at),
+        }
+    }
 }
 
 /// The devices that an array may consist of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedDevices {
-    /// By position if the location says so, otherwise in the order given.
-    pub(super) paths: Vec<PathBuf>,
-    /// Whether these are the spindles in order of position, and then the log, as `array.toml` says.
-    pub(super) in_order: bool,
+    /// In the order given, each with its role if `array.toml` says it.
+    pub(super) devices: Vec<(PathBuf, Option<DeviceRole>)>,
+}
+
+impl NamedDevices {
+    /// Returns devices whose roles are unknown.
+    fn without_roles(paths: Vec<PathBuf>) -> Self {
+        Self { devices: paths.into_iter().map(|path| (path, None)).collect() }
+    }
+
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
+        self.devices.iter().map(|(path, _)| path.clone()).collect()
+    }
 }
 
 impl ArrayLocation {
@@ -59,7 +110,7 @@ impl ArrayLocation {
     /// Returns the devices at this location. They need not exist.
     pub(super) fn named(&self) -> Result<NamedDevices, LocationError> {
         match self {
-            Self::Devices(paths) => Ok(NamedDevices { paths: paths.clone(), in_order: false }),
+            Self::Devices(paths) => Ok(NamedDevices::without_roles(paths.clone())),
             Self::Directory(directory) => of_directory(directory),
         }
     }
@@ -69,16 +120,17 @@ fn of_directory(directory: &Path) -> Result<NamedDevices, LocationError> {
     let made = array_files_in(directory)
         .map_err(|source| LocationError::Directory { path: directory.to_owned(), source })?;
     if let Some(file) = ArrayFile::read(directory)? {
-        let devices = file.spindles.iter().chain([&file.log]);
+        let spindles = file.spindles.iter().zip((0..).map(DeviceRole::Spindle));
+        let devices = spindles.chain(file.log.with_roles());
         // An absolute path replaces the directory.
-        let paths = devices.map(|path| directory.join(path)).collect();
-        return Ok(NamedDevices { paths, in_order: true });
+        let devices = devices.map(|(path, role)| (directory.join(path), Some(role))).collect();
+        return Ok(NamedDevices { devices });
     }
     // Without `array.toml`, the files' names must do.
     if made.is_empty() {
         return Err(LocationError::Empty { path: directory.to_owned() });
     }
-    Ok(NamedDevices { paths: made, in_order: false })
+    Ok(NamedDevices::without_roles(made))
 }
 
 /// Returns a path as `array.toml` stores it: a name within the directory, absolute elsewhere.
@@ -126,19 +178,19 @@ impl ArrayFile {
     }
 }
 
-/// Records in `array.toml` that `path` is now the device of a spindle, or of the log if `position` is `None`.
+/// Records in `array.toml` that `path` is now the device of a role.
 ///
 /// # Errors
 /// If the file cannot be read or written.
 pub fn record_device_path(
     directory: &Path,
-    position: Option<u16>,
+    role: DeviceRole,
     path: &Path,
 ) -> Result<(), AssemblyError> {
     let Some(mut file) = ArrayFile::read(directory)? else { return Ok(()) };
-    let named = match position {
-        Some(position) => file.spindles.get_mut(usize::from(position)),
-        None => Some(&mut file.log),
+    let named = match role {
+        DeviceRole::Spindle(_) => file.spindles.get_mut(role.index()),
+        DeviceRole::Log | DeviceRole::MirroredLog(_) => file.log.path_mut(role.index()),
     };
     let Some(named) = named else { return Ok(()) };
     *named = as_named(directory, path);

@@ -16,6 +16,7 @@ mod diagnosis;
 mod directory;
 mod error;
 mod location;
+mod log_check;
 mod names;
 mod open;
 mod probe;
@@ -25,7 +26,7 @@ mod status;
 mod supplied;
 
 pub use assembled::{AssembledArray, OpenOptions};
-pub use create::{CreateOptions, CreatedArray, SpindleDevices, create};
+pub use create::{CreateOptions, CreatedArray, LogDevices, SpindleDevices, create};
 pub use destroy::{DestroyReport, destroy};
 pub use error::{AssemblyError, ChangeError, LocationError};
 pub use location::{ArrayLocation, record_device_path};
@@ -33,5 +34,7 @@ pub use names::{ARRAY_FILE, unused_path};
 pub use open::open;
 pub use probe::is_of_an_array;
 pub use problem::{DeviceProblem, DeviceProblemKind};
-pub use replace::{NewLog, ReplacementDevice, mark_failed, open_to_replace, prepare_replacement};
-pub use status::{Condition, SpindleStatus, Status, look};
+pub use replace::{
+    NewLog, ReplacementDevice, log_to_replace, mark_failed, open_to_replace, prepare_replacement,
+};
+pub use status::{Condition, MemberStatus, Status, look};

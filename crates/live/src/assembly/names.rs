@@ -3,21 +3,31 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::format::{DeviceRole, MIRRORED_LOGS};
+
 /// The file in an array's directory that names its devices.
 pub const ARRAY_FILE: &str = "array.toml";
 
-/// The log's file, unless a device was supplied for it.
-pub(super) const LOG_FILE: &str = "log";
+/// The file of a log on a single device.
+const LOG_FILE: &str = "log";
 
-/// Returns the file name of the spindle at `position`, unless a device was supplied for it.
-pub(super) fn spindle_file(position: u16) -> String {
-    format!("spindle-{position:02}")
+/// The files of a mirrored log.
+const MIRRORED_LOG_FILES: [&str; MIRRORED_LOGS] = ["log-a", "log-b"];
+
+/// Returns the file name of a device, unless one was supplied.
+pub(super) fn file_of(role: DeviceRole) -> String {
+    match role {
+        DeviceRole::Spindle(position) => format!("spindle-{position:02}"),
+        DeviceRole::Log => LOG_FILE.to_owned(),
+        DeviceRole::MirroredLog(_) => MIRRORED_LOG_FILES[role.index()].to_owned(),
+    }
 }
 
 /// Returns whether [`create`](super::create) gives a file this name.
 pub(super) fn is_created_name(name: &Path) -> bool {
     let number = |name: &str| name.strip_prefix("spindle-").is_some_and(is_number);
-    name.to_str().is_some_and(|name| name == LOG_FILE || number(name))
+    let is_log = |name| name == LOG_FILE || MIRRORED_LOG_FILES.contains(&name);
+    name.to_str().is_some_and(|name| is_log(name) || number(name))
 }
 
 /// Returns whether [`create`](super::create) gives a file this name, or [`unused_path`] gives it to a replacement.
@@ -32,11 +42,10 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns an unused path in an array's directory for a file that replaces the spindle at `position`, or the log if
-/// that is `None`.
+/// Returns an unused path in an array's directory for a file that replaces a device.
 #[must_use]
-pub fn unused_path(directory: &Path, position: Option<u16>) -> PathBuf {
-    let first = position.map_or(LOG_FILE.to_owned(), spindle_file);
+pub fn unused_path(directory: &Path, role: DeviceRole) -> PathBuf {
+    let first = file_of(role);
     let mut path = directory.join(&first);
     let mut turn = 0_u64;
     while path.symlink_metadata().is_ok() {

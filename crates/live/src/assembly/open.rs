@@ -10,13 +10,13 @@ use super::probe::{ProbeResult, open_device, probe_all};
 use super::problem::DeviceProblem;
 use crate::Configuration;
 use crate::device::{DeviceFile, OpenDevice};
-use crate::format::{Label, Superblock};
+use crate::format::{DeviceRole, Label, Superblock};
 
 /// Opens and locks the devices of the array at `location`, and finds out their roles and problems.
 ///
 /// Devices that the array does not start with are closed, and not written. Unless the array is opened read-only,
-/// missing spindles are marked as failed in the labels of the others before this returns, and are not trusted when
-/// they return. An interrupted change of membership is completed. Labels are raised twice even if nothing has
+/// missing devices are marked as failed in the labels of the others before this returns, and are not trusted when
+/// they return. One device of a mirrored log may be missing if the other has everything. An interrupted change of membership is completed. Labels are raised twice even if nothing has
 /// changed, so that a device which was away, or an old copy of one, lacks more than the one change that may have been
 /// interrupted.
 ///
@@ -26,6 +26,7 @@ use crate::format::{Label, Superblock};
 pub fn open(place: &ArrayLocation, options: OpenOptions) -> Result<AssembledArray, AssemblyError> {
     let FoundArray { mut array, stale } = find(place, options)?;
     if !options.read_only {
+        array.check_remaining_log()?;
         array.begin(&stale)?;
     }
     Ok(array)
@@ -34,8 +35,8 @@ pub fn open(place: &ArrayLocation, options: OpenOptions) -> Result<AssembledArra
 /// An array that can start.
 pub(super) struct FoundArray {
     pub(super) array: AssembledArray,
-    /// Devices that it starts with and whose labels must be rewritten: spindle positions, or `None` for the log.
-    pub(super) stale: Vec<Option<u16>>,
+    /// Devices that it starts with and whose labels must be rewritten.
+    pub(super) stale: Vec<DeviceRole>,
 }
 
 /// The devices of an array, whether or not it can start with them.
@@ -44,12 +45,12 @@ pub(super) struct FoundDevices {
     pub(super) configuration: Configuration,
     /// The spindles by position, if reliable or being rebuilt.
     pub(super) spindles: Vec<Option<DeviceFile>>,
-    /// The log, if it is reliable.
-    pub(super) log: Option<DeviceFile>,
+    /// The devices of the log, if they are reliable.
+    pub(super) logs: Vec<Option<DeviceFile>>,
     pub(super) superblock: Option<Superblock>,
     pub(super) problems: Vec<DeviceProblem>,
     /// As [`FoundArray::stale`].
-    pub(super) stale: Vec<Option<u16>>,
+    pub(super) stale: Vec<DeviceRole>,
 }
 
 /// Opens and locks the devices of an array that can start.
@@ -60,16 +61,13 @@ pub(super) fn find(
     place: &ArrayLocation,
     options: OpenOptions,
 ) -> Result<FoundArray, AssemblyError> {
-    let FoundDevices { label, configuration, spindles, log, superblock, problems, stale } =
+    let FoundDevices { label, configuration, spindles, logs, superblock, problems, stale } =
         find_devices(place, options, true)?;
-    let Some(log) = log else {
-        return Err(AssemblyError::Unusable { too_many_lost: false, problems });
-    };
-    let array = AssembledArray { label, configuration, spindles, log, superblock, problems };
+    let array = AssembledArray { label, configuration, spindles, logs, superblock, problems };
     Ok(FoundArray { array, stale })
 }
 
-/// Opens and locks the devices of an array. Its log may be missing unless `needs_log`.
+/// Opens and locks the devices of an array. All of its log may be missing unless `needs_log`.
 ///
 /// # Errors
 /// As [`open`](super::open).
@@ -90,7 +88,8 @@ pub(super) fn find_devices(
     })?;
     let lost = diagnosis.lost(&label);
     let too_many_lost = lost > usize::from(configuration.redundancy());
-    if too_many_lost || (needs_log && diagnosis.log.is_none()) {
+    let has_log = diagnosis.logs.iter().any(Option::is_some);
+    if too_many_lost || (needs_log && !has_log) {
         return Err(AssemblyError::Unusable { too_many_lost, problems: diagnosis.problems });
     }
     // A spindle that is being rebuilt counts as present: the array continues with it, and becomes whole by itself.
@@ -102,7 +101,7 @@ pub(super) fn find_devices(
     let mut devices: Vec<Option<DeviceFile>> = devices.into_iter().map(Some).collect();
     let mut take = |at: Option<usize>| at.and_then(|at| devices[at].take());
     let spindles = diagnosis.spindles.iter().map(|at| take(*at)).collect();
-    let log = take(diagnosis.log);
+    let logs = diagnosis.logs.iter().map(|at| take(*at)).collect();
     let Diagnosis { stale, problems, .. } = diagnosis;
-    Ok(FoundDevices { label, configuration, spindles, log, superblock, problems, stale })
+    Ok(FoundDevices { label, configuration, spindles, logs, superblock, problems, stale })
 }

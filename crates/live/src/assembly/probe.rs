@@ -10,13 +10,13 @@ use super::location::{ArrayFile, NamedDevices};
 use super::names::ARRAY_FILE;
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenError, remedy_of_system};
-use crate::format::{Identity, Label, Superblock};
+use crate::format::{DeviceRole, Identity, Label, Superblock};
 
 /// A probed device.
 pub(super) struct ProbedDevice {
     pub(super) path: PathBuf,
-    /// The position that its name implies, if any.
-    pub(super) named: Option<u16>,
+    /// The role that its name implies, if any.
+    pub(super) named: Option<DeviceRole>,
     pub(super) size_bytes: u64,
     pub(super) label: Result<Label, DeviceProblemKind>,
     pub(super) copies_differ: bool,
@@ -62,11 +62,10 @@ pub(super) fn probe_all<D, E>(
 ) -> Result<ProbeResult<D>, E> {
     let mut result = ProbeResult { probed: Vec::new(), devices: Vec::new(), problems: Vec::new() };
     let mut keys: Vec<(DeviceKey, &Path)> = Vec::new();
-    let spindles = named.paths.len().saturating_sub(usize::from(named.in_order));
-    for (at, path) in named.paths.iter().enumerate() {
-        let position = (named.in_order && at < spindles).then(|| u16::try_from(at).ok()).flatten();
+    for (path, role) in &named.devices {
+        let role = *role;
         let mut problem = |kind| {
-            result.problems.push(DeviceProblem { path: Some(path.clone()), position, kind });
+            result.problems.push(DeviceProblem { path: Some(path.clone()), role, kind });
         };
         if let Some(key) = DeviceKey::at(path) {
             if let Some((_, of)) = keys.iter().find(|(other, _)| *other == key) {
@@ -94,7 +93,7 @@ pub(super) fn probe_all<D, E>(
         let read = device_label::read(file(&device), size_bytes, &[]);
         result.probed.push(ProbedDevice {
             path: path.clone(),
-            named: position,
+            named: role,
             size_bytes,
             label: read.label,
             copies_differ: read.copies_differ,
@@ -121,7 +120,8 @@ pub fn is_of_an_array(path: &Path) -> bool {
         let directory = path.parent()?;
         let key = DeviceKey::at(path)?;
         let ArrayFile { spindles, log, .. } = ArrayFile::read(directory).ok()??;
-        let mut paths = spindles.into_iter().chain([log, ARRAY_FILE.into()]);
+        let file = Path::new(ARRAY_FILE);
+        let mut paths = spindles.iter().chain(log.paths()).map(PathBuf::as_path).chain([file]);
         Some(paths.any(|path| DeviceKey::at(&directory.join(path)) == Some(key)))
     };
     // Opening a pipe would wait for its writer.

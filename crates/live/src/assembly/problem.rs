@@ -4,15 +4,15 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::configuration::Size;
-use crate::format::{FormatError, Identity};
+use crate::format::{DeviceRole, FormatError, Identity};
 
 /// A problem of one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceProblem {
     /// The device, or, if it is missing, its last known path.
     pub path: Option<PathBuf>,
-    /// The spindle's position, if it is known; `None` for the log.
-    pub position: Option<u16>,
+    /// Its role, if it is known.
+    pub role: Option<DeviceRole>,
     /// The kind of problem.
     pub kind: DeviceProblemKind,
 }
@@ -22,7 +22,7 @@ pub struct DeviceProblem {
 pub enum DeviceProblemKind {
     /// No device has the label of this spindle.
     Missing,
-    /// No device has the label of the log.
+    /// No device has the label of the log, or of this device of a mirrored log.
     LogMissing,
     /// The device cannot be opened or read.
     Unreadable(String),
@@ -96,12 +96,22 @@ impl DeviceProblemKind {
 }
 
 impl DeviceProblem {
+    /// Returns the position of the spindle that has the problem, if it is known to be one.
+    #[must_use]
+    pub fn position(&self) -> Option<u16> {
+        self.role.and_then(DeviceRole::spindle)
+    }
+
     /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         match &self.kind {
             DeviceProblemKind::Missing => {
                 "reconnect it, or replace it".to_owned()
+            }
+            DeviceProblemKind::LogMissing if self.is_of_mirror() => {
+                "reconnect it before the array is started; or replace it: `strewn array replace DIR log`"
+                    .to_owned()
             }
             DeviceProblemKind::LogMissing => {
                 "reconnect it: it may hold writes that the host was told are safe; or replace it: `strewn array replace DIR log`"
@@ -118,6 +128,9 @@ impl DeviceProblem {
                 "remove the copy: with both in use, neither would stay right".to_owned()
             }
             DeviceProblemKind::Replaced => "leave it out: it no longer belongs to the array".to_owned(),
+            DeviceProblemKind::Failed | DeviceProblemKind::Older { .. } if self.is_of_mirror() => {
+                "replace it: `strewn array replace DIR log`".to_owned()
+            }
             DeviceProblemKind::Failed => "replace it: its data is out of date".to_owned(),
             DeviceProblemKind::Older { .. } => {
                 "replace it: it may lack later writes".to_owned()
@@ -134,10 +147,17 @@ impl DeviceProblem {
     }
 }
 
+impl DeviceProblem {
+    fn is_of_mirror(&self) -> bool {
+        matches!(self.role, Some(DeviceRole::MirroredLog(_)))
+    }
+}
+
 impl fmt::Display for DeviceProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(position) = self.position {
-            write!(formatter, "spindle {position}")?;
+        // The path names a single log well enough.
+        if let Some(role) = self.role.filter(|role| *role != DeviceRole::Log) {
+            write!(formatter, "{role}")?;
             if let Some(path) = &self.path {
                 write!(formatter, " ({})", path.display())?;
             }
@@ -147,6 +167,9 @@ impl fmt::Display for DeviceProblem {
         }
         match &self.kind {
             DeviceProblemKind::Missing => formatter.write_str("it is missing"),
+            DeviceProblemKind::LogMissing if self.is_of_mirror() => {
+                formatter.write_str("it is missing")
+            }
             DeviceProblemKind::LogMissing => formatter.write_str("the log is missing"),
             DeviceProblemKind::Unreadable(why) => formatter.write_str(why),
             DeviceProblemKind::NoLabel => formatter.write_str("it has no label of Strewn"),

@@ -10,7 +10,7 @@ use super::open::{FoundArray, FoundDevices, find, find_devices};
 use super::probe::DeviceKey;
 use super::supplied;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
-use crate::format::{Label, LogLayout, Member, MemberState};
+use crate::format::{DeviceRole, Label, LogLayout, Member, MemberState};
 
 /// Marks a spindle of an array that is not in use as failed: its contents are not read again. Returns the new label.
 ///
@@ -22,10 +22,11 @@ pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, Change
     let FoundArray { mut array, mut stale } = find(place, options)?;
     array.check_redundancy_without(position)?;
     // The reason to mark it may be that it cannot be written.
-    stale.retain(|one| *one != Some(position));
+    stale.retain(|one| *one != DeviceRole::Spindle(position));
     if array.label.members[usize::from(position)].state == MemberState::Failed {
         return Err(ChangeError::FailedAlready { position });
     }
+    array.check_remaining_log()?;
     array.complete(&stale)?;
     array.change_members(|members| {
         members[usize::from(position)].state = MemberState::Failed;
@@ -127,6 +128,7 @@ pub fn open_to_replace(
     if !degraded {
         array.check_others_present(position)?;
     }
+    array.check_remaining_log()?;
     array.begin(&stale)?;
     Ok(array)
 }
@@ -144,8 +146,7 @@ pub fn prepare_replacement(
 ) -> Result<(), ChangeError> {
     array.check_redundancy_without(position)?;
     let blocks = array.configuration.spindle_device_blocks();
-    let others = array.spindles.iter().flatten().chain([&array.log]);
-    let ClaimedDevice { device, made } = by.take(blocks, others)?;
+    let ClaimedDevice { device, made } = by.take(blocks, array.open_devices())?;
     if matches!(by, ReplacementDevice::Existing { .. }) {
         blank_spindle(&device, &array.configuration)?;
     }
@@ -159,8 +160,9 @@ pub fn prepare_replacement(
     Ok(())
 }
 
-/// A device fit to become an array's log. The array is not changed yet.
+/// A device fit to become an array's log, or one of the two devices of a mirrored log. The array is not changed yet.
 pub struct NewLog {
+    role: DeviceRole,
     path: PathBuf,
     made: NewFileGuard,
     layout: LogLayout,
@@ -169,21 +171,42 @@ pub struct NewLog {
     pub is_clean: bool,
 }
 
+/// Returns the role of the log's device to replace: the one that was named, or of a mirrored log the one that is failed
+/// or missing.
+///
+/// # Errors
+/// If none was named and both are whole, or one of a log on a single device was named.
+pub fn log_to_replace(
+    place: &ArrayLocation,
+    named: Option<DeviceRole>,
+    degraded: bool,
+) -> Result<DeviceRole, ChangeError> {
+    let found = find_devices(place, OpenOptions { degraded, read_only: true }, false)?;
+    let lost = found.label.log_roles().find(|role| found.logs[role.index()].is_none());
+    match named {
+        Some(role) if found.label.is_log_mirrored() => Ok(role),
+        Some(_) => Err(ChangeError::NotMirrored),
+        None if found.label.is_log_mirrored() => lost.ok_or(ChangeError::WhichLog),
+        None => Ok(DeviceRole::Log),
+    }
+}
+
 impl NewLog {
-    /// Prepares the device `by` as the log of an array that is not in use. Nothing is written to the array, nor to an
-    /// existing device. Spindles may be missing if `degraded`.
+    /// Prepares the device `by` to take a `role` of [`log_to_replace`] in an array that is not in use. Nothing is
+    /// written to the array, nor to an existing device. Spindles may be missing if `degraded`.
     ///
     /// # Errors
     /// If the device is unfit, or the spindles cannot be opened.
     pub fn prepare(
         place: &ArrayLocation,
+        role: DeviceRole,
         by: &ReplacementDevice,
         degraded: bool,
     ) -> Result<Self, ChangeError> {
         let options = OpenOptions { degraded, read_only: true };
         let found = find_devices(place, options, false)?;
         let layout = found.configuration.log_layout();
-        let others = found.spindles.iter().flatten().chain(&found.log);
+        let others = found.spindles.iter().chain(&found.logs).flatten();
         let ClaimedDevice { device, made } = by.take(layout.device_blocks(), others)?;
         if matches!(by, ReplacementDevice::NewFile { .. }) {
             // Allocate all of the space before anything is given up.
@@ -191,11 +214,11 @@ impl NewLog {
         }
         let is_clean = found.superblock.is_some_and(|superblock| superblock.clean);
         // It is not kept open: a new file may have the name of the missing log.
-        Ok(Self { path: device.path().to_owned(), made, layout, degraded, is_clean })
+        Ok(Self { role, path: device.path().to_owned(), made, layout, degraded, is_clean })
     }
 
-    /// Makes the device the array's log: blank, with the labels raised on all devices. The former log is not written.
-    /// Returns whether writes may be lost, which is the case unless the array was shut down. If a directory names the
+    /// Makes the device the array's log, or one of its two devices: blank, with the labels raised on all devices. The
+    /// former device is not written. Returns whether writes may be lost, which is the case unless the array was shut down. If a directory names the
     /// devices, the caller also calls [`record_device_path`](super::record_device_path). If writes may be lost, the next
     /// start must be [`start_with_lost_writes`](crate::starting::start_with_lost_writes): superblocks may name records
     /// of the former log.
@@ -208,7 +231,7 @@ impl NewLog {
         accept_lost_writes: bool,
     ) -> Result<bool, ChangeError> {
         let options = OpenOptions { degraded: self.degraded, read_only: false };
-        let FoundDevices { label, configuration, spindles, superblock, problems, stale, .. } =
+        let FoundDevices { label, configuration, spindles, mut logs, superblock, problems, stale } =
             find_devices(place, options, false)?;
         let is_clean = superblock.as_ref().is_some_and(|superblock| superblock.clean);
         if !is_clean && !accept_lost_writes {
@@ -220,12 +243,14 @@ impl NewLog {
         // Zero all of it: old records of this array would pass for new ones.
         write_log(&log, self.layout.device_blocks())?;
         self.made.keep();
+        let replaced = self.role.index();
+        logs[replaced] = Some(log);
         let mut array =
-            AssembledArray { label, configuration, spindles, log, superblock, problems };
+            AssembledArray { label, configuration, spindles, logs, superblock, problems };
         // A device that lacks the last change must not come to lack two.
-        let stale: Vec<_> = stale.into_iter().filter(Option::is_some).collect();
+        let stale: Vec<_> = stale.into_iter().filter(|role| *role != self.role).collect();
         array.complete(&stale)?;
-        array.label.log = Some(identity);
+        array.label.logs[replaced] = Member { identity, state: MemberState::Present };
         array.change_members(|_| ())?;
         Ok(!is_clean)
     }

@@ -12,7 +12,7 @@ use super::probe::{ProbeResult, probe_all};
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::Configuration;
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenError, remedy_of_system};
-use crate::format::{Label, MemberState, Superblock};
+use crate::format::{Label, Member, MemberState, Superblock};
 
 /// The state of an array, from its devices.
 #[derive(Debug, Clone)]
@@ -24,9 +24,9 @@ pub struct Status {
     /// Whether it can start.
     pub condition: Condition,
     /// Its spindles by position.
-    pub spindles: Vec<SpindleStatus>,
-    /// The device of its log, if it was found.
-    pub log: Option<PathBuf>,
+    pub spindles: Vec<MemberStatus>,
+    /// The devices of its log: one, or two if it is mirrored.
+    pub logs: Vec<MemberStatus>,
     /// The newest valid superblock; number 0 if the array was never started. `None` if all are damaged.
     pub superblock: Option<Superblock>,
     /// Whether a spindle has a valid initialization map, or the array has none.
@@ -48,9 +48,9 @@ pub enum Condition {
     Unusable,
 }
 
-/// A spindle of an array.
+/// A spindle of an array, or a device of its log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpindleStatus {
+pub struct MemberStatus {
     /// Its device, if one was found that is reliable or being rebuilt.
     pub path: Option<PathBuf>,
     /// Its state in the newest label.
@@ -77,27 +77,30 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     let has_map = has_initialization_map(&probed, &diagnosis.spindles, &label);
     let condition = match lost {
         _ if superblock.is_none() || !has_map => Condition::Unusable,
-        _ if diagnosis.log.is_none() || lost > usize::from(configuration.redundancy()) => {
+        _ if diagnosis.logs.iter().all(Option::is_none)
+            || lost > usize::from(configuration.redundancy()) =>
+        {
             Condition::Unusable
         }
-        0 => Condition::Whole,
+        0 if !diagnosis.logs.contains(&None) => Condition::Whole,
         _ => Condition::Degraded,
     };
     let path = |at: usize| probed[at].path.clone();
-    let spindles = diagnosis
-        .spindles
-        .iter()
-        .zip(&label.members)
-        .map(|(at, member)| SpindleStatus { path: at.map(path), state: member.state });
-    let spindles: Vec<_> = spindles.collect();
-    let ours = diagnosis.spindles.iter().flatten().chain(&diagnosis.log);
+    let status_of = |found: &[Option<usize>], members: &[Member]| -> Vec<MemberStatus> {
+        let status = |(at, member): (&Option<usize>, &Member)| MemberStatus {
+            path: at.map(path),
+            state: member.state,
+        };
+        found.iter().zip(members).map(status).collect()
+    };
+    let mut ours = diagnosis.spindles.iter().chain(&diagnosis.logs).flatten();
     Ok(Status {
         condition,
-        spindles,
-        log: diagnosis.log.map(path),
+        spindles: status_of(&diagnosis.spindles, &label.members),
+        logs: status_of(&diagnosis.logs, &label.logs),
         superblock,
         has_initialization_map: has_map,
-        in_use: ours.copied().find_map(|at| user_of(&probed[at].path)),
+        in_use: ours.find_map(|at| user_of(&probed[*at].path)),
         label,
         configuration,
         problems: diagnosis.problems,

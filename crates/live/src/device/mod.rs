@@ -66,7 +66,7 @@ pub trait Devices {
     fn replace(&mut self, device: DeviceIndex, by: Self::Replacement);
 }
 
-/// A device of an array by number: the spindles from 0, then the NVRAM log.
+/// A device of an array by number: the spindles from 0, then those of the NVRAM log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceIndex(pub u16);
 

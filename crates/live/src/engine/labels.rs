@@ -8,7 +8,7 @@ use crate::format::{Label, Member, MemberState};
 
 /// Writes labels when they change.
 pub(super) struct LabelWriter {
-    /// The label of the log device.
+    /// The label of a spindle.
     label: Label,
     is_changed: bool,
     /// First copies, written once all second copies are. At any moment one of a device's two copies is valid.
@@ -52,14 +52,27 @@ impl LabelWriter {
         true
     }
 
+    /// Marks the device of a mirrored log as failed; returns false if it already is.
+    pub(super) fn fail_log(&mut self, device: DeviceIndex) -> bool {
+        let position = usize::from(device.0) - self.label.members.len();
+        let log = &mut self.label.logs[position];
+        if log.state == MemberState::Failed {
+            return false;
+        }
+        log.state = MemberState::Failed;
+        self.is_changed = true;
+        self.first_copies.retain(|(other, _)| *other != device);
+        true
+    }
+
     /// Sets a feature that a program must know to read the array.
     pub(super) fn set_feature(&mut self, feature: u64) {
         self.is_changed |= self.label.incompatible_features & feature == 0;
         self.label.incompatible_features |= feature;
     }
 
-    /// Appends the writes of changed labels: both copies, one after the other, on every spindle that did not fail and
-    /// on the log.
+    /// Appends the writes of changed labels: both copies, one after the other, on every spindle and every
+    /// device of the log that did not fail.
     pub(super) fn take_ios(&mut self, ios: &mut Vec<Io>) {
         if self.in_flight > 0 {
             return;
@@ -91,13 +104,11 @@ impl LabelWriter {
         ios.push(Io { id, device, request });
     }
 
-    /// Handles the completion of a label write. If it failed, returns the spindle, which is lost.
-    pub(super) fn done(&mut self, done: IoCompletion) -> Option<SpindleIndex> {
+    /// Handles the completion of a label write. If it failed, returns the device, which is lost.
+    pub(super) fn done(&mut self, done: IoCompletion) -> Option<DeviceIndex> {
         assert!(self.in_flight > 0, "a label write comes back once");
         self.in_flight -= 1;
-        let failed = matches!(done.result, Err(IoError::Gone(_)));
-        let is_spindle = usize::from(done.device.0) < self.label.members.len();
-        (failed && is_spindle).then_some(SpindleIndex(done.device.0))
+        matches!(done.result, Err(IoError::Gone(_))).then_some(done.device)
     }
 }
 
@@ -122,7 +133,7 @@ mod tests {
             log_half_blocks: 10,
             redo_half_blocks: 10,
             members: vec![member(2), member(3)],
-            log: None,
+            logs: Vec::new(),
             configuration: String::new(),
         })
     }

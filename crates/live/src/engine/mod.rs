@@ -12,6 +12,8 @@
 //! - writes to stripes whose other blocks are in use reach all their spindles or none (a redo record);
 //! - a write for which a device has no space is tried again until there is: nothing else is affected, except that
 //!   requests that change the LUN are refused meanwhile;
+//! - with a mirrored log, a record counts as durable once both devices have it, or one has it and the labels mark the
+//!   other as failed;
 //! - the labels mark a lost spindle as failed before any superblock or any stripe in use is written without it, and
 //!   mark it as present again only once everything rebuilt on it is durable.
 //!
@@ -23,6 +25,7 @@ mod driver;
 mod expected_blocks;
 mod labels;
 mod live_array;
+mod lost_devices;
 mod partial_writes;
 mod rebuilt_spindles;
 mod requests;
@@ -42,7 +45,7 @@ use crate::data::Data;
 use crate::device::{DeviceIndex, Io, IoCompletion, IoId};
 use crate::format::{Label, MemberState, Superblock};
 use crate::log::Log;
-use crate::store::{Store, StoreError, StoreEvent, Token};
+use crate::store::{Store, StoreEvent, Token};
 
 use commit::PendingCommit;
 use driver::{ArrayEvent, LiveDriver};
@@ -408,8 +411,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             },
             _ => {
                 if let Some(lost) = self.labels.done(done) {
-                    self.driver.store.drop_spindle(lost);
-                    self.on_spindle_lost(lost);
+                    self.on_label_refused(lost);
                 }
             }
         }
@@ -534,6 +536,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             any |= self.commit_if_ready();
             any |= self.flush_for_redo();
             any |= self.promote_rebuilt();
+            any |= self.go_on_without_log();
             if !any {
                 return;
             }
@@ -669,56 +672,6 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 self.stop(&format!("a superblock cannot be written: {failure}"));
             }
             StoreEvent::SpindleLost(_) => {}
-        }
-    }
-
-    fn on_command_failed(&mut self, token: Token, failure: &StoreError) {
-        let command = self.driver.take(token);
-        let spindle = command.spindle;
-        match failure {
-            StoreError::SpindleLost => {}
-            // A spindle that refuses a write can no longer be kept up to date.
-            StoreError::Refused => {
-                self.driver.store.drop_spindle(spindle);
-                self.on_spindle_lost(spindle);
-            }
-            // Without space, a write waits for space.
-            StoreError::NoSpace | StoreError::BadBlocks { .. } => {
-                self.stop(&format!("{spindle} does not take a write: {failure}"));
-                return;
-            }
-        }
-        if self.stopped.is_none() {
-            let command = SpindleCommand { payload: Data::default(), ..command };
-            self.array.command_failed(self.driver.now_ns, command, &mut self.driver);
-        }
-    }
-
-    /// Handles the loss of a spindle.
-    fn on_spindle_lost(&mut self, spindle: SpindleIndex) {
-        if self.stopped.is_some() || !self.labels.set_state(spindle, MemberState::Failed) {
-            return;
-        }
-        self.driver.set_labels_behind(true);
-        self.driver.set_complete(spindle, false);
-        self.cancel_promotion(spindle);
-        let lost = self.array.spindle_failed(self.driver.now_ns, spindle, &mut self.driver);
-        if let Err(loss) = lost {
-            self.stop(&loss.to_string());
-        }
-    }
-
-    /// Stops the array. Its data in memory is also in the log; the devices are left as they are.
-    fn stop(&mut self, why: &str) {
-        if self.stopped.is_some() {
-            return;
-        }
-        self.stopped = Some(why.to_owned());
-        self.waiting_for_log.clear();
-        let mut pending: Vec<(u64, PendingRequest)> = self.pending.drain().collect();
-        pending.sort_by_key(|(key, _)| *key);
-        for (_, pending) in pending.into_iter().filter(|(_, pending)| !pending.is_answered) {
-            self.answers.push((pending.id, Err(RequestError::Stopped(why.to_owned()))));
         }
     }
 }

@@ -1,15 +1,20 @@
 //! The label: identifies a device's array, and the array's members.
 
+use std::fmt;
+
 use strewn_array::crc32c;
 
 use super::{
-    FORMAT, Field, FormatError, Identity, KNOWN_INCOMPATIBLE_FEATURES, LogLayout, Version,
-    check_block,
+    FEATURE_MIRRORED_LOG, FORMAT, Field, FormatError, Identity, KNOWN_INCOMPATIBLE_FEATURES,
+    LogLayout, Version, check_block,
 };
 use crate::device::{Buffer, DeviceIndex};
 
 /// Most members in a label.
 pub const MAXIMUM_MEMBERS: usize = 64;
+
+/// The devices of a mirrored log.
+pub const MIRRORED_LOGS: usize = 2;
 
 /// Size of the space for the array's configuration in a label, in bytes.
 pub const MAXIMUM_CONFIGURATION_BYTES: usize = 2048;
@@ -37,7 +42,9 @@ const CONFIGURATION_LENGTH: Field = Field::new("configuration length", 114, 2);
 const RESERVED_2: Field = Field::new("reserved 2", 116, 12);
 const MEMBER_IDENTITIES: Field = Field::new("member identities", 128, 1024);
 const MEMBER_STATES: Field = Field::new("member states", 1152, 64);
-const RESERVED_3: Field = Field::new("reserved 3", 1216, 320);
+const SECOND_LOG: Field = Field::new("second log identity", 1216, 16);
+const LOG_STATES: Field = Field::new("log states", 1232, 2);
+const RESERVED_3: Field = Field::new("reserved 3", 1234, 302);
 const CONFIGURATION: Field = Field::new("configuration", 1536, MAXIMUM_CONFIGURATION_BYTES);
 const RESERVED_4: Field = Field::new("reserved 4", 3584, 508);
 const CRC: Field = Field::new("CRC-32C", 4092, 4);
@@ -63,6 +70,8 @@ pub(super) const FIELDS: &[Field] = &[
     RESERVED_2,
     MEMBER_IDENTITIES,
     MEMBER_STATES,
+    SECOND_LOG,
+    LOG_STATES,
     RESERVED_3,
     CONFIGURATION,
     RESERVED_4,
@@ -89,10 +98,72 @@ pub enum MemberState {
     Rebuilding,
 }
 
-/// A spindle of the array, as its label lists it.
+impl MemberState {
+    fn encode(self) -> u8 {
+        match self {
+            Self::Present => 1,
+            Self::Failed => 2,
+            Self::Rebuilding => 3,
+        }
+    }
+
+    /// Decodes a state; an unknown one is the error.
+    fn decode(byte: u8) -> Result<Self, u8> {
+        match byte {
+            1 => Ok(Self::Present),
+            2 => Ok(Self::Failed),
+            3 => Ok(Self::Rebuilding),
+            other => Err(other),
+        }
+    }
+}
+
+/// What a device of an array is, as a user names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DeviceRole {
+    /// The spindle at this position.
+    Spindle(u16),
+    /// The log, on a single device.
+    Log,
+    /// A device of a mirrored log: 0 is log a, 1 is log b.
+    MirroredLog(u16),
+}
+
+impl DeviceRole {
+    /// Returns the index among the spindles, or among the devices of the log.
+    #[must_use]
+    pub fn index(self) -> usize {
+        match self {
+            Self::Spindle(position) | Self::MirroredLog(position) => usize::from(position),
+            Self::Log => 0,
+        }
+    }
+
+    /// Returns the position of a spindle.
+    #[must_use]
+    pub fn spindle(self) -> Option<u16> {
+        match self {
+            Self::Spindle(position) => Some(position),
+            Self::Log | Self::MirroredLog(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for DeviceRole {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spindle(position) => write!(formatter, "spindle {position}"),
+            Self::Log => formatter.write_str("the log"),
+            Self::MirroredLog(0) => formatter.write_str("log a"),
+            Self::MirroredLog(_) => formatter.write_str("log b"),
+        }
+    }
+}
+
+/// A spindle of the array, or a device of its log, as the label lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
-    /// The identity in the spindle's own label.
+    /// The identity in the device's own label.
     pub identity: Identity,
     /// Its state.
     pub state: MemberState,
@@ -111,7 +182,7 @@ pub struct Label {
     pub array: Identity,
     /// Identity of this device.
     pub own: Identity,
-    /// The spindle's number, from 0; 0 for the log.
+    /// The number of the spindle, or of the device of a mirrored log, from 0; 0 for a single log.
     pub position: u16,
     /// The role of the device.
     pub kind: DeviceKind,
@@ -125,8 +196,9 @@ pub struct Label {
     pub redo_half_blocks: u64,
     /// The spindles by position; at most [`MAXIMUM_MEMBERS`].
     pub members: Vec<Member>,
-    /// The log device, if the array has one.
-    pub log: Option<Identity>,
+    /// The devices of the log: none, one, or [`MIRRORED_LOGS`]. A single one is always present. With two, the label
+    /// has [`FEATURE_MIRRORED_LOG`](super::FEATURE_MIRRORED_LOG).
+    pub logs: Vec<Member>,
     /// The array's configuration, in TOML; at most [`MAXIMUM_CONFIGURATION_BYTES`]. Not parsed here.
     pub configuration: String,
 }
@@ -143,6 +215,11 @@ impl Label {
         }
         if self.members.len() > MAXIMUM_MEMBERS {
             return Err(invalid(MEMBERS, self.members.len()));
+        }
+        let is_mirrored = self.logs.len() == MIRRORED_LOGS;
+        let has_feature = self.incompatible_features & FEATURE_MIRRORED_LOG != 0;
+        if self.logs.len() > MIRRORED_LOGS || is_mirrored != has_feature {
+            return Err(invalid(SECOND_LOG, self.logs.len()));
         }
         let mut buffer = Buffer::zeroed(1);
         let block = buffer.bytes_mut();
@@ -161,7 +238,15 @@ impl Label {
         COMPATIBLE.put(block, &self.compatible_features.to_le_bytes());
         ARRAY.put(block, &self.array.0);
         OWN.put(block, &self.own.0);
-        LOG.put(block, &self.log.map_or([0; 16], |log| log.0));
+        for (field, log) in [LOG, SECOND_LOG].into_iter().zip(&self.logs) {
+            field.put(block, &log.identity.0);
+        }
+        // Without a mirror these bytes are zeros, as they were before there were mirrored logs.
+        if is_mirrored {
+            for (into, log) in LOG_STATES.of_mut(block).iter_mut().zip(&self.logs) {
+                *into = log.state.encode();
+            }
+        }
         SEQUENCE.put(block, &self.sequence.to_le_bytes());
         DEVICE_BLOCKS.put(block, &self.device_blocks.to_le_bytes());
         LOG_HALF.put(block, &self.log_half_blocks.to_le_bytes());
@@ -174,11 +259,7 @@ impl Label {
             *into = member.identity.0;
         }
         for (into, member) in MEMBER_STATES.of_mut(block).iter_mut().zip(&self.members) {
-            *into = match member.state {
-                MemberState::Present => 1,
-                MemberState::Failed => 2,
-                MemberState::Rebuilding => 3,
-            };
+            *into = member.state.encode();
         }
         CONFIGURATION.of_mut(block)[..configuration.len()].copy_from_slice(configuration);
         let crc = crc32c(&block[..CRC.offset]);
@@ -192,8 +273,69 @@ impl Label {
         LogLayout { redo_half_blocks: self.redo_half_blocks, half_blocks: self.log_half_blocks }
     }
 
-    /// Returns the label of each device that is present: the spindles that did not fail, by position, then the log.
-    /// This label must be a spindle's, because it sets the size of the others.
+    /// Returns whether the log is on two devices.
+    #[must_use]
+    pub fn is_log_mirrored(&self) -> bool {
+        self.logs.len() == MIRRORED_LOGS
+    }
+
+    /// Returns the role of the log's device at `position`.
+    #[must_use]
+    pub fn log_role(&self, position: u16) -> DeviceRole {
+        if self.is_log_mirrored() { DeviceRole::MirroredLog(position) } else { DeviceRole::Log }
+    }
+
+    /// Returns the roles of the log's devices.
+    pub fn log_roles(&self) -> impl Iterator<Item = DeviceRole> {
+        (0..self.logs.len() as u16).map(|position| self.log_role(position))
+    }
+
+    /// Returns the role of the device that has this label.
+    #[must_use]
+    pub fn role(&self) -> DeviceRole {
+        match self.kind {
+            DeviceKind::Spindle => DeviceRole::Spindle(self.position),
+            DeviceKind::Log => self.log_role(self.position),
+        }
+    }
+
+    /// Returns the device of a role: the spindles come first, by position, then the devices of the log.
+    #[must_use]
+    pub fn device(&self, role: DeviceRole) -> DeviceIndex {
+        match role {
+            DeviceRole::Spindle(position) => DeviceIndex(position),
+            // At most 64 members.
+            role => DeviceIndex(self.members.len() as u16 + role.index() as u16),
+        }
+    }
+
+    /// Returns the role of a device: the inverse of [`device`](Self::device).
+    #[must_use]
+    pub fn role_of(&self, device: DeviceIndex) -> DeviceRole {
+        // At most 64 members.
+        match device.0.checked_sub(self.members.len() as u16) {
+            None => DeviceRole::Spindle(device.0),
+            Some(position) => self.log_role(position),
+        }
+    }
+
+    /// Returns the devices of the log that did not fail, with their positions.
+    pub fn present_logs(&self) -> impl Iterator<Item = (u16, DeviceIndex)> {
+        let logs = (0u16..).zip(&self.logs);
+        let present = logs.filter(|(_, log)| log.state != MemberState::Failed);
+        present.map(|(position, _)| (position, self.device(self.log_role(position))))
+    }
+
+    /// Returns the label as the log's device at `position` has it.
+    #[must_use]
+    pub fn of_log(&self, position: u16) -> Self {
+        let own = self.logs.get(usize::from(position)).map_or(self.own, |log| log.identity);
+        let device_blocks = self.log_layout().device_blocks();
+        Self { kind: DeviceKind::Log, position, own, device_blocks, ..self.clone() }
+    }
+
+    /// Returns the label of each device that is present: the spindles that did not fail, by position, then the devices
+    /// of the log. This label must be a spindle's, because it sets the size of the others.
     #[must_use]
     pub fn of_devices(&self) -> Vec<(DeviceIndex, Self)> {
         let mut all = Vec::new();
@@ -203,12 +345,7 @@ impl Label {
                 all.push((DeviceIndex(position), Self { kind, position, own, ..self.clone() }));
             }
         }
-        if let Some(own) = self.log {
-            let (kind, position) = (DeviceKind::Log, 0);
-            let device_blocks = self.log_layout().device_blocks();
-            let log = DeviceIndex(self.members.len() as u16);
-            all.push((log, Self { kind, position, own, device_blocks, ..self.clone() }));
-        }
+        all.extend(self.present_logs().map(|(position, device)| (device, self.of_log(position))));
         all
     }
 
@@ -234,20 +371,16 @@ impl Label {
         let (identities, _) = MEMBER_IDENTITIES.of(block).as_chunks::<16>();
         let members =
             identities[..count].iter().zip(MEMBER_STATES.of(block)).map(|(identity, state)| {
-                let state = match state {
-                    1 => MemberState::Present,
-                    2 => MemberState::Failed,
-                    3 => MemberState::Rebuilding,
-                    other => return Err(invalid(MEMBER_STATES, other)),
-                };
+                let state = MemberState::decode(*state);
+                let state = state.map_err(|other| invalid(MEMBER_STATES, other))?;
                 Ok(Member { identity: Identity(*identity), state })
             });
         let members = members.collect::<Result<Vec<_>, _>>()?;
+        let logs = decode_logs(block)?;
         let length = usize::from(CONFIGURATION_LENGTH.u16(block));
         let configuration = CONFIGURATION.of(block).get(..length);
         let configuration = configuration.ok_or_else(|| invalid(CONFIGURATION_LENGTH, length))?;
         let configuration = String::from_utf8(configuration.to_vec());
-        let log: [u8; 16] = LOG.array(block);
         Ok(Self {
             version,
             incompatible_features: INCOMPATIBLE.u64(block),
@@ -261,7 +394,7 @@ impl Label {
             log_half_blocks: LOG_HALF.u64(block),
             redo_half_blocks: LOG_REDO.u64(block),
             members,
-            log: (log != [0; 16]).then_some(Identity(log)),
+            logs,
             configuration: configuration.map_err(|error| invalid(CONFIGURATION, error))?,
         })
     }
@@ -287,6 +420,24 @@ impl Label {
             (Err(error), Err(_)) => Err(error),
         }
     }
+}
+
+fn decode_logs(block: &[u8]) -> Result<Vec<Member>, FormatError> {
+    let identity = Identity(LOG.array(block));
+    if INCOMPATIBLE.u64(block) & FEATURE_MIRRORED_LOG == 0 {
+        let log = Member { identity, state: MemberState::Present };
+        return Ok((identity.0 != [0; 16]).then_some(log).into_iter().collect());
+    }
+    let identities = [identity, Identity(SECOND_LOG.array(block))];
+    let logs = identities.into_iter().zip(LOG_STATES.of(block)).map(|(identity, state)| {
+        match MemberState::decode(*state) {
+            Ok(state @ (MemberState::Present | MemberState::Failed)) => {
+                Ok(Member { identity, state })
+            }
+            _ => Err(invalid(LOG_STATES, state)),
+        }
+    });
+    logs.collect()
 }
 
 fn invalid(field: Field, value: impl ToString) -> FormatError {

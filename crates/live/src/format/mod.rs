@@ -24,7 +24,8 @@ pub use field::Field;
 pub use identity::{ArrayTag, Identity, NotAnIdentity};
 pub use initialization::{INITIALIZATION_MAP_SLOTS, InitializationMap, MAXIMUM_ZONES};
 pub use label::{
-    DeviceKind, Label, MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, Member, MemberState,
+    DeviceKind, DeviceRole, Label, MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, MIRRORED_LOGS,
+    Member, MemberState,
 };
 pub use log_layout::LogLayout;
 pub use record::{RECORD_ALIGNMENT, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
@@ -52,8 +53,13 @@ pub const FEATURE_SNAPSHOTS: u64 = 1;
 /// would write to zones that are not initialized.
 pub const FEATURE_INITIALIZATION_MAP: u64 = 2;
 
+/// The incompatible feature of an array with a mirrored log: a program that ignored it would write its records to one
+/// of the two devices, and trust the other after a crash.
+pub const FEATURE_MIRRORED_LOG: u64 = 4;
+
 /// The incompatible features that this program knows.
-pub const KNOWN_INCOMPATIBLE_FEATURES: u64 = FEATURE_SNAPSHOTS | FEATURE_INITIALIZATION_MAP;
+pub const KNOWN_INCOMPATIBLE_FEATURES: u64 =
+    FEATURE_SNAPSHOTS | FEATURE_INITIALIZATION_MAP | FEATURE_MIRRORED_LOG;
 
 /// A version of the format. A program reads the versions of its own major number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

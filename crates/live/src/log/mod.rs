@@ -1,7 +1,7 @@
 //! The NVRAM log on a device: acknowledged writes that are not on the spindles yet, and writes that must be atomic.
 //!
-//! A [`Log`] does no I/O: it issues its device's I/Os through [`Log::take_ios`], and learns their outcome through
-//! [`Log::done`]. Host records and redo records are two streams, each with its own two halves on the device:
+//! A [`Log`] does no I/O: it issues its devices' I/Os through [`Log::take_ios`], and learns their outcome through
+//! [`Log::done`]. Host records and redo records are two streams, each with its own two halves on each device:
 //!
 //! - A host write or unmap is appended, and may be acknowledged once it is durable. When a consistency point begins,
 //!   the stream switches to the other half ([`Log::switch_half`]); when its superblock is durable, the previous half
@@ -13,10 +13,15 @@
 //! stream may be in flight, all of them in one half. A record counts as durable once it and all records before it
 //! are, because recovery finds no record after a torn one.
 //!
-//! [`read_log`] reads what the log holds after a crash.
+//! A mirrored log is on two devices, with the same bytes at the same places. A record is durable once it is on both. If
+//! one of them fails, the other goes on alone as soon as the labels say so: see [`Log::failing`].
+//!
+//! [`read_log`] reads what the log holds after a crash: each record from any device that has it whole.
 
+mod copies;
 mod recovery;
 mod redo;
+mod repair;
 mod scan;
 mod stream;
 
@@ -25,8 +30,10 @@ use strewn_base::SECTOR_BYTES;
 use crate::device::{DeviceIndex, Io, IoCompletion, IoError};
 use crate::format::{ArrayTag, LogLayout, RecordKind, RedoWrite};
 
-pub use recovery::{HostRecord, RecoveredLog, RedoRecord, read_log};
+use copies::Copies;
+pub use recovery::{HostRecord, LogReadError, RecoveredLog, RedoRecord, read_log};
 use redo::RedoStream;
+pub use repair::{LogDeviceFinding, LogRepair};
 use stream::{Area, Stream};
 
 /// The first numbers of new records.
@@ -87,7 +94,7 @@ pub struct HalfInUse;
 /// The log of a running array.
 #[derive(Debug)]
 pub struct Log {
-    device: DeviceIndex,
+    copies: Copies,
     tag: ArrayTag,
     layout: LogLayout,
     host: Stream,
@@ -96,35 +103,27 @@ pub struct Log {
     accounted: u64,
     /// Whether records of the other half are needed.
     other_half_in_use: bool,
-    ids: u64,
     failed: Option<IoError>,
 }
 
 impl Log {
-    /// Returns a log on `device`. Both halves count as free: a durable superblock must cover what [`read_log`]
-    /// recovered before anything is appended.
+    /// Returns a log on `devices`, of which there are one or two. Both halves count as free: a durable superblock must
+    /// cover what [`read_log`] recovered before anything is appended.
     #[must_use]
-    pub fn new(device: DeviceIndex, layout: LogLayout, tag: ArrayTag, start: LogStart) -> Self {
+    pub fn new(devices: &[DeviceIndex], layout: LogLayout, tag: ArrayTag, start: LogStart) -> Self {
         let host = layout.halves().map(|offset| Area { offset, bytes: layout.half_bytes() });
         let redo_bytes = layout.redo_half_blocks * crate::device::BLOCK_BYTES as u64;
         let redo = layout.redo_halves().map(|offset| Area { offset, bytes: redo_bytes });
         Self {
-            device,
+            copies: Copies::new(devices),
             tag,
             layout,
             host: Stream::new(host, start.host),
             redo: RedoStream::new(redo, start.redo),
             accounted: 0,
             other_half_in_use: false,
-            ids: 0,
             failed: None,
         }
-    }
-
-    /// Returns the device of the log. Its completions go to [`Self::done`].
-    #[must_use]
-    pub fn device(&self) -> DeviceIndex {
-        self.device
     }
 
     /// Returns the number of the next host record: the `log_start` of a consistency point that begins now.
@@ -260,25 +259,51 @@ impl Log {
             return;
         }
         for stream in [&mut self.host, &mut self.redo.stream] {
-            stream.take_ios(self.device, &mut self.ids, ios);
+            stream.take_ios(&mut self.copies, ios);
         }
     }
 
     /// Handles the completion of an I/O. Returns how much of the log is durable now.
     ///
     /// # Errors
-    /// The error of the failed I/O. Nothing becomes durable after that.
+    /// The error of the failed I/O, if no other device has the log. Nothing becomes durable after that.
     pub fn done(&mut self, done: IoCompletion) -> Result<Durable, IoError> {
-        if let Err(error) = &done.result {
+        if let Err(error) = &done.result
+            && !self.fail(done.device)
+        {
             self.failed.get_or_insert_with(|| error.clone());
         }
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let buffer = self.host.done(done.id, done.buffer);
+        let (group, copy) = Copies::of_io(done.id);
+        let is_durable = done.result.is_ok();
+        let buffer = self.host.done(group, copy, is_durable, done.buffer);
         if let Some(buffer) = buffer {
-            self.redo.stream.done(done.id, buffer);
+            self.redo.stream.done(group, copy, is_durable, buffer);
         }
         Ok(self.durable())
+    }
+
+    /// Notes that one of the devices has failed, and sends it nothing more; returns false if no other one works.
+    pub fn fail(&mut self, device: DeviceIndex) -> bool {
+        self.copies.fail(device)
+    }
+
+    /// Returns a device that has failed, until [`failure_recorded`](Self::failure_recorded). Until then, nothing that
+    /// it lacks counts as durable: after a power loss its label would pass it for whole.
+    #[must_use]
+    pub fn failing(&self) -> Option<DeviceIndex> {
+        self.copies.failing()
+    }
+
+    /// Notes that the labels say durably that the [`failing`](Self::failing) device has failed. Returns how much of the
+    /// log is durable without it.
+    pub fn failure_recorded(&mut self) -> Durable {
+        if let Some(copy) = self.copies.failure_recorded() {
+            self.host.go_on_without(copy);
+            self.redo.stream.go_on_without(copy);
+        }
+        self.durable()
     }
 }

@@ -1,12 +1,24 @@
 //! Reads what the log holds after a crash.
 
-use super::scan::{Half, ScannedHalf, ScannedRecord};
+use super::repair::{LogDeviceFinding, LogRepair, lost_records, repairs};
+use super::scan::{Half, LogReader, ScannedHalf, ScannedRecord};
 use super::stream::Area;
 use super::{LogStart, Numbering};
-use crate::device::{BLOCK_BYTES, IoError};
+use crate::device::{BLOCK_BYTES, DeviceIndex, IoError};
 use crate::format::{
     ArrayTag, LogLayout, RECORD_HEADER_BYTES, RecordKind, RedoBlock, Superblock, decode_redo,
 };
+
+/// Why the log cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogReadError {
+    /// No device of the log answers.
+    #[error(transparent)]
+    Device(IoError),
+    /// Both devices of a mirrored log have a whole record of this number, and they differ.
+    #[error("its two devices have a record {0} each, and they differ: one is of another history")]
+    Differ(u64),
+}
 
 /// A redo record to apply: a recovery writes all its blocks to their places. Redo records are applied in order,
 /// before any host record.
@@ -66,51 +78,95 @@ pub struct RecoveredLog {
     /// this; a device that lost writes does. The loss of the last records of a half goes unnoticed, but not of all of
     /// them: the superblock names the first one before it is acknowledged.
     pub breaks_off: bool,
-    /// Whether a block that may have held records is unreadable.
+    /// Whether a block that may have held records is unreadable, on all devices of the log.
     pub unreadable: bool,
+    /// What each device of a mirrored log lacks, to be written before anything relies on these records.
+    pub repairs: Vec<LogRepair>,
+    /// What is wrong with one device of a mirrored log, and was made good by the other.
+    pub findings: Vec<LogDeviceFinding>,
 }
 
-/// Reads the log of the array whose newest superblock is `superblock`. `read(offset, bytes)` reads the log device;
-/// both are multiples of 4096.
+/// Reads the log of the array whose newest superblock is `superblock`, on `devices`: one or two. `read(device, offset,
+/// bytes)` reads a device; offset and bytes are multiples of 4096.
 ///
-/// The errors of `read`; but blocks that are [`IoError::Unreadable`] count as never written.
+/// # Errors
+/// If no device answers, or two differ. Blocks that are [`IoError::Unreadable`] count as never written.
 pub fn read_log<R>(
     layout: &LogLayout,
     superblock: &Superblock,
+    devices: &[DeviceIndex],
     read: &mut R,
-) -> Result<RecoveredLog, IoError>
+) -> Result<RecoveredLog, LogReadError>
 where
-    R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>,
+    R: FnMut(DeviceIndex, u64, usize) -> Result<Vec<u8>, IoError>,
 {
     let tag = superblock.array.tag();
     let half_bytes = layout.half_bytes();
     let redo_bytes = layout.redo_half_blocks * BLOCK_BYTES as u64;
     // After a clean shutdown nothing can be missing. Redo records allow no such check: only a later record tells that
     // a half is free.
-    let mut host = read_stream(layout.halves(), half_bytes, tag, !superblock.clean, read)?;
+    let mut reader = LogReader::new(devices, read);
+    let mut host = read_stream(layout.halves(), half_bytes, tag, !superblock.clean, &mut reader)?;
     host.durable_beyond = host.durable_beyond.max(superblock.log_durable);
-    let redo = read_stream(layout.redo_halves(), redo_bytes, tag, false, read)?;
+    let redo = read_stream(layout.redo_halves(), redo_bytes, tag, false, &mut reader)?;
 
     let start = LogStart {
         host: host.numbering(superblock.log_start, half_bytes),
         redo: redo.numbering(superblock.redo_start, redo_bytes),
     };
     let unreadable = host.unreadable || redo.unreadable;
+    let redo_from = redo.needed_from(superblock.redo_start);
+    let (repairs, findings) = match devices.len() {
+        1 => Default::default(),
+        _ => compare(&host, superblock.log_start, &redo, redo_from, tag, &reader),
+    };
     let (host, breaks_off) = host.chained(superblock.log_start);
-    let redo = needed_redo(redo, superblock.redo_start);
     Ok(RecoveredLog {
-        redo,
+        redo: needed_redo(redo, redo_from),
         host: host.into_iter().filter_map(host_record).collect(),
         start,
         breaks_off,
         unreadable,
+        repairs,
+        findings,
     })
 }
 
+/// Compares the devices of a mirrored log.
+fn compare<R>(
+    host: &Halves,
+    host_from: u64,
+    redo: &Halves,
+    redo_from: u64,
+    tag: ArrayTag,
+    reader: &LogReader<'_, R>,
+) -> (Vec<LogRepair>, Vec<LogDeviceFinding>)
+where
+    R: FnMut(DeviceIndex, u64, usize) -> Result<Vec<u8>, IoError>,
+{
+    let (mut all, mut answering, mut findings) = (Vec::new(), Vec::new(), Vec::new());
+    for (copy, (&device, failed)) in reader.devices.iter().zip(&reader.failed).enumerate() {
+        if let Some(error) = failed {
+            findings.push(LogDeviceFinding::Failed { device, error: error.clone() });
+            continue;
+        }
+        answering.push((copy, device));
+        let records = lost_records(host, host_from, host.last_known_durable(), copy)
+            + lost_records(redo, redo_from, redo.last_known_durable(), copy);
+        if records > 0 {
+            findings.push(LogDeviceFinding::Lacks { device, records });
+        }
+    }
+    for (stream, from) in [(host, host_from), (redo, redo_from)] {
+        repairs(stream, from, tag, &answering, &mut all);
+    }
+    (all, findings)
+}
+
 /// The records of both halves of a stream.
-struct Halves {
-    /// The half with the earlier records first.
-    runs: Vec<Vec<ScannedRecord>>,
+pub(super) struct Halves {
+    /// The records of each half, after the half's offset on the device. The half with the earlier records comes first.
+    pub(super) runs: Vec<(u64, Vec<ScannedRecord>)>,
     /// The highest of both halves: see [`ScannedHalf::durable_beyond`].
     durable_beyond: u64,
     unreadable: bool,
@@ -121,30 +177,48 @@ fn read_stream<R>(
     bytes: u64,
     tag: ArrayTag,
     look_beyond: bool,
-    read: &mut R,
-) -> Result<Halves, IoError>
+    reader: &mut LogReader<'_, R>,
+) -> Result<Halves, LogReadError>
 where
-    R: FnMut(u64, usize) -> Result<Vec<u8>, IoError>,
+    R: FnMut(DeviceIndex, u64, usize) -> Result<Vec<u8>, IoError>,
 {
     let mut halves = Halves { runs: Vec::new(), durable_beyond: 0, unreadable: false };
     for offset in offsets {
-        let half = Half::new(Area { offset, bytes }, read);
+        let half = Half::new(Area { offset, bytes }, reader);
         let ScannedHalf { records, durable_beyond, unreadable } = half.find(tag, look_beyond)?;
         halves.durable_beyond = halves.durable_beyond.max(durable_beyond);
         halves.unreadable |= unreadable;
-        halves.runs.push(records);
+        halves.runs.push((offset, records));
     }
-    halves.runs.retain(|run| !run.is_empty());
-    halves.runs.sort_by_key(|run| run.first().map(|record| record.header.sequence));
+    halves.runs.retain(|(_, run)| !run.is_empty());
+    halves.runs.sort_by_key(|(_, run)| run.first().map(|record| record.header.sequence));
     Ok(halves)
 }
 
 impl Halves {
+    fn records(&self) -> impl Iterator<Item = &ScannedRecord> {
+        self.runs.iter().flat_map(|(_, run)| run)
+    }
+
+    /// Returns the last record that is known to have been durable.
+    fn last_known_durable(&self) -> u64 {
+        let durable = self.records().map(|record| record.header.durable);
+        durable.fold(self.durable_beyond, u64::max)
+    }
+
+    /// Returns the first redo record whose block writes may not be durable, if the superblock says `from`.
+    fn needed_from(&self, from: u64) -> u64 {
+        let needed = self.records().filter_map(|record| match record.header.kind {
+            RecordKind::Redo { needed_from } => Some(needed_from),
+            _ => None,
+        });
+        needed.fold(from, u64::max)
+    }
+
     /// Returns numbers beyond all that may be in a half of `half_bytes`: after the whole records, a torn group has at
     /// most as many records as there is room for.
     fn numbering(&self, at_least: u64, half_bytes: u64) -> Numbering {
-        let last =
-            self.runs.iter().flatten().map(|record| record.header.sequence).max().unwrap_or(0);
+        let last = self.records().map(|record| record.header.sequence).max().unwrap_or(0);
         let room = half_bytes / RECORD_HEADER_BYTES as u64;
         Numbering { next: at_least.max(last + 1) + room, last }
     }
@@ -153,7 +227,7 @@ impl Halves {
     /// missing after them.
     fn chained(self, from: u64) -> (Vec<ScannedRecord>, bool) {
         let mut chained: Vec<ScannedRecord> = Vec::new();
-        for record in self.runs.into_iter().flatten() {
+        for record in self.runs.into_iter().flat_map(|(_, run)| run) {
             if record.header.sequence < from {
                 continue;
             }
@@ -173,23 +247,19 @@ impl Halves {
     }
 }
 
-/// Returns the redo records from number `from` on whose block writes may not be durable.
+/// Returns the redo records from number `from` on.
 ///
 /// Unlike host records, all of them are applied: records missing before them were released, because the stream enters
 /// a half only once it is free.
 fn needed_redo(halves: Halves, from: u64) -> Vec<RedoRecord> {
-    let mut redo = Vec::new();
-    let mut needed = from;
-    for ScannedRecord { header, data } in halves.runs.into_iter().flatten() {
-        if let RecordKind::Redo { needed_from } = header.kind {
-            needed = needed.max(needed_from);
-            if let Some(blocks) = decode_redo(header.sequence, &data) {
-                redo.push(RedoRecord { sequence: header.sequence, blocks });
-            }
-        }
-    }
-    redo.retain(|record| record.sequence >= needed);
-    redo
+    let records = halves.runs.into_iter().flat_map(|(_, run)| run);
+    let needed = records.filter(|record| record.header.sequence >= from);
+    needed
+        .filter_map(|ScannedRecord { header, data, .. }| {
+            let blocks = decode_redo(header.sequence, &data)?;
+            Some(RedoRecord { sequence: header.sequence, blocks })
+        })
+        .collect()
 }
 
 fn host_record(record: ScannedRecord) -> Option<HostRecord> {

@@ -1,9 +1,10 @@
-//! A stream of records in two halves of the log device, written in groups.
+//! A stream of records in two halves of the log, written in groups, each group to every device of the log.
 
 use std::collections::VecDeque;
 
 use super::Numbering;
-use crate::device::{Buffer, DeviceIndex, Io, IoId, IoRequest};
+use super::copies::{Copies, CopySet};
+use crate::device::{Buffer, Io, IoRequest};
 use crate::format::{ArrayTag, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
 
 /// Size at which a group takes no more records, in bytes.
@@ -15,7 +16,7 @@ const GROUPS_IN_FLIGHT: usize = 8;
 /// Buffers kept for later groups.
 const SPARE_BUFFERS: usize = GROUPS_IN_FLIGHT + 1;
 
-/// A half on the device, in bytes.
+/// A half on a device, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Area {
     pub(super) offset: u64,
@@ -38,8 +39,9 @@ struct Pending {
 /// A group that is being written, or was written and waits for an earlier one.
 #[derive(Debug)]
 struct InFlight {
-    id: IoId,
-    is_done: bool,
+    number: u64,
+    /// The devices that it is not durable on yet, and must be.
+    missing: CopySet,
     filling: u64,
     last: u64,
 }
@@ -126,7 +128,7 @@ impl Stream {
         sequence
     }
 
-    pub(super) fn take_ios(&mut self, device: DeviceIndex, ids: &mut u64, ios: &mut Vec<Io>) {
+    pub(super) fn take_ios(&mut self, copies: &mut Copies, ios: &mut Vec<Io>) {
         while self.in_flight.len() < GROUPS_IN_FLIGHT {
             // Records of a new filling continue those of the other half. If the earlier ones were torn and the later
             // ones whole, acknowledged records would seem to be missing.
@@ -136,9 +138,9 @@ impl Stream {
                 return;
             }
             let Some(group) = self.pending.pop_front() else { return };
-            let Pending { half, filling, buffer: from, last, .. } = group;
+            let Pending { half, filling, mut buffer, last, .. } = group;
             let (area, at) = (self.halves[half], self.position[half]);
-            let end = at + from.bytes().len() as u64;
+            let end = at + buffer.bytes().len() as u64;
             // The capacity was checked before the append: see `LogLayout::new`.
             assert!(
                 end <= area.bytes,
@@ -146,28 +148,56 @@ impl Stream {
                 area.bytes
             );
             self.position[half] = end;
-            let id = IoId(*ids);
-            *ids += 1;
-            self.in_flight.push_back(InFlight { id, is_done: false, filling, last });
-            let request = IoRequest::Write { offset: area.offset + at, from, durable: true };
-            ios.push(Io { id, device, request });
+            let number = copies.next_group();
+            self.in_flight.push_back(InFlight { number, missing: copies.needed(), filling, last });
+            let mut targets = copies.working().peekable();
+            while let Some((copy, device)) = targets.next() {
+                // Only a mirror copies the bytes.
+                let from = match targets.peek() {
+                    Some(_) => buffer.clone(),
+                    None => std::mem::take(&mut buffer),
+                };
+                let request = IoRequest::Write { offset: area.offset + at, from, durable: true };
+                ios.push(Io { id: Copies::io(number, copy), device, request });
+            }
         }
     }
 
-    /// Handles the completion of an I/O. Returns its buffer if it does not belong to this stream.
-    pub(super) fn done(&mut self, id: IoId, mut buffer: Buffer) -> Option<Buffer> {
-        let Some(group) = self.in_flight.iter_mut().find(|group| group.id == id) else {
+    /// Handles the completion of a write of group `number` to one of the devices. Returns its buffer if the group does
+    /// not belong to this stream.
+    pub(super) fn done(
+        &mut self,
+        number: u64,
+        copy: usize,
+        is_durable: bool,
+        mut buffer: Buffer,
+    ) -> Option<Buffer> {
+        let Some(group) = self.in_flight.iter_mut().find(|group| group.number == number) else {
             return Some(buffer);
         };
-        group.is_done = true;
-        while let Some(group) = self.in_flight.front().filter(|group| group.is_done) {
-            self.durable = self.durable.max(group.last);
-            self.in_flight.pop_front();
+        if is_durable {
+            group.missing.remove(copy);
         }
+        self.advance();
         if self.spare.len() < SPARE_BUFFERS {
             buffer.clear();
             self.spare.push(buffer);
         }
         None
+    }
+
+    /// Goes on without one of the devices: groups no longer wait for it.
+    pub(super) fn go_on_without(&mut self, copy: usize) {
+        for group in &mut self.in_flight {
+            group.missing.remove(copy);
+        }
+        self.advance();
+    }
+
+    fn advance(&mut self) {
+        while let Some(group) = self.in_flight.front().filter(|group| group.missing.is_empty()) {
+            self.durable = self.durable.max(group.last);
+            self.in_flight.pop_front();
+        }
     }
 }

@@ -121,6 +121,9 @@ impl<'a> Incarnation<'a> {
     }
 
     fn run<A: LiveArray>(&mut self, mut array: Array<'_, A>) -> Result<End, Stop> {
+        // The start has brought both devices of the log to equal contents.
+        let lost = &array.devices_mut().lost;
+        self.schedule.weak_log = self.schedule.weak_log.filter(|log| lost.contains(log));
         let before = array.engine().superblock().checkpoint;
         self.host.piece_sectors = array.engine().piece_sectors();
         self.scan(&mut array)?;

@@ -14,11 +14,16 @@
 //! copies of the spindles are spoiled when an incarnation ends, and the LUN is read from them: a block is right or
 //! refused. And halves of the log are erased after a power loss: the array does not start, unless nothing acknowledged
 //! is gone.
+//!
+//! Half of the arrays have a mirrored log. One of its devices is lost while the array runs, does not return with the
+//! power, is erased at rest except for its label, has a bit of its last record flipped, or becomes unreadable in part:
+//! the array starts and has everything that was acknowledged.
 
 mod beyond_parity;
 mod harness;
 mod host;
 mod incarnation;
+mod log_faults;
 mod lost_log;
 mod plan;
 mod rng;
@@ -143,6 +148,10 @@ pub struct Summary {
     pub refused: u64,
     /// Starts refused because the log had lost records.
     pub logs_refused: u64,
+    /// Faults at rest of one device of a mirrored log.
+    pub log_faults: u64,
+    /// Devices of mirrored logs that were replaced.
+    pub logs_replaced: u64,
 }
 
 impl std::ops::AddAssign for Summary {
@@ -162,6 +171,8 @@ impl std::ops::AddAssign for Summary {
         self.beyond_parity += other.beyond_parity;
         self.refused += other.refused;
         self.logs_refused += other.logs_refused;
+        self.log_faults += other.log_faults;
+        self.logs_replaced += other.logs_replaced;
     }
 }
 

@@ -13,11 +13,11 @@ use super::rng::{SpreadDraws, stream};
 use crate::configuration::{ArrayConfig, LayoutName};
 use crate::data::Data;
 use crate::device::simulated::{FaultRates, Latency};
-use crate::device::{BLOCK_BYTES, DeviceIndex, SimulatedDevices, SimulatedDisk};
+use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use crate::format::{
-    DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, InitializationMap, Label, LogLayout,
-    Member, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock, device_blocks_for,
-    redo_data_bytes, rows_of,
+    DeviceKind, FEATURE_INITIALIZATION_MAP, FEATURE_MIRRORED_LOG, FORMAT, Identity,
+    InitializationMap, Label, LogLayout, Member, MemberState, RecordHeader, SUPERBLOCK_SLOTS,
+    Superblock, device_blocks_for, redo_data_bytes, rows_of,
 };
 
 /// A schedule's array and the outline of its faults.
@@ -27,7 +27,6 @@ pub(super) struct Plan {
     pub(super) layout: LayoutName,
     pub(super) config: ArrayConfig,
     pub(super) label: Label,
-    pub(super) log_device_blocks: u64,
     pub(super) latency: Latency,
     pub(super) incarnations: u64,
     pub(super) operations: u64,
@@ -102,8 +101,7 @@ impl Plan {
         Self {
             kind,
             layout,
-            label: label(seed, &config, &log),
-            log_device_blocks: log.device_blocks(),
+            label: label(seed, &config, &log, stream(seed, 3).one_in(2)),
             latency: *rng.pick(&[Latency::DISK, Latency::ANY_ORDER]),
             incarnations: rng.within(2..5),
             operations: rng.spread(20..300),
@@ -132,9 +130,10 @@ impl Plan {
     /// Describes the array in one line.
     pub(super) fn describe(&self) -> String {
         let log_kib = self.label.log_half_blocks * 4;
+        let mirror = if self.label.is_log_mirrored() { "mirrored " } else { "" };
         match &self.config {
             ArrayConfig::WriteAnywhere(config) => format!(
-                "{:?}, {} data spindles of {} blocks, LUN of {} blocks, cache of {}, log halves of {log_kib} KiB, {}",
+                "{:?}, {} data spindles of {} blocks, LUN of {} blocks, cache of {}, {mirror}log halves of {log_kib} KiB, {}",
                 config.group.parity(),
                 config.group.data_spindles(),
                 config.group.blocks_per_spindle(),
@@ -143,7 +142,7 @@ impl Plan {
                 config.policy.as_str(),
             ),
             ArrayConfig::InPlace(config) => format!(
-                "{} spindles of {} blocks, chunks of {}, segments of {}, LUN of {} blocks, cache of {}, log halves of {log_kib} KiB, redo halves of {} KiB",
+                "{} spindles of {} blocks, chunks of {}, segments of {}, LUN of {} blocks, cache of {}, {mirror}log halves of {log_kib} KiB, redo halves of {} KiB",
                 config.layout.spindles(),
                 config.spindle_sectors / BLOCK_SECTORS,
                 config.layout.unit_sectors() / BLOCK_SECTORS,
@@ -171,25 +170,10 @@ impl Plan {
         };
         let rows = rows_of(self.label.device_blocks);
         let map = InitializationMap::with_zones_of(self.label.array, rows, self.zone_rows);
-        let spindles = self.spindles();
-        let devices = (0..=spindles).map(|position| {
-            let is_log = position == spindles;
-            let (kind, position, own, device_blocks) = match is_log {
-                true => (DeviceKind::Log, 0, self.label.log, self.log_device_blocks),
-                false => {
-                    let identity = self.label.members[usize::from(position)].identity;
-                    (DeviceKind::Spindle, position, Some(identity), self.label.device_blocks)
-                }
-            };
-            let own = own.unwrap_or(self.label.own);
-            let label = Label { kind, position, own, device_blocks, ..self.label.clone() };
-            let mut disk = SimulatedDisk::zeroed(device_blocks * BLOCK_BYTES as u64);
-            if let Ok(encoded) = label.encode() {
-                for block in [0, device_blocks - 1] {
-                    disk.write(block * BLOCK_BYTES as u64, encoded.bytes());
-                }
-            }
-            if !is_log {
+        let devices = self.label.of_devices().into_iter().map(|(_, label)| {
+            let mut disk = SimulatedDisk::zeroed(label.device_blocks * BLOCK_BYTES as u64);
+            write_label(&mut disk, &label);
+            if label.kind == DeviceKind::Spindle {
                 let offset = SUPERBLOCK_SLOTS[0] * BLOCK_BYTES as u64;
                 disk.write(offset, superblock.encode().bytes());
                 disk.write(map.slot() * BLOCK_BYTES as u64, map.encode().bytes());
@@ -202,7 +186,7 @@ impl Plan {
     /// Creates devices with these disks, without faults except silent ones.
     pub(super) fn devices(&self, seed: u64, disks: Vec<SimulatedDisk>) -> SimulatedDevices {
         let mut devices = SimulatedDevices::new(seed, disks);
-        for device in 0..=self.spindles() {
+        for device in 0..devices.count() {
             devices.set_latency(DeviceIndex(device), self.latency);
         }
         for &device in &self.silent {
@@ -214,6 +198,15 @@ impl Plan {
     /// Creates a blank disk to replace a lost one.
     pub(super) fn blank(&self) -> SimulatedDisk {
         SimulatedDisk::zeroed(self.label.device_blocks * BLOCK_BYTES as u64)
+    }
+}
+
+/// Writes both copies of a device's label.
+pub(super) fn write_label(disk: &mut SimulatedDisk, label: &Label) {
+    if let Ok(encoded) = label.encode() {
+        for block in [0, label.device_blocks - 1] {
+            disk.write(block * BLOCK_BYTES as u64, encoded.bytes());
+        }
     }
 }
 
@@ -331,20 +324,25 @@ fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
     }
 }
 
-fn label(seed: u64, config: &ArrayConfig, layout: &LogLayout) -> Label {
-    let identity = |number: u64| {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&(seed + 1).to_le_bytes());
-        bytes[8..].copy_from_slice(&number.to_le_bytes());
-        Identity(bytes)
+/// Returns an identity of a schedule's array or of one of its devices.
+pub(super) fn identity(seed: u64, number: u64) -> Identity {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&(seed + 1).to_le_bytes());
+    bytes[8..].copy_from_slice(&number.to_le_bytes());
+    Identity(bytes)
+}
+
+fn label(seed: u64, config: &ArrayConfig, layout: &LogLayout, is_log_mirrored: bool) -> Label {
+    let identity = |number: u64| identity(seed, number);
+    let member = |number| Member { identity: identity(number), state: MemberState::Present };
+    let members = (0..spindles_of(config)).map(|one| member(100 + u64::from(one)));
+    let (logs, feature) = match is_log_mirrored {
+        true => (vec![member(98), member(99)], FEATURE_MIRRORED_LOG),
+        false => (vec![member(99)], 0),
     };
-    let members = (0..spindles_of(config)).map(|one| Member {
-        identity: identity(100 + u64::from(one)),
-        state: MemberState::Present,
-    });
     Label {
         version: FORMAT,
-        incompatible_features: FEATURE_INITIALIZATION_MAP,
+        incompatible_features: FEATURE_INITIALIZATION_MAP | feature,
         compatible_features: 0,
         array: identity(1),
         own: identity(100),
@@ -355,7 +353,7 @@ fn label(seed: u64, config: &ArrayConfig, layout: &LogLayout) -> Label {
         log_half_blocks: layout.half_blocks,
         redo_half_blocks: layout.redo_half_blocks,
         members: members.collect(),
-        log: Some(identity(99)),
+        logs,
         configuration: String::new(),
     }
 }

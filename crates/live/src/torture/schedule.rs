@@ -9,6 +9,7 @@ use strewn_base::Rng;
 
 use super::harness::{Event, Harness};
 use super::incarnation::{End, Incarnation};
+use super::log_faults::breakable_log;
 use super::plan::Plan;
 use super::rng::{SpreadDraws, stream};
 use super::shadow::Shadow;
@@ -38,6 +39,8 @@ pub(super) struct Schedule {
     pub(super) incarnation: u64,
     /// Stripes in which a spindle had a silent fault.
     pub(super) injured: BTreeSet<u64>,
+    /// The device of a mirrored log that may lack records which only the other has.
+    pub(super) weak_log: Option<DeviceIndex>,
     /// Whether the last incarnation was shut down.
     pub(super) was_shut_down: bool,
 }
@@ -58,6 +61,7 @@ impl Schedule {
             injected: Vec::new(),
             incarnation: 0,
             injured: BTreeSet::new(),
+            weak_log: None,
             was_shut_down: false,
             plan,
         }
@@ -109,6 +113,8 @@ impl Schedule {
             self.check_what_is_left().map_err(|what| format!("what {end:?} has left: {what}"))?;
             self.read_beyond_parity()?;
             self.start_without_log(end)?;
+            self.injure_log(end)?;
+            self.replace_log(end)?;
         }
         Ok(self.summary)
     }
@@ -130,9 +136,11 @@ impl Schedule {
         };
         let mut events = Vec::new();
         let spindles = u64::from(self.plan.spindles());
+        let all = u64::from(devices.count());
+        let label = newest_label(&devices, &self.absent);
         if !is_last {
             let mut broken: BTreeSet<u16> = self.absent.iter().map(|device| device.0).collect();
-            if let Ok(Some(label)) = newest_label(&devices, &self.absent) {
+            if let Ok(Some(label)) = &label {
                 broken.extend((0u16..).zip(&label.members).filter_map(|(at, member)| {
                     (member.state != MemberState::Present).then_some(at)
                 }));
@@ -152,15 +160,24 @@ impl Schedule {
                 };
                 events.push((at, Event::Lose(DeviceIndex(spindle))));
             }
+            let may_lose_log = self.plan.losses > 0 || self.plan.kind == ScheduleKind::Crashes;
+            if may_lose_log
+                && let Ok(Some(label)) = &label
+                && let Some(log) = breakable_log(label, &self.absent, self.weak_log, rng)
+                && rng.one_in(3)
+            {
+                events.push((rng.spread(1..1_000), Event::Lose(log)));
+            }
             if self.plan.full {
                 // The log, one spindle, or all devices, which may be files of one file system.
                 let devices = match rng.within(0..4) {
-                    0 => spindles..spindles + 1,
+                    0 if self.seed.is_multiple_of(3) => all - 1..all,
+                    0 => spindles..all,
                     1 => {
                         let spindle = rng.within(0..spindles);
                         spindle..spindle + 1
                     }
-                    _ => 0..spindles + 1,
+                    _ => 0..all,
                 };
                 let mut at = 0;
                 for _ in 0..1 + rng.within(0..3) {
@@ -177,7 +194,7 @@ impl Schedule {
                 }
             }
             if rng.one_in(4) {
-                let device = DeviceIndex(rng.within(0..spindles + 1) as u16);
+                let device = DeviceIndex(rng.within(0..all) as u16);
                 events.push((rng.spread(1..2_000), Event::Slow(device, rng.within(2..40) as u32)));
             }
         }
@@ -195,6 +212,8 @@ impl Schedule {
         self.was_shut_down = end == End::ShutDown;
         let injected = self.harness.devices.injected().to_vec();
         self.absent = std::mem::take(&mut self.harness.lost);
+        let log = |device: &&DeviceIndex| device.0 >= self.plan.spindles();
+        self.weak_log = self.absent.iter().find(log).copied().or(self.weak_log);
 
         // A lost spindle may return with the power, as stale as it is.
         let rng = &mut self.rng;
@@ -246,6 +265,7 @@ impl Schedule {
             }
             Inconsistency::UnusedBlock { place, .. } => self.injured.contains(&place.dbn.0),
             Inconsistency::Parity { stripe, .. } => self.injured.contains(stripe),
+            Inconsistency::LogDevice { device, .. } => self.weak_log == Some(*device),
             _ => false,
         }
     }
@@ -350,7 +370,9 @@ impl Schedule {
 /// Returns whether a finding only reports a missing device.
 fn is_of_lost(problem: &Inconsistency, lost: &BTreeSet<DeviceIndex>) -> bool {
     match problem {
-        Inconsistency::Label { device, .. } => lost.contains(device),
+        Inconsistency::Label { device, .. } | Inconsistency::LogDevice { device, .. } => {
+            lost.contains(device)
+        }
         Inconsistency::Superblock { spindle, .. } => lost.contains(&DeviceIndex(spindle.0)),
         _ => false,
     }
@@ -395,13 +417,15 @@ fn newest_label(
     labels.retain(|label| label.sequence == newest);
     let is_believed = |label: &Label| {
         let own = |other: &Label| {
-            other.members.iter().find(|member| member.identity == label.own).map(|own| own.state)
+            let mut all = other.members.iter().chain(&other.logs);
+            all.find(|member| member.identity == label.own).map(|own| own.state)
         };
         labels.iter().all(|other| own(other) != Some(MemberState::Failed))
     };
     let mut believed = labels.iter().filter(|label| is_believed(label));
     let Some(first) = believed.next() else { return Ok(labels.first().cloned()) };
-    match believed.find(|label| label.members != first.members) {
+    let differs = |label: &&Label| (&label.members, &label.logs) != (&first.members, &first.logs);
+    match believed.find(differs) {
         None => Ok(Some(first.clone())),
         Some(other) => Err(format!(
             "two labels are both number {newest}, and have other members: {:?} and {:?}",

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use strewn_live::assembly::{
-    ArrayLocation, CreateOptions, OpenOptions, SpindleDevices, create, open,
+    ArrayLocation, CreateOptions, LogDevices, OpenOptions, SpindleDevices, create, open,
 };
 use strewn_live::configuration::{ArraySpec, LayoutName};
 use strewn_live::device::{IoBackend, Space};
@@ -68,7 +68,7 @@ fn fill_up(mounted: &Path, layout: LayoutName) {
         directory: directory.clone(),
         spec,
         spindles: SpindleDevices::NewFiles,
-        log: None,
+        log: LogDevices::NewFile,
         space: Space::Sparse,
         force: false,
     };

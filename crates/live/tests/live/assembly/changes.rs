@@ -7,7 +7,7 @@ use strewn_live::assembly::{
     open_to_replace, prepare_replacement, unused_path,
 };
 use strewn_live::device::Space;
-use strewn_live::format::{MemberState, Superblock};
+use strewn_live::format::{DeviceRole, MemberState, Superblock};
 
 use super::common::{Folder, kinds, label, put_label, read, write};
 
@@ -76,7 +76,12 @@ fn a_device_elsewhere_takes_a_place_and_is_named() {
     refused(given("new", true), 5, "there is no spindle 5");
     refused(given("nothing", true), 2, "cannot open it");
     prepare_replacement(&mut array, 2, &given("new", false)).unwrap();
-    assembly::record_device_path(&folder.path("array"), Some(2), &folder.path("new")).unwrap();
+    assembly::record_device_path(
+        &folder.path("array"),
+        DeviceRole::Spindle(2),
+        &folder.path("new"),
+    )
+    .unwrap();
     drop(array);
     let array = folder.open_degraded().unwrap();
     assert_eq!(array.spindles[2].as_ref().unwrap().path(), folder.path("new"));
@@ -90,11 +95,11 @@ fn a_log_is_replaced() {
     folder.create();
     let directory = folder.path("array");
     let named = |accept_lost_writes| {
-        let path = unused_path(&directory, None);
+        let path = unused_path(&directory, DeviceRole::Log);
         let by = ReplacementDevice::NewFile { path: path.clone(), space: Space::Sparse };
-        let new = NewLog::prepare(&folder.place(), &by, false)?;
+        let new = NewLog::prepare(&folder.place(), DeviceRole::Log, &by, false)?;
         let lost = new.install(&folder.place(), accept_lost_writes)?;
-        assembly::record_device_path(&directory, None, &path).unwrap();
+        assembly::record_device_path(&directory, DeviceRole::Log, &path).unwrap();
         Ok::<_, ChangeError>((path, lost))
     };
     fs::remove_file(folder.log()).unwrap();
@@ -117,14 +122,14 @@ fn a_log_is_replaced() {
     assert_eq!(folder.contents(), before);
     assert_eq!(named(true).unwrap(), (folder.path("array/log-1"), true));
     let array = folder.open().unwrap();
-    assert_eq!(array.log.path(), folder.path("array/log-1"));
+    assert_eq!(array.logs[0].as_ref().unwrap().path(), folder.path("array/log-1"));
     drop(array);
 
     // What does not suit is refused before anything is done; so is to go on without a spindle that may come back.
     let before = folder.contents();
     let prepare = |name: &str, degraded| {
         let by = ReplacementDevice::Existing { path: folder.path(name), force: false };
-        NewLog::prepare(&folder.place(), &by, degraded).map(|_| ())
+        NewLog::prepare(&folder.place(), DeviceRole::Log, &by, degraded).map(|_| ())
     };
     folder.device("small", 1 << 20);
     let blank_devices = folder.contents();
@@ -192,10 +197,10 @@ fn regression_spindles_that_were_replaced_go_with_the_array() {
     for _ in 0..2 {
         mark_failed(&folder.place(), 1).unwrap();
         let mut array = folder.open_degraded().unwrap();
-        let path = unused_path(&folder.path("array"), Some(1));
+        let path = unused_path(&folder.path("array"), DeviceRole::Spindle(1));
         let by = ReplacementDevice::NewFile { path: path.clone(), space: Space::Sparse };
         prepare_replacement(&mut array, 1, &by).unwrap();
-        assembly::record_device_path(&folder.path("array"), Some(1), &path).unwrap();
+        assembly::record_device_path(&folder.path("array"), DeviceRole::Spindle(1), &path).unwrap();
     }
     assert!(folder.path("array/spindle-01-2").exists());
     // Without the list they are found by their names.

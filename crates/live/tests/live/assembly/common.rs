@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use strewn_live::assembly::{
     self, ArrayLocation, AssembledArray, AssemblyError, CreateOptions, CreatedArray, DeviceProblem,
-    DeviceProblemKind, SpindleDevices,
+    DeviceProblemKind, LogDevices, SpindleDevices,
 };
 use strewn_live::configuration::{ArraySpec, LayoutName};
 use strewn_live::device::Space;
@@ -41,7 +41,7 @@ impl Folder {
                 cache_bytes: None,
             },
             spindles: SpindleDevices::NewFiles,
-            log: None,
+            log: LogDevices::NewFile,
             space: Space::Sparse,
             force: false,
         }
@@ -136,5 +136,5 @@ pub fn take_label(path: &Path) {
 }
 
 pub fn kinds(problems: &[DeviceProblem]) -> Vec<(Option<u16>, DeviceProblemKind)> {
-    problems.iter().map(|problem| (problem.position, problem.kind.clone())).collect()
+    problems.iter().map(|problem| (problem.position(), problem.kind.clone())).collect()
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use strewn_live::assembly::{self, ChangeError, SpindleDevices, create};
+use strewn_live::assembly::{self, ChangeError, LogDevices, SpindleDevices, create};
 use strewn_live::configuration::LayoutName;
 use strewn_live::device::DeviceFile;
 use strewn_live::format::checksum_block;
@@ -32,7 +32,7 @@ fn every_layout_is_made_and_found_again() {
 fn regression_what_the_lun_holds_is_for_its_owner_alone() {
     let folder = Folder::new();
     let created = folder.create();
-    for file in created.spindles.iter().chain([&created.log]) {
+    for file in created.spindles.iter().chain(&created.logs) {
         let mode = fs::metadata(file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{}", file.display());
     }
@@ -53,7 +53,7 @@ fn given_devices_are_made_blank_where_it_matters() {
     let mut spindles = devices.clone();
     spindles[3] = larger.clone();
     options.spindles = SpindleDevices::Existing(spindles);
-    options.log = Some(log.clone());
+    options.log = LogDevices::Existing(log.clone());
     let error = create(&options).unwrap_err();
     assert!(matches!(error, ChangeError::HoldsData { .. }), "{error}");
     options.force = true;
@@ -67,7 +67,7 @@ fn given_devices_are_made_blank_where_it_matters() {
     }
     assert_eq!(read(&log, 2 * BLOCK, 64), [0; 64]);
     let array = folder.open().unwrap();
-    assert_eq!(array.log.path(), log);
+    assert_eq!(array.logs[0].as_ref().unwrap().path(), log);
     drop(array);
     // They are not ours to remove.
     let destroyed = assembly::destroy(&folder.path("array")).unwrap();
@@ -106,9 +106,9 @@ fn what_cannot_be_made_is_refused_and_nothing_is_written() {
     let mut large = other("other");
     large.spec.lun_bytes = 1 << 40;
     let mut small_log = with(0, "d0");
-    small_log.log = Some(small);
+    small_log.log = LogDevices::Existing(small);
     let mut log_too = with(0, "d0");
-    log_too.log = Some(folder.path("d4"));
+    log_too.log = LogDevices::Existing(folder.path("d4"));
     let mut in_file = other("file");
     in_file.force = true;
     let cases = [
@@ -184,7 +184,7 @@ fn identities_differ() {
     folder.create();
     let label = label(&folder.spindle(0));
     let mut all: Vec<_> = label.members.iter().map(|member| member.identity).collect();
-    all.extend([label.array, label.log.unwrap()]);
+    all.extend([label.array, label.logs[0].identity]);
     all.sort();
     all.dedup();
     assert_eq!(all.len(), 7);

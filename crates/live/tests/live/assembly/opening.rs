@@ -26,7 +26,7 @@ fn a_new_array_is_whole_by_directory_and_by_devices() {
     );
     drop(array);
     let mut devices = created.spindles.clone();
-    devices.insert(2, created.log);
+    devices.insert(2, created.logs[0].clone());
     devices.swap(0, 5);
     let array = assembly::open(&ArrayLocation::Devices(devices), OpenOptions::default()).unwrap();
     for (position, spindle) in array.spindles.iter().enumerate() {
@@ -296,7 +296,8 @@ fn regression_a_copy_from_before_a_start_is_known() {
         let before = folder.contents();
         let error = folder.open().unwrap_err();
         let is_older = |problem: &&assembly::DeviceProblem| {
-            problem.position == position && matches!(problem.kind, DeviceProblemKind::Older { .. })
+            problem.position() == position
+                && matches!(problem.kind, DeviceProblemKind::Older { .. })
         };
         assert!(error.problems().iter().any(|problem| is_older(&problem)), "{error}");
         assert_eq!(folder.contents(), before);

@@ -24,7 +24,7 @@ pub fn label(spindles: u16, device_blocks: u64, log: LogLayout) -> Label {
         members: (0..spindles as u8)
             .map(|one| Member { identity: identity(100 + one), state: MemberState::Present })
             .collect(),
-        log: Some(identity(99)),
+        logs: vec![Member { identity: identity(99), state: MemberState::Present }],
         configuration: String::new(),
     }
 }

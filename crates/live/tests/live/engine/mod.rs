@@ -5,6 +5,7 @@ mod in_place;
 mod in_place_check;
 mod in_place_rig;
 mod last_record;
+mod mirrored_log;
 mod no_space;
 mod scrub;
 mod snapshots;

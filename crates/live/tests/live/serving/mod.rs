@@ -2,13 +2,14 @@
 
 mod clients;
 mod erased;
+mod mirrored_log;
 
 use std::path::Path;
 use std::sync::mpsc::channel;
 
 use strewn_live::assembly::{
-    ArrayLocation, CreateOptions, OpenOptions, ReplacementDevice, SpindleDevices, create, open,
-    prepare_replacement,
+    ArrayLocation, CreateOptions, LogDevices, OpenOptions, ReplacementDevice, SpindleDevices,
+    create, open, prepare_replacement,
 };
 use strewn_live::configuration::{ArraySpec, LayoutName};
 use strewn_live::device::{IoBackend, Space};
@@ -19,6 +20,10 @@ use strewn_live::starting::{StartedArray, start};
 const MIB: u64 = 1 << 20;
 
 fn made(directory: &Path, layout: LayoutName, data_spindles: u16) {
+    made_with(directory, layout, data_spindles, LogDevices::NewFile);
+}
+
+fn made_with(directory: &Path, layout: LayoutName, data_spindles: u16, log: LogDevices) {
     create(&CreateOptions {
         directory: directory.to_owned(),
         spec: ArraySpec {
@@ -30,7 +35,7 @@ fn made(directory: &Path, layout: LayoutName, data_spindles: u16) {
             cache_bytes: Some(8 * MIB),
         },
         spindles: SpindleDevices::NewFiles,
-        log: None,
+        log,
         space: Space::Sparse,
         force: false,
     })

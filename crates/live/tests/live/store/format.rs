@@ -22,7 +22,12 @@ fn holds() -> impl Strategy<Value = BlockContents> {
 
 prop_compose! {
     fn label()(
-        (array, own, log) in (identity(), identity(), proptest::option::of(identity())),
+        (array, own) in (identity(), identity()),
+        logs in prop::collection::vec(
+            (identity(), prop_oneof![Just(MemberState::Present), Just(MemberState::Failed)])
+                .prop_map(|(identity, state)| Member { identity, state }),
+            0..=MIRRORED_LOGS,
+        ),
         (sequence, device_blocks, compatible_features) in any::<(u64, u64, u64)>(),
         (position, kind) in (any::<u16>(), prop_oneof![Just(DeviceKind::Spindle), Just(DeviceKind::Log)]),
         (log_half_blocks, redo_half_blocks) in any::<(u64, u64)>(),
@@ -36,9 +41,15 @@ prop_compose! {
         ),
         configuration in "[a-z=\" \n\u{e4}]{0,1000}",
     ) -> Label {
+        let mut logs = logs;
+        let is_mirrored = logs.len() == MIRRORED_LOGS;
+        if let [log] = &mut logs[..] {
+            log.state = MemberState::Present;
+        }
+        let incompatible_features = if is_mirrored { FEATURE_MIRRORED_LOG } else { 0 };
         Label {
-            version: FORMAT, incompatible_features: 0, compatible_features, array, own, position, kind,
-            sequence, device_blocks, log_half_blocks, redo_half_blocks, members, log, configuration,
+            version: FORMAT, incompatible_features, compatible_features, array, own, position, kind,
+            sequence, device_blocks, log_half_blocks, redo_half_blocks, members, logs, configuration,
         }
     }
 }
@@ -219,7 +230,7 @@ fn some_label(sequence: u64) -> Label {
         log_half_blocks: 0,
         redo_half_blocks: 0,
         members: vec![Member { identity: Identity([2; 16]), state: MemberState::Present }],
-        log: None,
+        logs: Vec::new(),
         configuration: String::new(),
     }
 }
@@ -243,10 +254,10 @@ fn other_versions_are_refused_by_name() {
         "the label is of format 0.9, older than format 1.0 that this program reads: use the Strewn of then"
     );
     let mut features = block.clone();
-    features[16] = 4;
+    features[16] = 8;
     assert_eq!(
         Label::decode(&sealed(features)).unwrap_err(),
-        FormatError::UnknownFeatures { what: "label", unknown: 4 }
+        FormatError::UnknownFeatures { what: "label", unknown: 8 }
     );
     let mut newer = block.clone();
     newer[8] = 2;

@@ -1,7 +1,7 @@
 //! The log, through crashes.
 
 use proptest::prelude::*;
-use strewn_live::device::{BLOCK_BYTES, Io, IoCompletion, IoError, IoRequest};
+use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Io, IoCompletion, IoError, IoRequest};
 use strewn_live::format::{LogLayout, Superblock};
 use strewn_live::log::{Log, LogStart, read_log};
 
@@ -47,7 +47,7 @@ fn what_lies_behind_a_torn_record_is_never_found() {
 
     // Seven more, up to the ninth's place, and its number were they counted on from what was found.
     model.superblock.log_start = found.start.host.next;
-    model.log = Log::new(DEVICE, model.layout, ARRAY.tag(), found.start);
+    model.log = Log::new(&[DEVICE], model.layout, ARRAY.tag(), found.start);
     model.log.append_write(40, &[4; 8 * 512]).unwrap();
     for first_sector in 50..56 {
         model.log.append_unmap(first_sector, 1).unwrap();
@@ -160,11 +160,11 @@ fn a_log_that_breaks_off_says_so() {
     // A block that cannot be read is as bad.
     model.disk[at + 20] ^= 1;
     let disk = &model.disk;
-    let mut read = |offset: u64, bytes: usize| -> Result<Vec<u8>, IoError> {
+    let mut read = |_: DeviceIndex, offset: u64, bytes: usize| -> Result<Vec<u8>, IoError> {
         let range = offset as usize..offset as usize + bytes;
         if range.contains(&at) { Err(IoError::Unreadable) } else { Ok(disk[range].to_vec()) }
     };
-    let found = read_log(&model.layout, &model.superblock, &mut read).unwrap();
+    let found = read_log(&model.layout, &model.superblock, &[DEVICE], &mut read).unwrap();
     assert!(found.host.len() < 3 && found.breaks_off && found.unreadable);
 }
 
@@ -222,7 +222,7 @@ proptest! {
     ) {
         let layout = LogLayout::new(half, 1);
         prop_assert!(layout.half_bytes() >= half);
-        let mut log = Log::new(DEVICE, layout, ARRAY.tag(), LogStart::NEW);
+        let mut log = Log::new(&[DEVICE], layout, ARRAY.tag(), LogStart::NEW);
         let mut accounted = 0;
         for (sectors, goes_out) in records {
             let data = vec![0; sectors * 512];

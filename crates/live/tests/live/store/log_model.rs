@@ -44,11 +44,11 @@ fn write_at(disk: &mut [u8], offset: u64, bytes: &[u8]) {
 }
 
 pub fn recover(layout: &LogLayout, superblock: &Superblock, disk: &[u8]) -> RecoveredLog {
-    let mut read = |offset: u64, bytes: usize| -> Result<Vec<u8>, IoError> {
+    let mut read = |_: DeviceIndex, offset: u64, bytes: usize| -> Result<Vec<u8>, IoError> {
         assert!(offset.is_multiple_of(4096) && bytes.is_multiple_of(4096));
         Ok(disk[offset as usize..][..bytes].to_vec())
     };
-    read_log(layout, superblock, &mut read).unwrap()
+    read_log(layout, superblock, &[DEVICE], &mut read).unwrap()
 }
 
 impl Model {
@@ -58,7 +58,7 @@ impl Model {
         let layout = LogLayout::new(40_000 + rng.below(200_000), 1);
         // What another use of the device left.
         let disk = random_bytes(&mut rng, layout.device_blocks() as usize * BLOCK_BYTES);
-        let log = Log::new(DEVICE, layout, ARRAY.tag(), LogStart::NEW);
+        let log = Log::new(&[DEVICE], layout, ARRAY.tag(), LogStart::NEW);
         let superblock = Superblock {
             array: ARRAY,
             checkpoint: 1,
@@ -256,7 +256,7 @@ impl Model {
         self.superblock.checkpoint += 1;
         self.superblock.log_start = found.start.host.next;
         self.superblock.redo_start = found.start.redo.next;
-        self.log = Log::new(DEVICE, self.layout, ARRAY.tag(), found.start);
+        self.log = Log::new(&[DEVICE], self.layout, ARRAY.tag(), found.start);
         self.host.clear();
         self.redo.clear();
         (self.checkpoint, self.flushing) = (None, None);

@@ -6,6 +6,7 @@ mod format;
 mod log;
 mod log_model;
 mod losses;
+mod mirrored_log;
 mod rig;
 mod shadow;
 mod single;

@@ -3,13 +3,16 @@
 use strewn_live::configuration::LayoutName;
 use strewn_live::torture::{Options, ScheduleKind, Summary, layout_of, run};
 
-fn all_hold(seeds: impl IntoIterator<Item = u64>, layout: Option<LayoutName>) {
-    let failures: Vec<String> = seeds
-        .into_iter()
-        .filter_map(|seed| run(seed, Options { layout, verbose: false }).err())
-        .map(|failure| failure.to_string())
-        .collect();
+fn all_hold(seeds: impl IntoIterator<Item = u64>, layout: Option<LayoutName>) -> Summary {
+    let (mut all, mut failures) = (Summary::default(), Vec::new());
+    for seed in seeds {
+        match run(seed, Options { layout, verbose: false }) {
+            Ok(summary) => all += summary,
+            Err(failure) => failures.push(failure.to_string()),
+        }
+    }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    all
 }
 
 #[test]
@@ -20,7 +23,8 @@ fn schedules_of_all_kinds_hold() {
             assert!((0..200).filter(is).count() >= 5, "{kind:?} {layout}");
         }
     }
-    all_hold(0..200, None);
+    let all = all_hold(0..200, None);
+    assert!(all.log_faults > 0 && all.logs_replaced > 0, "{all:?}");
 }
 
 /// Hosts are answered while there is no space, on every layout; nothing acknowledged is lost, and no array hangs.
