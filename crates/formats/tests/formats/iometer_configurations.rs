@@ -251,3 +251,18 @@ proptest! {
         prop_assert_eq!(&again, &configuration);
     }
 }
+
+/// Before 1.1.0, Iometer wrote the update frequency without a field in front.
+#[test]
+fn regression_the_older_update_frequency_is_read() {
+    let older = SCRIPT
+        .replace(
+            "'Record Last Update Results,Update Frequency,Update Type",
+            "'Update Frequency,Update Type",
+        )
+        .replace("ENABLED,4,LAST_UPDATE", "4,LAST_UPDATE");
+    assert_ne!(older, SCRIPT);
+    let display = Configuration::parse(&older, "older.icf").unwrap().results_display.unwrap();
+    assert_eq!((display.record_last_update, display.update_frequency), (false, 4));
+    assert_eq!(display.update_type, UpdateType::LastUpdate);
+}

@@ -111,3 +111,13 @@ fn the_finding_comes_first_and_the_title_is_shown() {
     assert_eq!(lines.next(), Some(finding));
     assert!(all.contains("\nWhat aging costs\n"), "{all}");
 }
+
+#[test]
+fn a_last_segment_that_is_short_is_said_to_be() {
+    let mut results = fixture::results();
+    let whole = segments_table(&results, &results.arrays[0]);
+    assert!(!whole.contains("lasted"), "{whole}");
+    results.arrays[0].segments[13].seconds = 0.0125;
+    let table = segments_table(&results, &results.arrays[0]);
+    assert!(table.contains("Segment 14 lasted 0.0125 s, not 1200 s"), "{table}");
+}
