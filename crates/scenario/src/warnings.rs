@@ -11,6 +11,8 @@ const LONGEST_COST_NS: f64 = 5e6;
 const LONGEST_COST_OF_KIB_NS: f64 = 1e5;
 /// Fewer percent than this are a share of one that was not multiplied by a hundred.
 const LEAST_PERCENT: f64 = 1.0;
+/// No host of the time kept more outstanding at one LUN.
+const MOST_USUALLY_OUTSTANDING: u32 = 10_000;
 
 impl Scenario {
     /// Returns a sentence for each value that is allowed, and absurd: a processor that takes 20 ms for an operation, a
@@ -23,6 +25,13 @@ impl Scenario {
 
 fn of_array(array: &Array) -> Vec<String> {
     let mut warnings = Vec::new();
+    if array.outstanding > MOST_USUALLY_OUTSTANDING {
+        warnings.push(format!(
+            "array[{}].outstanding is {}: response times will be seconds, and a segment may end before the first \
+             operations are answered",
+            array.name, array.outstanding
+        ));
+    }
     let processor = &array.processor;
     for (name, cost_ns, longest_ns) in [
         ("host_operation", processor.host_operation_ns, LONGEST_COST_NS),

@@ -34,6 +34,17 @@ fn a_scenario_that_is_written_reads_back_as_itself() {
     assert!(serde_json::to_string(&smaller).unwrap_err().to_string().contains("scaled down"));
 }
 
+/// As `--segments 1` has it.
+#[test]
+fn a_run_of_fewer_segments_is_no_mistake() {
+    let mut scenario = good();
+    scenario.arrays[0].failures =
+        vec![SpindleFailure { at_ns: 5 * scenario.segment_ns, spindle: 0 }];
+    scenario.check().unwrap();
+    scenario.segments = 1;
+    scenario.check().unwrap();
+}
+
 #[test]
 fn what_code_sets_is_checked_as_a_text_is() {
     let problem = |change: fn(&mut Scenario)| {
