@@ -84,8 +84,10 @@ pub struct HostMeasures {
     pub sectors: u64,
     /// Sum of their response times.
     pub response_sum_ns: u128,
-    /// Their response times.
+    /// Their response times, within 0.1 %.
     pub response: Histogram<u64>,
+    /// The longest of them, exactly.
+    pub longest_ns: u64,
     /// Time that the operations outstanding at the segment's beginning had waited by then, summed.
     pub waited_before_ns: u128,
     /// Time that the operations outstanding at its end had waited by then, summed.
@@ -180,8 +182,9 @@ impl WorkloadMeasures {
             let added = measures.response.as_ref().map_or(Ok(()), |response| both.add(response));
             assert!(added.is_ok(), "{added:?}");
         }
-        let most_ns = self.by_direction.iter().map(|measures| measures.most_ns).max();
-        self.response = Response::of(&both, sum_ns, operations).with_longest(most_ns.unwrap_or(0));
+        let [reads, writes] = &*self.by_direction;
+        let longest_ns = reads.most_ns.max(writes.most_ns);
+        self.response = Response::of(&both, sum_ns, operations, longest_ns);
     }
 }
 
@@ -192,6 +195,7 @@ impl HostMeasures {
             sectors: 0,
             response_sum_ns: 0,
             response: histogram(),
+            longest_ns: 0,
             waited_before_ns: 0,
             waited_after_ns: 0,
             outstanding_ns: 0.0,
@@ -211,6 +215,7 @@ impl HostMeasures {
         self.sectors += u64::from(sectors);
         self.response_sum_ns += u128::from(response_ns);
         self.response.saturating_record(response_ns);
+        self.longest_ns = self.longest_ns.max(response_ns);
     }
 
     pub(crate) fn answered_in(&mut self, direction: Direction, response_ns: u64, sectors: u32) {
@@ -232,11 +237,7 @@ impl HostMeasures {
     /// Summarizes the response times.
     #[must_use]
     pub fn response_times(&self) -> Response {
-        let response = Response::of(&self.response, self.response_sum_ns, self.operations);
-        match &self.by_direction {
-            None => response,
-            Some(both) => response.with_longest(both[0].most_ns.max(both[1].most_ns)),
-        }
+        Response::of(&self.response, self.response_sum_ns, self.operations, self.longest_ns)
     }
 
     /// Returns the deviation from Little's law. The utilization law is left at zero.
