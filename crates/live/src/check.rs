@@ -69,6 +69,8 @@ pub enum Inconsistency {
     LogDevice {
         /// The device.
         device: DeviceIndex,
+        /// Its role.
+        role: DeviceRole,
         /// What is wrong.
         why: String,
     },
@@ -172,9 +174,9 @@ impl fmt::Display for Inconsistency {
             Self::Superblock { spindle, why } => {
                 write!(formatter, "spindle {}: superblock: {why}", spindle.0)
             }
-            Self::Log { why } => write!(formatter, "NVRAM log: {why}"),
-            Self::LogDevice { device, why } => {
-                write!(formatter, "device {}, of the NVRAM log: {why}", device.0)
+            Self::Log { why } => write!(formatter, "the log: {why}"),
+            Self::LogDevice { role, why, .. } => {
+                write!(formatter, "{role}: {why}")
             }
             Self::Block { holds, place, why } => {
                 write!(formatter, "{}: {holds:?}: {why}", at(place))
@@ -310,12 +312,17 @@ fn check_log<D: Devices>(
     report.findings.extend(why.map(|why| Inconsistency::Log { why }));
     for finding in log.iter().flat_map(|log| &log.findings) {
         let (device, why) = match finding {
+            // The array was opened without it, which was said then. Nothing is known to be wrong.
+            LogDeviceFinding::Failed { error: IoError::Gone(_), .. } => continue,
             LogDeviceFinding::Failed { device, error } => (*device, error.to_string()),
             LogDeviceFinding::Lacks { device, records } => {
                 (*device, format!("lacks {records} records that the other device has"))
             }
         };
-        report.findings.push(Inconsistency::LogDevice { device, why });
+        let mut roles = label.of_devices().into_iter();
+        let role = roles.find(|(one, _)| *one == device).map(|(_, label)| label.role());
+        let role = role.unwrap_or(DeviceRole::Log);
+        report.findings.push(Inconsistency::LogDevice { device, role, why });
     }
     log.map(|log| log.redo).unwrap_or_default()
 }

@@ -59,9 +59,9 @@ impl FromStr for Replaced {
             "log" => Ok(Self::Log(None)),
             "log-a" => Ok(Self::Log(Some(DeviceRole::MirroredLog(0)))),
             "log-b" => Ok(Self::Log(Some(DeviceRole::MirroredLog(1)))),
-            number => {
-                spindle_number(number).map(Self::Spindle).map_err(|error| error + ", or `log`")
-            }
+            number => spindle_number(number)
+                .map(Self::Spindle)
+                .map_err(|error| error + ", or `log`, `log-a` or `log-b`"),
         }
     }
 }
@@ -143,7 +143,7 @@ fn replace_the_log(
     named: Option<DeviceRole>,
 ) -> Result<Ending, Failure> {
     let place = arguments.place();
-    let role = log_to_replace(&place, named, arguments.degraded);
+    let role = log_to_replace(&place, named, arguments.degraded, arguments.lose_writes);
     let role = role.map_err(|error| not_changed(&error))?;
     let by = arguments.new_device(role);
     let new = NewLog::prepare(&place, role, &by, arguments.degraded);

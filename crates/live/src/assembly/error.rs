@@ -300,9 +300,17 @@ pub enum ChangeError {
         /// The position.
         position: u16,
     },
-    /// Both devices of the log are whole, and the one to replace was not named.
-    #[error("both devices of the log are whole: log-a and log-b")]
+    /// Both devices of the log are present, and the one to replace was not named.
+    #[error("both devices of the log are present: log-a and log-b")]
     WhichLog,
+    /// Two devices have the label of one device of the log: one is a copy of the other.
+    #[error("{} and {} have the same label: one is a copy of the other", .first.display(), .second.display())]
+    CopyOfLog {
+        /// The one.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
     /// The array has no such log device.
     #[error("the log of this array is a single device")]
     NotMirrored,
@@ -371,7 +379,14 @@ impl ChangeError {
             Self::Whole { position } => format!(
                 "to replace it all the same, mark it as failed first: `strewn array fail DIR {position}`"
             ),
-            Self::WhichLog => "name the one to replace".to_owned(),
+            Self::WhichLog => {
+                "name the one to replace; if both lack records, --lose-writes goes on without those"
+                    .to_owned()
+            }
+            Self::CopyOfLog { .. } => {
+                "move the copy away, and nothing is lost: the array starts with the other"
+                    .to_owned()
+            }
             Self::NotMirrored => "give log".to_owned(),
             Self::LogNeeded { .. } => {
                 "reconnect the log; or give --lose-writes to continue without the writes in it"

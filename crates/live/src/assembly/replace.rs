@@ -8,6 +8,7 @@ use super::error::ChangeError;
 use super::location::ArrayLocation;
 use super::open::{FoundArray, FoundDevices, find, find_devices};
 use super::probe::DeviceKey;
+use super::problem::{DeviceProblem, DeviceProblemKind};
 use super::supplied;
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
 use crate::format::{DeviceRole, Label, LogLayout, Member, MemberState};
@@ -175,18 +176,31 @@ pub struct NewLog {
 /// or missing.
 ///
 /// # Errors
-/// If none was named and both are whole, or one of a log on a single device was named.
+/// If none was named and both are present, unless lost writes are accepted: then both may lack records, and the first is
+/// as good as the second. If one of a log on a single device was named. If one device is a copy of the other: then the
+/// log is whole, and nothing need be given up.
 pub fn log_to_replace(
     place: &ArrayLocation,
     named: Option<DeviceRole>,
     degraded: bool,
+    accept_lost_writes: bool,
 ) -> Result<DeviceRole, ChangeError> {
     let found = find_devices(place, OpenOptions { degraded, read_only: true }, false)?;
+    let of_log =
+        |problem: &&DeviceProblem| problem.role.is_some_and(|role| role.spindle().is_none());
+    for DeviceProblem { path, kind, .. } in found.problems.iter().filter(of_log) {
+        if let (Some(path), DeviceProblemKind::Duplicate { of }) = (path, kind) {
+            return Err(ChangeError::CopyOfLog { first: path.clone(), second: of.clone() });
+        }
+    }
     let lost = found.label.log_roles().find(|role| found.logs[role.index()].is_none());
     match named {
         Some(role) if found.label.is_log_mirrored() => Ok(role),
         Some(_) => Err(ChangeError::NotMirrored),
-        None if found.label.is_log_mirrored() => lost.ok_or(ChangeError::WhichLog),
+        None if found.label.is_log_mirrored() => {
+            let either = accept_lost_writes.then_some(DeviceRole::MirroredLog(0));
+            lost.or(either).ok_or(ChangeError::WhichLog)
+        }
         None => Ok(DeviceRole::Log),
     }
 }

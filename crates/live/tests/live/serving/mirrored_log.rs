@@ -137,7 +137,7 @@ fn an_array_starts_without_one_device_and_gets_a_new_one() {
         assert!(array.logs[position].is_none());
         drop(array);
 
-        let role = log_to_replace(&place(&directory), None, false).unwrap();
+        let role = log_to_replace(&place(&directory), None, false, false).unwrap();
         assert_eq!(role, DeviceRole::MirroredLog(position as u16));
         let path = unused_path(&directory, role);
         let by = ReplacementDevice::NewFile { path: path.clone(), space: Space::Sparse };
@@ -148,7 +148,7 @@ fn an_array_starts_without_one_device_and_gets_a_new_one() {
         assert_eq!(array.problems, []);
         assert_eq!(array.logs[position].as_ref().unwrap().path(), path);
         check(start(array, IoBackend::Auto).unwrap());
-        let error = log_to_replace(&place(&directory), None, false).unwrap_err();
+        let error = log_to_replace(&place(&directory), None, false, false).unwrap_err();
         assert!(matches!(error, ChangeError::WhichLog), "{error}");
     }
 }
@@ -210,6 +210,33 @@ fn a_single_log_is_labelled_as_ever() {
     assert!(bytes[1216..1536].iter().all(|byte| *byte == 0));
     let text = fs::read_to_string(directory.join("array.toml")).unwrap();
     assert!(text.contains("log = \"log\""), "{text}");
-    let error = log_to_replace(&place(&directory), Some(DeviceRole::MirroredLog(1)), false);
+    let error = log_to_replace(&place(&directory), Some(DeviceRole::MirroredLog(1)), false, false);
     assert!(matches!(error, Err(ChangeError::NotMirrored)));
+}
+
+/// A copy in the place of the other device leaves a whole log, which nobody must be led to give up.
+#[test]
+fn regression_a_log_is_not_replaced_while_one_device_is_a_copy_of_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = crashed(folder.path(), LayoutName::Raid4);
+    fs::copy(log(&directory, "a"), log(&directory, "b")).unwrap();
+    for named in [None, Some(DeviceRole::MirroredLog(0)), Some(DeviceRole::MirroredLog(1))] {
+        let error = log_to_replace(&place(&directory), named, false, true).unwrap_err();
+        assert!(matches!(error, ChangeError::CopyOfLog { .. }), "{error}");
+    }
+    fs::remove_file(log(&directory, "b")).unwrap();
+    let array = open(&place(&directory), open_options(false)).unwrap();
+    check(start(array, IoBackend::Auto).unwrap());
+}
+
+/// Where both lack the same records, the command that the refusal names works without naming one of them.
+#[test]
+fn regression_either_device_is_replaced_if_both_lack_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = crashed(folder.path(), LayoutName::RaidDp);
+    for name in ["a", "b"] {
+        erase(&log(&directory, name));
+    }
+    let role = log_to_replace(&place(&directory), None, false, true).unwrap();
+    assert_eq!(role, DeviceRole::MirroredLog(0));
 }
