@@ -61,7 +61,7 @@ impl LogPaths {
 
     /// Returns the paths with their roles.
     fn with_roles(&self) -> impl Iterator<Item = (&PathBuf, DeviceRole)> {
-        let role = |position| match self {
+        let role = move |position| match self {
             Self::One(_) => DeviceRole::Log,
             Self::Mirrored(_) => DeviceRole::MirroredLog(position),
         };
