@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use crate::problem::ScenarioError;
 use crate::scenario::{SCHEMA, Scenario};
-use crate::set::OF_ARRAYS;
+use crate::set::{OF_ARRAYS, put_below};
 use crate::settings::SettingValue;
 use crate::template::Template;
 
@@ -30,7 +30,7 @@ impl Scenario {
     /// ```
     #[must_use]
     pub fn to_toml(&self) -> Option<String> {
-        (self.spindle_stretch == 1).then(|| self.document().to_string())
+        self.document().map(|document| document.to_string())
     }
 
     /// Checks a scenario whose fields were set by code, as [`parse`](Self::parse) checks a text, except that fewer
@@ -58,22 +58,26 @@ impl Scenario {
         failed.max(fitted.unwrap_or(0))
     }
 
-    fn document(&self) -> Table {
+    /// Returns the tables of its file; `None` if it is scaled down.
+    fn document(&self) -> Option<Table> {
+        if self.spindle_stretch > 1 {
+            return None;
+        }
         let mut root = Table::from_iter([("schema".to_owned(), Value::Integer(SCHEMA as i64))]);
         let of_arrays = |(name, _): &(String, SettingValue)| name.starts_with(OF_ARRAYS);
         for (name, value) in self.settings().into_iter().filter(|setting| !of_arrays(setting)) {
-            put(&mut root, &name, written(value));
+            put_below(&mut root, &name, written(value));
         }
         let arrays = self.arrays.iter().map(|array| {
             let mut table = Table::from_iter([("name".to_owned(), array.name.as_str().into())]);
             array
                 .settings()
                 .into_iter()
-                .for_each(|(name, value)| put(&mut table, &name, written(value)));
+                .for_each(|(name, value)| put_below(&mut table, &name, written(value)));
             Value::Table(table)
         });
         root.insert("array".to_owned(), Value::Array(arrays.collect()));
-        root
+        Some(root)
     }
 }
 
@@ -90,33 +94,6 @@ fn written(value: SettingValue) -> Value {
     }
 }
 
-/// Sets a value below a table. Tables are made as needed, and the entries of lists of tables, which come in order.
-fn put(table: &mut Table, path: &str, value: Value) {
-    let Some((key, rest)) = path.split_once('.') else {
-        table.insert(path.to_owned(), value);
-        return;
-    };
-    let entry = rest
-        .split_once('.')
-        .and_then(|(number, below)| Some((number.parse::<usize>().ok()?, below)));
-    let inner = table.entry(key).or_insert_with(|| match entry {
-        Some(_) => Value::Array(Vec::new()),
-        None => Value::Table(Table::new()),
-    });
-    match (inner, entry) {
-        (Value::Table(inner), _) => put(inner, rest, value),
-        (Value::Array(entries), Some((number, below))) => {
-            if entries.len() < number {
-                entries.push(Value::Table(Table::new()));
-            }
-            if let Some(Value::Table(entry)) = entries.last_mut() {
-                put(entry, below, value);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// The scenario of `strewn new`: a write-anywhere array beside one that updates in place.
 impl Default for Scenario {
     fn default() -> Self {
@@ -129,12 +106,10 @@ impl Default for Scenario {
 /// As the tables and keys of its file ([`Scenario::to_toml`]).
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.spindle_stretch > 1 {
-            return Err(S::Error::custom(
-                "a scenario that is scaled down cannot be written as one",
-            ));
-        }
-        self.document().serialize(serializer)
+        let document = self.document().ok_or_else(|| {
+            S::Error::custom("a scenario that is scaled down cannot be written as one")
+        })?;
+        document.serialize(serializer)
     }
 }
 

@@ -195,21 +195,29 @@ fn leaves(value: &Value) -> usize {
     }
 }
 
-/// Sets a value below a table. Tables are made as needed; numbers count the entries of lists from 1.
-fn put_below(table: &mut Table, path: &str, value: Value) {
+/// Sets a value below a table. Numbers count the entries of lists of tables from 1. Tables are made as needed, and so is
+/// the next entry of a list.
+pub(crate) fn put_below(table: &mut Table, path: &str, value: Value) {
     let Some((key, rest)) = path.split_once('.') else {
         table.insert(path.to_owned(), value);
         return;
     };
-    let inner = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
-    match inner {
-        Value::Table(inner) => put_below(inner, rest, value),
-        Value::Array(entries) => {
-            let (number, rest) = rest.split_once('.').unwrap_or((rest, ""));
-            let number = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-            let entry = number.and_then(|number| entries.get_mut(number));
-            if let Some(entry) = entry.and_then(Value::as_table_mut) {
-                put_below(entry, rest, value);
+    let entry = rest.split_once('.').and_then(|(number, below)| {
+        let index = number.parse::<usize>().ok()?.checked_sub(1)?;
+        Some((index, below))
+    });
+    let inner = table.entry(key).or_insert_with(|| match entry {
+        Some(_) => Value::Array(Vec::new()),
+        None => Value::Table(Table::new()),
+    });
+    match (inner, entry) {
+        (Value::Table(inner), _) => put_below(inner, rest, value),
+        (Value::Array(entries), Some((index, below))) => {
+            if index == entries.len() {
+                entries.push(Value::Table(Table::new()));
+            }
+            if let Some(entry) = entries.get_mut(index).and_then(Value::as_table_mut) {
+                put_below(entry, below, value);
             }
         }
         _ => {}

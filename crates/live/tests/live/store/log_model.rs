@@ -59,18 +59,7 @@ impl Model {
         // What another use of the device left.
         let disk = random_bytes(&mut rng, layout.device_blocks() as usize * BLOCK_BYTES);
         let log = Log::new(&[DEVICE], layout, ARRAY.tag(), LogStart::NEW);
-        let superblock = Superblock {
-            array: ARRAY,
-            checkpoint: 1,
-            log_start: 1,
-            log_durable: 0,
-            map_sequence: 0,
-            redo_start: 1,
-            root: Root { held_back_blocks: 0, block: None },
-            label_sequence: 1,
-            clean: false,
-            snapshots: Vec::new(),
-        };
+        let superblock = first_superblock();
         Self {
             rng,
             layout,
@@ -263,5 +252,21 @@ impl Model {
         self.durable = (found.start.host.last, found.start.redo.last);
         let nothing = recover(&self.layout, &self.superblock, &self.disk);
         assert!(nothing.host.is_empty() && nothing.redo.is_empty() && !nothing.breaks_off);
+    }
+}
+
+/// The superblock of an array that was never shut down, with all of the log before it.
+pub fn first_superblock() -> Superblock {
+    Superblock {
+        array: ARRAY,
+        checkpoint: 1,
+        log_start: 1,
+        log_durable: 0,
+        map_sequence: 0,
+        redo_start: 1,
+        root: Root { held_back_blocks: 0, block: None },
+        label_sequence: 1,
+        clean: false,
+        snapshots: Vec::new(),
     }
 }

@@ -1,13 +1,13 @@
 //! A log on two devices, through crashes that leave something else on each.
 
-use strewn_array::{BlockContents, Root};
+use strewn_array::BlockContents;
 use strewn_base::Rng;
 use strewn_live::device::{BLOCK_BYTES, Buffer, DeviceIndex, Io, IoCompletion, IoError, IoRequest};
 use strewn_live::format::{BlockTag, LogLayout, RedoWrite, Superblock};
 use strewn_live::log::{Log, LogReadError, LogStart, RecoveredLog, RedoToken, read_log};
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::log_model::ARRAY;
+use super::log_model::{ARRAY, first_superblock};
 use super::rig::random_bytes;
 
 const LOGS: [DeviceIndex; 2] = [DeviceIndex(3), DeviceIndex(4)];
@@ -27,18 +27,7 @@ impl Mirror {
         let rng = Rng::new(seed);
         let layout = LogLayout::new(120_000, 1);
         let blank = vec![0; layout.device_blocks() as usize * BLOCK_BYTES];
-        let superblock = Superblock {
-            array: ARRAY,
-            checkpoint: 1,
-            log_start: 1,
-            log_durable: 0,
-            map_sequence: 0,
-            redo_start: 1,
-            root: Root { held_back_blocks: 0, block: None },
-            label_sequence: 1,
-            clean: false,
-            snapshots: Vec::new(),
-        };
+        let superblock = first_superblock();
         let log = Log::new(&LOGS, layout, ARRAY.tag(), LogStart::NEW);
         let disks = [blank.clone(), blank];
         Self { rng, layout, disks, log, under_way: Vec::new(), superblock }
