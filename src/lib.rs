@@ -1,8 +1,8 @@
 //! Strewn studies how a write-anywhere (copy-on-write) layout fragments a LUN over the spindles of an array, and what
 //! that costs compared with an array that updates in place.
 //!
-//! This crate is the facade: it builds the arrays of a scenario, runs them in parallel, and returns results. An
-//! experiment loads a scenario, calls [`run`], and looks at the results:
+//! This crate is the facade: all of Strewn's crates under one name. An experiment loads a scenario, calls [`run`], which
+//! runs its arrays in parallel, and looks at the results:
 //!
 //! ```
 //! use strewn::{RunOptions, run, run_with_map};
@@ -51,36 +51,10 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod array_run;
-mod build;
-mod calibrate;
-mod cost;
-mod export;
-mod layout_map;
-#[cfg(all(unix, feature = "live"))]
-pub mod live;
-mod load;
-mod memory;
-mod parallel;
-mod record;
-mod results;
-mod run;
-pub mod study;
 #[cfg(feature = "command")]
 pub mod terminal;
 
-pub use build::BuildError;
-pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
-pub use cost::measure_cost;
-pub use export::{fio_output, iometer_results};
-pub use layout_map::Mapped;
-pub use load::{Load, LoadError, TraceLoop, TraceOptions};
-pub use memory::{NotEnoughMemory, needed_bytes};
-pub use parallel::ThreadsError;
-pub use record::{RecordError, iolog_of_array};
-pub use run::{
-    Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,
-};
+pub use strewn_run::*;
 
 pub use strewn_alloc as alloc;
 pub use strewn_array as array;

@@ -7,10 +7,8 @@ use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
 
-use crate::calibrate::CalibrateError;
-use crate::load::LoadError;
-use crate::run::RunError;
 use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
+use strewn_run::{CalibrateError, LoadError, RunError};
 
 /// A failure that ends a program: a message, a remedy, and the exit code.
 #[derive(Debug)]

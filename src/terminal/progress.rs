@@ -9,9 +9,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use strewn_scenario::Scenario;
 use strewn_sim::Progress;
 
-use crate::cost::wall_for;
-use crate::run::{Observer, RunOptions};
 use crate::terminal::interrupt;
+use strewn_run::{Observer, RunOptions, wall_for};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -31,7 +30,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Shows [`run`](crate::run) with the same scenario and options.
+    /// Shows [`run`](strewn_run::run) with the same scenario and options.
     #[must_use]
     pub fn of_run(scenario: &Scenario, options: &RunOptions) -> Self {
         let scaled;
@@ -54,7 +53,7 @@ impl Terminal {
         Self::new(scenario, |_| Some(Plan { segments, again: false }))
     }
 
-    /// Shows [`calibrate`](crate::calibrate()) with the same scenario.
+    /// Shows [`calibrate`](strewn_run::calibrate()) with the same scenario.
     #[must_use]
     pub fn of_calibration(scenario: &Scenario) -> Self {
         Self::new(scenario, |array| {

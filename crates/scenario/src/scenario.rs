@@ -73,7 +73,11 @@ impl Scenario {
     ///
     /// With every problem found in the text.
     pub fn parse(text: &str, name: impl AsRef<Path>) -> Result<Self, ScenarioError> {
-        let path = name.as_ref();
+        Self::parse_at(text, name.as_ref())
+    }
+
+    /// Not generic, so that it is compiled here and not again by each caller.
+    fn parse_at(text: &str, path: &Path) -> Result<Self, ScenarioError> {
         let problems = Problems::new(text);
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in &errors {

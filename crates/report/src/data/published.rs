@@ -108,8 +108,13 @@ impl Published {
     /// metrics of an array have different numbers of segments, or one is given both by segment and
     /// as steady.
     pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, PublishedError> {
-        let reader = Reader { text, path: path.as_ref() };
-        let raw: RawPublished = toml::from_str(text).map_err(|error| reader.syntax(&error))?;
+        Self::read(&Reader { text, path: path.as_ref() })
+    }
+
+    /// Not generic, so that it is compiled here and not again by each caller.
+    fn read(reader: &Reader) -> Result<Self, PublishedError> {
+        let raw: RawPublished =
+            toml::from_str(reader.text).map_err(|error| reader.syntax(&error))?;
         let mut arrays: Vec<PublishedArray> = Vec::with_capacity(raw.array.len());
         for array in raw.array {
             if arrays.iter().any(|other| other.name == *array.name.get_ref()) {

@@ -76,7 +76,8 @@ pub fn measure_cost(
 }
 
 /// Extrapolates the wall time of `virtual_time`, given that `simulated` took `wall`.
-pub(crate) fn wall_for(virtual_time: Duration, simulated: Duration, wall: Duration) -> Duration {
+#[must_use]
+pub fn wall_for(virtual_time: Duration, simulated: Duration, wall: Duration) -> Duration {
     let ratio = wall.as_secs_f64() / simulated.as_secs_f64().max(1e-9);
     // Saturate: no run waits longer than a duration can hold.
     Duration::try_from_secs_f64(virtual_time.as_secs_f64() * ratio).unwrap_or(Duration::MAX)

@@ -1,8 +1,8 @@
 //! Workloads from users' files, run in place of a scenario's own.
 //!
 //! ```
-//! use strewn::{Load, RunOptions, run};
-//! use strewn::scenario::Scenario;
+//! use strewn_run::{Load, RunOptions, run};
+//! use strewn_scenario::Scenario;
 //!
 //! let icf = "\
 //! Version 1.1.0
@@ -19,10 +19,10 @@
 //! let file = folder.join("oltp.icf");
 //! std::fs::write(&file, icf)?;
 //!
-//! let mut scenario = Scenario::load("tests/command/scenarios/small.toml")?;
+//! let mut scenario = Scenario::default();
 //! scenario.segments = 1;
-//! let load = Load::access_specification(&file, None)?;
-//! let results = run(&scenario, &RunOptions { load: Some(load), ..RunOptions::default() }, &())?;
+//! let load = Some(Load::access_specification(&file, None)?);
+//! let results = run(&scenario, &RunOptions { load, scale_down: 64, ..RunOptions::default() }, &())?;
 //! assert!(results.workload.is_some());
 //! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

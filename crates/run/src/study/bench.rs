@@ -68,16 +68,17 @@ impl Bench<'_> {
             span_percent: 100,
             sectors: self.block_sectors(),
         };
-        self.measure_all(Direction::ALL.into_iter().flat_map(|operation| {
+        let loops = Direction::ALL.into_iter().flat_map(|operation| {
             SCHEDULERS.into_iter().flat_map(move |scheduler| {
                 DEPTHS.map(|outstanding| whole(operation, scheduler, outstanding))
             })
-        }))
+        });
+        self.measure_all(loops.collect())
     }
 
     pub(super) fn by_span(&self) -> Result<Vec<LoopPoint>, StudyError> {
         let sectors = self.block_sectors();
-        self.measure_all(Direction::ALL.into_iter().flat_map(|operation| {
+        let loops = Direction::ALL.into_iter().flat_map(|operation| {
             loads().flat_map(move |(scheduler, outstanding)| {
                 SPANS_PERCENT.map(|span_percent| Loop {
                     operation,
@@ -87,12 +88,13 @@ impl Bench<'_> {
                     sectors,
                 })
             })
-        }))
+        });
+        self.measure_all(loops.collect())
     }
 
     pub(super) fn by_block(&self) -> Result<Vec<LoopPoint>, StudyError> {
         let drive = &self.drive;
-        self.measure_all(Direction::ALL.into_iter().flat_map(|operation| {
+        let loops = Direction::ALL.into_iter().flat_map(|operation| {
             loads().flat_map(move |(scheduler, outstanding)| {
                 sizes(drive).map(move |sectors| Loop {
                     operation,
@@ -102,11 +104,11 @@ impl Bench<'_> {
                     sectors,
                 })
             })
-        }))
+        });
+        self.measure_all(loops.collect())
     }
 
-    fn measure_all(&self, loops: impl Iterator<Item = Loop>) -> Result<Vec<LoopPoint>, StudyError> {
-        let loops: Vec<Loop> = loops.collect();
+    fn measure_all(&self, loops: Vec<Loop>) -> Result<Vec<LoopPoint>, StudyError> {
         parallel::map(0, loops, |wanted| self.measure(wanted))
     }
 

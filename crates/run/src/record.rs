@@ -38,7 +38,7 @@ type State = Result<IologWriter<BufWriter<File>>, WriteError>;
 /// ```
 /// use std::path::Path;
 ///
-/// let path = strewn::iolog_of_array(Path::new("logs/run.log"), "EVA4400", 2);
+/// let path = strewn_run::iolog_of_array(Path::new("logs/run.log"), "EVA4400", 2);
 /// assert_eq!(path, Path::new("logs/run.EVA4400.log"));
 /// ```
 #[must_use]

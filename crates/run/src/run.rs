@@ -386,10 +386,10 @@ pub trait WithSimulation {
 /// ```
 /// use std::ops::ControlFlow;
 ///
-/// use strewn::array::Array;
-/// use strewn::scenario::Scenario;
-/// use strewn::sim::{Host, Simulation};
-/// use strewn::{Mapped, RunError, WithSimulation, simulate};
+/// use strewn_array::Array;
+/// use strewn_run::{Mapped, RunError, WithSimulation, simulate};
+/// use strewn_scenario::Scenario;
+/// use strewn_sim::{Host, Simulation};
 ///
 /// /// How many operations an array answers in its first second.
 /// struct FirstSecond;
@@ -409,7 +409,7 @@ pub trait WithSimulation {
 ///     }
 /// }
 ///
-/// let scenario = Scenario::load("scenarios/making-sense-of-wafl-4.toml")?.scaled_down(64).0;
+/// let scenario = Scenario::default().scaled_down(64).0;
 /// assert!(simulate(&scenario, 0, FirstSecond)? > 4000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

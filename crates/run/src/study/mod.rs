@@ -4,8 +4,8 @@
 //! closed loops of random commands.
 //!
 //! ```
-//! use strewn::spindle::Profile;
-//! use strewn::study::{StudyOptions, study};
+//! use strewn_spindle::Profile;
+//! use strewn_run::study::{StudyOptions, study};
 //!
 //! let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").ok_or("no such drive")?;
 //! let study = study(&[profile], &StudyOptions::default(), &())?;

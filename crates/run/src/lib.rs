@@ -1,0 +1,63 @@
+//! Runs the experiments of Strewn: builds the arrays of a scenario, runs them in parallel, in virtual time or on real
+//! spindles, and returns results.
+//!
+//! ```
+//! use strewn_run::{RunOptions, run};
+//! use strewn_scenario::Scenario;
+//!
+//! let mut scenario = Scenario::default();
+//! scenario.segments = 2;
+//! // 1/64 of full scale runs in seconds; leave `scale_down` out for the full run.
+//! let results = run(&scenario, &RunOptions { scale_down: 64, ..RunOptions::default() }, &())?;
+//!
+//! let write_anywhere = &results.arrays[0];
+//! assert!(write_anywhere.segments[1].iops < write_anywhere.segments[0].iops);
+//! println!("{}", strewn_report::all_tables(&results));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - [`run_with_map`] also records where the file lies; [`simulate`] hands over the simulation itself.
+//! - [`calibrate()`] fits a scenario to published figures.
+//! - A [`Load`] replaces the scenario's workload by one from Iometer, fio or a trace.
+//! - [`study`] measures single drives.
+//! - The `live` module runs a workload on an array of real bytes, and measures it with the same instruments.
+//!
+//! The `strewn` crate has all of this beside the crates it is made of.
+//!
+//! # Features
+//!
+//! - `live` (default): the `live` module, and with it `strewn-live`.
+//! - `threads` (default): the arrays of a scenario run in parallel. Without it, one runs after another, with the same
+//!   results.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod array_run;
+mod build;
+mod calibrate;
+mod cost;
+mod export;
+mod layout_map;
+#[cfg(all(unix, feature = "live"))]
+pub mod live;
+mod load;
+mod memory;
+mod parallel;
+mod record;
+mod results;
+mod run;
+pub mod study;
+
+pub use build::BuildError;
+pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
+pub use cost::{measure_cost, wall_for};
+pub use export::{fio_output, iometer_results};
+pub use layout_map::Mapped;
+pub use load::{Load, LoadError, TraceLoop, TraceOptions};
+pub use memory::{NotEnoughMemory, needed_bytes};
+pub use parallel::ThreadsError;
+pub use record::{RecordError, iolog_of_array};
+pub use run::{
+    Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,
+};
