@@ -55,13 +55,14 @@ pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
         ios,
         beyond_parity,
         refused,
+        refused_for_space,
         logs_refused,
         log_faults,
         logs_replaced,
         ..
     } = sum;
     text += &format!(
-        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, devices {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {snapshots} snapshots; beyond parity {beyond_parity} blocks read, {refused} refused, none wrong; {logs_refused} starts refused without the log; {log_faults} faults at rest of one device of a mirrored log, {logs_replaced} devices replaced\n"
+        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, devices {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {snapshots} snapshots; {refused_for_space} requests refused without space; beyond parity {beyond_parity} blocks read, {refused} refused, none wrong; {logs_refused} starts refused without the log; {log_faults} faults at rest of one device of a mirrored log, {logs_replaced} devices replaced\n"
     );
     terminal::print(&text)?;
     match failures.len() {

@@ -174,7 +174,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     /// Writes blocks one after the other and makes them durable. Blocks of lost spindles are left out.
     ///
     /// # Errors
-    /// If a spindle that is present refuses a write.
+    /// If a spindle that is present refuses a write. [`StoreError::SpindleLost`] if a write waits until the loss of
+    /// another spindle is recorded: see [`Store::losses_are_recorded`].
     pub fn write_blocks(
         &mut self,
         blocks: &[(SpindleBlock, BlockTag, Vec<u8>)],
@@ -193,12 +194,18 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
                 &[*block_tag],
                 checkpoint,
             );
+            let mut is_done = false;
             for finished in self.run_to_quiescence() {
-                if let StoreEvent::Write { result: Err(failure), .. } = finished
+                let StoreEvent::Write { result, .. } = finished else { continue };
+                is_done = true;
+                if let Err(failure) = result
                     && failure != StoreError::SpindleLost
                 {
                     return Err(failure);
                 }
+            }
+            if !is_done {
+                return Err(StoreError::SpindleLost);
             }
         }
         self.store.flush(Token(0));
@@ -208,6 +215,27 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the devices.
+    pub(crate) fn devices_mut(&mut self) -> &mut D {
+        self.devices
+    }
+
+    /// Returns whether a spindle is present.
+    pub(crate) fn is_present(&self, spindle: SpindleIndex) -> bool {
+        self.store.is_present(spindle)
+    }
+
+    /// Returns whether writes may wait until the loss of a spindle is recorded in the labels.
+    pub(crate) fn waits_for_labels(&self) -> bool {
+        self.store.waits_for_labels()
+    }
+
+    /// Goes on with writes that waited until all losses were recorded in the labels.
+    pub(crate) fn losses_are_recorded(&mut self) {
+        self.store.losses_are_recorded();
+        self.run_to_quiescence();
     }
 
     /// Reads the blocks that `pointers` lead to, as they were written; recomputes those from their stripes that are

@@ -198,6 +198,36 @@ fn propagate_labels<D: Devices>(devices: &mut D, label: &Label) -> Result<(), Re
     Ok(())
 }
 
+/// Marks the spindles that do not answer as failed in `label`, durably, unless the array cannot do without them.
+fn record_losses<D: Devices>(
+    offline: &mut OfflineArray<'_, D>,
+    label: &mut Label,
+    survives: &dyn Fn(&[SpindleIndex]) -> bool,
+) -> Result<(), RestartError> {
+    // Another one may be lost meanwhile.
+    while offline.waits_for_labels() {
+        let spindles = (0..label.members.len() as u16).map(SpindleIndex);
+        let lost: Vec<SpindleIndex> = spindles.filter(|one| !offline.is_present(*one)).collect();
+        if !survives(&lost) {
+            let names: Vec<String> = lost.iter().map(ToString::to_string).collect();
+            return Err(RestartError::Stopped(format!(
+                "{} are lost together, which is more than parity covers",
+                names.join(", ")
+            )));
+        }
+        for spindle in lost {
+            let member = &mut label.members[spindle.index()];
+            if member.state == MemberState::Present {
+                member.state = MemberState::Failed;
+            }
+        }
+        label.sequence += 1;
+        propagate_labels(offline.devices_mut(), label)?;
+        offline.losses_are_recorded();
+    }
+    Ok(())
+}
+
 /// Writes the newest label, the newest superblock and the initialization map to every device that lacks them. When the
 /// power failed, they may have been on some devices only, and those may be lost next; but from now on, blocks that only
 /// older ones need are overwritten.
@@ -330,6 +360,7 @@ fn store_with(label: &Label, map: Option<InitializationMap>) -> Store {
             store.drop_spindle(position);
         }
     }
+    store.losses_are_recorded();
     store
 }
 
@@ -353,7 +384,9 @@ pub fn restart_write_anywhere<D: Devices>(
     beginning: &RestartOptions,
     config: &WriteAnywhereConfig,
 ) -> Result<RunningArray<D, WriteAnywhere<Data>>, RestartError> {
-    restart(devices, beginning, |offline, superblock| {
+    let survives =
+        |lost: &[SpindleIndex]| lost.len() <= usize::from(config.group.parity().spindles());
+    restart(devices, beginning, &survives, |offline, superblock| {
         let blocks = read_tree(offline, config, superblock)?;
         let held = read_snapshots(offline, config, &superblock.snapshots)?;
         let keys = config.block_keys().aggregate_bitmap();
@@ -407,16 +440,17 @@ pub fn restart_in_place<D: Devices>(
         half_bytes: label.log_half_blocks * BLOCK_BYTES as u64,
         record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
     };
-    restart(devices, beginning, |_, _| Ok(InPlace::new(config.clone())?.with_log(log)))
+    restart(devices, beginning, &|lost| config.survives(lost), |_, _| {
+        Ok(InPlace::new(config.clone())?.with_log(log))
+    })
 }
 
-/// Starts the array that `make` builds from the contents of a superblock, like [`restart_write_anywhere`].
-///
-/// # Errors
-/// As [`restart_write_anywhere`].
-pub fn restart<D: Devices, A: LiveArray>(
+/// Starts the array that `make` builds from the contents of a superblock, like [`restart_write_anywhere`]. `survives`
+/// tells whether the array has all data without these spindles.
+fn restart<D: Devices, A: LiveArray>(
     mut devices: D,
     beginning: &RestartOptions,
+    survives: &dyn Fn(&[SpindleIndex]) -> bool,
     make: impl FnOnce(&mut OfflineArray<'_, D>, &Superblock) -> Result<A, RestartError>,
 ) -> Result<RunningArray<D, A>, RestartError> {
     let RestartOptions { label, lun_sectors, accept_lost_writes } = beginning;
@@ -458,7 +492,13 @@ pub fn restart<D: Devices, A: LiveArray>(
                 (place, block.block_tag, block.bytes)
             })
             .collect();
-        offline.write_blocks(&blocks, superblock.checkpoint + 1).map_err(RestartError::Redo)?;
+        let checkpoint = superblock.checkpoint + 1;
+        let mut written = offline.write_blocks(&blocks, checkpoint);
+        while written == Err(StoreError::SpindleLost) {
+            record_losses(&mut offline, label, survives)?;
+            written = offline.write_blocks(&blocks, checkpoint);
+        }
+        written.map_err(RestartError::Redo)?;
     }
     let array = make(&mut offline, &superblock)?;
     let mut store = offline.into_store();

@@ -1,5 +1,6 @@
 //! The configuration of an in-place array.
 
+use strewn_raid::{SpindleIndex, StripedLayout};
 use thiserror::Error;
 
 use super::LunLayout;
@@ -24,6 +25,26 @@ pub struct InPlaceConfig {
     pub destages_in_flight: u32,
     /// The controller's processor.
     pub processor: ProcessorCosts,
+}
+
+impl InPlaceConfig {
+    /// Returns how many stripes the LUN takes.
+    #[must_use]
+    pub fn stripes(&self) -> u64 {
+        let data_blocks = u64::from(self.layout.shape().data_blocks());
+        self.lun_sectors.div_ceil(data_blocks * self.layout.unit_sectors())
+    }
+
+    /// Returns whether parity covers the loss of these spindles, in every stripe of the LUN.
+    #[must_use]
+    pub fn survives(&self, lost: &[SpindleIndex]) -> bool {
+        (0..self.stripes()).all(|stripe| {
+            let stripe = self.layout.stripe(stripe);
+            let members = stripe.units().filter(|(_, unit)| lost.contains(&unit.spindle));
+            let lost = members.map(|(member, _)| member).collect();
+            self.layout.shape().gone(lost).is_empty()
+        })
+    }
 }
 
 /// Why an in-place array cannot be created.

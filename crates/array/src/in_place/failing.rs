@@ -92,7 +92,7 @@ impl<P: Payload> InPlace<P> {
         let degraded = self.degraded.as_ref()?;
         let layout = &self.config.layout;
         let stripe_sectors = u64::from(layout.shape().data_blocks()) * layout.unit_sectors();
-        let stripes_in_all = self.config.lun_sectors.div_ceil(stripe_sectors);
+        let stripes_in_all = self.config.stripes();
         let (mut stripes, mut lun_sectors) = (0, 0);
         for stripe in 0..stripes_in_all {
             let gone = layout.shape().gone(degraded.lost_of(layout, stripe));

@@ -1,7 +1,9 @@
 //! Recoveries: reads of lost or bad blocks, which are computed from the rest of their stripes.
 
+use std::collections::BTreeMap;
+
 use strewn_base::Direction;
-use strewn_raid::{Member, MemberSet, SpindleIndex, SpindleSet, StripeBytes, StripePlan};
+use strewn_raid::{Member, SpindleIndex, SpindleSet, StripeBytes, StripePlan};
 
 use crate::driver::{Driver, Tag};
 use crate::payload::Payload;
@@ -23,8 +25,8 @@ pub(super) struct Recovery<P> {
     stretches: Vec<Stretch>,
     /// Its reads and their data.
     pub(super) reads: Vec<(Run, P)>,
-    /// The spindle that is doubted: computed with its blocks, the result has a wrong checksum.
-    doubted: Option<SpindleIndex>,
+    /// The spindle that is doubted in a stripe: computed with its block, the result has a wrong checksum.
+    doubted: BTreeMap<u64, SpindleIndex>,
 }
 
 /// Part of a run in which the same blocks are lost.
@@ -47,8 +49,15 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn recover(&mut self, tag: Tag, run: Run, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
         let (stretches, reads) = (Vec::new(), Vec::new());
-        let recovery =
-            Recovery { tag, run, awaited: 0, again: false, stretches, reads, doubted: None };
+        let recovery = Recovery {
+            tag,
+            run,
+            awaited: 0,
+            again: false,
+            stretches,
+            reads,
+            doubted: BTreeMap::new(),
+        };
         let slot = degraded.recoveries.insert(recovery) as u32;
         self.counters.degraded_reads += 1;
         self.begin_recovery(slot, driver);
@@ -58,20 +67,26 @@ impl<P: Payload> WriteAnywhere<P> {
     #[cold]
     pub(super) fn begin_recovery(&mut self, slot: u32, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
-        let &Recovery { run, doubted, .. } = &degraded.recoveries[slot as usize];
+        let run = degraded.recoveries[slot as usize].run;
         if degraded.must_wait(run) {
             degraded.waiting.push_back(slot);
             return;
         }
+        let doubted = &degraded.recoveries[slot as usize].doubted;
         let group = &self.config.group;
         let shape = group.stripe_shape();
         let mut stretches = Vec::new();
         let mut reads = Vec::new();
         let (mut at, end) = (run.dbn, run.dbn + u64::from(run.blocks));
         while at < end {
-            let bad = degraded.bad_at(at).union(doubted.into_iter().collect());
+            let doubted_here = doubted.get(&at).copied();
+            let bad = degraded.bad_at(at).union(doubted_here.into_iter().collect());
             let unreadable = degraded.lost_at(at).union(bad);
-            let until = degraded.loss_changes_after(at).min(end);
+            let doubt_changes = match doubted_here {
+                Some(_) => at + 1,
+                None => doubted.range(at..).next().map_or(end, |(stripe, _)| *stripe),
+            };
+            let until = degraded.loss_changes_after(at).min(doubt_changes).min(end);
             let stretch = Run { dbn: at, blocks: (until - at) as u32, ..run };
             let source = if unreadable.contains(run.spindle) {
                 let wanted = group.members_on(SpindleSet::single(run.spindle));
@@ -170,9 +185,10 @@ impl<P: Payload> WriteAnywhere<P> {
         let mut gone =
             recovery.stretches.iter().any(|stretch| matches!(stretch.source, StretchSource::Gone));
         let answer = self.computed(recovery);
-        if !gone && self.wrong_blocks(fields, &answer).is_some() {
-            // One spindle holds a stale block with a valid checksum. Leaving spindles out one by one finds it.
-            if self.doubt_another(slot) {
+        if !gone && let Some(wrong) = self.wrong_blocks(fields, &answer) {
+            // In each of these stripes a spindle holds a stale block with a valid checksum. Leaving spindles out one by
+            // one finds it.
+            if self.doubt_others(slot, &wrong) {
                 self.begin_recovery(slot, driver);
                 return;
             }
@@ -184,10 +200,7 @@ impl<P: Payload> WriteAnywhere<P> {
             self.gone(now_ns, fields, recovery.run, driver);
             return;
         }
-        if let Some(doubted) = recovery.doubted {
-            let stripes = recovery.run.dbn..recovery.run.dbn + u64::from(recovery.run.blocks);
-            degraded.bad.extend(stripes.map(|stripe| (stripe, doubted)));
-        }
+        degraded.bad.extend(recovery.doubted);
         self.repair(fields, recovery.run, &answer, driver);
         self.on_command_done(now_ns, recovery.tag, answer, driver);
     }
@@ -228,25 +241,26 @@ impl<P: Payload> WriteAnywhere<P> {
         P::from_bytes(bytes)
     }
 
-    /// Doubts the next spindle, whose blocks the recovery then leaves out as well. Returns false if none is left.
-    fn doubt_another(&mut self, slot: u32) -> bool {
+    /// In each stripe of a recovery that is flagged as wrong, doubts the next spindle, whose block is then left out as well.
+    /// Returns false if none is left in one of them.
+    fn doubt_others(&mut self, slot: u32, wrong: &[bool]) -> bool {
         let group = self.config.group;
         let Some(degraded) = &mut self.degraded else { return false };
-        let recovery = &degraded.recoveries[slot as usize];
-        let run = recovery.run;
-        let unreadable = |stripe| degraded.lost_at(stripe).union(degraded.bad_at(stripe));
-        let stripes = run.dbn..run.dbn + u64::from(run.blocks);
-        let lost = stripes.map(unreadable).fold(SpindleSet::EMPTY, SpindleSet::union);
-        let first = recovery.doubted.map_or(0, |doubted| doubted.0 + 1);
+        let run = degraded.recoveries[slot as usize].run;
         let wanted = group.members_on(SpindleSet::single(run.spindle));
-        let candidate = (first..group.spindles()).map(SpindleIndex).find(|candidate| {
-            let without = lost.union(SpindleSet::single(*candidate));
-            let can_be_computed =
-                |lost: MemberSet| group.stripe_shape().plan_read(wanted, lost).is_ok();
-            !lost.contains(*candidate) && can_be_computed(group.members_on(without))
-        });
-        degraded.recoveries[slot as usize].doubted = candidate;
-        candidate.is_some()
+        for (stripe, _) in (run.dbn..).zip(wrong).filter(|(_, wrong)| **wrong) {
+            let lost = degraded.lost_at(stripe).union(degraded.bad_at(stripe));
+            let doubted = &mut degraded.recoveries[slot as usize].doubted;
+            let first = doubted.get(&stripe).map_or(0, |doubted| doubted.0 + 1);
+            let candidate = (first..group.spindles()).map(SpindleIndex).find(|candidate| {
+                let without = group.members_on(lost.union(SpindleSet::single(*candidate)));
+                !lost.contains(*candidate)
+                    && group.stripe_shape().plan_read(wanted, without).is_ok()
+            });
+            let Some(candidate) = candidate else { return false };
+            doubted.insert(stripe, candidate);
+        }
+        true
     }
 
     /// The blocks of a read can be neither read nor computed.

@@ -42,7 +42,7 @@ use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
-use crate::device::{DeviceIndex, Io, IoCompletion, IoId};
+use crate::device::{DeviceIndex, Io, IoCompletion, IoError, IoId};
 use crate::format::{Label, MemberState, Superblock};
 use crate::log::Log;
 use crate::store::{Store, StoreEvent, Token};
@@ -395,11 +395,16 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// Handles the completion of an I/O.
     pub fn done(&mut self, now_ns: u64, done: IoCompletion) {
         self.driver.now_ns = now_ns;
-        let Some(done) = self.space.done(now_ns, done) else {
-            return self.on_no_space();
-        };
         let who = done.id.0 & ((1 << OWNER_BITS) - 1);
-        let done = IoCompletion { id: IoId(done.id.0 >> OWNER_BITS), ..done };
+        let id_of_owner = IoId(done.id.0 >> OWNER_BITS);
+        if who == STORE && done.result == Err(IoError::NoSpace) {
+            self.driver.store.refused(id_of_owner, &done.buffer);
+        }
+        let Some(done) = self.space.done(now_ns, done) else {
+            self.on_no_space();
+            return self.run_to_quiescence();
+        };
+        let done = IoCompletion { id: id_of_owner, ..done };
         match who {
             STORE => self.driver.store.done(done),
             LOG => match self.driver.log.done(done) {
@@ -532,6 +537,9 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             self.driver.store.take_events(&mut events);
             any |= !events.is_empty();
             self.on_store_events(events);
+            if self.labels.is_idle() && self.stopped.is_none() {
+                self.driver.store.losses_are_recorded();
+            }
             any |= self.mark_log();
             any |= self.commit_if_ready();
             any |= self.flush_for_redo();

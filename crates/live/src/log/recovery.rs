@@ -151,8 +151,8 @@ where
             continue;
         }
         answering.push((copy, device));
-        let records = lost_records(host, host_from, host.last_known_durable(), copy)
-            + lost_records(redo, redo_from, redo.last_known_durable(), copy);
+        let records = lost_records(host, false, host_from, host.last_known_durable(), copy)
+            + lost_records(redo, true, redo_from, redo.last_known_durable(), copy);
         if records > 0 {
             findings.push(LogDeviceFinding::Lacks { device, records });
         }

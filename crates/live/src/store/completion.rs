@@ -112,8 +112,10 @@ impl Store {
 
     /// Fails everything in flight on a spindle and sends it nothing more.
     pub(super) fn fail_spindle(&mut self, spindle: SpindleIndex) {
-        if let Some(present) = self.present.get_mut(spindle.index()) {
-            *present = false;
+        if let Some(present) = self.present.get_mut(spindle.index())
+            && std::mem::take(present)
+        {
+            self.loss_is_unrecorded();
         }
         self.ios.retain(|io| io.device.0 != spindle.0);
         let dropped = self.rows.drop_spindle(spindle);

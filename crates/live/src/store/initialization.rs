@@ -35,6 +35,9 @@ pub(super) struct Zones {
     is_map_in_flight: bool,
     /// Whether a spindle lacks the map.
     is_map_missing: bool,
+    /// Whether a spindle was lost, and the labels may not say so yet. Its zones were perhaps not initialized: if the
+    /// power failed, a restart would trust it and take what was never written there for erased.
+    is_loss_unrecorded: bool,
 }
 
 /// Whether a row's checksum blocks hold what was written there, if anything was.
@@ -61,6 +64,7 @@ impl Store {
             flushed: Vec::new(),
             is_map_in_flight: false,
             is_map_missing: false,
+            is_loss_unrecorded: false,
         };
         Self { zones: Some(zones), ..self }
     }
@@ -186,10 +190,32 @@ impl Store {
         self.write_map();
     }
 
+    /// No map is written until [`losses_are_recorded`](Self::losses_are_recorded).
+    pub(super) fn loss_is_unrecorded(&mut self) {
+        if let Some(zones) = &mut self.zones {
+            zones.is_loss_unrecorded = true;
+        }
+    }
+
+    /// Returns whether first writes to zones may wait for [`losses_are_recorded`](Self::losses_are_recorded).
+    #[must_use]
+    pub fn waits_for_labels(&self) -> bool {
+        self.zones.as_ref().is_some_and(|zones| zones.is_loss_unrecorded)
+    }
+
+    /// The labels of the other spindles say durably that every spindle which is not present has failed: zones can be
+    /// initialized without it.
+    pub fn losses_are_recorded(&mut self) {
+        if let Some(zones) = &mut self.zones {
+            zones.is_loss_unrecorded = false;
+        }
+        self.write_map();
+    }
+
     /// Writes the map to all spindles that are present, if one lacks it and none is being written.
     fn write_map(&mut self) {
         let Some(zones) = &mut self.zones else { return };
-        if !zones.is_map_missing || zones.is_map_in_flight {
+        if !zones.is_map_missing || zones.is_map_in_flight || zones.is_loss_unrecorded {
             return;
         }
         (zones.is_map_missing, zones.is_map_in_flight) = (false, true);

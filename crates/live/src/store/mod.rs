@@ -217,6 +217,8 @@ impl Store {
     }
 
     /// Treats a spindle as lost: everything in flight on it fails, and so does every later request. Reports nothing.
+    /// After this and after any [loss](StoreEvent::SpindleLost), first writes to zones wait for
+    /// [`losses_are_recorded`](Self::losses_are_recorded).
     pub fn drop_spindle(&mut self, spindle: SpindleIndex) {
         self.fail_spindle(spindle);
         self.run_to_quiescence();

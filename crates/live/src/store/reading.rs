@@ -111,7 +111,7 @@ impl Store {
             let row = self.rows.get(part.row);
             let PartWork::Read(read) = &mut part.work else { return false };
             match &read.state {
-                ReadState::Waiting if row.writes_in_flight & mask != 0 => return false,
+                ReadState::Waiting if row.blocks_reads(mask) => return false,
                 ReadState::Waiting if !is_initialized(self.zones.as_ref(), row.key.row) => {
                     // Whatever the device holds there, nothing was ever written.
                     read.state = ReadState::Arrived(None);
@@ -142,7 +142,8 @@ impl Store {
         let key = row.key;
         let PartWork::Read(read) = &mut part.work else { return };
         read.state = ReadState::Sent;
-        read.overlapped = 0;
+        // If such a write goes on meanwhile, the block is read again.
+        read.overlapped = row.refused_blocks();
         let with_checksums = !row.loaded && !row.loading && !read.alone && first + count == ROW;
         row.loading |= with_checksums;
         let into = self.pool.take(count + usize::from(with_checksums));
@@ -185,7 +186,10 @@ impl Store {
         else {
             return false;
         };
-        let block = |at: usize| data.as_ref().map(|data| block_of(data, at));
+        let block = |at: usize| match row.refused.get(&(first + at)) {
+            Some(new) => Some(new.bytes()),
+            None => data.as_ref().map(|data| block_of(data, at)),
+        };
         let zeros = state_of_zeros(self.zones.as_ref(), row.key.row);
         let mut states = [BlockState::NeverWritten; ROW];
         for (at, state) in states[..count].iter_mut().enumerate() {

@@ -1,5 +1,7 @@
 //! Rows of blocks with their checksum blocks in memory: those in use, and the most recently used others.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use strewn_raid::{Dbn, SpindleIndex};
@@ -59,6 +61,8 @@ pub(super) struct Row {
     pub(super) queued: bool,
     /// Blocks whose data is being written, one bit each.
     pub(super) writes_in_flight: u64,
+    /// Those of them whose writes found no space, with what they write.
+    pub(super) refused: BTreeMap<usize, Buffer>,
     /// Reads and writes in progress.
     pub(super) parts: Vec<usize>,
     /// Whether the device may hold something other than `entries`. They are dropped once they are not in use.
@@ -70,6 +74,17 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn in_use(&self) -> bool {
         !self.parts.is_empty() || self.loading || self.queued || self.writing.is_some()
+    }
+
+    /// Returns whether a read of these blocks must wait: one is being written, so that the device returns it as it was,
+    /// as it will be, or a mixture.
+    pub(super) fn blocks_reads(&self, mask: u64) -> bool {
+        self.writes_in_flight & mask & !self.refused_blocks() != 0
+    }
+
+    /// Returns the blocks whose writes found no space, one bit each.
+    pub(super) fn refused_blocks(&self) -> u64 {
+        self.refused.keys().fold(0, |mask, block| mask | 1 << block)
     }
 
     pub(super) fn entry(&self, block: usize) -> &[u8; ENTRY_BYTES] {
@@ -153,6 +168,7 @@ impl Rows {
             writing: None,
             queued: false,
             writes_in_flight: 0,
+            refused: BTreeMap::new(),
             parts: Vec::new(),
             is_suspect: false,
             newer: NONE,

@@ -7,7 +7,7 @@ use super::Store;
 use super::api::StoreError;
 use super::operation::{Extent, IoPurpose, PartWork, RowPart, WritePart, mask};
 use super::rows::{RowId, RowKey};
-use crate::device::{BLOCK_BYTES, IoRequest};
+use crate::device::{BLOCK_BYTES, Buffer, IoId, IoRequest};
 use crate::format::{
     BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES, ROW_BLOCKS, ROW_DATA_BLOCKS,
     checksum_block, device_block,
@@ -215,6 +215,28 @@ impl Store {
         }
     }
 
+    /// Notes that a write found no space, with what it writes. It will be sent again, and completes once. Until then its
+    /// blocks are read from here, so that reads do not wait for space.
+    pub fn refused(&mut self, io: IoId, from: &Buffer) {
+        let (parts, blocks_apart) = match self.sent.get(&io).map(|sent| &sent.purpose) {
+            Some(IoPurpose::WriteData(part)) => (vec![*part], 0),
+            Some(IoPurpose::WriteRows(parts)) => (parts.clone(), ROW_BLOCKS as usize),
+            _ => return,
+        };
+        for (at, part) in parts.into_iter().enumerate() {
+            let RowPart { row, first, count, .. } = self.parts[part];
+            let data = from.bytes()[at * blocks_apart * BLOCK_BYTES..].chunks_exact(BLOCK_BYTES);
+            for (block, data) in (first..first + count).zip(data) {
+                let mut copy = self.pool.take(1);
+                copy.bytes_mut().copy_from_slice(data);
+                let before = self.rows.get_mut(row).refused.insert(block, copy);
+                self.pool.recycle(before.unwrap_or_default());
+            }
+            self.ready_rows.push(row);
+        }
+        self.run_to_quiescence();
+    }
+
     /// Handles the completion of a part's data write.
     pub(super) fn data_written(&mut self, id: usize, result: Result<(), StoreError>) {
         let part = &mut self.parts[id];
@@ -222,8 +244,13 @@ impl Store {
         if let PartWork::Write(write) = &mut part.work {
             write.data_done = true;
         }
-        let (operation, row) = (part.operation, part.row);
-        self.rows.get_mut(row).writes_in_flight &= !written;
+        let (operation, row, blocks) =
+            (part.operation, part.row, part.first..part.first + part.count);
+        let of_row = self.rows.get_mut(row);
+        of_row.writes_in_flight &= !written;
+        for block in blocks {
+            of_row.refused.remove(&block).into_iter().for_each(|copy| self.pool.recycle(copy));
+        }
         self.ready_rows.push(row);
         if let Err(failure) = result {
             self.operations[operation].failure.get_or_insert(failure);

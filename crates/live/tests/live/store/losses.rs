@@ -91,8 +91,31 @@ fn everything_is_answered_once() {
                 let blank = SimulatedDisk::zeroed(rig.size());
                 rig.devices.replace(device, blank);
                 rig.store.admit_spindle(spindle);
+                rig.store.losses_are_recorded();
             }
         }
         println!("{losses} losses");
     }
+}
+
+/// A zone was initialized without a lost spindle before the labels said that it is lost. If the power failed then, the
+/// spindle returned, and what was never written there counted as erased.
+#[test]
+fn regression_zones_are_initialized_without_a_spindle_once_the_labels_have_its_loss() {
+    let mut rig = (0..).map(Rig::new).find(|rig| rig.zone_rows > 0).unwrap();
+    rig.devices.lose_device(DeviceIndex(1), "pulled");
+    let tag = [BlockTag::from(BlockContents::Parity)];
+    rig.store.write(Token(1), SpindleIndex(0), 0, &[&[7; 4096]], &tag, 1);
+    let mut events = Vec::new();
+    loop {
+        rig.submit();
+        let Some(done) = rig.devices.step() else { break };
+        rig.store.done(done);
+        rig.store.take_events(&mut events);
+    }
+    assert!(matches!(events[..], [StoreEvent::SpindleLost(SpindleIndex(1))]), "{events:?}");
+    assert!(rig.store.waits_for_labels());
+    rig.store.losses_are_recorded();
+    let events = rig.finish_all();
+    assert!(matches!(events[..], [StoreEvent::Write { token: Token(1), result: Ok(()) }]));
 }

@@ -1,7 +1,9 @@
 //! One thing at a time: which I/Os a store makes, and what it says when they fail.
 
 use strewn_array::{BlockContents, Root};
-use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, Io, IoRequest};
+use strewn_live::device::{
+    BLOCK_BYTES, DeviceIndex, Devices, Io, IoCompletion, IoError, IoRequest,
+};
 use strewn_live::format::{BlockTag, Identity, Superblock, checksum_block, device_block};
 use strewn_live::store::{BlockState, ReadOutcome, StoreError, StoreEvent, Token};
 use strewn_raid::{Dbn, SpindleIndex};
@@ -35,7 +37,12 @@ impl Rig {
         let mut finished = Vec::new();
         loop {
             self.submit();
+            let before = finished.len();
             self.store.take_events(&mut finished);
+            if finished[before..].iter().any(|one| matches!(one, StoreEvent::SpindleLost(_))) {
+                self.store.losses_are_recorded();
+                continue;
+            }
             let Some(done) = self.devices.step() else { break };
             self.store.done(done);
         }
@@ -287,4 +294,42 @@ fn a_replacement_answers_for_itself_alone() {
         outcome.blocks.iter().map(|of| of != &BlockState::NeverWritten).collect();
     assert_eq!(written, [false, true, true, true, false]);
     assert!(!outcome.any_bad());
+}
+
+/// A read of blocks whose writes found no space waited for space.
+#[test]
+fn regression_reads_do_not_wait_for_writes_without_space() {
+    for rows in [1, 64, 200] {
+        let mut rig = Rig::plain(0);
+        write(&mut rig, 1, 0, 200);
+        assert!(rig.finish_all().len() == 1);
+        rig.devices.set_full(DeviceIndex(0), true);
+        let bytes = vec![9; rows * BLOCK_BYTES];
+        let tags = vec![BlockTag::from(BlockContents::Parity); rows];
+        rig.store.write(Token(2), SpindleIndex(0), 0, &[&bytes], &tags, 2);
+        // As the engine does: it sends them again later.
+        let mut refused = Vec::new();
+        for _ in 0..2 {
+            rig.submit();
+            while let Some(done) = rig.devices.step() {
+                if done.result == Err(IoError::NoSpace) {
+                    rig.store.refused(done.id, &done.buffer);
+                    refused.push(done);
+                } else {
+                    rig.store.done(done);
+                }
+            }
+        }
+        assert!(!refused.is_empty());
+        let read = rig.read_now(0, 0, 200 * 8).unwrap();
+        assert!(!read.any_bad());
+        assert!(read.bytes[..rows * BLOCK_BYTES].iter().all(|byte| *byte == 9), "as it will be");
+        assert!(read.bytes[rows * BLOCK_BYTES..].iter().all(|byte| *byte == 1), "as it was");
+        rig.devices.set_full(DeviceIndex(0), false);
+        for done in refused {
+            rig.store.done(IoCompletion { result: Ok(()), ..done });
+        }
+        let written = rig.finish_all();
+        assert!(matches!(written[..], [StoreEvent::Write { token: Token(2), result: Ok(()) }]));
+    }
 }

@@ -66,3 +66,28 @@ fn regression_a_rebuild_goes_row_by_row_where_blocks_are_bad() {
 fn regression_a_rebuild_does_without_parity_that_is_old() {
     all_hold([71, 16514], Some(LayoutName::RaidDp));
 }
+
+/// A read of blocks in place waited for space, because a neighbour was being written back.
+#[test]
+fn regression_reads_in_place_are_answered_without_space() {
+    all_hold([12378], Some(LayoutName::Vraid5));
+    all_hold([14678], Some(LayoutName::Raid5));
+}
+
+/// Two blocks of one read were wrong in different ways: parity of one was unreadable, of the other it was old.
+#[test]
+fn regression_each_stripe_of_a_read_is_doubted_by_itself() {
+    all_hold([12849], Some(LayoutName::RaidDp));
+}
+
+/// A power loss tore the first record that was to overwrite a free half of one device's redo records.
+#[test]
+fn regression_redo_records_that_are_being_overwritten_are_not_lost() {
+    all_hold([5259, 15459], Some(LayoutName::Vraid5));
+}
+
+/// A spindle is lost while an array starts, and the power fails before the labels say so.
+#[test]
+fn regression_a_spindle_that_returns_knows_which_zones_are_initialized() {
+    all_hold([19972], Some(LayoutName::Vraid5));
+}
