@@ -215,6 +215,8 @@ fn flags_that_cannot_be() {
         (&["run", "small.toml", "--quik"], &["'--quick'"]),
         (&["calibrate", "small.toml", "--jobs", "0"], &["--jobs", "give 1 or more"]),
         (&["calibrate", "small.toml", "--dryrun"], &["'--dry-run'"]),
+        (&["array", "serve", "a"], &["--socket <PATH>|--tcp <ADDRESS:PORT>"]),
+        (&["array", "serve", "a", "--tcp", "127.0.0.1:99999"], &["at most 65535"]),
     ] {
         folder.strewn(words).refused(says);
     }

@@ -155,7 +155,11 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         let since_ns = self.engine.out_of_space_since_ns().map(|since_ns| since_ns.max(begin_ns));
         let is_short = since_ns.is_some_and(|since_ns| self.now_ns() >= since_ns + PATIENCE_NS);
         let stopped = self.engine.stopped().map(str::to_owned);
-        stopped.or_else(|| is_short.then(|| RequestError::NoSpace.to_string()))
+        let no_space = || {
+            let lacking = self.engine.label().names_of(&self.engine.out_of_space());
+            format!("there is no space left under {lacking}; make room on the file system")
+        };
+        stopped.or_else(|| is_short.then(no_space))
     }
 
     /// Writes everything to the spindles and waits for all I/O in flight, including a rebuild.

@@ -9,7 +9,7 @@ use crate::catalog;
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::layout::ArrayLayout;
-use crate::presets::{self, CONTROLLER_WORDS};
+use crate::presets::{self, CONTROLLER_WORDS, Controller};
 use crate::section::Section;
 use crate::value;
 
@@ -132,7 +132,14 @@ impl Array {
         let lun_bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes);
         let controller_is_given = section.has("controller");
         let controller = section.optional("controller", |v| value::choice(v, &CONTROLLER_WORDS));
-        section.set_defaults(presets::of_array(controller));
+        // One that is not known is named by itself. The array is not read, so that any defaults will do.
+        let stand_in = match section.has("in_place") {
+            true => Controller::Eva4400,
+            false => Controller::Fas2050,
+        };
+        section.set_defaults(presets::of_array(
+            controller.or(controller_is_given.then_some(stand_in)),
+        ));
         let spindle = SpindleChoice::read(&mut section, context.folder);
         let commands = section.required("commands_per_spindle", "8", value::queue_depth);
         let scheduler = read_scheduler(&mut section);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use strewn::terminal::{self, Ending, Failure};
 use strewn_array::Counters;
 use strewn_live::assembly::OpenOptions;
@@ -20,11 +20,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Export the LUN over NBD until interrupted
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("listen").args(["socket", "tcp"]).required(true))]
 pub(crate) struct ServeArguments {
     /// The directory that the array was created in
     directory: PathBuf,
     /// Listen on a new Unix socket at this path
-    #[arg(long, value_name = "PATH", conflicts_with = "tcp", required_unless_present = "tcp")]
+    #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
     /// Listen on this TCP address, such as 127.0.0.1:10809
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
@@ -38,7 +39,9 @@ pub(crate) struct ServeArguments {
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "give an address in numbers and a port, as 127.0.0.1:10809".to_owned())
+    text.parse().map_err(|_| {
+        "give an address in numbers and a port of at most 65535, as 127.0.0.1:10809".to_owned()
+    })
 }
 
 /// Serves the array until it is interrupted, then writes everything to the spindles.
@@ -145,11 +148,12 @@ impl Health {
         }
         if look.out_of_space != self.out_of_space {
             self.out_of_space.clone_from(&look.out_of_space);
-            match names(&self.out_of_space, &self.label) {
-                None => terminal::say("there is space again: the array takes writes"),
-                Some(names) => terminal::say(&format!(
-                    "warning: no space is left under {names}: writes are refused, reads go on, and what was acknowledged is \
-                     safe; make room on the file system, and writes go on"
+            match self.out_of_space.is_empty() {
+                true => terminal::say("there is space again: the array takes writes"),
+                false => terminal::say(&format!(
+                    "warning: no space is left under {}: writes are refused, reads go on, and what was acknowledged is \
+                     safe; make room on the file system, and writes go on",
+                    self.label.names_of(&self.out_of_space)
                 )),
             }
         }
@@ -162,12 +166,6 @@ impl Health {
             ));
         }
     }
-}
-
-/// Names devices; `None` if there are none.
-fn names(devices: &[DeviceIndex], label: &Label) -> Option<String> {
-    let name = |device: &DeviceIndex| label.role_of(*device).to_string();
-    (!devices.is_empty()).then(|| devices.iter().map(name).collect::<Vec<_>>().join(", "))
 }
 
 fn states(members: &[Member]) -> impl Iterator<Item = MemberState> {

@@ -319,6 +319,13 @@ impl Label {
         }
     }
 
+    /// Returns the roles of devices in words, such as "spindle 2, log a".
+    #[must_use]
+    pub fn names_of(&self, devices: &[DeviceIndex]) -> String {
+        let names: Vec<String> = devices.iter().map(|one| self.role_of(*one).to_string()).collect();
+        names.join(", ")
+    }
+
     /// Returns the devices of the log that did not fail, with their positions.
     pub fn present_logs(&self) -> impl Iterator<Item = (u16, DeviceIndex)> {
         let logs = (0u16..).zip(&self.logs);

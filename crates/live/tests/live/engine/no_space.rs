@@ -76,7 +76,9 @@ fn regression_writes_are_refused_while_there_is_no_space_and_nothing_is_lost() {
             }
             assert_eq!(array.ask(RequestId(3), HostRequest::Flush), Ok(Answer::Done));
             check(&mut array, &rounds, block);
-            assert!(array.catch_up().unwrap_err().contains("space"));
+            let names = array.engine().label().names_of(&lacking);
+            let error = array.catch_up().unwrap_err();
+            assert!(error.contains("space") && error.contains(&names), "{error} names {names}");
 
             if crash {
                 let mut devices = array.into_devices();
