@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use strewn::scenario::{ArrayLayout, CacheStart, Scenario};
 use strewn::spindle::Scheduler;
 use strewn::terminal::{self, Ending, Failure};
-use strewn::{RunOptions, calibrate, run};
+use strewn::{CalibrateError, RunOptions, calibrate, run};
 
 const SCALE_DOWN: u32 = 8;
 
@@ -69,7 +69,19 @@ fn experiment() -> Result<Ending, Failure> {
         let mut scenario = scenario.clone();
         change(&mut scenario);
         let mut fitted = Vec::new();
-        for fit in calibrate(&scenario, 0, &())? {
+        let fits = match calibrate(&scenario, 0, &()) {
+            Err(CalibrateError::NotConverged { array, errors, .. }) => {
+                let off: Vec<String> =
+                    errors.iter().map(|(_, error)| format!("{:+.1} %", error * 100.0)).collect();
+                println!(
+                    "{name:42} {array} reaches no fit: its segments are off by {}",
+                    off.join(" and ")
+                );
+                continue;
+            }
+            fits => fits?,
+        };
+        for fit in fits {
             for number in fit.parameters {
                 scenario.set_parameter(&fit.array, &number.name, number.after)?;
                 fitted.push(number.after);
