@@ -28,6 +28,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         let head = format!("# {}, changed by\n{}\n", name.display(), set.collect::<String>());
         text.insert_str(0, &head);
     }
+    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    scenario.segments = arguments.segments.unwrap_or(scenario.segments);
     if arguments.explain {
         terminal::print(&explained(&scenario, &text))?;
         return Ok(Ending::Complete);
@@ -57,7 +59,6 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     if let Some(log) = &arguments.record_iolog {
         check_log(log, &scenario)?;
     }
-    scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     let load = load::read(&arguments.load, &scenario)?;
     let own = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns));
     scenario.segments = arguments.segments.or(own).unwrap_or(scenario.segments);

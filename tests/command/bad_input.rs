@@ -213,6 +213,8 @@ fn flags_that_cannot_be() {
         (&["run", "small.toml", "--out", ""], &["a value is required for '--out <DIR>'"]),
         (&["run", "small.toml", "--force"], &["--out <DIR>"]),
         (&["run", "small.toml", "--quik"], &["'--quick'"]),
+        (&["run", "small.toml", "--explain", "--out", "out"], &["'--explain' cannot be used with"]),
+        (&["run", "small.toml", "--explain", "--trace", "a.csv"], &["cannot be used with"]),
         (&["calibrate", "small.toml", "--jobs", "0"], &["--jobs", "give 1 or more"]),
         (&["calibrate", "small.toml", "--dryrun"], &["'--dry-run'"]),
         (&["array", "serve", "a"], &["--socket <PATH>|--tcp <ADDRESS:PORT>"]),

@@ -70,6 +70,11 @@ fn an_array_needs_no_more_than_what_makes_it_itself() {
     has("array.b.write_anywhere.policy = first-fit");
     has("array.b.processor.host_operation = 66179 ns (default)");
     folder.strewn(&["run", "short.toml"]).succeeded();
+    let explained = folder.strewn(&["run", "short.toml", "--explain", "--seed", "7"]).succeeded();
+    assert_eq!(
+        explained.lines().find(|line| line.starts_with("seed")).unwrap().trim_end().chars().last(),
+        Some('7')
+    );
 
     let wrong = folder.read("short.toml").replace("fas2050", "fas2060");
     folder.write("wrong.toml", &wrong);

@@ -48,7 +48,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
     /// Print every setting of the scenario with its default, and run nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["load", "out", "json", "quick", "record_iolog"])]
     pub(crate) explain: bool,
     /// Seed of all random choices, instead of the scenario's
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
