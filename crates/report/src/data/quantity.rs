@@ -12,6 +12,8 @@ const SIZES: Units = &[
     ("KiB", (1_u64 << 10) as f64),
     ("B", 1.0),
 ];
+/// Those that a scenario may be written in. Nothing is expressed in them here.
+const DECIMAL_SIZES: Units = &[("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
 const TIMES: Units =
     &[("h", 3.6e12), ("min", 6e10), ("s", 1e9), ("ms", 1e6), ("\u{b5}s", 1e3), ("ns", 1.0)];
 
@@ -55,7 +57,7 @@ pub(crate) fn text(value: f64, unit: &str) -> String {
 pub(crate) fn read(text: &str) -> Option<(f64, &str)> {
     let (number, unit) = text.split_once(' ')?;
     let known = |(name, _): &(&str, f64)| *name == unit || (unit == "us" && *name == "\u{b5}s");
-    [SIZES, TIMES].into_iter().any(|units| units.iter().any(&known)).then_some(())?;
+    [SIZES, DECIMAL_SIZES, TIMES].into_iter().any(|units| units.iter().any(&known)).then_some(())?;
     Some((number.parse().ok()?, unit))
 }
 
@@ -63,14 +65,16 @@ pub(crate) fn read(text: &str) -> Option<(f64, &str)> {
 /// losing one. None if they are not of one kind.
 pub(crate) fn in_one_unit(quantities: &[(f64, &str)]) -> Option<Vec<String>> {
     let is = |name: &str, unit: &str| name == unit || (unit == "us" && name == "\u{b5}s");
-    let of_base = |units: Units, unit: &str| units.iter().find(|(name, _)| is(name, unit));
-    let units = [SIZES, TIMES]
-        .into_iter()
-        .find(|units| quantities.iter().all(|(_, unit)| of_base(units, unit).is_some()))?;
-    let bases: Vec<f64> = quantities
-        .iter()
-        .filter_map(|(value, unit)| Some(value * of_base(units, unit)?.1))
-        .collect();
+    let of_base = |read: [Units; 2], unit: &str| {
+        read.into_iter().flatten().find(|(name, _)| is(name, unit)).map(|(_, size)| *size)
+    };
+    let (units, bases) =
+        [(SIZES, DECIMAL_SIZES), (TIMES, &[])].into_iter().find_map(|(units, also_read)| {
+            let bases = quantities
+                .iter()
+                .map(|(value, unit)| Some(value * of_base([units, also_read], unit)?));
+            Some((units, bases.collect::<Option<Vec<f64>>>()?))
+        })?;
     let candidates = units.iter().filter_map(|(name, size)| {
         let numbers: Vec<f64> = bases.iter().map(|base| shortened(base / size)).collect();
         let exact = numbers.iter().zip(&bases);
@@ -126,6 +130,7 @@ mod tests {
         assert_eq!(one(&[(0.5, "GiB"), (1.0, "GiB")]), ["0.5 GiB", "1 GiB"]);
         assert_eq!(one(&[(1.0, "GiB"), (2.0, "GiB")]), ["1 GiB", "2 GiB"]);
         assert!(one(&[(1.0, "GiB"), (2.0, "s")]).is_empty());
+        assert_eq!(one(&[(1.0, "TB"), (122_070_312.0, "KiB")]), ["976562500 KiB", "122070312 KiB"]);
         assert_eq!(
             (read("64 MiB"), read("raid-dp"), read("4 spindles")),
             (Some((64.0, "MiB")), None, None)

@@ -126,7 +126,12 @@ impl Sheet {
             canvas.present().map_err(ChartError::drawing)?;
             drawn.into()
         };
-        let description = format!("{}. {}", self.title, self.subtitles.join(". "));
+        let mut description = self.title.to_owned();
+        for words in &self.subtitles {
+            // Some are sentences, with their full stop.
+            description.push_str(if description.ends_with('.') { " " } else { ". " });
+            description.push_str(words);
+        }
         Ok(theme.recolour(finished(&svg, size, &description, &drawn)))
     }
 }

@@ -102,6 +102,10 @@ fn what_is_said_of_a_run_has_as_many_lines_as_it_takes() {
         let lines = &words[first..=last];
         assert!(lines.len() > 1 && lines.iter().all(|line| line.len() <= longest), "{lines:?}");
         assert_eq!(lines.join(" "), said);
+        let title = document
+            .descendants()
+            .find_map(|node| node.has_tag_name("title").then(|| node.text()).flatten());
+        assert!(!title.unwrap().contains(".. "), "{title:?}");
     }
 }
 
