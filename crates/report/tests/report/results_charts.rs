@@ -1,6 +1,6 @@
 use crate::{fixture, html};
 use roxmltree::Document;
-use strewn_report::{ChartSize, ChartStyle, RESULTS_CHARTS, Results, ResultsChart, Theme};
+use strewn_report::{ChartSize, ChartStyle, RESULTS_CHARTS, Results, ResultsChart, Scaled, Theme};
 
 fn full_run() -> Results {
     Results::from_json(include_str!("full-run.json")).unwrap()
@@ -102,11 +102,17 @@ fn what_is_said_of_a_run_has_as_many_lines_as_it_takes() {
         let lines = &words[first..=last];
         assert!(lines.len() > 1 && lines.iter().all(|line| line.len() <= longest), "{lines:?}");
         assert_eq!(lines.join(" "), said);
-        let title = document
-            .descendants()
-            .find_map(|node| node.has_tag_name("title").then(|| node.text()).flatten());
-        assert!(!title.unwrap().contains(".. "), "{title:?}");
     }
+}
+
+/// The sentence about the scale was followed by another full stop.
+#[test]
+fn regression_descriptions_have_one_full_stop_after_each_sentence() {
+    let mut results = full_run();
+    results.scaled = Some(Scaled { by: 8, what: vec!["file".to_owned()] });
+    let drawn = ResultsChart::PerSpindle.draw(&results, None, ChartStyle::default());
+    let svg = drawn.unwrap().unwrap();
+    assert!(svg.contains("full scale. Fresh") && !svg.contains(".. "), "{svg}");
 }
 
 /// Measured figures are not labelled as predicted.
