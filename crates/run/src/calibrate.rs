@@ -122,7 +122,7 @@ pub enum CalibrateError {
         parameters: Vec<String>,
         /// Number of simulations.
         simulations: u32,
-        /// The fitted segments, and the least error that was reached in each, as a fraction.
+        /// The fitted segments, and the least error of the IOPS that was reached in each, as a fraction.
         errors: Vec<(u32, f64)>,
     },
     /// The observer stopped the fit.
@@ -273,7 +273,10 @@ impl<'a> Fit<'a> {
             array: self.scenario.arrays[self.index].name.clone(),
             parameters: self.fitted.parameters.clone(),
             simulations: self.simulations,
-            errors: self.fitted.segments.iter().copied().zip(errors.iter().copied()).collect(),
+            // Errors of the time per operation, as those of IOPS.
+            errors: { self.fitted.segments.iter().copied() }
+                .zip(errors.iter().map(|error| 1.0 / (1.0 + error) - 1.0))
+                .collect(),
         }
     }
 
@@ -489,10 +492,9 @@ fn on_grid(value: f64) -> f64 {
 
 /// Says how close a fit came in each segment.
 fn reached(errors: &[(u32, f64)]) -> String {
-    let each = errors.iter().map(|(segment, error)| {
-        // An error of the time per operation, as one of IOPS.
-        format!("segment {segment} is off by {:+.2} %", 100.0 * (1.0 / (1.0 + error) - 1.0))
-    });
+    let each = errors
+        .iter()
+        .map(|(segment, error)| format!("segment {segment} is off by {:+.2} %", 100.0 * error));
     each.collect::<Vec<_>>().join(", ")
 }
 
