@@ -8,6 +8,7 @@ use strewn_raid::{Dbn, SpindleIndex, Vbn};
 use crate::payload::Payload;
 use crate::units::BLOCK_BYTES;
 
+use super::checkpoint::Checkpoint;
 use super::metadata::{self};
 use super::snapshot_pins::SnapshotPins;
 use super::tag::{Owner, TagFields};
@@ -146,14 +147,24 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Compares bytes with what is known of a block.
     pub(super) fn fit(&self, spindle: SpindleIndex, dbn: u64, bytes: &[u8]) -> Fit {
+        self.fit_in(self.checkpoint.as_ref(), spindle, dbn, bytes)
+    }
+
+    /// The same during a consistency point.
+    pub(super) fn fit_in(
+        &self,
+        checkpoint: Option<&Checkpoint<P>>,
+        spindle: SpindleIndex,
+        dbn: u64,
+        bytes: &[u8],
+    ) -> Fit {
         if spindle.0 >= self.group().data_spindles() {
             return Fit::Unknown;
         }
         let vbn = self.group().vbn(spindle, Dbn(dbn));
         let Some(key) = self.key_at(vbn) else { return Fit::Unknown };
         let agrees = |sum| sum == metadata::checksum(bytes);
-        let before =
-            self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.old_locations.get(&key));
+        let before = checkpoint.and_then(|checkpoint| checkpoint.old_locations.get(&key));
         let (place, sum) = match before {
             Some(before) => (before.vbn, before.checksum),
             None => (self.map.get(key), self.checksum_of(key)),

@@ -126,7 +126,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 true => self.plan_of_beginning(changed, lost, bad),
                 false => self.plan_of_update(changed, lost, bad),
             };
-            for spindle in self.group().spindles_of(update.read()).iter() {
+            for spindle in self.group().spindles_of(update.read(self.group().stripe_shape())).iter()
+            {
                 read[spindle.index()] |= 1 << stripe;
             }
             if P::CARRIES_DATA {
@@ -213,8 +214,10 @@ impl<P: Payload> WriteAnywhere<P> {
         if !P::CARRIES_DATA {
             return payloads;
         }
-        let in_flight = &mut checkpoint.in_flight[slot as usize];
-        let TetrisInFlight { tetris, old, .. } = in_flight;
+        let first_stripe = checkpoint.in_flight[slot as usize].tetris.first_stripe;
+        let mut old = std::mem::take(&mut checkpoint.in_flight[slot as usize].old);
+        self.compute_unreadable(checkpoint, first_stripe, &mut old);
+        let tetris = &checkpoint.in_flight[slot as usize].tetris;
         let superblock = (tetris.contents.contains(&SUPERBLOCK)).then_some(self.superblock);
         for vbn in superblock.into_iter().flatten() {
             payloads.put(
@@ -230,7 +233,8 @@ impl<P: Payload> WriteAnywhere<P> {
             });
             payloads.put(self.run_at(vbn), payload, self.keys.holds(key));
         }
-        payloads.add_parity(self.group(), tetris, old);
+        payloads.add_parity(self.group(), tetris, &old);
+        checkpoint.in_flight[slot as usize].old = old;
         payloads
     }
 }

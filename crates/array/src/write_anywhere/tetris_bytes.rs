@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use strewn_alloc::{Tetris, bits};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{
-    MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes, StripeCodec, StripePlan,
-    UpdateMethod,
+    Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes, StripeCodec, StripePlan,
+    StripeShape, UpdateMethod,
 };
 
 use crate::payload::{BlockContents, Payload};
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 
+use super::checkpoint::Checkpoint;
+use super::stored::Fit;
 use super::tag::TagFields;
 use super::{Run, WriteAnywhere};
 
@@ -22,11 +24,23 @@ pub(super) struct Update {
     gone: MemberSet,
     /// Those of them that are written as zeros, to agree with parity.
     pub(super) zeroed: MemberSet,
+    /// Unreadable blocks that are computed from all others, and compared with their checksums, before parity is. A free
+    /// block may be an old one that its drive reported as overwritten, and nothing tells: parity that was brought up to
+    /// date with it would no longer give the unreadable ones.
+    compared: MemberSet,
 }
 
 impl Update {
-    pub(super) fn read(&self) -> MemberSet {
-        self.plan.read.difference(self.gone)
+    fn by(plan: StripePlan) -> Self {
+        let none = MemberSet::EMPTY;
+        Self { plan, gone: none, zeroed: none, compared: none }
+    }
+
+    pub(super) fn read(&self, shape: StripeShape) -> MemberSet {
+        match self.compared.is_empty() {
+            true => self.plan.read.difference(self.gone),
+            false => shape.members().difference(self.compared),
+        }
     }
 }
 
@@ -117,8 +131,7 @@ impl<P: Payload> TetrisPayloads<P> {
             else {
                 continue;
             };
-            let mut parity = vec![vec![0; BLOCK_BYTES]; group.parity().spindles().into()];
-            codec.encode(&data, &mut parity).expect("blocks of one size, as many as data spindles");
+            let parity = encoded(&codec, group, &data);
             for (bytes, spindle) in parity.into_iter().zip(group.data_spindles()..) {
                 self.blocks.insert(place(spindle), (P::from_bytes(bytes), BlockContents::Parity));
             }
@@ -128,9 +141,24 @@ impl<P: Payload> TetrisPayloads<P> {
             StripeBytes::new(shape, BLOCK_BYTES).expect("the codec has been made");
         for (&stripe, update) in &old.updates {
             let dbn = first_stripe + u64::from(stripe);
+            if !update.compared.is_empty() {
+                let data: Vec<&P> = (0..group.data_spindles())
+                    .filter_map(|spindle| match self.blocks.get(&(SpindleIndex(spindle), dbn)) {
+                        Some((new, _)) => Some(new),
+                        None => old.blocks.get(&(spindle, stripe)),
+                    })
+                    .collect();
+                let data: Vec<&[u8]> = data.into_iter().map(Payload::bytes).collect();
+                let parity = encoded(&codec, group, &data);
+                for (bytes, spindle) in parity.into_iter().zip(group.data_spindles()..) {
+                    let payload = (P::from_bytes(bytes), BlockContents::Parity);
+                    self.blocks.insert((SpindleIndex(spindle), dbn), payload);
+                }
+                continue;
+            }
             stripe_bytes.clear();
             // Member i is on spindle i.
-            for member in update.read().iter() {
+            for member in update.read(shape).iter() {
                 if let Some(block) = old.blocks.get(&(member.0.into(), stripe)) {
                     stripe_bytes.old_contents(member).copy_from_slice(block.bytes());
                 }
@@ -159,6 +187,13 @@ impl<P: Payload> TetrisPayloads<P> {
     }
 }
 
+/// The parity blocks of a stripe.
+fn encoded(codec: &StripeCodec, group: &ParityGroup, data: &[&[u8]]) -> Vec<Vec<u8>> {
+    let mut parity = vec![vec![0; BLOCK_BYTES]; group.parity().spindles().into()];
+    codec.encode(data, &mut parity).expect("blocks of one size, as many as data spindles");
+    parity
+}
+
 /// The codec for a group's stripes of 4 KiB blocks.
 pub(super) fn codec(group: &ParityGroup) -> StripeCodec {
     StripeCodec::for_shape(group.stripe_shape(), BLOCK_BYTES)
@@ -178,28 +213,76 @@ impl<P: Payload> WriteAnywhere<P> {
         let shape = group.stripe_shape();
         let [changed, lost, bad] = [changed, lost, bad].map(|set| group.members_on(set));
         let none = MemberSet::EMPTY;
-        if bad.is_empty() {
+        // One parity covers one fault, which is that of a free block.
+        let may_be_old = P::CARRIES_DATA && shape.parity_blocks() > 1;
+        if bad.is_empty() && !may_be_old {
             let plan = shape.plan_update(changed, lost);
             // Failures that exceed parity have ended the run.
-            let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
-            return Update { plan, gone: none, zeroed: none };
+            return Update::by(plan.unwrap_or_else(|loss| unreachable!("{loss}")));
         }
         let unchanged = shape.data().difference(changed);
         let unreadable = lost.union(bad);
         if unchanged.intersection(unreadable).is_empty()
             && let Ok(plan) = shape.plan_update_by(UpdateMethod::Recalculation, changed, lost)
         {
-            // The plan needs no unreadable block, and makes all parity right again.
-            return Update { plan, gone: none, zeroed: none };
+            // The plan needs no unreadable block, nor what a block held before, and makes all parity right again.
+            return Update::by(plan);
         }
         if let Ok(plan) = shape.plan_update(changed, unreadable) {
             // Unreadable parity that cannot be computed stays bad.
-            return Update { plan, gone: none, zeroed: none };
+            let compared = if may_be_old { unreadable } else { none };
+            return Update { compared, ..Update::by(plan) };
         }
         let plan = shape
             .plan_update_by(UpdateMethod::Recalculation, changed, none)
             .expect("nothing is taken for lost");
-        Update { plan, gone: unreadable, zeroed: none }
+        Update { gone: unreadable, ..Update::by(plan) }
+    }
+
+    /// Computes the blocks of a tetris that are compared with their checksums, and keeps them with what was read. Where
+    /// none fit, parity is updated as if nothing was to be compared.
+    pub(super) fn compute_unreadable(
+        &self,
+        checkpoint: &Checkpoint<P>,
+        first_stripe: u64,
+        old: &mut StripeReads<P>,
+    ) {
+        let shape = self.group().stripe_shape();
+        let mut stripe_bytes =
+            StripeBytes::new(shape, BLOCK_BYTES).expect("the codec has been made");
+        let StripeReads { blocks, updates } = old;
+        for (&stripe, update) in updates.iter_mut().filter(|(_, one)| !one.compared.is_empty()) {
+            let dbn = first_stripe + u64::from(stripe);
+            let wanted = update.compared.intersection(shape.data());
+            // Member i is on spindle i.
+            let mut fitting = |without: MemberSet| {
+                let plan = shape.plan_read(wanted, update.compared.union(without)).ok()?;
+                let block_of =
+                    |member: Member| Some(blocks.get(&(member.0.into(), stripe))?.bytes());
+                stripe_bytes.compute(&plan, block_of).ok()?;
+                let mut computed = Vec::new();
+                for member in wanted.iter() {
+                    let bytes = stripe_bytes.block(member)?;
+                    let spindle = SpindleIndex(member.0.into());
+                    if self.fit_in(Some(checkpoint), spindle, dbn, bytes) == Fit::Wrong {
+                        return None;
+                    }
+                    computed.push((member, bytes.to_vec()));
+                }
+                Some(computed)
+            };
+            let others = shape.members().difference(update.compared);
+            let each = others.iter().map(MemberSet::single);
+            let found = [MemberSet::EMPTY].into_iter().chain(each).find_map(&mut fitting);
+            match found {
+                Some(computed) => {
+                    blocks.extend(computed.into_iter().map(|(member, bytes)| {
+                        ((u16::from(member.0), stripe), P::from_bytes(bytes))
+                    }))
+                }
+                None => update.compared = MemberSet::EMPTY,
+            }
+        }
     }
 
     /// Plans the update of a stripe in which no other block is in use. Power loss may have left it with any contents,
@@ -218,7 +301,8 @@ impl<P: Payload> WriteAnywhere<P> {
             .expect("nothing is taken for lost");
         let unchanged = shape.data().difference(changed);
         let gone = lost.union(bad);
-        Update { plan, gone, zeroed: bad.difference(lost).intersection(unchanged) }
+        let zeroed = bad.difference(lost).intersection(unchanged);
+        Update { gone, zeroed, ..Update::by(plan) }
     }
 
     /// Whether a block of `stripe` outside `changed` is in use. Used only with bytes.

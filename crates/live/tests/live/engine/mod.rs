@@ -7,6 +7,7 @@ mod in_place_rig;
 mod last_record;
 mod mirrored_log;
 mod no_space;
+mod old_blocks;
 mod scrub;
 mod snapshots;
 
