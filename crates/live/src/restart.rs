@@ -209,10 +209,10 @@ fn record_losses<D: Devices>(
         let spindles = (0..label.members.len() as u16).map(SpindleIndex);
         let lost: Vec<SpindleIndex> = spindles.filter(|one| !offline.is_present(*one)).collect();
         if !survives(&lost) {
-            let names: Vec<String> = lost.iter().map(ToString::to_string).collect();
+            let devices: Vec<DeviceIndex> = lost.iter().map(|one| DeviceIndex(one.0)).collect();
             return Err(RestartError::Stopped(format!(
                 "{} are lost together, which is more than parity covers",
-                names.join(", ")
+                label.names_of(&devices)
             )));
         }
         for spindle in lost {
@@ -494,7 +494,7 @@ fn restart<D: Devices, A: LiveArray>(
             .collect();
         let checkpoint = superblock.checkpoint + 1;
         let mut written = offline.write_blocks(&blocks, checkpoint);
-        while written == Err(StoreError::SpindleLost) {
+        while written == Err(StoreError::SpindleLost) && offline.waits_for_labels() {
             record_losses(&mut offline, label, survives)?;
             written = offline.write_blocks(&blocks, checkpoint);
         }

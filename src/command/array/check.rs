@@ -48,8 +48,14 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<Ending, Failure> {
     } else {
         let of_log =
             report.findings.iter().any(|problem| matches!(problem, Inconsistency::Log { .. }));
+        let of_log_devices = report
+            .findings
+            .iter()
+            .all(|problem| matches!(problem, Inconsistency::LogDevice { .. }));
         let help = if of_log {
             REMEDY_OF_LOST_LOG
+        } else if of_log_devices {
+            "the next start repairs it: each device of the log gets from the other what it lacks"
         } else {
             "`strewn array scrub` repairs what parity makes good"
         };

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::OpenOptions;
+use strewn_live::format::{Member, MemberState};
 use strewn_live::scrub::{LostWrite, ScrubReport};
 use strewn_live::starting::ScrubStage;
 
@@ -32,6 +33,8 @@ pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
     let options = OpenOptions { degraded: arguments.degraded, read_only: false };
     let assembled = open_array(&arguments.directory, options)?;
     let config = config_of(&assembled)?;
+    let failed = |member: &Member| member.state == MemberState::Failed;
+    let is_degraded = assembled.label.members.iter().any(failed);
     let stop = terminal::stop_when_interrupted();
     let (mut rebuilt, mut looked_at) = (Tenths::of("rebuilt"), Tenths::of("scrubbed"));
     let scrubbed = start_array(assembled, arguments.io)?
@@ -45,6 +48,11 @@ pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
         .map_err(|error| Failure::failed(format!("the scrub has ended early: {error}")))?;
     let text = if arguments.json { json_of(&scrubbed) } else { lines(&scrubbed) };
     terminal::print(&text)?;
+    if is_degraded {
+        terminal::say(
+            "warning: blocks of spindles that are not there were not looked at: `strewn array check --degraded` computes them",
+        );
+    }
     if !scrubbed.is_whole {
         return Err(Failure::stopped("stopped: not all stripes were looked at".to_owned())
             .with_help("what was repaired stays so; scrub again for the rest"));

@@ -253,7 +253,8 @@ impl<P: Payload> WriteAnywhere<P> {
         let StripeReads { blocks, updates } = old;
         for (&stripe, update) in updates.iter_mut().filter(|(_, one)| !one.compared.is_empty()) {
             let dbn = first_stripe + u64::from(stripe);
-            let wanted = update.compared.intersection(shape.data());
+            let unchanged = shape.data().difference(update.plan.changed);
+            let wanted = update.compared.intersection(unchanged);
             // Member i is on spindle i.
             let mut fitting = |without: MemberSet| {
                 let plan = shape.plan_read(wanted, update.compared.union(without)).ok()?;
