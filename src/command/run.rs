@@ -61,7 +61,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     }
     let load = load::read(&arguments.load, &scenario)?;
     let own = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns));
-    scenario.segments = arguments.segments.or(own).unwrap_or(scenario.segments);
+    if let (Some(own), None) = (own, arguments.segments) {
+        scenario.segments = own;
+    }
     let options = RunOptions {
         jobs: arguments.jobs.unwrap_or_default(),
         scale_down: if arguments.quick { QUICK_SCALE_DOWN } else { 1 },

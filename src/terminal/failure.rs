@@ -3,12 +3,12 @@
 use std::error::Error;
 use std::fmt;
 
+use strewn_run::{CalibrateError, LoadError, RunError};
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
 
 use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
-use strewn_run::{CalibrateError, LoadError, RunError};
 
 /// A failure that ends a program: a message, a remedy, and the exit code.
 #[derive(Debug)]

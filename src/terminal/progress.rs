@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use strewn_run::{Observer, RunOptions, wall_for};
 use strewn_scenario::Scenario;
 use strewn_sim::Progress;
 
 use crate::terminal::interrupt;
-use strewn_run::{Observer, RunOptions, wall_for};
 
 const NS_PER_S: u64 = 1_000_000_000;
 

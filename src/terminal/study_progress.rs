@@ -1,8 +1,9 @@
 //! Progress of a study of drives, when standard error is a terminal.
 
+use strewn_run::study::StudyObserver;
+
 use crate::terminal::interrupt;
 use crate::terminal::late_bar::LateBar;
-use strewn_run::study::StudyObserver;
 
 const TEMPLATE: &str = "[{bar:24}] {pos} of {len} closed loops{msg}, {eta} left";
 

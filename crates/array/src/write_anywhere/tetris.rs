@@ -215,6 +215,7 @@ impl<P: Payload> WriteAnywhere<P> {
             return payloads;
         }
         let first_stripe = checkpoint.in_flight[slot as usize].tetris.first_stripe;
+        // Nothing else needs what was read.
         let mut old = std::mem::take(&mut checkpoint.in_flight[slot as usize].old);
         self.compute_unreadable(checkpoint, first_stripe, &mut old);
         let tetris = &checkpoint.in_flight[slot as usize].tetris;
@@ -234,7 +235,6 @@ impl<P: Payload> WriteAnywhere<P> {
             payloads.put(self.run_at(vbn), payload, self.keys.holds(key));
         }
         payloads.add_parity(self.group(), tetris, &old);
-        checkpoint.in_flight[slot as usize].old = old;
         payloads
     }
 }

@@ -96,6 +96,14 @@ impl<P: Payload> TetrisPayloads<P> {
         self.blocks.insert((place.spindle, place.dbn), (payload, holds));
     }
 
+    /// Adds all parity blocks of a stripe.
+    fn put_parity(&mut self, group: &ParityGroup, dbn: u64, parity: Vec<Vec<u8>>) {
+        for (bytes, spindle) in parity.into_iter().zip(group.data_spindles()..) {
+            let place = (SpindleIndex(spindle), dbn);
+            self.blocks.insert(place, (P::from_bytes(bytes), BlockContents::Parity));
+        }
+    }
+
     /// The stripes of the tetris whose block on `spindle` is not written.
     pub(super) fn left_out(&self, spindle: SpindleIndex) -> u64 {
         self.left_out.get(&spindle).copied().unwrap_or(0)
@@ -132,9 +140,7 @@ impl<P: Payload> TetrisPayloads<P> {
                 continue;
             };
             let parity = encoded(&codec, group, &data);
-            for (bytes, spindle) in parity.into_iter().zip(group.data_spindles()..) {
-                self.blocks.insert(place(spindle), (P::from_bytes(bytes), BlockContents::Parity));
-            }
+            self.put_parity(group, dbn, parity);
         }
         let shape = group.stripe_shape();
         let mut stripe_bytes =
@@ -150,10 +156,7 @@ impl<P: Payload> TetrisPayloads<P> {
                     .collect();
                 let data: Vec<&[u8]> = data.into_iter().map(Payload::bytes).collect();
                 let parity = encoded(&codec, group, &data);
-                for (bytes, spindle) in parity.into_iter().zip(group.data_spindles()..) {
-                    let payload = (P::from_bytes(bytes), BlockContents::Parity);
-                    self.blocks.insert((SpindleIndex(spindle), dbn), payload);
-                }
+                self.put_parity(group, dbn, parity);
                 continue;
             }
             stripe_bytes.clear();

@@ -34,10 +34,10 @@ pub fn first_map(label: &Label) -> InitializationMap {
     InitializationMap::with_zones_of(label.array, rows_of(label.device_blocks), 1)
 }
 
-/// The first superblock of the array that `label` is of.
-pub fn first_superblock(label: &Label) -> Superblock {
+/// The first superblock of an array.
+pub fn first_superblock(array: Identity) -> Superblock {
     Superblock {
-        array: label.array,
+        array,
         checkpoint: 0,
         log_start: 1,
         log_durable: 0,

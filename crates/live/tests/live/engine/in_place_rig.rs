@@ -219,7 +219,7 @@ impl Rig {
         println!("seed {seed}: {setting:?}");
         let mut disks = vec![setting.disk(); usize::from(setting.spindles()) + 1];
         let label = setting.label();
-        let (superblock, map) = (fresh::first_superblock(&label), fresh::first_map(&label));
+        let (superblock, map) = (fresh::first_superblock(label.array), fresh::first_map(&label));
         let log = usize::from(setting.spindles());
         for (position, disk) in disks.iter_mut().enumerate() {
             let kind = if position == log { DeviceKind::Log } else { DeviceKind::Spindle };

@@ -1,6 +1,6 @@
 //! A whole array, bytes and all, over simulated devices.
 
-mod fresh;
+pub mod fresh;
 mod in_place;
 mod in_place_check;
 mod in_place_rig;
@@ -59,7 +59,7 @@ fn fresh_devices(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, 
     let blocks = device_blocks.max(layout.device_blocks());
     let mut devices = SimulatedDevices::zeroed(seed, spindles + 1, blocks * BLOCK as u64);
     let label = fresh::label(spindles, device_blocks, layout);
-    let (superblock, map) = (fresh::first_superblock(&label), fresh::first_map(&label));
+    let (superblock, map) = (fresh::first_superblock(label.array), fresh::first_map(&label));
     for spindle in 0..spindles {
         let offset = SUPERBLOCK_SLOTS[0] * BLOCK as u64;
         let request = IoRequest::Write { offset, from: superblock.encode(), durable: true };

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use strewn_array::{BlockContents, Root};
+use strewn_array::BlockContents;
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Io, IoCompletion, IoError, IoRequest};
 use strewn_live::format::{BlockTag, Identity, LogLayout, RedoWrite, Superblock};
 use strewn_live::log::{HostRecord, Log, LogStart, RecoveredLog, RedoToken, read_log};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::rig::random_bytes;
+use crate::engine::fresh;
 use strewn_base::Rng;
 
 pub const ARRAY: Identity = Identity([0x5a; 16]);
@@ -257,16 +258,5 @@ impl Model {
 
 /// The superblock of an array that was never shut down, with all of the log before it.
 pub fn first_superblock() -> Superblock {
-    Superblock {
-        array: ARRAY,
-        checkpoint: 1,
-        log_start: 1,
-        log_durable: 0,
-        map_sequence: 0,
-        redo_start: 1,
-        root: Root { held_back_blocks: 0, block: None },
-        label_sequence: 1,
-        clean: false,
-        snapshots: Vec::new(),
-    }
+    Superblock { checkpoint: 1, clean: false, ..fresh::first_superblock(ARRAY) }
 }
