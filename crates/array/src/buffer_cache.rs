@@ -274,6 +274,30 @@ impl BufferCache {
         self.unpin(key, HOLD)
     }
 
+    /// Drops `key`, which is here, as clean. Returns false if it is still needed: a consistency point is writing it, or
+    /// an operation holds it.
+    pub(crate) fn discard(&mut self, key: u32) -> bool {
+        let (link, at) = self.find(key);
+        if at >= self.first_pinned {
+            let flags = self.flags_at(at);
+            let was_dirty = *flags & DIRTY != 0;
+            *flags &= !DIRTY;
+            let is_pinned = *flags & PINNED != 0;
+            self.dirty -= u32::from(was_dirty);
+            if is_pinned {
+                return false;
+            }
+            self.links[link as usize] = std::mem::replace(&mut self.links[at as usize], self.free);
+            self.free = at;
+        } else {
+            self.protected -= usize::from(at >= self.lists[PROTECTION].first);
+            self.links[link as usize] = self.behind(key, at);
+            self.keys[(at - self.first_place) as usize] = NONE;
+        }
+        self.note_gone(key);
+        true
+    }
+
     /// Whether a consistency point is writing `key`.
     pub(crate) fn is_flushing(&self, key: u32) -> bool {
         if !self.contains(key) {
@@ -501,9 +525,14 @@ impl BufferCache {
         };
         let link = self.link_to(key, at);
         self.links[link as usize] = self.links[at as usize];
-        self.resident[(key / 64) as usize] &= !(1 << (key % 64));
-        self.blocks -= 1;
+        self.note_gone(key);
         Some(key)
+    }
+
+    #[inline]
+    fn note_gone(&mut self, key: u32) {
+        self.blocks -= 1;
+        self.resident[(key / 64) as usize] &= !(1 << (key % 64));
     }
 
     #[inline]

@@ -8,6 +8,7 @@ use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::counters::Counters;
 use crate::failure::{DataLost, FailedSpindle};
+use crate::log::{LogRecord, LogSize, Logged};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
 
@@ -33,6 +34,11 @@ pub struct HostOperation<P> {
 /// Identifies a spindle command. The array chooses it; the driver returns it with the completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag(pub(crate) u64);
+
+impl Tag {
+    /// For the commands of a driver itself. No command of an array has it, and hints about it do nothing.
+    pub const OF_DRIVER: Self = Self(u64::MAX);
+}
 
 /// A read or write of one spindle.
 #[derive(Debug, Clone)]
@@ -88,7 +94,9 @@ pub enum Work {
 /// The controller's processor serves each kind of [`Work`] in order. A command leaves once the processor has finished
 /// all earlier work, or as soon as the share of its kind allows ([`ProcessorCosts::write_back_percent`]), so a driver
 /// that tracks when the processor becomes free knows each command's departure time at once.
-pub trait Driver<P> {
+///
+/// What only an array of format [`Durable`](crate::Format::Durable) asks for is in [`Durability`].
+pub trait Driver<P>: Durability {
     /// Queues `cost_ns` nanoseconds of processor work.
     fn processor(&mut self, cost_ns: u64);
     /// Sends a command to a spindle, after the processor work queued so far.
@@ -107,17 +115,23 @@ pub trait Driver<P> {
     fn take_spare(&mut self, spindle: SpindleIndex) {
         let _ = spindle;
     }
-    /// A consistency point begins. Operations acknowledged from now on are not part of it.
-    #[inline]
-    fn checkpoint_begins(&mut self) {}
+    /// Puts `operation` into the log, with the data of a write. If the log takes it, the array acknowledges the
+    /// operation next. Never called if [`Array::log_size`] is `None`.
+    fn log(&mut self, operation: OperationId, record: LogRecord, data: &P) -> Logged;
+    /// A consistency point begins. Operations logged from now on are not part of it, and go to the log's other half.
+    fn checkpoint_begins(&mut self);
+    /// The consistency point in progress is committed: the half of the log that protected it is free.
+    fn checkpoint_ends(&mut self);
+}
+
+/// What an array of format [`Durable`](crate::Format::Durable) asks of its driver besides. A driver that only runs
+/// modelled arrays has nothing to define.
+pub trait Durability {
     /// A consistency point is fully written. The driver makes those writes durable, then writes `root` durably, then
     /// calls [`Array::committed`]. From then on, operations acknowledged before the consistency point began no longer
-    /// need the log. A driver that returns false, the default, stores no root; the array then writes its own
-    /// superblock.
-    #[inline]
-    fn commit(&mut self, root: Root) -> bool {
-        let _ = root;
-        false
+    /// need the log.
+    fn commit(&mut self, root: Root) {
+        unreachable!("{root:?} is to be stored by a driver for modelled arrays")
     }
     /// Ends a group of all-or-none writes: those issued so far in this call belong together, and are independent of
     /// those that follow. A driver may treat the whole call as one group, but that group can be large.
@@ -126,7 +140,7 @@ pub trait Driver<P> {
     /// Fails a host operation: blocks that it needs can be neither read nor computed. Never called if spindles either
     /// work or fail as a whole.
     fn refuse(&mut self, operation: OperationId) {
-        let _ = operation;
+        unreachable!("{operation:?} is refused, though no block is bad")
     }
 }
 
@@ -219,6 +233,9 @@ pub trait Array<P: Payload> {
 
     /// The timer has expired.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
+
+    /// The log that the array needs; `None` for an array whose cache protects what it acknowledges.
+    fn log_size(&self) -> Option<LogSize>;
 
     /// The processor cost of each operation and command. Nothing else costs processor time.
     fn processor_costs(&self) -> &ProcessorCosts;

@@ -27,12 +27,15 @@
 //! use strewn_array::*;
 //! use strewn_raid::{Parity, ParityGroup};
 //!
-//! /// Spindles that complete every command at once, and a host that only counts its answers.
-//! #[derive(Default)]
+//! /// Spindles that complete every command at once, a log that only counts its records, and a host that only counts
+//! /// its answers.
 //! struct Printer {
 //!     done: Vec<Tag>,
+//!     log: LogLedger,
 //!     acknowledged: u32,
 //! }
+//!
+//! impl Durability for Printer {}
 //!
 //! impl Driver<()> for Printer {
 //!     fn processor(&mut self, _cost_ns: u64) {}
@@ -44,8 +47,18 @@
 //!         self.acknowledged += 1;
 //!     }
 //!     fn set_timer(&mut self, _at_ns: u64) {}
+//!     fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
+//!         self.log.append(&record)
+//!     }
+//!     fn checkpoint_begins(&mut self) {
+//!         self.log.switch();
+//!     }
+//!     fn checkpoint_ends(&mut self) {
+//!         self.log.release();
+//!     }
 //! }
 //!
+//! let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
 //! let mut array = WriteAnywhere::<()>::new(WriteAnywhereConfig {
 //!     group: ParityGroup::new(Parity::RaidDp, 4, 65_536)?,
 //!     shape: AllocationShape::default(),
@@ -53,8 +66,8 @@
 //!     other_data: None,
 //!     volume_blocks: 100_000,
 //!     file_blocks: 10_000,
-//!     log_half_bytes: 1 << 20,
-//!     log_record_header_bytes: 160,
+//!     format: Format::Modelled,
+//!     log,
 //!     checkpoint_interval_ns: 10_000_000_000,
 //!     cache_blocks: 4_096,
 //!     protected_blocks: 2_048,
@@ -65,7 +78,7 @@
 //!     chunks: Chunks::Aligned,
 //!     processor: ProcessorCosts::default(),
 //! })?;
-//! let mut printer = Printer::default();
+//! let mut printer = Printer { done: vec![], log: LogLedger::new(log), acknowledged: 0 };
 //! array.start(0, &mut printer);
 //! let write = HostOperation {
 //!     id: OperationId(0),
@@ -107,8 +120,9 @@ mod counters;
 mod crc;
 mod driver;
 mod failure;
+mod format;
 pub mod in_place;
-mod nvram_log;
+mod log;
 mod payload;
 mod processor;
 mod units;
@@ -117,10 +131,12 @@ pub mod write_anywhere;
 pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
-    Acknowledge, Array, Driver, HostOperation, LayoutMeasures, OperationId, Root, SpindleCommand,
-    Tag, Work,
+    Acknowledge, Array, Driver, Durability, HostOperation, LayoutMeasures, OperationId, Root,
+    SpindleCommand, Tag, Work,
 };
 pub use failure::{DataLost, FailedSpindle, Rebuild};
+pub use format::Format;
+pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};
 pub use processor::ProcessorCosts;
 pub use strewn_base::Direction;

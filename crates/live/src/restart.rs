@@ -2,7 +2,7 @@
 
 mod log_devices;
 
-use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, WriteLog};
+use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
 use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereConfig};
 use strewn_base::BLOCK_SECTORS;
@@ -436,12 +436,9 @@ pub fn restart_in_place<D: Devices>(
     if half_bytes < needed {
         return Err(RestartError::LogTooSmall { what: "redo records", half_bytes, needed });
     }
-    let log = WriteLog {
-        half_bytes: label.log_half_blocks * BLOCK_BYTES as u64,
-        record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
-    };
     restart(devices, beginning, &|lost| config.survives(lost), |_, _| {
-        Ok(InPlace::new(config.clone())?.with_log(log))
+        let log = Some(label.log_layout().size());
+        Ok(InPlace::new(InPlaceConfig { log, ..config.clone() })?)
     })
 }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use strewn_alloc::AllocationShape;
-use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
+use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, LunLayout, Raid5Layout};
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
-use strewn_array::{ProcessorCosts, Rebuild};
+use strewn_array::{Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
-use strewn_raid::{GeometryError, ParityGroup, VraidConfig, VraidError, VraidLayout};
-use strewn_scenario::{Array, ArrayLayout, Processor, Scenario, SpindleChoice};
+use strewn_raid::{GeometryError, ParityGroup, Raid5Error, VraidConfig, VraidError, VraidLayout};
+use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Processor, Scenario, SpindleChoice};
 use strewn_sim::Spindles;
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_workload::{AccessStream, RegionError, SpecificationError};
@@ -25,6 +25,9 @@ pub enum BuildError {
     /// The VRAID layout is invalid.
     #[error(transparent)]
     Vraid(#[from] VraidError),
+    /// The RAID-5 group is invalid.
+    #[error(transparent)]
+    Raid5(#[from] Raid5Error),
     /// The write-anywhere array rejects its sizes.
     #[error(transparent)]
     WriteAnywhere(#[from] WriteAnywhereError),
@@ -96,8 +99,11 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     cache_blocks,
                 ),
                 file_blocks,
-                log_half_bytes: layout.log_half_bytes,
-                log_record_header_bytes: layout.log_record_header_bytes,
+                format: on_disk_format(layout.format),
+                log: LogSize {
+                    half_bytes: layout.log_half_bytes,
+                    record_header_bytes: layout.log_record_header_bytes,
+                },
                 checkpoint_interval_ns: layout.checkpoint_interval_ns,
                 cache_blocks,
                 protected_blocks: percent_of_cache(layout.protected_percent),
@@ -117,17 +123,12 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             ))
         }
         ArrayLayout::InPlace(layout) => {
-            let config = VraidConfig {
-                redundancy_sets: layout.redundancy_sets.clone(),
-                chunk_bytes: layout.chunk_bytes,
-                segment_bytes: layout.segment_bytes,
-            };
             let spindle_sectors =
                 drive(&array.spindle)?.capacity_sectors() / u64::from(scenario.spindle_stretch);
             let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
             let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
             let built = InPlace::new(InPlaceConfig {
-                layout: VraidLayout::new(config, spindle_sectors * SECTOR_BYTES)?.into(),
+                layout: lun_layout(layout, spindle_sectors * SECTOR_BYTES)?,
                 lun_sectors: array.lun_bytes / SECTOR_BYTES,
                 file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
                 spindle_sectors,
@@ -135,6 +136,12 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent
                     / 100.0) as u64,
                 destages_in_flight: (in_flight.round() as u32).max(1),
+                format: on_disk_format(layout.format),
+                // The cache of the modelled array is mirrored, and protects what is acknowledged.
+                log: layout.format.is_durable().then_some(LogSize {
+                    half_bytes: layout.log_half_bytes,
+                    record_header_bytes: layout.log_record_header_bytes,
+                }),
                 processor,
             })?;
             // The array reserves two drives' capacity per failure.
@@ -142,6 +149,31 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             BuiltArray::InPlace(Box::new(built.with_rebuild(Rebuild { spares, steps_in_flight })))
         }
     })
+}
+
+/// Returns the layout of an in-place array's LUN on spindles of `spindle_bytes`.
+fn lun_layout(
+    layout: &strewn_scenario::InPlace,
+    spindle_bytes: u64,
+) -> Result<LunLayout, BuildError> {
+    let (chunk_bytes, segment_bytes) = (layout.chunk_bytes, layout.segment_bytes);
+    Ok(match layout.layout {
+        InPlaceLayout::Vraid5 => {
+            let redundancy_sets = layout.redundancy_sets.clone();
+            let config = VraidConfig { redundancy_sets, chunk_bytes, segment_bytes };
+            VraidLayout::new(config, spindle_bytes)?.into()
+        }
+        InPlaceLayout::Raid5 => {
+            Raid5Layout::new(layout.spindles, chunk_bytes, segment_bytes, spindle_bytes)?.into()
+        }
+    })
+}
+
+fn on_disk_format(format: strewn_scenario::Format) -> Format {
+    match format {
+        strewn_scenario::Format::Modelled => Format::Modelled,
+        strewn_scenario::Format::Durable => Format::Durable,
+    }
 }
 
 /// Returns the spindles that an array runs on.

@@ -2,7 +2,11 @@
 
 use std::collections::VecDeque;
 
-use strewn_array::{Acknowledge, Driver, OperationId, ProcessorCosts, SpindleCommand, Tag, Work};
+use strewn_array::{
+    Acknowledge, Driver, Durability, LogLedger, LogRecord, Logged, OperationId, ProcessorCosts,
+    Root, SpindleCommand, Tag, Work,
+};
+use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{Command, CommandError, Completion, SimulatedSpindle};
 
@@ -29,12 +33,27 @@ pub(crate) struct SimDriver {
     /// Acknowledgements that leave now.
     pub(crate) ready: Vec<OperationId>,
     pub(crate) timer_ns: u64,
+    /// The controller's log; `None` if its cache protects what it acknowledges.
+    log: Option<LogLedger>,
+    costs: ProcessorCosts,
+    commit: Commit,
     stretch: u64,
     /// The spindles that failed and were not replaced by a spare.
     lost: Vec<SpindleIndex>,
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
     pub(crate) components: ActiveComponent,
+}
+
+/// The commit of a durable format in virtual time: a superblock on every spindle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Commit {
+    /// None was asked for.
+    Idle,
+    /// So many superblocks are being written.
+    Writing(usize),
+    /// The array is to be told.
+    Done,
 }
 
 /// The controller's processor: a queue served in order, in which write-back may overtake.
@@ -94,6 +113,7 @@ impl SimDriver {
         spindles: Vec<SimulatedSpindle<Tag>>,
         stretch: u32,
         costs: &ProcessorCosts,
+        log: Option<LogLedger>,
     ) -> Self {
         Self {
             now_ns: 0,
@@ -104,6 +124,9 @@ impl SimDriver {
             later: VecDeque::new(),
             ready: Vec::new(),
             timer_ns: u64::MAX,
+            log,
+            costs: *costs,
+            commit: Commit::Idle,
             stretch: stretch.into(),
             lost: Vec::new(),
             refused: None,
@@ -129,6 +152,25 @@ impl SimDriver {
             }
         });
         (commands.collect(), replaced.served_ns)
+    }
+
+    /// A superblock is written, or its spindle has failed.
+    #[cold]
+    pub(crate) fn superblock_is_done(&mut self) {
+        self.commit = match self.commit {
+            Commit::Writing(1) => Commit::Done,
+            Commit::Writing(count) => Commit::Writing(count - 1),
+            commit => unreachable!("a superblock is written during {commit:?}"),
+        };
+    }
+
+    /// Returns once whether the commit that the array asked for is done.
+    pub(crate) fn take_commit(&mut self) -> bool {
+        let is_done = self.commit == Commit::Done;
+        if is_done {
+            self.commit = Commit::Idle;
+        }
+        is_done
     }
 
     /// Returns the tag of the command in service at `spindle`.
@@ -213,5 +255,50 @@ impl Driver<()> for SimDriver {
 
     fn take_spare(&mut self, spindle: SpindleIndex) {
         self.lost.retain(|lost| *lost != spindle);
+    }
+
+    #[inline(always)]
+    fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
+        match &mut self.log {
+            Some(log) => log.append(&record),
+            None => unreachable!("an array without a log logs {record:?}"),
+        }
+    }
+
+    fn checkpoint_begins(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.switch();
+        }
+    }
+
+    fn checkpoint_ends(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.release();
+        }
+    }
+}
+
+impl Durability for SimDriver {
+    /// Writes a superblock to the beginning of every spindle. The flush before it costs nothing: spindles here write
+    /// through.
+    fn commit(&mut self, _root: Root) {
+        assert_eq!(self.commit, Commit::Idle, "two commits at once");
+        let spindles = (0..self.spindles.len() as u16).map(SpindleIndex);
+        let working: Vec<SpindleIndex> =
+            spindles.filter(|spindle| !self.lost.contains(spindle)).collect();
+        self.commit = Commit::Writing(working.len());
+        let sectors = BLOCK_SECTORS as u32;
+        for spindle in working {
+            self.processor(self.costs.of_command(sectors));
+            self.command(SpindleCommand {
+                tag: Tag::OF_DRIVER,
+                spindle,
+                direction: Direction::Write,
+                first_sector: 0,
+                sectors,
+                payload: (),
+                all_or_none: false,
+            });
+        }
     }
 }

@@ -13,7 +13,7 @@
 //! ```
 //! use std::ops::ControlFlow;
 //! use std::sync::Arc;
-//! use strewn_array::ProcessorCosts;
+//! use strewn_array::{Format, ProcessorCosts};
 //! use strewn_array::in_place::{InPlace, InPlaceConfig};
 //! use strewn_raid::{VraidConfig, VraidLayout};
 //! use strewn_sim::{Simulation, Spindles};
@@ -31,6 +31,8 @@
 //!     write_cache_sectors: 1 << 18,
 //!     destage_low_sectors: 1 << 14,
 //!     destages_in_flight: 64,
+//!     format: Format::Modelled,
+//!     log: None,
 //!     processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
 //! })?;
 //! let spindles =

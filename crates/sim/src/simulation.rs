@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use strewn_array::{Array, Counters, DataLost};
+use strewn_array::{Array, Counters, DataLost, LogLedger, Tag};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleError};
 use strewn_workload::AccessStream;
@@ -122,7 +122,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         let drives = (0..count)
             .map(|_| SimulatedSpindle::new(Arc::clone(drive), *scheduler, *commands_per_spindle))
             .collect::<Result<Vec<_>, _>>()?;
-        let driver = SimDriver::new(drives, *stretch, array.processor_costs());
+        let log = array.log_size().map(LogLedger::new);
+        let driver = SimDriver::new(drives, *stretch, array.processor_costs(), log);
         let mut simulation = Self {
             counted: *array.counters(),
             array,
@@ -231,9 +232,20 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         self.completed[spindle.index()].service_ns += served_ns;
         self.array.spindle_failed(now_ns, spindle, &mut self.driver)?;
         for command in commands {
-            self.array.command_failed(now_ns, command, &mut self.driver);
+            match command.tag {
+                Tag::OF_DRIVER => self.driver.superblock_is_done(),
+                _ => self.array.command_failed(now_ns, command, &mut self.driver),
+            }
         }
+        self.commit_if_done(now_ns);
         self.answer_ready(now_ns)
+    }
+
+    #[cold]
+    fn commit_if_done(&mut self, now_ns: u64) {
+        if self.driver.take_commit() {
+            self.array.committed(now_ns, &mut self.driver);
+        }
     }
 
     fn look(
@@ -284,7 +296,12 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
                     self.array.hint_completion(tag);
                 }
                 driver.components.turn_to(Component::Service);
-                self.array.command_completed(next_ns, completion.tag, (), driver);
+                if completion.tag == Tag::OF_DRIVER {
+                    driver.superblock_is_done();
+                    self.commit_if_done(next_ns);
+                } else {
+                    self.array.command_completed(next_ns, completion.tag, (), driver);
+                }
             }
         } else if issue_ns == next_ns && driver.timer_ns != next_ns {
             driver.components.turn_to(Component::Host);

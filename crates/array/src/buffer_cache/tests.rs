@@ -73,6 +73,7 @@ enum Step {
     EndFlush,
     Hold,
     Release,
+    Discard,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -149,7 +150,7 @@ proptest! {
         first_direct in 0..=KEYS,
         steps in prop::collection::vec((prop_oneof![
             Just(Step::Touch), Just(Step::Insert), Just(Step::Write), Just(Step::BeginFlush),
-            Just(Step::EndFlush), Just(Step::Hold), Just(Step::Release),
+            Just(Step::EndFlush), Just(Step::Hold), Just(Step::Release), Just(Step::Discard),
         ], 0..KEYS), 1..400),
     ) {
         let mut cache = BufferCache::new(first_direct..KEYS, capacity as u32, protected_capacity as u32);
@@ -201,7 +202,21 @@ proptest! {
                     let expected = model.change(key, |block| block.holds -= 1);
                     prop_assert_eq!(cache.release(key), Evicted(expected));
                 }
-                Step::BeginFlush | Step::EndFlush | Step::Hold | Step::Release => {}
+                Step::Discard if block.is_some() => {
+                    let is_needed = is(|block| block.flushing || block.holds > 0);
+                    prop_assert_eq!(cache.discard(key), !is_needed);
+                    if is_needed {
+                        model.blocks.entry(key).or_default().dirty = false;
+                    } else {
+                        model.unlink(key);
+                        model.blocks.remove(&key);
+                    }
+                }
+                Step::BeginFlush
+                | Step::EndFlush
+                | Step::Hold
+                | Step::Release
+                | Step::Discard => {}
             }
             let dirty = model.blocks.values().filter(|block| block.dirty).count();
             prop_assert_eq!(cache.dirty_blocks() as usize, dirty);

@@ -12,33 +12,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use strewn_base::SECTOR_BYTES;
-
-use crate::driver::{Driver, Root};
-use crate::nvram_log::{Append, NvramLog};
+use crate::driver::{Driver, HostOperation, Root};
+use crate::log::{LogRecord, Logged};
 use crate::payload::Payload;
 
 use super::InPlace;
-
-/// The log of an in-place array, for [`InPlace::with_log`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WriteLog {
-    /// Bytes of each of its two halves.
-    pub half_bytes: u64,
-    /// Bytes of a record besides its data.
-    pub record_header_bytes: u64,
-}
-
-pub(super) struct Log {
-    halves: NvramLog,
-    record_header_bytes: u64,
-}
-
-impl Log {
-    pub(super) fn new(log: WriteLog) -> Self {
-        Self { halves: NvramLog::new(log.half_bytes), record_header_bytes: log.record_header_bytes }
-    }
-}
 
 /// A checkpoint in progress.
 #[derive(Debug, Default)]
@@ -93,13 +71,6 @@ impl Checkpoint {
 }
 
 impl<P: Payload> InPlace<P> {
-    /// Adds a log. Writes wait when both of its halves are full. [`Driver::checkpoint_begins`] and [`Driver::commit`]
-    /// switch and free the halves.
-    #[must_use]
-    pub fn with_log(self, log: WriteLog) -> Self {
-        Self { log: Some(Box::new(Log::new(log))), ..self }
-    }
-
     /// Begins a checkpoint, unless one is in progress or there is nothing to write. A shutdown calls it until the array
     /// [is clean](Self::is_clean).
     pub fn begin_checkpoint(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
@@ -115,28 +86,35 @@ impl<P: Payload> InPlace<P> {
     pub fn is_clean(&self) -> bool {
         self.cache.is_empty()
             && self.waiting_for_room.is_empty()
+            && self.partial_writes.is_empty()
             && self.checkpoint.is_none()
-            && self.log.as_ref().is_none_or(|log| log.halves.is_empty())
+            && !self.log_has_records
     }
 
-    /// Logs a write of so many sectors, with a checkpoint begun if it takes one; false if it has to wait for one.
-    pub(super) fn is_logged(&mut self, sectors: u32, driver: &mut impl Driver<P>) -> bool {
-        while let Some(log) = &mut self.log {
-            let bytes = u64::from(sectors) * SECTOR_BYTES + log.record_header_bytes;
-            match log.halves.append(bytes) {
-                Append::Logged => return true,
-                Append::BothFull => return false,
-                Append::HalfFull => self.open_checkpoint(driver),
+    /// Logs a write, with a checkpoint begun if it takes one; false if it has to wait for one.
+    #[inline(never)]
+    pub(super) fn is_logged(
+        &mut self,
+        host: &HostOperation<P>,
+        driver: &mut impl Driver<P>,
+    ) -> bool {
+        let record = LogRecord::Write { first_sector: host.first_sector, sectors: host.sectors };
+        loop {
+            match driver.log(host.id, record, &host.payload) {
+                Logged::Done => {
+                    self.log_has_records = true;
+                    return true;
+                }
+                Logged::BothFull => return false,
+                Logged::HalfFull => self.open_checkpoint(driver),
             }
         }
-        true
     }
 
     fn open_checkpoint(&mut self, driver: &mut impl Driver<P>) {
+        assert!(self.checkpoint.is_none(), "a checkpoint begins while another is in progress");
         driver.checkpoint_begins();
-        if let Some(log) = &mut self.log {
-            log.halves.switch();
-        }
+        self.log_has_records = false;
         // What is dirty beside being on its way is newer than what is on its way: it goes out once more.
         for (_, destage) in &mut self.destages {
             destage.of_checkpoint = true;
@@ -154,8 +132,9 @@ impl<P: Payload> InPlace<P> {
             if checkpoint.is_committing || !checkpoint.is_written() {
                 return;
             }
-            if driver.commit(Root { held_back_blocks: 0, block: None }) {
+            if self.config.format.is_durable() {
                 checkpoint.is_committing = true;
+                driver.commit(Root { held_back_blocks: 0, block: None });
                 return;
             }
             self.checkpoint_is_committed(driver);
@@ -174,9 +153,7 @@ impl<P: Payload> InPlace<P> {
         let written = self.checkpoint.take().is_some_and(|checkpoint| checkpoint.is_written());
         assert!(written, "a checkpoint commits before all of it is written");
         self.counters.checkpoints += 1;
-        if let Some(log) = &mut self.log {
-            log.halves.release();
-        }
+        driver.checkpoint_ends();
         self.admit_waiting(driver);
         self.destage(driver);
     }

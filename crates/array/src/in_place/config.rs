@@ -1,12 +1,15 @@
 //! The configuration of an in-place array.
 
+use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
 use thiserror::Error;
 
 use super::LunLayout;
+use crate::format::Format;
+use crate::log::LogSize;
 use crate::processor::ProcessorCosts;
 
-/// An in-place controller: one LUN on VRAID-5 or RAID-5 behind a mirrored write-back cache.
+/// An in-place controller: one LUN on VRAID-5 or RAID-5 behind a write-back cache.
 #[derive(Debug, Clone)]
 pub struct InPlaceConfig {
     /// The layout of the LUN's sectors and their parity.
@@ -23,6 +26,10 @@ pub struct InPlaceConfig {
     pub destage_low_sectors: u64,
     /// Extents destaged at once.
     pub destages_in_flight: u32,
+    /// The on-disk format.
+    pub format: Format,
+    /// The log that protects what is acknowledged; `None` if the cache does, as a mirrored one.
+    pub log: Option<LogSize>,
     /// The controller's processor.
     pub processor: ProcessorCosts,
 }
@@ -58,12 +65,17 @@ pub enum InPlaceError {
         /// Sectors the layout holds.
         layout_sectors: u64,
     },
-    /// An array that carries data needs chunks of whole 4 KiB blocks; otherwise a bad block could belong to two
-    /// stripes.
+    /// Bytes and the durable format need chunks of whole 4 KiB blocks; otherwise a bad block could belong to two stripes.
     #[error("a chunk of {chunk_bytes} bytes is not a multiple of the block size, 4096 bytes")]
     ChunkOfParts {
         /// Bytes of a chunk.
         chunk_bytes: u64,
+    },
+    /// The durable format writes whole blocks of 4 KiB, so a LUN consists of them.
+    #[error("a LUN of {lun_sectors} sectors is not a multiple of a block of {BLOCK_SECTORS}")]
+    LunOfParts {
+        /// Sectors of the LUN.
+        lun_sectors: u64,
     },
     /// A size that must be at least one is zero.
     #[error("{0} is zero: it must be at least 1")]

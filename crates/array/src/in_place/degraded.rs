@@ -111,7 +111,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// Sends a read within one chunk, or recovers it if the chunk is lost.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_read(
         &mut self,
         mut command: SpindleCommand<P>,

@@ -32,6 +32,7 @@ impl<P: Payload> InPlace<P> {
             failure.note_rebuilt(earlier.segments.rebuilt(), is_whole, now_ns);
         }
         degraded.add_failure(&self.config.layout, self.config.lun_sectors, now_ns, spindle);
+        let had_set_aside = !degraded.set_aside.is_empty();
         degraded.set_aside.clear();
         for (_, step) in &mut degraded.steps {
             step.give_up();
@@ -41,7 +42,7 @@ impl<P: Payload> InPlace<P> {
             Some(loss) => Err(loss),
             None => {
                 self.advance_rebuild(driver);
-                if P::CARRIES_DATA {
+                if had_set_aside {
                     // Data that were set aside may have a place now, and nothing else may be in flight to start them.
                     self.destage(driver);
                 }

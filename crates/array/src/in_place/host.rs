@@ -4,15 +4,17 @@ use std::ops::Range;
 
 use strewn_base::{BLOCK_SECTORS, Direction};
 
-use crate::driver::{Acknowledge, Driver, HostOperation, SpindleCommand, Tag};
+use crate::driver::{Acknowledge, Driver, HostOperation, OperationId, SpindleCommand, Tag};
 use crate::payload::{Contents, Payload};
 
 use super::InPlace;
 use super::blocks::{BlockSet, sectors_of_block};
 
-/// A host read that waits for spindles.
+/// A read that waits for spindles.
 pub(super) struct HostRead<P> {
     pub(super) host: HostOperation<P>,
+    /// The write that needs it, if it is not the host's.
+    edge_of: Option<u32>,
     awaited: u32,
     answer: P,
     /// Cached sectors within the ranges read, as of the beginning of the read, by offset in the answer. A spindle may
@@ -24,16 +26,45 @@ pub(super) struct HostRead<P> {
 
 impl<P: Payload> InPlace<P> {
     pub(super) fn read(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
+        self.read_for(host, None, driver);
+    }
+
+    /// Reads a block that a write covers in part.
+    #[cold]
+    pub(super) fn read_edge(
+        &mut self,
+        id: OperationId,
+        write: u32,
+        block: u64,
+        driver: &mut impl Driver<P>,
+    ) {
+        let host = HostOperation {
+            id,
+            direction: Direction::Read,
+            first_sector: block * BLOCK_SECTORS,
+            sectors: BLOCK_SECTORS as u32,
+            payload: P::default(),
+        };
+        self.read_for(host, Some(write), driver);
+    }
+
+    #[inline(always)]
+    fn read_for(
+        &mut self,
+        host: HostOperation<P>,
+        edge_of: Option<u32>,
+        driver: &mut impl Driver<P>,
+    ) {
         let sectors = range_of(&host);
         let (answer, newer, gone) = (P::default(), Vec::new(), Vec::new());
-        let slot = self.reads.insert(HostRead { host, awaited: 0, answer, newer, gone });
+        let slot = self.reads.insert(HostRead { host, edge_of, awaited: 0, answer, newer, gone });
         let mut at = sectors.start;
         while at < sectors.end {
             let place = self.config.layout.locate(at);
             let end = sectors.end.min(at + u64::from(place.sectors_left_in_chunk));
             let from_sector = (at - sectors.start) as u32;
             self.counters.cache_lookups += 1;
-            let blocks = blocks_touched(at..end);
+            let blocks = if edge_of.is_some() { 0 } else { blocks_touched(at..end) };
             self.counters.host_read_blocks += blocks;
             if self.cache.holds_all(at..end) {
                 self.counters.cache_hits += 1;
@@ -43,7 +74,10 @@ impl<P: Payload> InPlace<P> {
             } else {
                 let tag = Tag((slot as u64) << 32 | u64::from(from_sector) << 1);
                 let (spindle, first_sector) = (place.spindle, place.sector_on_spindle);
-                self.counters.data_reads += 1;
+                match edge_of {
+                    None => self.counters.data_reads += 1,
+                    Some(_) => self.counters.edge_reads += 1,
+                }
                 self.reads[slot].awaited += 1;
                 let command = SpindleCommand {
                     tag,
@@ -66,7 +100,17 @@ impl<P: Payload> InPlace<P> {
         }
         if self.reads[slot].awaited == 0 {
             let read = self.reads.remove(slot);
-            driver.acknowledge(read.host.id, Acknowledge::AfterProcessor, read.answer);
+            self.read_is_over(read, Acknowledge::AfterProcessor, driver);
+        }
+    }
+
+    #[inline(always)]
+    fn read_is_over(&mut self, read: HostRead<P>, when: Acknowledge, driver: &mut impl Driver<P>) {
+        match read.edge_of {
+            None => driver.acknowledge(read.host.id, when, read.answer),
+            Some(write) => {
+                self.edge_is_read(write, read.host.first_sector, Some(read.answer), driver);
+            }
         }
     }
 
@@ -99,13 +143,36 @@ impl<P: Payload> InPlace<P> {
         let mut read = self.reads.remove(slot);
         if !read.gone.is_empty() && read.needs_gone() {
             self.bad_blocks.refused += 1;
-            driver.refuse(read.host.id);
+            match read.edge_of {
+                None => driver.refuse(read.host.id),
+                Some(write) => self.edge_is_read(write, read.host.first_sector, None, driver),
+            }
             return;
         }
         for (at_sector, part) in std::mem::take(&mut read.newer) {
             read.answer.splice(at_sector, &part);
         }
-        driver.acknowledge(read.host.id, Acknowledge::Now, read.answer);
+        self.read_is_over(read, Acknowledge::Now, driver);
+    }
+
+    /// Takes a write into the cache, or has it wait for room.
+    #[inline(always)]
+    pub(super) fn write_or_wait(
+        &mut self,
+        host: HostOperation<P>,
+        when: Acknowledge,
+        driver: &mut impl Driver<P>,
+    ) {
+        // Writes that wait are served in order: a later one does not slip in before them.
+        let written = if self.waiting_for_room.is_empty() {
+            self.write(host, when, driver)
+        } else {
+            Err(host)
+        };
+        if let Err(host) = written {
+            self.counters.stalled_writes += 1;
+            self.waiting_for_room.push_back(host);
+        }
     }
 
     /// Takes a write into the cache and acknowledges it. Returns it if the cache or the log has no room.
@@ -117,13 +184,16 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) -> Result<(), HostOperation<P>> {
         let Some(coalesced) = self.cache.room_for(range_of(&host)) else { return Err(host) };
-        if self.log.is_some() && !self.is_logged(host.sectors, driver) {
+        if self.config.log.is_some() && !self.is_logged(&host, driver) {
             return Err(host);
         }
         self.cache.write(range_of(&host));
         self.counters.coalesced_sectors += coalesced;
         self.contents.store(host.first_sector, host.sectors, &host.payload);
         driver.acknowledge(host.id, when, P::default());
+        if self.config.format.is_durable() {
+            self.blocks_are_free(&range_of(&host), driver);
+        }
         Ok(())
     }
 

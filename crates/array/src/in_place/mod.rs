@@ -5,8 +5,8 @@
 //! command for each chunk it touches, however long the array has been in use.
 //!
 //! With a payload of bytes, the array computes parity and the contents of lost or bad blocks ([`BadBlocks`]), and each
-//! write records what its blocks contain. Without a mirrored cache in front of it, an array needs a log: see
-//! [`WriteLog`].
+//! write records what its blocks contain. In the durable format it writes whole blocks of 4 KiB. Without a mirrored
+//! cache, it needs a log: see [`InPlaceConfig::log`].
 
 mod bad_blocks;
 mod blocks;
@@ -17,6 +17,7 @@ mod destage;
 mod failing;
 mod host;
 mod layout;
+mod partial_writes;
 mod rebuild;
 mod recovery;
 mod segments;
@@ -37,18 +38,19 @@ use crate::driver::{
     Acknowledge, Array, Driver, HostOperation, LayoutMeasures, SpindleCommand, Tag,
 };
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
+use crate::log::LogSize;
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
 
 pub use bad_blocks::BadBlocks;
 use blocks::BlockSet;
-pub use checkpoint::WriteLog;
-use checkpoint::{Checkpoint, Log};
+use checkpoint::Checkpoint;
 pub use config::{InPlaceConfig, InPlaceError};
 use degraded::Degraded;
 use destage::Destage;
 use host::HostRead;
 pub use layout::{LunLayout, Raid5Layout};
+use partial_writes::PartialWrites;
 use write_cache::WriteCache;
 
 /// The tag's lowest bit tells destages from host operations; the rest is the slot and, for a read, where in the
@@ -69,11 +71,12 @@ pub struct InPlace<P: Payload> {
     /// The stripes whose parity a destage is about to change: one destage a stripe.
     destaged_stripes: SummaryBitmap,
     waiting_for_room: VecDeque<HostOperation<P>>,
+    partial_writes: PartialWrites<P>,
     rebuild: Rebuild,
     /// `None` until a spindle fails or a block is bad. An array without failures must not depend on it.
     degraded: Option<Box<Degraded<P>>>,
-    /// `None` if writes are safe in the cache, as in a mirrored one.
-    log: Option<Box<Log>>,
+    /// Whether the half of the log in use has records.
+    log_has_records: bool,
     checkpoint: Option<Box<Checkpoint>>,
     bad_blocks: BadBlocks,
     counters: Counters,
@@ -101,8 +104,13 @@ impl<P: Payload> InPlace<P> {
             return Err(InPlaceError::Zero(what));
         }
         let chunk_bytes = config.layout.unit_sectors() * SECTOR_BYTES;
-        if P::CARRIES_DATA && !chunk_bytes.is_multiple_of(BLOCK_SECTORS * SECTOR_BYTES) {
+        if (P::CARRIES_DATA || config.format.is_durable())
+            && !chunk_bytes.is_multiple_of(BLOCK_SECTORS * SECTOR_BYTES)
+        {
             return Err(InPlaceError::ChunkOfParts { chunk_bytes });
+        }
+        if config.format.is_durable() && !config.lun_sectors.is_multiple_of(BLOCK_SECTORS) {
+            return Err(InPlaceError::LunOfParts { lun_sectors: config.lun_sectors });
         }
         Ok(Self {
             cache: WriteCache::new(config.lun_sectors, config.write_cache_sectors),
@@ -111,9 +119,10 @@ impl<P: Payload> InPlace<P> {
             destages: Slab::new(),
             destaged_stripes: SummaryBitmap::new(config.layout.stripes()),
             waiting_for_room: VecDeque::new(),
+            partial_writes: PartialWrites::default(),
             rebuild: Rebuild::default(),
             degraded: None,
-            log: None,
+            log_has_records: false,
             checkpoint: None,
             bad_blocks: BadBlocks::default(),
             counters: Counters::default(),
@@ -216,15 +225,10 @@ impl<P: Payload> Array<P> for InPlace<P> {
         match operation.direction {
             Direction::Read => self.read(operation, driver),
             Direction::Write => {
-                // Writes that wait are served in order: a later one does not slip in before them.
-                let written = if self.waiting_for_room.is_empty() {
-                    self.write(operation, Acknowledge::AfterProcessor, driver)
+                if self.config.format.is_durable() {
+                    self.write_blocks(operation, driver);
                 } else {
-                    Err(operation)
-                };
-                if let Err(operation) = written {
-                    self.counters.stalled_writes += 1;
-                    self.waiting_for_room.push_back(operation);
+                    self.write_or_wait(operation, Acknowledge::AfterProcessor, driver);
                 }
                 self.destage(driver);
                 if self.checkpoint.is_some() {
@@ -304,6 +308,10 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     fn timer_fired(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
+
+    fn log_size(&self) -> Option<LogSize> {
+        self.config.log
+    }
 
     fn processor_costs(&self) -> &ProcessorCosts {
         &self.config.processor

@@ -12,7 +12,7 @@ use crate::payload::{Contents, Payload};
 use crate::units::BLOCK_SECTORS;
 
 use super::prefetch::BLOCKS_AHEAD;
-use super::stored::OldLocation;
+use super::stored::{OldLocation, Stored};
 use super::tag::{Owner, TagFields};
 use super::tetris_bytes::StripeReads;
 use super::{Run, WriteAnywhere};
@@ -25,6 +25,8 @@ const METADATA_READS_IN_FLIGHT: u32 = 32;
 pub(super) struct Checkpoint<P> {
     /// Data blocks, ascending.
     pub(super) data: Vec<u32>,
+    /// Blocks of the file that lose their places, ascending.
+    pub(super) unmapped: Vec<u32>,
     /// Metadata blocks that it writes.
     pub(super) metadata: Vec<u32>,
     /// Metadata to read, from its old places.
@@ -84,11 +86,11 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn begin_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
         driver.set_timer(self.checkpoint_due_ns);
-        if self.dirty.is_empty() {
+        let unmapped = self.stored.as_mut().map(Stored::take_unmapped).unwrap_or_default();
+        if self.dirty.is_empty() && unmapped.is_empty() {
             return;
         }
         let before = driver.turn_to(Work::WriteBack);
-        self.log.switch();
         driver.checkpoint_begins();
         self.reads.begin_epoch();
         let mut data = Vec::with_capacity(self.dirty.count() as usize);
@@ -107,6 +109,7 @@ impl<P: Payload> WriteAnywhere<P> {
         );
         let mut checkpoint = Checkpoint {
             data,
+            unmapped,
             metadata: Vec::new(),
             to_read: VecDeque::new(),
             reads_out: 0,
@@ -190,7 +193,8 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             if checkpoint.in_flight.is_empty() && checkpoint.tetrises.is_empty() {
                 if !checkpoint.superblock_written {
-                    if driver.commit(self.root()) {
+                    if self.config.format.is_durable() {
+                        driver.commit(self.root());
                         checkpoint.superblock_written = true;
                         checkpoint.commit_asked = true;
                         self.checkpoint = Some(checkpoint);
@@ -236,14 +240,13 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.checkpoint_blocks +=
             (checkpoint.data.len() + checkpoint.metadata.len()) as u64;
         self.counters.checkpoint_data_blocks += checkpoint.data.len() as u64;
-        self.log.release();
+        driver.checkpoint_ends();
         let before = driver.turn_to(Work::Service);
         self.admit_waiting(now_ns, driver);
         driver.turn_to(before);
-        let over_limit = self.cache.dirty_blocks() > self.config.dirty_limit_blocks;
         if self.checkpoint.is_some() {
             self.counters.back_to_back_checkpoints += 1;
-        } else if now_ns >= self.checkpoint_due_ns || over_limit {
+        } else if now_ns >= self.checkpoint_due_ns || self.is_much_dirty() {
             self.begin_checkpoint(now_ns, driver);
         }
     }

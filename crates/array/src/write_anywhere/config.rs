@@ -8,6 +8,8 @@ use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::ParityGroup;
 use thiserror::Error;
 
+use crate::format::Format;
+use crate::log::LogSize;
 use crate::processor::ProcessorCosts;
 
 use super::block_keys::BlockKeys;
@@ -28,10 +30,10 @@ pub struct WriteAnywhereConfig {
     pub volume_blocks: u64,
     /// Blocks of the file that the host works on, which starts at the LUN's first block.
     pub file_blocks: u32,
-    /// One half of the NVRAM log, in bytes.
-    pub log_half_bytes: u64,
-    /// Bytes of a log record besides its data.
-    pub log_record_header_bytes: u64,
+    /// The on-disk format.
+    pub format: Format,
+    /// The NVRAM log, whose halves bound how much is dirty.
+    pub log: LogSize,
     /// The longest time between the beginnings of two consistency points, in nanoseconds.
     pub checkpoint_interval_ns: u64,
     /// The buffer cache, in blocks.
@@ -87,20 +89,16 @@ impl WriteAnywhereConfig {
         lun_blocks + metadata_blocks + delayed_free_blocks + 2 * u64::from(cache_blocks)
     }
 
-    /// The block numbering of an array with bytes.
+    /// The block numbering. Only the durable format has a directory.
     #[must_use]
     pub fn block_keys(&self) -> BlockKeys {
-        self.keys_without_directory().with_directory()
-    }
-
-    /// The block numbering of an array without bytes.
-    pub(super) fn keys_without_directory(&self) -> BlockKeys {
         let regions = self.volume_blocks.div_ceil(REGION_BLOCKS).max(1);
         let regions = u32::try_from(regions).unwrap_or(u32::MAX);
-        BlockKeys::new(self.file_blocks, regions, self.group.total_blocks())
+        let keys = BlockKeys::new(self.file_blocks, regions, self.group.total_blocks());
+        if self.format.is_durable() { keys.with_directory() } else { keys }
     }
 
-    /// Blocks that an aggregate with bytes needs for its LUN to be overwritten indefinitely: both superblocks, every
+    /// Blocks that an aggregate needs for its LUN to be overwritten indefinitely: both superblocks, every
     /// block once, the blocks that a consistency point rewrites, and the delayed frees.
     ///
     /// A consistency point rewrites the blocks that one half of the log has made dirty, and the metadata that changes
@@ -122,9 +120,9 @@ impl WriteAnywhereConfig {
     pub fn most_dirty_blocks(&self) -> u64 {
         // Two sectors on both sides of a block's end make most of a record: two blocks. Where a header takes more than
         // the blocks between, it is a record without end.
-        let pair_bytes = (self.log_record_header_bytes + 2 * SECTOR_BYTES) / 2;
+        let pair_bytes = (self.log.record_header_bytes + 2 * SECTOR_BYTES) / 2;
         let bytes_per_block = pair_bytes.clamp(1, BLOCK_BYTES);
-        self.log_half_bytes.div_ceil(bytes_per_block).min(self.file_blocks.into())
+        self.log.half_bytes.div_ceil(bytes_per_block).min(self.file_blocks.into())
     }
 }
 

@@ -6,10 +6,11 @@ use strewn_base::Direction;
 use strewn_raid::Vbn;
 
 use crate::driver::{Acknowledge, Driver, HostOperation};
-use crate::nvram_log::Append;
+use crate::log::{LogRecord, Logged};
 use crate::payload::{Contents, Payload};
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 
+use super::stored::MOST_UNMAPPED;
 use super::tag::{Owner, TagFields};
 use super::{COMMAND_BLOCKS, Run, WriteAnywhere};
 
@@ -80,7 +81,8 @@ impl<P: Payload> WriteAnywhere<P> {
         is_unmap: bool,
         driver: &mut impl Driver<P>,
     ) {
-        driver.processor(self.processor().of_operation(host.sectors));
+        let sectors_moved = if is_unmap { 0 } else { host.sectors };
+        driver.processor(self.processor().of_operation(sectors_moved));
         let operation = PendingOperation {
             host,
             stage: Stage::Indirect,
@@ -264,15 +266,15 @@ impl<P: Payload> WriteAnywhere<P> {
         if answer {
             lay_block_run(&mut self.operations[slot as usize], block, 1, &zeros);
         } else {
-            self.fill(block, 1, &zeros, true);
+            self.fill_mapped(block, 1, &zeros, true);
         }
     }
 
     /// The longest run of consecutive, uncached blocks that starts at `block`, ends before `end` and fits one command.
-    /// `None` if `block` was never written.
+    /// `None` if `block` was never written, or has been unmapped.
     #[inline(always)]
     fn run_from(&self, block: u32, end: u32) -> Option<Run> {
-        let vbn = self.map.get(block)?;
+        let vbn = self.map.get(block).filter(|_| !self.is_unmapped(block))?;
         let mut run = self.run_at(vbn);
         // The next VBN after a spindle's last block is on the next spindle.
         let on_spindle = self.config.group.blocks_per_spindle() - run.dbn;
@@ -280,7 +282,10 @@ impl<P: Payload> WriteAnywhere<P> {
         while run.blocks < most {
             let next = block + run.blocks;
             let behind = Vbn(vbn.0 + u64::from(run.blocks));
-            if self.map.get(next) != Some(behind) || self.cache.contains(next) {
+            if self.map.get(next) != Some(behind)
+                || self.cache.contains(next)
+                || self.is_unmapped(next)
+            {
                 break;
             }
             run.blocks += 1;
@@ -315,7 +320,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Logs a write, makes its blocks dirty and acknowledges it; false if both halves of the log are full.
+    /// Logs a write or an unmap, makes its blocks dirty and acknowledges it; false if both halves of the log are full.
     #[inline(never)]
     fn log_write(
         &mut self,
@@ -324,18 +329,39 @@ impl<P: Payload> WriteAnywhere<P> {
         when: Acknowledge,
         driver: &mut impl Driver<P>,
     ) -> bool {
-        let host = &self.operations[slot as usize].host;
-        let bytes = u64::from(host.sectors) * strewn_base::SECTOR_BYTES
-            + self.config.log_record_header_bytes;
-        match self.log.append(bytes) {
-            Append::Logged => {}
-            Append::BothFull => return false,
-            Append::HalfFull => {
+        let PendingOperation { host, is_unmap, .. } = &self.operations[slot as usize];
+        let (id, is_unmap) = (host.id, *is_unmap);
+        let (first_sector, sectors) = (host.first_sector, host.sectors);
+        let record = match is_unmap {
+            true => LogRecord::Unmap { first_sector, sectors },
+            false => LogRecord::Write { first_sector, sectors },
+        };
+        match driver.log(id, record, &host.payload) {
+            Logged::Done => {}
+            Logged::BothFull => return false,
+            Logged::HalfFull => {
                 self.begin_checkpoint(now_ns, driver);
-                self.log.append(bytes);
+                let payload = &self.operations[slot as usize].host.payload;
+                let logged = driver.log(id, record, payload);
+                assert_eq!(logged, Logged::Done, "an empty half of the log takes any record");
             }
         }
         let operation = self.operations.remove(slot as usize);
+        if is_unmap {
+            self.unmap_blocks(operation.blocks());
+        } else {
+            self.write_blocks(&operation);
+            self.contents.store(first_sector, sectors, &operation.host.payload);
+        }
+        driver.acknowledge(id, when, P::default());
+        if self.checkpoint.is_none() && self.is_much_dirty() {
+            self.begin_checkpoint(now_ns, driver);
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn write_blocks(&mut self, operation: &PendingOperation<P>) {
         for block in operation.blocks() {
             if P::CARRIES_DATA && self.cache.is_flushing(block) {
                 self.freeze_for_checkpoint(block);
@@ -345,27 +371,21 @@ impl<P: Payload> WriteAnywhere<P> {
             if newly_dirty {
                 self.dirty.insert(u64::from(block));
             }
-            if P::CARRIES_DATA
-                && let Some(stored) = &mut self.stored
-            {
-                if operation.is_unmap {
-                    stored.unmapped.insert(u64::from(block));
-                } else {
-                    stored.unmapped.remove(u64::from(block));
-                }
+            if let Some(stored) = &mut self.stored {
+                stored.unmapped.remove(u64::from(block));
             }
         }
         for block in operation.partial_blocks() {
             let evicted = self.cache.release(block);
             self.forget(evicted);
         }
-        let HostOperation { id, first_sector, sectors, payload, .. } = operation.host;
-        self.contents.store(first_sector, sectors, &payload);
-        driver.acknowledge(id, when, P::default());
-        if self.checkpoint.is_none() && self.cache.dirty_blocks() > self.config.dirty_limit_blocks {
-            self.begin_checkpoint(now_ns, driver);
-        }
-        true
+    }
+
+    /// Whether so much has changed that a consistency point begins.
+    #[inline(always)]
+    pub(super) fn is_much_dirty(&self) -> bool {
+        self.cache.dirty_blocks() > self.config.dirty_limit_blocks
+            || self.stored.as_ref().is_some_and(|stored| stored.unmapped.count() > MOST_UNMAPPED)
     }
 
     /// Admits the writes that waited for the log, as many as it has room for.

@@ -27,6 +27,7 @@ mod stored;
 mod tag;
 mod tetris;
 mod tetris_bytes;
+mod unmap;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -43,7 +44,7 @@ use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
 use crate::driver::{Array, Driver, HostOperation, LayoutMeasures, SpindleCommand, Tag, Work};
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
-use crate::nvram_log::NvramLog;
+use crate::log::LogSize;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
 use crate::units::BLOCK_SECTORS;
@@ -75,9 +76,8 @@ pub struct WriteAnywhere<P: Payload> {
     map: BlockMap,
     regions: Vec<Region>,
     superblock: [Vbn; 2],
-    /// Kept only by an array with bytes.
+    /// Kept only in the durable format, or with bytes.
     stored: Option<Stored>,
-    log: NvramLog,
     cache: BufferCache,
     contents: P::Contents,
     dirty: SummaryBitmap,
@@ -114,7 +114,7 @@ impl<P: Payload> WriteAnywhere<P> {
     fn bare(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
         let nonzero = [
             (config.file_blocks.into(), "the file"),
-            (config.log_half_bytes, "half of the NVRAM log"),
+            (config.log.half_bytes, "half of the NVRAM log"),
             (config.checkpoint_interval_ns, "the interval of consistency points"),
             (config.cache_blocks.into(), "the buffer cache"),
             (config.dirty_limit_blocks.into(), "the limit of dirty blocks"),
@@ -134,10 +134,7 @@ impl<P: Payload> WriteAnywhere<P> {
         };
         let aggregate = Aggregate::new([config.group], options)?;
         let volume = VirtualSpace::new(config.volume_blocks)?;
-        let keys = match P::CARRIES_DATA {
-            true => config.block_keys(),
-            false => config.keys_without_directory(),
-        };
+        let keys = config.block_keys();
         let map = BlockMap::new(keys.end().into(), config.group.total_blocks())?;
         Ok(Self {
             aggregate,
@@ -145,9 +142,13 @@ impl<P: Payload> WriteAnywhere<P> {
             map,
             regions: strewn_memory::filled(Region(0), keys.volume().len()),
             superblock: [Vbn(0); 2],
-            stored: P::CARRIES_DATA
-                .then(|| Stored::new(keys.end(), config.file_blocks, config.group.total_blocks())),
-            log: NvramLog::new(config.log_half_bytes),
+            stored: (config.format.is_durable() || P::CARRIES_DATA).then(|| {
+                let stored = Stored::new(config.file_blocks);
+                match P::CARRIES_DATA {
+                    true => stored.with_checksums(keys.end(), config.group.total_blocks()),
+                    false => stored,
+                }
+            }),
             cache: BufferCache::new(
                 keys.indirect().start..keys.end(),
                 config.cache_blocks,
@@ -272,6 +273,14 @@ impl<P: Payload> WriteAnywhere<P> {
     /// blocks cannot be evicted until released.
     #[inline(always)]
     fn fill(&mut self, first_key: u32, blocks: u32, payload: &P, hold: bool) {
+        if self.stored.is_some() && self.are_unmapped(first_key, blocks) {
+            return self.fill_unmapped(first_key, blocks, payload, hold);
+        }
+        self.fill_mapped(first_key, blocks, payload, hold);
+    }
+
+    #[inline(always)]
+    fn fill_mapped(&mut self, first_key: u32, blocks: u32, payload: &P, hold: bool) {
         let file_blocks = self.config.file_blocks;
         let contents = &mut self.contents;
         self.cache.insert_run(first_key, blocks, hold, |key, evicted| {
@@ -471,6 +480,10 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         // While one is in progress, its end sees that the next is due.
     }
 
+    fn log_size(&self) -> Option<LogSize> {
+        Some(self.config.log)
+    }
+
     fn processor_costs(&self) -> &ProcessorCosts {
         &self.config.processor
     }
@@ -482,13 +495,10 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     fn assert_invariants(&self) {
         self.cache.assert_invariants();
         assert_eq!(self.dirty.count(), u64::from(self.cache.dirty_blocks()), "dirty blocks");
-        if self.checkpoint.is_none() {
-            assert!(self.log.protects_nothing(), "a half of the log protects no consistency point");
-            assert!(
-                self.waiting_for_log.is_empty(),
-                "a write waits for the log, and nothing frees it"
-            );
-        }
+        assert!(
+            self.checkpoint.is_some() || self.waiting_for_log.is_empty(),
+            "a write waits for the log, and nothing frees it"
+        );
     }
 
     fn layout(&self) -> LayoutMeasures {

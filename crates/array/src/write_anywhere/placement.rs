@@ -24,11 +24,12 @@ impl<P: Payload> WriteAnywhere<P> {
             let key = checkpoint.data[index];
             self.prefetch_place_ahead(&checkpoint.data, index);
             changed.insert(self.keys.indirect_of(key));
-            if P::CARRIES_DATA && self.take_unmapped(key) {
-                self.unplace(key, checkpoint, &mut changed);
-            } else {
-                self.place_in(key, checkpoint, &mut changed)?;
-            }
+            self.place_in(key, checkpoint, &mut changed)?;
+        }
+        for index in 0..checkpoint.unmapped.len() {
+            let key = checkpoint.unmapped[index];
+            changed.insert(self.keys.indirect_of(key));
+            self.unplace(key, checkpoint, &mut changed);
         }
         while let Some((region, blocks)) = self.volume.reclaim(self.config.delayed_free_blocks) {
             let first = self.keys.container_of(region, 0);
@@ -40,9 +41,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.stop_using(vbn, checkpoint);
             }
         }
-        if P::CARRIES_DATA {
-            self.free_unpinned(checkpoint, &mut changed);
-        }
+        self.free_unpinned(checkpoint, &mut changed);
         let mut placed = MetadataSet::new(metadata);
         while let Some(key) = changed.take_first() {
             if let Some(next) = changed.first_from(key) {

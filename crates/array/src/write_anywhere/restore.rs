@@ -1,13 +1,9 @@
 //! Empty arrays, arrays restored from their root, and what a live array needs beyond a simulated one.
 
-use std::ops::Range;
-
-use strewn_base::Direction;
 use strewn_raid::SpindleIndex;
 
-use crate::driver::{Driver, HostOperation, OperationId};
+use crate::driver::Driver;
 use crate::payload::Payload;
-use crate::units::BLOCK_SECTORS;
 
 use super::metadata::Pointer;
 use super::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
@@ -165,33 +161,11 @@ impl<P: Payload> WriteAnywhere<P> {
         Some(Pointer { vbn, checksum: self.checksum_of(key) })
     }
 
-    /// Unmaps blocks: they read as zeros from now on, and the next consistency point frees their places. An unmap is
-    /// logged and acknowledged like a write of the same length.
-    pub fn unmap(
-        &mut self,
-        now_ns: u64,
-        operation: OperationId,
-        blocks: Range<u32>,
-        driver: &mut impl Driver<P>,
-    ) {
-        let sectors = (blocks.end - blocks.start) * BLOCK_SECTORS;
-        let host = HostOperation {
-            id: operation,
-            direction: Direction::Write,
-            first_sector: u64::from(blocks.start) * u64::from(BLOCK_SECTORS),
-            sectors,
-            payload: P::from_bytes(vec![0; sectors as usize * crate::units::SECTOR_BYTES]),
-        };
-        self.admit(now_ns, host, true, driver);
-        self.end_recoveries(now_ns, driver);
-    }
-
     /// Whether block `block` of the file has a place, or will have one at the next consistency point.
     #[must_use]
     pub fn is_allocated(&self, block: u32) -> bool {
-        let is_unmapped =
-            self.stored.as_ref().is_some_and(|stored| stored.unmapped.contains(block.into()));
-        !is_unmapped && (self.map.get(block).is_some() || self.dirty.contains(block.into()))
+        !self.is_unmapped(block)
+            && (self.map.get(block).is_some() || self.dirty.contains(block.into()))
     }
 
     /// A blank device has replaced a failed spindle: rebuilds onto it.
@@ -219,6 +193,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Whether everything acknowledged is on the spindles.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.checkpoint.is_none() && self.dirty.is_empty()
+        let has_unmapped = self.stored.as_ref().is_some_and(|stored| !stored.unmapped.is_empty());
+        self.checkpoint.is_none() && self.dirty.is_empty() && !has_unmapped
     }
 }

@@ -22,11 +22,11 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         for &key in &checkpoint.data {
             let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
-            let sum = match self.map.get(key) {
-                Some(_) => metadata::checksum(self.contents.load(sector, BLOCK_SECTORS).bytes()),
-                None => 0,
-            };
+            let sum = metadata::checksum(self.contents.load(sector, BLOCK_SECTORS).bytes());
             self.set_checksum(key, sum);
+        }
+        for &key in &checkpoint.unmapped {
+            self.set_checksum(key, 0);
         }
         checkpoint.freed.sort_unstable();
         let mut keys = checkpoint.metadata.clone();

@@ -1,4 +1,5 @@
-//! What an array with bytes keeps beside its maps: each block's checksum, the unmapped blocks, and the snapshots' pins.
+//! What an array of the durable format keeps beside its maps: the unmapped blocks and the snapshots' pins; and with
+//! bytes, each block's checksum.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +15,17 @@ use super::snapshot_pins::SnapshotPins;
 use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
-/// Absent in a simulation.
+/// A consistency point begins when more blocks than this are unmapped: 1 GiB. They take no room in the cache.
+pub(super) const MOST_UNMAPPED: u64 = 1 << 18;
+
+/// Absent in a simulation of the modelled format.
 pub(super) struct Stored {
-    /// Each block's checksum as last written, by key; 0 if unknown.
+    /// Each block's checksum as last written, by key; 0 if unknown. Empty without bytes.
     checksums: Vec<u32>,
-    /// Dirty blocks that were unmapped. The consistency point allocates no place for them.
+    /// Blocks that were unmapped and not written since. The next consistency point takes their places from them. Until
+    /// then they read as zeros; those in the cache contain zeros.
     pub(super) unmapped: SummaryBitmap,
-    /// The key of the block that lies, or last lay, at each VBN.
+    /// The key of the block that lies, or last lay, at each VBN. Empty without bytes.
     key_at: Vec<u32>,
     /// Blocks pinned by snapshots.
     pub(super) pins: SnapshotPins,
@@ -34,15 +39,31 @@ pub(super) struct Stored {
 const NOBODY: u32 = u32::MAX;
 
 impl Stored {
-    pub(super) fn new(keys: u32, file_blocks: u32, aggregate_blocks: u64) -> Self {
+    pub(super) fn new(file_blocks: u32) -> Self {
         Self {
-            checksums: strewn_memory::filled(0, keys as usize),
+            checksums: Vec::new(),
             unmapped: SummaryBitmap::new(file_blocks.into()),
-            key_at: strewn_memory::filled(NOBODY, aggregate_blocks as usize),
+            key_at: Vec::new(),
             pins: SnapshotPins::default(),
             unpinned: Vec::new(),
             stale: Vec::new(),
         }
+    }
+
+    /// Room for the checksums of an array with bytes.
+    pub(super) fn with_checksums(self, keys: u32, aggregate_blocks: u64) -> Self {
+        Self {
+            checksums: strewn_memory::filled(0, keys as usize),
+            key_at: strewn_memory::filled(NOBODY, aggregate_blocks as usize),
+            ..self
+        }
+    }
+
+    /// Takes out all unmapped blocks, in ascending order.
+    pub(super) fn take_unmapped(&mut self) -> Vec<u32> {
+        let mut blocks = Vec::with_capacity(self.unmapped.count() as usize);
+        self.unmapped.drain(|block| blocks.push(block as u32));
+        blocks
     }
 
     /// The key of the block that lies, or last lay, at `vbn`.
@@ -81,7 +102,8 @@ pub(super) struct OldLocation {
 impl<P: Payload> WriteAnywhere<P> {
     /// The checksum that block `key` must have; 0 if unknown.
     pub(super) fn checksum_of(&self, key: u32) -> u32 {
-        self.stored.as_ref().map_or(0, |stored| stored.checksums[key as usize])
+        let checksums = self.stored.as_ref().map(|stored| &stored.checksums);
+        checksums.and_then(|checksums| checksums.get(key as usize).copied()).unwrap_or(0)
     }
 
     pub(super) fn set_checksum(&mut self, key: u32, checksum: u32) {
@@ -189,20 +211,12 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// The checksum of the block that snapshots pin at `vbn`, if they do.
     pub(super) fn pinned_checksum(&self, vbn: Vbn) -> Option<u32> {
-        if !P::CARRIES_DATA {
-            return None;
-        }
         self.stored.as_ref()?.pins.checksum_at(vbn)
     }
 
     /// The key of the block that lies, or last lay, at `vbn`.
     pub(super) fn key_at(&self, vbn: Vbn) -> Option<u32> {
         self.stored.as_ref()?.key_at(vbn)
-    }
-
-    /// Takes `key` off the unmapped blocks. Returns whether it was one.
-    pub(super) fn take_unmapped(&mut self, key: u32) -> bool {
-        self.stored.as_mut().is_some_and(|stored| stored.unmapped.remove(key.into()))
     }
 
     /// Records the place of block `key` before it gets a new one.

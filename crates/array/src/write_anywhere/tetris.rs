@@ -122,7 +122,8 @@ impl<P: Payload> WriteAnywhere<P> {
             let bad = self.bad_at(first_stripe + u64::from(stripe));
             let changed = tetris.changed_in(stripe);
             let dbn = first_stripe + u64::from(stripe);
-            let update = match P::CARRIES_DATA && !self.is_used_beside(dbn, changed) {
+            let is_durable = self.config.format.is_durable();
+            let update = match is_durable && !self.is_used_beside(dbn, changed) {
                 true => self.plan_of_beginning(changed, lost, bad),
                 false => self.plan_of_update(changed, lost, bad),
             };
@@ -221,11 +222,8 @@ impl<P: Payload> WriteAnywhere<P> {
         let tetris = &checkpoint.in_flight[slot as usize].tetris;
         let superblock = (tetris.contents.contains(&SUPERBLOCK)).then_some(self.superblock);
         for vbn in superblock.into_iter().flatten() {
-            payloads.put(
-                self.run_at(vbn),
-                P::from_bytes(vec![0; BLOCK_BYTES]),
-                BlockContents::Nothing,
-            );
+            let zeros = P::from_bytes(vec![0; BLOCK_BYTES]);
+            payloads.put(self.run_at(vbn), zeros, BlockContents::Nothing);
         }
         for &key in tetris.contents.iter().filter(|key| **key != SUPERBLOCK) {
             let Some(vbn) = self.map.get(key) else { continue };

@@ -217,7 +217,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let [changed, lost, bad] = [changed, lost, bad].map(|set| group.members_on(set));
         let none = MemberSet::EMPTY;
         // One parity covers one fault, which is that of a free block.
-        let may_be_old = P::CARRIES_DATA && shape.parity_blocks() > 1;
+        let may_be_old = self.config.format.is_durable() && shape.parity_blocks() > 1;
         if bad.is_empty() && !may_be_old {
             let plan = shape.plan_update(changed, lost);
             // Failures that exceed parity have ended the run.
@@ -309,7 +309,7 @@ impl<P: Payload> WriteAnywhere<P> {
         Update { gone, zeroed, ..Update::by(plan) }
     }
 
-    /// Whether a block of `stripe` outside `changed` is in use. Used only with bytes.
+    /// Whether a block of `stripe` outside `changed` is in use. Used only in the durable format.
     pub(super) fn is_used_beside(&self, stripe: u64, changed: SpindleSet) -> bool {
         let map = self.aggregate.free_map(strewn_alloc::GroupIndex(0));
         let (row, bit) = (stripe / ROW_STRIPES, stripe % ROW_STRIPES);
@@ -319,14 +319,14 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Whether a tetris that writes `written` of each data spindle leaves other blocks in use in its stripes. Its
-    /// writes must then be atomic, or a torn write would leave those blocks without parity. Used only with bytes.
+    /// writes must then be atomic, or a torn write would leave those blocks without parity: in the durable format.
     pub(super) fn leaves_blocks_beside(
         &self,
         first_stripe: u64,
         touched: u64,
         written: &[u64],
     ) -> bool {
-        P::CARRIES_DATA
+        self.config.format.is_durable()
             && bits(touched).any(|stripe| {
                 let spindles = (0u16..).zip(written).filter(|(_, of)| **of >> stripe & 1 == 1);
                 let changed: SpindleSet = spindles.map(|(one, _)| SpindleIndex(one)).collect();

@@ -10,8 +10,8 @@ use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::in_place::{InPlace, InPlaceConfig};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
-    Acknowledge, Array, DataLost, Direction, Driver, HostOperation, OperationId, ProcessorCosts,
-    Rebuild, SpindleCommand,
+    Acknowledge, Array, DataLost, Direction, Driver, Durability, Format, HostOperation, LogLedger,
+    LogRecord, LogSize, Logged, OperationId, ProcessorCosts, Rebuild, Root, SpindleCommand,
 };
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 
@@ -26,6 +26,14 @@ struct MemoryDriver {
     outstanding: Vec<SpindleCommand<()>>,
     unanswered: BTreeSet<u32>,
     timer_ns: Option<u64>,
+    log: Option<LogLedger>,
+    is_committing: bool,
+}
+
+impl Durability for MemoryDriver {
+    fn commit(&mut self, _root: Root) {
+        assert!(!std::mem::replace(&mut self.is_committing, true), "two commits at once");
+    }
 }
 
 impl Driver<()> for MemoryDriver {
@@ -58,6 +66,18 @@ impl Driver<()> for MemoryDriver {
 
     fn take_spare(&mut self, spindle: SpindleIndex) {
         self.replace(spindle);
+    }
+
+    fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
+        self.log.as_mut().expect("the array has a log").append(&record)
+    }
+
+    fn checkpoint_begins(&mut self) {
+        self.log.iter_mut().for_each(LogLedger::switch);
+    }
+
+    fn checkpoint_ends(&mut self) {
+        self.log.iter_mut().for_each(LogLedger::release);
     }
 }
 
@@ -106,6 +126,8 @@ impl<A: Array<()>> Harness<A> {
             outstanding: Vec::new(),
             unanswered: BTreeSet::new(),
             timer_ns: None,
+            log: array.log_size().map(LogLedger::new),
+            is_committing: false,
         };
         array.start(0, &mut driver);
         Self { array, driver, now_ns: 0, operations: 0, lun_sectors }
@@ -130,6 +152,7 @@ impl<A: Array<()>> Harness<A> {
     }
 
     fn submit(&mut self, direction: Direction, at: u64, sectors: u32) {
+        self.commit();
         let first_sector = at % (self.lun_sectors - u64::from(sectors));
         let id = OperationId(self.operations);
         self.operations += 1;
@@ -145,6 +168,13 @@ impl<A: Array<()>> Harness<A> {
             self.driver.written.extend(sectors.map(|sector| (command.spindle.0, sector)));
         }
         self.array.command_completed(self.now_ns, command.tag, (), &mut self.driver);
+        self.commit();
+    }
+
+    fn commit(&mut self) {
+        while std::mem::take(&mut self.driver.is_committing) {
+            self.array.committed(self.now_ns, &mut self.driver);
+        }
     }
 
     fn fail(&mut self, spindle: u16) -> Result<(), DataLost> {
@@ -185,7 +215,17 @@ impl Harness<InPlace<()>> {
     }
 }
 
-fn write_anywhere(parity: Parity, rebuild: Rebuild) -> Harness<WriteAnywhere<()>> {
+/// The cache protects what a modelled in-place array acknowledges.
+fn format_log(format: Format) -> Option<LogSize> {
+    let size = LogSize { half_bytes: 60_000, record_header_bytes: 160 };
+    (format == Format::Durable).then_some(size)
+}
+
+fn formats() -> impl Strategy<Value = Format> {
+    prop_oneof![Just(Format::Modelled), Just(Format::Durable)]
+}
+
+fn write_anywhere(format: Format, parity: Parity, rebuild: Rebuild) -> Harness<WriteAnywhere<()>> {
     let (file_blocks, stripes) = (600, 500);
     let array = WriteAnywhere::new(WriteAnywhereConfig {
         group: ParityGroup::new(parity, 4, stripes).unwrap(),
@@ -194,8 +234,8 @@ fn write_anywhere(parity: Parity, rebuild: Rebuild) -> Harness<WriteAnywhere<()>
         other_data: None,
         volume_blocks: 32_000,
         file_blocks,
-        log_half_bytes: 200_000,
-        log_record_header_bytes: 160,
+        format,
+        log: LogSize { half_bytes: 200_000, record_header_bytes: 160 },
         checkpoint_interval_ns: 1_000_000,
         cache_blocks: 100,
         protected_blocks: 40,
@@ -209,7 +249,7 @@ fn write_anywhere(parity: Parity, rebuild: Rebuild) -> Harness<WriteAnywhere<()>
     Harness::new(array.unwrap().with_rebuild(rebuild), u64::from(file_blocks) * 8, u64::MAX)
 }
 
-fn in_place(sets: Vec<u16>, rebuild: Rebuild) -> Harness<InPlace<()>> {
+fn in_place(format: Format, sets: Vec<u16>, rebuild: Rebuild) -> Harness<InPlace<()>> {
     let chunk_bytes = 8 * 512;
     let config =
         VraidConfig { redundancy_sets: sets.clone(), chunk_bytes, segment_bytes: 8 * chunk_bytes };
@@ -224,6 +264,8 @@ fn in_place(sets: Vec<u16>, rebuild: Rebuild) -> Harness<InPlace<()>> {
         write_cache_sectors: 800,
         destage_low_sectors: 100,
         destages_in_flight: 6,
+        format,
+        log: format_log(format),
         processor: ProcessorCosts::default(),
     });
     Harness::new(array.unwrap().with_rebuild(rebuild), lun_sectors, 3 * 5 * 64)
@@ -247,7 +289,8 @@ fn run<A: Array<()>>(harness: &mut Harness<A>, steps: &[Step], failures: &[(usiz
 /// In a set of six there is but one spindle to rebuild a segment onto: a step that is begun anew goes to the same.
 #[test]
 fn regression_a_step_that_is_given_up_keeps_its_room() {
-    let mut harness = in_place(vec![6, 8], Rebuild { spares: 1, steps_in_flight: 3 });
+    let mut harness =
+        in_place(Format::Modelled, vec![6, 8], Rebuild { spares: 1, steps_in_flight: 3 });
     harness.fail(3).unwrap();
     harness.take(&Step::Complete(0));
     harness.fail(8).unwrap();
@@ -266,11 +309,12 @@ proptest! {
         spindles in prop::sample::subsequence((0..5u16).collect::<Vec<_>>(), 2),
         times in prop::array::uniform2(0..300usize),
         rebuild in rebuilds(),
+        format in formats(),
     ) {
         let parity = if raid_dp { Parity::RaidDp } else { Parity::Raid4 };
         let failures: Vec<_> =
             times.into_iter().zip(spindles).take(parity.spindles().into()).collect();
-        let mut harness = write_anywhere(parity, rebuild);
+        let mut harness = write_anywhere(format, parity, rebuild);
         run(&mut harness, &steps, &failures);
         // What there was a spare for is whole: every sector of the spare has been written.
         let rebuilt: Vec<_> =
@@ -288,8 +332,9 @@ proptest! {
         spindle in 0..6u16,
         times in prop::array::uniform3(0..300usize),
         rebuild in rebuilds(),
+        format in formats(),
     ) {
-        let mut harness = write_anywhere(Parity::RaidDp, rebuild);
+        let mut harness = write_anywhere(format, Parity::RaidDp, rebuild);
         let failures = times.map(|time| (time, spindle));
         run(&mut harness, &steps, &failures);
         let whole = harness.array.failures().iter().any(|failure| !failure.is_open());
@@ -302,8 +347,9 @@ proptest! {
         spindles in (0..6u16, 6..14u16),
         times in prop::array::uniform2(0..300usize),
         rebuild in rebuilds(),
+        format in formats(),
     ) {
-        let mut harness = in_place(vec![6, 8], rebuild);
+        let mut harness = in_place(format, vec![6, 8], rebuild);
         let failures = [(times[0], spindles.0), (times[1], spindles.1)];
         run(&mut harness, &steps, &failures);
         let rebuilt = harness.array.failures().iter().filter(|failure| !failure.is_open()).count();
@@ -314,8 +360,9 @@ proptest! {
     fn what_is_on_reserve_may_be_lost_with_its_new_spindle(
         steps in prop::collection::vec(any_step(), 200),
         order in prop::sample::subsequence((0..8u16).collect::<Vec<_>>(), 2).prop_shuffle(),
+        format in formats(),
     ) {
-        let mut harness = in_place(vec![8], Rebuild { spares: 2, steps_in_flight: 2 });
+        let mut harness = in_place(format, vec![8], Rebuild { spares: 2, steps_in_flight: 2 });
         run(&mut harness, &steps, &[(20, order[0])]);
         prop_assert!(!harness.array.failures()[0].is_open());
         run(&mut harness, &steps, &[(20, order[1])]);
@@ -328,8 +375,9 @@ proptest! {
         spindle in 0..8u16,
         times in prop::array::uniform3(0..200usize),
         rebuild in rebuilds(),
+        format in formats(),
     ) {
-        let mut harness = in_place(vec![8], rebuild);
+        let mut harness = in_place(format, vec![8], rebuild);
         let mut times = times;
         times.sort_unstable();
         // Lost, replaced, lost once more.

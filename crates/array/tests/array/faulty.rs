@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::{
-    Acknowledge, Array, BlockContents, Contents, Direction, Driver, HostOperation, OperationId,
-    Payload, Root, SpindleCommand,
+    Acknowledge, Array, BlockContents, Contents, Direction, Driver, Durability, HostOperation,
+    LogLedger, LogRecord, Logged, OperationId, Payload, Root, SpindleCommand,
 };
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripeCodec, StripeMember, StripedLayout};
@@ -91,8 +91,6 @@ pub struct FaultyDriver {
     outstanding: Vec<Outstanding>,
     /// Where the reserve begins on each spindle.
     pub reserve_from: u64,
-    /// Whether the driver commits checkpoints by itself, a while after it was asked to.
-    pub commits: bool,
     pub is_committing: bool,
     /// What had been acknowledged when the checkpoint in progress began.
     at_checkpoint: Option<Vec<u32>>,
@@ -107,6 +105,7 @@ pub struct FaultyDriver {
     /// Writes that were acknowledged, in order: in which half of the log, and what.
     log: Vec<(u32, HostOperation<Described>)>,
     half: u32,
+    ledger: Option<LogLedger>,
     /// Halves before this one are free.
     free_halves: u32,
     writes_out: BTreeMap<u32, HostOperation<Described>>,
@@ -145,25 +144,34 @@ impl Driver<Described> for FaultyDriver {
         assert!(self.at_checkpoint.is_none(), "a checkpoint within a checkpoint");
         self.at_checkpoint = Some(self.host.acknowledged.clone());
         self.half += 1;
+        self.ledger.iter_mut().for_each(LogLedger::switch);
     }
 
-    fn commit(&mut self, root: Root) -> bool {
-        assert_eq!(root, Root { held_back_blocks: 0, block: None });
+    fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &Described) -> Logged {
+        self.ledger.as_mut().expect("the array has a log").append(&record)
+    }
+
+    fn checkpoint_ends(&mut self) {
+        self.ledger.iter_mut().for_each(LogLedger::release);
         let acknowledged = self.at_checkpoint.take().expect("a checkpoint has begun");
         if !self.has_lost && self.bad_blocks() == 0 {
             self.spindles_have(&acknowledged);
         }
         self.committed += 1;
-        self.is_committing = self.commits;
-        if !self.commits {
-            self.free_halves = self.half;
-        }
-        self.commits
+        self.free_halves = self.half;
+    }
+}
+
+impl Durability for FaultyDriver {
+    fn commit(&mut self, root: Root) {
+        assert_eq!(root, Root { held_back_blocks: 0, block: None });
+        assert!(!std::mem::replace(&mut self.is_committing, true), "two commits at once");
     }
 
     fn refuse(&mut self, operation: OperationId) {
         assert!(self.may_refuse, "{operation:?} is refused");
         self.refused += 1;
+        self.writes_out.remove(&operation.0);
         self.host.refuse(operation);
     }
 }
@@ -336,7 +344,6 @@ impl FaultyHarness {
             spindles: spindles.collect(),
             outstanding: Vec::new(),
             reserve_from,
-            commits: false,
             is_committing: false,
             at_checkpoint: None,
             committed: 0,
@@ -348,6 +355,7 @@ impl FaultyHarness {
             layout,
             log: Vec::new(),
             half: 0,
+            ledger: array.log_size().map(LogLedger::new),
             free_halves: 0,
             writes_out: BTreeMap::new(),
         };
@@ -444,7 +452,6 @@ impl FaultyHarness {
 
     pub fn commit(&mut self) {
         if std::mem::take(&mut self.driver.is_committing) {
-            self.driver.free_halves = self.driver.half;
             self.array.committed(self.now_ns, &mut self.driver);
         }
     }
@@ -462,6 +469,7 @@ impl FaultyHarness {
         self.driver.writes_out.clear();
         (self.driver.is_committing, self.driver.at_checkpoint) = (false, None);
         self.array = array;
+        self.driver.ledger = self.array.log_size().map(LogLedger::new);
         self.array.start(self.now_ns, &mut self.driver);
         let lost = (0..).zip(&self.driver.spindles).filter(|(_, spindle)| spindle.is_lost);
         for spindle in lost.map(|(index, _)| SpindleIndex(index)).collect::<Vec<_>>() {

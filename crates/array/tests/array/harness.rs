@@ -1,7 +1,8 @@
 //! An array on a harness: spindles in memory, and the time at a standstill until something is let happen.
 
 use strewn_array::{
-    Acknowledge, Array, Direction, Driver, HostOperation, OperationId, SpindleCommand, Tag,
+    Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogLedger, LogRecord, Logged,
+    OperationId, SpindleCommand, Tag,
 };
 
 use crate::host::Host;
@@ -55,9 +56,12 @@ pub struct MemoryDriver {
     pub now_ns: u64,
     pub timer_ns: Option<u64>,
     pub events: Vec<Event>,
+    log: Option<LogLedger>,
     spindles: Vec<Vec<u8>>,
     outstanding: Vec<Outstanding>,
 }
+
+impl Durability for MemoryDriver {}
 
 impl MemoryDriver {
     fn execute(&mut self, index: usize) {
@@ -119,6 +123,18 @@ impl Driver<Bytes> for MemoryDriver {
         self.timer_ns = Some(at_ns);
         self.events.push(Event::TimerSet(self.host.acknowledged.clone()));
     }
+
+    fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &Bytes) -> Logged {
+        self.log.as_mut().expect("the array has a log").append(&record)
+    }
+
+    fn checkpoint_begins(&mut self) {
+        self.log.iter_mut().for_each(LogLedger::switch);
+    }
+
+    fn checkpoint_ends(&mut self) {
+        self.log.iter_mut().for_each(LogLedger::release);
+    }
 }
 
 /// Looks on: after every call of the array it sees what happened in it.
@@ -146,6 +162,7 @@ impl<A: Array<Bytes>, W: Watch<A>> Harness<A, W> {
             now_ns: 0,
             timer_ns: None,
             events: Vec::new(),
+            log: array.log_size().map(LogLedger::new),
             spindles: vec![spindle; array.spindles().into()],
             outstanding: Vec::new(),
         };

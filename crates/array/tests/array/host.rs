@@ -111,11 +111,13 @@ impl Host {
         self.outstanding.insert(id.0, Outstanding { direction, first_sector, sectors, allowed });
     }
 
-    /// The array refuses a read: it cannot say what is there.
+    /// The array refuses a read, or a write of parts of blocks: it cannot say what is there.
     pub fn refuse(&mut self, id: OperationId) {
         let operation = self.outstanding.remove(&id.0);
         let operation = operation.unwrap_or_else(|| panic!("{id:?} refused and not outstanding"));
-        assert_eq!(operation.direction, Direction::Read, "only reads are refused");
+        let end = operation.first_sector + u64::from(operation.sectors);
+        let is_whole = operation.first_sector.is_multiple_of(8) && end.is_multiple_of(8);
+        assert!(operation.direction == Direction::Read || !is_whole, "a write needs nothing read");
     }
 
     /// The array acknowledges an operation: for the first time, and a read with nothing but what it may return.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout};
-use strewn_array::{Array, ProcessorCosts};
+use strewn_array::{Array, Format, ProcessorCosts};
 use strewn_raid::{SpindleIndex, StripeMember, VraidConfig, VraidLayout};
 
 use crate::bytes::{claim, content};
@@ -29,6 +29,8 @@ fn roomy() -> InPlaceConfig {
         write_cache_sectors: 400,
         destage_low_sectors: 0,
         destages_in_flight: 4,
+        format: Format::default(),
+        log: None,
         processor: ProcessorCosts::default(),
     }
 }

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout, Raid5Layout, WriteLog};
-use strewn_array::{Array, ProcessorCosts, Rebuild};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout, Raid5Layout};
+use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{VraidConfig, VraidLayout};
 
@@ -26,7 +26,7 @@ struct Setting {
     destages_in_flight: u32,
     rebuild: Rebuild,
     log: Option<u64>,
-    commits: bool,
+    format: Format,
     /// Whether host operations are of whole blocks.
     whole_blocks: bool,
 }
@@ -48,6 +48,10 @@ fn any_setting() -> impl Strategy<Value = Setting> {
                 // RAID-5 has no room for what is lost.
                 let spares = if raid_5 { 0 } else { rebuild.spares };
                 let rebuild = Rebuild { spares, ..rebuild };
+                let lun_sectors = match flags.0 {
+                    true => lun_sectors / BLOCK_SECTORS * BLOCK_SECTORS,
+                    false => lun_sectors,
+                };
                 Setting {
                     sets,
                     raid_5,
@@ -57,7 +61,7 @@ fn any_setting() -> impl Strategy<Value = Setting> {
                     destages_in_flight,
                     rebuild,
                     log,
-                    commits: flags.0,
+                    format: if flags.0 { Format::Durable } else { Format::Modelled },
                     whole_blocks: flags.1,
                 }
             },
@@ -74,7 +78,7 @@ fn roomy() -> Setting {
         destages_in_flight: 4,
         rebuild: Rebuild::default(),
         log: None,
-        commits: false,
+        format: Format::Modelled,
         whole_blocks: true,
     }
 }
@@ -98,19 +102,15 @@ fn array(setting: &Setting) -> InPlace<Described> {
         write_cache_sectors: setting.write_cache_sectors,
         destage_low_sectors: setting.destage_low_sectors,
         destages_in_flight: setting.destages_in_flight,
+        format: setting.format,
+        log: setting.log.map(|half_bytes| LogSize { half_bytes, record_header_bytes: 100 }),
         processor: ProcessorCosts::default(),
     });
-    let array = array.unwrap().with_rebuild(setting.rebuild);
-    match setting.log {
-        Some(half_bytes) => array.with_log(WriteLog { half_bytes, record_header_bytes: 100 }),
-        None => array,
-    }
+    array.unwrap().with_rebuild(setting.rebuild)
 }
 
 fn harness(setting: &Setting) -> FaultyHarness {
-    let mut harness = FaultyHarness::new(array(setting), setting.lun_sectors, SPINDLE_SECTORS);
-    harness.driver.commits = setting.commits;
-    harness
+    FaultyHarness::new(array(setting), setting.lun_sectors, SPINDLE_SECTORS)
 }
 
 /// What happens next.
@@ -305,7 +305,9 @@ proptest! {
         spoils: bool,
     ) {
         let log = setting.log.or(Some(20_000));
-        let setting = Setting { log, whole_blocks: true, ..setting };
+        // Only the durable format completes parts of blocks, of which a crash must not leave halves.
+        let whole_blocks = setting.whole_blocks || setting.format == Format::Modelled;
+        let setting = Setting { log, whole_blocks, ..setting };
         let fates = [(at, Fate::Lost(spindle))];
         let fates = if loses_a_spindle { &fates[..] } else { &[] };
         let spoils =
@@ -516,14 +518,14 @@ fn what_is_bad_on_reserve_is_computed_when_it_is_moved_home() {
 }
 
 /// A half takes three writes of a block.
-fn with_log(commits: bool) -> Setting {
+fn with_log(format: Format) -> Setting {
     let log = Some(3 * (8 * 512 + 100));
-    Setting { log, commits, destage_low_sectors: 300, ..roomy() }
+    Setting { log, format, destage_low_sectors: 300, ..roomy() }
 }
 
 #[test]
 fn a_full_half_begins_a_checkpoint_that_frees_it() {
-    let mut harness = harness(&with_log(false));
+    let mut harness = harness(&with_log(Format::Modelled));
     for block in 0..3 {
         harness.write(block * 40, 8);
     }
@@ -542,7 +544,7 @@ fn a_full_half_begins_a_checkpoint_that_frees_it() {
 
 #[test]
 fn with_both_halves_full_writes_wait_for_the_commit() {
-    let mut harness = harness(&with_log(true));
+    let mut harness = harness(&with_log(Format::Durable));
     let first: Vec<u32> = (0..6).map(|block| harness.write(block * 40, 8)).collect();
     assert!(first.iter().all(|write| harness.is_answered(*write)));
     let (seventh, eighth) = (harness.write(400, 8), harness.write(440, 8));
@@ -564,7 +566,7 @@ fn with_both_halves_full_writes_wait_for_the_commit() {
 
 #[test]
 fn a_sector_written_again_while_it_is_on_its_way_is_of_the_next_checkpoint() {
-    let mut harness = harness(&with_log(false));
+    let mut harness = harness(&with_log(Format::Modelled));
     harness.write(0, 8);
     harness.checkpoint();
     assert_eq!(harness.commands_out(), 2);

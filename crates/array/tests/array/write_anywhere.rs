@@ -7,7 +7,7 @@ use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
-use strewn_array::{Array, ProcessorCosts};
+use strewn_array::{Array, Format, LogSize, ProcessorCosts};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, SpindleSet, Vbn};
 
@@ -28,8 +28,8 @@ fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
         other_data: None,
         volume_blocks: 20_000,
         file_blocks,
-        log_half_bytes: 4 << 20,
-        log_record_header_bytes: 0,
+        format: Format::default(),
+        log: LogSize { half_bytes: 4 << 20, record_header_bytes: 0 },
         checkpoint_interval_ns: 10 * MILLISECOND_NS,
         cache_blocks: 1_000,
         protected_blocks: 500,
@@ -40,6 +40,11 @@ fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
         chunks: Chunks::Aligned,
         processor: ProcessorCosts::default(),
     }
+}
+
+/// A log whose halves take writes of so many blocks.
+fn log_of(blocks: u64) -> LogSize {
+    LogSize { half_bytes: blocks * 4096, record_header_bytes: 0 }
 }
 
 /// Any size of everything, and hardly more room than it takes.
@@ -73,8 +78,7 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
             shape,
             policy,
             volume_blocks: 32_000,
-            log_half_bytes,
-            log_record_header_bytes: 160,
+            log: LogSize { half_bytes: log_half_bytes, record_header_bytes: 160 },
             cache_blocks,
             protected_blocks,
             dirty_limit_blocks,
@@ -427,7 +431,7 @@ fn more_dirty_blocks_than_the_limit_begin_a_consistency_point() {
 #[test]
 fn with_both_halves_of_the_log_full_writes_wait_and_consistency_points_follow_each_other() {
     let mut harness =
-        fresh_write_anywhere(WriteAnywhereConfig { log_half_bytes: 16 * 4096, ..roomy(4, 500) });
+        fresh_write_anywhere(WriteAnywhereConfig { log: log_of(16), ..roomy(4, 500) });
     let before = *harness.array.counters();
     let write =
         |harness: &mut WriteAnywhereBench, block: u64| harness.write(block * BLOCK_SECTORS, 8);
@@ -663,7 +667,7 @@ fn regression_a_read_brings_the_sectors_asked_for_and_no_more() {
 
 #[test]
 fn regression_the_edges_of_a_write_that_waits_are_still_there_when_it_is_let_in() {
-    let config = WriteAnywhereConfig { log_half_bytes: 4096, cache_blocks: 60, ..roomy(4, 500) };
+    let config = WriteAnywhereConfig { log: log_of(1), cache_blocks: 60, ..roomy(4, 500) };
     let mut harness = fresh_write_anywhere(config);
     harness.write(80, 8);
     harness.write(160, 8);

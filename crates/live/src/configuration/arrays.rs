@@ -1,15 +1,14 @@
 //! Translates a configuration to the arrays of `strewn-array`.
 
 use strewn_alloc::Chunks;
-use strewn_array::ProcessorCosts;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhereConfig};
+use strewn_array::{Format, ProcessorCosts};
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::ParityGroup;
 
 use super::{ArrayLayout, Configuration, ConfigurationError, InPlaceLayout, WriteAnywhereLayout};
 use crate::device::BLOCK_BYTES;
-use crate::format::LogLayout;
 
 /// The configuration of a controller of either kind.
 #[derive(Debug, Clone)]
@@ -62,8 +61,8 @@ impl Configuration {
             other_data: None,
             volume_blocks: layout.volume_blocks,
             file_blocks,
-            log_half_bytes: self.log_half_bytes,
-            log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
+            format: Format::Durable,
+            log: self.log_layout().size(),
             checkpoint_interval_ns: layout.checkpoint_interval_ms.saturating_mul(1_000_000),
             cache_blocks,
             protected_blocks: of_cache(layout.protected_percent),
@@ -91,6 +90,8 @@ impl Configuration {
                 .destages_per_spindle
                 .saturating_mul(u32::from(self.spindles()))
                 .max(1),
+            format: Format::Durable,
+            log: Some(self.log_layout().size()),
             processor: ProcessorCosts::default(),
         })
     }

@@ -47,8 +47,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// it. The array must be [caught up](Self::is_caught_up).
     pub fn seal(&mut self, clean: bool) {
         let log_start = self.driver.log.next_sequence();
-        self.log_start = log_start;
-        self.half_starts = [log_start; 2];
+        self.driver.log_start = log_start;
+        self.driver.half_starts = [log_start; 2];
         let superblock = Superblock { log_start, clean, ..self.superblock.next() };
         self.committing = Some(PendingCommit::new(superblock, true));
         self.run_to_quiescence();
@@ -61,7 +61,10 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
         let superblock = Superblock {
             checkpoint: self.driver.checkpoint,
-            log_start: if self.replaying { self.superblock.log_start } else { self.log_start },
+            log_start: match self.driver.log.is_replaying() {
+                true => self.superblock.log_start,
+                false => self.driver.log_start,
+            },
             root,
             ..self.superblock.next()
         };
@@ -108,7 +111,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         committing.stage = CommitStage::Writing;
         committing.superblock.label_sequence = self.labels.label().sequence;
         committing.superblock.map_sequence = self.driver.store.map_sequence();
-        if !self.replaying {
+        if !self.driver.log.is_replaying() {
             let durable = self.driver.log.durable().host;
             committing.superblock.log_durable = durable.max(self.superblock.log_durable);
         }
@@ -133,9 +136,6 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             self.driver.log.flush_finished();
         }
         self.promote(&rebuilt);
-        if notifies_array && !self.replaying {
-            self.driver.log.release();
-        }
         let durable = self.driver.log.durable();
         self.driver.on_redo_durable(durable.redo);
         if notifies_array {
@@ -153,14 +153,15 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// later record would tell.
     pub(super) fn mark_log(&mut self) -> bool {
         let durable = self.driver.log.durable().host;
-        if durable > self.superblock.log_durable && !self.replaying {
+        if durable > self.superblock.log_durable && !self.driver.log.is_replaying() {
             self.mark_ns.get_or_insert(self.driver.now_ns + MARK_AFTER_NS);
         } else {
             self.mark_ns = None;
         }
         let waits = self.waiting_for_log.front().is_some_and(|(one, _)| *one <= durable);
+        let is_replaying = self.driver.log.is_replaying();
         let is_due = waits || self.mark_ns.is_some_and(|at_ns| at_ns <= self.driver.now_ns);
-        if !is_due || self.committing.is_some() || self.next_root.is_some() || self.replaying {
+        if !is_due || self.committing.is_some() || self.next_root.is_some() || is_replaying {
             return false;
         }
         let mut mark = PendingCommit::new(self.superblock.next(), false);
@@ -174,7 +175,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// wait until a superblock names the first of them.
     pub(super) fn acknowledgeable(&self, durable: u64) -> u64 {
         let named = self.superblock.log_durable;
-        match self.half_starts {
+        match self.driver.half_starts {
             [_, current] if named >= current => durable,
             [previous, current] if named >= previous => durable.min(current - 1),
             [previous, _] => durable.min(previous - 1),

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use slab::Slab;
 use strewn_array::{
-    Acknowledge, BlockContents, Direction, Driver, OperationId, Payload, Root, SpindleCommand,
+    Acknowledge, BlockContents, Direction, Driver, Durability, LogRecord, Logged, OperationId,
+    Payload, Root, SpindleCommand,
 };
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Dbn, SpindleIndex};
@@ -20,11 +21,14 @@ use super::expected_blocks::ExpectedBlocks;
 
 /// An event that the array reports while it is called.
 pub(super) enum ArrayEvent {
-    Acknowledged(OperationId, Data),
+    /// With the number of its record in the log, if it has one.
+    Acknowledged(OperationId, Data, Option<u64>),
     Refused(OperationId),
-    CheckpointBegins,
     Commit(Root),
 }
+
+/// Called for each spindle command of the array, in the order in which it asks for them.
+pub type CommandWatch = Box<dyn FnMut(&SpindleCommand<Data>) + Send>;
 
 /// A spindle command in the store, or one that waits until its redo record is durable.
 pub(super) struct Command {
@@ -49,6 +53,7 @@ pub(super) struct LiveDriver {
     /// The number of the consistency point that blocks are written with.
     pub(super) checkpoint: u64,
     pub(super) outbox: Vec<ArrayEvent>,
+    pub(super) watch: Option<CommandWatch>,
     /// Commands of the current call.
     issued: Vec<SpindleCommand<Data>>,
     /// Closed atomic batches of the current call. No two batches write the same stripe.
@@ -60,9 +65,14 @@ pub(super) struct LiveDriver {
     /// Whether atomic batches wait for the host log: see
     /// [`LiveArray::OVERWRITES_IN_PLACE`](super::LiveArray::OVERWRITES_IN_PLACE).
     waits_for_log: bool,
-    /// Deferred atomic batches, in order, each with the host record that must be durable first. `None` until the
-    /// writes that the array acknowledged in the same call have their numbers.
-    waiting: VecDeque<(Option<u64>, Vec<SpindleCommand<Data>>)>,
+    /// Deferred atomic batches, in order, each with the host record that must be durable first.
+    waiting: VecDeque<(u64, Vec<SpindleCommand<Data>>)>,
+    /// The operation that the log has just taken, and the number of its record.
+    logged: Option<(OperationId, u64)>,
+    /// The first host record that the consistency point in progress does not cover.
+    pub(super) log_start: u64,
+    /// The first host records of the log's previous and current half.
+    pub(super) half_starts: [u64; 2],
     /// The last redo record appended.
     pub(super) last_redo: RedoToken,
     pub(super) commands: Slab<Command>,
@@ -82,13 +92,18 @@ impl LiveDriver {
         waits_for_log: bool,
         now_ns: u64,
     ) -> Self {
+        let log_start = log.next_sequence();
         Self {
             now_ns,
             timer_ns: None,
             store,
             log,
+            logged: None,
+            log_start,
+            half_starts: [log_start; 2],
             checkpoint,
             outbox: Vec::new(),
+            watch: None,
             issued: Vec::new(),
             closed_batches: Vec::new(),
             labels_are_behind: false,
@@ -114,7 +129,7 @@ impl LiveDriver {
         }
         for bound in together.into_iter().filter(|bound| !bound.is_empty()) {
             if self.labels_are_behind || self.waits_for_log {
-                self.waiting.push_back((None, bound));
+                self.waiting.push_back((self.log.last_sequence(), bound));
             } else {
                 self.log_batch(bound);
             }
@@ -166,16 +181,12 @@ impl LiveDriver {
         self.labels_are_behind = behind;
     }
 
-    /// Continues with batches that waited for the labels or the log; returns false if none could go on. Everything
-    /// that the array has acknowledged so far is in the log.
+    /// Continues with batches that waited for the labels or the log; returns false if none could go on.
     pub(super) fn retry_deferred(&mut self) -> bool {
-        let (last, durable) = (self.log.last_sequence(), self.log.durable().host);
-        for (needed, _) in &mut self.waiting {
-            needed.get_or_insert(last);
-        }
+        let durable = self.log.durable().host;
         let mut is_any = false;
         while let Some((needed, bound)) = self.waiting.pop_front() {
-            let log_is_behind = self.waits_for_log && needed > Some(durable);
+            let log_is_behind = self.waits_for_log && needed > durable;
             if self.labels_are_behind || log_is_behind || !self.are_checked(&bound) {
                 self.waiting.push_front((needed, bound));
                 break;
@@ -343,16 +354,18 @@ impl Driver<Data> for LiveDriver {
     fn processor(&mut self, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<Data>) {
+        if let Some(watch) = &mut self.watch {
+            watch(&command);
+        }
         self.issued.push(command);
     }
 
-    fn all_or_none_ends(&mut self) {
-        let bound = extract_bound(&mut self.issued);
-        self.closed_batches.push(bound);
-    }
-
     fn acknowledge(&mut self, operation: OperationId, _when: Acknowledge, payload: Data) {
-        self.outbox.push(ArrayEvent::Acknowledged(operation, payload));
+        let record = self.logged.take().map(|(logged, record)| {
+            assert_eq!(logged, operation, "what the log takes is acknowledged next");
+            record
+        });
+        self.outbox.push(ArrayEvent::Acknowledged(operation, payload, record));
     }
 
     fn set_timer(&mut self, at_ns: u64) {
@@ -364,13 +377,35 @@ impl Driver<Data> for LiveDriver {
         unreachable!("{spindle} has no spare");
     }
 
-    fn checkpoint_begins(&mut self) {
-        self.outbox.push(ArrayEvent::CheckpointBegins);
+    fn log(&mut self, operation: OperationId, record: LogRecord, data: &Data) -> Logged {
+        let logged = self.log.append(record, data.bytes());
+        if logged == Logged::Done && !self.log.is_replaying() {
+            self.logged = Some((operation, self.log.last_sequence()));
+        }
+        logged
     }
 
-    fn commit(&mut self, root: Root) -> bool {
+    fn checkpoint_begins(&mut self) {
+        self.log.switch_half();
+        if !self.log.is_replaying() {
+            self.log_start = self.log.next_sequence();
+            self.half_starts = [self.half_starts[1], self.log_start];
+        }
+    }
+
+    fn checkpoint_ends(&mut self) {
+        self.log.release();
+    }
+}
+
+impl Durability for LiveDriver {
+    fn commit(&mut self, root: Root) {
         self.outbox.push(ArrayEvent::Commit(root));
-        true
+    }
+
+    fn all_or_none_ends(&mut self) {
+        let bound = extract_bound(&mut self.issued);
+        self.closed_batches.push(bound);
     }
 
     fn refuse(&mut self, operation: OperationId) {

@@ -33,10 +33,6 @@ pub trait LiveArray: Array<Data> {
     /// Whether blocks can be unmapped.
     const SUPPORTS_UNMAP: bool;
 
-    /// Whether writes must be of whole blocks of 4 KiB. An array that passes writes straight to its spindles needs
-    /// whole blocks, because the spindles have a checksum per block.
-    const WHOLE_BLOCK_WRITES: bool;
-
     /// Whether its spindle writes overwrite blocks that the host can read after a power loss. If so, no part of a
     /// write may reach the spindles before the write's log record is durable: otherwise the LUN could hold a part of
     /// the write.
@@ -76,8 +72,6 @@ pub trait LiveArray: Array<Data> {
 
 impl LiveArray for WriteAnywhere<Data> {
     const SUPPORTS_UNMAP: bool = true;
-    // The controller itself reads the rest of a partially written block.
-    const WHOLE_BLOCK_WRITES: bool = false;
     // A block is not read before a superblock leads to it.
     const OVERWRITES_IN_PLACE: bool = false;
 
@@ -123,7 +117,6 @@ impl LiveArray for WriteAnywhere<Data> {
 
 impl LiveArray for InPlace<Data> {
     const SUPPORTS_UNMAP: bool = false;
-    const WHOLE_BLOCK_WRITES: bool = true;
     const OVERWRITES_IN_PLACE: bool = true;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {

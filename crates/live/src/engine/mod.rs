@@ -26,7 +26,6 @@ mod expected_blocks;
 mod labels;
 mod live_array;
 mod lost_devices;
-mod partial_writes;
 mod rebuilt_spindles;
 mod requests;
 mod snapshots;
@@ -48,11 +47,11 @@ use crate::log::Log;
 use crate::store::{Store, StoreEvent, Token};
 
 use commit::PendingCommit;
+pub use driver::CommandWatch;
 use driver::{ArrayEvent, LiveDriver};
 use expected_blocks::ExpectedBlocks;
 use labels::LabelWriter;
 pub use live_array::{LiveArray, NoSnapshot};
-use partial_writes::PartialWrites;
 use rebuilt_spindles::RebuiltSpindle;
 pub use requests::{Answer, HostRequest, RequestError, RequestId};
 use requests::{PendingRequest, Piece, piece_sectors};
@@ -83,15 +82,8 @@ pub struct LiveArrayEngine<A> {
     /// The root that the array wants to commit, while one of the engine's own superblocks is being written.
     next_root: Option<Root>,
     rebuilt: Vec<RebuiltSpindle>,
-    /// The first host record that the consistency point in progress does not cover.
-    log_start: u64,
-    /// The first host records of the log's previous and current half.
-    half_starts: [u64; 2],
-    /// Whether the log is being replayed. Then nothing is logged, and superblocks keep their start of the log.
-    replaying: bool,
     pending: FxHashMap<u64, PendingRequest>,
     next_pending: u64,
-    merges: PartialWrites,
     operations: Slab<(u64, Piece)>,
     /// Writes that wait for their log record, by its number.
     waiting_for_log: VecDeque<(u64, u64)>,
@@ -119,7 +111,6 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         lun_sectors: u64,
         now_ns: u64,
     ) -> Self {
-        let log_start = log.next_sequence();
         let piece_sectors = piece_sectors(log.room());
         let mut driver =
             LiveDriver::new(store, log, superblock.checkpoint + 1, A::OVERWRITES_IN_PLACE, now_ns);
@@ -134,12 +125,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             committing: None,
             next_root: None,
             rebuilt: Vec::new(),
-            log_start,
-            half_starts: [log_start; 2],
-            replaying: false,
             pending: FxHashMap::default(),
             next_pending: 0,
-            merges: PartialWrites::default(),
             operations: Slab::new(),
             waiting_for_log: VecDeque::new(),
             answers: Vec::new(),
@@ -186,6 +173,12 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     #[must_use]
     pub fn array(&self) -> &A {
         &self.array
+    }
+
+    /// Has `watch` called for each spindle command of the array. What the store adds, such as checksums, superblocks and
+    /// the log, is no command of the array.
+    pub fn watch_commands(&mut self, watch: CommandWatch) {
+        self.driver.watch = Some(watch);
     }
 
     /// Returns the label as it will be once all label writes in flight are done.
@@ -246,9 +239,9 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     }
 
     /// Starts or ends the replay of the log. Writes are not logged during a replay, because they are already in the
-    /// log.
+    /// log, and superblocks keep their start of the log.
     pub fn set_replaying(&mut self, replaying: bool) {
-        self.replaying = replaying;
+        self.driver.log.set_replaying(replaying);
     }
 
     /// Accepts a host's request. Its answer comes from [`take_answers`](Self::take_answers).
@@ -462,13 +455,6 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             }
             let Some(piece) = pending.next_piece(A::SUPPORTS_UNMAP) else { break };
             pending.in_flight += 1;
-            let piece = match piece {
-                Piece::Write(sectors) if A::WHOLE_BLOCK_WRITES => {
-                    self.write_when_unblocked(key, sectors);
-                    continue;
-                }
-                piece => piece,
-            };
             let payload = match &piece {
                 Piece::Write(sectors) => pending.data_of(sectors),
                 _ => Data::default(),
@@ -484,9 +470,6 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                     self.array.unmap(now_ns, id, blocks, &mut self.driver);
                     self.driver.dispatch();
                     continue;
-                }
-                Piece::Edge { .. } | Piece::Completed { .. } => {
-                    unreachable!("no piece of a host's")
                 }
             };
             let operation = HostOperation {
@@ -553,67 +536,33 @@ impl<A: LiveArray> LiveArrayEngine<A> {
 
     fn handle(&mut self, outbox: ArrayEvent) {
         match outbox {
-            ArrayEvent::Acknowledged(operation, data) => self.on_acknowledged(operation, data),
+            ArrayEvent::Acknowledged(operation, data, record) => {
+                self.on_acknowledged(operation, data, record)
+            }
             ArrayEvent::Refused(operation) => {
-                let (key, piece) = self.operations.remove(operation.0 as usize);
-                if let Piece::Edge { merge, block } = piece {
-                    return self.on_edge_read(merge, block, None);
-                }
+                let (key, _) = self.operations.remove(operation.0 as usize);
                 if let Some(pending) = self.pending.get_mut(&key) {
                     pending.failed = Some(RequestError::BlocksGone);
                 }
                 self.on_piece_done(key);
             }
-            ArrayEvent::CheckpointBegins => {
-                if !self.replaying {
-                    self.log_start = self.driver.log.next_sequence();
-                    self.half_starts = [self.half_starts[1], self.log_start];
-                    if let Err(error) = self.driver.log.switch_half() {
-                        self.stop(&error.to_string());
-                    }
-                }
-            }
             ArrayEvent::Commit(root) => self.begin_commit(root),
         }
     }
 
-    fn on_acknowledged(&mut self, operation: OperationId, data: Data) {
+    /// Handles the array's answer to a piece, which the log has as number `record` if it must be durable first.
+    fn on_acknowledged(&mut self, operation: OperationId, data: Data, record: Option<u64>) {
         let (key, piece) = self.operations.remove(operation.0 as usize);
-        match &piece {
-            Piece::Edge { merge, block } => {
-                return self.on_edge_read(*merge, *block, Some(data.bytes()));
-            }
-            Piece::Write(sectors) | Piece::Completed { sectors, .. } if A::WHOLE_BLOCK_WRITES => {
-                self.release_blocks(sectors);
-            }
-            _ => {}
+        if let Some(record) = record {
+            self.waiting_for_log.push_back((record, key));
+            return;
         }
-        let Some(pending) = self.pending.get_mut(&key) else { return };
-        let logged = match piece {
-            Piece::Read(sectors) => {
-                pending.add_read_data(&sectors, data);
-                self.on_piece_done(key);
-                return;
-            }
-            _ if self.replaying => {
-                self.on_piece_done(key);
-                return;
-            }
-            Piece::Write(sectors) => {
-                self.driver.log.append_write(sectors.start, pending.data_of(&sectors).bytes())
-            }
-            Piece::Unmap(sectors) => {
-                self.driver.log.append_unmap(sectors.start, sectors.end - sectors.start)
-            }
-            Piece::Completed { sectors, bytes } => {
-                self.driver.log.append_write(sectors.start, &bytes)
-            }
-            Piece::Edge { .. } => return,
-        };
-        match logged {
-            Ok(sequence) => self.waiting_for_log.push_back((sequence, key)),
-            Err(error) => self.stop(&error.to_string()),
+        if let Piece::Read(sectors) = piece
+            && let Some(pending) = self.pending.get_mut(&key)
+        {
+            pending.add_read_data(&sectors, data);
         }
+        self.on_piece_done(key);
     }
 
     fn on_log_durable(&mut self, host: u64) {

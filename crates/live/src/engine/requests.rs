@@ -93,16 +93,6 @@ pub(super) enum Piece {
     Write(Range<u64>),
     /// Whole blocks.
     Unmap(Range<u64>),
-    /// A read of a block that a write covers in part: see [`partial_writes`](super::partial_writes).
-    Edge {
-        merge: usize,
-        block: u64,
-    },
-    /// A write completed to whole blocks, with their bytes.
-    Completed {
-        sectors: Range<u64>,
-        bytes: Vec<u8>,
-    },
 }
 
 /// The largest piece, in sectors: 1 MiB.

@@ -1,5 +1,6 @@
 //! The layout of the log device.
 
+use strewn_array::LogSize;
 use strewn_base::{ROW_STRIPES, SECTOR_BYTES};
 
 use super::{RecordHeader, redo_data_bytes};
@@ -61,6 +62,12 @@ impl LogLayout {
     #[must_use]
     pub fn half_bytes(&self) -> u64 {
         self.half_blocks * BLOCK_BYTES as u64
+    }
+
+    /// Returns how much the log takes, for the array's own account of it.
+    #[must_use]
+    pub fn size(&self) -> LogSize {
+        LogSize { half_bytes: self.half_bytes(), record_header_bytes: Self::ACCOUNTED_RECORD_BYTES }
     }
 
     /// Returns the first byte of each half for host records.

@@ -25,6 +25,7 @@ mod repair;
 mod scan;
 mod stream;
 
+use strewn_array::{LogLedger, LogRecord, Logged};
 use strewn_base::SECTOR_BYTES;
 
 use crate::device::{DeviceIndex, Io, IoCompletion, IoError};
@@ -76,21 +77,6 @@ pub struct Durable {
     pub redo: RedoToken,
 }
 
-/// A half has no room for another record, in accounted bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the log's half takes {capacity} accounted bytes, and the record would make it {needed}")]
-pub struct HalfFull {
-    /// Capacity of the half, in accounted bytes.
-    pub capacity: u64,
-    /// Accounted bytes needed with the record.
-    pub needed: u64,
-}
-
-/// The other half is not released yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the log's other half has records that no safe consistency point covers")]
-pub struct HalfInUse;
-
 /// The log of a running array.
 #[derive(Debug)]
 pub struct Log {
@@ -99,10 +85,9 @@ pub struct Log {
     layout: LogLayout,
     host: Stream,
     redo: RedoStream,
-    /// Accounted bytes in the current half.
-    accounted: u64,
-    /// Whether records of the other half are needed.
-    other_half_in_use: bool,
+    /// How full the halves are, in accounted bytes.
+    ledger: LogLedger,
+    replaying: bool,
     failed: Option<IoError>,
 }
 
@@ -120,8 +105,8 @@ impl Log {
             layout,
             host: Stream::new(host, start.host),
             redo: RedoStream::new(redo, start.redo),
-            accounted: 0,
-            other_half_in_use: false,
+            ledger: LogLedger::new(layout.size()),
+            replaying: false,
             failed: None,
         }
     }
@@ -144,67 +129,68 @@ impl Log {
         self.failed.as_ref()
     }
 
-    /// Appends a host write of `data` at sector `first_sector` of the LUN, and returns its number. It may be
-    /// acknowledged once [`Durable::host`] reaches that.
-    ///
-    /// # Errors
-    /// If the half has no room by the rule of [`LogLayout::accounted_bytes`].
+    /// Appends a host record with the data of a write. Once it is in the log, its number is
+    /// [`last_sequence`](Self::last_sequence), and it may be acknowledged when [`Durable::host`] reaches that. Capacity
+    /// is counted by the rule of [`LogLayout::accounted_bytes`].
     ///
     /// # Panics
-    /// If `data` is not a multiple of 512 bytes, or has 4 GiB.
-    pub fn append_write(&mut self, first_sector: u64, data: &[u8]) -> Result<u64, HalfFull> {
-        assert!(data.len().is_multiple_of(SECTOR_BYTES as usize), "a host writes whole sectors");
-        let sectors = data.len() as u64 / SECTOR_BYTES;
-        self.append_host(RecordKind::Write { first_sector, sectors }, data)
-    }
-
-    /// Appends an unmap of `sectors` sectors of the LUN from `first_sector` on, and returns its number.
-    ///
-    /// # Errors
-    /// As [`append_write`](Self::append_write).
-    pub fn append_unmap(&mut self, first_sector: u64, sectors: u64) -> Result<u64, HalfFull> {
-        self.append_host(RecordKind::Unmap { first_sector, sectors }, &[])
-    }
-
-    fn append_host(&mut self, kind: RecordKind, data: &[u8]) -> Result<u64, HalfFull> {
-        let needed = self.accounted + LogLayout::accounted_bytes(data.len() as u64);
-        let capacity = self.layout.half_bytes();
-        if needed > capacity {
-            return Err(HalfFull { capacity, needed });
+    /// If `data` is not as long as the record says.
+    pub fn append(&mut self, record: LogRecord, data: &[u8]) -> Logged {
+        let logged = self.ledger.append(&record);
+        if logged != Logged::Done || self.replaying {
+            return logged;
         }
-        self.accounted = needed;
-        Ok(self.host.append(self.tag, kind, data))
+        let kind = match record {
+            LogRecord::Write { first_sector, sectors } => {
+                let bytes = u64::from(sectors) * SECTOR_BYTES;
+                assert_eq!(data.len() as u64, bytes, "a record has all the data of its write");
+                RecordKind::Write { first_sector, sectors: sectors.into() }
+            }
+            LogRecord::Unmap { first_sector, sectors } => {
+                assert!(data.is_empty(), "an unmap has no data");
+                RecordKind::Unmap { first_sector, sectors: sectors.into() }
+            }
+        };
+        self.host.append(self.tag, kind, data);
+        Logged::Done
     }
 
-    /// Returns the capacity of a half, in accounted bytes.
+    /// Starts or ends the replay of what [`read_log`] recovered. Meanwhile records are counted and not kept, since they
+    /// are in the log. What was replayed must be safe before a replay ends.
+    pub fn set_replaying(&mut self, replaying: bool) {
+        self.replaying = replaying;
+        self.ledger = LogLedger::new(self.layout.size());
+    }
+
+    /// Returns whether the log is being replayed.
     #[must_use]
-    pub fn half_bytes(&self) -> u64 {
-        self.layout.half_bytes()
+    pub fn is_replaying(&self) -> bool {
+        self.replaying
     }
 
     /// Returns the room left in the current half, in accounted bytes.
     #[must_use]
     pub fn room(&self) -> u64 {
-        self.layout.half_bytes() - self.accounted
+        self.ledger.room_bytes()
     }
 
     /// Switches to the other half, because a consistency point begins that covers everything before it.
     ///
-    /// # Errors
+    /// # Panics
     /// If the other half was not released.
-    pub fn switch_half(&mut self) -> Result<(), HalfInUse> {
-        if self.other_half_in_use {
-            return Err(HalfInUse);
+    pub fn switch_half(&mut self) {
+        self.ledger.switch();
+        if !self.replaying {
+            self.host.switch();
         }
-        self.other_half_in_use = true;
-        self.accounted = 0;
-        self.host.switch();
-        Ok(())
     }
 
     /// Releases the previous half: a superblock is durable whose `log_start` is after its records.
+    ///
+    /// # Panics
+    /// If it was released before.
     pub fn release(&mut self) {
-        self.other_half_in_use = false;
+        self.ledger.release();
     }
 
     /// Appends a redo record of `writes`. None of them may be sent to its spindle before [`Durable::redo`] reaches

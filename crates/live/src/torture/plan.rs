@@ -3,7 +3,7 @@
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::in_place::{InPlaceConfig, LunLayout, Raid5Layout};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{ProcessorCosts, Root};
+use strewn_array::{Format, LogSize, ProcessorCosts, Root};
 use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
 
 use strewn_base::{BLOCK_SECTORS, Rng};
@@ -48,13 +48,13 @@ impl Plan {
         let (config, log) = match layout.parity() {
             Some(parity) => {
                 let config = write_anywhere(&mut rng, parity);
-                let log = LogLayout::new(config.log_half_bytes, config.group.spindles());
+                let log = LogLayout::new(config.log.half_bytes, config.group.spindles());
                 (ArrayConfig::WriteAnywhere(config), log)
             }
             None => {
                 let config = in_place(&mut rng, layout);
                 let log = log_of_in_place(&mut rng, &config);
-                (ArrayConfig::InPlace(config), log)
+                (ArrayConfig::InPlace(InPlaceConfig { log: Some(log.size()), ..config }), log)
             }
         };
         let spindles = spindles_of(&config);
@@ -259,6 +259,8 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
         write_cache_sectors,
         destage_low_sectors: rng.within(0..write_cache_sectors / 2),
         destages_in_flight: rng.within(1..9) as u32,
+        format: Format::Durable,
+        log: None,
         processor: ProcessorCosts::default(),
     }
 }
@@ -300,8 +302,11 @@ fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
             cache_blocks,
         ) + volume_slack,
         file_blocks,
-        log_half_bytes,
-        log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
+        format: Format::Durable,
+        log: LogSize {
+            half_bytes: log_half_bytes,
+            record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
+        },
         checkpoint_interval_ns: 10_000_000_000,
         cache_blocks,
         protected_blocks: cache_blocks / 2,

@@ -9,6 +9,7 @@ mod assembly;
 mod device;
 mod engine;
 mod nbd;
+mod prediction;
 mod serving;
 mod store;
 mod torture;

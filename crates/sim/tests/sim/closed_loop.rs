@@ -10,8 +10,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use strewn_array::in_place::{InPlace, InPlaceConfig};
 use strewn_array::{
-    Acknowledge, Array, Counters, DataLost, Driver, FailedSpindle, HostOperation, LayoutMeasures,
-    OperationId, ProcessorCosts, SpindleCommand, Tag,
+    Acknowledge, Array, Counters, DataLost, Driver, Durability, FailedSpindle, Format,
+    HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
+    SpindleCommand, Tag,
 };
 use strewn_raid::{SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles};
@@ -62,7 +63,18 @@ impl<D: Driver<()>> Driver<()> for WatchedDriver<'_, D> {
     fn take_spare(&mut self, spindle: SpindleIndex) {
         self.driver.take_spare(spindle);
     }
+    fn log(&mut self, operation: OperationId, record: LogRecord, data: &()) -> Logged {
+        self.driver.log(operation, record, data)
+    }
+    fn checkpoint_begins(&mut self) {
+        self.driver.checkpoint_begins();
+    }
+    fn checkpoint_ends(&mut self) {
+        self.driver.checkpoint_ends();
+    }
 }
+
+impl<D: Driver<()>> Durability for WatchedDriver<'_, D> {}
 
 impl<A> Watched<A> {
     fn at(&self, now_ns: u64) {
@@ -139,6 +151,9 @@ impl<A: Array<()>> Array<()> for Watched<A> {
     fn failures(&self) -> &[FailedSpindle] {
         self.array.failures()
     }
+    fn log_size(&self) -> Option<LogSize> {
+        self.array.log_size()
+    }
     fn processor_costs(&self) -> &ProcessorCosts {
         self.array.processor_costs()
     }
@@ -171,6 +186,8 @@ fn simulated(
         write_cache_sectors: cache_sectors,
         destage_low_sectors: cache_sectors / 4,
         destages_in_flight: 8,
+        format: Format::Modelled,
+        log: None,
         processor: ProcessorCosts {
             host_operation_ns: cost_ns,
             spindle_command_ns: cost_ns / 2,

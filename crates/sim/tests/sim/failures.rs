@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::in_place::{InPlace, InPlaceConfig};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Array, ProcessorCosts, Rebuild};
+use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, SimulationError, Spindles};
 use strewn_spindle::{Drive, Profile, Scheduler};
@@ -35,8 +35,8 @@ fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> Write
         other_data: None,
         volume_blocks: 60_000,
         file_blocks: 16_384,
-        log_half_bytes: 2 << 20,
-        log_record_header_bytes: 160,
+        format: Format::Modelled,
+        log: LogSize { half_bytes: 2 << 20, record_header_bytes: 160 },
         checkpoint_interval_ns: 2 * SECOND_NS,
         cache_blocks: 1_000,
         protected_blocks: 500,
@@ -64,6 +64,8 @@ fn in_place(redundancy_sets: Vec<u16>, rebuild: Rebuild) -> InPlace<()> {
         write_cache_sectors: 10_000,
         destage_low_sectors: 1_000,
         destages_in_flight: 16,
+        format: Format::Modelled,
+        log: None,
         processor: COSTS,
     });
     array.unwrap().with_rebuild(rebuild)

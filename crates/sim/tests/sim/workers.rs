@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use strewn_array::in_place::{InPlace, InPlaceConfig};
-use strewn_array::{Direction, HostOperation, ProcessorCosts};
+use strewn_array::{Direction, Format, HostOperation, ProcessorCosts};
 use strewn_raid::{VraidConfig, VraidLayout};
 use strewn_sim::{
     Accesses, AccessesError, ClosedLoop, Host, Outstanding, Rate, Segment, Simulation,
@@ -33,6 +33,8 @@ fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
         write_cache_sectors: 4096,
         destage_low_sectors: 1024,
         destages_in_flight: 8,
+        format: Format::Modelled,
+        log: None,
         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
     })
     .unwrap();

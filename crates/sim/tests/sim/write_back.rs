@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::ProcessorCosts;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{Format, LogSize, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{Segment, Simulation, Spindles};
 use strewn_spindle::{Drive, Profile, Scheduler};
@@ -23,8 +23,8 @@ fn array(write_back_percent: u8, chunks: Chunks) -> WriteAnywhere<()> {
         other_data: None,
         volume_blocks: 1 << 20,
         file_blocks: FILE_BLOCKS,
-        log_half_bytes: 64 << 20,
-        log_record_header_bytes: 160,
+        format: Format::Modelled,
+        log: LogSize { half_bytes: 64 << 20, record_header_bytes: 160 },
         checkpoint_interval_ns: 10 * SECOND_NS,
         cache_blocks: 1 << 17,
         protected_blocks: 1 << 16,

@@ -7,7 +7,8 @@ use proptest::sample::Index;
 use strewn_array::write_anywhere::metadata::{checksum, decode_pointers};
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
-    Acknowledge, Array, Direction, Driver, HostOperation, OperationId, Root, SpindleCommand,
+    Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogLedger, LogRecord, Logged,
+    OperationId, Root, SpindleCommand,
 };
 use strewn_raid::{SpindleIndex, StripeCodec};
 
@@ -22,6 +23,7 @@ pub struct MemoryDriver {
     outstanding: Vec<SpindleCommand<Bytes>>,
     answers: Vec<(u32, Option<Bytes>)>,
     timer_ns: Option<u64>,
+    log: Option<LogLedger>,
     commit: Option<Root>,
     root: Option<Root>,
 }
@@ -52,9 +54,22 @@ impl Driver<Bytes> for MemoryDriver {
         self.unreadable.retain(|(other, _)| *other != spindle.0);
     }
 
-    fn commit(&mut self, root: Root) -> bool {
+    fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &Bytes) -> Logged {
+        self.log.as_mut().expect("the array has a log").append(&record)
+    }
+
+    fn checkpoint_begins(&mut self) {
+        self.log.iter_mut().for_each(LogLedger::switch);
+    }
+
+    fn checkpoint_ends(&mut self) {
+        self.log.iter_mut().for_each(LogLedger::release);
+    }
+}
+
+impl Durability for MemoryDriver {
+    fn commit(&mut self, root: Root) {
         assert!(self.commit.replace(root).is_none(), "two commits at once");
-        true
     }
 
     fn refuse(&mut self, operation: OperationId) {
@@ -114,6 +129,7 @@ impl Harness {
             outstanding: Vec::new(),
             answers: Vec::new(),
             timer_ns: None,
+            log: array.log_size().map(LogLedger::new),
             commit: None,
             root: None,
         };
@@ -193,15 +209,23 @@ impl Harness {
     }
 
     pub fn unmap_at(&mut self, first: u32, blocks: u32) {
-        let (first_sector, sectors) = (u64::from(first) * 8, blocks * 8);
-        if !self.is_free(first_sector, sectors, true) {
-            return;
+        if self.is_free(u64::from(first) * 8, blocks * 8, true) {
+            self.unmap_now(first, blocks);
         }
+    }
+
+    /// Unmaps blocks that other operations may be at work on. A read of them may still return what was there.
+    pub fn unmap_now(&mut self, first: u32, blocks: u32) {
+        let (first_sector, sectors) = (u64::from(first) * 8, blocks * 8);
         self.next += 1;
         let id = OperationId(self.next);
         self.asked.insert(self.next, Asked::Write { first_sector, sectors, version: 0 });
         self.array.unmap(self.now_ns, id, first..first + blocks, &mut self.driver);
         self.after();
+    }
+
+    pub fn commands_out(&self) -> usize {
+        self.driver.outstanding.len()
     }
 
     fn submit(&mut self, direction: Direction, first_sector: u64, sectors: u32, payload: Bytes) {
@@ -244,7 +268,7 @@ impl Harness {
         }
     }
 
-    fn complete_at(&mut self, index: usize) {
+    pub fn complete_at(&mut self, index: usize) {
         let command = self.driver.outstanding.remove(index);
         let SpindleCommand { tag, spindle, direction, first_sector, sectors, .. } = command;
         let blocks = first_sector / 8..(first_sector + u64::from(sectors)) / 8;
@@ -299,6 +323,11 @@ impl Harness {
             }
         }
         panic!("the array never comes to rest");
+    }
+
+    pub fn begin_checkpoint(&mut self) {
+        self.array.bring_to_spindles(self.now_ns, &mut self.driver);
+        self.after();
     }
 
     /// Everything is answered, and all of it is on the spindles.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Array, ProcessorCosts, Rebuild};
+use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 
 use crate::cases::cases_that_test;
@@ -26,8 +26,8 @@ fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhere
         other_data: None,
         volume_blocks: 20_000,
         file_blocks,
-        log_half_bytes: 100_000,
-        log_record_header_bytes: 160,
+        format: Format::Durable,
+        log: LogSize { half_bytes: 100_000, record_header_bytes: 160 },
         checkpoint_interval_ns: 10 * MILLISECOND_NS,
         cache_blocks: 40,
         protected_blocks: 20,
@@ -254,11 +254,95 @@ fn blocks_that_were_given_back_take_no_place() {
     assert!(array.is_clean());
 }
 
+/// A half of the log takes the data of 23 blocks, or 600 records without data.
+#[test]
+fn an_unmap_costs_no_more_than_its_record() {
+    let mut harness = Harness::empty(config(Parity::Raid4, 4, 600));
+    harness.write_at(0, 4_800);
+    harness.bring_to_spindles();
+    let before = *harness.array.counters();
+    for _ in 0..100 {
+        harness.unmap_at(0, 600);
+        harness.drain();
+    }
+    let counters = harness.array.counters().since(&before);
+    assert_eq!((counters.checkpoints, counters.spindle_writes()), (0, 0));
+    harness.read_everything();
+    assert_eq!(harness.array.counters().since(&before).data_reads, 0, "zeros are not read");
+    assert!(!harness.array.is_clean());
+    harness.bring_to_spindles();
+    assert_eq!(harness.array.counters().since(&before).checkpoints, 1);
+    assert!((0..600).all(|block| harness.array.pointer(block).is_none()));
+    harness.read_everything();
+}
+
+#[test]
+fn a_read_in_flight_does_not_bring_back_what_was_unmapped() {
+    // Before the consistency point that takes its place, and while it is in progress.
+    for checkpoint_begins in [false, true] {
+        let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
+        harness.write_at(0, 4_800);
+        harness.bring_to_spindles();
+        harness.forget_cache();
+        harness.read_at(80, 16);
+        assert!(harness.commands_out() > 0);
+        harness.unmap_now(10, 1);
+        if checkpoint_begins {
+            harness.begin_checkpoint();
+        }
+        harness.complete_at(0);
+        harness.read_at(80, 16);
+        harness.drain();
+        harness.bring_to_spindles();
+        harness.read_everything();
+    }
+}
+
+#[test]
+fn a_block_is_unmapped_while_a_consistency_point_writes_it() {
+    let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
+    harness.write_at(80, 24);
+    harness.begin_checkpoint();
+    assert!(harness.commands_out() > 0);
+    harness.unmap_now(10, 2);
+    harness.read_at(80, 24);
+    harness.write_at(91, 2);
+    harness.drain();
+    harness.read_at(80, 24);
+    harness.bring_to_spindles();
+    assert!(harness.array.pointer(10).is_none() && harness.array.pointer(11).is_some());
+    harness.forget_cache();
+    harness.read_everything();
+    let mut harness = harness.restored();
+    harness.read_everything();
+}
+
+#[test]
+fn a_write_of_part_of_a_block_that_is_unmapped_meanwhile_leaves_zeros_around_it() {
+    for checkpoint_begins in [false, true] {
+        let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
+        harness.write_at(0, 4_800);
+        harness.bring_to_spindles();
+        harness.forget_cache();
+        harness.write_at(83, 2);
+        assert!(harness.commands_out() > 0, "the rest of the block is read");
+        harness.unmap_now(10, 1);
+        if checkpoint_begins {
+            harness.begin_checkpoint();
+        }
+        harness.drain();
+        harness.read_at(80, 8);
+        harness.bring_to_spindles();
+        harness.forget_cache();
+        harness.read_everything();
+    }
+}
+
 /// The cache does not bound what is dirty: while a consistency point is in progress the log takes a half of it.
 #[test]
 fn a_large_log_over_a_small_cache_leaves_room_for_what_it_makes_dirty() {
-    let with_log = |file_blocks: u32, log_half_bytes: u64| WriteAnywhereConfig {
-        log_half_bytes,
+    let with_log = |file_blocks: u32, half_bytes: u64| WriteAnywhereConfig {
+        log: LogSize { half_bytes, record_header_bytes: 160 },
         ..config(Parity::Raid4, 2, file_blocks)
     };
     for log_half_bytes in [100_000, 1 << 20, 8 << 20] {

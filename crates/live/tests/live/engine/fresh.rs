@@ -1,10 +1,12 @@
 //! What the devices of an array that was just made hold.
 
 use strewn_array::Root;
+use strewn_live::device::{BLOCK_BYTES, DeviceIndex, SimulatedDevices};
 use strewn_live::format::{
     DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, InitializationMap, Label, LogLayout,
-    Member, MemberState, Superblock, rows_of,
+    Member, MemberState, SUPERBLOCK_SLOTS, Superblock, device_blocks_for, rows_of,
 };
+use strewn_live::restart::RestartOptions;
 
 /// The label of the first of `spindles` spindles, all of `device_blocks` blocks.
 pub fn label(spindles: u16, device_blocks: u64, log: LogLayout) -> Label {
@@ -32,6 +34,27 @@ pub fn label(spindles: u16, device_blocks: u64, log: LogLayout) -> Label {
 /// The first initialization map of the array that `label` is of, with zones of one row.
 pub fn first_map(label: &Label) -> InitializationMap {
     InitializationMap::with_zones_of(label.array, rows_of(label.device_blocks), 1)
+}
+
+/// Devices with an array that was just made: its spindles, then its log.
+pub fn devices(
+    seed: u64,
+    spindles: u16,
+    blocks_per_spindle: u64,
+    log: LogLayout,
+    lun_sectors: u64,
+) -> (SimulatedDevices, RestartOptions) {
+    let device_blocks = device_blocks_for(blocks_per_spindle);
+    let blocks = device_blocks.max(log.device_blocks());
+    let mut devices = SimulatedDevices::zeroed(seed, spindles + 1, blocks * BLOCK_BYTES as u64);
+    let label = label(spindles, device_blocks, log);
+    let (superblock, map) = (first_superblock(label.array), first_map(&label));
+    for spindle in 0..spindles {
+        let disk = devices.disk_mut(DeviceIndex(spindle));
+        disk.write(SUPERBLOCK_SLOTS[0] * BLOCK_BYTES as u64, superblock.encode().bytes());
+        disk.write(map.slot() * BLOCK_BYTES as u64, map.encode().bytes());
+    }
+    (devices, RestartOptions { label, lun_sectors, accept_lost_writes: false })
 }
 
 /// The first superblock of an array.

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use strewn_array::ProcessorCosts;
 use strewn_array::in_place::{InPlace, InPlaceConfig};
+use strewn_array::{Format, ProcessorCosts};
 use strewn_base::Rng;
 use strewn_live::check::{CheckReport, Inconsistency, check_in_place};
 use strewn_live::data::Data;
@@ -147,6 +147,8 @@ impl Setting {
             write_cache_sectors: self.cache_sectors,
             destage_low_sectors: self.destage_low_sectors,
             destages_in_flight: self.destages_in_flight,
+            format: Format::Durable,
+            log: Some(self.log_layout().size()),
             processor: ProcessorCosts::default(),
         }
     }

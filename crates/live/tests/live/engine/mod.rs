@@ -12,14 +12,12 @@ mod scrub;
 mod snapshots;
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::ProcessorCosts;
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{Format, LogSize, ProcessorCosts};
 use strewn_live::data::Data;
-use strewn_live::device::{
-    DeviceIndex, Devices, Io, IoId, IoRequest, SimulatedDevices, SimulatedDisk,
-};
+use strewn_live::device::{DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use strewn_live::engine::{Answer, HostRequest, RequestId};
-use strewn_live::format::{LogLayout, MemberState, SUPERBLOCK_SLOTS, device_blocks_for};
+use strewn_live::format::{LogLayout, MemberState};
 use strewn_live::restart::{RestartOptions, restart_write_anywhere};
 use strewn_live::running::RunningArray;
 use strewn_raid::{Parity, ParityGroup};
@@ -37,8 +35,11 @@ fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
         other_data: None,
         volume_blocks: WriteAnywhereConfig::volume_blocks_for(LUN_BLOCKS.into(), 100, cache_blocks),
         file_blocks: LUN_BLOCKS,
-        log_half_bytes: LOG_HALF_BYTES,
-        log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
+        format: Format::Durable,
+        log: LogSize {
+            half_bytes: LOG_HALF_BYTES,
+            record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
+        },
         checkpoint_interval_ns: 10_000_000_000,
         cache_blocks,
         protected_blocks: cache_blocks / 2,
@@ -55,26 +56,8 @@ fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
 fn fresh_devices(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, RestartOptions) {
     let spindles = config.group.spindles();
     let layout = LogLayout::new(LOG_HALF_BYTES, spindles);
-    let device_blocks = device_blocks_for(config.group.blocks_per_spindle());
-    let blocks = device_blocks.max(layout.device_blocks());
-    let mut devices = SimulatedDevices::zeroed(seed, spindles + 1, blocks * BLOCK as u64);
-    let label = fresh::label(spindles, device_blocks, layout);
-    let (superblock, map) = (fresh::first_superblock(label.array), fresh::first_map(&label));
-    for spindle in 0..spindles {
-        let offset = SUPERBLOCK_SLOTS[0] * BLOCK as u64;
-        let request = IoRequest::Write { offset, from: superblock.encode(), durable: true };
-        devices.submit(Io { id: IoId(spindle.into()), device: DeviceIndex(spindle), request });
-        let offset = map.slot() * BLOCK as u64;
-        let request = IoRequest::Write { offset, from: map.encode(), durable: true };
-        let id = IoId(u64::from(spindles + spindle));
-        devices.submit(Io { id, device: DeviceIndex(spindle), request });
-    }
-    let mut done = Vec::new();
-    while done.len() < 2 * usize::from(spindles) {
-        devices.wait(None, &mut done);
-    }
     let lun_sectors = u64::from(LUN_BLOCKS) * 8;
-    (devices, RestartOptions { label, lun_sectors, accept_lost_writes: false })
+    fresh::devices(seed, spindles, config.group.blocks_per_spindle(), layout, lun_sectors)
 }
 
 type Array = RunningArray<SimulatedDevices, WriteAnywhere<Data>>;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strewn_array::BlockContents;
+use strewn_array::{BlockContents, LogRecord, Logged};
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Io, IoCompletion, IoError, IoRequest};
 use strewn_live::format::{BlockTag, Identity, LogLayout, RedoWrite, Superblock};
 use strewn_live::log::{HostRecord, Log, LogStart, RecoveredLog, RedoToken, read_log};
@@ -44,6 +44,20 @@ fn write_at(disk: &mut [u8], offset: u64, bytes: &[u8]) {
     disk[offset as usize..][..bytes.len()].copy_from_slice(bytes);
 }
 
+/// The record's number; `None` if there is no room for it.
+pub fn append_write(log: &mut Log, first_sector: u64, data: &[u8]) -> Option<u64> {
+    let sectors = (data.len() / 512) as u32;
+    append(log, LogRecord::Write { first_sector, sectors }, data)
+}
+
+pub fn append_unmap(log: &mut Log, first_sector: u64, sectors: u32) -> Option<u64> {
+    append(log, LogRecord::Unmap { first_sector, sectors }, &[])
+}
+
+fn append(log: &mut Log, record: LogRecord, data: &[u8]) -> Option<u64> {
+    (log.append(record, data) == Logged::Done).then(|| log.last_sequence())
+}
+
 pub fn recover(layout: &LogLayout, superblock: &Superblock, disk: &[u8]) -> RecoveredLog {
     let mut read = |_: DeviceIndex, offset: u64, bytes: usize| -> Result<Vec<u8>, IoError> {
         assert!(offset.is_multiple_of(4096) && bytes.is_multiple_of(4096));
@@ -81,24 +95,25 @@ impl Model {
         let appended = if self.rng.one_in(6) {
             let sectors = self.rng.below(1 << 20);
             let punch = |sequence| HostRecord::Unmap { sequence, first_sector, sectors };
-            self.log.append_unmap(first_sector, sectors).map(|sequence| (sequence, punch(sequence)))
+            append_unmap(&mut self.log, first_sector, sectors as u32)
+                .map(|sequence| (sequence, punch(sequence)))
         } else {
             let most = if self.rng.one_in(8) { 40 } else { 9 };
             let sectors = 1 + self.rng.below(most);
             let data = random_bytes(&mut self.rng, sectors as usize * 512);
-            let sequence = self.log.append_write(first_sector, &data);
+            let sequence = append_write(&mut self.log, first_sector, &data);
             sequence.map(|sequence| (sequence, HostRecord::Write { sequence, first_sector, data }))
         };
         match appended {
-            Ok((sequence, record)) => assert!(self.host.insert(sequence, record).is_none()),
-            Err(_) => self.begin_checkpoint(),
+            Some((sequence, record)) => assert!(self.host.insert(sequence, record).is_none()),
+            None => self.begin_checkpoint(),
         }
     }
 
     pub fn begin_checkpoint(&mut self) {
         if self.checkpoint.is_none() {
             self.checkpoint = Some(self.log.next_sequence());
-            self.log.switch_half().unwrap();
+            self.log.switch_half();
         }
     }
 

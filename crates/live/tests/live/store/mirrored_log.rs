@@ -7,7 +7,7 @@ use strewn_live::format::{BlockTag, LogLayout, RedoWrite, Superblock};
 use strewn_live::log::{Log, LogReadError, LogStart, RecoveredLog, RedoToken, read_log};
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::log_model::{ARRAY, first_superblock};
+use super::log_model::{ARRAY, append_unmap, append_write, first_superblock};
 use super::rig::random_bytes;
 
 const LOGS: [DeviceIndex; 2] = [DeviceIndex(3), DeviceIndex(4)];
@@ -47,7 +47,7 @@ impl Mirror {
         }
         let sectors = 1 + self.rng.below(12) as usize;
         let data = random_bytes(&mut self.rng, sectors * 512);
-        self.log.append_write(at, &data).is_ok()
+        append_write(&mut self.log, at, &data).is_some()
     }
 
     fn write(&mut self, io: &Io, result: &Result<(), IoError>, part: usize) {
@@ -144,7 +144,7 @@ fn what_was_durable_is_found_and_then_on_both() {
 #[test]
 fn a_record_is_durable_when_both_devices_have_it_or_one_is_known_to_have_failed() {
     let mut mirror = Mirror::new(1);
-    mirror.log.append_unmap(0, 1).unwrap();
+    append_unmap(&mut mirror.log, 0, 1).unwrap();
     mirror.log.take_ios(&mut mirror.under_way);
     assert_eq!(mirror.under_way.len(), 2);
     mirror.complete(0, Ok(()));
@@ -152,7 +152,7 @@ fn a_record_is_durable_when_both_devices_have_it_or_one_is_known_to_have_failed(
     mirror.complete(0, Err(IoError::Gone("pulled".to_owned())));
     assert_eq!(mirror.log.durable().host, 0, "the labels do not say so yet");
     let failing = mirror.log.failing().unwrap();
-    mirror.log.append_unmap(1, 1).unwrap();
+    append_unmap(&mut mirror.log, 1, 1).unwrap();
     mirror.log.take_ios(&mut mirror.under_way);
     assert_eq!(mirror.under_way.len(), 1);
     assert_ne!(mirror.under_way[0].device, failing);

@@ -1,0 +1,234 @@
+//! Completes writes of parts of blocks to whole blocks, in the durable format: a block has one checksum.
+//!
+//! A write that covers a block in part first reads the block. Whole blocks are then logged and written. Two such writes
+//! to one block must not revert each other, so a write owns its blocks from before that read until it is acknowledged;
+//! other writes wait, in order of arrival. Reads never wait: they find the block as it was or as it will be.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use slab::Slab;
+use strewn_base::BLOCK_SECTORS;
+
+use crate::driver::{Acknowledge, Driver, HostOperation};
+use crate::payload::Payload;
+
+use super::InPlace;
+use super::host::range_of;
+
+/// The writes of an array of whole blocks.
+pub(super) struct PartialWrites<P> {
+    /// Blocks owned by writes that are not acknowledged: disjoint runs, as first block and end.
+    owned: BTreeMap<u64, u64>,
+    /// Writes that wait for owned blocks, or for blocks of an earlier waiting write.
+    waiting: VecDeque<HostOperation<P>>,
+    reading: Slab<PartialWrite<P>>,
+}
+
+/// A write whose edge blocks are being read.
+struct PartialWrite<P> {
+    host: HostOperation<P>,
+    awaited: u32,
+    /// The first and the last block as read, of those that the write covers in part.
+    edges: [P; 2],
+    /// Whether an edge block can be neither read nor computed.
+    is_lost: bool,
+}
+
+/// The blocks that sectors touch.
+fn blocks_of(sectors: &Range<u64>) -> Range<u64> {
+    sectors.start / BLOCK_SECTORS..sectors.end.div_ceil(BLOCK_SECTORS)
+}
+
+/// The blocks that sectors cover in part.
+fn edges_of(sectors: &Range<u64>) -> impl Iterator<Item = u64> + use<> {
+    let blocks = blocks_of(sectors);
+    let head = !sectors.start.is_multiple_of(BLOCK_SECTORS);
+    let tail = !sectors.end.is_multiple_of(BLOCK_SECTORS);
+    let last = (tail && !(head && blocks.end == blocks.start + 1)).then_some(blocks.end - 1);
+    head.then_some(blocks.start).into_iter().chain(last)
+}
+
+impl<P> Default for PartialWrites<P> {
+    fn default() -> Self {
+        Self { owned: BTreeMap::new(), waiting: VecDeque::new(), reading: Slab::new() }
+    }
+}
+
+impl<P> PartialWrites<P> {
+    /// Whether no write waits or reads.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.reading.is_empty()
+    }
+
+    /// Takes ownership of a write's blocks. If that is not possible now, the write waits.
+    fn own(&mut self, host: HostOperation<P>) -> Option<HostOperation<P>> {
+        let blocks = blocks_of(&range_of(&host));
+        let overlaps = |other: &HostOperation<P>| {
+            let other = blocks_of(&range_of(other));
+            other.start < blocks.end && blocks.start < other.end
+        };
+        if self.waiting.iter().any(overlaps) || self.is_owned(&blocks) {
+            self.waiting.push_back(host);
+            return None;
+        }
+        self.owned.insert(blocks.start, blocks.end);
+        Some(host)
+    }
+
+    fn is_owned(&self, blocks: &Range<u64>) -> bool {
+        self.owned.range(..blocks.end).next_back().is_some_and(|(_, end)| *end > blocks.start)
+    }
+
+    /// Ends a write's ownership. Returns the waiting writes that own their blocks now.
+    fn disown(&mut self, sectors: &Range<u64>) -> Vec<HostOperation<P>> {
+        self.owned.remove(&blocks_of(sectors).start);
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.into_iter().filter_map(|host| self.own(host)).collect()
+    }
+}
+
+impl<P: Payload> PartialWrite<P> {
+    /// The write, completed to whole blocks.
+    fn completed(self) -> HostOperation<P> {
+        let Self { host, edges: [first, last], .. } = self;
+        let sectors = range_of(&host);
+        let blocks = blocks_of(&sectors);
+        let head = (sectors.start - blocks.start * BLOCK_SECTORS) as u32;
+        let tail = (blocks.end * BLOCK_SECTORS - sectors.end) as u32;
+        let mut payload = first.slice(0, head);
+        payload.splice(head, &host.payload);
+        if tail > 0 {
+            payload.splice(head + host.sectors, &last.slice(BLOCK_SECTORS as u32 - tail, tail));
+        }
+        HostOperation {
+            first_sector: blocks.start * BLOCK_SECTORS,
+            sectors: head + host.sectors + tail,
+            payload,
+            ..host
+        }
+    }
+}
+
+impl<P: Payload> InPlace<P> {
+    /// Writes whole blocks as soon as the write can own them.
+    #[inline(never)]
+    pub(super) fn write_blocks(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
+        if let Some(host) = self.partial_writes.own(host) {
+            self.complete(host, Acknowledge::AfterProcessor, driver);
+        }
+    }
+
+    /// Writes what owns its blocks, after reading its edge blocks if it has any.
+    #[inline(never)]
+    fn complete(&mut self, host: HostOperation<P>, when: Acknowledge, driver: &mut impl Driver<P>) {
+        let sectors = range_of(&host);
+        let edges: Vec<u64> = edges_of(&sectors).collect();
+        if edges.is_empty() {
+            return self.write_or_wait(host, when, driver);
+        }
+        let id = host.id;
+        let awaited = edges.len() as u32;
+        let edges_read = [P::default(), P::default()];
+        let write = PartialWrite { host, awaited, edges: edges_read, is_lost: false };
+        let slot = self.partial_writes.reading.insert(write) as u32;
+        for block in edges {
+            self.read_edge(id, slot, block, driver);
+        }
+    }
+
+    /// An edge block has been read, or is gone.
+    #[inline(never)]
+    pub(super) fn edge_is_read(
+        &mut self,
+        slot: u32,
+        first_sector: u64,
+        block: Option<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        let write = &mut self.partial_writes.reading[slot as usize];
+        assert!(write.awaited > 0, "a block has been read that its write did not wait for");
+        write.awaited -= 1;
+        let sectors = range_of(&write.host);
+        match block {
+            Some(block) => {
+                if first_sector + BLOCK_SECTORS >= sectors.end {
+                    write.edges[1] = block.slice(0, BLOCK_SECTORS as u32);
+                }
+                if first_sector <= sectors.start {
+                    write.edges[0] = block;
+                }
+            }
+            None => write.is_lost = true,
+        }
+        if write.awaited > 0 {
+            return;
+        }
+        let write = self.partial_writes.reading.remove(slot as usize);
+        if write.is_lost {
+            driver.refuse(write.host.id);
+            self.blocks_are_free(&sectors, driver);
+        } else {
+            self.write_or_wait(write.completed(), Acknowledge::Now, driver);
+        }
+        self.destage(driver);
+        self.finish_checkpoint(driver);
+    }
+
+    /// A write has been acknowledged or refused: the writes that waited for its blocks go on.
+    #[inline(never)]
+    pub(super) fn blocks_are_free(&mut self, sectors: &Range<u64>, driver: &mut impl Driver<P>) {
+        for host in self.partial_writes.disown(sectors) {
+            self.complete(host, Acknowledge::Now, driver);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strewn_base::Direction;
+
+    use super::*;
+    use crate::driver::OperationId;
+
+    fn write(id: u32, sectors: Range<u64>) -> HostOperation<()> {
+        HostOperation {
+            id: OperationId(id),
+            direction: Direction::Write,
+            first_sector: sectors.start,
+            sectors: (sectors.end - sectors.start) as u32,
+            payload: (),
+        }
+    }
+
+    fn ids(writes: &[HostOperation<()>]) -> Vec<u32> {
+        writes.iter().map(|host| host.id.0).collect()
+    }
+
+    #[test]
+    fn edges_are_the_blocks_that_are_covered_in_part() {
+        let edges = |sectors: Range<u64>| edges_of(&sectors).collect::<Vec<_>>();
+        assert_eq!(edges(8..24), []);
+        assert_eq!(edges(9..11), [1]);
+        assert_eq!(edges(8..11), [1]);
+        assert_eq!(edges(9..16), [1]);
+        assert_eq!(edges(9..40), [1]);
+        assert_eq!(edges(9..41), [1, 5]);
+        assert_eq!(edges(8..41), [5]);
+    }
+
+    #[test]
+    fn writes_that_meet_in_a_block_go_one_after_the_other() {
+        let mut writes = PartialWrites::default();
+        assert!(writes.own(write(1, 0..12)).is_some());
+        assert!(writes.own(write(2, 12..30)).is_none());
+        // It overlaps no write in progress, but one that waits ahead of it.
+        assert!(writes.own(write(3, 28..40)).is_none());
+        assert!(writes.own(write(4, 40..48)).is_some());
+        assert_eq!(ids(&writes.disown(&(40..48))), []);
+        assert_eq!(ids(&writes.disown(&(0..12))), [2]);
+        assert_eq!(ids(&writes.disown(&(12..30))), [3]);
+        assert_eq!(ids(&writes.disown(&(28..40))), []);
+        assert!(writes.owned.is_empty() && writes.is_empty());
+    }
+}
