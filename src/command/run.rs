@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
 
 /// Lists every setting of a scenario, and says which its text does not give.
 fn explained(scenario: &Scenario, text: &str) -> String {
-    let settings = scenario.settings();
+    let settings = scenario.every_setting();
     let columns = settings.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let line = |(name, value): &(String, SettingValue)| {
         let default = if scenario.is_given(text, name) { "" } else { "   (default)" };

@@ -321,3 +321,74 @@ fn every_setting_is_explained_with_its_default() {
     );
     assert!(line("workload.alignment").ends_with("= 512 B   (default)"), "{explained}");
 }
+
+/// Returns the scenario with segments long enough that an eighth of one still measures something.
+fn long() -> String {
+    crate::common::SMALL.replace("\"60 s\"", "\"8 min\"")
+}
+
+#[test]
+fn raid_5_in_place_is_simulated() {
+    let folder = Folder::new();
+    let text = long().split("[overhead]").next().unwrap().to_owned();
+    folder.write("vraid.toml", &text);
+    let text = text
+        .replace("layout = \"vraid-5\"", "layout = \"raid-5\"")
+        .replace("redundancy_sets = [8]\n", "")
+        .replace("protection_level = \"single\"\n", "");
+    folder.write("raid.toml", &text);
+    let run = |name: &str| results(&folder.strewn(&["run", name, "--quick", "--json"]).succeeded());
+    let (vraid, raid) = (run("vraid.toml"), run("raid.toml"));
+    assert_eq!(raid.settings["array.inplace.in_place.layout"].to_string(), "raid-5");
+    assert_eq!(raid.arrays[0].segments, vraid.arrays[0].segments);
+    let array = raid.array("inplace").unwrap();
+    assert_eq!((array.spindles.data, array.spindles.parity), (8, 0));
+    assert!(array.segments.iter().all(|segment| segment.spindle_commands.parity_writes > 0));
+    assert_ne!(array.segments, vraid.array("inplace").unwrap().segments);
+    // A chunk stays on its spindle, whichever the layout.
+    assert_eq!(array.segments[0].layout, array.segments[2].layout);
+
+    let explained = folder.strewn(&["run", "raid.toml", "--explain"]).succeeded();
+    for line in [
+        "array.inplace.in_place.redundancy_sets              = 8   (default)",
+        "array.inplace.in_place.protection_level             = none   (default)",
+    ] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let has = |line: &str| line.split_whitespace().eq(words.iter().copied());
+        assert!(explained.lines().any(has), "no {line:?} in {explained}");
+    }
+}
+
+#[test]
+fn arrays_of_the_durable_format_are_simulated() {
+    let folder = Folder::new();
+    folder.write("long.toml", &long());
+    let run = |words: &[&str]| {
+        let words = [&["run", "long.toml", "--quick", "--json"], words].concat();
+        results(&folder.strewn(&words).succeeded())
+    };
+    let set = |format: &str| {
+        let settings = ["anywhere", "inplace"].map(|array| format!("{array}.format={format}"));
+        run(&["--set", &settings[0], "--set", &settings[1]])
+    };
+    let (modelled, durable) = (run(&[]), set("durable"));
+    // What is recorded of an array of its time does not depend on whether the scenario names its format.
+    let json = |read: &Results| read.clone().without_wall_time().to_json_string().unwrap();
+    assert_eq!(json(&set("modelled")), json(&modelled));
+    assert!(!modelled.settings.keys().any(|name| name.ends_with(".format")));
+    for (name, table) in [("anywhere", "write_anywhere"), ("inplace", "in_place")] {
+        let setting =
+            |key: &str| durable.settings[&format!("array.{name}.{table}.{key}")].to_string();
+        assert_eq!(setting("format"), "durable");
+        assert!(setting("log_half").ends_with("MiB"));
+        let [array, before] = [&durable, &modelled].map(|read| read.array(name).unwrap());
+        assert_eq!(array.segments.len(), 3);
+        assert_ne!(array.segments, before.segments, "{name}");
+    }
+    let sets = ["--set", "inplace.log_half=16 MiB"];
+    folder.strewn(&[&["run", "long.toml"][..], &sets].concat()).refused(&[
+        "--set: inplace.log_half=16 MiB: ",
+        "the modelled format has no log",
+        "format = \"durable\"",
+    ]);
+}

@@ -10,7 +10,7 @@ use strewn_report::{
     SIGNIFICANT_DIGITS, SegmentLayout, Setting, SpindleCommands, SpindleFailure, Spindles,
     Utilization, Workload, WorkloadFigures, rounded,
 };
-use strewn_scenario::{Array, ArrayLayout, Scenario, SettingValue};
+use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, Segment, WorkloadMeasures};
 
 use crate::array_run::ArrayRun;
@@ -307,7 +307,10 @@ pub(crate) fn overhead(
                         right_sized_bytes: layout.right_sized_bytes,
                         reserve_percent: layout.reserve_percent,
                     },
-                    ArrayLayout::InPlace(_) => CapacityRule::Vraid5,
+                    ArrayLayout::InPlace(layout) => match layout.layout {
+                        InPlaceLayout::Vraid5 => CapacityRule::Vraid5,
+                        InPlaceLayout::Raid5 => CapacityRule::Raid5,
+                    },
                 },
             })
         })

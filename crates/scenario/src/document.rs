@@ -65,7 +65,8 @@ impl Scenario {
         }
         let mut root = Table::from_iter([("schema".to_owned(), Value::Integer(SCHEMA as i64))]);
         let of_arrays = |(name, _): &(String, SettingValue)| name.starts_with(OF_ARRAYS);
-        for (name, value) in self.settings().into_iter().filter(|setting| !of_arrays(setting)) {
+        for (name, value) in self.every_setting().into_iter().filter(|setting| !of_arrays(setting))
+        {
             put_below(&mut root, &name, written(value));
         }
         let arrays = self.arrays.iter().map(|array| {

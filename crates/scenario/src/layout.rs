@@ -12,7 +12,7 @@ use crate::write_anywhere::WriteAnywhere;
 pub enum ArrayLayout {
     /// At a new address: a copy-on-write layout over one parity group.
     WriteAnywhere(WriteAnywhere),
-    /// At its old address: VRAID over redundancy sets.
+    /// At its old address: VRAID-5 over redundancy sets, or RAID-5.
     InPlace(InPlace),
 }
 
@@ -58,7 +58,7 @@ impl ArrayLayout {
         write_anywhere.or(in_place)
     }
 
-    /// Notes a problem if the LUN is larger than the array's usable capacity.
+    /// Notes a problem if the LUN is larger than the array's usable capacity, or not what its format can store.
     pub(crate) fn check_lun(
         &self,
         section: &Section<'_>,
@@ -79,6 +79,10 @@ impl ArrayLayout {
                 format!("a LUN of {lun} is larger than the array's usable {about}"),
                 format!("give at most {most}, or a larger array: it has {how}"),
             );
+        } else if let Self::InPlace(layout) = self
+            && let Some((message, help)) = layout.lun_format_problem(lun_bytes)
+        {
+            section.problem("lun", message, help);
         }
     }
 }

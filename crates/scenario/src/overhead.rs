@@ -3,7 +3,7 @@
 use strewn_raid::ProtectionLevel;
 
 use crate::array::Array;
-use crate::in_place::PROTECTION_WORDS;
+use crate::in_place::{InPlaceLayout, PROTECTION_WORDS};
 use crate::layout::ArrayLayout;
 use crate::section::Section;
 use crate::value;
@@ -86,11 +86,17 @@ impl OverheadConfiguration {
             if !arrays.names.contains(array) {
                 section.unknown_name("array", "array", array, arrays.names);
             }
-            if level_is_given && matches!(arrays.layout(array), Some(ArrayLayout::WriteAnywhere(_)))
-            {
+            let without_level = match arrays.layout(array) {
+                Some(ArrayLayout::WriteAnywhere(_)) => Some("write-anywhere"),
+                Some(ArrayLayout::InPlace(layout)) if layout.layout == InPlaceLayout::Raid5 => {
+                    Some("RAID-5")
+                }
+                _ => None,
+            };
+            if let Some(kind) = without_level.filter(|_| level_is_given) {
                 section.problem(
                     "protection_level",
-                    format!("{array} is a write-anywhere array, which has no protection level"),
+                    format!("{array} is a {kind} array, which has no protection level"),
                     "give it spare spindles instead: spare = 1",
                 );
             }

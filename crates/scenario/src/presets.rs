@@ -22,6 +22,9 @@ static DEFAULTS: Document = LazyLock::new(|| read(include_str!("../presets/defau
 static FAS2050: Document = LazyLock::new(|| read(include_str!("../presets/fas2050.toml")));
 static EVA4400: Document = LazyLock::new(|| read(include_str!("../presets/eva4400.toml")));
 
+/// A table without keys: that of a text which leaves it to its defaults.
+pub(crate) static NOTHING: LazyLock<DeTable<'static>> = LazyLock::new(DeTable::new);
+
 /// Reads a file of this crate; a test reads each.
 fn read(text: &'static str) -> Spanned<DeTable<'static>> {
     DeTable::parse_recoverable(text).0

@@ -77,6 +77,9 @@ impl Scale<'_> {
             }
             ArrayLayout::InPlace(layout) => {
                 root.size(&format!("write cache of {name}"), &mut layout.write_cache_bytes);
+                if layout.format.is_durable() {
+                    root.size(&format!("log half of {name}"), &mut layout.log_half_bytes);
+                }
             }
         }
     }

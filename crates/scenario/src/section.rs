@@ -11,6 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::nearest::nearest;
+use crate::presets;
 use crate::problem::{Problem, ProblemKind};
 use crate::value::{self, ValueError, one_of};
 
@@ -95,6 +96,11 @@ impl<'t> Section<'t> {
     /// Returns whether the table, or its defaults, have the key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.value_of(key).is_some()
+    }
+
+    /// Returns whether the table itself has the key: a default does not count.
+    pub(crate) fn gives(&self, key: &str) -> bool {
+        self.table.contains_key(key)
     }
 
     /// Returns the value of a key, or its default.
@@ -191,9 +197,11 @@ impl<'t> Section<'t> {
         let value = self.get(key)?;
         match value.get_ref() {
             DeValue::Table(table) => {
-                // A table that only the defaults have has no place in the text.
-                let is_given = self.table.contains_key(key);
-                let span = if is_given { value.span() } else { self.span.clone() };
+                // A table that only the defaults have has no place in the text, and neither have its keys.
+                let (span, table) = match self.gives(key) {
+                    true => (value.span(), table),
+                    false => (self.span.clone(), &*presets::NOTHING),
+                };
                 let mut section = Section::new(self.field(key), span, table, self.problems);
                 let defaults = self.defaults.and_then(|defaults| defaults.get(key));
                 section.set_defaults(defaults.and_then(|defaults| defaults.get_ref().as_table()));

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
+use crate::format::LogSize;
+use crate::layout::ArrayLayout;
 use crate::nearest::near;
 use crate::problem::{Problem, ScenarioError};
 use crate::scenario::Scenario;
@@ -83,7 +85,8 @@ impl Scenario {
     ///
     /// A name is one of [`settings`](Self::settings), or its end: `write_anywhere.policy` or `policy` if only one array has
     /// that setting, `FAS2050.policy` or `array.FAS2050.write_anywhere.policy` if several have. `array.policy` is that of
-    /// the only array that has one. A value is written as in the file; quotes around a string may be left out.
+    /// the only array that has one. A value is written as in the file; quotes around a string may be left out. Settings
+    /// that are valid only together may be given in any order.
     ///
     /// # Errors
     ///
@@ -99,24 +102,69 @@ impl Scenario {
         }
         // A text that was just read is TOML.
         let mut document: Table = text.parse().unwrap_or_default();
+        // A setting may need a later one, as a layout of "raid-5" needs other `redundancy_sets` than those in the file. Only
+        // what is refused once all are there is a mistake: that of the first setting since which none was accepted.
+        let mut refused: Option<(String, Vec<Problem>)> = None;
         for (path, value) in settings {
-            let full = scenario.setting_named(path)?;
+            let full = match (scenario.setting_named(path), refused.take()) {
+                // The refused setting may be the one that brings this name.
+                (Err(SetError::Unknown { .. }), Some((setting, problems))) => {
+                    return Err(SetError::Invalid { setting, problems });
+                }
+                (full, before) => {
+                    refused = before;
+                    full?
+                }
+            };
             let written = format!("value = {value}").parse::<Table>();
             let written = written.ok().and_then(|mut table| table.remove("value"));
             let written = written.unwrap_or_else(|| Value::String(value.clone()));
             scenario.put(&mut document, &full, written);
-            scenario = Self::parse(&document.to_string(), &name).map_err(|error| {
-                // Their places are in a text that nobody has seen.
-                let problems = error.problems().to_vec();
-                SetError::Invalid { setting: format!("{path}={value}"), problems }
-            })?;
+            refused = match Self::parse(&document.to_string(), &name) {
+                Ok(changed) => {
+                    scenario = changed;
+                    None
+                }
+                Err(error) => {
+                    let first =
+                        refused.map_or_else(|| format!("{path}={value}"), |(first, _)| first);
+                    // Their places are in a text that nobody has seen.
+                    Some((first, error.problems().to_vec()))
+                }
+            };
+        }
+        if let Some((setting, problems)) = refused {
+            return Err(SetError::Invalid { setting, problems });
         }
         Ok((scenario, document.to_string()))
     }
 
     /// Returns the full name of the one setting that `path` names.
     fn setting_named(&self, path: &str) -> Result<String, SetError> {
-        let names: Vec<String> = self.settings().into_iter().map(|(name, _)| name).collect();
+        let settings = self.every_setting().into_iter();
+        let names: Vec<String> = settings.map(|(name, _)| name).collect();
+        let found = self.named_among(path, &names);
+        if !matches!(found, Err(SetError::Unknown { .. })) {
+            return found;
+        }
+        match self.named_among(path, &self.log_names()) {
+            Err(SetError::Unknown { .. }) => found,
+            of_log => of_log,
+        }
+    }
+
+    /// Returns the names of the logs that in-place arrays do not have. One that is set is refused with its remedy.
+    fn log_names(&self) -> Vec<String> {
+        let in_place =
+            self.arrays.iter().filter(|array| matches!(array.layout, ArrayLayout::InPlace(_)));
+        let names = in_place.flat_map(|array| {
+            LogSize::KEYS.map(|key| format!("{OF_ARRAYS}{}.in_place.{key}", array.name))
+        });
+        names.collect()
+    }
+
+    /// Returns the one of `names` that `path` names.
+    fn named_among(&self, path: &str, names: &[String]) -> Result<String, SetError> {
         if names.iter().any(|name| name == path) {
             return Ok(path.to_owned());
         }

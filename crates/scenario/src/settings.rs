@@ -5,7 +5,8 @@ use std::fmt;
 use crate::array::{Array, Processor, SpindleChoice};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
-use crate::in_place::{InPlace, PROTECTION_WORDS, Vraid};
+use crate::format::{FORMAT, Format};
+use crate::in_place::{InPlace, PROTECTION_WORDS};
 use crate::layout::ArrayLayout;
 use crate::overhead::OverheadConfiguration;
 use crate::quantity::{Bytes, Nanoseconds};
@@ -128,8 +129,21 @@ impl Settings {
 impl Scenario {
     /// Returns every setting by its name, defaults included, in the order of the file: `segment`, `workload.file`,
     /// `array.FAS2050.write_anywhere.policy`. The entries of lists of tables are numbered from 1, and arrays are named.
+    ///
+    /// A `format` of `modelled` is left out. Results record these settings, and those of such an array stay byte for byte
+    /// what they were before it could have another format. [`every_setting`](Self::every_setting) has it.
     #[must_use]
     pub fn settings(&self) -> Vec<(String, SettingValue)> {
+        let mut settings = self.every_setting();
+        let default = SettingValue::from(Format::default().as_str());
+        settings
+            .retain(|(name, value)| *value != default || name.rsplit('.').next() != Some(FORMAT));
+        settings
+    }
+
+    /// Returns every setting as [`settings`](Self::settings) does, and also a `format` of `modelled`.
+    #[must_use]
+    pub fn every_setting(&self) -> Vec<(String, SettingValue)> {
         let mut found = Settings::default();
         let Self {
             name,
@@ -251,6 +265,7 @@ fn of_array(s: &mut Settings, array: &Array) {
 
 fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
     let WriteAnywhere {
+        format,
         parity,
         data_spindles,
         right_sized_bytes,
@@ -272,6 +287,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         chunks,
         spares,
     } = layout;
+    s.add(FORMAT, format.as_str());
     s.add("parity", word(&PARITY_WORDS, parity));
     s.add("data_spindles", *data_spindles);
     s.size("right_sized", *right_sized_bytes);
@@ -301,23 +317,31 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
 
 fn of_in_place(s: &mut Settings, layout: &InPlace) {
     let InPlace {
-        layout: Vraid::Vraid5,
+        layout,
+        format,
         spindles,
         redundancy_sets,
         chunk_bytes,
         segment_bytes,
         protection_level,
         write_cache_bytes,
+        log_half_bytes,
+        log_record_header_bytes,
         destage_low_percent,
         destages_per_spindle,
     } = layout;
-    s.add("layout", "vraid-5");
+    s.add("layout", layout.as_str());
+    s.add(FORMAT, format.as_str());
     s.add("spindles", *spindles);
     s.add("redundancy_sets", listed(redundancy_sets));
     s.size("chunk", *chunk_bytes);
     s.size("segment", *segment_bytes);
     s.add("protection_level", word(&PROTECTION_WORDS, protection_level));
     s.size("write_cache", *write_cache_bytes);
+    if format.is_durable() {
+        s.size("log_half", *log_half_bytes);
+        s.size("log_record_header", *log_record_header_bytes);
+    }
     s.add("destage_low_percent", *destage_low_percent);
     s.add("destages_per_spindle", *destages_per_spindle);
 }

@@ -4,6 +4,7 @@ use strewn_alloc::{Chunks, PolicyName};
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
+use crate::format::{Format, LogSize};
 use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::value;
@@ -11,6 +12,8 @@ use crate::value;
 /// A copy-on-write layout over one parity group.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteAnywhere {
+    /// The on-disk format.
+    pub format: Format,
     /// How the group is protected.
     pub parity: Parity,
     /// Spindles of the group that hold data; parity spindles are beside them.
@@ -114,6 +117,7 @@ impl WriteAnywhere {
     /// Reads `[array.write_anywhere]` for drives of `drive_bytes`.
     pub(crate) fn read(mut section: Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
         let s = &mut section;
+        let format = Format::read(s);
         let parity = s.required("parity", "\"raid-dp\"", |v| value::choice(v, &PARITY_WORDS));
         let data_spindles = s.required("data_spindles", "18", value::positive_spindles);
         let right_sized = s.required("right_sized", "\"136000 MiB\"", value::positive_bytes);
@@ -125,8 +129,7 @@ impl WriteAnywhere {
         let tetris_stripes = s.required("tetris_stripes", "64", value::positive_count);
         let chunk_blocks = s.required("chunk_blocks", "64", value::positive_count);
         let in_flight = s.required("tetrises_in_flight", "2", value::positive_count);
-        let log_half = s.required("log_half", "\"64 MiB\"", value::positive_bytes);
-        let header = s.required("log_record_header", "\"160 B\"", value::bytes);
+        let log = LogSize::read(s);
         let interval = s.required("checkpoint_interval", "\"10 s\"", value::positive_nanoseconds);
         let buffer_cache = s.required("buffer_cache", "\"1.3 GiB\"", value::positive_bytes);
         let protected = s.required("protected_percent", "50.0", value::percent);
@@ -181,18 +184,10 @@ impl WriteAnywhere {
                 format!("give at most {tetris} blocks, or a longer tetris"),
             );
         }
-        if let (Some(log_half), Some(header)) = (log_half, header)
-            && log_half < header.saturating_add(BLOCK_BYTES)
-        {
-            let least = Bytes(header.saturating_add(BLOCK_BYTES));
-            s.problem(
-                "log_half",
-                "does not hold one record of a block",
-                format!("give at least {least}, a header and a block"),
-            );
-        }
         section.finish();
+        let log = log?;
         Some(Self {
+            format: format?,
             parity: parity?,
             data_spindles: data_spindles?,
             right_sized_bytes: right_sized?,
@@ -203,8 +198,8 @@ impl WriteAnywhere {
             tetris_stripes: tetris_stripes?,
             chunk_blocks: chunk_blocks?,
             tetrises_in_flight: in_flight?,
-            log_half_bytes: log_half?,
-            log_record_header_bytes: header?,
+            log_half_bytes: log.half_bytes,
+            log_record_header_bytes: log.record_header_bytes,
             checkpoint_interval_ns: interval?,
             buffer_cache_bytes: buffer_cache?,
             protected_percent: protected?,

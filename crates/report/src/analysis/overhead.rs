@@ -37,6 +37,8 @@ pub enum CapacityRule {
     },
     /// VRAID-5 with distributed reserve, by the configuration's [`ProtectionLevel`].
     Vraid5,
+    /// One RAID-5 group: a spindle's capacity is parity.
+    Raid5,
 }
 
 /// An array, as far as cost and capacity are concerned.
@@ -71,7 +73,7 @@ pub struct OverheadConfiguration {
     pub spare: u32,
     /// Spindles that hold the array's own root volume and nothing else.
     pub root: u32,
-    /// Reserve of an in-place array; none for a write-anywhere one.
+    /// Reserve of a VRAID-5 array; none for others.
     pub protection_level: Option<ProtectionLevel>,
     /// Whether the spindle counts of the results are those of this configuration.
     pub used_by_results: bool,
@@ -88,8 +90,8 @@ pub enum OverheadError {
         /// The array it names.
         array: String,
     },
-    /// A configuration of an in-place array does not give its reserve.
-    #[error("overhead configuration {name:?}: an in-place array needs a protection level")]
+    /// A configuration of a VRAID-5 array does not give its reserve.
+    #[error("overhead configuration {name:?}: a VRAID-5 array needs a protection level")]
     NoProtectionLevel {
         /// Name of the configuration.
         name: String,
@@ -113,7 +115,7 @@ impl OverheadArray {
     pub const fn layout(&self) -> LayoutKind {
         match self.capacity {
             CapacityRule::WriteAnywhere { .. } => LayoutKind::WriteAnywhere,
-            CapacityRule::Vraid5 => LayoutKind::InPlace,
+            CapacityRule::Vraid5 | CapacityRule::Raid5 => LayoutKind::InPlace,
         }
     }
 
@@ -135,6 +137,10 @@ impl OverheadArray {
                     .ok_or_else(|| OverheadError::NoProtectionLevel { name: name() })?;
                 let spindles = u16::try_from(self.data_spindles).unwrap_or(u16::MAX);
                 level.vraid5_usable_bytes(spindles, self.capacity_per_spindle_bytes) as f64
+            }
+            CapacityRule::Raid5 => {
+                let data = self.data_spindles.saturating_sub(1);
+                f64::from(data) * self.capacity_per_spindle_bytes as f64
             }
         };
         if bytes > 0.0 { Ok(bytes) } else { Err(OverheadError::NothingLeft { name: name() }) }

@@ -1,5 +1,5 @@
 use crate::fixture::{overhead_arrays, overhead_configurations};
-use strewn_report::{OverheadConfiguration, OverheadError, OverheadRow, overhead};
+use strewn_report::{CapacityRule, OverheadConfiguration, OverheadError, OverheadRow, overhead};
 
 fn rows() -> Vec<OverheadRow> {
     overhead(&overhead_arrays(), &overhead_configurations(), 1000.0).unwrap()
@@ -34,6 +34,20 @@ fn capacity_by_hand() {
     // 2,151.6 GiB of 25 x 136.7 GiB, and 1,968.9 of 20 x 136.7: 18/20 x 4/5.
     near(rows()[4].usable_percent_of_raw, 62.94, 0.005);
     near(rows()[7].usable_percent_of_raw, 72.0, 1e-9);
+}
+
+#[test]
+fn a_raid_5_group_has_the_capacity_of_all_spindles_but_one() {
+    let mut arrays = overhead_arrays();
+    arrays[1].capacity = CapacityRule::Raid5;
+    let mut configurations = overhead_configurations();
+    configurations.retain(|one| one.array == arrays[1].name);
+    configurations.truncate(1);
+    configurations[0].protection_level = None;
+    let rows = overhead(&arrays, &configurations, 1000.0).unwrap();
+    // 19 x 136.7 GiB.
+    near(rows[0].usable_gib, 2597.9, 0.05);
+    near(rows[0].usable_percent_of_raw, 95.0, 1e-9);
 }
 
 #[test]

@@ -3,12 +3,14 @@
 use strewn_alloc::Chunks;
 use strewn_base::BLOCK_BYTES;
 use strewn_live::configuration::{
-    ArrayLayout as LiveLayout, Configuration, InPlaceLayout, WriteAnywhereLayout,
+    ArrayLayout as LiveLayout, Configuration, InPlaceLayout as LiveInPlaceLayout, Stripes,
+    WriteAnywhereLayout,
 };
+use strewn_live::format::LogLayout;
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
-    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, InPlace, Processor, Scenario,
-    SpindleChoice, Vraid, Workload, WriteAnywhere,
+    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, Format, InPlace, InPlaceLayout,
+    Processor, Scenario, SpindleChoice, Workload, WriteAnywhere,
 };
 use strewn_spindle::Scheduler;
 
@@ -91,6 +93,7 @@ pub(super) fn of(
 fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -> WriteAnywhere {
     let short = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     WriteAnywhere {
+        format: Format::Durable,
         parity: layout.parity,
         data_spindles: layout.data_spindles,
         right_sized_bytes: configuration.blocks_per_spindle * BLOCK_BYTES,
@@ -102,7 +105,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         chunk_blocks: short(layout.chunk_blocks),
         tetrises_in_flight: layout.tetrises_in_flight,
         log_half_bytes: configuration.log_half_bytes,
-        log_record_header_bytes: strewn_live::format::LogLayout::ACCOUNTED_RECORD_BYTES,
+        log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
         checkpoint_interval_ns: layout.checkpoint_interval_ms.saturating_mul(1_000_000),
         buffer_cache_bytes: configuration.cache_bytes,
         protected_percent: layout.protected_percent.into(),
@@ -115,15 +118,21 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
     }
 }
 
-fn in_place(configuration: &Configuration, layout: &InPlaceLayout) -> InPlace {
+fn in_place(configuration: &Configuration, layout: &LiveInPlaceLayout) -> InPlace {
     InPlace {
-        layout: Vraid::Vraid5,
+        layout: match layout.stripes {
+            Stripes::Dealt => InPlaceLayout::Vraid5,
+            Stripes::OverAll => InPlaceLayout::Raid5,
+        },
+        format: Format::Durable,
         spindles: configuration.spindles(),
         redundancy_sets: layout.redundancy_sets.clone(),
         chunk_bytes: layout.chunk_bytes,
         segment_bytes: layout.segment_bytes,
         protection_level: ProtectionLevel::None,
         write_cache_bytes: configuration.cache_bytes,
+        log_half_bytes: configuration.log_half_bytes,
+        log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
         destage_low_percent: layout.destage_low_percent.into(),
         destages_per_spindle: layout.destages_per_spindle.into(),
     }

@@ -192,6 +192,14 @@ const CASES: &[Case] = &cases! {
         "log_half = \"64 MiB\"" => "log_half = \"4 KiB\"", "log_half",
         "array[anywhere].write_anywhere.log_half", "does not hold one record",
         "give at least 4256 B";
+    "format that is unknown":
+        "parity = \"raid-dp\"" => "parity = \"raid-dp\"\nformat = \"durabel\"", "format",
+        "array[anywhere].write_anywhere.format", "`durabel` is not known here",
+        "did you mean `durable`? known are `modelled`, `durable`";
+    "log of an array without one":
+        "write_cache = \"512 MiB\"" => "write_cache = \"512 MiB\"\nlog_half = \"64 MiB\"", "log_half",
+        "array[inplace].in_place.log_half", "the modelled format has no log",
+        "leave it out, or give format = \"durable\"";
     "redundancy sets that do not add up":
         "[10, 10]" => "[10, 8]", "redundancy_sets",
         "array[inplace].in_place.redundancy_sets", "the sets have 18 spindles, the group 20",

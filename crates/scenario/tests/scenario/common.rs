@@ -23,3 +23,10 @@ pub fn changed(from: &str, to: &str) -> String {
 pub fn error_of(text: &str) -> ScenarioError {
     Scenario::parse(text, NAME).expect_err("the scenario must be refused")
 }
+
+/// Returns the only problem of a bad scenario in a line: the line number, the field, the message and the remedy.
+pub fn refusal(text: &str) -> String {
+    let error = error_of(text);
+    let [problem] = error.problems() else { panic!("not one problem: {:#?}", error.problems()) };
+    format!("{} {problem}; {}", problem.line(), problem.help())
+}

@@ -6,8 +6,10 @@
 mod bad_scenarios;
 mod common;
 mod documents;
+mod format;
 mod good_scenarios;
 mod mutations;
 mod parameters;
+mod raid5;
 mod reports;
 mod schema;
