@@ -79,6 +79,13 @@ impl VirtualSpace {
         self.used.len() as u32
     }
 
+    /// Numbers that are not in use. Those of delayed frees are.
+    #[must_use]
+    pub fn free_numbers(&self) -> u64 {
+        let used: u64 = self.used.iter().map(|used| u64::from(*used)).sum();
+        u64::from(self.regions()) * REGION_BLOCKS - used
+    }
+
     /// Delayed frees: blocks that no file uses any more, but that are still in use in the aggregate.
     #[must_use]
     pub fn held_back_blocks(&self) -> u64 {

@@ -25,6 +25,8 @@ pub struct Counters {
     pub host_read_hits: u64,
     /// Host writes that had to wait for room in the NVRAM log or the write cache.
     pub stalled_writes: u64,
+    /// Host writes that were refused for lack of space.
+    pub refused_writes: u64,
     /// Consistency points committed.
     pub checkpoints: u64,
     /// Consistency points that began the moment the previous one ended, because the log was full.
@@ -69,7 +71,7 @@ impl Counters {
     pub fn since(&self, earlier: &Counters) -> Counters {
         each_count!(self, earlier, -;
             data_reads, edge_reads, metadata_reads, parity_update_reads, data_writes, parity_writes,
-            cache_lookups, cache_hits, host_read_blocks, host_read_hits, stalled_writes, checkpoints, back_to_back_checkpoints,
+            cache_lookups, cache_hits, host_read_blocks, host_read_hits, stalled_writes, refused_writes, checkpoints, back_to_back_checkpoints,
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             bad_blocks, repairs, blocks_gone,

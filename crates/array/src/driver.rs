@@ -71,6 +71,15 @@ pub struct Root {
     pub block: Option<(Vbn, u32)>,
 }
 
+/// Why an array refuses a host operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// Blocks that it needs can be neither read nor computed.
+    BlocksGone,
+    /// A write finds no room in the aggregate, or in its volume. Nothing of it is done.
+    NoSpace,
+}
+
 /// When an acknowledgement leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acknowledge {
@@ -103,6 +112,11 @@ pub trait Driver<P>: Durability {
     fn command(&mut self, command: SpindleCommand<P>);
     /// Answers a host operation. The payload is a read's data.
     fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, payload: P);
+    /// Fails a host operation. An array with room for all that is overwritten, whose spindles either work or fail as a
+    /// whole, refuses nothing.
+    fn refuse(&mut self, operation: OperationId, why: Refusal) {
+        unreachable!("{operation:?} is refused: {why:?}")
+    }
     /// Requests [`Array::timer_fired`] at `at_ns`. An array has one timer; the latest setting replaces earlier ones.
     fn set_timer(&mut self, at_ns: u64);
     /// The array switches to another kind of work. Returns the previous kind, so that the array can switch back.
@@ -137,11 +151,6 @@ pub trait Durability {
     /// those that follow. A driver may treat the whole call as one group, but that group can be large.
     #[inline]
     fn all_or_none_ends(&mut self) {}
-    /// Fails a host operation: blocks that it needs can be neither read nor computed. Never called if spindles either
-    /// work or fail as a whole.
-    fn refuse(&mut self, operation: OperationId) {
-        unreachable!("{operation:?} is refused, though no block is bad")
-    }
 }
 
 /// How an array's file and free space are laid out.

@@ -131,8 +131,8 @@ pub mod write_anywhere;
 pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
-    Acknowledge, Array, Driver, Durability, HostOperation, LayoutMeasures, OperationId, Root,
-    SpindleCommand, Tag, Work,
+    Acknowledge, Array, Driver, Durability, HostOperation, LayoutMeasures, OperationId, Refusal,
+    Root, SpindleCommand, Tag, Work,
 };
 pub use failure::{DataLost, FailedSpindle, Rebuild};
 pub use format::Format;

@@ -277,7 +277,7 @@ fn to_nbd(answer: Result<Answer, RequestError>) -> Result<nbd::Answer, nbd::Expo
                 .collect(),
         )),
         Err(RequestError::OutOfRange { .. }) => Err(nbd::ExportError::Invalid),
-        Err(RequestError::NoSpace) => Err(nbd::ExportError::NoSpace),
+        Err(RequestError::NoSpace | RequestError::ArrayFull) => Err(nbd::ExportError::NoSpace),
         Err(error) => Err(nbd::ExportError::Io(error.to_string())),
     }
 }

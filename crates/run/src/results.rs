@@ -220,6 +220,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
         index: segment.index,
         seconds,
         ops: segment.operations,
+        refused: (segment.refused > 0).then_some(segment.refused),
         iops: segment.operations as f64 / seconds,
         mib_per_s: segment.bytes as f64 / MIB / seconds,
         response_ms: response_times(&segment.response),

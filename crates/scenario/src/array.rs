@@ -95,19 +95,26 @@ impl Array {
                 "give a smaller file, or a larger full_percent".to_owned(),
             ));
         }
-        let raw = u64::from(layout.data_spindles).saturating_mul(layout.right_sized_bytes) as f64;
-        let held_back = self.lun_bytes as f64 * layout.delayed_free_percent / 100.0;
-        let needed = metadata_bytes + 2.0 * layout.buffer_cache_bytes as f64 + held_back;
-        let most_percent = 100.0 * (raw - needed) / usable;
+        let most_percent = layout.full_percent_beside(metadata_bytes);
         (other.full_percent > most_percent).then(|| {
             (
                 format!(
-                    "other data that makes `{}` {} % full leaves too little room for what is overwritten and freed",
+                    "other data that makes `{}` {} % full leaves no room for what is overwritten",
                     self.name, other.full_percent
                 ),
                 format!("give a full_percent of at most {:.1}", most_percent.max(0.0)),
             )
         })
+    }
+
+    /// Returns how full other data may make the array's aggregate so that no write waits for room, if it makes it
+    /// fuller.
+    pub(crate) fn roomy_percent(&self, file_bytes: u64) -> Option<f64> {
+        let ArrayLayout::WriteAnywhere(layout) = &self.layout else { return None };
+        let held_back = self.lun_bytes as f64 * layout.delayed_free_percent / 100.0;
+        let dirty = 2.0 * layout.buffer_cache_bytes as f64;
+        let roomy = layout.full_percent_beside(file_bytes as f64 / 100.0 + dirty + held_back);
+        (layout.other_data?.full_percent > roomy).then_some(roomy)
     }
 }
 

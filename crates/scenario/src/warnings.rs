@@ -1,4 +1,4 @@
-//! Values that can be run, and that hardly anyone can mean.
+//! Values that can be run, and that hardly anyone can mean or want.
 
 use crate::array::Array;
 use crate::layout::ArrayLayout;
@@ -15,11 +15,21 @@ const LEAST_PERCENT: f64 = 1.0;
 const MOST_USUALLY_OUTSTANDING: u32 = 10_000;
 
 impl Scenario {
-    /// Returns a sentence for each value that is allowed, and absurd: a processor that takes 20 ms for an operation, a
-    /// reserve of 0.1 %.
+    /// Returns a sentence for each value that is allowed, and absurd or unwise: a processor that takes 20 ms for an
+    /// operation, a reserve of 0.1 %, an aggregate without room.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        self.arrays.iter().flat_map(of_array).collect()
+        let full = |array: &Array| {
+            let roomy = array.roomy_percent(self.workload.file_bytes)?;
+            Some(format!(
+                "array[{}].write_anywhere.other_data leaves so little room that writes wait for it: with full_percent = \
+                 {:.1} none does",
+                array.name,
+                (roomy * 10.0).floor() / 10.0
+            ))
+        };
+        let of_all = self.arrays.iter().flat_map(of_array);
+        of_all.chain(self.arrays.iter().filter_map(full)).collect()
     }
 }
 

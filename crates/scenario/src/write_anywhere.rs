@@ -114,6 +114,12 @@ impl WriteAnywhere {
         (usable as u64, how)
     }
 
+    /// Returns how full the aggregate may be, in percent of its usable bytes, with so many bytes of the group left over.
+    pub(crate) fn full_percent_beside(&self, left_bytes: f64) -> f64 {
+        let raw = u64::from(self.data_spindles).saturating_mul(self.right_sized_bytes) as f64;
+        100.0 * (raw - left_bytes) / self.usable().0 as f64
+    }
+
     /// Reads `[array.write_anywhere]` for drives of `drive_bytes`.
     pub(crate) fn read(mut section: Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
         let s = &mut section;

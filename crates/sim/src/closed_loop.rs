@@ -18,7 +18,7 @@ pub struct ClosedLoop {
     /// When the operation of each slot was issued, and how many sectors it moves.
     issued: Vec<(u64, u32)>,
     started: u32,
-    /// Operations answered up to the end of the last segment.
+    /// Operations answered or refused up to the end of the last segment.
     answered: u64,
     /// Operations issued and their sectors, since the beginning.
     issued_moved: Moved,
@@ -86,6 +86,12 @@ impl Host for ClosedLoop {
         Some(self.issue(now_ns, id))
     }
 
+    fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
+        let (issued_ns, _) = self.issued[id.0 as usize];
+        self.measured.refused(now_ns - issued_ns);
+        Some(self.issue(now_ns, id))
+    }
+
     /// Returns the access drawn last, which is issued after the others drawn ahead.
     #[inline]
     fn prefetch_hint(&self) -> Option<Access> {
@@ -106,7 +112,7 @@ impl Host for ClosedLoop {
     }
 
     fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures {
-        self.answered += self.measured.operations;
+        self.answered += self.measured.operations + self.measured.refused;
         assert_eq!(
             self.issued_moved.count - self.answered,
             self.issued.len() as u64,

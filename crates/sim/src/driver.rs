@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use strewn_array::{
     Acknowledge, Driver, Durability, LogLedger, LogRecord, Logged, OperationId, ProcessorCosts,
-    Root, SpindleCommand, Tag, Work,
+    Refusal, Root, SpindleCommand, Tag, Work,
 };
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::SpindleIndex;
@@ -32,6 +32,8 @@ pub(crate) struct SimDriver {
     pub(crate) later: VecDeque<(u64, OperationId)>,
     /// Acknowledgements that leave now.
     pub(crate) ready: Vec<OperationId>,
+    /// Operations among these that are refused.
+    refusals: Vec<OperationId>,
     pub(crate) timer_ns: u64,
     /// The controller's log; `None` if its cache protects what it acknowledges.
     log: Option<LogLedger>,
@@ -123,6 +125,7 @@ impl SimDriver {
             sent: Moved::default(),
             later: VecDeque::new(),
             ready: Vec::new(),
+            refusals: Vec::new(),
             timer_ns: u64::MAX,
             log,
             costs: *costs,
@@ -152,6 +155,18 @@ impl SimDriver {
             }
         });
         (commands.collect(), replaced.served_ns)
+    }
+
+    /// Returns once whether an operation that is answered is refused.
+    #[inline(always)]
+    pub(crate) fn take_refusal(&mut self, operation: OperationId) -> bool {
+        !self.refusals.is_empty() && self.take_refusal_of(operation)
+    }
+
+    #[cold]
+    fn take_refusal_of(&mut self, operation: OperationId) -> bool {
+        let position = self.refusals.iter().position(|refused| *refused == operation);
+        position.map(|position| self.refusals.swap_remove(position)).is_some()
     }
 
     /// A superblock is written, or its spindle has failed.
@@ -239,6 +254,11 @@ impl Driver<()> for SimDriver {
                 self.later.push_back((self.processor.done_ns(self.now_ns, false), operation));
             }
         }
+    }
+
+    fn refuse(&mut self, operation: OperationId, _why: Refusal) {
+        self.refusals.push(operation);
+        self.acknowledge(operation, Acknowledge::AfterProcessor, ());
     }
 
     #[inline]

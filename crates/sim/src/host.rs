@@ -38,6 +38,9 @@ pub trait Host {
     /// Records that operation `id` is answered. Returns the operation that the host issues at once in reply.
     fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>>;
 
+    /// Records that the array refused operation `id`. Returns the operation that the host issues at once in reply.
+    fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>>;
+
     /// Returns an access that will be issued soon, for the array to prefetch.
     fn prefetch_hint(&self) -> Option<Access>;
 
@@ -88,6 +91,10 @@ pub struct HostMeasures {
     pub response: Histogram<u64>,
     /// The longest of them, exactly.
     pub longest_ns: u64,
+    /// Operations refused. They count as neither answered nor moved.
+    pub refused: u64,
+    /// How long these had waited, summed.
+    pub refused_wait_ns: u128,
     /// Time that the operations outstanding at the segment's beginning had waited by then, summed.
     pub waited_before_ns: u128,
     /// Time that the operations outstanding at its end had waited by then, summed.
@@ -196,6 +203,8 @@ impl HostMeasures {
             response_sum_ns: 0,
             response: histogram(),
             longest_ns: 0,
+            refused: 0,
+            refused_wait_ns: 0,
             waited_before_ns: 0,
             waited_after_ns: 0,
             outstanding_ns: 0.0,
@@ -216,6 +225,11 @@ impl HostMeasures {
         self.response_sum_ns += u128::from(response_ns);
         self.response.saturating_record(response_ns);
         self.longest_ns = self.longest_ns.max(response_ns);
+    }
+
+    pub(crate) fn refused(&mut self, waited_ns: u64) {
+        self.refused += 1;
+        self.refused_wait_ns += u128::from(waited_ns);
     }
 
     pub(crate) fn answered_in(&mut self, direction: Direction, response_ns: u64, sectors: u32) {
@@ -244,7 +258,7 @@ impl HostMeasures {
     #[must_use]
     pub fn littles_law(&self) -> Laws {
         let under_way_ns = difference(self.waited_after_ns, self.waited_before_ns);
-        let response_sum_ns = self.response_sum_ns as f64;
+        let response_sum_ns = (self.response_sum_ns + self.refused_wait_ns) as f64;
         Laws {
             littles_law_error: relative(response_sum_ns, self.outstanding_ns),
             under_way: ratio(under_way_ns, self.outstanding_ns).abs(),

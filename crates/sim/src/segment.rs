@@ -15,6 +15,8 @@ pub struct Segment {
     pub length_ns: u64,
     /// Host operations answered.
     pub operations: u64,
+    /// Host operations refused for lack of space.
+    pub refused: u64,
     /// Bytes that they read or wrote.
     pub bytes: u64,
     /// Operations outstanding, averaged over time.

@@ -324,7 +324,11 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
         while let Some(id) = self.driver.ready.pop() {
             self.driver.components.turn_to(Component::Host);
-            let Some(operation) = self.host.answered(now_ns, id) else { continue };
+            let reply = match self.driver.take_refusal(id) {
+                false => self.host.answered(now_ns, id),
+                true => self.host.refused(now_ns, id),
+            };
+            let Some(operation) = reply else { continue };
             self.driver.components.turn_to(Component::Service);
             if let Some(hint) = self.host.prefetch_hint() {
                 self.array.hint_operation(hint.direction, hint.sector, hint.sectors);
@@ -422,6 +426,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             index: self.segment,
             length_ns,
             operations: host.operations,
+            refused: host.refused,
             bytes: host.sectors * strewn_base::SECTOR_BYTES,
             mean_outstanding: ratio(host.outstanding_ns, length_ns as f64),
             response: host.response_times(),

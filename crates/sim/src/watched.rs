@@ -72,6 +72,12 @@ impl<H: Host> Host for Watched<H> {
         self.note(now_ns, next)
     }
 
+    fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
+        self.issued[id.0 as usize] = None;
+        let next = self.host.refused(now_ns, id);
+        self.note(now_ns, next)
+    }
+
     fn prefetch_hint(&self) -> Option<Access> {
         self.host.prefetch_hint()
     }
@@ -115,6 +121,10 @@ impl<H: Host + ?Sized> Host for Box<H> {
 
     fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
         (**self).answered(now_ns, id)
+    }
+
+    fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
+        (**self).refused(now_ns, id)
     }
 
     fn prefetch_hint(&self) -> Option<Access> {

@@ -375,6 +375,14 @@ impl Workers {
         self.find_next();
     }
 
+    /// Ends an operation, and returns what its slot had.
+    fn end(&mut self, now_ns: u64, id: OperationId) -> Slot {
+        self.count_outstanding(now_ns);
+        self.outstanding -= 1;
+        self.free.push(id.0);
+        std::mem::take(&mut self.slots[id.0 as usize])
+    }
+
     fn count_outstanding(&mut self, now_ns: u64) {
         let passed_ns = now_ns - std::mem::replace(&mut self.counted_ns, now_ns);
         self.outstanding_ns += u128::from(self.outstanding) * u128::from(passed_ns);
@@ -441,10 +449,7 @@ impl Host for Workers {
     }
 
     fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
-        self.count_outstanding(now_ns);
-        self.outstanding -= 1;
-        let slot = std::mem::take(&mut self.slots[id.0 as usize]);
-        self.free.push(id.0);
+        let slot = self.end(now_ns, id);
         let direction = if slot.writes { Direction::Write } else { Direction::Read };
         let worker = slot.worker as usize;
         if let Some(measured) = &mut self.measured {
@@ -455,6 +460,17 @@ impl Host for Workers {
                 workload.answered_in(direction, response_ns, slot.sectors);
             }
         }
+        self.workers[worker].outstanding -= 1;
+        self.go_on(now_ns, worker);
+        None
+    }
+
+    fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
+        let slot = self.end(now_ns, id);
+        if let Some(measured) = &mut self.measured {
+            measured.refused(now_ns - slot.issued_ns);
+        }
+        let worker = slot.worker as usize;
         self.workers[worker].outstanding -= 1;
         self.go_on(now_ns, worker);
         None

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use strewn_base::{BLOCK_SECTORS, Direction};
 
-use crate::driver::{Acknowledge, Driver, HostOperation, OperationId, SpindleCommand, Tag};
+use crate::driver::{
+    Acknowledge, Driver, HostOperation, OperationId, Refusal, SpindleCommand, Tag,
+};
 use crate::payload::{Contents, Payload};
 
 use super::InPlace;
@@ -144,7 +146,7 @@ impl<P: Payload> InPlace<P> {
         if !read.gone.is_empty() && read.needs_gone() {
             self.bad_blocks.refused += 1;
             match read.edge_of {
-                None => driver.refuse(read.host.id),
+                None => driver.refuse(read.host.id, Refusal::BlocksGone),
                 Some(write) => self.edge_is_read(write, read.host.first_sector, None, driver),
             }
             return;

@@ -10,7 +10,7 @@ use std::ops::Range;
 use slab::Slab;
 use strewn_base::BLOCK_SECTORS;
 
-use crate::driver::{Acknowledge, Driver, HostOperation};
+use crate::driver::{Acknowledge, Driver, HostOperation, Refusal};
 use crate::payload::Payload;
 
 use super::InPlace;
@@ -166,7 +166,7 @@ impl<P: Payload> InPlace<P> {
         }
         let write = self.partial_writes.reading.remove(slot as usize);
         if write.is_lost {
-            driver.refuse(write.host.id);
+            driver.refuse(write.host.id, Refusal::BlocksGone);
             self.blocks_are_free(&sectors, driver);
         } else {
             self.write_or_wait(write.completed(), Acknowledge::Now, driver);

@@ -122,10 +122,9 @@ impl<P: Payload> WriteAnywhere<P> {
             freed: Vec::new(),
         };
         if let Err(full) = self.place_all(&mut checkpoint) {
-            // The configuration leaves room for what a file of constant size needs: its metadata, the delayed frees
-            // and two generations of dirty blocks (`WriteAnywhereConfig::volume_blocks_for`).
-            panic!("{full} during a consistency point, though its file does not grow");
+            panic!("{full} during a consistency point, though each write was admitted by its room");
         }
+        self.note_room();
         self.seal(&mut checkpoint);
         self.checkpoint = Some(checkpoint);
         self.advance_checkpoint(now_ns, driver);
@@ -240,6 +239,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.checkpoint_blocks +=
             (checkpoint.data.len() + checkpoint.metadata.len()) as u64;
         self.counters.checkpoint_data_blocks += checkpoint.data.len() as u64;
+        self.note_room();
         driver.checkpoint_ends();
         let before = driver.turn_to(Work::Service);
         self.admit_waiting(now_ns, driver);

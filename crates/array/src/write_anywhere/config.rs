@@ -158,14 +158,15 @@ pub enum WriteAnywhereError {
         /// Blocks of the file.
         file_blocks: u64,
     },
-    /// Other data leaves too little room for what is overwritten.
+    /// Other data leaves no room for what is overwritten. With little room, writes wait for it, or
+    /// are refused ([`Refusal::NoSpace`](crate::Refusal::NoSpace)).
     #[error(
-        "other data leaves {free} of the aggregate's blocks free; what is overwritten and freed takes up to {needed}"
+        "other data leaves {free} of the aggregate's blocks free; to overwrite anything takes {needed}"
     )]
     TooFull {
         /// Blocks left free.
         free: u64,
-        /// Metadata, two generations of dirty blocks and the frees that may be held back.
+        /// The metadata that a consistency point may rewrite.
         needed: u64,
     },
     /// Other data cannot be scattered in such runs.

@@ -5,7 +5,7 @@ use std::ops::{Range, RangeInclusive};
 use strewn_base::Direction;
 use strewn_raid::Vbn;
 
-use crate::driver::{Acknowledge, Driver, HostOperation};
+use crate::driver::{Acknowledge, Driver, HostOperation, OperationId, Refusal};
 use crate::log::{LogRecord, Logged};
 use crate::payload::{Contents, Payload};
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
@@ -40,18 +40,22 @@ enum Stage {
 }
 
 impl<P> PendingOperation<P> {
+    pub(super) fn id(&self) -> OperationId {
+        self.host.id
+    }
+
     fn end_sector(&self) -> u64 {
         self.host.first_sector + u64::from(self.host.sectors)
     }
 
     /// FBNs of the first and last block touched.
-    fn blocks(&self) -> RangeInclusive<u32> {
+    pub(super) fn blocks(&self) -> RangeInclusive<u32> {
         let block = |sector: u64| (sector / u64::from(BLOCK_SECTORS)) as u32;
         block(self.host.first_sector)..=block(self.end_sector() - 1)
     }
 
     /// The blocks that a write covers in part: its first, its last, both or none.
-    fn partial_blocks(&self) -> impl Iterator<Item = u32> + use<P> {
+    pub(super) fn partial_blocks(&self) -> impl Iterator<Item = u32> + use<P> {
         self.partial_runs().into_iter().flatten()
     }
 
@@ -185,7 +189,7 @@ impl<P: Payload> WriteAnywhere<P> {
                         }
                     }
                 }
-                driver.refuse(operation.host.id);
+                driver.refuse(operation.host.id, Refusal::BlocksGone);
             }
             Stage::Blocks => self.blocks_are_here(now_ns, slot, Acknowledge::Now, driver),
             Stage::Log => unreachable!("an operation that waits for the log has no command out"),
@@ -320,7 +324,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Logs a write or an unmap, makes its blocks dirty and acknowledges it; false if both halves of the log are full.
+    /// Logs a write or an unmap, makes its blocks dirty and acknowledges it; or refuses it, if it has no room. False if
+    /// it has to wait for the consistency point in progress.
     #[inline(never)]
     fn log_write(
         &mut self,
@@ -332,6 +337,9 @@ impl<P: Payload> WriteAnywhere<P> {
         let PendingOperation { host, is_unmap, .. } = &self.operations[slot as usize];
         let (id, is_unmap) = (host.id, *is_unmap);
         let (first_sector, sectors) = (host.first_sector, host.sectors);
+        if !is_unmap && !self.has_room(slot) {
+            return self.make_room(now_ns, slot, driver);
+        }
         let record = match is_unmap {
             true => LogRecord::Unmap { first_sector, sectors },
             false => LogRecord::Write { first_sector, sectors },

@@ -67,9 +67,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let share = ((full_to_blocks - used) as f64 / free as f64).min(1.0);
         let taken = self.aggregate.set_aside_at_random(share, run_blocks, seed)?;
-        let metadata = u64::from(self.keys.end() - self.config.file_blocks);
-        let needed =
-            metadata + 2 * u64::from(self.config.cache_blocks) + self.config.delayed_free_blocks;
+        // With less, no consistency point could begin.
+        let needed = u64::from(self.keys.end() - self.config.file_blocks);
         let free = free - taken;
         if free < needed { Err(WriteAnywhereError::TooFull { free, needed }) } else { Ok(()) }
     }

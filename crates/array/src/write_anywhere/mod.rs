@@ -20,6 +20,7 @@ mod rebuild_bytes;
 mod recovery;
 mod repair;
 mod restore;
+mod room;
 mod seal;
 mod snapshot_pins;
 mod steps;
@@ -85,6 +86,8 @@ pub struct WriteAnywhere<P: Payload> {
     operations: Slab<PendingOperation<P>>,
     reads: Reads,
     waiting_for_log: VecDeque<u32>,
+    /// Most blocks that may be dirty when the next consistency point begins.
+    room_blocks: u64,
     checkpoint: Option<Checkpoint<P>>,
     checkpoint_due_ns: u64,
     rebuild: Rebuild,
@@ -160,6 +163,7 @@ impl<P: Payload> WriteAnywhere<P> {
             operations: Slab::new(),
             reads: Reads::default(),
             waiting_for_log: VecDeque::new(),
+            room_blocks: 0,
             checkpoint: None,
             checkpoint_due_ns: 0,
             rebuild: Rebuild::default(),
@@ -389,6 +393,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
         driver.set_timer(self.checkpoint_due_ns);
+        self.note_room();
     }
 
     fn host_operation(

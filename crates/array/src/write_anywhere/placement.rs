@@ -31,7 +31,8 @@ impl<P: Payload> WriteAnywhere<P> {
             changed.insert(self.keys.indirect_of(key));
             self.unplace(key, checkpoint, &mut changed);
         }
-        while let Some((region, blocks)) = self.volume.reclaim(self.config.delayed_free_blocks) {
+        let delayed = self.delayed_frees_allowed();
+        while let Some((region, blocks)) = self.volume.reclaim(delayed) {
             let first = self.keys.container_of(region, 0);
             for key in first..first + CONTAINER_BLOCKS_PER_REGION {
                 changed.insert(key);

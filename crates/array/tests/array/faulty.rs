@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::{
     Acknowledge, Array, BlockContents, Contents, Direction, Driver, Durability, HostOperation,
-    LogLedger, LogRecord, Logged, OperationId, Payload, Root, SpindleCommand,
+    LogLedger, LogRecord, Logged, OperationId, Payload, Refusal, Root, SpindleCommand,
 };
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripeCodec, StripeMember, StripedLayout};
@@ -138,6 +138,13 @@ impl Driver<Described> for FaultyDriver {
         self.host.acknowledge(operation, &payload.bytes);
     }
 
+    fn refuse(&mut self, operation: OperationId, _why: Refusal) {
+        assert!(self.may_refuse, "{operation:?} is refused");
+        self.refused += 1;
+        self.writes_out.remove(&operation.0);
+        self.host.refuse(operation);
+    }
+
     fn set_timer(&mut self, _at_ns: u64) {}
 
     fn checkpoint_begins(&mut self) {
@@ -166,13 +173,6 @@ impl Durability for FaultyDriver {
     fn commit(&mut self, root: Root) {
         assert_eq!(root, Root { held_back_blocks: 0, block: None });
         assert!(!std::mem::replace(&mut self.is_committing, true), "two commits at once");
-    }
-
-    fn refuse(&mut self, operation: OperationId) {
-        assert!(self.may_refuse, "{operation:?} is refused");
-        self.refused += 1;
-        self.writes_out.remove(&operation.0);
-        self.host.refuse(operation);
     }
 }
 

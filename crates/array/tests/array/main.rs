@@ -13,5 +13,6 @@ mod in_place;
 mod in_place_bytes;
 mod payloads;
 mod read_your_writes;
+mod room;
 mod stored;
 mod write_anywhere;

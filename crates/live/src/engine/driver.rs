@@ -6,7 +6,7 @@ use std::ops::Range;
 use slab::Slab;
 use strewn_array::{
     Acknowledge, BlockContents, Direction, Driver, Durability, LogRecord, Logged, OperationId,
-    Payload, Root, SpindleCommand,
+    Payload, Refusal, Root, SpindleCommand,
 };
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Dbn, SpindleIndex};
@@ -23,7 +23,7 @@ use super::expected_blocks::ExpectedBlocks;
 pub(super) enum ArrayEvent {
     /// With the number of its record in the log, if it has one.
     Acknowledged(OperationId, Data, Option<u64>),
-    Refused(OperationId),
+    Refused(OperationId, Refusal),
     Commit(Root),
 }
 
@@ -368,6 +368,10 @@ impl Driver<Data> for LiveDriver {
         self.outbox.push(ArrayEvent::Acknowledged(operation, payload, record));
     }
 
+    fn refuse(&mut self, operation: OperationId, why: Refusal) {
+        self.outbox.push(ArrayEvent::Refused(operation, why));
+    }
+
     fn set_timer(&mut self, at_ns: u64) {
         self.timer_ns = Some(at_ns);
     }
@@ -406,9 +410,5 @@ impl Durability for LiveDriver {
     fn all_or_none_ends(&mut self) {
         let bound = extract_bound(&mut self.issued);
         self.closed_batches.push(bound);
-    }
-
-    fn refuse(&mut self, operation: OperationId) {
-        self.outbox.push(ArrayEvent::Refused(operation));
     }
 }

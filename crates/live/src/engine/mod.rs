@@ -36,7 +36,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use slab::Slab;
-use strewn_array::{Direction, HostOperation, OperationId, Payload, Root, SpindleCommand};
+use strewn_array::{Direction, HostOperation, OperationId, Payload, Refusal, Root, SpindleCommand};
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::SpindleIndex;
 
@@ -539,10 +539,13 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             ArrayEvent::Acknowledged(operation, data, record) => {
                 self.on_acknowledged(operation, data, record)
             }
-            ArrayEvent::Refused(operation) => {
+            ArrayEvent::Refused(operation, why) => {
                 let (key, _) = self.operations.remove(operation.0 as usize);
                 if let Some(pending) = self.pending.get_mut(&key) {
-                    pending.failed = Some(RequestError::BlocksGone);
+                    pending.failed = Some(match why {
+                        Refusal::BlocksGone => RequestError::BlocksGone,
+                        Refusal::NoSpace => RequestError::ArrayFull,
+                    });
                 }
                 self.on_piece_done(key);
             }

@@ -78,6 +78,9 @@ pub enum RequestError {
     /// be done in part, piece by piece.
     #[error("there is no space left under the devices; make room on their file systems")]
     NoSpace,
+    /// The array has no free blocks for a write.
+    #[error("the array has no room for it; unmap blocks, or delete a snapshot")]
+    ArrayFull,
     /// The request was given up before it was done, because nobody waits for it.
     #[error("the request was given up")]
     GivenUp,

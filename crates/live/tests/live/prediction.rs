@@ -16,8 +16,8 @@ use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout, Raid5Layout};
 use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Counters, DataLost, Direction, Driver, Durability, FailedSpindle, Format,
-    HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId, ProcessorCosts, Root,
-    SpindleCommand, Tag, Work,
+    HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
+    Refusal, Root, SpindleCommand, Tag, Work,
 };
 use strewn_base::Rng;
 use strewn_live::device::{DeviceIndex, SimulatedDevices};
@@ -82,6 +82,9 @@ impl<D: Driver<()>> Driver<()> for NotingDriver<'_, D> {
     fn set_timer(&mut self, at_ns: u64) {
         self.driver.set_timer(at_ns);
     }
+    fn refuse(&mut self, operation: OperationId, why: Refusal) {
+        self.driver.refuse(operation, why);
+    }
     fn turn_to(&mut self, work: Work) -> Work {
         self.driver.turn_to(work)
     }
@@ -105,9 +108,6 @@ impl<D: Durability> Durability for NotingDriver<'_, D> {
     }
     fn all_or_none_ends(&mut self) {
         self.driver.all_or_none_ends();
-    }
-    fn refuse(&mut self, operation: OperationId) {
-        self.driver.refuse(operation);
     }
 }
 

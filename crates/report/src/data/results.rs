@@ -254,6 +254,7 @@ impl Results {
             caveats.push(format!("At 1/{by} of full scale."));
         }
         caveats.extend(self.arrays.iter().filter_map(ArrayResults::data_loss_sentence));
+        caveats.extend(self.arrays.iter().filter_map(ArrayResults::refused_sentence));
         if self.partial && self.arrays.iter().all(|array| array.data_loss.is_none()) {
             caveats.push("The run was stopped before its last segment.".to_owned());
         }
@@ -340,6 +341,24 @@ impl ArrayResults {
     #[must_use]
     pub fn data_loss_sentence(&self) -> Option<String> {
         Some(self.data_loss.as_ref()?.sentence(&self.name))
+    }
+
+    /// Returns a sentence that says how many writes the array refused for lack of space, and when, if it refused any.
+    #[must_use]
+    pub fn refused_sentence(&self) -> Option<String> {
+        let refused = || self.segments.iter().filter(|one| one.refused.is_some());
+        let (first, last) = (refused().next()?.index, refused().next_back()?.index);
+        let count: u64 = refused().filter_map(|one| one.refused).sum();
+        let when = match first == last {
+            true => format!("in segment {first}"),
+            false => format!("in segments {first} to {last}"),
+        };
+        let share = 100.0 * count as f64
+            / (count + self.segments.iter().map(|one| one.ops).sum::<u64>()) as f64;
+        Some(format!(
+            "{} refused {count} writes for lack of space {when}, {share:.1} % of its operations.",
+            self.name
+        ))
     }
 
     /// Returns the working spindles, in words.

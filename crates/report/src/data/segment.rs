@@ -38,6 +38,9 @@ pub struct Segment {
     /// What was lost and how it was recovered; absent until a spindle fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redundancy: Option<Redundancy>,
+    /// Host writes that were refused for lack of space, which `ops` does not count; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<u64>,
     /// More of the host's measurements, if its load is not a plain closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFigures>,
@@ -193,6 +196,7 @@ impl Segment {
         let Self {
             index: _,
             ops: _,
+            refused: _,
             seconds,
             iops,
             mib_per_s,

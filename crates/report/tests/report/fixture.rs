@@ -53,6 +53,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
     let ops = u64::from(iops) * 1200;
     Segment {
         index,
+        refused: None,
         seconds: 1200.0,
         ops,
         iops: iops_exact,

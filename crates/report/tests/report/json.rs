@@ -46,6 +46,23 @@ fn only_unusual_runs_say_that_they_are_unusual() {
 }
 
 #[test]
+fn refused_writes_are_counted_and_said_beside_every_table() {
+    let mut results = fixture::results();
+    assert!(!results.to_json_string().unwrap().contains("\"refused\""));
+    let ops: u64 = results.arrays[0].segments.iter().map(|segment| segment.ops).sum();
+    results.arrays[0].segments[2].refused = Some(30);
+    results.arrays[0].segments[4].refused = Some(ops);
+    let json = results.to_json_string().unwrap();
+    assert_eq!(Results::from_json(&json).unwrap(), results);
+    let sentence = format!(
+        "FAS2050 refused {} writes for lack of space in segments 3 to 5, 50.0 % of its operations.",
+        ops + 30
+    );
+    assert_eq!(results.caveats(), [sentence.clone()]);
+    assert!(strewn_report::all_tables(&results).contains(&sentence));
+}
+
+#[test]
 fn runs_are_the_same_but_for_wall_time() {
     let one = fixture::results();
     let other = Results { wall_seconds: 99.5, ..one.clone() };

@@ -114,6 +114,7 @@ impl Meter {
             index: self.segments,
             length_ns,
             operations: host.operations,
+            refused: host.refused,
             bytes: host.sectors * 512,
             mean_outstanding: host.outstanding_ns / length_ns.max(1) as f64,
             response: host.response_times(),

@@ -8,7 +8,7 @@ use strewn_array::write_anywhere::metadata::{checksum, decode_pointers};
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogLedger, LogRecord, Logged,
-    OperationId, Root, SpindleCommand,
+    OperationId, Refusal, Root, SpindleCommand,
 };
 use strewn_raid::{SpindleIndex, StripeCodec};
 
@@ -43,6 +43,10 @@ impl Driver<Bytes> for MemoryDriver {
         self.answers.push((operation.0, Some(payload)));
     }
 
+    fn refuse(&mut self, operation: OperationId, _why: Refusal) {
+        self.answers.push((operation.0, None));
+    }
+
     fn set_timer(&mut self, at_ns: u64) {
         self.timer_ns = Some(at_ns);
     }
@@ -70,10 +74,6 @@ impl Driver<Bytes> for MemoryDriver {
 impl Durability for MemoryDriver {
     fn commit(&mut self, root: Root) {
         assert!(self.commit.replace(root).is_none(), "two commits at once");
-    }
-
-    fn refuse(&mut self, operation: OperationId) {
-        self.answers.push((operation.0, None));
     }
 }
 

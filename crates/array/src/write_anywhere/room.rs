@@ -1,0 +1,64 @@
+//! Room for what is written: a write is refused before it is logged if the next consistency point could not place it.
+//!
+//! A consistency point gives each dirty block a new place, and each metadata block that this changes, at worst all of
+//! them. What it must not do is run out of places halfway: what was acknowledged would never get to the spindles.
+
+use crate::driver::{Driver, Refusal};
+use crate::payload::Payload;
+
+use super::WriteAnywhere;
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// Computes how many blocks may be dirty when the next consistency point begins. By then the one in progress, if
+    /// there is one, has freed what it frees.
+    pub(super) fn note_room(&mut self) {
+        let counts = self.aggregate.counts();
+        let metadata = u64::from(self.keys.end() - self.config.file_blocks);
+        let of_volume = u64::from(self.keys.volume().end - self.config.file_blocks);
+        let places = (counts.free + counts.freed_at_commit).saturating_sub(metadata);
+        let numbers = self.volume.free_numbers().saturating_sub(of_volume);
+        self.room_blocks = places.min(numbers);
+    }
+
+    /// Whether the next consistency point can place what is dirty and a waiting write.
+    #[inline(always)]
+    pub(super) fn has_room(&self, slot: u32) -> bool {
+        let blocks = self.operations[slot as usize].blocks();
+        let more = u64::from(blocks.end() - blocks.start()) + 1;
+        u64::from(self.cache.dirty_blocks()) + more <= self.room_blocks
+    }
+
+    /// A write has no room. A consistency point may make some, since what it moves becomes free; then the write waits.
+    /// With nothing to move, it is refused. Returns whether it is.
+    #[cold]
+    pub(super) fn make_room(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        driver: &mut impl Driver<P>,
+    ) -> bool {
+        if self.checkpoint.is_none() {
+            self.begin_checkpoint(now_ns, driver);
+        }
+        if self.checkpoint.is_some() {
+            return false;
+        }
+        let operation = self.operations.remove(slot as usize);
+        for block in operation.partial_blocks() {
+            let evicted = self.cache.release(block);
+            self.forget(evicted);
+        }
+        self.counters.refused_writes += 1;
+        driver.refuse(operation.id(), Refusal::NoSpace);
+        true
+    }
+
+    /// Frees of the volume that may stay delayed: none if room is short.
+    pub(super) fn delayed_frees_allowed(&mut self) -> u64 {
+        self.note_room();
+        match self.room_blocks <= self.config.dirty_limit_blocks.into() {
+            true => 0,
+            false => self.config.delayed_free_blocks,
+        }
+    }
+}

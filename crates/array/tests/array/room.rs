@@ -1,0 +1,133 @@
+//! An aggregate with hardly any room: a write waits for a consistency point that frees what it needs, and is refused if
+//! none can; what was acknowledged always gets to the spindles.
+
+use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_array::write_anywhere::{CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{
+    Acknowledge, Array, Direction, Driver, Durability, Format, HostOperation, LogLedger, LogRecord,
+    LogSize, Logged, OperationId, ProcessorCosts, Refusal, SpindleCommand, Tag,
+};
+use strewn_raid::{Parity, ParityGroup};
+
+const FILE_BLOCKS: u32 = 400;
+const STRIPES: u64 = 640;
+
+struct Spindles {
+    commands: Vec<Tag>,
+    log: LogLedger,
+    acknowledged: Vec<u32>,
+    refused: Vec<u32>,
+}
+
+impl Durability for Spindles {}
+
+impl Driver<()> for Spindles {
+    fn processor(&mut self, _cost_ns: u64) {}
+    fn command(&mut self, command: SpindleCommand<()>) {
+        self.commands.push(command.tag);
+    }
+    fn acknowledge(&mut self, operation: OperationId, _when: Acknowledge, _payload: ()) {
+        self.acknowledged.push(operation.0);
+    }
+    fn refuse(&mut self, operation: OperationId, why: Refusal) {
+        assert_eq!(why, Refusal::NoSpace);
+        self.refused.push(operation.0);
+    }
+    fn set_timer(&mut self, _at_ns: u64) {}
+    fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
+        self.log.append(&record)
+    }
+    fn checkpoint_begins(&mut self) {
+        self.log.switch();
+    }
+    fn checkpoint_ends(&mut self) {
+        self.log.release();
+    }
+}
+
+/// An array whose other data leaves `room` blocks beside what the metadata may take.
+fn array(room: u64) -> (WriteAnywhere<()>, Spindles) {
+    let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
+    let config = WriteAnywhereConfig {
+        group: ParityGroup::new(Parity::Raid4, 4, STRIPES).unwrap(),
+        shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 8 },
+        policy: PolicyName::EmptiestArea,
+        other_data: None,
+        volume_blocks: 32_000,
+        file_blocks: FILE_BLOCKS,
+        format: Format::Modelled,
+        log,
+        checkpoint_interval_ns: 1_000_000_000,
+        cache_blocks: 500,
+        protected_blocks: 100,
+        dirty_limit_blocks: 200,
+        tetrises_in_flight: 2,
+        delayed_free_blocks: 100,
+        cache_start: CacheStart::Metadata,
+        chunks: Chunks::Aligned,
+        processor: ProcessorCosts::default(),
+    };
+    let metadata = u64::from(config.block_keys().end() - FILE_BLOCKS);
+    let full_to_blocks = 4 * STRIPES - metadata - room;
+    let other_data = Some(OtherData { full_to_blocks, run_blocks: 1, seed: 3 });
+    let mut array = WriteAnywhere::new(WriteAnywhereConfig { other_data, ..config }).unwrap();
+    let left = array.aggregate().free_blocks() - metadata;
+    assert!(left.abs_diff(room) < 8, "{left} blocks are left, and {room} were to be");
+    let mut spindles = Spindles {
+        commands: Vec::new(),
+        log: LogLedger::new(log),
+        acknowledged: Vec::new(),
+        refused: Vec::new(),
+    };
+    array.start(0, &mut spindles);
+    (array, spindles)
+}
+
+fn write(array: &mut WriteAnywhere<()>, spindles: &mut Spindles, id: u32, first: u32, blocks: u32) {
+    let operation = HostOperation {
+        id: OperationId(id),
+        direction: Direction::Write,
+        first_sector: u64::from(first) * 8,
+        sectors: blocks * 8,
+        payload: (),
+    };
+    array.host_operation(1_000, operation, spindles);
+}
+
+fn complete_all(array: &mut WriteAnywhere<()>, spindles: &mut Spindles) {
+    while let Some(tag) = spindles.commands.pop() {
+        array.command_completed(2_000, tag, (), spindles);
+        array.assert_invariants();
+    }
+}
+
+#[test]
+fn a_write_waits_for_the_room_that_a_consistency_point_makes() {
+    let (mut array, mut spindles) = array(40);
+    for round in 0..50 {
+        write(&mut array, &mut spindles, 2 * round, round * 7 % 300, 30);
+        write(&mut array, &mut spindles, 2 * round + 1, round * 11 % 300, 30);
+        assert!(!spindles.acknowledged.contains(&(2 * round + 1)), "60 blocks have no room");
+        complete_all(&mut array, &mut spindles);
+        assert!(spindles.acknowledged.contains(&(2 * round + 1)));
+    }
+    assert_eq!(spindles.refused, [0; 0]);
+    assert_eq!(array.counters().refused_writes, 0);
+}
+
+#[test]
+fn a_write_without_room_is_refused_and_the_rest_goes_on() {
+    let (mut array, mut spindles) = array(40);
+    write(&mut array, &mut spindles, 0, 0, 100);
+    assert_eq!((&spindles.acknowledged[..], &spindles.refused[..]), (&[][..], &[0][..]));
+    write(&mut array, &mut spindles, 1, 0, 20);
+    // It waits until the first is on the spindles, and there is no room then either.
+    write(&mut array, &mut spindles, 2, 100, 100);
+    write(&mut array, &mut spindles, 3, 300, 20);
+    assert_eq!((&spindles.acknowledged[..], &spindles.refused[..]), (&[1][..], &[0][..]));
+    complete_all(&mut array, &mut spindles);
+    array.timer_fired(1_000_000_000, &mut spindles);
+    complete_all(&mut array, &mut spindles);
+    assert_eq!((&spindles.acknowledged[..], &spindles.refused[..]), (&[1, 3][..], &[0, 2][..]));
+    assert_eq!((array.counters().refused_writes, array.counters().checkpoints), (2, 2));
+}
