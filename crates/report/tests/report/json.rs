@@ -58,7 +58,7 @@ fn refused_writes_are_counted_and_said_beside_every_table() {
         "FAS2050 refused {} writes for lack of space in segments 3 to 5, 50.0 % of its operations.",
         ops + 30
     );
-    assert_eq!(results.caveats(), [sentence.clone()]);
+    assert_eq!(results.caveats(), [&*sentence]);
     assert!(strewn_report::all_tables(&results).contains(&sentence));
 }
 

@@ -4,5 +4,6 @@
 
 mod closed_loop;
 mod failures;
+mod room;
 mod workers;
 mod write_back;

@@ -1,0 +1,85 @@
+//! Writes that an array refuses for lack of space: counted, neither measured nor lost, under either host.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_array::write_anywhere::{CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{Format, LogSize, ProcessorCosts};
+use strewn_raid::{Parity, ParityGroup};
+use strewn_sim::{ClosedLoop, Host, Segment, Simulation, Spindles, Worker, Workers};
+use strewn_spindle::{Drive, Profile, Scheduler};
+use strewn_workload::{AccessLine, AccessSpecification, AccessStream, Pattern, PatternStream};
+
+const FILE_BLOCKS: u32 = 4_096;
+const FILE_SECTORS: u64 = FILE_BLOCKS as u64 * 8;
+
+/// An aggregate that other data leaves some hundred blocks of, beside its metadata.
+fn array() -> WriteAnywhere<()> {
+    let config = WriteAnywhereConfig {
+        group: ParityGroup::new(Parity::RaidDp, 4, 4_096).unwrap(),
+        shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
+        policy: PolicyName::EmptiestArea,
+        other_data: None,
+        volume_blocks: 65_536,
+        file_blocks: FILE_BLOCKS,
+        format: Format::Modelled,
+        log: LogSize { half_bytes: 4 << 20, record_header_bytes: 160 },
+        checkpoint_interval_ns: 1_000_000_000,
+        cache_blocks: 1_024,
+        protected_blocks: 512,
+        dirty_limit_blocks: 512,
+        tetrises_in_flight: 2,
+        delayed_free_blocks: 100,
+        cache_start: CacheStart::Metadata,
+        chunks: Chunks::Aligned,
+        processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+    };
+    let metadata = u64::from(config.block_keys().end() - FILE_BLOCKS);
+    let full_to_blocks = config.group.total_blocks() - metadata - 100;
+    let other_data = Some(OtherData { full_to_blocks, run_blocks: 1, seed: 3 });
+    WriteAnywhere::new(WriteAnywhereConfig { other_data, ..config }).unwrap()
+}
+
+/// Writes of 16 blocks, which find room, and of 1 MiB, which never do.
+fn accesses() -> AccessSpecification {
+    let line = |bytes| AccessLine {
+        bytes,
+        percent_of_accesses: 50,
+        read_percent: 50,
+        random_percent: 100,
+    };
+    AccessSpecification::new("small and large", vec![line(65_536), line(1 << 20)], 4_096).unwrap()
+}
+
+fn run(host: impl Host) -> Vec<Segment> {
+    let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
+    let spindles = Spindles {
+        drive: Arc::new(Drive::new(&profile).unwrap()),
+        scheduler: Scheduler::Sptf,
+        commands_per_spindle: 8,
+        stretch: 1,
+    };
+    let mut simulation = Simulation::with_host(array(), &spindles, host).unwrap();
+    let mut segment =
+        || simulation.run_segment(30_000_000_000, &mut |_| ControlFlow::Continue(())).unwrap();
+    vec![segment(), segment()]
+}
+
+#[test]
+fn refused_writes_are_counted_apart_and_the_host_goes_on() {
+    let stream = AccessStream::new(&accesses(), 0, FILE_SECTORS, 5).unwrap();
+    let pattern = PatternStream::new(&Pattern::from(&accesses()), 0, FILE_SECTORS, 5).unwrap();
+    let workers = Workers::new(vec![Worker::closed_loop(Box::new(pattern), 4)]);
+    for segments in [run(ClosedLoop::new(stream, 4)), run(workers)] {
+        for segment in segments {
+            assert!(segment.laws.hold(), "{:?}", segment.laws);
+            let counters = segment.counters;
+            assert_eq!(segment.refused, counters.refused_writes);
+            // A quarter of the operations are writes of 1 MiB.
+            let share = segment.refused as f64 / (segment.refused + segment.operations) as f64;
+            assert!((0.2..0.3).contains(&share), "{share} of the operations are refused");
+            assert!(counters.checkpoints > 10 && counters.stalled_writes > 100, "{counters:?}");
+        }
+    }
+}
