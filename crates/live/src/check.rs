@@ -14,7 +14,7 @@ use strewn_raid::{ParityCheck, Vbn};
 
 use crate::configuration::ArrayConfig;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
-use crate::format::{DeviceRole, Label, MemberState, Superblock};
+use crate::format::{DeviceRole, Label, MemberState, SUPERBLOCK_SLOTS, Superblock};
 use crate::log::{LogDeviceFinding, RedoRecord};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::restart::{log_of, newest_superblock, store_of};
@@ -26,6 +26,9 @@ use strewn_raid::SpindleIndex;
 pub struct CheckReport {
     /// Everything that is inconsistent.
     pub findings: Vec<Inconsistency>,
+    /// What lacks the last label or superblock, whose writing was interrupted. Nothing is wrong with that: a start writes
+    /// it everywhere.
+    pub interrupted: Vec<Inconsistency>,
     /// Blocks reachable from the root and the snapshots. For an in-place array, all blocks written in the stripes of
     /// its LUN, parity included.
     pub blocks: u64,
@@ -342,8 +345,14 @@ fn check_labels<D: Devices>(devices: &mut D, newest: &Label, report: &mut CheckR
                 .and_then(|bytes| Label::decode(&bytes).map_err(|error| error.to_string()));
             let why = match found {
                 Err(why) => why,
+                // A device that missed more than the last change was not opened.
                 Ok(label) if label.sequence != newest.sequence => {
-                    format!("is number {}, and the newest is {}", label.sequence, newest.sequence)
+                    let why = format!(
+                        "is number {}, and the newest is {}",
+                        label.sequence, newest.sequence
+                    );
+                    report.interrupted.push(Inconsistency::Label { device, block, why });
+                    continue;
                 }
                 Ok(label) if (&label.members, &label.logs) != (&newest.members, &newest.logs) => {
                     "has other members than the newest".to_owned()
@@ -365,23 +374,40 @@ fn check_superblocks<D: Devices>(
         if member.state != MemberState::Present {
             continue;
         }
-        let offset = newest.slot() * BLOCK_BYTES as u64;
-        let read = OfflineArray::read_raw(devices, DeviceIndex(position), offset, BLOCK_BYTES);
-        if matches!(read, Err(IoError::Gone(_))) {
-            continue;
-        }
-        let found = read
-            .map_err(|error| error.to_string())
-            .and_then(|bytes| Superblock::decode(&bytes).map_err(|error| error.to_string()));
-        let why = match found {
-            Err(why) => why,
-            Ok(found) if found != *newest => format!(
-                "is that of consistency point {}, and the newest is {}",
-                found.checkpoint, newest.checkpoint
-            ),
-            Ok(_) => continue,
+        let mut read = |slot: u64| {
+            let offset = slot * BLOCK_BYTES as u64;
+            OfflineArray::read_raw(devices, DeviceIndex(position), offset, BLOCK_BYTES)
         };
-        report.findings.push(Inconsistency::Superblock { spindle: SpindleIndex(position), why });
+        let decode = |bytes: Vec<u8>| Superblock::decode(&bytes).map_err(|error| error.to_string());
+        let found = match read(newest.slot()) {
+            Err(IoError::Gone(_)) => continue,
+            read => read.map_err(|error| error.to_string()).and_then(decode),
+        };
+        let spindle = SpindleIndex(position);
+        match found {
+            Ok(found) if found == *newest => {}
+            Ok(_) => {
+                let others = SUPERBLOCK_SLOTS.into_iter().filter(|slot| *slot != newest.slot());
+                let has = others.filter_map(|slot| decode(read(slot).ok()?).ok()).next();
+                let before = has.map(|one| one.checkpoint);
+                let why = match before {
+                    Some(before) => format!(
+                        "the newest is that of consistency point {before}, not {}",
+                        newest.checkpoint
+                    ),
+                    None => format!("that of consistency point {} is not there", newest.checkpoint),
+                };
+                // The newest was being written to all spindles. Once an array is shut down, all have it.
+                let is_interrupted =
+                    !newest.clean && before.is_some_and(|before| before + 1 == newest.checkpoint);
+                let found = Inconsistency::Superblock { spindle, why };
+                match is_interrupted {
+                    true => report.interrupted.push(found),
+                    false => report.findings.push(found),
+                }
+            }
+            Err(why) => report.findings.push(Inconsistency::Superblock { spindle, why }),
+        }
     }
 }
 

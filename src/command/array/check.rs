@@ -82,6 +82,12 @@ fn lines(report: &CheckReport) -> String {
     for (spindle, findings) in by_spindle {
         text += &format!("spindle {spindle}: {findings} findings\n");
     }
+    for problem in &report.interrupted {
+        text += &format!("{problem}\n");
+    }
+    if !report.interrupted.is_empty() {
+        text += "the last label or superblock was being written when the array ended: a start writes it there\n";
+    }
     if report.redo_blocks > 0 {
         text += &format!(
             "{} blocks of redo records were taken as written: a start writes them\n",
@@ -104,9 +110,10 @@ fn lines(report: &CheckReport) -> String {
 }
 
 fn json_of(report: &CheckReport) -> String {
-    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    let texts = |of: &[Inconsistency]| of.iter().map(ToString::to_string).collect::<Vec<String>>();
     let value = json!({
-        "findings": findings,
+        "findings": texts(&report.findings),
+        "interrupted": texts(&report.interrupted),
         "blocks": report.blocks,
         "blocks_missing": report.blocks_missing,
         "stripes": report.stripes,

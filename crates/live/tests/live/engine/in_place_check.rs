@@ -5,7 +5,9 @@ use strewn_base::Rng;
 use strewn_live::check::Inconsistency;
 use strewn_live::device::DeviceIndex;
 use strewn_live::engine::{HostRequest, RequestError, RequestId};
-use strewn_live::format::{ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, checksum_block, device_block};
+use strewn_live::format::{
+    ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block, device_block,
+};
 use strewn_live::offline::SpindleBlock;
 use strewn_live::store::BadBlock;
 use strewn_raid::{ChunkLocation, Dbn, SpindleIndex, StripedLayout};
@@ -288,6 +290,48 @@ fn a_damaged_label_and_superblock_are_found() {
     );
     // A start writes both again.
     restart_and_verify(&mut rig);
+}
+
+#[test]
+fn a_superblock_that_was_being_written_is_no_finding_and_a_missing_one_is() {
+    let mut rig = full(6);
+    rig.start();
+    rig.write(0..8, false);
+    rig.settle();
+    rig.crash();
+    let read = |rig: &Rig, slot: u64| {
+        let mut bytes = vec![0; BLOCK];
+        rig.devices().disk(DeviceIndex(1)).read(slot * BLOCK as u64, &mut bytes).unwrap();
+        Superblock::decode(&bytes).unwrap()
+    };
+    let [one, other] = SUPERBLOCK_SLOTS.map(|slot| read(&rig, slot));
+    let (newest, before) =
+        if one.checkpoint > other.checkpoint { (one, other) } else { (other, one) };
+    assert!(!newest.clean);
+    let write = |rig: &Rig, superblock: &Superblock, slot: u64| {
+        let bytes = superblock.encode();
+        rig.devices().disk_mut(DeviceIndex(1)).write(slot * BLOCK as u64, bytes.bytes());
+    };
+    // What the newest would have overwritten.
+    let older = Superblock { checkpoint: newest.checkpoint - 2, ..before.clone() };
+    write(&rig, &older, newest.slot());
+    let report = rig.report();
+    assert_eq!(report.findings, []);
+    let of_one = |found: &Inconsistency| matches!(found, Inconsistency::Superblock { spindle, .. } if spindle.0 == 1);
+    assert!(matches!(&report.interrupted[..], [found] if of_one(found)), "{report:?}");
+    // It lacks two.
+    write(&rig, &Superblock { checkpoint: newest.checkpoint - 3, ..before.clone() }, before.slot());
+    let report = rig.report();
+    assert!(matches!(&report.findings[..], [found] if of_one(found)), "{report:?}");
+    assert_eq!(report.interrupted, []);
+    restart_and_verify(&mut rig);
+    // The array is shut down, so all spindles have the newest.
+    let newest = SUPERBLOCK_SLOTS.map(|slot| read(&rig, slot));
+    let newest = newest.into_iter().max_by_key(|one| one.checkpoint).unwrap();
+    assert!(newest.clean);
+    write(&rig, &Superblock { checkpoint: newest.checkpoint - 2, ..newest.clone() }, newest.slot());
+    let report = rig.report();
+    assert!(matches!(&report.findings[..], [found] if of_one(found)), "{report:?}");
 }
 
 #[test]
