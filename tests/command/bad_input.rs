@@ -255,7 +255,7 @@ fn an_aggregate_that_other_data_does_not_fit_is_refused() {
             "4.7 % of `FAS2050, 95 % full`, which other data is to make 1 % full",
             "smaller file",
         ),
-        (much, "`FAS2050, 95 % full` 100 % full leaves too little room", "at most 99."),
+        (much, "`FAS2050, 95 % full` 100 % full leaves no room", "at most 99."),
     ];
     for (text, message, remedy) in cases {
         folder.write("full.toml", &text);

@@ -102,7 +102,10 @@ impl Array {
                     "other data that makes `{}` {} % full leaves no room for what is overwritten",
                     self.name, other.full_percent
                 ),
-                format!("give a full_percent of at most {:.1}", most_percent.max(0.0)),
+                format!(
+                    "give a full_percent of at most {:.1}",
+                    (most_percent.max(0.0) * 10.0).floor() / 10.0
+                ),
             )
         })
     }

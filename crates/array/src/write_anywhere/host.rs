@@ -349,6 +349,10 @@ impl<P: Payload> WriteAnywhere<P> {
             Logged::BothFull => return false,
             Logged::HalfFull => {
                 self.begin_checkpoint(now_ns, driver);
+                // Metadata that had no place before takes room that was counted on.
+                if !is_unmap && !self.has_room(slot) {
+                    return false;
+                }
                 let payload = &self.operations[slot as usize].host.payload;
                 let logged = driver.log(id, record, payload);
                 assert_eq!(logged, Logged::Done, "an empty half of the log takes any record");

@@ -17,7 +17,7 @@
 //! - the labels mark a lost spindle as failed before any superblock or any stripe in use is written without it, and
 //!   mark it as present again only once everything rebuilt on it is durable.
 //!
-//! An array that updates in place receives whole blocks of 4 KiB. It has no pointers to check its blocks against, so
+//! An array that updates in place writes whole blocks of 4 KiB. It has no pointers to check its blocks against, so
 //! the engine checks them against the rest of their stripe.
 
 mod commit;
