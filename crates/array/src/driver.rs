@@ -232,7 +232,7 @@ pub trait Array<P: Payload> {
         let _ = (now_ns, command, bad, driver);
     }
 
-    /// The commit requested by [`Driver::commit`] is durable.
+    /// The commit requested by [`Durability::commit`] is durable.
     fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let _ = (now_ns, driver);
     }
