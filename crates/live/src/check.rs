@@ -387,9 +387,9 @@ fn check_superblocks<D: Devices>(
         match found {
             Ok(found) if found == *newest => {}
             Ok(_) => {
-                let others = SUPERBLOCK_SLOTS.into_iter().filter(|slot| *slot != newest.slot());
-                let has = others.filter_map(|slot| decode(read(slot).ok()?).ok()).next();
-                let before = has.map(|one| one.checkpoint);
+                let slots = SUPERBLOCK_SLOTS.map(|slot| read(slot).unwrap_or_default());
+                let there = Superblock::newest(slots.iter().map(Vec::as_slice), newest.array);
+                let before = there.map(|one| one.checkpoint);
                 let why = match before {
                     Some(before) => format!(
                         "the newest is that of consistency point {before}, not {}",

@@ -38,24 +38,14 @@ pub(crate) struct SimDriver {
     /// The controller's log; `None` if its cache protects what it acknowledges.
     log: Option<LogLedger>,
     costs: ProcessorCosts,
-    commit: Commit,
+    /// Superblocks of the commit in progress that are not written yet.
+    superblocks_out: usize,
     stretch: u64,
     /// The spindles that failed and were not replaced by a spare.
     lost: Vec<SpindleIndex>,
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
     pub(crate) components: ActiveComponent,
-}
-
-/// The commit of a durable format in virtual time: a superblock on every spindle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Commit {
-    /// None was asked for.
-    Idle,
-    /// So many superblocks are being written.
-    Writing(usize),
-    /// The array is to be told.
-    Done,
 }
 
 /// The controller's processor: a queue served in order, in which write-back may overtake.
@@ -129,7 +119,7 @@ impl SimDriver {
             timer_ns: u64::MAX,
             log,
             costs: *costs,
-            commit: Commit::Idle,
+            superblocks_out: 0,
             stretch: stretch.into(),
             lost: Vec::new(),
             refused: None,
@@ -169,23 +159,12 @@ impl SimDriver {
         position.map(|position| self.refusals.swap_remove(position)).is_some()
     }
 
-    /// A superblock is written, or its spindle has failed.
+    /// A superblock is written, or its spindle has failed. Returns whether the commit is done with it.
     #[cold]
-    pub(crate) fn superblock_is_done(&mut self) {
-        self.commit = match self.commit {
-            Commit::Writing(1) => Commit::Done,
-            Commit::Writing(count) => Commit::Writing(count - 1),
-            commit => unreachable!("a superblock is written during {commit:?}"),
-        };
-    }
-
-    /// Returns once whether the commit that the array asked for is done.
-    pub(crate) fn take_commit(&mut self) -> bool {
-        let is_done = self.commit == Commit::Done;
-        if is_done {
-            self.commit = Commit::Idle;
-        }
-        is_done
+    pub(crate) fn superblock_is_done(&mut self) -> bool {
+        assert!(self.superblocks_out > 0, "a superblock is written that no commit asked for");
+        self.superblocks_out -= 1;
+        self.superblocks_out == 0
     }
 
     /// Returns the tag of the command in service at `spindle`.
@@ -302,11 +281,11 @@ impl Durability for SimDriver {
     /// Writes a superblock to the beginning of every spindle. The flush before it costs nothing: spindles here write
     /// through.
     fn commit(&mut self, _root: Root) {
-        assert_eq!(self.commit, Commit::Idle, "two commits at once");
+        assert_eq!(self.superblocks_out, 0, "two commits at once");
         let spindles = (0..self.spindles.len() as u16).map(SpindleIndex);
         let working: Vec<SpindleIndex> =
             spindles.filter(|spindle| !self.lost.contains(spindle)).collect();
-        self.commit = Commit::Writing(working.len());
+        self.superblocks_out = working.len();
         let sectors = BLOCK_SECTORS as u32;
         for spindle in working {
             self.processor(self.costs.of_command(sectors));

@@ -231,21 +231,17 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         // It was busy for that long, and no completion reports it.
         self.completed[spindle.index()].service_ns += served_ns;
         self.array.spindle_failed(now_ns, spindle, &mut self.driver)?;
+        let mut is_committed = false;
         for command in commands {
             match command.tag {
-                Tag::OF_DRIVER => self.driver.superblock_is_done(),
+                Tag::OF_DRIVER => is_committed |= self.driver.superblock_is_done(),
                 _ => self.array.command_failed(now_ns, command, &mut self.driver),
             }
         }
-        self.commit_if_done(now_ns);
-        self.answer_ready(now_ns)
-    }
-
-    #[cold]
-    fn commit_if_done(&mut self, now_ns: u64) {
-        if self.driver.take_commit() {
+        if is_committed {
             self.array.committed(now_ns, &mut self.driver);
         }
+        self.answer_ready(now_ns)
     }
 
     fn look(
@@ -297,8 +293,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
                 }
                 driver.components.turn_to(Component::Service);
                 if completion.tag == Tag::OF_DRIVER {
-                    driver.superblock_is_done();
-                    self.commit_if_done(next_ns);
+                    if driver.superblock_is_done() {
+                        self.array.committed(next_ns, driver);
+                    }
                 } else {
                     self.array.command_completed(next_ns, completion.tag, (), driver);
                 }

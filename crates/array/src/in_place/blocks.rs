@@ -10,10 +10,16 @@ use strewn_base::BLOCK_SECTORS;
 
 use crate::payload::{BlockContents, Payload};
 
+/// The blocks that a range of sectors touches.
+#[inline]
+pub(super) fn blocks_of(sectors: &Range<u64>) -> Range<u64> {
+    sectors.start / BLOCK_SECTORS..sectors.end.div_ceil(BLOCK_SECTORS)
+}
+
 /// Number of blocks that `sectors` sectors from `first_sector` on touch.
 pub(super) fn blocks_touched(first_sector: u64, sectors: u32) -> usize {
-    let end = first_sector + u64::from(sectors);
-    (end.div_ceil(BLOCK_SECTORS) - first_sector / BLOCK_SECTORS) as usize
+    let blocks = blocks_of(&(first_sector..first_sector + u64::from(sectors)));
+    (blocks.end - blocks.start) as usize
 }
 
 /// The sectors that a range of `sectors` from `first_sector` on has in one of its blocks, both counted from the range's

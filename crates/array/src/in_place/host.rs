@@ -10,7 +10,7 @@ use crate::driver::{
 use crate::payload::{Contents, Payload};
 
 use super::InPlace;
-use super::blocks::{BlockSet, sectors_of_block};
+use super::blocks::{BlockSet, blocks_of, sectors_of_block};
 
 /// A read that waits for spindles.
 pub(super) struct HostRead<P> {
@@ -66,7 +66,8 @@ impl<P: Payload> InPlace<P> {
             let end = sectors.end.min(at + u64::from(place.sectors_left_in_chunk));
             let from_sector = (at - sectors.start) as u32;
             self.counters.cache_lookups += 1;
-            let blocks = if edge_of.is_some() { 0 } else { blocks_touched(at..end) };
+            let touched = blocks_of(&(at..end));
+            let blocks = if edge_of.is_some() { 0 } else { touched.end - touched.start };
             self.counters.host_read_blocks += blocks;
             if self.cache.holds_all(at..end) {
                 self.counters.cache_hits += 1;
@@ -220,11 +221,6 @@ impl<P: Payload> HostRead<P> {
         };
         self.gone.iter().any(|gone| gone.clone().any(|sector| !is_newer(sector)))
     }
-}
-
-/// Returns the number of blocks of 4 KiB that a range of sectors touches.
-fn blocks_touched(sectors: Range<u64>) -> u64 {
-    sectors.end.div_ceil(BLOCK_SECTORS) - sectors.start / BLOCK_SECTORS
 }
 
 pub(super) fn range_of<P>(host: &HostOperation<P>) -> Range<u64> {

@@ -14,6 +14,7 @@ use crate::driver::{Acknowledge, Driver, HostOperation, Refusal};
 use crate::payload::Payload;
 
 use super::InPlace;
+use super::blocks::blocks_of;
 use super::host::range_of;
 
 /// The writes of an array of whole blocks.
@@ -33,11 +34,6 @@ struct PartialWrite<P> {
     edges: [P; 2],
     /// Whether an edge block can be neither read nor computed.
     is_lost: bool,
-}
-
-/// The blocks that sectors touch.
-fn blocks_of(sectors: &Range<u64>) -> Range<u64> {
-    sectors.start / BLOCK_SECTORS..sectors.end.div_ceil(BLOCK_SECTORS)
 }
 
 /// The blocks that sectors cover in part.

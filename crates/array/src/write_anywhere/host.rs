@@ -55,7 +55,7 @@ impl<P> PendingOperation<P> {
     }
 
     /// The blocks that a write covers in part: its first, its last, both or none.
-    pub(super) fn partial_blocks(&self) -> impl Iterator<Item = u32> + use<P> {
+    fn partial_blocks(&self) -> impl Iterator<Item = u32> + use<P> {
         self.partial_runs().into_iter().flatten()
     }
 
@@ -182,12 +182,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Stage::Blocks if !operation.lost.is_empty() => {
                 let operation = self.operations.remove(slot as usize);
                 if operation.host.direction == Direction::Write {
-                    for block in operation.partial_blocks() {
-                        if !operation.lost.contains(&block) {
-                            let evicted = self.cache.release(block);
-                            self.forget(evicted);
-                        }
-                    }
+                    self.release_partial_blocks(&operation);
                 }
                 driver.refuse(operation.host.id, Refusal::BlocksGone);
             }
@@ -387,9 +382,17 @@ impl<P: Payload> WriteAnywhere<P> {
                 stored.unmapped.remove(u64::from(block));
             }
         }
+        self.release_partial_blocks(operation);
+    }
+
+    /// A write no longer needs the blocks that it covers in part, of which it holds those that are not lost.
+    #[inline(always)]
+    pub(super) fn release_partial_blocks(&mut self, operation: &PendingOperation<P>) {
         for block in operation.partial_blocks() {
-            let evicted = self.cache.release(block);
-            self.forget(evicted);
+            if !operation.lost.contains(&block) {
+                let evicted = self.cache.release(block);
+                self.forget(evicted);
+            }
         }
     }
 

@@ -9,15 +9,19 @@ use crate::payload::Payload;
 use super::WriteAnywhere;
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Computes how many blocks may be dirty when the next consistency point begins. By then the one in progress, if
-    /// there is one, has freed what it frees.
+    /// Notes how many blocks may be dirty when the next consistency point begins.
     pub(super) fn note_room(&mut self) {
+        self.room_blocks = self.room();
+    }
+
+    /// How many these are. By then the consistency point in progress, if there is one, has freed what it frees.
+    fn room(&self) -> u64 {
         let counts = self.aggregate.counts();
         let metadata = u64::from(self.keys.end() - self.config.file_blocks);
         let of_volume = u64::from(self.keys.volume().end - self.config.file_blocks);
         let places = (counts.free + counts.freed_at_commit).saturating_sub(metadata);
         let numbers = self.volume.free_numbers().saturating_sub(of_volume);
-        self.room_blocks = places.min(numbers);
+        places.min(numbers)
     }
 
     /// Whether the next consistency point can place what is dirty and a waiting write.
@@ -44,19 +48,15 @@ impl<P: Payload> WriteAnywhere<P> {
             return false;
         }
         let operation = self.operations.remove(slot as usize);
-        for block in operation.partial_blocks() {
-            let evicted = self.cache.release(block);
-            self.forget(evicted);
-        }
+        self.release_partial_blocks(&operation);
         self.counters.refused_writes += 1;
         driver.refuse(operation.id(), Refusal::NoSpace);
         true
     }
 
     /// Frees of the volume that may stay delayed: none if room is short.
-    pub(super) fn delayed_frees_allowed(&mut self) -> u64 {
-        self.note_room();
-        match self.room_blocks <= self.config.dirty_limit_blocks.into() {
+    pub(super) fn delayed_frees_allowed(&self) -> u64 {
+        match self.room() <= self.config.dirty_limit_blocks.into() {
             true => 0,
             false => self.config.delayed_free_blocks,
         }

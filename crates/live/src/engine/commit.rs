@@ -153,13 +153,13 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// later record would tell.
     pub(super) fn mark_log(&mut self) -> bool {
         let durable = self.driver.log.durable().host;
-        if durable > self.superblock.log_durable && !self.driver.log.is_replaying() {
+        let is_replaying = self.driver.log.is_replaying();
+        if durable > self.superblock.log_durable && !is_replaying {
             self.mark_ns.get_or_insert(self.driver.now_ns + MARK_AFTER_NS);
         } else {
             self.mark_ns = None;
         }
         let waits = self.waiting_for_log.front().is_some_and(|(one, _)| *one <= durable);
-        let is_replaying = self.driver.log.is_replaying();
         let is_due = waits || self.mark_ns.is_some_and(|at_ns| at_ns <= self.driver.now_ns);
         if !is_due || self.committing.is_some() || self.next_root.is_some() || is_replaying {
             return false;

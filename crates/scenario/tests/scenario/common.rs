@@ -1,6 +1,6 @@
 //! A good scenario, and ways to break it.
 
-use strewn_scenario::{Scenario, ScenarioError};
+use strewn_scenario::{ArrayLayout, InPlace, Scenario, ScenarioError};
 
 /// A scenario of one write-anywhere and one in-place array.
 pub const GOOD: &str = include_str!("data/good.toml");
@@ -29,4 +29,10 @@ pub fn refusal(text: &str) -> String {
     let error = error_of(text);
     let [problem] = error.problems() else { panic!("not one problem: {:#?}", error.problems()) };
     format!("{} {problem}; {}", problem.line(), problem.help())
+}
+
+/// The in-place layout of the second array.
+pub fn in_place(scenario: &Scenario) -> &InPlace {
+    let ArrayLayout::InPlace(layout) = &scenario.arrays[1].layout else { panic!("{scenario:?}") };
+    layout
 }

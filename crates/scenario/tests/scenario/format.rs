@@ -1,18 +1,13 @@
 //! The on-disk format of an array, and the log that comes with it.
 
-use crate::common::{GOOD, NAME, changed, error_of, good, refusal};
-use strewn_scenario::{ArrayLayout, Format, InPlace, Scenario, SettingValue};
+use crate::common::{GOOD, NAME, changed, error_of, good, in_place, refusal};
+use strewn_scenario::{ArrayLayout, Format, Scenario, SettingValue};
 
 /// Returns the good scenario with both arrays in the durable format, and `in_place` among the keys of the second.
 fn durable(in_place: &str) -> String {
     GOOD.replace("[array.write_anywhere]", "[array.write_anywhere]\nformat = \"durable\"")
         .replace("[array.in_place]", &format!("[array.in_place]\nformat = \"durable\"\n{in_place}"))
         .replace("lun = \"500 GB\"", "lun = \"465 GiB\"")
-}
-
-fn in_place(scenario: &Scenario) -> &InPlace {
-    let ArrayLayout::InPlace(layout) = &scenario.arrays[1].layout else { panic!("{scenario:?}") };
-    layout
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! RAID-5 in place: one group over all spindles, without a reserve.
 
-use crate::common::{GOOD, NAME, error_of, refusal};
-use strewn_scenario::{ArrayLayout, InPlace, InPlaceLayout, ProtectionLevel, Scenario};
+use crate::common::{GOOD, NAME, error_of, in_place, refusal};
+use strewn_scenario::{ArrayLayout, InPlaceLayout, ProtectionLevel, Scenario};
 
 /// Returns the good scenario with RAID-5 in place, and only what it needs.
 fn raid5() -> String {
@@ -9,11 +9,6 @@ fn raid5() -> String {
     text.replace("layout = \"vraid-5\"", "layout = \"raid-5\"")
         .replace("redundancy_sets = [10, 10]\n", "")
         .replace("protection_level = \"single\"\n", "")
-}
-
-fn in_place(scenario: &Scenario) -> &InPlace {
-    let ArrayLayout::InPlace(layout) = &scenario.arrays[1].layout else { panic!("{scenario:?}") };
-    layout
 }
 
 #[test]
