@@ -21,6 +21,7 @@ mod new;
 mod out_directory;
 mod report;
 mod run;
+mod several_workloads;
 mod spindle;
 mod spindle_fit;
 mod spindle_study;
