@@ -81,7 +81,8 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             )?;
             let usable = group.total_blocks() as f64 * (1.0 - layout.reserve_percent / 100.0);
             let built = WriteAnywhere::new(WriteAnywhereConfig {
-                group,
+                groups: vec![group],
+                groups_at_start: 1,
                 shape: AllocationShape {
                     area_stripes: layout.area_stripes.into(),
                     tetris_stripes: layout.tetris_stripes.into(),

@@ -26,7 +26,6 @@ mod steps;
 mod write_cache;
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{FileLayout, SummaryBitmap};
@@ -207,10 +206,6 @@ impl<P: Payload> InPlace<P> {
 impl<P: Payload> Array<P> for InPlace<P> {
     fn spindles(&self) -> u16 {
         self.config.layout.spindles()
-    }
-
-    fn parity_spindles(&self) -> Range<u16> {
-        0..0
     }
 
     fn start(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}

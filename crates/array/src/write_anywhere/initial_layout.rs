@@ -42,7 +42,11 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.place(self.keys.container_of(*region, 0) + block)?;
             }
         }
-        for key in self.keys.aggregate_bitmap().start..self.keys.end() {
+        // The bitmap of a group that is added later has no place until something lies there.
+        for key in self.keys.aggregate_bitmap_below(self.aggregate.total_blocks()) {
+            self.place(key)?;
+        }
+        for key in self.keys.aggregate_bitmap().end..self.keys.end() {
             self.place(key)?;
         }
         self.commit_layout();
@@ -68,7 +72,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let share = ((full_to_blocks - used) as f64 / free as f64).min(1.0);
         let taken = self.aggregate.set_aside_at_random(share, run_blocks, seed)?;
         // With less, no consistency point could begin.
-        let needed = u64::from(self.keys.end() - self.config.file_blocks);
+        let needed = self.metadata_blocks();
         let free = free - taken;
         if free < needed { Err(WriteAnywhereError::TooFull { free, needed }) } else { Ok(()) }
     }

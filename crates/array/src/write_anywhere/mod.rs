@@ -9,6 +9,7 @@ mod checkpoint;
 mod config;
 mod degraded;
 mod failing;
+mod groups;
 mod host;
 mod initial_layout;
 pub mod metadata;
@@ -31,7 +32,6 @@ mod tetris_bytes;
 mod unmap;
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{
@@ -39,11 +39,13 @@ use strewn_alloc::{
     SummaryBitmap, VirtualSpace,
 };
 use strewn_base::Direction;
-use strewn_raid::{Parity, ParityGroup, SpindleIndex, Vbn};
+use strewn_raid::{Parity, SpindleIndex, Vbn};
 
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
-use crate::driver::{Array, Driver, HostOperation, LayoutMeasures, SpindleCommand, Tag, Work};
+use crate::driver::{
+    Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, SpindleCommand, Tag, Work,
+};
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::log::LogSize;
 use crate::payload::{Contents, Payload};
@@ -54,6 +56,7 @@ pub use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
+use groups::FirstSpindles;
 use host::PendingOperation;
 use reads::Reads;
 pub use restore::RestoreError;
@@ -69,6 +72,7 @@ const SUPERBLOCK: u32 = u32::MAX;
 /// A write-anywhere array.
 pub struct WriteAnywhere<P: Payload> {
     config: WriteAnywhereConfig,
+    first_spindles: FirstSpindles,
     keys: BlockKeys,
     /// Blocks are identified by key.
     aggregate: Aggregate<u32>,
@@ -126,7 +130,11 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
             return Err(WriteAnywhereError::Zero(what));
         }
-        if config.group.parity() == Parity::None {
+        let (groups, at_start) = (config.groups.len(), config.groups_at_start);
+        if !(1..=groups).contains(&at_start) || groups > WriteAnywhereConfig::MOST_GROUPS {
+            return Err(WriteAnywhereError::GroupCount { groups, at_start });
+        }
+        if config.groups.iter().any(|group| group.parity() == Parity::None) {
             return Err(WriteAnywhereError::NoParity);
         }
         let options = AggregateOptions {
@@ -135,11 +143,16 @@ impl<P: Payload> WriteAnywhere<P> {
             policy: config.policy,
             ..AggregateOptions::default()
         };
-        let aggregate = Aggregate::new([config.group], options)?;
+        let mut aggregate = Aggregate::new(config.groups.iter().copied(), options)?;
+        if at_start < groups {
+            // All groups fit together, so that adding those of later cannot fail.
+            aggregate = Aggregate::new(config.groups[..at_start].iter().copied(), options)?;
+        }
         let volume = VirtualSpace::new(config.volume_blocks)?;
         let keys = config.block_keys();
-        let map = BlockMap::new(keys.end().into(), config.group.total_blocks())?;
+        let map = BlockMap::new(keys.end().into(), config.total_blocks())?;
         Ok(Self {
+            first_spindles: FirstSpindles::of(&config.groups),
             aggregate,
             volume,
             map,
@@ -148,7 +161,7 @@ impl<P: Payload> WriteAnywhere<P> {
             stored: (config.format.is_durable() || P::CARRIES_DATA).then(|| {
                 let stored = Stored::new(config.file_blocks);
                 match P::CARRIES_DATA {
-                    true => stored.with_checksums(keys.end(), config.group.total_blocks()),
+                    true => stored.with_checksums(keys.end(), config.total_blocks()),
                     false => stored,
                 }
             }),
@@ -178,7 +191,7 @@ impl<P: Payload> WriteAnywhere<P> {
         match full {
             NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => WriteAnywhereError::FileDoesNotFit {
                 file_blocks: self.config.file_blocks.into(),
-                aggregate_blocks: self.config.group.total_blocks(),
+                aggregate_blocks: self.config.blocks_at_start(),
             },
             NoRoom::Volume(_) => WriteAnywhereError::VolumeTooSmall {
                 volume_blocks: self.config.volume_blocks,
@@ -258,19 +271,13 @@ impl<P: Payload> WriteAnywhere<P> {
         driver.processor(self.config.processor.of_command(sectors));
         driver.command(SpindleCommand {
             tag: fields.pack(),
-            spindle: run.spindle,
+            spindle: self.first_spindles.in_array(run.group, run.spindle),
             direction,
             first_sector: run.dbn * u64::from(BLOCK_SECTORS),
             sectors,
             payload,
             all_or_none,
         });
-    }
-
-    /// The file's or metadata's block at `vbn` as a run of one.
-    fn run_at(&self, vbn: Vbn) -> Run {
-        let location = self.config.group.locate(vbn);
-        Run { spindle: location.spindle, dbn: location.dbn.0, blocks: 1 }
     }
 
     /// Inserts blocks that were just read into the cache. Blocks already there are newer, and stay. With `hold`, the
@@ -329,8 +336,15 @@ impl<P: Payload> WriteAnywhere<P> {
         &self.config.processor
     }
 
-    fn group(&self) -> &ParityGroup {
-        &self.config.group
+    /// The blocks of a command.
+    fn run_of(&self, command: &SpindleCommand<P>) -> Run {
+        let (group, spindle) = self.first_spindles.in_group(command.spindle);
+        Run {
+            group,
+            spindle,
+            dbn: command.first_sector / u64::from(BLOCK_SECTORS),
+            blocks: command.sectors / BLOCK_SECTORS,
+        }
     }
 }
 
@@ -346,20 +360,11 @@ fn forget<P>(contents: &mut impl Contents<P>, evicted: Evicted, file_blocks: u32
 /// Consecutive blocks of one spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
+    group: GroupIndex,
+    /// Numbered within the group.
     spindle: SpindleIndex,
     dbn: u64,
     blocks: u32,
-}
-
-impl Run {
-    /// The blocks of a command.
-    pub(super) fn of<P>(command: &SpindleCommand<P>) -> Self {
-        Self {
-            spindle: command.spindle,
-            dbn: command.first_sector / u64::from(BLOCK_SECTORS),
-            blocks: command.sectors / BLOCK_SECTORS,
-        }
-    }
 }
 
 /// The result of placing a block.
@@ -383,11 +388,22 @@ enum NoRoom {
 
 impl<P: Payload> Array<P> for WriteAnywhere<P> {
     fn spindles(&self) -> u16 {
-        self.group().spindles()
+        self.config.groups.iter().map(|group| group.spindles()).sum()
     }
 
-    fn parity_spindles(&self) -> Range<u16> {
-        self.group().data_spindles()..self.group().spindles()
+    fn is_parity(&self, spindle: SpindleIndex) -> bool {
+        let (group, spindle) = self.first_spindles.in_group(spindle);
+        spindle.0 >= self.group(group).data_spindles()
+    }
+
+    fn groups(&self) -> Vec<GroupMeasures> {
+        self.measure_groups()
+    }
+
+    fn add_group(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
+        let added = self.take_next_group(now_ns, driver);
+        self.end_recoveries(now_ns, driver);
+        added
     }
 
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
@@ -463,7 +479,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         bad: &[bool],
         driver: &mut impl Driver<P>,
     ) {
-        let (tag, run) = (command.tag, Run::of(&command));
+        let (tag, run) = (command.tag, self.run_of(&command));
         self.on_bad_blocks(now_ns, tag, run, bad, command.payload, driver);
         self.end_recoveries(now_ns, driver);
     }
@@ -508,9 +524,9 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 
     fn layout(&self) -> LayoutMeasures {
         LayoutMeasures {
-            file: FileLayout::measure(&self.map, self.config.file_blocks, self.group()),
+            file: FileLayout::measure(&self.map, self.config.file_blocks, &self.aggregate),
             rewritten: Some(self.rewritten.count() as f64 / f64::from(self.config.file_blocks)),
-            free_space: Some(FreeSpace::measure(self.aggregate.free_map(GroupIndex(0)))),
+            free_space: Some(FreeSpace::of(&self.aggregate)),
         }
     }
 }

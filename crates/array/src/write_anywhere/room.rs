@@ -17,7 +17,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// How many these are. By then the consistency point in progress, if there is one, has freed what it frees.
     fn room(&self) -> u64 {
         let counts = self.aggregate.counts();
-        let metadata = u64::from(self.keys.end() - self.config.file_blocks);
+        let metadata = self.metadata_blocks();
         let of_volume = u64::from(self.keys.volume().end - self.config.file_blocks);
         let places = (counts.free + counts.freed_at_commit).saturating_sub(metadata);
         let numbers = self.volume.free_numbers().saturating_sub(of_volume);

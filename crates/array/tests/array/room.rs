@@ -49,7 +49,8 @@ impl Driver<()> for Spindles {
 fn array(room: u64) -> (WriteAnywhere<()>, Spindles) {
     let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
     let config = WriteAnywhereConfig {
-        group: ParityGroup::new(Parity::Raid4, 4, STRIPES).unwrap(),
+        groups: vec![ParityGroup::new(Parity::Raid4, 4, STRIPES).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 8 },
         policy: PolicyName::EmptiestArea,
         other_data: None,

@@ -29,7 +29,8 @@ fn drive() -> Arc<Drive> {
 /// Creates a file of 64 MiB on spindles of 64 MiB, which are rebuilt in seconds.
 fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> WriteAnywhere<()> {
     let array = WriteAnywhere::new(WriteAnywhereConfig {
-        group: ParityGroup::new(parity, data_spindles, 16_384).unwrap(),
+        groups: vec![ParityGroup::new(parity, data_spindles, 16_384).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,

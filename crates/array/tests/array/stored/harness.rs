@@ -121,7 +121,7 @@ impl Harness {
     pub fn empty(config: WriteAnywhereConfig) -> Self {
         let array = WriteAnywhere::empty(config.clone()).unwrap();
         let sectors = config.file_blocks as usize * 8;
-        let spindle = vec![0; config.group.blocks_per_spindle() as usize * BLOCK_BYTES];
+        let spindle = vec![0; config.single_group().blocks_per_spindle() as usize * BLOCK_BYTES];
         let driver = MemoryDriver {
             spindles: vec![spindle; array.spindles().into()],
             unreadable: BTreeSet::new(),
@@ -365,7 +365,7 @@ impl Harness {
     }
 
     pub fn place_of(&self, block: u32) -> (u16, u64) {
-        let place = self.config.group.locate(self.array.pointer(block).unwrap().vbn);
+        let place = self.config.single_group().locate(self.array.pointer(block).unwrap().vbn);
         (place.spindle.0, place.dbn.0)
     }
 
@@ -412,7 +412,7 @@ impl Harness {
 
     /// The parity of every stripe without a lost block is that of its data.
     pub fn parity_is_right(&self, lost: &BTreeSet<u16>) {
-        let group = &self.config.group;
+        let group = self.config.single_group();
         let codec = StripeCodec::for_shape(group.stripe_shape(), BLOCK_BYTES).unwrap();
         let parity = usize::from(group.parity().spindles());
         if lost.iter().any(|spindle| *spindle < group.data_spindles()) {
@@ -434,7 +434,7 @@ impl Harness {
 
     fn block_of(&self, key: u32) -> Option<Vec<u8>> {
         let pointer = self.array.pointer(key)?;
-        let place = self.config.group.locate(pointer.vbn);
+        let place = self.config.single_group().locate(pointer.vbn);
         let bytes = self.driver.block(place.spindle.0, place.dbn.0).to_vec();
         (checksum(&bytes) == pointer.checksum).then_some(bytes)
     }
@@ -476,7 +476,7 @@ impl Harness {
                 if !keys.has_pointers(key) {
                     continue;
                 }
-                let place = config.group.locate(pointer.vbn);
+                let place = config.single_group().locate(pointer.vbn);
                 let bytes = self.driver.block(place.spindle.0, place.dbn.0);
                 assert_eq!(checksum(bytes), pointer.checksum, "block {key} of metadata");
                 let children = decode_pointers(key, bytes).unwrap();

@@ -20,7 +20,8 @@ const MILLISECOND_NS: u64 = 1_000_000;
 
 fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
-        group: ParityGroup::new(parity, data_spindles, 1_024).unwrap(),
+        groups: vec![ParityGroup::new(parity, data_spindles, 1_024).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 128, tetris_stripes: 64, chunk_blocks: 16 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
@@ -111,7 +112,7 @@ proptest! {
         lost in prop::collection::vec((any::<Index>(), any_history()), 1..3),
         with_spares: bool,
     ) {
-        let parity = usize::from(config.group.parity().spindles());
+        let parity = usize::from(config.single_group().parity().spindles());
         let mut harness = Harness::empty(config);
         if with_spares {
             harness.array = harness.array.with_rebuild(Rebuild { spares: 2, steps_in_flight: 2 });
