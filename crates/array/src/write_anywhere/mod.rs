@@ -39,7 +39,7 @@ use strewn_alloc::{
     SummaryBitmap, VirtualSpace,
 };
 use strewn_base::Direction;
-use strewn_raid::{Parity, SpindleIndex, Vbn};
+use strewn_raid::{Parity, ParityGroup, SpindleIndex, Vbn};
 
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
@@ -206,7 +206,13 @@ impl<P: Payload> WriteAnywhere<P> {
         Self { rebuild, ..self }
     }
 
-    /// The allocator and its free map.
+    /// All parity groups that the aggregate will ever have, in the order of their spindles.
+    #[must_use]
+    pub fn parity_groups(&self) -> &[ParityGroup] {
+        &self.config.groups
+    }
+
+    /// The allocator and its free maps: those of the groups that have been added.
     #[must_use]
     pub fn aggregate(&self) -> &Aggregate<u32> {
         &self.aggregate
