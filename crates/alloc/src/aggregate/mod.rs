@@ -160,6 +160,8 @@ impl<T: Copy> Aggregate<T> {
         if aggregate.groups.is_empty() {
             return Err(AggregateError::NoGroup);
         }
+        // After the last group it is the first one's turn, so that the first blocks of an aggregate lie there.
+        aggregate.turn = aggregate.groups.len() - 1;
         Ok(aggregate)
     }
 

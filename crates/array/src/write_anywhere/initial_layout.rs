@@ -21,7 +21,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Places superblock, file and metadata on an empty aggregate, without writing anything.
     pub(super) fn lay_out(&mut self) -> Result<(), NoRoom> {
         self.place_superblock()?;
-        self.aggregate.begin(u64::from(self.keys.end()))?;
+        self.aggregate.begin(u64::from(self.config.file_blocks) + self.metadata_blocks())?;
         for key in 0..self.keys.indirect().end {
             self.place(key)?;
             // The tetrises are not needed here, and would take four bytes for each block until the commit.
