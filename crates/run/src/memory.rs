@@ -30,11 +30,11 @@ pub fn needed_bytes(scenario: &Scenario) -> u64 {
 
 /// Returns the memory that one array needs, in bytes.
 pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
-    let file_bytes = scenario.workload.file_bytes;
+    let file_bytes = scenario.file_bytes(array);
     match &array.layout {
         ArrayLayout::WriteAnywhere(layout) => {
             let file_blocks = file_bytes / BLOCK_BYTES;
-            let volume_blocks = array.lun_bytes / BLOCK_BYTES;
+            let volume_blocks = array.lun_bytes() / BLOCK_BYTES;
             let data_spindles: u64 =
                 layout.groups().iter().map(|group| u64::from(group.data_spindles)).sum();
             let aggregate_blocks = data_spindles * layout.right_sized_bytes / BLOCK_BYTES;

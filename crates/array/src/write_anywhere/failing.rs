@@ -84,7 +84,7 @@ impl<P: Payload> WriteAnywhere<P> {
                     && degraded.lost_at(place.dbn).contains(place.spindle)
             })
         };
-        let blocks = (0..self.config.file_blocks).filter(is_gone).count() as u64;
+        let blocks = self.keys.data().filter(is_gone).count() as u64;
         Some(DataLost {
             at_ns: now_ns,
             spindles: degraded

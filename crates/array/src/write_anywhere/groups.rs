@@ -66,11 +66,15 @@ impl<P: Payload> WriteAnywhere<P> {
             .then(|| self.aggregate.vbn(AggregateLocation { group, location }))
     }
 
-    /// Metadata blocks that a consistency point may rewrite: all but the bitmap of groups that are yet to be added.
-    pub(super) fn metadata_blocks(&self) -> u64 {
+    /// Blocks of the aggregate's bitmap that describe parity groups that are yet to be added, and nothing else.
+    pub(super) fn later_bitmap_blocks(&self) -> u32 {
         let present = self.keys.aggregate_bitmap_below(self.aggregate.total_blocks());
-        let later = self.keys.aggregate_bitmap().end - present.end;
-        u64::from(self.keys.end() - self.config.file_blocks - later)
+        self.keys.aggregate_bitmap().end - present.end
+    }
+
+    /// Metadata blocks that a consistency point may rewrite: all but those.
+    pub(super) fn metadata_blocks(&self) -> u64 {
+        u64::from(self.keys.metadata_blocks() - self.later_bitmap_blocks())
     }
 
     /// Adds the next parity group, if there is one. Its blocks are free, and can be written from now on.

@@ -3,6 +3,8 @@
 //! A consistency point gives each dirty block a new place, and each metadata block that this changes, at worst all of
 //! them. What it must not do is run out of places halfway: what was acknowledged would never get to the spindles.
 
+use strewn_alloc::VolumeId;
+
 use crate::driver::{Driver, Refusal};
 use crate::payload::Payload;
 
@@ -18,10 +20,13 @@ impl<P: Payload> WriteAnywhere<P> {
     fn room(&self) -> u64 {
         let counts = self.aggregate.counts();
         let metadata = self.metadata_blocks();
-        let of_volume = u64::from(self.keys.volume().end - self.config.file_blocks);
         let places = (counts.free + counts.freed_at_commit).saturating_sub(metadata);
-        let numbers = self.volume.free_numbers().saturating_sub(of_volume);
-        places.min(numbers)
+        // All that is dirty could belong to the volume with the fewest numbers.
+        let volumes = (0..).map(VolumeId).zip(self.keys.metadata_of_volumes());
+        let numbers = volumes.map(|(volume, metadata)| {
+            self.volumes.free_numbers(volume).saturating_sub(metadata.into())
+        });
+        numbers.fold(places, u64::min)
     }
 
     /// Whether the next consistency point can place what is dirty and a waiting write.

@@ -155,14 +155,14 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
     fn look_at_file(&self, map: &mut Option<ArrayMap>, segment: u32) {
         if let Some(map) = map {
             let picture =
-                self.running.engine().array().picture(map, layout_map::file_blocks(self.scenario));
+                self.running.engine().array().picture(map, &layout_map::files(self.scenario, 0));
             map.add(segment, &picture);
         }
     }
 
     /// Issues an operation of the host to the array.
     fn give(&mut self, now_ns: u64, operation: HostOperation<()>) {
-        let HostOperation { id, direction, first_sector, sectors, payload: () } = operation;
+        let HostOperation { id, lun: _, direction, first_sector, sectors, payload: () } = operation;
         let end = first_sector + u64::from(sectors);
         let request = match direction {
             Direction::Read => HostRequest::Read(first_sector..end),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, Direction, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 
@@ -25,8 +25,7 @@ fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhere
         shape: AllocationShape { area_stripes: 128, tetris_stripes: 64, chunk_blocks: 16 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: 20_000,
-        file_blocks,
+        volumes: vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
         format: Format::Durable,
         log: LogSize { half_bytes: 100_000, record_header_bytes: 160 },
         checkpoint_interval_ns: 10 * MILLISECOND_NS,
@@ -55,13 +54,20 @@ fn any_further_groups() -> impl Strategy<Value = Vec<ParityGroup>> {
 
 fn any_config() -> impl Strategy<Value = WriteAnywhereConfig> {
     let policy = prop::sample::select(PolicyName::ALL.to_vec());
-    let groups = (any_further_groups(), any::<Index>());
-    (any_parity(), 2..6u16, 600..700u32, policy, groups).prop_map(
-        |(parity, spindles, blocks, policy, (further, at_start))| {
+    let first = (any_parity(), 2..6u16);
+    let groups = (first, any_further_groups(), any::<Index>());
+    (groups, 600..700u32, 0..4u8, policy).prop_map(
+        |(((parity, spindles), further, at_start), blocks, luns, policy)| {
+            let volume = |luns: &[u32]| VolumeConfig { blocks: 20_000, luns: luns.to_vec() };
+            let volumes = match luns {
+                0 => vec![volume(&[blocks - 60, 1, 59])],
+                1 => vec![volume(&[1]), volume(&[]), volume(&[30, blocks - 31])],
+                _ => vec![volume(&[blocks])],
+            };
             let config = config(parity, spindles, blocks);
             let groups: Vec<_> = config.groups.iter().copied().chain(further).collect();
             let groups_at_start = 1 + at_start.index(groups.len());
-            WriteAnywhereConfig { policy, groups, groups_at_start, ..config }
+            WriteAnywhereConfig { policy, volumes, groups, groups_at_start, ..config }
         },
     )
 }
