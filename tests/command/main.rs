@@ -15,6 +15,7 @@ mod compare;
 mod failures;
 mod full_disk;
 mod generated;
+mod groups;
 mod interrupt;
 mod making_sense_of_wafl_4;
 mod new;

@@ -175,6 +175,17 @@ pub struct LayoutMeasures {
     pub free_space: Option<FreeSpace>,
 }
 
+/// A parity group of an array with several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupMeasures {
+    /// Its spindles, as commands number them.
+    pub spindles: Range<u16>,
+    /// Its data blocks.
+    pub blocks: u64,
+    /// Those that are free; `None` as long as the group has not been added.
+    pub free_blocks: Option<u64>,
+}
+
 /// How a LUN is laid out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LunLayoutMeasures {
@@ -212,8 +223,16 @@ pub trait Array<P: Payload> {
     /// Number of spindles. Commands number them from 0.
     fn spindles(&self) -> u16;
 
-    /// The spindles that hold only parity; empty if parity rotates.
-    fn parity_spindles(&self) -> Range<u16>;
+    /// Whether a spindle holds only parity. None does if parity rotates.
+    fn is_parity(&self, spindle: SpindleIndex) -> bool {
+        let _ = spindle;
+        false
+    }
+
+    /// The parity groups of an array that has several, or will have; empty for any other array.
+    fn groups(&self) -> Vec<GroupMeasures> {
+        Vec::new()
+    }
 
     /// Starts the array at `now_ns`, which sets the first timer.
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
@@ -280,6 +299,13 @@ pub trait Array<P: Payload> {
 
     /// The spindles that have failed, in order of failure.
     fn failures(&self) -> &[FailedSpindle];
+
+    /// Adds the next of the parity groups that the array was configured with and does not have yet. Returns whether
+    /// there was one.
+    fn add_group(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
+        let _ = (now_ns, driver);
+        false
+    }
 
     /// The timer has expired.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);

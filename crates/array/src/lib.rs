@@ -60,7 +60,8 @@
 //!
 //! let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
 //! let mut array = WriteAnywhere::<()>::new(WriteAnywhereConfig {
-//!     group: ParityGroup::new(Parity::RaidDp, 4, 65_536)?,
+//!     groups: vec![ParityGroup::new(Parity::RaidDp, 4, 65_536)?],
+//!     groups_at_start: 1,
 //!     shape: AllocationShape::default(),
 //!     policy: PolicyName::EmptiestArea,
 //!     other_data: None,
@@ -131,7 +132,7 @@ pub mod write_anywhere;
 pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
-    Acknowledge, Array, Driver, Durability, HostOperation, LayoutMeasures, LunId,
+    Acknowledge, Array, Driver, Durability, GroupMeasures, HostOperation, LayoutMeasures, LunId,
     LunLayoutMeasures, OperationId, Refusal, Root, SpindleCommand, Tag, Work,
 };
 pub use failure::{DataLost, FailedSpindle, Rebuild};

@@ -82,14 +82,20 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64;
             let percent_of_cache =
                 |percent: f64| ((f64::from(cache_blocks) * percent / 100.0) as u32).max(1);
-            let group = ParityGroup::new(
-                layout.parity,
-                layout.data_spindles,
-                layout.right_sized_bytes / BLOCK_BYTES / u64::from(scenario.spindle_stretch),
-            )?;
-            let usable = group.total_blocks() as f64 * (1.0 - layout.reserve_percent / 100.0);
+            let placed = layout.groups();
+            let blocks_per_spindle =
+                layout.right_sized_bytes / BLOCK_BYTES / u64::from(scenario.spindle_stretch);
+            let groups = placed
+                .iter()
+                .map(|one| ParityGroup::new(one.parity, one.data_spindles, blocks_per_spindle))
+                .collect::<Result<Vec<_>, _>>()?;
+            let groups_at_start = placed.iter().filter(|group| group.from_ns == 0).count();
+            let at_start = groups.iter().take(groups_at_start);
+            let blocks_at_start: u64 = at_start.map(ParityGroup::total_blocks).sum();
+            let usable = blocks_at_start as f64 * (1.0 - layout.reserve_percent / 100.0);
             let built = WriteAnywhere::new(WriteAnywhereConfig {
-                group,
+                groups,
+                groups_at_start,
                 shape: AllocationShape {
                     area_stripes: layout.area_stripes.into(),
                     tetris_stripes: layout.tetris_stripes.into(),

@@ -35,13 +35,14 @@ pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
         ArrayLayout::WriteAnywhere(layout) => {
             let file_blocks = file_bytes / BLOCK_BYTES;
             let volume_blocks = array.lun_bytes() / BLOCK_BYTES;
-            let group_blocks =
-                u64::from(layout.data_spindles) * layout.right_sized_bytes / BLOCK_BYTES;
+            let data_spindles: u64 =
+                layout.groups().iter().map(|group| u64::from(group.data_spindles)).sum();
+            let aggregate_blocks = data_spindles * layout.right_sized_bytes / BLOCK_BYTES;
             // Block map and regions; dirty, rewritten and resident bits; the free map; delayed frees; buffers with
             // the queues of their uses.
             file_blocks * 6
                 + file_blocks * 3 / 8
-                + group_blocks / 8
+                + aggregate_blocks / 8
                 + (volume_blocks as f64 * layout.delayed_free_percent / 100.0 * 8.0) as u64
                 + layout.buffer_cache_bytes / BLOCK_BYTES * 128
         }

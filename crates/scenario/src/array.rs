@@ -229,7 +229,7 @@ impl Array {
         section.require_one_of(&["processor"], "add [array.processor] and its keys");
         let processor = section.section("processor").and_then(Processor::read);
         let (spindle, drive_bytes) = spindle.unzip();
-        let layout = ArrayLayout::read(&mut section, drive_bytes);
+        let layout = ArrayLayout::read(&mut section, drive_bytes, context.length_ns);
         let failures = SpindleFailure::read_all(&mut section, layout.as_ref(), context.length_ns);
         let steps = section.optional_or(
             "rebuild_steps_in_flight",

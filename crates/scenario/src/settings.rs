@@ -6,6 +6,7 @@ use crate::array::{Array, Lun, Processor, SpindleChoice};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::format::{FORMAT, Format};
+use crate::group::FurtherGroup;
 use crate::in_place::{InPlace, PROTECTION_WORDS};
 use crate::layout::ArrayLayout;
 use crate::overhead::OverheadConfiguration;
@@ -307,6 +308,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         format,
         parity,
         data_spindles,
+        further_groups,
         right_sized_bytes,
         reserve_percent,
         policy,
@@ -346,6 +348,15 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
     s.add("cache_start", word(&CACHE_START_WORDS, cache_start));
     s.add("chunks", word(&CHUNKS_WORDS, chunks));
     s.add("spares", *spares);
+    for (number, FurtherGroup { parity, data_spindles, at_ns }) in (1..).zip(further_groups) {
+        s.within(&format!("group.{number}"), |s| {
+            s.add("parity", word(&PARITY_WORDS, parity));
+            s.add("data_spindles", *data_spindles);
+            if let Some(at_ns) = at_ns {
+                s.time("at", *at_ns);
+            }
+        });
+    }
     if let Some(OtherData { full_percent, run_blocks }) = other_data {
         s.within("other_data", |s| {
             s.add("full_percent", *full_percent);

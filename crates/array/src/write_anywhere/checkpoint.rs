@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use slab::Slab;
-use strewn_alloc::Tetris;
+use strewn_alloc::{GroupIndex, Tetris};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{SpindleIndex, Vbn};
 
@@ -62,7 +62,8 @@ impl<P: Payload> Checkpoint<P> {
         let in_flight = self.in_flight.get(fields.slot as usize).filter(|one| one.reading)?;
         let (spindle, stripe) = StripeReads::<P>::named(fields);
         let dbn = in_flight.tetris.first_stripe + u64::from(stripe);
-        Some(Run { spindle: SpindleIndex(spindle), dbn, blocks: fields.blocks })
+        let group = in_flight.tetris.group;
+        Some(Run { group, spindle: SpindleIndex(spindle), dbn, blocks: fields.blocks })
     }
 
     /// Whether nothing is left to read or to write.
@@ -74,9 +75,11 @@ impl<P: Payload> Checkpoint<P> {
             && self.superblock_written
     }
 
-    /// The rows of the tetrises in flight.
-    pub(super) fn rows_in_flight(&self) -> Vec<u64> {
-        self.in_flight.iter().map(|(_, one)| one.tetris.first_stripe / ROW_STRIPES).collect()
+    /// The rows of the tetrises in flight in `group`.
+    pub(super) fn rows_in_flight(&self, group: GroupIndex) -> Vec<u64> {
+        let tetrises = self.in_flight.iter().map(|(_, one)| &one.tetris);
+        let of_group = tetrises.filter(|tetris| tetris.group == group);
+        of_group.map(|tetris| tetris.first_stripe / ROW_STRIPES).collect()
     }
 }
 
@@ -183,11 +186,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         if checkpoint.reads_out == 0 {
             while checkpoint.in_flight.len() < self.config.tetrises_in_flight as usize {
-                let Some(next) = checkpoint.tetrises.front() else { break };
-                if !self.may_write(next.first_stripe) {
-                    break;
-                }
-                let Some(tetris) = checkpoint.tetrises.pop_front() else { break };
+                let Some(tetris) = self.next_tetris(&mut checkpoint.tetrises) else { break };
                 self.begin_tetris(&mut checkpoint, tetris, driver);
             }
             if checkpoint.in_flight.is_empty() && checkpoint.tetrises.is_empty() {
@@ -200,7 +199,7 @@ impl<P: Payload> WriteAnywhere<P> {
                         return;
                     }
                     let superblock = self.superblock_tetris();
-                    if self.may_write(superblock.first_stripe) {
+                    if self.may_write(&superblock) {
                         checkpoint.superblock_written = true;
                         self.begin_tetris(&mut checkpoint, superblock, driver);
                     }

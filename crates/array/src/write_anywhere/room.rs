@@ -19,7 +19,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// How many these are. By then the consistency point in progress, if there is one, has freed what it frees.
     fn room(&self) -> u64 {
         let counts = self.aggregate.counts();
-        let metadata = u64::from(self.keys.metadata_blocks());
+        let metadata = self.metadata_blocks();
         let places = (counts.free + counts.freed_at_commit).saturating_sub(metadata);
         // All that is dirty could belong to the volume with the fewest numbers.
         let volumes = (0..).map(VolumeId).zip(self.keys.metadata_of_volumes());

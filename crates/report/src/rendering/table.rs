@@ -12,6 +12,7 @@ use crate::rendering::columns::{
     Columns, STARVING_NOTE, optional, percent_of_one, response_decimals, segment_list,
 };
 use crate::rendering::failures_table::failures_table;
+use crate::rendering::groups_table::groups_table;
 use crate::rendering::headline::headline;
 use crate::rendering::loss_table::losses_and_others;
 
@@ -352,6 +353,7 @@ pub fn all_tables(results: &Results) -> String {
         section(&title, &segments_table(results, array));
         section(&format!("{}: by workload", array.name), &workloads_table(results, array));
     }
+    section("Parity groups", &groups_table(results));
     section("Spindles that failed", &failures_table(results));
     let [losses, others] = losses_and_others(results);
     section("Where the loss came from", &losses);

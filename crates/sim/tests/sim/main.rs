@@ -4,6 +4,7 @@
 
 mod closed_loop;
 mod failures;
+mod groups;
 mod room;
 mod workers;
 mod write_back;
