@@ -125,6 +125,7 @@ pub mod in_place;
 mod log;
 mod payload;
 mod processor;
+mod snapshot;
 mod units;
 pub mod write_anywhere;
 
@@ -139,4 +140,6 @@ pub use format::Format;
 pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};
 pub use processor::ProcessorCosts;
+pub use snapshot::{SnapshotMeasures, SnapshotRefusal};
+pub use strewn_alloc::SnapshotId;
 pub use strewn_base::Direction;

@@ -15,12 +15,19 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// How many these are. By then the consistency point in progress, if there is one, has freed what it frees.
-    fn room(&self) -> u64 {
+    pub(super) fn room(&self) -> u64 {
         let counts = self.aggregate.counts();
         let metadata = u64::from(self.keys.end() - self.config.file_blocks);
         let of_volume = u64::from(self.keys.volume().end - self.config.file_blocks);
-        let places = (counts.free + counts.freed_at_commit).saturating_sub(metadata);
-        let numbers = self.volume.free_numbers().saturating_sub(of_volume);
+        // Blocks that snapshots hold come back only by a consistency point that deletes one, which must have room even
+        // if the one before it left none.
+        let (kept_places, kept_numbers) = match self.snapshots {
+            None => (0, 0),
+            Some(_) => (metadata + 2 * of_volume, 2 * of_volume),
+        };
+        let places = counts.free + counts.freed_at_commit;
+        let places = places.saturating_sub(metadata + kept_places);
+        let numbers = self.volume.free_numbers().saturating_sub(of_volume + kept_numbers);
         places.min(numbers)
     }
 
