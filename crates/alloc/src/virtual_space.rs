@@ -56,6 +56,9 @@ pub struct VirtualSpace {
 }
 
 impl VirtualSpace {
+    /// Most blocks of a volume: as many regions as 16 bits can address.
+    pub const MOST_BLOCKS: u64 = (u16::MAX as u64 + 1) * REGION_BLOCKS;
+
     /// The empty space of a volume of `blocks` blocks.
     ///
     /// # Errors

@@ -1,9 +1,10 @@
 //! One array under one host, in virtual time.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use strewn_array::{Array, Counters, DataLost, LogLedger, Tag};
+use strewn_array::{Array, Counters, DataLost, LogLedger, SnapshotId, Tag};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleError};
 use strewn_workload::AccessStream;
@@ -92,8 +93,22 @@ pub struct Simulation<A, H = ClosedLoop> {
     /// Commands completed by spindles in earlier segments, and commands returned by failed spindles.
     completed_before: u64,
     returned: u64,
-    /// Failures to come, the next one last.
-    failures: Vec<(u64, SpindleIndex)>,
+    /// What is to happen when, the next one last.
+    scheduled: Vec<(u64, Scheduled)>,
+}
+
+/// What happens to an array at a set time.
+enum Scheduled {
+    Failure(SpindleIndex),
+    Snapshot(SnapshotSchedule),
+}
+
+/// Snapshots at equal distances in time, of which some are kept.
+struct SnapshotSchedule {
+    every_ns: u64,
+    keep: usize,
+    /// Oldest first.
+    kept: VecDeque<SnapshotId>,
 }
 
 impl<A: Array<()>> Simulation<A> {
@@ -138,7 +153,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             served_before_ns: 0,
             completed_before: 0,
             returned: 0,
-            failures: Vec::new(),
+            scheduled: Vec::new(),
         };
         simulation.array.start(0, &mut simulation.driver);
         while let Some(operation) = simulation.host.first() {
@@ -153,8 +168,23 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// If the array has no such spindle.
     pub fn fail_at(&mut self, at_ns: u64, spindle: SpindleIndex) {
         assert!(spindle.index() < self.driver.spindles.len(), "the array has no {spindle}");
-        let later = self.failures.partition_point(|failure| failure.0 > at_ns);
-        self.failures.insert(later, (at_ns, spindle));
+        self.schedule(at_ns, Scheduled::Failure(spindle));
+    }
+
+    /// Takes a snapshot every `every_ns` of virtual time, for the first time after that long, and keeps `keep`: the
+    /// oldest is deleted before one more is taken. One that the array refuses is left out, and counted.
+    ///
+    /// # Panics
+    /// If `every_ns` or `keep` is zero.
+    pub fn snapshot_every(&mut self, every_ns: u64, keep: u32) {
+        assert!(every_ns > 0 && keep > 0, "snapshots every {every_ns} ns, {keep} of them kept");
+        let schedule = SnapshotSchedule { every_ns, keep: keep as usize, kept: VecDeque::new() };
+        self.schedule(self.driver.now_ns + every_ns, Scheduled::Snapshot(schedule));
+    }
+
+    fn schedule(&mut self, at_ns: u64, what: Scheduled) {
+        let later = self.scheduled.partition_point(|other| other.0 > at_ns);
+        self.scheduled.insert(later, (at_ns, what));
     }
 
     /// Returns a probe that reads, from any thread, which component of this simulation is running.
@@ -188,13 +218,17 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
         self.host.begin_segment(self.segment_start_ns, self.segment + 1);
-        // Runs up to each failure separately, so that no step has to check for one.
-        while let Some((at_ns, spindle)) = self.failures.pop_if(|failure| failure.0 < end_ns) {
+        // Runs up to each of these separately, so that no step has to check for one.
+        while let Some((at_ns, what)) = self.scheduled.pop_if(|next| next.0 < end_ns) {
             self.run_until(at_ns, observer)?;
             if self.host.is_done() {
                 break;
             }
-            self.fail(at_ns.max(self.segment_start_ns), spindle)?;
+            let now_ns = at_ns.max(self.segment_start_ns);
+            match what {
+                Scheduled::Failure(spindle) => self.fail(now_ns, spindle)?,
+                Scheduled::Snapshot(schedule) => self.snapshot(now_ns, schedule)?,
+            }
         }
         self.run_until(end_ns, observer)?;
         let end_ns = if self.host.is_done() { self.driver.now_ns } else { end_ns };
@@ -241,6 +275,30 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         if is_committed {
             self.array.committed(now_ns, &mut self.driver);
         }
+        self.answer_ready(now_ns)
+    }
+
+    fn snapshot(
+        &mut self,
+        now_ns: u64,
+        mut schedule: SnapshotSchedule,
+    ) -> Result<(), SimulationError> {
+        assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
+        self.driver.now_ns = now_ns;
+        // One that is not taken yet cannot be deleted: the consistency point in progress is that long.
+        while schedule.kept.len() >= schedule.keep
+            && let Some(oldest) = schedule.kept.front()
+            && self.array.expire_snapshot(*oldest)
+        {
+            schedule.kept.pop_front();
+        }
+        // The array counts those that it refuses.
+        if let Ok(taken) = self.array.begin_snapshot(now_ns, &mut self.driver)
+            && schedule.kept.back() != Some(&taken)
+        {
+            schedule.kept.push_back(taken);
+        }
+        self.schedule(now_ns + schedule.every_ns, Scheduled::Snapshot(schedule));
         self.answer_ready(now_ns)
     }
 
@@ -432,6 +490,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             data_spindles,
             parity_spindles,
             layout: self.array.layout(),
+            snapshots: self.array.snapshot_measures(),
             failures: self.array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,

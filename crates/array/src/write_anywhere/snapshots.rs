@@ -146,11 +146,14 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// What the snapshots hold now; `None` if none was ever asked for.
     pub(super) fn measure_snapshots(&self) -> Option<SnapshotMeasures> {
-        let snapshots = self.snapshots.as_ref()?;
+        let space = self.snapshots.as_ref().map(|snapshots| &snapshots.space);
+        if space.is_none() && self.counters.snapshots_refused == 0 {
+            return None;
+        }
         let counts = self.aggregate.counts();
         Some(SnapshotMeasures {
-            kept: snapshots.space.kept().count() as u32,
-            blocks: snapshots.space.blocks(),
+            kept: space.map_or(0, |space| space.kept().count() as u32),
+            blocks: space.map_or(0, SpaceSnapshots::blocks),
             used: 1.0 - counts.free as f64 / counts.total as f64,
         })
     }
