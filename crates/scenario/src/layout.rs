@@ -29,7 +29,11 @@ impl ArrayLayout {
 
     /// Reads `[array.write_anywhere]` or `[array.in_place]`, of which an array must have exactly
     /// one.
-    pub(crate) fn read(section: &mut Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
+    pub(crate) fn read(
+        section: &mut Section<'_>,
+        drive_bytes: Option<u64>,
+        length_ns: Option<u64>,
+    ) -> Option<Self> {
         if section.has("write_anywhere") && section.has("in_place") {
             // It is unknown which of the two is meant, so neither is checked further.
             section.get("write_anywhere");
@@ -48,7 +52,7 @@ impl ArrayLayout {
         let write_anywhere = section
             .section("write_anywhere")
             .map(|layout| with_defaults(layout, "write_anywhere"))
-            .and_then(|section| WriteAnywhere::read(section, drive_bytes))
+            .and_then(|section| WriteAnywhere::read(section, drive_bytes, length_ns))
             .map(Self::WriteAnywhere);
         let in_place = section
             .section("in_place")

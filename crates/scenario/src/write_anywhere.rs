@@ -7,6 +7,7 @@ use strewn_raid::Parity;
 use crate::format::{Format, LogSize};
 use crate::quantity::Bytes;
 use crate::section::Section;
+use crate::snapshots::SnapshotSchedule;
 use crate::value;
 
 /// A copy-on-write layout over one parity group.
@@ -54,6 +55,8 @@ pub struct WriteAnywhere {
     pub chunks: Chunks,
     /// Spare spindles, each of which replaces one that fails.
     pub spares: u16,
+    /// Snapshots of the volume, if it has any.
+    pub snapshots: Option<SnapshotSchedule>,
 }
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
@@ -120,8 +123,12 @@ impl WriteAnywhere {
         100.0 * (raw - left_bytes) / self.usable().0 as f64
     }
 
-    /// Reads `[array.write_anywhere]` for drives of `drive_bytes`.
-    pub(crate) fn read(mut section: Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
+    /// Reads `[array.write_anywhere]` for drives of `drive_bytes`, in a run of `length_ns`.
+    pub(crate) fn read(
+        mut section: Section<'_>,
+        drive_bytes: Option<u64>,
+        length_ns: Option<u64>,
+    ) -> Option<Self> {
         let s = &mut section;
         let format = Format::read(s);
         let parity = s.required("parity", "\"raid-dp\"", |v| value::choice(v, &PARITY_WORDS));
@@ -145,6 +152,9 @@ impl WriteAnywhere {
             s.required("cache_start", "\"metadata\"", |v| value::choice(v, &CACHE_START_WORDS));
         let chunks = s.required("chunks", "\"aligned\"", |v| value::choice(v, &CHUNKS_WORDS));
         let spares = s.optional_or("spares", 0, value::spares);
+        let snapshots_are_given = s.has(SnapshotSchedule::KEY);
+        let snapshots = s.section(SnapshotSchedule::KEY);
+        let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
 
         if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
             check_group(s, parity, data_spindles);
@@ -214,6 +224,7 @@ impl WriteAnywhere {
             cache_start: cache_start?,
             chunks: chunks?,
             spares: spares?,
+            snapshots: if snapshots_are_given { Some(snapshots?) } else { None },
         })
     }
 }
