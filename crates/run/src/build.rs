@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use strewn_alloc::AllocationShape;
+use strewn_alloc::{AllocationShape, VirtualSpace};
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, LunLayout, Raid5Layout};
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
@@ -10,7 +10,9 @@ use strewn_array::write_anywhere::{
 use strewn_array::{Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{GeometryError, ParityGroup, Raid5Error, VraidConfig, VraidError, VraidLayout};
-use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Processor, Scenario, SpindleChoice};
+use strewn_scenario::{
+    Array, ArrayLayout, InPlaceLayout, Processor, Scenario, SnapshotSchedule, SpindleChoice,
+};
 use strewn_sim::Spindles;
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_workload::{AccessStream, RegionError, SpecificationError};
@@ -69,9 +71,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let file_blocks = u32::try_from(file_bytes.div_ceil(BLOCK_BYTES))
                 .map_err(|_| BuildError::FileTooLarge(file_bytes))?;
             let lun_blocks = array.lun_bytes.div_ceil(BLOCK_BYTES);
-            let cache_blocks = (layout.buffer_cache_bytes / BLOCK_BYTES) as u32;
-            let delayed_free_blocks =
-                (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64;
+            let cache_blocks = cache_blocks(layout);
             let percent_of_cache =
                 |percent: f64| ((f64::from(cache_blocks) * percent / 100.0) as u32).max(1);
             let group = ParityGroup::new(
@@ -93,11 +93,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     run_blocks: other.run_blocks,
                     seed: scenario.seed,
                 }),
-                volume_blocks: WriteAnywhereConfig::volume_blocks_for(
-                    lun_blocks,
-                    delayed_free_blocks,
-                    cache_blocks,
-                ),
+                volume_blocks: volume_blocks(layout, lun_blocks, file_blocks, &group),
                 file_blocks,
                 format: on_disk_format(layout.format),
                 log: LogSize {
@@ -109,7 +105,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 protected_blocks: percent_of_cache(layout.protected_percent),
                 dirty_limit_blocks: percent_of_cache(layout.dirty_limit_percent),
                 tetrises_in_flight: layout.tetrises_in_flight,
-                delayed_free_blocks,
+                delayed_free_blocks: delayed_free_blocks(layout, lun_blocks),
                 cache_start: match layout.cache_start {
                     strewn_scenario::CacheStart::Empty => CacheStart::Empty,
                     strewn_scenario::CacheStart::Metadata => CacheStart::Metadata,
@@ -149,6 +145,34 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             BuiltArray::InPlace(Box::new(built.with_rebuild(Rebuild { spares, steps_in_flight })))
         }
     })
+}
+
+/// Returns the blocks of an array's volume: enough to overwrite its LUN, and with snapshots for what they hold. Each of
+/// them, and one that is being deleted, may hold a whole file that has been overwritten since. A file that is small
+/// beside its LUN leaves that much.
+fn volume_blocks(
+    layout: &strewn_scenario::WriteAnywhere,
+    lun_blocks: u64,
+    file_blocks: u32,
+    group: &ParityGroup,
+) -> u64 {
+    let with = |blocks| {
+        let delayed_free_blocks = delayed_free_blocks(layout, lun_blocks);
+        WriteAnywhereConfig::volume_blocks_for(blocks, delayed_free_blocks, cache_blocks(layout))
+    };
+    let plain = with(lun_blocks);
+    let Some(SnapshotSchedule { keep, .. }) = layout.snapshots else { return plain };
+    let images = u64::from(file_blocks) * (u64::from(keep) + 2);
+    let most = VirtualSpace::MOST_BLOCKS.max(plain);
+    with(lun_blocks.max(images.min(group.total_blocks()))).min(most)
+}
+
+fn cache_blocks(layout: &strewn_scenario::WriteAnywhere) -> u32 {
+    (layout.buffer_cache_bytes / BLOCK_BYTES) as u32
+}
+
+fn delayed_free_blocks(layout: &strewn_scenario::WriteAnywhere, lun_blocks: u64) -> u64 {
+    (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64
 }
 
 /// Returns the layout of an in-place array's LUN on spindles of `spindle_bytes`.

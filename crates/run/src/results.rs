@@ -7,8 +7,8 @@ use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace,
     HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
     OverheadConfiguration, OverheadError, OverheadRow, Parameter, Redundancy, ResponseTime,
-    SIGNIFICANT_DIGITS, SegmentLayout, Setting, SpindleCommands, SpindleFailure, Spindles,
-    Utilization, Workload, WorkloadFigures, rounded,
+    SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands, SpindleFailure,
+    Spindles, Utilization, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, Segment, WorkloadMeasures};
@@ -122,6 +122,19 @@ fn redundancy(segment: &Segment) -> Option<Redundancy> {
         recovery_reads: counters.recovery_reads,
         rebuild_reads: counters.rebuild_reads,
         rebuild_writes: counters.rebuild_writes,
+    })
+}
+
+/// Returns what snapshots held at the end of a segment, or `None` in an array without snapshots.
+fn snapshots(segment: &Segment) -> Option<Snapshots> {
+    let (now, counters) = (segment.snapshots?, &segment.counters);
+    Some(Snapshots {
+        kept: now.kept,
+        taken: counters.snapshots_taken,
+        refused: counters.snapshots_refused,
+        held_blocks: now.blocks,
+        freed_blocks: counters.snapshot_blocks_freed,
+        aggregate_used_percent: 100.0 * now.used,
     })
 }
 
@@ -273,6 +286,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
             utilization_law_error_percent: segment.laws.utilization_law_error * 100.0,
         },
         redundancy: redundancy(segment),
+        snapshots: snapshots(segment),
         host: host(segment),
         by_workload: segment
             .by_workload

@@ -2,6 +2,7 @@
 
 use crate::data::number::rounded;
 use crate::data::redundancy::Redundancy;
+use crate::data::snapshots::Snapshots;
 use crate::data::workload::{HostFigures, WorkloadFigures};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,9 @@ pub struct Segment {
     /// What was lost and how it was recovered; absent until a spindle fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redundancy: Option<Redundancy>,
+    /// What the array's snapshots held; absent without snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<Snapshots>,
     /// Host writes that were refused for lack of space, which `ops` does not count; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<u64>,
@@ -221,6 +225,7 @@ impl Segment {
             consistency_points,
             checks: Checks { littles_law_error_percent, utilization_law_error_percent },
             redundancy,
+            snapshots,
             host,
             by_workload,
         } = &mut self;
@@ -253,8 +258,9 @@ impl Segment {
         *host = host.map(|host| host.rounded(significant_digits));
         let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);
         let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
-        let sometimes =
-            parity_spindles.iter_mut().chain(rewritten_percent).chain(rebuilt).chain(host_hits);
+        let used = snapshots.iter_mut().map(|now| &mut now.aggregate_used_percent);
+        let sometimes = parity_spindles.iter_mut().chain(rewritten_percent).chain(rebuilt);
+        let sometimes = sometimes.chain(host_hits).chain(used);
         for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
             *figure = rounded(*figure, significant_digits);
         }

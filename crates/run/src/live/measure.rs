@@ -123,6 +123,7 @@ impl Meter {
             data_spindles,
             parity_spindles,
             layout: array.layout(),
+            snapshots: array.snapshot_measures(),
             failures: array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,
