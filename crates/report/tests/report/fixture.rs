@@ -80,6 +80,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         consistency_points: None,
         checks: Checks { littles_law_error_percent: 0.01, utilization_law_error_percent: -0.02 },
         redundancy: None,
+        snapshots: None,
         host: None,
         by_workload: Vec::new(),
     }

@@ -28,6 +28,8 @@ const EVERY_TABLE: &str = "
     zzzzzzzzzzzz = 1
     [array.write_anywhere.other_data]
     zzzzzzzzzzzz = 1
+    [array.write_anywhere.snapshots]
+    zzzzzzzzzzzz = 1
     [[array]]
     name = 'ip'
     [array.in_place]

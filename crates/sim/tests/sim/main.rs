@@ -5,5 +5,6 @@
 mod closed_loop;
 mod failures;
 mod room;
+mod snapshots;
 mod workers;
 mod write_back;
