@@ -149,6 +149,9 @@
 //! with its own maps needs none of this: a simulator that can spend six bytes a block uses a [`BlockMap`] and a
 //! [`VirtualSpace`].
 //!
+//! Snapshots are [`DeadLists`] for both: a block that leaves the active image is free, or a list keeps it until the
+//! snapshots that hold it are deleted. The simulator's are [`SpaceSnapshots`].
+//!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, Fbn, FileReallocation, Volumes};
 //! use strewn_raid::{Parity, ParityGroup};
@@ -248,7 +251,7 @@ pub use aggregate::{
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
-pub use block_map::{BlockMap, TooManyBlocks};
+pub use block_map::{BlockMap, BlockMapPart, TooManyBlocks};
 pub use dead_lists::{DeadLists, SnapshotDeletion};
 pub use defragmentation::{CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning};
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};

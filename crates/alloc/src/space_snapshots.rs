@@ -1,4 +1,4 @@
-//! Snapshots of a volume whose block numbers are known by region.
+//! Snapshots of volumes whose block numbers are known by region.
 
 use std::collections::VecDeque;
 
@@ -17,20 +17,20 @@ struct DeadBlock {
     birth: u16,
 }
 
-/// The snapshots of a volume that keeps a [`VirtualSpace`]: the region of each block's number, not the number.
+/// The snapshots of the volumes of a [`VirtualSpace`], all taken together: of each block's number it keeps the region.
 ///
 /// The mechanism is that of [`Volumes`](crate::Volumes): [`DeadLists`]. A block keeps its number in the volume and its
 /// place in the aggregate while a snapshot holds it. Nothing else of a snapshot is kept, so its blocks cannot be read.
 ///
-/// Memory: 2 bytes for each block of the volume, touched as blocks are written; 8 bytes for each block that only
+/// Memory: 2 bytes for each block of the volumes, touched as blocks are written; 8 bytes for each block that only
 /// snapshots hold.
 ///
 /// ```
-/// use strewn_alloc::{SpaceSnapshots, VirtualSpace};
+/// use strewn_alloc::{SpaceSnapshots, VirtualSpace, VolumeId};
 /// use strewn_raid::Vbn;
 ///
-/// let mut space = VirtualSpace::new(1_000)?;
-/// let region = space.allocate()?;
+/// let mut space = VirtualSpace::new([1_000])?;
+/// let (region, _) = space.allocate(VolumeId(0))?;
 /// let mut snapshots = SpaceSnapshots::new(1);
 /// let first = snapshots.take().unwrap();
 ///
@@ -55,7 +55,7 @@ impl SpaceSnapshots {
     /// Most snapshots that may ever be taken: births have 16 bits.
     pub const MOST: u32 = u16::MAX as u32 - 1;
 
-    /// No snapshots yet, of a volume of `blocks` blocks.
+    /// No snapshots yet, of volumes of `blocks` blocks in all.
     #[must_use]
     pub fn new(blocks: usize) -> Self {
         // Zeros take no memory until they are written. A birth of 0 is before any snapshot.
@@ -69,7 +69,7 @@ impl SpaceSnapshots {
         (time <= Self::MOST).then_some(SnapshotId(time))
     }
 
-    /// Takes a snapshot of the volume as it is. O(1). `None` if [`MOST`](Self::MOST) have been taken.
+    /// Takes a snapshot of the volumes as they are. O(1). `None` if [`MOST`](Self::MOST) have been taken.
     pub fn take(&mut self) -> Option<SnapshotId> {
         self.next()?;
         Some(self.lists.take(()))
@@ -81,7 +81,7 @@ impl SpaceSnapshots {
         strewn_memory::prefetch(&self.births, block as usize);
     }
 
-    /// Block `block` gets a new place, or loses the one it has: `before`, in that region of the volume. Returns whether
+    /// Block `block` gets a new place, or loses the one it has: `before`, in that region. Returns whether
     /// a snapshot holds it there. If not, the caller frees it.
     ///
     /// # Panics

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use strewn_alloc::{AllocationShape, VirtualSpace};
-use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, LunLayout, Raid5Layout};
+use strewn_array::in_place::{
+    InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid5Layout,
+};
 use strewn_array::write_anywhere::{
-    CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+    CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
 use strewn_array::{Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
@@ -93,8 +95,10 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     run_blocks: other.run_blocks,
                     seed: scenario.seed,
                 }),
-                volume_blocks: volume_blocks(layout, lun_blocks, file_blocks, &group),
-                file_blocks,
+                volumes: vec![VolumeConfig::of_one_lun(
+                    volume_blocks(layout, lun_blocks, file_blocks, &group),
+                    file_blocks,
+                )],
                 format: on_disk_format(layout.format),
                 log: LogSize {
                     half_bytes: layout.log_half_bytes,
@@ -125,8 +129,10 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
             let built = InPlace::new(InPlaceConfig {
                 layout: lun_layout(layout, spindle_sectors * SECTOR_BYTES)?,
-                lun_sectors: array.lun_bytes / SECTOR_BYTES,
-                file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
+                luns: vec![LunConfig {
+                    sectors: array.lun_bytes / SECTOR_BYTES,
+                    file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
+                }],
                 spindle_sectors,
                 write_cache_sectors,
                 destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent

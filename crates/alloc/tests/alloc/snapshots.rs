@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_alloc::{DeadLists, Region, SnapshotDeletion, SnapshotId, SpaceSnapshots, VirtualSpace};
+use strewn_alloc::{
+    DeadLists, Region, SnapshotDeletion, SnapshotId, SpaceSnapshots, VirtualSpace, VolumeId,
+};
 use strewn_raid::Vbn;
 
 const KEYS: usize = 40;
@@ -113,7 +115,7 @@ struct ByRegion {
 
 impl ByRegion {
     fn new() -> Self {
-        let space = VirtualSpace::new(1_000_000).unwrap();
+        let space = VirtualSpace::new([1_000_000]).unwrap();
         Self { active: BTreeMap::new(), space, snapshots: SpaceSnapshots::new(KEYS) }
     }
 
@@ -125,7 +127,7 @@ impl ByRegion {
 
 impl Owner for ByRegion {
     fn replace(&mut self, key: usize, block: Option<u32>) -> Option<u32> {
-        let new = block.map(|block| (self.space.allocate().unwrap(), block));
+        let new = block.map(|block| (self.space.allocate(VolumeId(0)).unwrap().0, block));
         let before = match new {
             Some(new) => self.active.insert(key, new),
             None => self.active.remove(&key),
@@ -287,7 +289,7 @@ fn births_of_16_bits_last_for_65534_snapshots() {
     let mut owner = ByRegion::new();
     for taken in 1..=SpaceSnapshots::MOST {
         let block = owner.replace(0, Some(taken));
-        assert_eq!(block, None, "the first is new, and a snapshot holds each of the others");
+        assert_eq!(block, None, "the key had none");
         let snapshot = owner.take();
         assert!(owner.delete(snapshot));
         let freed: Vec<u32> = std::iter::from_fn(|| owner.work(u64::MAX)).flatten().collect();

@@ -33,7 +33,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.continue_deletions(checkpoint);
         let delayed = self.delayed_frees_allowed();
-        while let Some((region, blocks)) = self.volume.reclaim(delayed) {
+        while let Some((region, blocks)) = self.volumes.reclaim(delayed) {
             let first = self.keys.container_of(region, 0);
             for key in first..first + CONTAINER_BLOCKS_PER_REGION {
                 changed.insert(key);
@@ -45,7 +45,9 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.free_unpinned(checkpoint, &mut changed);
         if checkpoint.takes_snapshot {
-            changed.insert(self.keys.inode());
+            for inode in self.keys.inodes() {
+                changed.insert(inode);
+            }
         }
         let mut placed = MetadataSet::new(metadata);
         while let Some(key) = changed.take_first() {
@@ -82,14 +84,13 @@ impl<P: Payload> WriteAnywhere<P> {
         changed: &mut MetadataSet,
     ) -> Result<Option<Vbn>, NoRoom> {
         self.remember(key, &mut checkpoint.old_locations);
-        let Placed { vbn, before, region } = self.place(key)?;
+        let Placed { vbn, before, number } = self.place(key)?;
         changed.insert_as_before(0, self.keys.aggregate_bitmap_of(vbn));
-        match region {
-            Some((now, was)) => {
-                let position = self.volume.position_in_region().saturating_sub(1);
-                changed.insert_as_before(1, self.keys.volume_bitmap_of(now));
-                changed.insert_as_before(2, self.keys.container_of(now, position));
-                self.leave(key, before.map(|before| (was, before)), changed);
+        match number {
+            Some(number) => {
+                changed.insert_as_before(1, self.keys.volume_bitmap_of(number.region));
+                changed.insert_as_before(2, self.keys.container_of(number.region, number.position));
+                self.leave(key, before.map(|before| (number.before, before)), changed);
             }
             None => {
                 if let Some(before) = before {
@@ -123,8 +124,8 @@ impl<P: Payload> WriteAnywhere<P> {
             return;
         }
         match self.pinned_checksum(before) {
-            None => self.volume.hold_back(region, before),
-            Some(_) => self.volume.release(region),
+            None => self.volumes.hold_back(region, before),
+            Some(_) => self.volumes.release(region),
         }
     }
 

@@ -1,11 +1,11 @@
-//! Snapshots of a simulated array's volume.
+//! Snapshots of a simulated array's volumes, all taken together.
 //!
 //! A snapshot takes effect with a consistency point: all that is dirty when it is asked for is in it. That consistency
-//! point writes the inode, which the snapshot then shares. From then on, blocks of the volume that are overwritten stay
-//! where they are until no snapshot holds them, indirect blocks and the volume's bitmap included. Each consistency point
-//! continues deletions by a bounded step. The blocks that a deletion frees join the volume's delayed frees, which cost
+//! point writes the inodes, which the snapshot then shares. From then on, blocks of volumes that are overwritten stay
+//! where they are until no snapshot holds them, indirect blocks and bitmaps included. Each consistency point
+//! continues deletions by a bounded step. The blocks that a deletion frees join the delayed frees, which cost
 //! the blocks of container map and bitmap that they change. The dead lists themselves are not written: WAFL keeps a
-//! bitmap for each snapshot, which is the bitmap of the volume at that time.
+//! bitmap for each snapshot, which is the volume's bitmap at that time.
 
 use strewn_alloc::{REGION_BLOCKS, Region, SnapshotId, SpaceSnapshots};
 use strewn_raid::Vbn;
@@ -63,7 +63,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if P::CARRIES_DATA && self.config.format.is_durable() {
             return Err(SnapshotRefusal::NotSimulated);
         }
-        let blocks = self.keys.volume().len();
+        let blocks = self.keys.of_volumes().len();
         let is_first = self.snapshots.is_none();
         let found = {
             let none_yet = || Snapshots { space: SpaceSnapshots::new(blocks), is_asked: false };
@@ -106,11 +106,11 @@ impl<P: Payload> WriteAnywhere<P> {
         self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.takes_snapshot)
     }
 
-    /// A snapshot that leaves no room to overwrite anything is refused: at worst, all metadata of the volume is written
+    /// A snapshot that leaves no room to overwrite anything is refused: at worst, all metadata of the volumes is written
     /// again beside it.
     fn check_room_for_snapshot(&self) -> Result<(), SnapshotRefusal> {
-        let of_volume = u64::from(self.keys.volume().end - self.config.file_blocks);
-        let needed = u64::from(self.cache.dirty_blocks()) + of_volume + 1;
+        let metadata = self.metadata_of_all_volumes();
+        let needed = u64::from(self.cache.dirty_blocks()) + metadata + 1;
         match needed.saturating_sub(self.room()) {
             0 => Ok(()),
             lacking => Err(SnapshotRefusal::NoSpace { lacking }),
@@ -133,7 +133,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let Some(snapshots) = &mut self.snapshots else { return };
         let most = (checkpoint.data.len() as u64 * ENTRIES_PER_DATA_BLOCK).max(REGION_BLOCKS);
         let before = snapshots.space.blocks();
-        snapshots.space.delete_step(most, &mut self.volume);
+        snapshots.space.delete_step(most, &mut self.volumes);
         self.counters.snapshot_blocks_freed += before - snapshots.space.blocks();
     }
 
@@ -158,17 +158,19 @@ impl<P: Payload> WriteAnywhere<P> {
         })
     }
 
-    /// Each number of the volume in use is that of a block with a place, of one that snapshots hold, or of a delayed
+    /// Each number of a volume in use is that of a block with a place, of one that snapshots hold, or of a delayed
     /// free.
     pub(super) fn assert_numbers_agree(&self) {
         let Some(snapshots) = &self.snapshots else { return };
-        let used = u64::from(self.volume.regions()) * REGION_BLOCKS - self.volume.free_numbers();
-        let placed = self.keys.volume().filter(|key| self.map.get(*key).is_some()).count() as u64;
-        let (held, delayed) = (snapshots.space.blocks(), self.volume.held_back_blocks());
+        let regions = (0..self.volumes.regions()).map(|region| Region(region as u16));
+        let used: u64 = regions.map(|region| u64::from(self.volumes.numbers_used(region))).sum();
+        let with_places = self.keys.of_volumes().filter(|key| self.map.get(*key).is_some());
+        let placed = with_places.count() as u64;
+        let (held, delayed) = (snapshots.space.blocks(), self.volumes.held_back_blocks());
         assert_eq!(
             used,
             placed + held + delayed,
-            "{placed} blocks of the volume have places, snapshots hold {held} more, {delayed} frees are delayed"
+            "{placed} blocks of volumes have places, snapshots hold {held} more, {delayed} frees are delayed"
         );
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Format, LogSize, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 use strewn_sim::{Segment, Simulation, Spindles};
@@ -20,8 +20,7 @@ fn simulation(format: Format, stripes: u64) -> Simulation<WriteAnywhere<()>> {
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: 200_000,
-        file_blocks: FILE_BLOCKS,
+        volumes: vec![VolumeConfig::of_one_lun(200_000, FILE_BLOCKS)],
         format,
         log: LogSize { half_bytes: 2 << 20, record_header_bytes: 160 },
         checkpoint_interval_ns: 2 * SECOND_NS,

@@ -2,11 +2,11 @@
 //! makes room again.
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, Format, HostOperation, LogLedger, LogRecord,
-    LogSize, Logged, OperationId, ProcessorCosts, Refusal, Root, SnapshotRefusal, SpindleCommand,
-    Tag,
+    LogSize, Logged, LunId, OperationId, ProcessorCosts, Refusal, Root, SnapshotRefusal,
+    SpindleCommand, Tag,
 };
 use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup, Vbn};
@@ -66,13 +66,15 @@ struct Bench {
     array: WriteAnywhere<()>,
     spindles: Spindles,
     images: Images,
+    lun_blocks: u64,
     now_ns: u64,
     operations: u32,
 }
 
 impl Bench {
-    /// An array whose aggregate has `stripes` stripes.
-    fn new(format: Format, stripes: u64, delayed_free_blocks: u64) -> Self {
+    /// An array whose aggregate has `stripes` stripes, and `luns` volumes with one LUN each.
+    fn new(format: Format, stripes: u64, delayed_free_blocks: u64, luns: u16) -> Self {
+        let lun_blocks = FILE_BLOCKS / u32::from(luns);
         let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
         let group = ParityGroup::new(Parity::RaidDp, 4, stripes).unwrap();
         let array = WriteAnywhere::new(WriteAnywhereConfig {
@@ -80,8 +82,7 @@ impl Bench {
             shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 8 },
             policy: PolicyName::EmptiestArea,
             other_data: None,
-            volume_blocks: 32_000,
-            file_blocks: FILE_BLOCKS,
+            volumes: vec![VolumeConfig::of_one_lun(32_000, lun_blocks); luns.into()],
             format,
             log,
             checkpoint_interval_ns: 1_000_000_000,
@@ -106,7 +107,7 @@ impl Bench {
         };
         array.start(0, &mut spindles);
         let images = Images::new(image_of(array.block_map(), array.keys()));
-        Self { array, spindles, images, now_ns: 0, operations: 0 }
+        Self { array, spindles, images, lun_blocks: lun_blocks.into(), now_ns: 0, operations: 0 }
     }
 
     fn look(&mut self) {
@@ -116,9 +117,13 @@ impl Bench {
         self.images.look(now, self.array.counters().snapshots_taken);
     }
 
+    /// Writes blocks counted over all LUNs, as far as the first one's LUN goes.
     fn write(&mut self, first: u64, blocks: u64) {
+        let (lun, first) = (first / self.lun_blocks, first % self.lun_blocks);
+        let blocks = blocks.min(self.lun_blocks - first);
         let operation = HostOperation {
             id: OperationId(self.operations),
+            lun: LunId(lun as u16),
             direction: Direction::Write,
             first_sector: first * 8,
             sectors: blocks as u32 * 8,
@@ -182,9 +187,10 @@ fn an_aggregate_that_snapshots_fill_refuses_and_nothing_breaks() {
         let mut rng = Rng::new(seed);
         let format = *rng.pick(&[Format::Modelled, Format::Durable]);
         // From too little for any snapshot to room for two or three.
-        let stripes = rng.within(240..900);
+        let stripes = rng.within(270..900);
         let delayed = *rng.pick(&[0, 100]);
-        let mut bench = Bench::new(format, stripes, delayed);
+        let luns = *rng.pick(&[1, 2]);
+        let mut bench = Bench::new(format, stripes, delayed, luns);
         for _ in 0..250 {
             match rng.below(14) {
                 0 | 1 => refused_snapshots += u32::from(bench.snapshot().is_err()),
@@ -192,11 +198,11 @@ fn an_aggregate_that_snapshots_fill_refuses_and_nothing_breaks() {
                 3 => bench.fire_timer(),
                 4..7 => bench.complete(rng.below(80)),
                 7 if format == Format::Durable => {
-                    let first = rng.below(FILE_BLOCKS.into()) as u32;
-                    let blocks = first..(first + 30).min(FILE_BLOCKS);
+                    let first = rng.below(bench.lun_blocks) as u32;
+                    let blocks = first..(first + 30).min(bench.lun_blocks as u32);
                     let id = OperationId(bench.operations);
                     bench.operations += 1;
-                    bench.array.unmap(bench.now_ns, id, blocks, &mut bench.spindles);
+                    bench.array.unmap(bench.now_ns, id, LunId(0), blocks, &mut bench.spindles);
                     bench.look();
                 }
                 _ => {
@@ -231,7 +237,7 @@ fn an_aggregate_that_snapshots_fill_refuses_and_nothing_breaks() {
 
 #[test]
 fn a_snapshot_without_room_is_refused_and_writes_keep_theirs() {
-    let mut bench = Bench::new(Format::Modelled, 204, 0);
+    let mut bench = Bench::new(Format::Modelled, 204, 0, 1);
     let free = bench.array.aggregate().free_blocks();
     let refused = bench.snapshot();
     assert!(matches!(refused, Err(SnapshotRefusal::NoSpace { lacking: 1.. })), "{refused:?}");
