@@ -9,16 +9,20 @@ use strewn_array::in_place::{
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
-use strewn_array::{Format, LogSize, ProcessorCosts, Rebuild};
+use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{GeometryError, ParityGroup, Raid5Error, VraidConfig, VraidError, VraidLayout};
 use strewn_scenario::{
-    Array, ArrayLayout, InPlaceLayout, Processor, Scenario, SnapshotSchedule, SpindleChoice,
+    Array, ArrayLayout, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, Workload,
 };
-use strewn_sim::Spindles;
+use strewn_sim::{ClosedLoop, Rate, Spindles, Worker, Workers};
 use strewn_spindle::{Drive, Profile, ProfileError};
-use strewn_workload::{AccessStream, RegionError, SpecificationError};
+use strewn_workload::{
+    AccessStream, Pattern, PatternError, PatternStream, RegionError, SpecificationError,
+};
 use thiserror::Error;
+
+use crate::load::{BuiltHost, seed_of_worker};
 
 /// Why a scenario's array cannot be set up, although the file itself is valid.
 #[derive(Debug, Error)]
@@ -50,6 +54,9 @@ pub enum BuildError {
     /// The file is too small for the accesses.
     #[error(transparent)]
     Region(#[from] RegionError),
+    /// The file of a named workload is too small for its accesses.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     /// The file is larger than the block map can address.
     #[error("a file of {0} bytes: a write-anywhere array maps at most 16 TiB of 4 KiB blocks")]
     FileTooLarge(u64),
@@ -69,10 +76,6 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
     let steps_in_flight = array.rebuild_steps_in_flight;
     Ok(match &array.layout {
         ArrayLayout::WriteAnywhere(layout) => {
-            let file_bytes = scenario.workload.file_bytes;
-            let file_blocks = u32::try_from(file_bytes.div_ceil(BLOCK_BYTES))
-                .map_err(|_| BuildError::FileTooLarge(file_bytes))?;
-            let lun_blocks = array.lun_bytes.div_ceil(BLOCK_BYTES);
             let cache_blocks = cache_blocks(layout);
             let percent_of_cache =
                 |percent: f64| ((f64::from(cache_blocks) * percent / 100.0) as u32).max(1);
@@ -95,10 +98,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     run_blocks: other.run_blocks,
                     seed: scenario.seed,
                 }),
-                volumes: vec![VolumeConfig::of_one_lun(
-                    volume_blocks(layout, lun_blocks, file_blocks, &group),
-                    file_blocks,
-                )],
+                volumes: volumes(scenario, array, layout, &group)?,
                 format: on_disk_format(layout.format),
                 log: LogSize {
                     half_bytes: layout.log_half_bytes,
@@ -109,7 +109,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 protected_blocks: percent_of_cache(layout.protected_percent),
                 dirty_limit_blocks: percent_of_cache(layout.dirty_limit_percent),
                 tetrises_in_flight: layout.tetrises_in_flight,
-                delayed_free_blocks: delayed_free_blocks(layout, lun_blocks),
+                delayed_free_blocks: delayed_free_blocks(array, layout),
                 cache_start: match layout.cache_start {
                     strewn_scenario::CacheStart::Empty => CacheStart::Empty,
                     strewn_scenario::CacheStart::Metadata => CacheStart::Metadata,
@@ -129,10 +129,14 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
             let built = InPlace::new(InPlaceConfig {
                 layout: lun_layout(layout, spindle_sectors * SECTOR_BYTES)?,
-                luns: vec![LunConfig {
-                    sectors: array.lun_bytes / SECTOR_BYTES,
-                    file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
-                }],
+                luns: array
+                    .luns
+                    .iter()
+                    .map(|lun| LunConfig {
+                        sectors: lun.bytes / SECTOR_BYTES,
+                        file_sectors: scenario.file_bytes_of(lun) / SECTOR_BYTES,
+                    })
+                    .collect(),
                 spindle_sectors,
                 write_cache_sectors,
                 destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent
@@ -153,32 +157,65 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
     })
 }
 
-/// Returns the blocks of an array's volume: enough to overwrite its LUN, and with snapshots for what they hold. Each of
-/// them, and one that is being deleted, may hold a whole file that has been overwritten since. A file that is small
-/// beside its LUN leaves that much.
-fn volume_blocks(
+/// Returns the volumes of a write-anywhere array: those that its LUNs name, in the order of the first LUN of each.
+fn volumes(
+    scenario: &Scenario,
+    array: &Array,
     layout: &strewn_scenario::WriteAnywhere,
-    lun_blocks: u64,
-    file_blocks: u32,
     group: &ParityGroup,
-) -> u64 {
-    let with = |blocks| {
-        let delayed_free_blocks = delayed_free_blocks(layout, lun_blocks);
-        WriteAnywhereConfig::volume_blocks_for(blocks, delayed_free_blocks, cache_blocks(layout))
+) -> Result<Vec<VolumeConfig>, BuildError> {
+    let by_volume = luns_by_volume(array);
+    let most_blocks = VirtualSpace::MOST_BLOCKS / by_volume.len().max(1) as u64;
+    let of_volume = |luns: Vec<&Lun>| {
+        let blocks: u64 = luns.iter().map(|lun| lun.bytes.div_ceil(BLOCK_BYTES)).sum();
+        let file_blocks = |lun: &&Lun| {
+            let bytes = scenario.file_bytes_of(lun);
+            u32::try_from(bytes.div_ceil(BLOCK_BYTES)).map_err(|_| BuildError::FileTooLarge(bytes))
+        };
+        let luns: Vec<u32> = luns.iter().map(file_blocks).collect::<Result<_, _>>()?;
+        // Each snapshot, and one that is being deleted, may hold all files as they were. Files that are small beside
+        // their LUNs leave that much in the volume.
+        let images = layout.snapshots.map_or(0, |schedule| u64::from(schedule.keep) + 2);
+        let files: u64 = luns.iter().map(|blocks| u64::from(*blocks)).sum();
+        let held = (files * images).min(group.total_blocks());
+        let volume_for = |blocks| {
+            let delayed_free_blocks = delayed_free_blocks(array, layout);
+            WriteAnywhereConfig::volume_blocks_for(
+                blocks,
+                delayed_free_blocks,
+                cache_blocks(layout),
+            )
+        };
+        let blocks = volume_for(blocks).max(volume_for(held).min(most_blocks));
+        Ok(VolumeConfig { blocks, luns })
     };
-    let plain = with(lun_blocks);
-    let Some(SnapshotSchedule { keep, .. }) = layout.snapshots else { return plain };
-    let images = u64::from(file_blocks) * (u64::from(keep) + 2);
-    let most = VirtualSpace::MOST_BLOCKS.max(plain);
-    with(lun_blocks.max(images.min(group.total_blocks()))).min(most)
+    by_volume.into_iter().map(of_volume).collect()
 }
 
 fn cache_blocks(layout: &strewn_scenario::WriteAnywhere) -> u32 {
     (layout.buffer_cache_bytes / BLOCK_BYTES) as u32
 }
 
-fn delayed_free_blocks(layout: &strewn_scenario::WriteAnywhere, lun_blocks: u64) -> u64 {
+fn delayed_free_blocks(array: &Array, layout: &strewn_scenario::WriteAnywhere) -> u64 {
+    let lun_blocks = array.lun_bytes().div_ceil(BLOCK_BYTES);
     (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64
+}
+
+/// Returns the LUNs of an array in the order of their ids, volume by volume. All LUNs of an array in place are in one.
+fn luns_by_volume(array: &Array) -> Vec<Vec<&Lun>> {
+    let mut volumes: Vec<Vec<&Lun>> = Vec::new();
+    for lun in &array.luns {
+        match volumes.iter_mut().find(|volume| volume[0].volume == lun.volume) {
+            Some(volume) => volume.push(lun),
+            None => volumes.push(vec![lun]),
+        }
+    }
+    volumes
+}
+
+/// Returns the LUNs of an array in the order of their ids.
+pub(crate) fn luns(array: &Array) -> Vec<&Lun> {
+    luns_by_volume(array).into_iter().flatten().collect()
 }
 
 /// Returns the layout of an in-place array's LUN on spindles of `spindle_bytes`.
@@ -221,11 +258,42 @@ pub(crate) fn seed(scenario: &Scenario, index: usize) -> u64 {
     scenario.seed.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// Returns the access stream of the host of array number `index`.
-pub(crate) fn accesses(scenario: &Scenario, index: usize) -> Result<AccessStream, BuildError> {
-    let specification = scenario.workload.specification()?;
-    let sectors = scenario.workload.file_bytes / SECTOR_BYTES;
-    Ok(AccessStream::new(&specification, 0, sectors, seed(scenario, index))?)
+/// Returns the host of array number `index`: the plain closed loop of an only workload, or one with a worker for each
+/// of several.
+pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, BuildError> {
+    let (array, seed) = (&scenario.arrays[index], seed(scenario, index));
+    if let [only] = scenario.workloads.as_slice()
+        && only.named.is_none()
+    {
+        let sectors = only.file_bytes / SECTOR_BYTES;
+        let accesses = AccessStream::new(&only.specification()?, 0, sectors, seed)?;
+        return Ok(BuiltHost::ClosedLoop(Box::new(ClosedLoop::new(accesses, array.outstanding))));
+    }
+    let luns = luns(array);
+    let worker = |(number, workload): (usize, &Workload)| {
+        let lun = luns.iter().position(|lun| workload.is_on(lun.name.as_deref())).unwrap_or(0);
+        let specification = workload.specification()?;
+        let sectors = workload.file_bytes / SECTOR_BYTES;
+        let seed = seed_of_worker(seed, number);
+        let accesses = PatternStream::new(&Pattern::from(&specification), 0, sectors, seed)?;
+        let outstanding = workload.outstanding().unwrap_or(array.outstanding);
+        let named = workload.named.as_ref();
+        let per_second = named.and_then(|named| named.operations_per_second).map(f64::from);
+        let reads = specification.read_fraction();
+        // Reads and writes are limited apart, each to its share of the operations.
+        let rate = |share: f64| {
+            let limited = per_second.filter(|_| share > 0.0)?;
+            Some(Rate::Operations(((limited * share).round() as u64).max(1)))
+        };
+        Ok(Worker {
+            lun: LunId(lun as u16),
+            rates: [rate(reads), rate(1.0 - reads)],
+            workload: named.map(|named| named.name.as_str().into()),
+            ..Worker::closed_loop(Box::new(accesses), outstanding)
+        })
+    };
+    let workers = scenario.workloads.iter().enumerate().map(worker);
+    Ok(BuiltHost::Other(Box::new(Workers::new(workers.collect::<Result<_, BuildError>>()?))))
 }
 
 /// Returns the capacity of one spindle of an array, in bytes, or 0 if its profile cannot be read.

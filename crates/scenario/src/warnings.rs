@@ -20,7 +20,7 @@ impl Scenario {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let full = |array: &Array| {
-            let roomy = array.roomy_percent(self.workload.file_bytes)?;
+            let roomy = array.roomy_percent(self.file_bytes(array))?;
             Some(format!(
                 "array[{}].write_anywhere.other_data leaves so little room that writes wait for it: with full_percent = \
                  {:.1} none does",
@@ -29,7 +29,7 @@ impl Scenario {
             ))
         };
         let held = |array: &Array| {
-            let (held, left) = array.snapshots_may_exceed(self.workload.file_bytes)?;
+            let (held, left) = array.snapshots_may_exceed(self.file_bytes(array))?;
             Some(format!(
                 "array[{}].write_anywhere.snapshots can come to hold {} if the file is overwritten in full between any two, \
                  and the aggregate has {} for them: snapshots or writes are then refused",

@@ -13,4 +13,5 @@ mod parameters;
 mod raid5;
 mod reports;
 mod schema;
+mod several_workloads;
 mod snapshots;
