@@ -65,19 +65,18 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let blocks = self.keys.of_volumes().len();
         let is_first = self.snapshots.is_none();
-        let found = {
-            let none_yet = || Snapshots { space: SpaceSnapshots::new(blocks), is_asked: false };
-            self.snapshots.get_or_insert_with(|| Box::new(none_yet()));
-            self.next_snapshot().and_then(|next| self.check_room_for_snapshot().map(|()| next))
-        };
-        let Ok(next) = found else {
+        self.snapshots.get_or_insert_with(|| {
+            Box::new(Snapshots { space: SpaceSnapshots::new(blocks), is_asked: false })
+        });
+        let next = self.next_snapshot();
+        if let Err(refused) = next.and_then(|_| self.check_room_for_snapshot()) {
             self.counters.snapshots_refused += 1;
             if is_first {
-                // Writes keep the room that they would leave to snapshots.
+                // Without snapshots, writes have the room that they would leave to them.
                 self.snapshots = None;
             }
-            return found;
-        };
+            return Err(refused);
+        }
         self.note_room();
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.is_asked = true;
@@ -86,7 +85,7 @@ impl<P: Payload> WriteAnywhere<P> {
             self.begin_checkpoint(now_ns, driver);
             self.end_recoveries(now_ns, driver);
         }
-        Ok(next)
+        next
     }
 
     /// The number of the snapshot that the next consistency point takes.
