@@ -134,7 +134,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     .iter()
                     .map(|lun| LunConfig {
                         sectors: lun.bytes / SECTOR_BYTES,
-                        file_sectors: scenario.file_bytes_of(lun) / SECTOR_BYTES,
+                        file_sectors: scenario.file_bytes_of(array, lun) / SECTOR_BYTES,
                     })
                     .collect(),
                 spindle_sectors,
@@ -169,7 +169,7 @@ fn volumes(
     let of_volume = |luns: Vec<&Lun>| {
         let blocks: u64 = luns.iter().map(|lun| lun.bytes.div_ceil(BLOCK_BYTES)).sum();
         let file_blocks = |lun: &&Lun| {
-            let bytes = scenario.file_bytes_of(lun);
+            let bytes = scenario.file_bytes_of(array, lun);
             u32::try_from(bytes.div_ceil(BLOCK_BYTES)).map_err(|_| BuildError::FileTooLarge(bytes))
         };
         let luns: Vec<u32> = luns.iter().map(file_blocks).collect::<Result<_, _>>()?;
@@ -271,13 +271,13 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
     }
     let luns = luns(array);
     let worker = |(number, workload): (usize, &Workload)| {
-        let lun = luns.iter().position(|lun| workload.is_on(lun.name.as_deref())).unwrap_or(0);
+        let lun = luns.iter().position(|lun| workload.is_on(&array.name, lun)).unwrap_or(0);
         let specification = workload.specification()?;
         let sectors = workload.file_bytes / SECTOR_BYTES;
         let seed = seed_of_worker(seed, number);
         let accesses = PatternStream::new(&Pattern::from(&specification), 0, sectors, seed)?;
-        let outstanding = workload.outstanding().unwrap_or(array.outstanding);
         let named = workload.named.as_ref();
+        let outstanding = named.map_or(array.outstanding, |named| named.outstanding);
         let per_second = named.and_then(|named| named.operations_per_second).map(f64::from);
         let reads = specification.read_fraction();
         // Reads and writes are limited apart, each to its share of the operations.
@@ -292,7 +292,8 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
             ..Worker::closed_loop(Box::new(accesses), outstanding)
         })
     };
-    let workers = scenario.workloads.iter().enumerate().map(worker);
+    let workloads = scenario.workloads.iter().enumerate();
+    let workers = workloads.filter(|(_, workload)| workload.runs_on(&array.name)).map(worker);
     Ok(BuiltHost::Other(Box::new(Workers::new(workers.collect::<Result<_, BuildError>>()?))))
 }
 

@@ -27,8 +27,9 @@ pub trait Mapped {
 
 /// Returns the number of blocks that workloads work on, of each LUN of array number `index`, in the order of their ids.
 pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
-    let luns = build::luns(&scenario.arrays[index]).into_iter();
-    luns.map(|lun| scenario.file_bytes_of(lun).div_ceil(BLOCK_BYTES)).collect()
+    let array = &scenario.arrays[index];
+    let luns = build::luns(array).into_iter();
+    luns.map(|lun| scenario.file_bytes_of(array, lun).div_ceil(BLOCK_BYTES)).collect()
 }
 
 impl<P: Payload> Mapped for WriteAnywhere<P> {

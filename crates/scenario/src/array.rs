@@ -12,6 +12,7 @@ use crate::layout::ArrayLayout;
 use crate::presets::{self, CONTROLLER_WORDS, Controller};
 use crate::section::Section;
 use crate::value;
+use crate::workload::Workload;
 
 /// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
 /// many.
@@ -201,8 +202,8 @@ pub(crate) struct Context<'c> {
     pub(crate) segments: Option<u32>,
     /// The length of the run in nanoseconds, if it is known.
     pub(crate) length_ns: Option<u64>,
-    /// Operations that named workloads keep outstanding together; `None` without such workloads.
-    pub(crate) outstanding: Option<u32>,
+    /// The workloads, if they have names.
+    pub(crate) named_workloads: Option<&'c [Workload]>,
 }
 
 impl Array {
@@ -212,9 +213,9 @@ impl Array {
         if let Some(name) = &name {
             section.rename(format!("array[{name}]"));
         }
-        let outstanding = match context.outstanding {
+        let outstanding = match context.named_workloads {
             None => section.required("outstanding", "150", value::outstanding),
-            Some(of_workloads) => {
+            Some(workloads) => {
                 if section.optional("outstanding", value::outstanding).is_some() {
                     section.problem(
                         "outstanding",
@@ -222,7 +223,9 @@ impl Array {
                         "leave it out here",
                     );
                 }
-                Some(of_workloads)
+                let here = |one: &&Workload| name.as_ref().is_some_and(|name| one.runs_on(name));
+                let named = workloads.iter().filter(here).filter_map(|one| one.named.as_ref());
+                Some(named.map(|named| named.outstanding).sum())
             }
         };
         let luns = Lun::read_all(&mut section);

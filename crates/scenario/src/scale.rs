@@ -44,10 +44,12 @@ impl Scenario {
             scale.array(array);
         }
         // Rounding must not leave a file larger than a LUN it filled.
-        let luns = scaled.arrays.iter().flat_map(|array| &array.luns);
         for workload in &mut scaled.workloads {
-            let its = luns.clone().filter(|lun| workload.is_on(lun.name.as_deref()));
-            let smallest = its.map(|lun| lun.bytes).min().unwrap_or(u64::MAX);
+            let luns = scaled
+                .arrays
+                .iter()
+                .flat_map(|array| array.luns.iter().filter(|lun| workload.is_on(&array.name, lun)));
+            let smallest = luns.map(|lun| lun.bytes).min().unwrap_or(u64::MAX);
             workload.file_bytes = workload.file_bytes.min(smallest);
         }
         scaled.spindle_stretch = scaled.spindle_stretch.saturating_mul(by);

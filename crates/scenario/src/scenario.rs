@@ -126,12 +126,12 @@ impl Scenario {
         let length_ns = segments
             .zip(segment_ns)
             .and_then(|(segments, segment_ns)| u64::from(segments).checked_mul(segment_ns));
-        let outstanding = match s.is_list("workload") {
-            true => Some(workloads.iter().flatten().filter_map(Workload::outstanding).sum()),
-            false => None,
-        };
-        let (names, arrays) = read_arrays(s, &Context { folder, segments, length_ns, outstanding });
+        let named_workloads =
+            s.is_list("workload").then(|| workloads.as_deref().unwrap_or_default());
+        let context = Context { folder, segments, length_ns, named_workloads };
+        let (names, arrays) = read_arrays(s, &context);
         check_files(s, workloads.as_deref(), &arrays);
+        check_array_names(s, workloads.as_deref(), &names);
         let overhead_is_given = s.has("overhead");
         let known = ArrayNames { names: &names, arrays: &arrays };
         let overhead = s.section("overhead").and_then(|section| Overhead::read(section, &known));
@@ -157,21 +157,21 @@ impl Scenario {
         self.arrays.iter().find(|array| array.name == name)
     }
 
-    /// Returns the length of the part of `lun` that workloads work on, in bytes.
+    /// Returns the length of the part of a LUN of `array` that workloads work on, in bytes.
     #[must_use]
-    pub fn file_bytes_of(&self, lun: &Lun) -> u64 {
-        file_bytes_of(&self.workloads, lun)
+    pub fn file_bytes_of(&self, array: &Array, lun: &Lun) -> u64 {
+        file_bytes_of(&self.workloads, array, lun)
     }
 
     /// Returns the sum of these parts over the LUNs of `array`.
     #[must_use]
     pub fn file_bytes(&self, array: &Array) -> u64 {
-        array.luns.iter().map(|lun| self.file_bytes_of(lun)).sum()
+        array.luns.iter().map(|lun| self.file_bytes_of(array, lun)).sum()
     }
 }
 
-fn file_bytes_of(workloads: &[Workload], lun: &Lun) -> u64 {
-    let on_it = workloads.iter().filter(|workload| workload.is_on(lun.name.as_deref()));
+fn file_bytes_of(workloads: &[Workload], array: &Array, lun: &Lun) -> u64 {
+    let on_it = workloads.iter().filter(|workload| workload.is_on(&array.name, lun));
     on_it.map(|workload| workload.file_bytes).max().unwrap_or(0)
 }
 
@@ -237,16 +237,39 @@ fn read_arrays(section: &mut Section<'_>, context: &Context<'_>) -> (Vec<String>
     (names, arrays)
 }
 
+/// Checks that there are the arrays that workloads name.
+fn check_array_names(section: &Section<'_>, workloads: Option<&[Workload]>, names: &[String]) {
+    let named = workloads.into_iter().flatten().filter_map(|workload| workload.named.as_ref());
+    for named in named {
+        for unknown in named.arrays.iter().filter(|array| !names.contains(array)) {
+            section.problem_within(
+                &format!("workload[{}]", named.name),
+                "arrays",
+                format!("there is no array `{unknown}`"),
+                value::one_of(unknown, names),
+            );
+        }
+    }
+}
+
 /// Checks that every workload's LUN is there and has room for its file, and that every LUN is used.
 fn check_files(section: &Section<'_>, workloads: Option<&[Workload]>, arrays: &[Array]) {
     let Some(workloads) = workloads else { return };
     for array in arrays {
-        for workload in workloads {
+        for workload in workloads.iter().filter(|workload| workload.runs_on(&array.name)) {
             check_file(section, workload, array);
+        }
+        if array.outstanding == 0 {
+            section.problem_within(
+                &format!("array[{}]", array.name),
+                "name",
+                "no workload runs on the array",
+                "name it in the `arrays` of a [[workload]], or leave it out",
+            );
         }
         for lun in &array.luns {
             let Some(name) = &lun.name else { continue };
-            if workloads.iter().all(|workload| !workload.is_on(Some(name))) {
+            if workloads.iter().all(|workload| !workload.is_on(&array.name, lun)) {
                 section.problem_within(
                     &format!("array[{}]", array.name),
                     "lun",
@@ -255,7 +278,7 @@ fn check_files(section: &Section<'_>, workloads: Option<&[Workload]>, arrays: &[
                 );
             }
         }
-        let file_bytes = array.luns.iter().map(|lun| file_bytes_of(workloads, lun)).sum();
+        let file_bytes = array.luns.iter().map(|lun| file_bytes_of(workloads, array, lun)).sum();
         let Some((message, help)) = array.other_data_problem(file_bytes) else { continue };
         section.problem_within("workload", "file", message, help);
     }

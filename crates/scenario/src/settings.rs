@@ -210,9 +210,13 @@ impl Array {
 
 fn of_workload(s: &mut Settings, workload: &Workload) {
     let Workload { named, access_specification, alignment_bytes, file_bytes } = workload;
-    if let Some(NamedWorkload { name, lun, outstanding, operations_per_second }) = named {
+    if let Some(named) = named {
+        let NamedWorkload { name, lun, arrays, outstanding, operations_per_second } = named;
         s.add("name", name.as_str());
         s.add("lun", lun.as_str());
+        if !arrays.is_empty() {
+            s.add("arrays", listed(arrays));
+        }
         s.add("outstanding", *outstanding);
         if let Some(per_second) = operations_per_second {
             s.add("operations_per_second", *per_second);

@@ -2,8 +2,9 @@
 
 use strewn_base::SECTOR_BYTES;
 use strewn_workload::{AccessLine, AccessSpecification, SpecificationError};
+use toml::Spanned;
 
-use crate::array::MOST_OUTSTANDING;
+use crate::array::{Lun, MOST_OUTSTANDING};
 use crate::catalog;
 use crate::quantity::Bytes;
 use crate::section::Section;
@@ -29,8 +30,10 @@ pub struct Workload {
 pub struct NamedWorkload {
     /// Its name in results; no two workloads share one.
     pub name: String,
-    /// The name of its LUN, which every array has.
+    /// The name of its LUN, which every array that it runs on has.
     pub lun: String,
+    /// The names of the arrays that it runs on; empty for all.
+    pub arrays: Vec<String>,
     /// Operations kept outstanding.
     pub outstanding: u32,
     /// Most operations issued a second; `None` for as many as are answered.
@@ -106,8 +109,8 @@ impl Workload {
             workloads.push(Self::read(table, |section| NamedWorkload::read(section).map(Some)));
         }
         let workloads: Vec<Self> = workloads.into_iter().collect::<Option<_>>()?;
-        let outstanding = workloads.iter().map(|one| u64::from(one.outstanding().unwrap_or(0)));
-        let outstanding: u64 = outstanding.sum();
+        let outstanding = workloads.iter().filter_map(|one| one.named.as_ref());
+        let outstanding: u64 = outstanding.map(|named| u64::from(named.outstanding)).sum();
         if outstanding > MOST_OUTSTANDING.into() {
             section.problem(
                 "workload",
@@ -119,16 +122,18 @@ impl Workload {
         Some(workloads)
     }
 
-    /// Returns the operations that it keeps outstanding, if that is not each array's own setting.
+    /// Returns whether it runs on the array of this name.
     #[must_use]
-    pub fn outstanding(&self) -> Option<u32> {
-        self.named.as_ref().map(|named| named.outstanding)
+    pub fn runs_on(&self, array: &str) -> bool {
+        let only = self.named.as_ref().map_or(&[][..], |named| &named.arrays);
+        only.is_empty() || only.iter().any(|name| name == array)
     }
 
-    /// Returns whether it works on the LUN of this name, or on the only one.
+    /// Returns whether it works on this LUN of the array of that name, or on the only one.
     #[must_use]
-    pub fn is_on(&self, lun: Option<&str>) -> bool {
-        self.named.as_ref().is_none_or(|named| Some(named.lun.as_str()) == lun)
+    pub fn is_on(&self, array: &str, lun: &Lun) -> bool {
+        let is_its_lun = |named: &NamedWorkload| lun.name.as_ref() == Some(&named.lun);
+        self.runs_on(array) && self.named.as_ref().is_none_or(is_its_lun)
     }
 
     fn read(
@@ -181,12 +186,21 @@ impl NamedWorkload {
     fn read(section: &mut Section<'_>) -> Option<Self> {
         let name = section.required("name", "\"database\"", value::name);
         let lun = section.required("lun", "\"database\"", value::name);
+        let arrays_are_given = section.has("arrays");
+        let arrays = match arrays_are_given {
+            true => section.list("arrays", "[\"FAS2050\"]", value::name),
+            false => {
+                section.get("arrays");
+                Some(Vec::new())
+            }
+        };
         let outstanding = section.required("outstanding", "32", value::outstanding);
         let limited = section.has("operations_per_second");
         let per_second = section.optional("operations_per_second", value::positive_count);
         Some(Self {
             name: name?,
             lun: lun?,
+            arrays: arrays?.into_iter().map(Spanned::into_inner).collect(),
             outstanding: outstanding?,
             operations_per_second: if limited { Some(per_second?) } else { None },
         })

@@ -21,7 +21,8 @@ fn workloads_work_on_the_luns_that_they_name() {
     let scenario = parsed(CONSOLIDATION);
     let array = scenario.array("FAS2050").unwrap();
     assert_eq!(array.outstanding, 48 + 2 + 8 + 1);
-    let files: Vec<u64> = array.luns.iter().map(|lun| scenario.file_bytes_of(lun) >> 30).collect();
+    let files: Vec<u64> =
+        array.luns.iter().map(|lun| scenario.file_bytes_of(array, lun) >> 30).collect();
     assert_eq!(files, [60, 40, 8]);
     assert_eq!((scenario.file_bytes(array) >> 30, array.lun_bytes()), (108, 420_000_000_000));
     let volumes: Vec<_> = array.luns.iter().map(|lun| lun.volume.as_deref()).collect();
@@ -54,6 +55,17 @@ fn files_and_luns_are_scaled_down_one_by_one() {
     assert_eq!(files, [7_680, 5_120, 5_120, 1_024]);
     assert!(changes.contains(&"file of log 8 GiB -> 1 GiB".to_owned()), "{changes:?}");
     assert!(changes.iter().any(|change| change.starts_with("LUN log of EVA4400 20 GB ->")));
+}
+
+#[test]
+fn a_workload_may_run_on_some_arrays_only() {
+    let only = "arrays = [\"FAS2050\"]\nlun = \"log\"";
+    let text = CONSOLIDATION.replacen("lun = \"log\"", only, 1);
+    // The LUN that nothing works on is the last of the last array.
+    let (text, _) = text.rsplit_once("[[array.lun]]").unwrap();
+    let scenario = parsed(text);
+    assert_eq!((scenario.arrays[0].outstanding, scenario.arrays[1].outstanding), (59, 58));
+    assert_eq!(parsed(&scenario.to_toml().unwrap()), scenario);
 }
 
 #[test]
@@ -93,6 +105,11 @@ fn mistakes_are_refused_with_place_and_remedy() {
             "size = \"200 GB\"",
             "size = \"3 TB\"",
             "array[FAS2050].lun: 3 LUNs of 3.22 TB together are larger than the array's usable 2.1 TiB",
+        ),
+        (
+            "lun = \"files\"",
+            "arrays = [\"FAS2040\"]\nlun = \"files\"",
+            "workload[file server].arrays: there is no array `FAS2040`; did you mean `FAS2050`?",
         ),
         ("outstanding = 48\n", "", "workload[1].outstanding: is missing"),
         (
