@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use strewn_alloc::{FileLayout, FreeSpace};
+use strewn_alloc::{FileLayout, FreeSpace, SnapshotId};
 use strewn_base::Direction;
 use strewn_raid::{SpindleIndex, Vbn};
 
@@ -12,6 +12,7 @@ use crate::failure::{DataLost, FailedSpindle};
 use crate::log::{LogRecord, LogSize, Logged};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
+use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -309,6 +310,33 @@ pub trait Array<P: Payload> {
 
     /// The timer has expired.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
+
+    /// Asks for a snapshot of what is acknowledged now. It is taken with the next consistency point, which begins at once
+    /// or as soon as the one in progress ends, and takes effect with its commit. Two that are asked for before that are
+    /// one.
+    ///
+    /// # Errors
+    /// If the array simulates no snapshots, or this one would leave no room to overwrite anything.
+    fn begin_snapshot(
+        &mut self,
+        now_ns: u64,
+        driver: &mut impl Driver<P>,
+    ) -> Result<SnapshotId, SnapshotRefusal> {
+        let _ = (now_ns, driver);
+        Err(SnapshotRefusal::NotSimulated)
+    }
+
+    /// Deletes a snapshot. It disappears at once, and the blocks that only it held become free in the background, some
+    /// with each consistency point. False if there is no such snapshot, or it is not taken yet.
+    fn expire_snapshot(&mut self, snapshot: SnapshotId) -> bool {
+        let _ = snapshot;
+        false
+    }
+
+    /// What the array's snapshots hold; `None` in an array that never had any.
+    fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
+        None
+    }
 
     /// The log that the array needs; `None` for an array whose cache protects what it acknowledges.
     fn log_size(&self) -> Option<LogSize>;

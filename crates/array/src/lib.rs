@@ -126,6 +126,7 @@ pub mod in_place;
 mod log;
 mod payload;
 mod processor;
+mod snapshot;
 mod units;
 pub mod write_anywhere;
 
@@ -140,4 +141,6 @@ pub use format::Format;
 pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};
 pub use processor::ProcessorCosts;
+pub use snapshot::{SnapshotMeasures, SnapshotRefusal};
+pub use strewn_alloc::SnapshotId;
 pub use strewn_base::Direction;

@@ -41,6 +41,7 @@ pub use data::segment::{
     Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ResponseTime, Segment,
     SegmentLayout, SpindleCommands, Utilization,
 };
+pub use data::snapshots::Snapshots;
 pub use data::workload::{
     AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,
     WorkloadFigures, WorkloadKind, WorkloadWorker,

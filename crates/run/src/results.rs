@@ -7,8 +7,8 @@ use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace,
     GroupFigures, HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
     OverheadConfiguration, OverheadError, OverheadRow, Parameter, ParityGroup, Redundancy,
-    ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, SpindleCommands, SpindleFailure,
-    Spindles, Utilization, Workload, WorkloadFigures, rounded,
+    ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
+    SpindleFailure, Spindles, Utilization, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, WorkloadMeasures};
@@ -141,6 +141,19 @@ fn redundancy(segment: &Segment) -> Option<Redundancy> {
         recovery_reads: counters.recovery_reads,
         rebuild_reads: counters.rebuild_reads,
         rebuild_writes: counters.rebuild_writes,
+    })
+}
+
+/// Returns what snapshots held at the end of a segment, or `None` in an array without snapshots.
+fn snapshots(segment: &Segment) -> Option<Snapshots> {
+    let (now, counters) = (segment.snapshots?, &segment.counters);
+    Some(Snapshots {
+        kept: now.kept,
+        taken: counters.snapshots_taken,
+        refused: counters.snapshots_refused,
+        held_blocks: now.blocks,
+        freed_blocks: counters.snapshot_blocks_freed,
+        aggregate_used_percent: 100.0 * now.used,
     })
 }
 
@@ -301,6 +314,7 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
         },
         groups: segment.groups.iter().map(|group| of_group(group, segment.length_ns)).collect(),
         redundancy: redundancy(segment),
+        snapshots: snapshots(segment),
         host: host(segment),
         by_workload: segment
             .by_workload

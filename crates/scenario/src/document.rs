@@ -49,20 +49,26 @@ impl Scenario {
         whole.to_toml().map_or(Ok(()), |text| Self::parse(&text, NO_FILE).map(drop))
     }
 
-    /// Returns the number of segments up to the last that a fit uses, in which a spindle fails, or in which a parity group
-    /// is added.
+    /// Returns the number of segments up to the last that a fit uses, in which a spindle fails, a parity group is added
+    /// or a first snapshot is taken.
     fn segments_spoken_of(&self) -> u32 {
         let fitted = self.arrays.iter().filter_map(|array| array.fitted.as_ref());
         let fitted = fitted.flat_map(|fitted| fitted.segments.iter().copied()).max();
         let failures = self.arrays.iter().flat_map(|array| &array.failures);
-        let groups = self.arrays.iter().flat_map(|array| match &array.layout {
-            ArrayLayout::WriteAnywhere(layout) => &layout.further_groups[..],
-            ArrayLayout::InPlace(_) => &[],
+        let layouts = self.arrays.iter().filter_map(|array| match &array.layout {
+            ArrayLayout::WriteAnywhere(layout) => Some(layout),
+            ArrayLayout::InPlace(_) => None,
         });
-        let times = failures.map(|failure| failure.at_ns).chain(groups.filter_map(|one| one.at_ns));
-        let changed = times.map(|at_ns| at_ns / self.segment_ns + 1).max();
-        let changed = u32::try_from(changed.unwrap_or(0)).unwrap_or(u32::MAX);
-        changed.max(fitted.unwrap_or(0))
+        let groups = layouts.clone().flat_map(|layout| &layout.further_groups);
+        let schedules = layouts.filter_map(|layout| layout.snapshots);
+        let happens = failures
+            .map(|failure| failure.at_ns)
+            .chain(groups.filter_map(|group| group.at_ns))
+            .chain(schedules.map(|schedule| schedule.every_ns))
+            .max();
+        let happens = happens.map_or(0, |at_ns| at_ns / self.segment_ns + 1);
+        let happens = u32::try_from(happens).unwrap_or(u32::MAX);
+        happens.max(fitted.unwrap_or(0))
     }
 
     /// Returns the tables of its file; `None` if it is scaled down.

@@ -10,7 +10,8 @@ use crate::scenario::Scenario;
 impl Scenario {
     /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// The file, LUNs, segments, buffer caches, and times of failures and of added parity groups are divided by `by`. Spindles have
+    /// The file, LUNs, segments, buffer caches, times of failures and of added parity groups, and times between
+    /// snapshots are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
     /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`. A
@@ -90,6 +91,11 @@ impl Scale<'_> {
         for failure in &mut array.failures {
             let what = format!("failure of spindle {} of {name}", failure.spindle);
             self.time(&what, &mut failure.at_ns);
+        }
+        if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout
+            && let Some(schedule) = &mut layout.snapshots
+        {
+            self.time(&format!("snapshots of {name} every"), &mut schedule.every_ns);
         }
         let mut root = Scale { by: self.by.isqrt().max(1), changes: &mut *self.changes };
         match &mut array.layout {

@@ -12,6 +12,7 @@ use crate::layout::ArrayLayout;
 use crate::overhead::OverheadConfiguration;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
+use crate::snapshots::SnapshotSchedule;
 use crate::workload::{AccessSpecificationChoice, NamedWorkload, Workload};
 use crate::write_anywhere::{
     CACHE_START_WORDS, CHUNKS_WORDS, OtherData, PARITY_WORDS, WriteAnywhere,
@@ -327,6 +328,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         cache_start,
         chunks,
         spares,
+        snapshots,
     } = layout;
     s.add(FORMAT, format.as_str());
     s.add("parity", word(&PARITY_WORDS, parity));
@@ -361,6 +363,13 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         s.within("other_data", |s| {
             s.add("full_percent", *full_percent);
             s.add("run_blocks", *run_blocks);
+        });
+    }
+    if let Some(SnapshotSchedule { every_ns, keep }) = snapshots {
+        let [every_key, keep_key] = SnapshotSchedule::KEYS;
+        s.within(SnapshotSchedule::KEY, |s| {
+            s.time(every_key, *every_ns);
+            s.add(keep_key, *keep);
         });
     }
 }

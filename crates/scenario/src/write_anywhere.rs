@@ -8,6 +8,7 @@ use crate::format::{Format, LogSize};
 use crate::group::{FurtherGroup, check_group, check_total};
 use crate::quantity::Bytes;
 use crate::section::Section;
+use crate::snapshots::SnapshotSchedule;
 use crate::value;
 
 /// A copy-on-write layout over one or more parity groups.
@@ -57,6 +58,8 @@ pub struct WriteAnywhere {
     pub chunks: Chunks,
     /// Spare spindles, each of which replaces one that fails.
     pub spares: u16,
+    /// Snapshots of the volume, if it has any.
+    pub snapshots: Option<SnapshotSchedule>,
 }
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
@@ -155,6 +158,9 @@ impl WriteAnywhere {
             s.required("cache_start", "\"metadata\"", |v| value::choice(v, &CACHE_START_WORDS));
         let chunks = s.required("chunks", "\"aligned\"", |v| value::choice(v, &CHUNKS_WORDS));
         let spares = s.optional_or("spares", 0, value::spares);
+        let snapshots_are_given = s.has(SnapshotSchedule::KEY);
+        let snapshots = s.section(SnapshotSchedule::KEY);
+        let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
 
         if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
             check_group(s, parity, data_spindles);
@@ -230,6 +236,7 @@ impl WriteAnywhere {
             cache_start: cache_start?,
             chunks: chunks?,
             spares: spares?,
+            snapshots: if snapshots_are_given { Some(snapshots?) } else { None },
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The measurements of a segment, and the laws that they must obey.
 
-use strewn_array::{Counters, FailedSpindle, LayoutMeasures};
+use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures};
 
 use hdrhistogram::Histogram;
 
@@ -36,6 +36,8 @@ pub struct Segment {
     pub groups: Vec<GroupSegment>,
     /// The layout of data and free space at the end.
     pub layout: LayoutMeasures,
+    /// What the array's snapshots hold at the end; `None` without snapshots.
+    pub snapshots: Option<SnapshotMeasures>,
     /// Spindles failed by the end, with the progress of their rebuilds.
     pub failures: Vec<FailedSpindle>,
     /// Reads and writes separately, if the host measures them so.

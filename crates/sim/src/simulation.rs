@@ -1,9 +1,10 @@
 //! One array under one host, in virtual time.
 
+use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use strewn_array::{Array, Counters, DataLost, GroupMeasures, LogLedger, Tag};
+use strewn_array::{Array, Counters, DataLost, GroupMeasures, LogLedger, SnapshotId, Tag};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleError};
 use strewn_workload::AccessStream;
@@ -96,17 +97,26 @@ pub struct Simulation<A, H = ClosedLoop> {
     used_from_ns: Vec<u64>,
     /// Reads and writes of each spindle in earlier segments.
     commands_before: Vec<[u64; 2]>,
-    /// What is to happen to the array, the next one last.
-    changes: Vec<(u64, Change)>,
+    /// What is to happen when, the next one last.
+    scheduled: Vec<(u64, Scheduled)>,
 }
 
 /// What happens to an array at a set time.
-#[derive(Debug, Clone, Copy)]
-enum Change {
+enum Scheduled {
     /// A spindle fails.
     Failure(SpindleIndex),
     /// A parity group is added.
     AddedGroup,
+    /// A snapshot is taken, and another one later.
+    Snapshot(SnapshotSchedule),
+}
+
+/// Snapshots at equal distances in time, of which some are kept.
+struct SnapshotSchedule {
+    every_ns: u64,
+    keep: usize,
+    /// Oldest first.
+    kept: VecDeque<SnapshotId>,
 }
 
 impl<A: Array<()>> Simulation<A> {
@@ -157,7 +167,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             returned: 0,
             used_from_ns,
             commands_before: vec![[0; 2]; count],
-            changes: Vec::new(),
+            scheduled: Vec::new(),
         };
         simulation.array.start(0, &mut simulation.driver);
         while let Some(operation) = simulation.host.first() {
@@ -173,18 +183,29 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// been added by then.
     pub fn fail_at(&mut self, at_ns: u64, spindle: SpindleIndex) {
         assert!(spindle.index() < self.driver.spindles.len(), "the array has no {spindle}");
-        self.change_at(at_ns, Change::Failure(spindle));
+        self.schedule(at_ns, Scheduled::Failure(spindle));
     }
 
     /// Adds the array's next parity group ([`Array::add_group`]) at `at_ns` of virtual time, or at once if that time has
     /// passed. Its spindles exist before, but no segment counts them.
     pub fn add_group_at(&mut self, at_ns: u64) {
-        self.change_at(at_ns, Change::AddedGroup);
+        self.schedule(at_ns, Scheduled::AddedGroup);
     }
 
-    fn change_at(&mut self, at_ns: u64, change: Change) {
-        let later = self.changes.partition_point(|(of_other_ns, _)| *of_other_ns > at_ns);
-        self.changes.insert(later, (at_ns, change));
+    /// Takes a snapshot every `every_ns` of virtual time, for the first time after that long, and keeps `keep`: the
+    /// oldest is deleted before one more is taken. One that the array refuses is left out, and counted.
+    ///
+    /// # Panics
+    /// If `every_ns` or `keep` is zero.
+    pub fn snapshot_every(&mut self, every_ns: u64, keep: u32) {
+        assert!(every_ns > 0 && keep > 0, "snapshots every {every_ns} ns, {keep} of them kept");
+        let schedule = SnapshotSchedule { every_ns, keep: keep as usize, kept: VecDeque::new() };
+        self.schedule(self.driver.now_ns + every_ns, Scheduled::Snapshot(schedule));
+    }
+
+    fn schedule(&mut self, at_ns: u64, what: Scheduled) {
+        let later = self.scheduled.partition_point(|other| other.0 > at_ns);
+        self.scheduled.insert(later, (at_ns, what));
     }
 
     /// Returns a probe that reads, from any thread, which component of this simulation is running.
@@ -218,16 +239,17 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
         self.host.begin_segment(self.segment_start_ns, self.segment + 1);
-        // Runs up to each change separately, so that no step has to check for one.
-        while let Some((at_ns, change)) = self.changes.pop_if(|(at_ns, _)| *at_ns < end_ns) {
+        // Runs up to each of these separately, so that no step has to check for one.
+        while let Some((at_ns, what)) = self.scheduled.pop_if(|next| next.0 < end_ns) {
             self.run_until(at_ns, observer)?;
             if self.host.is_done() {
                 break;
             }
             let now_ns = at_ns.max(self.segment_start_ns);
-            match change {
-                Change::Failure(spindle) => self.fail(now_ns, spindle)?,
-                Change::AddedGroup => self.add_group(now_ns)?,
+            match what {
+                Scheduled::Failure(spindle) => self.fail(now_ns, spindle)?,
+                Scheduled::AddedGroup => self.add_group(now_ns)?,
+                Scheduled::Snapshot(schedule) => self.snapshot(now_ns, schedule)?,
             }
         }
         self.run_until(end_ns, observer)?;
@@ -287,6 +309,30 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             assert!(self.array.add_group(now_ns, &mut self.driver), "the array has a group to add");
             self.used_from_ns[indices(&group.spindles)].fill(now_ns);
         }
+        self.answer_ready(now_ns)
+    }
+
+    fn snapshot(
+        &mut self,
+        now_ns: u64,
+        mut schedule: SnapshotSchedule,
+    ) -> Result<(), SimulationError> {
+        assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
+        self.driver.now_ns = now_ns;
+        // One that is not taken yet cannot be deleted: the consistency point in progress is that long.
+        while schedule.kept.len() >= schedule.keep
+            && let Some(oldest) = schedule.kept.front()
+            && self.array.expire_snapshot(*oldest)
+        {
+            schedule.kept.pop_front();
+        }
+        // The array counts those that it refuses.
+        if let Ok(taken) = self.array.begin_snapshot(now_ns, &mut self.driver)
+            && schedule.kept.back() != Some(&taken)
+        {
+            schedule.kept.push_back(taken);
+        }
+        self.schedule(now_ns + schedule.every_ns, Scheduled::Snapshot(schedule));
         self.answer_ready(now_ns)
     }
 
@@ -511,6 +557,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             parity_spindles,
             groups,
             layout: self.array.layout(),
+            snapshots: self.array.snapshot_measures(),
             failures: self.array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,

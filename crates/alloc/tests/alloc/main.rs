@@ -8,5 +8,6 @@ mod defragmentation;
 mod measures;
 mod model;
 mod refusals;
+mod snapshots;
 mod virtual_space;
 mod volumes;

@@ -37,6 +37,8 @@ pub(super) struct Checkpoint<P> {
     pub(super) superblock_written: bool,
     /// Whether the driver is making it durable.
     pub(super) commit_asked: bool,
+    /// Whether a snapshot is taken with its commit.
+    pub(super) takes_snapshot: bool,
     /// The contents, as of its beginning, of blocks written to since; and the bytes of its metadata.
     pub(super) frozen: BTreeMap<u32, P>,
     /// Where blocks were before, in an array with bytes.
@@ -90,7 +92,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
         driver.set_timer(self.checkpoint_due_ns);
         let unmapped = self.stored.as_mut().map(Stored::take_unmapped).unwrap_or_default();
-        if self.dirty.is_empty() && unmapped.is_empty() {
+        let for_snapshots = self.snapshots.as_ref().is_some_and(|snapshots| snapshots.has_work());
+        if self.dirty.is_empty() && unmapped.is_empty() && !for_snapshots {
             return;
         }
         let before = driver.turn_to(Work::WriteBack);
@@ -120,6 +123,7 @@ impl<P: Payload> WriteAnywhere<P> {
             in_flight: Slab::new(),
             superblock_written: false,
             commit_asked: false,
+            takes_snapshot: self.take_snapshot_request(),
             frozen: BTreeMap::new(),
             old_locations: BTreeMap::new(),
             freed: Vec::new(),
@@ -234,6 +238,9 @@ impl<P: Payload> WriteAnywhere<P> {
             let evicted = self.cache.release(metadata);
             self.forget(evicted);
         }
+        if checkpoint.takes_snapshot {
+            self.snapshot_is_committed();
+        }
         self.counters.checkpoints += 1;
         self.counters.checkpoint_blocks +=
             (checkpoint.data.len() + checkpoint.metadata.len()) as u64;
@@ -245,7 +252,10 @@ impl<P: Payload> WriteAnywhere<P> {
         driver.turn_to(before);
         if self.checkpoint.is_some() {
             self.counters.back_to_back_checkpoints += 1;
-        } else if now_ns >= self.checkpoint_due_ns || self.is_much_dirty() {
+        } else if now_ns >= self.checkpoint_due_ns
+            || self.is_much_dirty()
+            || self.snapshots.as_ref().is_some_and(|snapshots| snapshots.is_asked())
+        {
             self.begin_checkpoint(now_ns, driver);
         }
     }

@@ -24,6 +24,7 @@ mod restore;
 mod room;
 mod seal;
 mod snapshot_pins;
+mod snapshots;
 mod steps;
 mod stored;
 mod tag;
@@ -35,7 +36,7 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, Region,
+    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, Region, SnapshotId,
     SummaryBitmap, VirtualSpace, VolumeId,
 };
 use strewn_base::Direction;
@@ -51,6 +52,7 @@ use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::log::LogSize;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
+use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 use crate::units::BLOCK_SECTORS;
 
 pub use block_keys::BlockKeys;
@@ -61,6 +63,7 @@ use groups::FirstSpindles;
 use host::PendingOperation;
 use reads::Reads;
 pub use restore::RestoreError;
+use snapshots::Snapshots;
 use stored::Stored;
 use tag::{Owner, TagFields};
 
@@ -98,6 +101,8 @@ pub struct WriteAnywhere<P: Payload> {
     rebuild: Rebuild,
     /// `None` until a spindle fails. An array without failures must not depend on it.
     degraded: Option<Box<Degraded<P>>>,
+    /// `None` until a snapshot is asked for. An array without snapshots must not depend on it.
+    snapshots: Option<Box<Snapshots>>,
     counters: Counters,
 }
 
@@ -193,6 +198,7 @@ impl<P: Payload> WriteAnywhere<P> {
             checkpoint_due_ns: 0,
             rebuild: Rebuild::default(),
             degraded: None,
+            snapshots: None,
             counters: Counters::default(),
             keys,
             config,
@@ -545,6 +551,22 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         // While one is in progress, its end sees that the next is due.
     }
 
+    fn begin_snapshot(
+        &mut self,
+        now_ns: u64,
+        driver: &mut impl Driver<P>,
+    ) -> Result<SnapshotId, SnapshotRefusal> {
+        self.ask_for_snapshot(now_ns, driver)
+    }
+
+    fn expire_snapshot(&mut self, snapshot: SnapshotId) -> bool {
+        self.remove_snapshot(snapshot)
+    }
+
+    fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
+        self.measure_snapshots()
+    }
+
     fn log_size(&self) -> Option<LogSize> {
         Some(self.config.log)
     }
@@ -564,6 +586,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             self.checkpoint.is_some() || self.waiting_for_log.is_empty(),
             "a write waits for the log, and nothing frees it"
         );
+        self.assert_numbers_agree();
     }
 
     fn layout(&self) -> LayoutMeasures {

@@ -20,7 +20,7 @@ const MILLISECOND_NS: u64 = 1_000_000;
 type WriteAnywhereBench = Harness<WriteAnywhere<Bytes>, CheckpointWatch>;
 
 /// A group of `data_spindles` with room for a file of `file_blocks` and little else to hinder.
-fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
+pub fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
         groups: vec![ParityGroup::new(Parity::RaidDp, data_spindles, 2_000).unwrap()],
         groups_at_start: 1,

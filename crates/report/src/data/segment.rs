@@ -2,6 +2,7 @@
 
 use crate::data::number::rounded;
 use crate::data::redundancy::Redundancy;
+use crate::data::snapshots::Snapshots;
 use crate::data::workload::{HostFigures, WorkloadFigures};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,9 @@ pub struct Segment {
     /// What was lost and how it was recovered; absent until a spindle fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redundancy: Option<Redundancy>,
+    /// What the array's snapshots held; absent without snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<Snapshots>,
     /// Host writes that were refused for lack of space, which `ops` does not count; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<u64>,
@@ -249,6 +253,7 @@ impl Segment {
             checks: Checks { littles_law_error_percent, utilization_law_error_percent },
             groups,
             redundancy,
+            snapshots,
             host,
             by_workload,
         } = &mut self;
@@ -282,7 +287,8 @@ impl Segment {
         *host = host.map(|host| host.rounded(significant_digits));
         let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);
         let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
-        let sometimes = parity_spindles.iter_mut().chain(rebuilt).chain(host_hits);
+        let used = snapshots.iter_mut().map(|now| &mut now.aggregate_used_percent);
+        let sometimes = parity_spindles.iter_mut().chain(rebuilt).chain(host_hits).chain(used);
         let sometimes = sometimes.chain(of_groups.flatten());
         for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
             *figure = rounded(*figure, significant_digits);

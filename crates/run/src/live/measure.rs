@@ -128,6 +128,7 @@ impl Meter {
             parity_spindles,
             groups: Vec::new(),
             layout: array.layout(),
+            snapshots: array.snapshot_measures(),
             failures: array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,

@@ -117,6 +117,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         cache_start: CacheStart::Empty,
         chunks: Chunks::Aligned,
         spares: 0,
+        snapshots: None,
     }
 }
 

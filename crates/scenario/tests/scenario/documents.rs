@@ -1,7 +1,9 @@
 //! Scenarios written as text and read again, and scenarios that code has changed.
 
 use strewn_raid::Parity;
-use strewn_scenario::{ArrayLayout, FurtherGroup, OtherData, Scenario, SpindleFailure, Template};
+use strewn_scenario::{
+    ArrayLayout, FurtherGroup, OtherData, Scenario, SnapshotSchedule, SpindleFailure, Template,
+};
 
 use crate::common::good;
 use crate::good_scenarios::shipped;
@@ -17,6 +19,7 @@ fn every_scenario() -> Vec<Scenario> {
         FurtherGroup { parity: Parity::Raid4, data_spindles: 7, at_ns: None },
         FurtherGroup { parity: Parity::RaidDp, data_spindles: 3, at_ns: Some(1_000_000_001) },
     ];
+    layout.snapshots = Some(SnapshotSchedule { every_ns: 7_000_000_001, keep: 255 });
     full.arrays[0].name = "with.dots \"and\" quotes".to_owned();
     full.arrays[0].failures =
         [1, 3].map(|at| SpindleFailure { at_ns: at, spindle: at as u16 }).to_vec();

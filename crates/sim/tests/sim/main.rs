@@ -6,5 +6,6 @@ mod closed_loop;
 mod failures;
 mod groups;
 mod room;
+mod snapshots;
 mod workers;
 mod write_back;
