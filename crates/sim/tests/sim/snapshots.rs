@@ -16,7 +16,8 @@ const FILE_BLOCKS: u32 = 16_384;
 
 fn simulation(format: Format, stripes: u64) -> Simulation<WriteAnywhere<()>> {
     let array = WriteAnywhere::new(WriteAnywhereConfig {
-        group: ParityGroup::new(Parity::RaidDp, 5, stripes).unwrap(),
+        groups: vec![ParityGroup::new(Parity::RaidDp, 5, stripes).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
