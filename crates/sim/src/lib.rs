@@ -57,6 +57,11 @@
 //! [`Simulation::fail_at`] fails a spindle at a chosen time. The commands that it had not completed return to the
 //! array, which goes on degraded and rebuilds if it can. If failures exceed parity, the run ends with
 //! [`SimulationError::DataLost`].
+//!
+//! # Snapshots
+//!
+//! [`Simulation::snapshot_every`] takes snapshots on schedule and deletes the oldest. [`Segment::snapshots`] is what they
+//! hold at the end of a segment.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
