@@ -38,7 +38,7 @@ impl Host {
             next_id: 0,
             outstanding: BTreeMap::new(),
             acknowledged: vec![0; lun_sectors as usize],
-            luns: vec![0..lun_sectors],
+            luns: std::iter::once(0..lun_sectors).collect(),
         }
     }
 
