@@ -22,6 +22,7 @@ mod new;
 mod out_directory;
 mod report;
 mod run;
+mod several_workloads;
 mod spindle;
 mod spindle_fit;
 mod spindle_study;
