@@ -291,3 +291,15 @@ fn a_region_that_is_rewritten_meets_other_spindles_each_time() {
         );
     }
 }
+
+/// A superblock is looked for there.
+#[test]
+fn regression_the_first_blocks_lie_in_the_first_group_however_many_there_are() {
+    for groups in 1..=8 {
+        let groups = (0..groups).map(|_| ParityGroup::new(Parity::Raid4, 3, 1_000).unwrap());
+        let mut aggregate = Aggregate::<u32>::new(groups, AggregateOptions::default()).unwrap();
+        aggregate.begin(2).unwrap();
+        let first = [0, 1].map(|what| aggregate.allocate(what).unwrap());
+        assert_eq!(first, [Vbn(0), Vbn(1_000)]);
+    }
+}
