@@ -236,7 +236,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
         let lun = &self.luns[usize::from(operation.lun.0)];
         operation.first_sector += lun.start;
         let end_sector = operation.first_sector + u64::from(operation.sectors);
-        assert!(operation.sectors > 0 && end_sector <= lun.end, "an operation ends behind its LUN");
+        assert!(end_sector <= lun.end, "an operation ends behind its LUN");
         driver.processor(self.config.processor.of_operation(operation.sectors));
         match operation.direction {
             Direction::Read => self.read(operation, driver),

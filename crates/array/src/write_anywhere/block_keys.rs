@@ -183,10 +183,11 @@ impl BlockKeys {
         self.end() - self.data.end
     }
 
-    /// The keys in ascending order that name blocks of volumes, bitmaps aside: data, indirect blocks and inodes.
-    pub(super) fn of_files(&self) -> Vec<Range<u32>> {
-        let data = self.luns.iter().map(|lun| lun.data.clone());
-        data.chain([self.indirect()]).collect()
+    /// The keys in ascending order that name blocks of volumes, bitmaps aside: data of one volume or another, then
+    /// indirect blocks and inodes of all.
+    pub(super) fn of_files(&self) -> Vec<(Option<VolumeId>, Range<u32>)> {
+        let data = self.luns.iter().map(|lun| (Some(lun.volume), lun.data.clone()));
+        data.chain([(None, self.indirect())]).collect()
     }
 
     /// The contents of the block with this key, as its checksum entry records them.
@@ -422,7 +423,7 @@ mod tests {
         let keys = BlockKeys::new(volumes.iter().copied(), 800_000);
         let bitmaps = keys.inodes().end..keys.of_volumes().end;
         let mut counted = vec![0u32; 3];
-        for key in keys.of_files().into_iter().flatten().chain(bitmaps) {
+        for key in keys.of_files().into_iter().flat_map(|(_, keys)| keys).chain(bitmaps) {
             counted[keys.volume_of(key).0 as usize] += 1;
         }
         let metadata = keys.metadata_of_volumes();

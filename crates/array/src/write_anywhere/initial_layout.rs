@@ -22,9 +22,12 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn lay_out(&mut self) -> Result<(), NoRoom> {
         self.place_superblock()?;
         self.aggregate.begin(u64::from(self.keys.end() - self.later_bitmap_blocks()))?;
-        for keys in self.keys.of_files() {
+        for (volume, keys) in self.keys.of_files() {
             for key in keys {
-                self.place(key)?;
+                self.place_in_volume(
+                    key,
+                    Some(volume.unwrap_or_else(|| self.keys.volume_of(key))),
+                )?;
                 // The tetrises are not needed here, and would take four bytes for each block until the commit.
                 while self.aggregate.next_tetris().is_some() {}
             }

@@ -33,6 +33,7 @@ mod tetris_bytes;
 mod unmap;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{
@@ -78,6 +79,8 @@ pub struct WriteAnywhere<P: Payload> {
     config: WriteAnywhereConfig,
     first_spindles: FirstSpindles,
     keys: BlockKeys,
+    /// The sectors of each LUN, numbered through as the keys of its blocks are.
+    lun_sectors: Vec<Range<u64>>,
     /// Blocks are identified by key.
     aggregate: Aggregate<u32>,
     volumes: VirtualSpace,
@@ -168,7 +171,13 @@ impl<P: Payload> WriteAnywhere<P> {
             return Err(WriteAnywhereError::TooManyKeys(config.lun_blocks()));
         }
         let map = BlockMap::new(keys.end().into(), config.total_blocks())?;
+        let lun_sectors = (0..keys.luns()).map(|lun| {
+            let Range { start, end } = keys.blocks_of(LunId(lun));
+            let sector = |key| u64::from(key) * u64::from(BLOCK_SECTORS);
+            sector(start)..sector(end)
+        });
         Ok(Self {
+            lun_sectors: lun_sectors.collect(),
             first_spindles: FirstSpindles::of(&config.groups),
             aggregate,
             volumes,
@@ -249,6 +258,14 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Gives block `key` a new place in the aggregate, and a new number in its volume if it belongs to one.
     #[inline(always)]
     fn place(&mut self, key: u32) -> Result<Placed, NoRoom> {
+        let is_of_volume = self.keys.of_volumes().contains(&key);
+        let volume = is_of_volume.then(|| self.keys.volume_of(key));
+        self.place_in_volume(key, volume)
+    }
+
+    /// The same for a block of `volume`, or of none.
+    #[inline(always)]
+    fn place_in_volume(&mut self, key: u32, volume: Option<VolumeId>) -> Result<Placed, NoRoom> {
         let vbn = if self.aggregate.keeps_near() {
             let neighbour = key.checked_sub(1).and_then(|before| self.map.get(before));
             self.aggregate.allocate_behind(key, neighbour)?
@@ -261,8 +278,7 @@ impl<P: Payload> WriteAnywhere<P> {
         {
             stored.is_placed(key, vbn);
         }
-        let number = if self.keys.of_volumes().contains(&key) {
-            let volume = self.keys.volume_of(key);
+        let number = if let Some(volume) = volume {
             let allocated = self.volumes.allocate(volume);
             let (region, position) = allocated.map_err(|full| NoRoom::Volume(volume, full))?;
             let before = std::mem::replace(&mut self.regions[key as usize], region);
@@ -365,7 +381,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// The first sector of `lun` if the sectors of all LUNs are numbered through.
     #[inline(always)]
     fn first_sector_of(&self, lun: LunId) -> u64 {
-        u64::from(self.keys.blocks_of(lun).start) * u64::from(BLOCK_SECTORS)
+        self.lun_sectors[usize::from(lun.0)].start
     }
 
     fn processor(&self) -> &ProcessorCosts {
@@ -461,12 +477,11 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         mut operation: HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) {
-        let keys = self.keys.blocks_of(operation.lun);
-        let sectors = keys.len() as u64 * u64::from(BLOCK_SECTORS);
-        let end_sector = operation.first_sector + u64::from(operation.sectors);
-        assert!(operation.sectors > 0 && end_sector <= sectors, "an operation ends behind its LUN");
         // From here on, the sectors of all LUNs are numbered through, as the keys of their blocks are.
-        operation.first_sector += self.first_sector_of(operation.lun);
+        let lun = &self.lun_sectors[usize::from(operation.lun.0)];
+        operation.first_sector += lun.start;
+        let end_sector = operation.first_sector + u64::from(operation.sectors);
+        assert!(end_sector <= lun.end, "an operation ends behind its LUN");
         self.admit(now_ns, operation, false, driver);
         self.end_recoveries(now_ns, driver);
     }
