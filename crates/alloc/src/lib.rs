@@ -265,8 +265,9 @@ pub use saved_scores::{MountError, SavedScores, ScoresError};
 pub use tetris::{Run, StripeWrite, Tetris};
 pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};
 pub use volume::{
-    BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, Space, VirtualVbn, VolumeError,
-    VolumeId, VolumeSpace, VolumeViolation, Volumes,
+    BlockName, BlockSource, Damage, Fbn, FileId, Image, METADATA_BYTES, MetadataPage, PageName,
+    Root, RootError, SnapshotId, Space, VirtualVbn, VolumeError, VolumeId, VolumeSpace,
+    VolumeViolation, Volumes, VolumesMountError,
 };
 
 /// The examples of the README are compiled and run.

@@ -50,7 +50,12 @@ impl Volumes {
             TeardownStage::JoinLists { snapshot } => self.join_lists(volume, snapshot, most),
             TeardownStage::EmptyContainer { next } => self.empty_container(volume, next, most),
             TeardownStage::DropTrees { mut roots, volume_goes } => {
-                let used = drop_nodes(&mut roots, most);
+                let Self { metadata, .. } = self;
+                let used = drop_nodes(&mut roots, most, |id| {
+                    if let Some(metadata) = metadata {
+                        metadata.node_dropped(id);
+                    }
+                });
                 if !roots.is_empty() {
                     return (used, Some(TeardownStage::DropTrees { roots, volume_goes }));
                 }
@@ -115,6 +120,9 @@ impl Volumes {
             return (used, Some(TeardownStage::JoinLists { snapshot }));
         }
         let gone = volume.snapshots.remove(index);
+        if let Some(metadata) = &mut self.metadata {
+            metadata.snapshot_changed(id, snapshot);
+        }
         assert!(gone.clones == 0, "{id}, {snapshot}: deleted with {} clones", gone.clones);
         let roots = roots_of(gone.files);
         (used, Some(TeardownStage::DropTrees { roots, volume_goes: false }))
@@ -155,6 +163,9 @@ impl Volumes {
     /// Removes a volume that has been taken apart.
     fn forget(&mut self, id: VolumeId) {
         let Some(gone) = self.volumes.remove(&id) else { return };
+        if let Some(metadata) = &mut self.metadata {
+            metadata.volume_gone(id, &mut self.aggregate);
+        }
         let Some((parent, snapshot)) = gone.origin else { return };
         // The parent cannot have been destroyed: it had a clone.
         if let Some(parent) = self.volumes.get_mut(&parent)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use strewn_raid::Vbn;
 
 use super::container::{Container, Entry, Local};
-use super::names::{Slot, SnapshotId, VirtualVbn, VolumeId};
+use super::names::{Slot, SnapshotId, StoredAs, VirtualVbn, VolumeId};
 use super::tree::Tree;
 
 /// A file as the inode file holds it.
@@ -14,6 +14,7 @@ pub(crate) struct Inode {
     pub(crate) blocks: Tree<Slot>,
     /// Mapped blocks.
     pub(crate) mapped: u64,
+    pub(crate) stored_as: StoredAs,
 }
 
 /// The inode file.
@@ -46,6 +47,8 @@ pub(crate) struct Volume {
     /// Free blocks promised to it.
     pub(crate) promised: u64,
     pub(crate) is_destroyed: bool,
+    /// The number of its destruction ([`TeardownJob`](super::teardown::TeardownJob)); 0 without one.
+    pub(crate) destruction: u64,
     /// How to undo the changes of the open consistency point.
     pub(crate) undo: Option<Undo>,
 }
@@ -61,6 +64,8 @@ pub(crate) struct Snapshot {
     pub(crate) dead: Vec<Local>,
     pub(crate) clones: u32,
     pub(crate) is_deleted: bool,
+    /// The number of its deletion ([`TeardownJob`](super::teardown::TeardownJob)); 0 without one.
+    pub(crate) deletion: u64,
 }
 
 /// A volume as the last commit left it, and what has changed in its container map since.
@@ -91,6 +96,7 @@ impl Volume {
             kept_since: 0,
             promised: 0,
             is_destroyed: false,
+            destruction: 0,
             undo: None,
         }
     }
@@ -144,6 +150,7 @@ impl Volume {
         let local = self.container.local(number)?;
         let entry = self.container.get(local)?;
         if entry.birth() <= self.kept_since {
+            self.container.set_death(local, self.time);
             self.dead.push(local);
             self.dead_blocks += 1;
             return None;
@@ -156,28 +163,32 @@ impl Volume {
         Some(entry.vbn())
     }
 
-    /// Commits the changes of the open consistency point.
-    pub(crate) fn commit(&mut self) {
+    /// Commits the changes of the open consistency point. Returns the files as the last commit left them.
+    pub(crate) fn commit(&mut self) -> Files {
         let Some(undo) = self.undo.take() else {
             if self.container.has_freed() {
                 // Between consistency points.
                 self.container.begin();
                 self.container.commit(std::iter::empty());
             }
-            return;
+            return Files::default();
         };
         let moved = undo.moved.into_iter().map(|(local, _)| local);
         self.container.commit(undo.written.into_iter().chain(moved));
+        undo.files
     }
 
-    /// Undoes the changes of the open consistency point. Returns how many promised blocks it had used.
-    pub(crate) fn abandon(&mut self) -> u64 {
-        let Some(undo) = self.undo.take() else { return 0 };
-        self.files = undo.files;
+    /// Undoes the changes of the open consistency point. Returns how many promised blocks it had used, and the files
+    /// that it leaves.
+    pub(crate) fn abandon(&mut self) -> (u64, Files) {
+        let Some(undo) = self.undo.take() else { return (0, Files::default()) };
+        let files = std::mem::replace(&mut self.files, undo.files);
         self.next_file = undo.next_file;
         self.mapped = undo.mapped;
         self.dead_blocks -= (self.dead.len() - undo.dead) as u64;
-        self.dead.truncate(undo.dead);
+        for local in self.dead.drain(undo.dead..) {
+            self.container.set_death(local, 0);
+        }
         for (local, entry) in undo.freed {
             self.container.put(local, entry);
         }
@@ -192,6 +203,6 @@ impl Volume {
         self.container.abandon();
         let returned = undo.promised - self.promised;
         self.promised = undo.promised;
-        returned
+        (returned, files)
     }
 }
